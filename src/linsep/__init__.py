@@ -1,0 +1,56 @@
+"""Linear separators that prove their own mistake bounds."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from linsep.learners.logistic import LogisticRegression
+    from linsep.learners.online import OnlineClassifier
+    from linsep.learners.p_norm import PNormPerceptron
+    from linsep.learners.passive_aggressive import PassiveAggressive
+    from linsep.learners.pegasos import Pegasos
+    from linsep.learners.perceptron import AveragedPerceptron, Perceptron
+    from linsep.learners.romma import ROMMA
+    from linsep.learners.table import LEARNERS
+    from linsep.learners.winnow import BalancedWinnow, Winnow
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "LEARNERS",
+    "ROMMA",
+    "AveragedPerceptron",
+    "BalancedWinnow",
+    "LogisticRegression",
+    "OnlineClassifier",
+    "PNormPerceptron",
+    "PassiveAggressive",
+    "Pegasos",
+    "Perceptron",
+    "Winnow",
+]
+
+# Names are imported when first used, so that a command's --help need not wait for the compiler.
+_HOMES = {
+    "LEARNERS": "table",
+    "ROMMA": "romma",
+    "AveragedPerceptron": "perceptron",
+    "BalancedWinnow": "winnow",
+    "LogisticRegression": "logistic",
+    "OnlineClassifier": "online",
+    "PNormPerceptron": "p_norm",
+    "PassiveAggressive": "passive_aggressive",
+    "Pegasos": "pegasos",
+    "Perceptron": "perceptron",
+    "Winnow": "winnow",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'linsep' has no attribute {name!r}")
+    return getattr(import_module(f"linsep.learners.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

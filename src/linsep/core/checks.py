@@ -1,0 +1,41 @@
+"""Compiled looks at the data: where an entry is bad, and whether sparse rows are what they claim to be."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from linsep.core.examples import Array
+
+
+@njit(cache=True, nogil=True)
+def first_beyond(values: Array, limit: float) -> int:
+    """Return the position of the first entry of a flat array that is not a number within [-limit, limit], or -1."""
+    for k in range(values.shape[0]):
+        if not abs(values[k]) <= limit:
+            return k
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def survey(indices: Array, indptr: Array) -> tuple[int, int, int]:
+    """Return the lowest and the highest index, and how often one is not above its neighbour before it in the same row."""
+    lowest, highest = np.int64(0), np.int64(-1)
+    falls = 0
+    for k in range(indices.shape[0]):
+        lowest = min(lowest, indices[k])
+        highest = max(highest, indices[k])
+    for k in range(1, indices.shape[0]):
+        falls += 1 if indices[k] <= indices[k - 1] else 0
+    for i in range(1, indptr.shape[0] - 1):
+        k = indptr[i]
+        if indptr[0] < k < indices.shape[0] and k != indptr[i - 1] and indices[k] <= indices[k - 1]:
+            falls -= 1
+    return lowest, highest, falls
+
+
+def place_of(position: int, width: int, indices: Any = None, indptr: Any = None) -> tuple[int, int]:
+    """Return the row and column of an entry, given its position in the flat values."""
+    if indices is None:
+        return divmod(position, width)
+    return int(np.searchsorted(indptr, position, side="right")) - 1, int(indices[position])

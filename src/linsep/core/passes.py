@@ -1,0 +1,243 @@
+"""The compiled passes: a rule walks the rows; weights score them.
+
+Two passes learn, :func:`learn_rows` (one column of weights) and :func:`learn_classes` (all columns in one walk over
+a row, one class against the rest or as pairs); two score, :func:`score_rows` and :func:`score_classes`. Each is
+compiled for the kinds it is asked for and kept on disk. Kinds travel as plain tuples, which numba unpacks
+much faster than named ones, and get their names back inside.
+
+A learning pass changes what it is given and returns (position, status). It stops early, to be called again from
+there, when the log is full; it stops for good at a row whose score or step is not a finite number.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from linsep.core.digest import digest_of
+from linsep.core.examples import entries, fetch, fetch_weights, gather, room, row, squared
+from linsep.core.links import factor, measure, norm2, read, tend
+from linsep.core.readouts import Log, Tally, tick
+from linsep.core.scores import best_rival, gather_all, settle, settle_all
+from linsep.core.step import step
+from linsep.core.updates import record, shrink, spread, spread_all
+from linsep.core.verbs import word
+
+DONE, LOG_FULL, BAD_SCORE, BAD_STEP = range(4)
+AHEAD = 6
+"""How many rows ahead of the current one a shuffled pass prefetches."""
+
+Kernel = Callable[..., Any]
+
+
+@word
+def fault(score: float, keep: float, amount: float) -> int:
+    """Return the status of a row with this score and step."""
+    if not isfinite(score):
+        return BAD_SCORE
+    return DONE if isfinite(keep * amount) else BAD_STEP
+
+
+def _compile(function: Kernel, digest: str | None) -> Kernel:
+    return njit(cache=digest is not None, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+
+
+@cache
+def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
+    """Return the pass of a rule over rows for one column of weights; code 1 is positive, 0 negative.
+
+    It is called with (rule, w, readout, data, codes, weights, order, start, stop, tally, log, first). `order` lists the
+    rows to visit, empty for all in order; `weights` the sample weights, empty for none; `first` is the
+    number of row 0 in the log.
+    """
+    digest = digest_of(Rule)
+
+    def kernel(
+        rule_: Any, w_: Any, readout_: Any, data_: Any, codes: Any, weights: Any, order: Any,
+        start: int, stop: int, tally_: Any, log_: Any, first: int,
+    ) -> tuple[int, int]:  # fmt: skip
+        digest  # noqa: B018  (part of the compiled code's identity on disk)
+        rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*data_)
+        tally, log = Tally(*tally_), Log(*log_)
+        place = room(X)
+        column = read(w).reshape(read(w).size)
+        shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.rows.shape[0] > 0
+        for p in range(start, stop):
+            i = order[p] if shuffled else p
+            if shuffled and p + AHEAD < stop:
+                fetch(X, order[p + AHEAD])
+            weight = weights[i] if weighted else 1.0
+            if weight == 0.0:
+                continue
+            if logged and log.filled[0] == log.rows.shape[0]:
+                return p, LOG_FULL
+            tend(w, 0, 1)
+            x = row(X, i)
+            score = settle(w, gather(x, column), x, place)
+            y = 2.0 * codes[i] - 1.0
+            t = tally.rounds[0] + 1
+            keep, amount = step(rule, score, y, squared(x), norm2(w, 0), float(t))
+            amount *= weight
+            status = fault(score, keep, amount)
+            if status != DONE:
+                return p, status
+            tally.rounds[0] = t
+            tick(readout, w, weight)
+            if y * score <= 0:
+                tally.mistakes[0] += 1
+                tally.skipped[0] += 1 if amount == 0.0 else 0
+            if amount == 0.0 and keep == 1.0:
+                continue
+            shrink(w, readout, 0, 1, keep)
+            if amount != 0.0:
+                measure(w, 0, amount, keep * score, x, 1.0)
+                spread(w, readout, entries(x, place), amount / factor(w, 0))
+                tally.updates[0] += 1
+            record(log, first + i, t, 0, 0, keep, amount)
+        return stop, DONE
+
+    return _compile(kernel, digest)
+
+
+@cache
+def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
+    """Return the pass of a rule over rows for many columns of weights.
+
+    Called like :func:`learn_rows`, with `codes` the column of each row's class, and three more arguments: `pair`
+    (true: one machine, the true class against its best rival; false: a machine a column, its class against the
+    rest), `base` (what to add to a column for its class in the log) and `far` (the weights are too large for the cache: prefetch
+    the next row's).
+    """
+    digest = digest_of(Rule)
+
+    def kernel(
+        rule_: Any, w_: Any, readout_: Any, data_: Any, codes: Any, weights: Any, order: Any,
+        start: int, stop: int, tally_: Any, log_: Any, first: int, pair: bool, base: int, far: bool,
+    ) -> tuple[int, int]:  # fmt: skip
+        digest  # noqa: B018
+        rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*data_)
+        tally, log = Tally(*tally_), Log(*log_)
+        place = room(X)
+        table = read(w)
+        K = table.shape[1]
+        width = K if pair else 1
+        scores, keeps, amounts, columns = np.empty(K), np.empty(K), np.empty(K), np.empty(K, np.intp)
+        shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.rows.shape[0] > 0
+        for p in range(start, stop):
+            i = order[p] if shuffled else p
+            if shuffled and p + AHEAD < stop:
+                fetch(X, order[p + AHEAD])
+            if far and p + 1 < stop:
+                fetch_weights(X, order[p + 1] if shuffled else p + 1, table)
+            weight = weights[i] if weighted else 1.0
+            if weight == 0.0:
+                continue
+            if logged and log.filled[0] + K > log.rows.shape[0]:
+                return p, LOG_FULL
+            for lo in range(0, K, width):
+                tend(w, lo, lo + width)
+            x = entries(row(X, i), place)
+            gather_all(x, table, scores)
+            xx = squared(x)
+            t = tally.rounds[0] + 1
+            n = 0
+            if pair:
+                settle_all(w, scores, x, 0, K)
+                true = np.intp(codes[i])
+                rival = best_rival(scores, true)
+                if rival < 0:
+                    tally.rounds[0] = t
+                    tick(readout, w, weight)
+                    continue
+                margin = scores[true] - scores[rival]
+                keep, amount = step(rule, margin, 1.0, 2.0 * xx, norm2(w, 0), float(t))
+                amount *= weight
+                status = fault(margin, keep, amount)
+                if status != DONE:
+                    return p, status
+                tally.rounds[0] = t
+                tick(readout, w, weight)
+                if margin <= 0:
+                    tally.mistakes[0] += 1
+                    tally.skipped[0] += 1 if amount == 0.0 else 0
+                shrink(w, readout, 0, K, keep)
+                if amount != 0.0:
+                    measure(w, 0, amount, keep * margin, x, 2.0)
+                    columns[0], amounts[0] = true, amount / factor(w, 0)
+                    columns[1], amounts[1] = rival, -amount / factor(w, 0)
+                    n = 2
+                    tally.updates[0] += 1
+                if amount != 0.0 or keep != 1.0:
+                    record(log, first + i, t, true, rival, keep, amount)
+            else:
+                for c in range(K):
+                    settle_all(w, scores, x, c, c + 1)
+                    y = 1.0 if codes[i] == c else -1.0
+                    keeps[c], amounts[c] = step(rule, scores[c], y, xx, norm2(w, c), float(t))
+                    amounts[c] *= weight
+                    status = fault(scores[c], keeps[c], amounts[c])
+                    if status != DONE:
+                        return p, status
+                tally.rounds[0] = t
+                tick(readout, w, weight)
+                for c in range(K):
+                    keep, amount = keeps[c], amounts[c]
+                    if scores[c] <= 0 if codes[i] == c else scores[c] >= 0:
+                        tally.mistakes[c] += 1
+                        tally.skipped[c] += 1 if amount == 0.0 else 0
+                    shrink(w, readout, c, c + 1, keep)
+                    if amount != 0.0:
+                        measure(w, c, amount, keep * scores[c], x, 1.0)
+                        columns[n], amounts[n] = c, amount / factor(w, c)
+                        n += 1
+                        tally.updates[c] += 1
+                    if amount != 0.0 or keep != 1.0:
+                        record(log, first + i, t, base + c, 0, keep, amount)
+            if n > 0:
+                spread_all(w, readout, x, columns, amounts, n)
+        return stop, DONE
+
+    return _compile(kernel, digest)
+
+
+@cache
+def score_rows(Link: type, Data: type) -> Kernel:
+    """Return the kernel that writes the score of rows start to stop under one column of weights to `out`."""
+    digest = digest_of()
+
+    def kernel(w_: Any, data_: Any, start: int, stop: int, out: Any) -> None:
+        digest  # noqa: B018
+        w, X = Link(*w_), Data(*data_)
+        place = room(X)
+        column = read(w).reshape(read(w).size)
+        for i in range(start, stop):
+            x = row(X, i)
+            out[i] = settle(w, gather(x, column), x, place)
+
+    return _compile(kernel, digest)
+
+
+@cache
+def score_classes(Link: type, Data: type) -> Kernel:
+    """Return the kernel that writes the scores of rows start to stop under every column of weights to `out`."""
+    digest = digest_of()
+
+    def kernel(w_: Any, data_: Any, start: int, stop: int, out: Any, pair: bool) -> None:
+        digest  # noqa: B018
+        w, X = Link(*w_), Data(*data_)
+        place = room(X)
+        table = read(w)
+        K = table.shape[1]
+        for i in range(start, stop):
+            x = entries(row(X, i), place)
+            gather_all(x, table, out[i])
+            if pair:
+                settle_all(w, out[i], x, 0, K)
+            else:
+                for c in range(K):
+                    settle_all(w, out[i], x, c, c + 1)
+
+    return _compile(kernel, digest)

@@ -1,0 +1,98 @@
+"""Readouts: which of the many hypotheses of a run answers, and what a run leaves behind to tell it.
+
+`Last` keeps nothing: the last weights answer. `Average` keeps what the exact average of the weights before
+each round needs, in O(nonzeros) an update. With w = scale * s, the sum of the weights before each round is
+
+    mass * s - u,    mass = sum of the scales so far,    u = sum over updates of mass * (step of s),
+
+and for weights that never shrink mass is the number of rounds: the textbook's a = v - u/m. A sample weight counts as
+that many rounds. `Log` and `Tally` are the run's own record: its updates in order, and its counts.
+"""
+
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from linsep.core.links import factor
+from linsep.core.verbs import verb
+
+Array = NDArray[Any]
+
+
+class Last(NamedTuple):
+    """The weights at the end."""
+
+
+class Average(NamedTuple):
+    """The average of the weights before each round; `clock` is the weight of all rounds so far."""
+
+    u: Array
+    mass: Array
+    clock: Array
+
+
+class Tally(NamedTuple):
+    """Counts of a run. `rounds` counts rows seen; the others are per column (all in the first for class pairs)."""
+
+    rounds: Array
+    mistakes: Array
+    updates: Array
+    skipped: Array
+
+
+class Log(NamedTuple):
+    """The updates of a run, in order; `filled` of the room is used. An empty `rows` means that none are kept.
+
+    `classes` has as many columns as an update names: none (binary), the class, or the true class and its rival.
+    `amounts` and `keeps` are empty where every step is +-1.
+    """
+
+    rows: Array
+    rounds: Array
+    classes: Array
+    amounts: Array
+    keeps: Array
+    filled: Array
+
+
+tick = verb(0)
+"""tick(readout, w, weight): a round begins; the weights as they are count `weight` times."""
+note = verb(0)
+"""note(readout, j, c, d): s[j, c] has moved by d."""
+bank = verb(0)
+"""bank(readout, w, lo, hi): keep the sum so far, before the meaning of s changes."""
+
+
+@tick.when(Last)
+def _(readout: Last, w: Any, weight: float) -> None:
+    pass
+
+
+@tick.when(Average)
+def _(readout: Average, w: Any, weight: float) -> None:
+    readout.clock[0] += weight
+    for c in range(readout.mass.shape[0]):
+        readout.mass[c] += weight * factor(w, c)
+
+
+@note.when(Last)
+def _(readout: Last, j: int, c: int, d: float) -> None:
+    pass
+
+
+@note.when(Average)
+def _(readout: Average, j: int, c: int, d: float) -> None:
+    readout.u[j, c] += readout.mass[c] * d
+
+
+@bank.when(Last)
+def _(readout: Last, w: Any, lo: int, hi: int) -> None:
+    pass
+
+
+@bank.when(Average)
+def _(readout: Average, w: Any, lo: int, hi: int) -> None:
+    for c in range(lo, hi):
+        for j in range(w.s.shape[0]):
+            readout.u[j, c] -= readout.mass[c] * w.s[j, c]
+        readout.mass[c] = 0.0

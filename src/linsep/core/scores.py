@@ -1,0 +1,117 @@
+"""From weights and an example to scores."""
+
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from linsep.core.examples import Array, SparseRow, entries
+from linsep.core.links import IMAGED, SMALLEST, Additive, Scaled, image_of, peak, ratio, trusted
+from linsep.core.memory import unsigned
+from linsep.core.verbs import verb, word
+
+settle = verb(0)
+"""settle(w, z, x, place): the score of column 0, from the sum z of its products with x."""
+settle_all = verb(0)
+"""settle_all(w, z, x, lo, hi): the scores of a machine's columns, in place of the sums z[lo:hi]."""
+
+
+@word
+def gather_all(x: SparseRow, weights: Array, z: Array) -> None:
+    """Write the sum of weights[j, c] * x_j to z[c] for every column c, in one walk over the row."""
+    columns = z.shape[0]
+    for c in range(columns):
+        z[c] = weights[x.features, c] * x.bias
+    for k in range(x.start, x.stop):
+        j = unsigned(x.indices[k])
+        v = np.float64(x.values[k])
+        for c in range(columns):
+            z[c] += weights[j, c] * v
+
+
+@settle.when(Additive)
+def _(w: Additive, z: float, x: Any, place: Any) -> float:
+    return z
+
+
+@settle.when(Scaled)
+def _(w: Scaled, z: float, x: Any, place: Any) -> float:
+    return w.scale[0] * z  # type: ignore[no-any-return]
+
+
+@settle_all.when(Additive)
+def _(w: Additive, z: Array, x: SparseRow, lo: int, hi: int) -> None:
+    pass
+
+
+@settle_all.when(Scaled)
+def _(w: Scaled, z: Array, x: SparseRow, lo: int, hi: int) -> None:
+    for c in range(lo, hi):
+        z[c] *= w.scale[c]
+
+
+def _imaged_settle(w: Any, z: float, x: Any, place: Any) -> float:
+    if trusted(z):
+        return z
+    nonzeros = entries(x, place)
+    w.debt[0] += nonzeros.stop - nonzeros.start
+    own = highest(w, nonzeros, 0, 1)
+    return rescored(w, nonzeros, 0, own) * back(w, own, 0)
+
+
+def _imaged_settle_all(w: Any, z: Array, x: SparseRow, lo: int, hi: int) -> None:
+    fine = True
+    for c in range(lo, hi):
+        fine = fine and trusted(z[c])
+    if fine:
+        return
+    w.debt[lo] += (x.stop - x.start) * (hi - lo)
+    own = highest(w, x, lo, hi)
+    for c in range(lo, hi):
+        z[c] = rescored(w, x, c, own) * back(w, own, lo)
+
+
+for _kind in IMAGED:
+    settle.when(_kind)(_imaged_settle)
+    settle_all.when(_kind)(_imaged_settle_all)
+
+
+@word
+def highest(w: Any, x: SparseRow, lo: int, hi: int) -> float:
+    """Return the highest peak of the machine's sums where x is not zero."""
+    top = -inf
+    for c in range(lo, hi):
+        if x.bias != 0.0:
+            top = max(top, peak(w, x.features, w.s[x.features, c]))
+        for k in range(x.start, x.stop):
+            if x.values[k] != 0:
+                j = unsigned(x.indices[k])
+                top = max(top, peak(w, j, w.s[j, c]))
+    return top
+
+
+@word
+def rescored(w: Any, x: SparseRow, c: int, origin: float) -> float:
+    """Return the score of x under column c with the image taken anew, relative to `origin`."""
+    z = image_of(w, x.features, w.s[x.features, c], origin) * x.bias if x.bias != 0.0 else 0.0
+    for k in range(x.start, x.stop):
+        if x.values[k] != 0:
+            j = unsigned(x.indices[k])
+            z += image_of(w, j, w.s[j, c], origin) * x.values[k]
+    return z
+
+
+@word
+def best_rival(scores: Array, true: int) -> int:
+    """Return the first column of the highest score, `true` left out; -1 where there is no other."""
+    rival = -1
+    for c in range(scores.shape[0]):
+        if c != true and (rival < 0 or scores[c] > scores[rival]):
+            rival = c
+    return rival
+
+
+@word
+def back(w: Any, own: float, c: int) -> float:
+    """Return the factor from images relative to `own` to the machine's own images, held where it keeps every sign."""
+    return min(max(ratio(w, own, w.origin[c]), SMALLEST), 1.0) if own > -inf else 1.0

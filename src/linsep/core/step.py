@@ -1,0 +1,93 @@
+"""The step interface: what a rule is, and how it is called from compiled code.
+
+A rule is a NamedTuple of numbers with one pure method, in one of two forms::
+
+    step(self, score, y, xx) -> amount                      s = s + amount * x
+    step(self, score, y, xx, ww, t) -> (keep, amount)       s = keep * s + amount * x
+
+`score` is w.x before the update, `y` is -1.0 or +1.0, `xx` is ||x||^2 (the bias feature included), `ww` is
+||w||^2 and `t` is the number of the round, counted from 1 over all epochs. Two optional class attributes say
+more: `reads = "sign"` promises that only the sign of the score matters, so that the rule may drive weights whose
+scores are known up to a positive factor; `settles = False` says that the rule moves on nearly every row,
+separated or not, so that "no update in an epoch" is no reason to stop.
+"""
+
+import inspect
+from typing import Any
+
+from numba import types
+
+from linsep.core.verbs import compiles
+
+PLAIN = ["self", "score", "y", "xx"]
+SHRINKING = ["self", "score", "y", "xx", "ww", "t"]
+
+
+def shrinks(rule: type) -> bool:
+    """Tell whether the rule has the second form, which may also shrink the weights."""
+    return len(inspect.signature(rule.step).parameters) == len(SHRINKING)  # type: ignore[attr-defined]
+
+
+def reads_sign_only(rule: type) -> bool:
+    """Tell whether the rule promises to use nothing but the sign of the score."""
+    return getattr(rule, "reads", "value") == "sign"
+
+
+def settles(rule: type) -> bool:
+    """Tell whether the rule stops moving once the data are separated."""
+    return bool(getattr(rule, "settles", True))
+
+
+def check_rule(rule: Any) -> None:
+    """Raise a TypeError that says what is missing when `rule` does not have the form of a rule."""
+    kind = type(rule)
+    if isinstance(rule, type):
+        raise TypeError(f"a rule is an instance, not a class: write {rule.__name__}() instead of {rule.__name__}")
+    if not (isinstance(rule, tuple) and hasattr(kind, "_fields")):
+        raise TypeError(f"a rule is a typing.NamedTuple with a method `step`; got {kind.__name__}")
+    if not callable(getattr(kind, "step", None)):
+        raise TypeError(f"the rule {kind.__name__} has no method `step(self, score, y, xx)`")
+    names = list(inspect.signature(kind.step).parameters)
+    if len(names) not in (len(PLAIN), len(SHRINKING)):
+        raise TypeError(
+            f"{kind.__name__}.step takes ({', '.join(names)}); a rule's step takes ({', '.join(PLAIN)}), "
+            f"or ({', '.join(SHRINKING)}) and returns (keep, amount)"
+        )
+    for name, value in zip(kind._fields, rule, strict=True):
+        if not isinstance(value, (int, float)):
+            raise TypeError(f"{kind.__name__}.{name} is {value!r}; a rule's parameters are numbers")
+
+
+def step(rule: Any, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:
+    """Return (keep, amount) of any rule; keep is 1 for a rule that never shrinks."""
+    if shrinks(type(rule)):
+        keep, amount = rule.step(score, y, xx, ww, t)
+        return keep, amount
+    return 1.0, rule.step(score, y, xx)
+
+
+def _plain(rule: Any, score: float, y: float, xx: float) -> float:
+    return rule.step(score, y, xx)  # type: ignore[no-any-return]
+
+
+def _shrinking(rule: Any, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:
+    return rule.step(score, y, xx, ww, t)  # type: ignore[no-any-return]
+
+
+@compiles(_plain)
+def _plain_compiled(rule: Any, score: Any, y: Any, xx: Any) -> Any:
+    return rule.instance_class.step
+
+
+@compiles(_shrinking)
+def _shrinking_compiled(rule: Any, score: Any, y: Any, xx: Any, ww: Any, t: Any) -> Any:
+    return rule.instance_class.step
+
+
+@compiles(step)
+def _step_compiled(rule: Any, score: Any, y: Any, xx: Any, ww: Any, t: Any) -> Any:
+    if not isinstance(rule, types.BaseNamedTuple):
+        return None
+    if shrinks(rule.instance_class):
+        return lambda rule, score, y, xx, ww, t: _shrinking(rule, score, y, xx, ww, t)
+    return lambda rule, score, y, xx, ww, t: (1.0, _plain(rule, score, y, xx))

@@ -1,0 +1,33 @@
+"""Share work among threads without changing a bit of the result."""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def threads(n_jobs: int | None) -> int:
+    """Return the number of threads that `n_jobs` asks for: None is 1, -1 all cores, -2 all but one."""
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0:
+        raise ValueError("n_jobs == 0 has no meaning; use 1 for one thread, -1 for one per core")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+def split(n: int, parts: int) -> list[tuple[int, int]]:
+    """Cut range(n) into at most `parts` ranges of nearly equal length, none of them empty."""
+    parts = max(1, min(parts, n))
+    cuts = [n * k // parts for k in range(parts + 1)]
+    return list(zip(cuts[:-1], cuts[1:], strict=True))
+
+
+def share(tasks: Sequence[Callable[[], T]], n_threads: int) -> list[T]:
+    """Run the tasks on up to `n_threads` threads and return their results in order."""
+    if n_threads == 1 or len(tasks) <= 1:
+        return [task() for task in tasks]
+    with ThreadPoolExecutor(min(n_threads, len(tasks))) as pool:
+        return list(pool.map(lambda task: task(), tasks))

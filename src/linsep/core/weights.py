@@ -1,0 +1,109 @@
+"""Weights as a whole: made, widened, read out and measured, in numpy."""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.core.examples import Array
+from linsep.core.links import IMAGED, Additive, Exponential, PNorm, Scaled, Sinh
+from linsep.core.readouts import Average, Last, Tally
+
+Link = Additive | Scaled | Exponential | Sinh | PNorm
+Readout = Last | Average
+
+FLOOR = {Last: 1e-100, Average: 1e-6}
+"""Below this scale it is folded into the sums. An average loses digits earlier: it subtracts masses that nearly agree."""
+
+
+def start_link(kind: type, rows: int, columns: int, readout: type, number: float = 0.0, normed: bool = True) -> Any:
+    """Make the weights before the first round; `number` is the rate or the power of the link."""
+    s = np.zeros((rows, columns))
+    if kind is Additive:
+        return Additive(s)
+    counts = np.zeros(columns, np.int64)
+    if kind is Scaled:
+        return Scaled(s, np.ones(columns), np.zeros(columns), counts, FLOOR[readout], normed)
+    origin = np.ones(columns) if kind is PNorm else np.zeros(columns)
+    return kind(s, first_image(kind, rows, origin, number), origin, counts, number)
+
+
+def first_image(kind: type, rows: int, origin: Array, number: float) -> Array:
+    """Return the image of sums that are all 0; only Winnow's is not 0."""
+    image = np.zeros((rows, len(origin)))
+    if kind is Exponential:
+        image[:-1] = np.exp(-number * origin)
+    return image
+
+
+def start_readout(kind: type, rows: int, columns: int) -> Any:
+    """Make the readout's state before the first round."""
+    if kind is Last:
+        return Last()
+    return Average(np.zeros((rows, columns)), np.zeros(columns), np.zeros(1))
+
+
+def start_tally(columns: int) -> Tally:
+    """Make counters at 0."""
+    return Tally(np.zeros(1, np.int64), *(np.zeros(columns, np.int64) for _ in range(3)))
+
+
+def widen(link: Any, readout: Any, more: int) -> tuple[Any, Any]:
+    """Return the weights with `more` features that have been 0 in every row so far, before the bias row."""
+    columns = link.s.shape[1]
+    new = {"s": np.zeros((more, columns)), "u": np.zeros((more, columns))}
+    if isinstance(link, IMAGED):
+        new["image"] = first_image(type(link), more + 1, link.origin, link[-1])[:-1]
+
+    def grown(name: str, old: Any) -> Any:
+        return np.concatenate([old[:-1], new[name], old[-1:]]) if name in new else old
+
+    return tuple(part._replace(**{f: grown(f, v) for f, v in part._asdict().items()}) for part in (link, readout))  # type: ignore[return-value]
+
+
+def columns_of(part: Any, change: Any) -> Any:
+    """Return a link, readout or tally with `change` made to each array that has a column per machine."""
+    shared = ("rounds", "clock")
+    arrays = {f: v for f, v in part._asdict().items() if isinstance(v, np.ndarray) and f not in shared}
+    return part._replace(**{f: np.ascontiguousarray(change(v)) for f, v in arrays.items()})
+
+
+def copied(part: Any) -> Any:
+    """Return a link, readout or tally that shares no memory with this one."""
+    return part._replace(**{f: v.copy() for f, v in part._asdict().items() if isinstance(v, np.ndarray)})
+
+
+def answering(link: Any, readout: Any, rows: Any = slice(None)) -> Array:
+    """Return the weights that answer, for some or all rows, each column up to the link's positive factor."""
+    if isinstance(link, IMAGED):
+        return link.image[rows]  # type: ignore[no-any-return]
+    if isinstance(readout, Average):
+        total = readout.mass * link.s[rows] - readout.u[rows]
+        return total / readout.clock if readout.clock[0] > 0 else total
+    return link.s[rows] * link.scale if isinstance(link, Scaled) else link.s[rows]  # type: ignore[no-any-return]
+
+
+def refreshed(link: Any, pair: bool, bias: bool) -> tuple[Any, Array]:
+    """Return an imaged link with the origin at its machine's highest sum, and the divisor of each column's scores.
+
+    Winnow: Z, the sum of e^{rate (s_j - origin)}, with both signs where a row stands for two weights. p-norm: with
+    r = |s| / origin, w = sign(s) r^(p-1) * origin / (sum of r^p)^((p-2)/p).
+    """
+    used = slice(None) if bias else slice(None, -1)
+    axis = None if pair else 0
+    two = np.ones((len(link.s), 1), bool)
+    two[:-1] = not isinstance(link, Exponential)
+    height = np.where(two, np.abs(link.s), link.s)
+    origin = np.max(height[used], axis=axis, keepdims=True)
+    if isinstance(link, PNorm):
+        origin = np.where(origin > 0, origin, 1.0)
+        r = height / origin
+        image = np.sign(link.s) * r**link.power
+        p = link.power + 1
+        divisor = np.maximum(np.sum(r**p, axis=axis), 1.0) ** ((p - 2) / p) / origin
+    else:
+        up = np.exp(link.rate * (height - origin))
+        down = np.where(two, np.exp(-link.rate * (height + origin)), 0.0)
+        image = np.where(two, np.sign(link.s) * up * -np.expm1(-2 * link.rate * np.abs(height)), up)
+        divisor = np.sum((up + down)[used], axis=axis)
+    origin, divisor = (np.broadcast_to(np.ravel(a), link.origin.shape).copy() for a in (origin, divisor))
+    return link._replace(image=image, origin=origin, debt=np.zeros_like(link.debt)), divisor

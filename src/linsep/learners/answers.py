@@ -1,0 +1,126 @@
+"""What a trained learner answers: scores, labels, weights, counts."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from linsep.core.examples import Array
+from linsep.core.threads import threads
+from linsep.learners.inputs import canonical, refuse_bad_entries
+from linsep.learners.machine import Machine
+from linsep.learners.record import Record
+
+
+class Answers:
+    """The part of a learner that reads the machine and changes nothing."""
+
+    classes_: Array
+    n_features_in_: int
+    fit_intercept: bool
+    intercept_scaling: float
+    n_jobs: int | None
+    _machine: Machine
+    _open: bool
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the score of each row: (rows,) for two classes, else (rows, classes).
+
+        With two classes a score above 0 means the second. Scores of exponential, sinh and p-norm weights are those of
+        the normalised weights; one too small for a float64 is returned as the smallest number of its sign.
+        """
+        check_is_fitted(self)
+        data = canonical(self, X, bias=self._bias, reset=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = self._of_classes(self._trimmed().scores(data, self.fit_intercept, threads(self.n_jobs)))
+        if not np.isfinite(scores).all():
+            refuse_bad_entries(data)
+            raise ValueError("a score is too large for float64: divide all of X by one factor, in training too")
+        return scores
+
+    def predict(self, X: Any) -> Array:
+        """Return the label of each row; a score of 0 is the negative class, ties go to the lower one."""
+        return self._labels(self.decision_function(X))
+
+    @property
+    def coef_(self) -> Array:
+        """The weights that answer, (1, features) for two classes, else (classes, features); normalised."""
+        return self._of_classes(self._weights()[:-1].T, axis=0, flat=False)
+
+    @property
+    def intercept_(self) -> Array:
+        """The bias of each row of `coef_`: the constant feature's weight times its value."""
+        return self._of_classes(self._weights()[-1:].T * self._bias, axis=0, flat=False)[:, 0]
+
+    @property
+    def mistakes_(self) -> Any:
+        """How often y * score <= 0 before the update; per class for one-vs-rest of three classes or more."""
+        return self._count("mistakes")
+
+    @property
+    def updates_(self) -> Any:
+        """How often the rule added to the weights; per class as for `mistakes_`."""
+        return self._count("updates")
+
+    @property
+    def skipped_(self) -> Any:
+        """Mistakes on which the rule added nothing; per class as for `mistakes_`."""
+        return self._count("skipped")
+
+    @property
+    def t_(self) -> int:
+        """Rounds so far."""
+        return int(self._fitted().tally.rounds[0])
+
+    @property
+    def log_(self) -> Record:
+        """The updates in order; see :class:`linsep.learners.record.Record`."""
+        machine = self._fitted()
+        if machine.no_log_because:
+            raise AttributeError(f"no log was kept: {machine.no_log_because}")
+        record = machine.record()
+        if self._open and not machine.pair:
+            return record.of_classes(len(self.classes_))
+        return record
+
+    @property
+    def _bias(self) -> float:
+        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+
+    def _fitted(self) -> Machine:
+        if not hasattr(self, "_machine"):
+            raise AttributeError(f"this {type(self).__name__} has not been fitted yet")
+        return self._machine
+
+    def _trimmed(self) -> Machine:
+        """Return the machine with as many features as the learner has; learning single rows leaves it room to grow."""
+        if self._fitted().features != self.n_features_in_:
+            self._machine.resize(self.n_features_in_)
+        return self._machine
+
+    def _weights(self) -> Array:
+        self._fitted()
+        return self._trimmed().weights(self.fit_intercept)
+
+    def _count(self, name: str) -> Any:
+        machine = self._fitted()
+        counts = getattr(machine.tally, name)
+        if machine.pair or len(counts) == 1:
+            return int(counts[0])
+        known = len(self.classes_)
+        return int(counts[1]) if known == 2 else counts[:known].copy()
+
+    def _of_classes(self, a: Array, axis: int = 1, flat: bool = True) -> Array:
+        """Return per-column numbers as per-class ones: two classes have one row or column, their difference."""
+        a, known = np.moveaxis(a, axis, 0), len(self.classes_)
+        if len(a) > 1:
+            if known == 2:
+                a = a[1:2] - a[:1] if self._machine.pair else a[1:2]
+            a = a[:known]
+        return a[0] if flat and len(a) == 1 else np.moveaxis(a, 0, axis)
+
+    def _labels(self, scores: Array) -> Array:
+        if len(self.classes_) == 1:
+            return self.classes_[np.zeros(len(scores), np.intp)]
+        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
+        return self.classes_[codes]

@@ -1,0 +1,305 @@
+"""What all online learners share: checks at the boundary, the drivers of the notes, the answers."""
+
+import inspect
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self, TypedDict
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import _check_sample_weight
+
+from linsep.core.examples import Array, Csr, Dense
+from linsep.core.readouts import Average, Last
+from linsep.core.step import settles
+from linsep.learners.answers import Answers
+from linsep.learners.drivers import IN_ORDER, one_pass, train
+from linsep.learners.inputs import bytes_of, canonical, refuse_bad_entries, rows_of, width_of
+from linsep.learners.labels import clean, codes_among, encode
+from linsep.learners.machine import Machine, Parts
+from linsep.learners.one_row import OneRow
+
+READOUTS: dict[str, type] = {"last": Last, "average": Average}
+NO_WEIGHTS = np.empty(0)
+
+
+class Shared(TypedDict, total=False):
+    """The parameters that every online learner has."""
+
+    max_iter: int
+    tol: float | None
+    n_iter_no_change: int
+    shuffle: bool | str
+    select: str | None
+    random_state: Any
+    fit_intercept: bool
+    intercept_scaling: float
+    warm_start: bool
+    class_weight: Any
+    multi_class: str
+    n_jobs: int | None
+    log: bool | str
+
+
+class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
+    """A rule x a link x a readout, as a scikit-learn classifier.
+
+    A subclass says in `_parts` what it is made of; everything else is here.
+
+    Parameters
+    ----------
+    max_iter : int, default=10
+        The most epochs (with `select`: the most updates).
+    tol : float or None, default=None
+        None: stop after an epoch without an update, as in the notes. A number: stop as well when the epoch's share
+        of mistakes has not fallen by more than `tol` below the best for `n_iter_no_change` epochs.
+    n_iter_no_change : int, default=5
+        See `tol`.
+    shuffle : bool or "once", default=True
+        True: a new random order each epoch, `default_rng([seed, epoch]).permutation(n)`; "once": the first epoch's
+        in all; False: as the rows stand.
+    select : None, "first", "worst" or "random", default=None
+        None: epochs. Otherwise the notes' batch loop: locate a misclassified row (the first, the one of least margin, a
+        random one), update on it, look again. Every update looks at all rows: for small data.
+    random_state : int, RandomState or None, default=None
+        The seed, or where to draw it from.
+    fit_intercept : bool, default=True
+        Whether rows get a constant feature.
+    intercept_scaling : float, default=1.0
+        The constant feature's value, beta in the theorems.
+    warm_start : bool, default=False
+        Whether `fit` goes on from where the last one stopped; k epochs and then l more equal k + l at once.
+    class_weight : dict, "balanced" or None, default=None
+        Multiplies the sample weight of each class's rows.
+    multi_class : "ovr" or "pair", default="ovr"
+        One machine a class against the rest, or one machine for all: the true class against its best rival.
+    n_jobs : int or None, default=None
+        Threads for one-vs-rest classes and for prediction; never changes a bit. One binary machine in order gains
+        nothing from a second thread.
+    log : bool or "auto", default="auto"
+        Whether to keep `log_`. "auto": unless the rule moves on nearly every row, or the log outgrows 5 % of the data
+        (or 1 MiB, if that is more).
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [None, Interval(Real, 0, None, closed="left")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "shuffle": ["boolean", StrOptions({"once"})],
+        "select": [None, StrOptions({"first", "worst", "random"})],
+        "random_state": ["random_state"],
+        "fit_intercept": ["boolean"],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "warm_start": ["boolean"],
+        "class_weight": [None, dict, StrOptions({"balanced"})],
+        "multi_class": [StrOptions({"ovr", "pair"})],
+        "n_jobs": [None, Integral],
+        "log": ["boolean", StrOptions({"auto"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        max_iter: int = 10,
+        tol: float | None = None,
+        n_iter_no_change: int = 5,
+        shuffle: bool | str = True,
+        select: str | None = None,
+        random_state: Any = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        multi_class: str = "ovr",
+        n_jobs: int | None = None,
+        log: bool | str = "auto",
+    ) -> None:
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.shuffle = shuffle
+        self.select = select
+        self.random_state = random_state
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+        self.log = log
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Write the shared parameters out in the signature of a subclass that takes them as `**shared`."""
+        super().__init_subclass__(**kwargs)
+        if "__init__" in vars(cls):
+            own, shared = inspect.signature(cls.__init__), inspect.signature(OnlineLearner.__init__)
+            named = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+            rest = [p for p in shared.parameters.values() if p.name not in own.parameters]
+            cls.__init__.__signature__ = own.replace(parameters=[*named, *rest])  # type: ignore[attr-defined]
+
+    def _parts(self, features: int, rows: int | None) -> Parts:
+        """Return the learner's rule, link and readout for data of that width; `rows` is None for a stream."""
+        raise TypeError(f"{type(self).__name__} does not say what it is made of")
+
+    def _check_entries(self, data: Dense | Csr) -> None:
+        """Refuse entries that the learner can't take; those that are not finite are found by the pass itself."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on all rows, epoch after epoch.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe, (rows, features)
+            The examples.
+        y : array, (rows,)
+            Their labels, of any type; two classes at least.
+        sample_weight : array, (rows,), optional
+            Multiplies each row's update, and counts as that many rounds in an average; 0 leaves the row out. For a
+            rule that learns from mistakes this is not the same as repeating the row.
+
+        Returns
+        -------
+        self
+        """
+        go_on = self.warm_start and hasattr(self, "_machine")
+        data = canonical(self, X, bias=self._bias, reset=not go_on)
+        labels = clean(y, rows_of(data))
+        if go_on:
+            codes = codes_among(labels, self.classes_)
+        else:
+            classes, codes = encode(labels)
+            if len(classes) < 2:
+                raise ValueError(f"y has only one class, {classes[0]!r}: a separator needs two classes at least")
+        weights = self._row_weights(codes, self.classes_ if go_on else classes, sample_weight, data)
+        self._check_entries(data)
+        if go_on:
+            machine = self._trimmed().copy()
+        else:
+            machine = self._start(width_of(data), len(classes), rows_of(data), open_labels=False)
+            self.seed_ = self._draw_seed()
+        machine.keep_log(self.log, len(weights) > 0, bytes_of(data))
+        passes, done = train(self, machine, data, codes, weights)
+        if not go_on:
+            self.classes_, self._open = classes, False
+            self._forget_names()
+        self._machine, self.n_iter_ = machine, passes
+        if not done and settles(type(machine.rule)):
+            self._warn_not_separated()
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Make one pass over these rows, in the order given, from where the last one stopped.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe, (rows, features)
+            The examples. The number of features may change only through `grow`.
+        y : array, (rows,)
+            Their labels.
+        classes : array, optional
+            In the first call: all labels that will ever come; others are then an error. Without it labels may arrive at any
+            time, with the result that knowing them from the start would have given (one-vs-rest), at the cost
+            of one more machine that stands in for all labels still to come.
+        sample_weight : array, (rows,), optional
+            As in `fit`.
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "_machine")
+        data = canonical(self, X, bias=self._bias, reset=first and not hasattr(self, "n_features_in_"))
+        labels = clean(y, rows_of(data))
+        self._check_entries(data)
+        if isinstance(self.class_weight, str):
+            raise ValueError('class_weight="balanced" needs all labels at once: pass a dict of weights to partial_fit')
+        known, machine = self._welcome(labels, classes, width_of(data))
+        codes = codes_among(labels, known)
+        weights = self._row_weights(codes, known, sample_weight, data)
+        machine.keep_log(self.log, len(weights) > 0, bytes_of(data))
+        one_pass(self, machine, data, codes, weights, IN_ORDER, machine.rows)
+        machine.rows += rows_of(data)
+        if first:
+            self.seed_ = self._draw_seed()
+        self._machine, self.classes_, self.n_iter_ = machine, known, 1
+        return self
+
+    def grow(self, n_features: int) -> Self:
+        """Widen the weights to `n_features`, as if the new features had been there, always 0, from the start."""
+        width = getattr(self, "n_features_in_", 0)
+        if n_features < width:
+            raise ValueError(f"grow({n_features}): the learner has {width} features already and can't lose any")
+        if hasattr(self, "_machine"):
+            self._trimmed().resize(n_features)
+        self.n_features_in_ = int(n_features)
+        if n_features > width:
+            self._forget_names()
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_machine")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _draw_seed(self) -> int:
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _start(self, features: int, classes: int, rows: int | None, open_labels: bool) -> Machine:
+        pair = self.multi_class == "pair"
+        columns = classes + (not pair) if open_labels else 1 if classes == 2 and not pair else classes
+        return Machine.start(self._parts(features, rows), features, columns, pair)
+
+    def _welcome(self, labels: Array, classes: Any, features: int) -> tuple[Array, Machine]:
+        """Return the classes known from now on, and a copy of the machine with a column for each."""
+        if not hasattr(self, "_machine"):
+            self._open = classes is None
+            known = np.unique(labels if classes is None else np.asarray(classes))
+            if not self._open and len(known) < 2:
+                raise ValueError(f"classes has only one class, {list(known)}: name two at least, or leave it out")
+            return known, self._start(features, len(known), None, self._open)
+        machine = self._trimmed().copy()
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(f"classes={list(classes)} differ from those of the first call, {list(self.classes_)}")
+        known = self.classes_
+        if self._open:
+            for label in np.setdiff1d(np.unique(labels), known):
+                place = int(np.searchsorted(known, label))
+                known = np.insert(known.astype(np.result_type(known, labels)), place, label)
+                machine.admit(place)
+        return known, machine
+
+    def _row_weights(self, codes: Array, classes: Array, sample_weight: Any, data: Dense | Csr) -> Array:
+        """Return the product of sample and class weights of each row, or nothing where all are 1."""
+        if sample_weight is None and self.class_weight is None:
+            return NO_WEIGHTS
+        weights = _check_sample_weight(
+            sample_weight, np.empty((rows_of(data), 1)), dtype=np.float64, ensure_non_negative=True, copy=True
+        )
+        if self.class_weight is not None:
+            weights *= compute_class_weight(self.class_weight, classes=classes, y=classes[codes])[codes]
+        if not (weights > 0).any():
+            raise ValueError("every row has weight zero: there is nothing to learn from")
+        if not weights.all():
+            refuse_bad_entries(data)  # rows of weight 0 are not visited, so the pass would not find theirs
+        return weights
+
+    def _warn_not_separated(self) -> None:
+        unit = "epochs" if self.select is None else "updates"
+        warnings.warn(
+            f"{type(self).__name__} still made mistakes after max_iter={self.max_iter} {unit}: raise max_iter if the data "
+            "are separable; if they are not, no max_iter is enough: set tol to stop earlier, or use a learner that "
+            "averages (AveragedPerceptron)",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

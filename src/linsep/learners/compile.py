@@ -1,0 +1,63 @@
+"""A clear word when a user's rule can't be compiled."""
+
+import inspect
+import linecache
+import re
+from functools import cache
+from typing import Any
+
+from numba import njit, types
+from numba.core.errors import NumbaError
+
+from linsep.core.step import shrinks
+
+
+def check_compiles(rule: Any) -> None:
+    """Raise a TypeError that shows the line at fault when the rule's step is not for the compiler."""
+    _check(type(rule))
+
+
+@cache
+def _check(rule: type) -> None:
+    if rule.__module__.startswith("linsep.rules"):
+        return
+    step: Any = rule.step  # type: ignore[attr-defined]
+    numbers = [types.float64] * (len(inspect.signature(step).parameters) - 1)
+    of_rule = types.NamedTuple([types.float64] * len(rule._fields), rule)  # type: ignore[attr-defined]
+    if rule._fields:  # type: ignore[attr-defined]
+        of_rule = types.NamedUniTuple(types.float64, len(rule._fields), rule)  # type: ignore[attr-defined]
+    try:
+        compiled = njit(error_model="numpy")(step)
+        compiled.compile((of_rule, *numbers))
+    except NumbaError as error:
+        raise TypeError(f"{rule.__name__}.step can't be compiled.\n{_place(step, error)}") from None
+    answer = next(iter(compiled.overloads.values())).signature.return_type
+    number = (types.Integer, types.Float)
+    fine = (
+        isinstance(answer, types.BaseTuple) and len(answer) == 2 and all(isinstance(t, number) for t in answer)
+        if shrinks(rule)
+        else isinstance(answer, number)
+    )
+    if not fine:
+        wanted = "a pair (keep, amount) of numbers" if shrinks(rule) else "a number, the amount"
+        raise TypeError(f"{rule.__name__}.step returns {answer}; it must return {wanted} on every path")
+
+
+def _place(step: Any, error: NumbaError) -> str:
+    """Return the reason, and the user's own line where the message or its location names one."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    file, first = step.__code__.co_filename, step.__code__.co_firstlineno
+    last = first + len(inspect.getsource(step).splitlines()) - 1 if _has_source(step) else first + 1000
+    numbers = [int(n) for n in re.findall(r"\((\d+)\)|line (\d+)", text) for n in n if n]
+    line = next((n for n in numbers if first <= n <= last), first)
+    source = linecache.getline(file, line).rstrip() or "(source not available)"
+    reason = next((part for part in text.splitlines() if part.strip() and "nopython" not in part), "").strip()
+    return f'  File "{file}", line {line}\n    {source.strip()}\n{reason}'
+
+
+def _has_source(step: Any) -> bool:
+    try:
+        inspect.getsource(step)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,104 @@
+"""Who walks the rows: epochs in order or at random, and the notes' batch loop."""
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from linsep.core.examples import Array, Csr, Dense
+from linsep.core.passes import BAD_SCORE
+from linsep.core.threads import threads
+from linsep.learners.inputs import refuse_bad_entries, rows_of
+from linsep.learners.machine import Machine, StoppedError, scored
+
+IN_ORDER = np.empty(0, np.intp)
+
+
+class Settings(Protocol):
+    """The parameters that drivers read."""
+
+    max_iter: int
+    tol: float | None
+    n_iter_no_change: int
+    shuffle: bool | str
+    select: str | None
+    n_jobs: int | None
+    seed_: int
+
+
+def train(how: Settings, machine: Machine, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
+    """Train as `how` says; return the number of epochs (or updates), and whether the last look found no mistake."""
+    driver = epochs if how.select is None else batch
+    return driver(how, machine, data, codes, weights)
+
+
+def one_pass(how: Settings, machine: Machine, data: Any, codes: Array, weights: Array, order: Array, first: int) -> None:
+    """Make one pass, or say what stopped it; the machine is then not fit for use."""
+    try:
+        machine.run(data, codes, weights, order, first, threads(how.n_jobs))
+    except StoppedError as stop:
+        explain(stop, data, type(machine.rule).__name__)
+
+
+def explain(stop: StoppedError, data: Dense | Csr, rule: str) -> None:
+    """Raise the ValueError that says why a pass stopped."""
+    refuse_bad_entries(data)
+    if stop.status == BAD_SCORE:
+        raise ValueError(f"the score of row {stop.row} is too large for float64: divide all of X by one factor") from None
+    raise ValueError(f"the rule {rule} gave a step that is not a finite number at row {stop.row}") from None
+
+
+def epochs(how: Settings, machine: Machine, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
+    """Pass over all rows until an epoch makes no update, `tol` says enough, or `max_iter` is reached."""
+    best, patience = np.inf, how.n_iter_no_change
+    for epoch in range(1, how.max_iter + 1):
+        mistakes, updates = machine.tally.mistakes.sum(), machine.tally.updates.sum()
+        one_pass(how, machine, data, codes, weights, order_of(how, machine.epochs, rows_of(data)), 0)
+        machine.epochs += 1
+        mistakes = machine.tally.mistakes.sum() - mistakes
+        if machine.tally.updates.sum() == updates:
+            break
+        if how.tol is not None:
+            share = mistakes / rows_of(data)
+            patience = how.n_iter_no_change if share < best - how.tol else patience - 1
+            best = min(best, share)
+            if patience == 0:
+                return epoch, True
+    return epoch, mistakes == 0
+
+
+def order_of(how: Settings, epoch: int, n: int) -> Array:
+    """Return the order of an epoch, counted from 0: it depends on the seed and the epoch alone."""
+    if how.shuffle is False:
+        return IN_ORDER
+    return np.random.default_rng([how.seed_, 0 if how.shuffle == "once" else epoch]).permutation(n)
+
+
+def batch(how: Settings, machine: Machine, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
+    """Locate a misclassified row and update on it, until there is none or `max_iter` is reached."""
+    rng = np.random.default_rng(how.seed_)
+    for done in range(how.max_iter + 1):
+        margin = margins(machine, data, codes, threads(how.n_jobs))
+        if len(weights):
+            margin[weights == 0] = np.inf
+        wrong = np.flatnonzero(margin <= 0)
+        if done == how.max_iter or not len(wrong):
+            break
+        choice = {"first": lambda: wrong[0], "worst": lambda: np.argmin(margin), "random": lambda: rng.choice(wrong)}  # noqa: B023
+        row = choice[str(how.select)]()
+        one_pass(how, machine, data, codes, weights, np.array([row], np.intp), 0)
+    return done, not len(wrong)
+
+
+def margins(machine: Machine, data: Dense | Csr, codes: Array, jobs: int) -> Array:
+    """Return the least margin of each row over its machines, under the weights in training (not those that answer)."""
+    scores = scored(machine.link, np.ones(machine.columns), data, machine.pair, jobs)
+    rows = np.arange(len(codes))
+    if machine.columns == 1:
+        return np.where(codes == 1, 1.0, -1.0) * scores[:, 0]
+    if machine.pair:
+        true = scores[rows, codes]
+        scores[rows, codes] = -np.inf
+        return true - scores.max(axis=1)
+    signed = -scores
+    signed[rows, codes] *= -1.0
+    return signed.min(axis=1)

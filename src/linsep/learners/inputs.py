@@ -1,0 +1,101 @@
+"""What users have, as what the engine reads: checked once, copied only where it must be.
+
+Canonical data are read in place: C-ordered arrays and CSR matrices of float32 or float64, with int32 or int64
+indices. Small integers and booleans become float32, other numbers float64, exactly; other orders and sparse formats are converted once.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import validate_data
+
+from linsep.core.checks import first_beyond, place_of, survey
+from linsep.core.examples import Csr, Dense
+
+FITS_FLOAT32 = ("b1", "i1", "u1", "i2", "u2")
+LARGEST = float(np.finfo(np.float64).max)
+
+
+def canonical(learner: Any, X: Any, *, bias: float, reset: bool) -> Dense | Csr:
+    """Return X as data the engine reads; sets or checks the learner's feature count and names."""
+    checked = validate_data(
+        learner, _narrow(X), accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
+        ensure_all_finite=False, accept_large_sparse=True, reset=reset,
+    )  # fmt: skip
+    if not sp.issparse(checked):
+        return Dense(frozen(checked), bias)
+    return _csr(checked, bias)
+
+
+def _narrow(X: Any) -> Any:
+    if isinstance(X, np.ndarray) or sp.issparse(X):
+        return X.astype(np.float32) if X.dtype.str[1:] in FITS_FLOAT32 else X
+    if type(X).__module__.split(".")[0] == "pyarrow":
+        import narwhals
+
+        return narwhals.from_native(X, eager_only=True).to_pandas()
+    return X
+
+
+def frozen(array: Any) -> Any:
+    """Return a read-only view: compiled code then sees one type for plain arrays and read-only memory maps alike."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def _csr(X: Any, bias: float) -> Csr:
+    rows, width = X.shape
+    indices, indptr = X.indices, X.indptr
+    if indptr.dtype != indices.dtype and len(indices) <= np.iinfo(indices.dtype).max:
+        indptr = indptr.astype(indices.dtype)
+    ends = (len(indptr) == rows + 1, indptr[0] == 0, indptr[-1] <= min(len(indices), len(X.data)))
+    if not all(ends) or np.any(indptr[1:] < indptr[:-1]):
+        raise ValueError("X.indptr does not describe rows of X.indices and X.data: check X with X.check_format()")
+    lowest, highest, falls = survey(indices, indptr)
+    if lowest < 0 or highest >= width:
+        bad = int(np.flatnonzero((indices < 0) | (indices >= width))[0])
+        row, column = place_of(bad, width, indices, indptr)
+        raise ValueError(f"X has a column index {column} in row {row}, but only {width} columns (0 to {width - 1})")
+    if falls and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+        return Csr(frozen(X.data), frozen(X.indices), frozen(X.indptr.astype(X.indices.dtype)), width, bias)
+    return Csr(frozen(X.data), frozen(indices), frozen(indptr), width, bias)
+
+
+def refuse_bad_entries(data: Dense | Csr, limit: float = LARGEST) -> None:
+    """Raise a ValueError that names the first entry that is not a finite number within `limit`, if there is one."""
+    flat = np.ravel(data.values)
+    limit = min(limit, float(np.finfo(flat.dtype).max))
+    k = first_beyond(flat, limit)
+    if k < 0:
+        return
+    sparse = isinstance(data, Csr)
+    row, column = place_of(k, width_of(data), data.indices if sparse else None, data.indptr if sparse else None)
+    value = float(flat[k])
+    where = f"row {row}, column {column}"
+    if np.isnan(value):
+        raise ValueError(f"Input X contains NaN ({where}): fill missing values in, or drop the row")
+    if np.isinf(value):
+        raise ValueError(f"Input X contains infinity or a value too large for {flat.dtype} ({where})")
+    raise ValueError(
+        f"X has the entry {value:g} ({where}), beyond x_max={limit:g}: divide all of X by one factor "
+        f"(its largest |entry|), or state the true x_max"
+    )
+
+
+def width_of(data: Dense | Csr) -> int:
+    """Return the number of features, the bias not counted."""
+    return data.features if isinstance(data, Csr) else data.values.shape[1]
+
+
+def rows_of(data: Dense | Csr) -> int:
+    """Return the number of rows."""
+    return len(data.indptr) - 1 if isinstance(data, Csr) else len(data.values)
+
+
+def bytes_of(data: Dense | Csr) -> int:
+    """Return the memory that the data take."""
+    return sum(part.nbytes for part in data if isinstance(part, np.ndarray))

@@ -1,0 +1,62 @@
+"""Labels of any type as column numbers."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from linsep.core.examples import Array
+
+TABLE = 1 << 20
+"""Integer labels within a range of this size are numbered through a table, without sorting."""
+
+
+def clean(y: Any, rows: int) -> Array:
+    """Return y as a 1-d array of class labels for that many rows, or say what is wrong with it."""
+    if y is None:
+        raise ValueError("this learner requires y to be passed, but the target y is None")
+    labels = column_or_1d(y, warn=True)
+    if len(labels) != rows:
+        raise ValueError(f"X has {rows} rows and y has {len(labels)} labels: inconsistent numbers of samples")
+    if labels.dtype.kind not in "iub":
+        refuse_mixed(labels)
+        check_classification_targets(labels)
+    return labels
+
+
+def refuse_mixed(labels: Array) -> None:
+    """Raise a ValueError when labels of an object array can't be compared with each other."""
+    if labels.dtype != object:
+        return
+    kinds = sorted({"number" if isinstance(v, (int, float, np.number)) else type(v).__name__ for v in labels})
+    if len(kinds) > 1:
+        raise ValueError(f"y mixes labels of different types ({', '.join(kinds)}): give all of them one type")
+
+
+def encode(labels: Array) -> tuple[Array, Array]:
+    """Return the sorted classes and the number of each label among them."""
+    if labels.dtype.kind in "iu" and len(labels):
+        low, high = int(labels.min()), int(labels.max())
+        if high - low < TABLE:
+            shifted = (labels - labels.dtype.type(low)).astype(np.intp, copy=False)
+            present = np.zeros(high - low + 1, bool)
+            present[shifted] = True
+            numbers = np.cumsum(present, dtype=np.int32) - np.int32(1)
+            classes = np.flatnonzero(present) + low
+            return classes.astype(labels.dtype), numbers[shifted]
+    classes, codes = np.unique(labels, return_inverse=True)
+    return classes, codes.astype(np.int32)
+
+
+def codes_among(labels: Array, classes: Array) -> Array:
+    """Return the number of each label among known classes; a label outside of them is an error that names it."""
+    found, codes = encode(labels)
+    places = np.searchsorted(classes, found).clip(0, len(classes) - 1)
+    strange = found[classes[places] != found]
+    if len(strange):
+        raise ValueError(
+            f"y contains the label {strange[0]!r}, which is not among the classes {list(classes)}: "
+            "name all classes in the first call, or start with partial_fit without `classes` to let labels arrive later"
+        )
+    return places.astype(np.int32)[codes]

@@ -1,0 +1,248 @@
+"""A machine in training: the rule, the weights, the counts and the log, and the passes that move them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.core.examples import Array, Csr, Dense
+from linsep.core.links import IMAGED, Additive, Scaled
+from linsep.core.passes import DONE, LOG_FULL, learn_classes, learn_rows, score_classes, score_rows
+from linsep.core.readouts import Average, Last, Log, Tally
+from linsep.core.step import reads_sign_only, settles, shrinks
+from linsep.core.threads import share, split
+from linsep.core.weights import (
+    answering, columns_of, copied, first_image, refreshed, start_link, start_readout, start_tally, widen,
+)  # fmt: skip
+from linsep.learners.inputs import rows_of
+from linsep.learners.record import Record, admitted, empty_log, enlarged, entry_bytes, merged, no_log
+
+CHUNK = 1 << 26
+"""Products a pass makes between two looks at Python, so that Ctrl-C is heard within a fraction of a second."""
+CACHE_BYTES = 1 << 20
+"""Weights larger than this are prefetched row by row in a pass over many classes."""
+
+
+class Parts(NamedTuple):
+    """What a learner is made of: a rule, a link with its number (rate or power), a readout."""
+
+    rule: Any
+    link: type = Additive
+    number: float = 0.0
+    readout: type = Last
+
+
+class StoppedError(Exception):
+    """A pass met a row whose score or step is not a finite number."""
+
+    def __init__(self, row: int, status: int) -> None:
+        super().__init__(row, status)
+        self.row, self.status = row, status
+
+
+@dataclass
+class Machine:
+    """Everything that training goes on from."""
+
+    rule: Any
+    link: Any
+    readout: Any
+    tally: Tally
+    pair: bool
+    log: Log
+    log_limit: float = np.inf
+    no_log_because: str = ""
+    epochs: int = 0
+    rows: int = 0
+    _answer: Any = field(default=None, repr=False)
+
+    @classmethod
+    def start(cls, parts: Parts, features: int, columns: int, pair: bool) -> "Machine":
+        """Return a machine before its first round."""
+        rule = type(parts.rule)(*map(float, parts.rule))
+        link = Scaled if shrinks(type(rule)) else parts.link
+        normed = getattr(type(rule), "needs_norm", True)
+        return cls(
+            rule,
+            start_link(link, features + 1, columns, parts.readout, parts.number, normed),
+            start_readout(parts.readout, features + 1, columns),
+            start_tally(columns),
+            pair,
+            no_log(),
+        )
+
+    def keep_log(self, mode: bool | str, weighted: bool, data_bytes: int) -> None:
+        """Open or close the log as `log=` asks, for data of that size."""
+        exact = reads_sign_only(type(self.rule)) and not weighted
+        if self.no_log_because:
+            return
+        if mode is False:
+            self.no_log_because = "log=False"
+        elif mode == "auto" and not settles(type(self.rule)):
+            self.no_log_because = f"{type(self.rule).__name__} steps on nearly every row; log=True keeps a log all the same"
+        else:
+            self.log_limit = np.inf if mode is True else max(1 << 20, 0.05 * data_bytes)
+            if not len(self.log.rows):
+                names = 2 if self.pair else int(self.columns > 1)
+                self.log = empty_log(names, amounts=not exact, keeps=shrinks(type(self.rule)))
+            elif weighted and not len(self.log.amounts):
+                raise ValueError("sample weights after rows without them: the log so far has no amounts; pass log=False")
+
+    @property
+    def columns(self) -> int:
+        """The number of columns of weights."""
+        return self.link.s.shape[1]  # type: ignore[no-any-return]
+
+    @property
+    def features(self) -> int:
+        """The number of features, the bias not counted."""
+        return len(self.link.s) - 1
+
+    def copy(self) -> "Machine":
+        """Return a machine that shares no memory with this one, but for the part of the log already written."""
+        parts = {name: copied(getattr(self, name)) for name in ("link", "readout", "tally")}
+        return replace(self, **parts, log=self.log._replace(filled=self.log.filled.copy()), _answer=None)
+
+    def run(self, data: Any, codes: Array, weights: Array, order: Array, first: int, jobs: int) -> None:
+        """Make one pass; raises StoppedError at a row that can't be learned from, with this machine in disorder."""
+        self._answer = None
+        if jobs > 1 and self.columns > 1 and not self.pair:
+            blocks = [self._block(lo, hi) for lo, hi in split(self.columns, jobs)]
+            share([partial(b._drive, data, codes - lo, weights, order, first, lo) for b, lo in blocks], jobs)
+            self._join([b for b, _ in blocks])
+        else:
+            self._drive(data, codes, weights, order, first, 0)
+
+    def _drive(self, data: Any, codes: Array, weights: Array, order: Array, first: int, base: int) -> None:
+        kinds = (type(self.rule), type(self.link), type(self.readout), type(data))
+        fixed = (tuple(self.rule), tuple(self.link), tuple(self.readout), tuple(data), codes, weights, order)
+        if self.columns == 1:
+            kernel, extra = learn_rows(*kinds), ()
+        else:
+            far = self.link.s.nbytes > CACHE_BYTES
+            kernel, extra = learn_classes(*kinds), (self.pair, base, far)
+        rows = rows_of(data) if not len(order) else len(order)
+        stride = max(1, CHUNK * rows_of(data) // max(1, data.values.size * self.columns))
+        p = 0
+        while p < rows:
+            stop = min(rows, p + stride)
+            p, status = kernel(*fixed, p, stop, tuple(self.tally), tuple(self.log), first, *extra)
+            if status == LOG_FULL:
+                self._enlarge_log()
+            elif status != DONE:
+                raise StoppedError(int(order[p]) if len(order) else p, status)
+        self._drop_large_log()
+
+    def _enlarge_log(self) -> None:
+        if not self._drop_large_log():
+            self.log = enlarged(self.log, self.columns)
+
+    def _drop_large_log(self) -> bool:
+        size = int(self.log.filled[0]) * entry_bytes(self.log)
+        if size <= self.log_limit:
+            return False
+        self.no_log_because = f"it outgrew {self.log_limit:.0f} bytes, 5 % of the data; log=True keeps it whatever its size"
+        self.log = no_log()
+        return True
+
+    def _block(self, lo: int, hi: int) -> tuple["Machine", int]:
+        cut = {n: columns_of(copied(getattr(self, n)), lambda a: a[..., lo:hi]) for n in ("link", "readout", "tally")}
+        log = empty_log(1, len(self.log.amounts) > 0, len(self.log.keeps) > 0) if len(self.log.rows) else no_log()
+        return replace(self, **cut, log=log, _answer=None), lo
+
+    def _join(self, blocks: list["Machine"]) -> None:
+        for name in ("link", "readout", "tally"):
+            parts = [getattr(b, name) for b in blocks]
+            whole = {
+                f: np.concatenate(arrays, axis=-1) if f not in ("rounds", "clock") else arrays[0]
+                for f, arrays in zip(parts[0]._fields, zip(*parts, strict=True), strict=True)
+                if isinstance(arrays[0], np.ndarray)
+            }
+            setattr(self, name, parts[0]._replace(**whole))
+        if len(self.log.rows):
+            reasons = [b.no_log_because for b in blocks if b.no_log_because]
+            self.no_log_because = reasons[0] if reasons else ""
+            self.log = no_log() if reasons else merged([self.log, *(b.log for b in blocks)])
+            self._drop_large_log()
+
+    def admit(self, place: int) -> None:
+        """Make a column for a label that arrives late.
+
+        One class against the rest: a copy of the background column, the last, which has been trained with every row
+        as negative. Pairs: a class that no row has named so far has weight 0.
+        """
+        self._answer = None
+        origin = 0 if self.pair else -1
+
+        def insert(a: Array) -> Array:
+            return np.insert(a, place, a[..., origin], axis=-1)
+
+        self.link, self.readout, self.tally = (columns_of(p, insert) for p in (self.link, self.readout, self.tally))
+        if self.pair:
+            self.link.s[:, place] = 0.0
+            if isinstance(self.readout, Average):
+                self.readout.u[:, place] = 0.0
+            if isinstance(self.link, IMAGED):
+                fresh = first_image(type(self.link), len(self.link.s), self.link.origin, self.link[-1])
+                self.link.image[:, place] = fresh[:, place]
+        if len(self.log.rows):
+            self.log = admitted(self.log, place, None if self.pair else self.columns - 2)
+
+    def resize(self, features: int) -> None:
+        """Give the weights room for that many features: new ones are 0, those taken away must be."""
+        self._answer = None
+        if features > self.features:
+            self.link, self.readout = widen(self.link, self.readout, features - self.features)
+        elif features < self.features:
+            keep: Callable[[Any], Any] = lambda a: np.concatenate([a[:features], a[-1:]])  # noqa: E731
+            rows = {f: keep(v) for f, v in self.link._asdict().items() if f in ("s", "image")}
+            self.link = self.link._replace(**rows)
+            if isinstance(self.readout, Average):
+                self.readout = self.readout._replace(u=keep(self.readout.u))
+
+    def answer(self, bias: bool) -> tuple[Any, Array]:
+        """Return the link that answers, and the divisor of each column's scores; kept until the next pass."""
+        if self._answer is None:
+            if isinstance(self.link, IMAGED):
+                self._answer = refreshed(self.link, self.pair, bias)
+            else:
+                weights = np.ascontiguousarray(answering(self.link, self.readout))
+                self._answer = Additive(weights), np.ones(self.columns)
+        return self._answer  # type: ignore[no-any-return]
+
+    def weights(self, bias: bool) -> Array:
+        """Return the weights that answer, normalised, (features + 1, columns)."""
+        link, divisor = self.answer(bias)
+        return (link.s if isinstance(link, Additive) else link.image) / divisor  # type: ignore[no-any-return]
+
+    def scores(self, data: Dense | Csr, bias: bool, jobs: int) -> Array:
+        """Return the normalised scores of all rows, (rows, columns); a score other than 0 keeps its sign."""
+        link, divisor = self.answer(bias)
+        return scored(link, divisor, data, self.pair, jobs)
+
+    def record(self) -> Record:
+        """Return the log as users see it."""
+        return Record.of(self.log)
+
+
+def scored(link: Any, divisor: Array, data: Dense | Csr, pair: bool, jobs: int) -> Array:
+    """Return the scores of all rows under a link's columns, divided by each column's divisor."""
+    n, columns = rows_of(data), link.s.shape[1]
+    out = np.empty((n, columns))
+    # Throw-away debts: scoring must not write to the weights.
+    debts = [link._replace(debt=link.debt.copy()) if isinstance(link, IMAGED) else link for _ in range(jobs)]
+    cuts = split(n, jobs) if n else []
+    if columns == 1:
+        kernel, flat = score_rows(type(link), type(data)), out.reshape(n)
+        tasks = [partial(kernel, tuple(w), tuple(data), a, b, flat) for w, (a, b) in zip(debts, cuts, strict=False)]
+    else:
+        kernel = score_classes(type(link), type(data))
+        tasks = [partial(kernel, tuple(w), tuple(data), a, b, out, pair) for w, (a, b) in zip(debts, cuts, strict=False)]
+    share(tasks, jobs)
+    if not isinstance(link, Additive):
+        whole = out / divisor
+        lost = (whole == 0) & (out != 0)
+        out = np.where(lost, np.copysign(5e-324, out), whole)
+    return out

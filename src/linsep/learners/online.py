@@ -1,0 +1,93 @@
+"""A learner for a rule of one's own."""
+
+from math import log
+from numbers import Real
+from typing import Any, ClassVar, Unpack
+
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from linsep.core.links import Additive, Exponential, PNorm, Sinh
+from linsep.core.step import check_rule, reads_sign_only
+from linsep.learners.base import READOUTS, OnlineLearner, Shared
+from linsep.learners.compile import check_compiles
+from linsep.learners.machine import Parts
+
+LINKS = {"additive": Additive, "exponential": Exponential, "sinh": Sinh, "p-norm": PNorm}
+
+
+class OnlineClassifier(OnlineLearner):
+    """Any rule x any link x any readout.
+
+    A rule is a `typing.NamedTuple` of numbers with a method `step`; see :mod:`linsep.core.step` for its two forms.
+    It is compiled on first use and runs as fast as the rules that come with the library.
+
+    Parameters
+    ----------
+    rule : NamedTuple with a method `step`
+        How far to move.
+    link : "additive", "exponential", "sinh" or "p-norm", default="additive"
+        What the sum of the updates means as weights. Scores of all but the first are known only up to a positive factor: a
+        rule that uses the score's value is refused there, and so is a rule that shrinks.
+    eta : float, default=0.5
+        The rate of the exponential and the sinh link.
+    p : float, optional
+        The p of the p-norm link; by default 2 ln N for N weights.
+    readout : "last" or "average", default="last"
+        Which weights answer; the average needs additive weights.
+    **shared
+        Those of every online learner: see :class:`linsep.learners.base.OnlineLearner`.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from linsep import OnlineClassifier
+    >>> class Margin(NamedTuple):  # a perceptron that wants a margin of its own
+    ...     want: float = 1.0
+    ...
+    ...     def step(self, score, y, xx):
+    ...         return y if y * score <= self.want else 0.0
+    >>> clf = OnlineClassifier(Margin(0.5), shuffle=False).fit([[0, 1], [1, 0], [2, 1], [1, 2]], [-1, 1, 1, -1])
+    >>> clf.score([[3, 0], [0, 3]], [1, -1])
+    1.0
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineLearner._parameter_constraints,
+        "rule": [HasMethods("step")],
+        "link": [StrOptions(set(LINKS))],
+        "eta": [Interval(Real, 0, None, closed="neither")],
+        "p": [None, Interval(Real, 2, None, closed="left")],
+        "readout": [StrOptions(set(READOUTS))],
+    }
+
+    def __init__(
+        self,
+        rule: Any,
+        *,
+        link: str = "additive",
+        eta: float = 0.5,
+        p: float | None = None,
+        readout: str = "last",
+        **shared: Unpack[Shared],
+    ) -> None:
+        super().__init__(**shared)
+        self.rule = rule
+        self.link = link
+        self.eta = eta
+        self.p = p
+        self.readout = readout
+
+    def _parts(self, features: int, rows: int | None) -> Parts:
+        check_rule(self.rule)
+        check_compiles(self.rule)
+        name = type(self.rule).__name__
+        if self.link != "additive":
+            if not reads_sign_only(type(self.rule)):
+                raise ValueError(
+                    f"the rule {name} uses the score's value, and {self.link} scores are known only up to a positive "
+                    'factor: use link="additive", or state reads = "sign" in the rule if only the sign matters to it'
+                )
+            if self.readout == "average":
+                raise ValueError(f'readout="average" needs link="additive": {self.link} weights have no running average')
+        power = (self.p if self.p is not None else max(2.0, 2 * log(features + self.fit_intercept))) - 1
+        return Parts(self.rule, LINKS[self.link], power if self.link == "p-norm" else self.eta, READOUTS[self.readout])

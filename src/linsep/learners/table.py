@@ -1,0 +1,37 @@
+"""The one table of learners: it drives the contract tests, the command line, the documentation and the benchmarks."""
+
+from typing import NamedTuple
+
+from linsep.learners.base import OnlineLearner
+from linsep.learners.logistic import LogisticRegression
+from linsep.learners.p_norm import PNormPerceptron
+from linsep.learners.passive_aggressive import PassiveAggressive
+from linsep.learners.pegasos import Pegasos
+from linsep.learners.perceptron import AveragedPerceptron, Perceptron
+from linsep.learners.romma import ROMMA
+from linsep.learners.winnow import BalancedWinnow, Winnow
+
+
+class Entry(NamedTuple):
+    """A learner, and the bound on its mistakes (or on what it minimises) in a few words."""
+
+    learner: type[OnlineLearner]
+    bound: str
+
+    @property
+    def summary(self) -> str:
+        """The first line of the learner's description."""
+        return (self.learner.__doc__ or "").strip().splitlines()[0]
+
+
+LEARNERS = {
+    "perceptron": Entry(Perceptron, "(R / gamma)²"),
+    "averaged-perceptron": Entry(AveragedPerceptron, "(R / gamma)²"),
+    "winnow": Entry(Winnow, "ln p / L"),
+    "balanced-winnow": Entry(BalancedWinnow, "ln 2p / L"),
+    "p-norm-perceptron": Entry(PNormPerceptron, "(p - 1) ||u||_q² X_p² / margin²"),
+    "passive-aggressive": Entry(PassiveAggressive, "max(R², 1/C) (||u||² + 2 C sum of hinge)"),
+    "romma": Entry(ROMMA, "R² ||u||²"),
+    "logistic-regression": Entry(LogisticRegression, "none"),
+    "pegasos": Entry(Pegasos, "none"),
+}
