@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from linsep.core.examples import Array
+from linsep.core.memory import unsigned
 
 
 @njit(cache=True, nogil=True)
@@ -18,20 +19,26 @@ def first_beyond(values: Array, limit: float) -> int:
 
 
 @njit(cache=True, nogil=True)
-def survey(indices: Array, indptr: Array) -> tuple[int, int, int]:
-    """Return the lowest and the highest index, and how often one is not above its neighbour before it in the same row."""
-    lowest, highest = np.int64(0), np.int64(-1)
-    falls = 0
+def highest_index(indices: Array) -> int:
+    """Return the highest index, read as an unsigned number: a negative one is higher than any."""
+    top = unsigned(indices[0])
     for k in range(indices.shape[0]):
-        lowest = min(lowest, indices[k])
-        highest = max(highest, indices[k])
+        j = unsigned(indices[k])
+        top = j if j > top else top
+    return top
+
+
+@njit(cache=True, nogil=True)
+def rises(indices: Array, indptr: Array) -> bool:
+    """Tell whether in every row each index is above the one before it."""
+    falls = 0
     for k in range(1, indices.shape[0]):
         falls += 1 if indices[k] <= indices[k - 1] else 0
     for i in range(1, indptr.shape[0] - 1):
         k = indptr[i]
-        if indptr[0] < k < indices.shape[0] and k != indptr[i - 1] and indices[k] <= indices[k - 1]:
+        if indptr[i - 1] < k < indices.shape[0] and indices[k] <= indices[k - 1]:
             falls -= 1
-    return lowest, highest, falls
+    return falls == 0
 
 
 def place_of(position: int, width: int, indices: Any = None, indptr: Any = None) -> tuple[int, int]:

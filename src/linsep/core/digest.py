@@ -24,15 +24,14 @@ def engine_digest() -> str:
     return lines.hexdigest()
 
 
-def digest_of(rule: type | None = None) -> str | None:
-    """Return the digest of a kernel, driven by `rule` where it has one; None if its code can't be identified."""
-    if rule is None:
-        return engine_digest()
+def digest_of(rule: Any) -> str | None:
+    """Return the digest of a kernel that a rule drives; None if the rule's code can't be identified."""
     found = sys.modules.get(rule.__module__)
     if rule.__module__ == "__main__" or getattr(found, rule.__qualname__, None) is not rule:
         return None
+    step: Any = rule.step
     try:
-        return hashlib.sha256("\n".join([engine_digest(), *_identity(rule.step, set())]).encode()).hexdigest()  # type: ignore[attr-defined]
+        return hashlib.sha256("\n".join([engine_digest(), *_identity(step, set())]).encode()).hexdigest()
     except UnknownValueError:
         return None
 

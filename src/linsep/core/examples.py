@@ -17,6 +17,9 @@ from linsep.core.verbs import verb
 
 Array = NDArray[Any]
 
+NONE, ONE, TWO, THREE, FOUR = (np.uint64(k) for k in range(5))
+"""Small unsigned numbers: arithmetic that mixes signs leaves the integers in compiled code."""
+
 
 class Dense(NamedTuple):
     """A table in C order, one example a row."""
@@ -48,8 +51,8 @@ class SparseRow(NamedTuple):
 
     indices: Array
     values: Array
-    start: int
-    stop: int
+    start: np.uint64
+    stop: np.uint64
     features: int
     bias: float
 
@@ -77,7 +80,8 @@ def _(X: Dense, i: int) -> DenseRow:
 
 @row.when(Csr)
 def _(X: Csr, i: int) -> SparseRow:
-    return SparseRow(X.indices, X.values, np.intp(X.indptr[i]), np.intp(X.indptr[i + 1]), X.features, X.bias)
+    start, stop = np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])
+    return SparseRow(X.indices, X.values, start, stop, X.features, X.bias)
 
 
 @fetch.when(Dense)
@@ -132,7 +136,7 @@ def _(x: DenseRow, place: tuple[Array, Array]) -> SparseRow:
         indices[n] = j
         values[n] = v
         n += 1 if v != 0 else 0
-    return SparseRow(indices, values, 0, n, width, x.bias)
+    return SparseRow(indices, values, NONE, np.uint64(n), width, x.bias)
 
 
 @entries.when(SparseRow)
@@ -159,7 +163,7 @@ def _(x: SparseRow) -> float:
 
 
 @gather.when(DenseRow)
-def _(x: DenseRow, weights: Array) -> float:
+def _(x: DenseRow, weights: Array) -> Any:
     """Four running sums hide the latency of addition."""
     width = x.values.shape[1]
     a = b = c = d = 0.0
@@ -177,16 +181,16 @@ def _(x: DenseRow, weights: Array) -> float:
 
 
 @gather.when(SparseRow)
-def _(x: SparseRow, weights: Array) -> float:
+def _(x: SparseRow, weights: Array) -> Any:
     a = b = c = d = 0.0
     k = x.start
-    while k + 4 <= x.stop:
+    while k + FOUR <= x.stop:
         a += weights[unsigned(x.indices[k])] * x.values[k]
-        b += weights[unsigned(x.indices[k + 1])] * x.values[k + 1]
-        c += weights[unsigned(x.indices[k + 2])] * x.values[k + 2]
-        d += weights[unsigned(x.indices[k + 3])] * x.values[k + 3]
-        k += 4
+        b += weights[unsigned(x.indices[k + ONE])] * x.values[k + ONE]
+        c += weights[unsigned(x.indices[k + TWO])] * x.values[k + TWO]
+        d += weights[unsigned(x.indices[k + THREE])] * x.values[k + THREE]
+        k += FOUR
     while k < x.stop:
         a += weights[unsigned(x.indices[k])] * x.values[k]
-        k += 1
+        k += ONE
     return (a + b) + (c + d) + weights[x.features] * x.bias

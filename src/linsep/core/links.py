@@ -133,12 +133,12 @@ def _(w: Additive | Scaled, j: int, c: int, d: float) -> None:
 
 @factor.when(Scaled)
 def _(w: Scaled, c: int) -> float:
-    return w.scale[c]  # type: ignore[no-any-return]
+    return w.scale[c]
 
 
 @norm2.when(Scaled)
 def _(w: Scaled, lo: int) -> float:
-    return w.norm2[lo]  # type: ignore[no-any-return]
+    return w.norm2[lo]
 
 
 @scale_by.when(Scaled)
@@ -239,7 +239,7 @@ def two_sided(rate: float, s: float, origin: float) -> float:
 
 
 def _imaged_read(w: Any) -> Array:
-    return w.image  # type: ignore[no-any-return]
+    return w.image
 
 
 def _imaged_touch(w: Any, j: int, c: int, d: float) -> None:
@@ -278,6 +278,7 @@ def _nothing(w: Any, *args: Any) -> None:
     pass
 
 
+_kind: type
 for _kind in (Additive, *IMAGED):
     factor.when(_kind)(_one)
     norm2.when(_kind)(_zero)

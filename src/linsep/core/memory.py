@@ -11,7 +11,7 @@ from numba.extending import intrinsic
 from linsep.core.verbs import compiles
 
 
-def prefetch(array: Any, i: int) -> None:
+def prefetch(array: Any, i: Any) -> None:
     """Ask the processor to fetch the cache line of `array.flat[i]`; changes no result."""
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from linsep.core.digest import digest_of
+from linsep.core.digest import digest_of, engine_digest
 from linsep.core.examples import entries, fetch, fetch_weights, gather, room, row, squared
 from linsep.core.links import factor, measure, norm2, read, tend
 from linsep.core.readouts import Log, Tally, tick
@@ -42,7 +42,7 @@ def fault(score: float, keep: float, amount: float) -> int:
 
 
 def _compile(function: Kernel, digest: str | None) -> Kernel:
-    return njit(cache=digest is not None, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+    return njit(cache=digest is not None, nogil=True, error_model="numpy")(function)
 
 
 @cache
@@ -108,8 +108,8 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
 
     Called like :func:`learn_rows`, with `codes` the column of each row's class, and three more arguments: `pair`
     (true: one machine, the true class against its best rival; false: a machine a column, its class against the
-    rest), `base` (what to add to a column for its class in the log) and `far` (the weights are too large for the cache: prefetch
-    the next row's).
+    rest), `base` (what to add to a column for its class in the log) and `far` (the weights are too large for the
+    cache: prefetch the next row's).
     """
     digest = digest_of(Rule)
 
@@ -124,7 +124,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
         table = read(w)
         K = table.shape[1]
         width = K if pair else 1
-        scores, keeps, amounts, columns = np.empty(K), np.empty(K), np.empty(K), np.empty(K, np.intp)
+        scores, keeps, amounts, columns = np.empty(K), np.empty(K), np.empty(K), np.empty(K, np.uint64)
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.rows.shape[0] > 0
         for p in range(start, stop):
             i = order[p] if shuffled else p
@@ -206,7 +206,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
 @cache
 def score_rows(Link: type, Data: type) -> Kernel:
     """Return the kernel that writes the score of rows start to stop under one column of weights to `out`."""
-    digest = digest_of()
+    digest = engine_digest()
 
     def kernel(w_: Any, data_: Any, start: int, stop: int, out: Any) -> None:
         digest  # noqa: B018
@@ -223,7 +223,7 @@ def score_rows(Link: type, Data: type) -> Kernel:
 @cache
 def score_classes(Link: type, Data: type) -> Kernel:
     """Return the kernel that writes the scores of rows start to stop under every column of weights to `out`."""
-    digest = digest_of()
+    digest = engine_digest()
 
     def kernel(w_: Any, data_: Any, start: int, stop: int, out: Any, pair: bool) -> None:
         digest  # noqa: B018

@@ -36,7 +36,7 @@ def _(w: Additive, z: float, x: Any, place: Any) -> float:
 
 @settle.when(Scaled)
 def _(w: Scaled, z: float, x: Any, place: Any) -> float:
-    return w.scale[0] * z  # type: ignore[no-any-return]
+    return w.scale[0] * z
 
 
 @settle_all.when(Additive)
@@ -54,7 +54,7 @@ def _imaged_settle(w: Any, z: float, x: Any, place: Any) -> float:
     if trusted(z):
         return z
     nonzeros = entries(x, place)
-    w.debt[0] += nonzeros.stop - nonzeros.start
+    w.debt[0] += np.intp(nonzeros.stop - nonzeros.start)
     own = highest(w, nonzeros, 0, 1)
     return rescored(w, nonzeros, 0, own) * back(w, own, 0)
 
@@ -65,7 +65,7 @@ def _imaged_settle_all(w: Any, z: Array, x: SparseRow, lo: int, hi: int) -> None
         fine = fine and trusted(z[c])
     if fine:
         return
-    w.debt[lo] += (x.stop - x.start) * (hi - lo)
+    w.debt[lo] += np.intp(x.stop - x.start) * (hi - lo)
     own = highest(w, x, lo, hi)
     for c in range(lo, hi):
         z[c] = rescored(w, x, c, own) * back(w, own, lo)

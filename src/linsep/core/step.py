@@ -6,21 +6,37 @@ A rule is a NamedTuple of numbers with one pure method, in one of two forms::
     step(self, score, y, xx, ww, t) -> (keep, amount)       s = keep * s + amount * x
 
 `score` is w.x before the update, `y` is -1.0 or +1.0, `xx` is ||x||^2 (the bias feature included), `ww` is
-||w||^2 and `t` is the number of the round, counted from 1 over all epochs. Two optional class attributes say
-more: `reads = "sign"` promises that only the sign of the score matters, so that the rule may drive weights whose
-scores are known up to a positive factor; `settles = False` says that the rule moves on nearly every row,
-separated or not, so that "no update in an epoch" is no reason to stop.
+||w||^2 and `t` is the number of the round, counted from 1 over all epochs. :func:`promises` says more of a rule.
 """
 
 import inspect
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from numba import types
 
 from linsep.core.verbs import compiles
 
+Rule = TypeVar("Rule", bound=type)
+
 PLAIN = ["self", "score", "y", "xx"]
 SHRINKING = ["self", "score", "y", "xx", "ww", "t"]
+
+
+def promises(*, reads: str = "value", settles: bool = True, needs_norm: bool = True) -> Callable[[Rule], Rule]:
+    """Decorate a rule with what it promises.
+
+    `reads="sign"`: only the sign of the score matters to it, so that it may drive weights whose scores are known up
+    to a positive factor. `settles=False`: it moves on nearly every row, separated or not, so that its updates are
+    logged only on request. `needs_norm=False`: a rule of the second form that does not read `ww`, which then is not
+    kept.
+    """
+
+    def mark(rule: Rule) -> Rule:
+        rule.reads, rule.settles, rule.needs_norm = reads, settles, needs_norm  # type: ignore[attr-defined]
+        return rule
+
+    return mark
 
 
 def shrinks(rule: type) -> bool:
@@ -36,6 +52,11 @@ def reads_sign_only(rule: type) -> bool:
 def settles(rule: type) -> bool:
     """Tell whether the rule stops moving once the data are separated."""
     return bool(getattr(rule, "settles", True))
+
+
+def needs_norm(rule: type) -> bool:
+    """Tell whether the rule reads ||w||²."""
+    return bool(getattr(rule, "needs_norm", True))
 
 
 def check_rule(rule: Any) -> None:
@@ -67,11 +88,11 @@ def step(rule: Any, score: float, y: float, xx: float, ww: float, t: float) -> t
 
 
 def _plain(rule: Any, score: float, y: float, xx: float) -> float:
-    return rule.step(score, y, xx)  # type: ignore[no-any-return]
+    return rule.step(score, y, xx)
 
 
 def _shrinking(rule: Any, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:
-    return rule.step(score, y, xx, ww, t)  # type: ignore[no-any-return]
+    return rule.step(score, y, xx, ww, t)
 
 
 @compiles(_plain)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -22,7 +23,7 @@ def split(n: int, parts: int) -> list[tuple[int, int]]:
     """Cut range(n) into at most `parts` ranges of nearly equal length, none of them empty."""
     parts = max(1, min(parts, n))
     cuts = [n * k // parts for k in range(parts + 1)]
-    return list(zip(cuts[:-1], cuts[1:], strict=True))
+    return list(pairwise(cuts))
 
 
 def share(tasks: Sequence[Callable[[], T]], n_threads: int) -> list[T]:

@@ -14,12 +14,12 @@ from numba.extending import overload
 
 Meaning = Callable[..., Any]
 
+INLINED = {"forceinline": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
 
 def compiles(function: Meaning) -> Callable[[Meaning], Meaning]:
     """Give `function` compiled meanings: the decorated chooser returns one for the argument types at hand."""
-    return overload(  # type: ignore[no-any-return]
-        function, strict=False, jit_options={"forceinline": True, "error_model": "numpy"}
-    )
+    return overload(function, strict=False, jit_options=INLINED)
 
 
 class Verb(Protocol):
@@ -35,7 +35,7 @@ class Verb(Protocol):
 def kind(argument: Any) -> type:
     """Return the kind of a value or, while compiling, of a numba type."""
     if isinstance(argument, types.BaseNamedTuple):
-        return argument.instance_class  # type: ignore[no-any-return]
+        return argument.instance_class
     if isinstance(argument, types.Array):
         return np.ndarray
     return type(argument)

@@ -12,7 +12,7 @@ Link = Additive | Scaled | Exponential | Sinh | PNorm
 Readout = Last | Average
 
 FLOOR = {Last: 1e-100, Average: 1e-6}
-"""Below this scale it is folded into the sums. An average loses digits earlier: it subtracts masses that nearly agree."""
+"""A scale below this is folded into the sums. Averages lose digits earlier: they subtract masses that nearly agree."""
 
 
 def start_link(kind: type, rows: int, columns: int, readout: type, number: float = 0.0, normed: bool = True) -> Any:
@@ -57,7 +57,7 @@ def widen(link: Any, readout: Any, more: int) -> tuple[Any, Any]:
     def grown(name: str, old: Any) -> Any:
         return np.concatenate([old[:-1], new[name], old[-1:]]) if name in new else old
 
-    return tuple(part._replace(**{f: grown(f, v) for f, v in part._asdict().items()}) for part in (link, readout))  # type: ignore[return-value]
+    return tuple(part._replace(**{f: grown(f, v) for f, v in part._asdict().items()}) for part in (link, readout))
 
 
 def columns_of(part: Any, change: Any) -> Any:
@@ -75,11 +75,11 @@ def copied(part: Any) -> Any:
 def answering(link: Any, readout: Any, rows: Any = slice(None)) -> Array:
     """Return the weights that answer, for some or all rows, each column up to the link's positive factor."""
     if isinstance(link, IMAGED):
-        return link.image[rows]  # type: ignore[no-any-return]
+        return link.image[rows]
     if isinstance(readout, Average):
         total = readout.mass * link.s[rows] - readout.u[rows]
         return total / readout.clock if readout.clock[0] > 0 else total
-    return link.s[rows] * link.scale if isinstance(link, Scaled) else link.s[rows]  # type: ignore[no-any-return]
+    return link.s[rows] * link.scale if isinstance(link, Scaled) else link.s[rows]
 
 
 def refreshed(link: Any, pair: bool, bias: bool) -> tuple[Any, Array]:

@@ -15,10 +15,17 @@ from sklearn.utils.validation import _check_sample_weight
 
 from linsep.core.examples import Array, Csr, Dense
 from linsep.core.readouts import Average, Last
-from linsep.core.step import settles
+from linsep.core.step import reads_sign_only, settles
 from linsep.learners.answers import Answers
 from linsep.learners.drivers import IN_ORDER, one_pass, train
-from linsep.learners.inputs import bytes_of, canonical, refuse_bad_entries, rows_of, width_of
+from linsep.learners.inputs import (
+    bytes_of,
+    canonical,
+    refuse_bad_entries,
+    rows_of,
+    width_of,
+    without_duplicates,
+)
 from linsep.learners.labels import clean, codes_among, encode
 from linsep.learners.machine import Machine, Parts
 from linsep.learners.one_row import OneRow
@@ -182,6 +189,8 @@ class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
         else:
             machine = self._start(width_of(data), len(classes), rows_of(data), open_labels=False)
             self.seed_ = self._draw_seed()
+        if not reads_sign_only(type(machine.rule)):
+            data = without_duplicates(data)
         machine.keep_log(self.log, len(weights) > 0, bytes_of(data))
         passes, done = train(self, machine, data, codes, weights)
         if not go_on:
@@ -203,8 +212,8 @@ class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
         y : array, (rows,)
             Their labels.
         classes : array, optional
-            In the first call: all labels that will ever come; others are then an error. Without it labels may arrive at any
-            time, with the result that knowing them from the start would have given (one-vs-rest), at the cost
+            In the first call: all labels that will ever come; others are then an error. Without it labels may arrive
+            at any time, with the result that knowing them from the start would have given (one-vs-rest), at the cost
             of one more machine that stands in for all labels still to come.
         sample_weight : array, (rows,), optional
             As in `fit`.
@@ -222,6 +231,8 @@ class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
         known, machine = self._welcome(labels, classes, width_of(data))
         codes = codes_among(labels, known)
         weights = self._row_weights(codes, known, sample_weight, data)
+        if not reads_sign_only(type(machine.rule)):
+            data = without_duplicates(data)
         machine.keep_log(self.log, len(weights) > 0, bytes_of(data))
         one_pass(self, machine, data, codes, weights, IN_ORDER, machine.rows)
         machine.rows += rows_of(data)
@@ -297,9 +308,9 @@ class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
     def _warn_not_separated(self) -> None:
         unit = "epochs" if self.select is None else "updates"
         warnings.warn(
-            f"{type(self).__name__} still made mistakes after max_iter={self.max_iter} {unit}: raise max_iter if the data "
-            "are separable; if they are not, no max_iter is enough: set tol to stop earlier, or use a learner that "
-            "averages (AveragedPerceptron)",
+            f"{type(self).__name__} still made mistakes after max_iter={self.max_iter} {unit}: raise max_iter "
+            "if the data are separable; if they are not, no max_iter is enough: set tol to stop earlier, or use a "
+            "learner that averages (AveragedPerceptron)",
             ConvergenceWarning,
             stacklevel=3,
         )

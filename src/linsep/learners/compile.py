@@ -14,18 +14,19 @@ from linsep.core.step import shrinks
 
 def check_compiles(rule: Any) -> None:
     """Raise a TypeError that shows the line at fault when the rule's step is not for the compiler."""
-    _check(type(rule))
+    kind: Any = type(rule)
+    _check(kind)
 
 
 @cache
-def _check(rule: type) -> None:
+def _check(rule: Any) -> None:
     if rule.__module__.startswith("linsep.rules"):
         return
-    step: Any = rule.step  # type: ignore[attr-defined]
+    step: Any = rule.step
     numbers = [types.float64] * (len(inspect.signature(step).parameters) - 1)
-    of_rule = types.NamedTuple([types.float64] * len(rule._fields), rule)  # type: ignore[attr-defined]
-    if rule._fields:  # type: ignore[attr-defined]
-        of_rule = types.NamedUniTuple(types.float64, len(rule._fields), rule)  # type: ignore[attr-defined]
+    of_rule = types.NamedTuple([types.float64] * len(rule._fields), rule)
+    if rule._fields:
+        of_rule = types.NamedUniTuple(types.float64, len(rule._fields), rule)
     try:
         compiled = njit(error_model="numpy")(step)
         compiled.compile((of_rule, *numbers))

@@ -31,7 +31,9 @@ def train(how: Settings, machine: Machine, data: Any, codes: Array, weights: Arr
     return driver(how, machine, data, codes, weights)
 
 
-def one_pass(how: Settings, machine: Machine, data: Any, codes: Array, weights: Array, order: Array, first: int) -> None:
+def one_pass(
+    how: Settings, machine: Machine, data: Any, codes: Array, weights: Array, order: Array, first: int
+) -> None:
     """Make one pass, or say what stopped it; the machine is then not fit for use."""
     try:
         machine.run(data, codes, weights, order, first, threads(how.n_jobs))
@@ -43,7 +45,9 @@ def explain(stop: StoppedError, data: Dense | Csr, rule: str) -> None:
     """Raise the ValueError that says why a pass stopped."""
     refuse_bad_entries(data)
     if stop.status == BAD_SCORE:
-        raise ValueError(f"the score of row {stop.row} is too large for float64: divide all of X by one factor") from None
+        raise ValueError(
+            f"the score of row {stop.row} is too large for float64: divide all of X by one factor"
+        ) from None
     raise ValueError(f"the rule {rule} gave a step that is not a finite number at row {stop.row}") from None
 
 
@@ -83,10 +87,16 @@ def batch(how: Settings, machine: Machine, data: Any, codes: Array, weights: Arr
         wrong = np.flatnonzero(margin <= 0)
         if done == how.max_iter or not len(wrong):
             break
-        choice = {"first": lambda: wrong[0], "worst": lambda: np.argmin(margin), "random": lambda: rng.choice(wrong)}  # noqa: B023
-        row = choice[str(how.select)]()
+        row = pick(str(how.select), margin, wrong, rng)
         one_pass(how, machine, data, codes, weights, np.array([row], np.intp), 0)
     return done, not len(wrong)
+
+
+def pick(select: str, margin: Array, wrong: Array, rng: np.random.Generator) -> int:
+    """Return the misclassified row to update on."""
+    if select == "first":
+        return int(wrong[0])
+    return int(np.argmin(margin) if select == "worst" else rng.choice(wrong))
 
 
 def margins(machine: Machine, data: Dense | Csr, codes: Array, jobs: int) -> Array:

@@ -1,7 +1,8 @@
 """What users have, as what the engine reads: checked once, copied only where it must be.
 
 Canonical data are read in place: C-ordered arrays and CSR matrices of float32 or float64, with int32 or int64
-indices. Small integers and booleans become float32, other numbers float64, exactly; other orders and sparse formats are converted once.
+indices. Small integers and booleans become float32, other numbers float64, exactly; other orders and sparse formats
+are converted once.
 """
 
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
-from linsep.core.checks import first_beyond, place_of, survey
+from linsep.core.checks import first_beyond, highest_index, place_of, rises
 from linsep.core.examples import Csr, Dense
 
 FITS_FLOAT32 = ("b1", "i1", "u1", "i2", "u2")
@@ -29,8 +30,9 @@ def canonical(learner: Any, X: Any, *, bias: float, reset: bool) -> Dense | Csr:
 
 
 def _narrow(X: Any) -> Any:
-    if isinstance(X, np.ndarray) or sp.issparse(X):
-        return X.astype(np.float32) if X.dtype.str[1:] in FITS_FLOAT32 else X
+    kind = getattr(X, "dtype", None)
+    if isinstance(kind, np.dtype):
+        return X.astype(np.float32) if kind.str[1:] in FITS_FLOAT32 else X
     if type(X).__module__.split(".")[0] == "pyarrow":
         import narwhals
 
@@ -53,16 +55,21 @@ def _csr(X: Any, bias: float) -> Csr:
     ends = (len(indptr) == rows + 1, indptr[0] == 0, indptr[-1] <= min(len(indices), len(X.data)))
     if not all(ends) or np.any(indptr[1:] < indptr[:-1]):
         raise ValueError("X.indptr does not describe rows of X.indices and X.data: check X with X.check_format()")
-    lowest, highest, falls = survey(indices, indptr)
-    if lowest < 0 or highest >= width:
+    if len(indices) and highest_index(indices) >= width:
         bad = int(np.flatnonzero((indices < 0) | (indices >= width))[0])
         row, column = place_of(bad, width, indices, indptr)
         raise ValueError(f"X has a column index {column} in row {row}, but only {width} columns (0 to {width - 1})")
-    if falls and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-        return Csr(frozen(X.data), frozen(X.indices), frozen(X.indptr.astype(X.indices.dtype)), width, bias)
     return Csr(frozen(X.data), frozen(indices), frozen(indptr), width, bias)
+
+
+def without_duplicates(data: Dense | Csr) -> Dense | Csr:
+    """Return data in which no row stores a column twice: rules that read ||x||² depend on it."""
+    if isinstance(data, Dense) or rises(data.indices, data.indptr):
+        return data
+    X = sp.csr_array((data.values, data.indices, data.indptr), shape=(rows_of(data), data.features), copy=True)
+    X.sum_duplicates()
+    indptr = X.indptr.astype(X.indices.dtype, copy=False)
+    return data._replace(values=frozen(X.data), indices=frozen(X.indices), indptr=frozen(indptr))
 
 
 def refuse_bad_entries(data: Dense | Csr, limit: float = LARGEST) -> None:
@@ -72,8 +79,8 @@ def refuse_bad_entries(data: Dense | Csr, limit: float = LARGEST) -> None:
     k = first_beyond(flat, limit)
     if k < 0:
         return
-    sparse = isinstance(data, Csr)
-    row, column = place_of(k, width_of(data), data.indices if sparse else None, data.indptr if sparse else None)
+    stored = (data.indices, data.indptr) if isinstance(data, Csr) else ()
+    row, column = place_of(k, width_of(data), *stored)
     value = float(flat[k])
     where = f"row {row}, column {column}"
     if np.isnan(value):

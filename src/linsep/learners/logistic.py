@@ -18,8 +18,8 @@ POSITIVE = Interval(Real, 0, None, closed="neither")
 class LogisticRegression(OnlineLearner):
     """Pr(y = 1 | x) = 1 / (1 + e^{-w.x}), fitted by stochastic gradient ascent: w += rate_t (1 - p(y|x)) y x.
 
-    With a Gaussian prior N(0, `prior_variance`) on every weight, the bias included, it climbs to the maximum a posteriori:
-    each of the n rows also shrinks w by rate_t / (n prior_variance). Without a prior, separable data have
+    With a Gaussian prior N(0, `prior_variance`) on every weight, the bias included, it climbs to the maximum a
+    posteriori: each of the n rows also shrinks w by rate_t / (n prior_variance). Without a prior, separable data have
     their optimum at infinity.
 
     Parameters
@@ -81,12 +81,14 @@ class LogisticRegression(OnlineLearner):
         if self.prior_variance is not None:
             n = self.prior_rows if self.prior_rows is not None else rows
             if n is None:
-                raise ValueError("a prior is shared among all rows, and a stream does not tell how many: state prior_rows")
+                raise ValueError(
+                    "a prior is shared among all rows, and a stream does not tell how many: state prior_rows"
+                )
             shrink = 1 / (n * self.prior_variance)
             if self.eta0 * shrink > 1:
                 raise ValueError(
-                    f"eta0={self.eta0:g} is too large for prior_variance={self.prior_variance:g} on {n} rows: one row would "
-                    f"shrink the weights below 0; use at most {1 / shrink:g}"
+                    f"eta0={self.eta0:g} is too large for prior_variance={self.prior_variance:g} on {n} rows: one "
+                    f"row would shrink the weights below 0; use at most {1 / shrink:g}"
                 )
         return Parts(Logistic(self.eta0, self.power_t, shrink), readout=READOUTS[self.readout])
 

@@ -11,10 +11,18 @@ from linsep.core.examples import Array, Csr, Dense
 from linsep.core.links import IMAGED, Additive, Scaled
 from linsep.core.passes import DONE, LOG_FULL, learn_classes, learn_rows, score_classes, score_rows
 from linsep.core.readouts import Average, Last, Log, Tally
-from linsep.core.step import reads_sign_only, settles, shrinks
+from linsep.core.step import needs_norm, reads_sign_only, settles, shrinks
 from linsep.core.threads import share, split
 from linsep.core.weights import (
-    answering, columns_of, copied, first_image, refreshed, start_link, start_readout, start_tally, widen,
+    answering,
+    columns_of,
+    copied,
+    first_image,
+    refreshed,
+    start_link,
+    start_readout,
+    start_tally,
+    widen,
 )  # fmt: skip
 from linsep.learners.inputs import rows_of
 from linsep.learners.record import Record, admitted, empty_log, enlarged, entry_bytes, merged, no_log
@@ -63,7 +71,7 @@ class Machine:
         """Return a machine before its first round."""
         rule = type(parts.rule)(*map(float, parts.rule))
         link = Scaled if shrinks(type(rule)) else parts.link
-        normed = getattr(type(rule), "needs_norm", True)
+        normed = needs_norm(type(rule))
         return cls(
             rule,
             start_link(link, features + 1, columns, parts.readout, parts.number, normed),
@@ -81,19 +89,23 @@ class Machine:
         if mode is False:
             self.no_log_because = "log=False"
         elif mode == "auto" and not settles(type(self.rule)):
-            self.no_log_because = f"{type(self.rule).__name__} steps on nearly every row; log=True keeps a log all the same"
+            self.no_log_because = (
+                f"{type(self.rule).__name__} steps on nearly every row; log=True keeps a log all the same"
+            )
         else:
             self.log_limit = np.inf if mode is True else max(1 << 20, 0.05 * data_bytes)
             if not len(self.log.rows):
                 names = 2 if self.pair else int(self.columns > 1)
                 self.log = empty_log(names, amounts=not exact, keeps=shrinks(type(self.rule)))
             elif weighted and not len(self.log.amounts):
-                raise ValueError("sample weights after rows without them: the log so far has no amounts; pass log=False")
+                raise ValueError(
+                    "sample weights after rows without them: the log so far has no amounts; pass log=False"
+                )
 
     @property
     def columns(self) -> int:
         """The number of columns of weights."""
-        return self.link.s.shape[1]  # type: ignore[no-any-return]
+        return self.link.s.shape[1]
 
     @property
     def features(self) -> int:
@@ -116,10 +128,11 @@ class Machine:
             self._drive(data, codes, weights, order, first, 0)
 
     def _drive(self, data: Any, codes: Array, weights: Array, order: Array, first: int, base: int) -> None:
-        kinds = (type(self.rule), type(self.link), type(self.readout), type(data))
+        kinds: Any = (type(self.rule), type(self.link), type(self.readout), type(data))
         fixed = (tuple(self.rule), tuple(self.link), tuple(self.readout), tuple(data), codes, weights, order)
+        no_more: tuple[Any, ...] = ()
         if self.columns == 1:
-            kernel, extra = learn_rows(*kinds), ()
+            kernel, extra = learn_rows(*kinds), no_more
         else:
             far = self.link.s.nbytes > CACHE_BYTES
             kernel, extra = learn_classes(*kinds), (self.pair, base, far)
@@ -143,7 +156,9 @@ class Machine:
         size = int(self.log.filled[0]) * entry_bytes(self.log)
         if size <= self.log_limit:
             return False
-        self.no_log_because = f"it outgrew {self.log_limit:.0f} bytes, 5 % of the data; log=True keeps it whatever its size"
+        self.no_log_because = (
+            f"it outgrew {self.log_limit:.0f} bytes, 5 % of the data; log=True keeps it whatever its size"
+        )
         self.log = no_log()
         return True
 
@@ -210,12 +225,12 @@ class Machine:
             else:
                 weights = np.ascontiguousarray(answering(self.link, self.readout))
                 self._answer = Additive(weights), np.ones(self.columns)
-        return self._answer  # type: ignore[no-any-return]
+        return self._answer
 
     def weights(self, bias: bool) -> Array:
         """Return the weights that answer, normalised, (features + 1, columns)."""
         link, divisor = self.answer(bias)
-        return (link.s if isinstance(link, Additive) else link.image) / divisor  # type: ignore[no-any-return]
+        return (link.s if isinstance(link, Additive) else link.image) / divisor
 
     def scores(self, data: Dense | Csr, bias: bool, jobs: int) -> Array:
         """Return the normalised scores of all rows, (rows, columns); a score other than 0 keeps its sign."""
@@ -230,16 +245,19 @@ class Machine:
 def scored(link: Any, divisor: Array, data: Dense | Csr, pair: bool, jobs: int) -> Array:
     """Return the scores of all rows under a link's columns, divided by each column's divisor."""
     n, columns = rows_of(data), link.s.shape[1]
+    kinds: Any = type(link), type(data)
     out = np.empty((n, columns))
     # Throw-away debts: scoring must not write to the weights.
     debts = [link._replace(debt=link.debt.copy()) if isinstance(link, IMAGED) else link for _ in range(jobs)]
     cuts = split(n, jobs) if n else []
     if columns == 1:
-        kernel, flat = score_rows(type(link), type(data)), out.reshape(n)
+        kernel, flat = score_rows(*kinds), out.reshape(n)
         tasks = [partial(kernel, tuple(w), tuple(data), a, b, flat) for w, (a, b) in zip(debts, cuts, strict=False)]
     else:
-        kernel = score_classes(type(link), type(data))
-        tasks = [partial(kernel, tuple(w), tuple(data), a, b, out, pair) for w, (a, b) in zip(debts, cuts, strict=False)]
+        kernel = score_classes(*kinds)
+        tasks = [
+            partial(kernel, tuple(w), tuple(data), a, b, out, pair) for w, (a, b) in zip(debts, cuts, strict=False)
+        ]
     share(tasks, jobs)
     if not isinstance(link, Additive):
         whole = out / divisor

@@ -1,6 +1,6 @@
 """Learning and predicting one row at a time, at a few microseconds a row."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -42,7 +42,7 @@ class Desk:
         self.make_room(64)
         self.codes, self.ends = np.zeros(1, np.int32), np.zeros(2, np.int64)
         self.frozen_ends = frozen(self.ends)
-        kinds = (type(machine.rule), type(machine.link), type(machine.readout), Csr)
+        kinds: Any = (type(machine.rule), type(machine.link), type(machine.readout), Csr)
         self.kernel = learn_rows(*kinds) if machine.columns == 1 else learn_classes(*kinds)
         self.extra = () if machine.columns == 1 else (machine.pair, 0, False)
         self.fixed = (tuple(machine.rule), tuple(machine.link), tuple(machine.readout))
@@ -78,7 +78,17 @@ class Desk:
         status = LOG_FULL
         while status == LOG_FULL:
             _, status = self.kernel(
-                *self.fixed, data, self.codes, NO_WEIGHTS, NO_ORDER, 0, 1, self.tally, self.log, machine.rows, *self.extra
+                *self.fixed,
+                data,
+                self.codes,
+                NO_WEIGHTS,
+                NO_ORDER,
+                0,
+                1,
+                self.tally,
+                self.log,
+                machine.rows,
+                *self.extra,
             )
             if status == LOG_FULL:
                 machine._enlarge_log()
@@ -103,7 +113,7 @@ def _refuse(indices: Any, values: Any, features: int, status: int) -> None:
 class OneRow:
     """`learn_one` and `predict_one`, for a learner."""
 
-    def learn_one(self: Any, x: Any, y: Any) -> Self:
+    def learn_one(self: Any, x: Any, y: Any) -> Any:
         """Learn from one row.
 
         Parameters
@@ -112,7 +122,8 @@ class OneRow:
             A dict maps feature names or column numbers to values; names not seen before become new features. Column
             numbers and indices must be below the number of features: see `grow`.
         y : label
-            A label not seen before becomes a new class, unless classes were fixed by `fit` or `partial_fit(classes=...)`.
+            A label not seen before becomes a new class, unless classes were fixed by `fit` or
+            `partial_fit(classes=...)`.
 
         Returns
         -------
@@ -128,7 +139,7 @@ class OneRow:
             code = self._codes[y]
         desk.place(indices, values)
         desk.learn(code)
-        return self  # type: ignore[no-any-return]
+        return self
 
     def predict_one(self: Any, x: Any) -> Any:
         """Return the label of one row; features never seen count as 0."""
@@ -136,11 +147,11 @@ class OneRow:
         machine = self._fitted()
         rows = np.append(indices, len(machine.link.s) - 1)
         z = np.append(values, self._bias) @ answering(machine.link, machine.readout, rows)
-        if isinstance(machine.link, IMAGED):
-            if len(z) > 1 or not np.all((np.abs(z) > SMALLEST) & np.isfinite(z)):
-                ends = frozen(np.array([0, len(indices)]))
-                row = Csr(frozen(values), frozen(indices.astype(np.int64)), ends, machine.features, self._bias)
-                z = machine.scores(row, self.fit_intercept, 1)[0]
+        doubtful = len(z) > 1 or not np.all((np.abs(z) > SMALLEST) & np.isfinite(z))
+        if isinstance(machine.link, IMAGED) and doubtful:
+            ends = frozen(np.array([0, len(indices)]))
+            row = Csr(frozen(values), frozen(indices.astype(np.int64)), ends, machine.features, self._bias)
+            z = machine.scores(row, self.fit_intercept, 1)[0]
         if not np.isfinite(z).all():
             raise ValueError("x has an entry, or gives a score, that is not a finite number")
         return self._labels(self._of_classes(z[None, :]))[0]
@@ -212,14 +223,16 @@ class OneRow:
     def _open_desk(self: Any, y: Any) -> Desk:
         if not hasattr(self, "_machine"):
             if not hasattr(self, "n_features_in_"):
-                raise ValueError("the number of features is not known yet: call grow(n_features) first, or use a dict of names")
+                raise ValueError(
+                    "the number of features is not known yet: call grow(n_features) first, or use a dict of names"
+                )
             self._open, self.classes_ = True, np.array([y])
             self.seed_, self.n_iter_ = self._draw_seed(), 1
             self._machine = self._start(self.n_features_in_, 1, None, open_labels=True)
             self._machine.keep_log(self.log, False, 0)
         self._codes = {label: code for code, label in enumerate(self.classes_.tolist())}
         self._desk = Desk(self._machine, self._bias)
-        return self._desk  # type: ignore[no-any-return]
+        return self._desk
 
     def _meet(self: Any, y: Any) -> Desk:
         """Admit a new label, if labels may arrive."""

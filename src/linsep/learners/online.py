@@ -26,8 +26,8 @@ class OnlineClassifier(OnlineLearner):
     rule : NamedTuple with a method `step`
         How far to move.
     link : "additive", "exponential", "sinh" or "p-norm", default="additive"
-        What the sum of the updates means as weights. Scores of all but the first are known only up to a positive factor: a
-        rule that uses the score's value is refused there, and so is a rule that shrinks.
+        What the sum of the updates means as weights. Scores of all but the first are known only up to a positive
+        factor: a rule that uses the score's value is refused there, and so is a rule that shrinks.
     eta : float, default=0.5
         The rate of the exponential and the sinh link.
     p : float, optional
@@ -85,9 +85,11 @@ class OnlineClassifier(OnlineLearner):
             if not reads_sign_only(type(self.rule)):
                 raise ValueError(
                     f"the rule {name} uses the score's value, and {self.link} scores are known only up to a positive "
-                    'factor: use link="additive", or state reads = "sign" in the rule if only the sign matters to it'
+                    'factor: use link="additive", or mark the rule @promises(reads="sign") if the sign is all it needs'
                 )
             if self.readout == "average":
-                raise ValueError(f'readout="average" needs link="additive": {self.link} weights have no running average')
+                raise ValueError(
+                    f'readout="average" needs link="additive": {self.link} weights have no running average'
+                )
         power = (self.p if self.p is not None else max(2.0, 2 * log(features + self.fit_intercept))) - 1
         return Parts(self.rule, LINKS[self.link], power if self.link == "p-norm" else self.eta, READOUTS[self.readout])

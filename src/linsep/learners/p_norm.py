@@ -16,7 +16,8 @@ class PNormPerceptron(OnlineLearner):
     """The perceptron's rule under w_j = sign(s_j) |s_j|^(p-1) / ||s||_p^(p-2), s = sum of y x over the mistakes.
 
     With 1/p + 1/q = 1 it makes at most (p - 1) ||u||_q² X_p² / margin² mistakes, X_p = max ||x||_p: p = 2 is the
-    perceptron, and p about 2 ln N behaves like Winnow without a rate to choose (Grove, Littlestone and Schuurmans, 2001).
+    perceptron, and p about 2 ln N behaves like Winnow without a rate to choose (Grove, Littlestone and Schuurmans,
+    2001).
 
     Parameters
     ----------

@@ -21,7 +21,8 @@ class Record:
     rounds : array of int64
         Its round, counted from 1 over all epochs.
     classes : array of int32, or None for a binary learner
-        One-vs-rest: the class whose machine moved. Pairs: (k, 2), the true class and its rival. Numbers into `classes_`.
+        One-vs-rest: the class whose machine moved. Pairs: (k, 2), the true class and its rival. Numbers into
+        `classes_`.
     amounts : array of float64, or None where every step is +1 or -1
         What multiplied x.
     keeps : array of float64, or None for a rule that never shrinks
@@ -47,7 +48,7 @@ class Record:
         return cls(log.rows[:n], log.rounds[:n], classes, *rest)
 
     def of_classes(self, known: int) -> "Record":
-        """Return the updates of the first `known` classes alone; of two classes, the second's, as a binary learner's."""
+        """Return the updates of the first `known` classes alone; of two, the second's, as a binary learner's."""
         assert self.classes is not None
         keep = self.classes < known if known != 2 else self.classes == 1
         classes = None if known == 2 else self.classes[keep]
@@ -97,7 +98,8 @@ def merged(logs: list[Log]) -> Log:
 
 def _with_room(kind: Log, logs: list[Log], room: int) -> Log:
     """Return the logs' updates one after the other, in a log of that kind with that much room."""
-    whole = Log(*(np.empty((room if len(a) else 0, *a.shape[1:]), a.dtype) for a in kind[:-1]), np.zeros(1, np.int64))
+    arrays = [np.empty((room if len(a) else 0, *a.shape[1:]), a.dtype) for a in kind[:-1]]
+    whole = Log._make([*arrays, np.zeros(1, np.int64)])
     for log in logs:
         lo, n = int(whole.filled[0]), int(log.filled[0])
         for new, old in zip(whole[:-1], log[:-1], strict=True):
@@ -116,6 +118,6 @@ def admitted(log: Log, place: int, background: int | None) -> Log:
     if background is None:
         return log
     chosen = np.flatnonzero(old[:, 0] == background)
-    twins = Log(*(a[chosen] if len(a) else a for a in log[:-1]), np.array([len(chosen)]))
+    twins = Log._make([*(a[chosen] if len(a) else a for a in log[:-1]), np.array([len(chosen)])])
     twins.classes[:] = place
     return merged([log, twins])

@@ -19,7 +19,7 @@ POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
 def best_rate(delta: float, x_max: float = 1.0) -> float:
-    """Return eta* = ln((x_max + delta) / (x_max - delta)) / (2 x_max), the rate of the least mistake bound for margin delta.
+    """Return eta* = ln((x_max + delta) / (x_max - delta)) / (2 x_max), of the least mistake bound for margin delta.
 
     >>> round(best_rate(0.6), 6)  # half of ln 4
     0.693147
@@ -87,8 +87,8 @@ class Winnow(_Multiplicative):
 
     For a target u >= 0 with ||u||_1 = 1, margin delta and entries up to x_max, it makes at most ln p / L mistakes with
     L = eta delta - ln cosh(eta x_max), where that is above 0; the best rate is
-    eta* = ln((x_max + delta) / (x_max - delta)) / (2 x_max). The bias is two features, +beta and -beta, so that its weight can
-    have either sign. Inside, s = sum of y x over the mistakes and w = softmax(eta s): no rate overflows.
+    eta* = ln((x_max + delta) / (x_max - delta)) / (2 x_max). The bias is two features, +beta and -beta, so that its
+    weight can have either sign. Inside, s = sum of y x over the mistakes and w = softmax(eta s): no rate overflows.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class Winnow(_Multiplicative):
 
 
 class BalancedWinnow(_Multiplicative):
-    """Winnow on [x, -x], kept in p weights: w_j = (e^{eta s_j} - e^{-eta s_j}) / Z with s = sum of y x over the mistakes.
+    """Winnow on [x, -x], kept in p weights: w_j = (e^{eta s_j} - e^{-eta s_j}) / Z, s = sum of y x over the mistakes.
 
     The target may have any sign: with ||u||_1 = 1, margin delta and entries up to x_max, at most ln(2p) / L mistakes,
     L and the best rate as for :class:`Winnow`.

@@ -2,7 +2,10 @@
 
 from typing import NamedTuple
 
+from linsep.core.step import promises
 
+
+@promises(settles=False, needs_norm=False)
 class Hinge(NamedTuple):
     """Descend alpha/2 ||w||² + (1 - y w.x)+ with the step 1 / (alpha t).
 
@@ -14,9 +17,6 @@ class Hinge(NamedTuple):
     """
 
     alpha: float = 1e-4
-
-    settles = False
-    needs_norm = False
 
     def step(self, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:
         return 1 - 1 / t, y / (self.alpha * t) if y * score < 1 else 0.0

@@ -3,7 +3,10 @@
 from math import exp
 from typing import NamedTuple
 
+from linsep.core.step import promises
 
+
+@promises(settles=False, needs_norm=False)
 class Logistic(NamedTuple):
     """Climb the log-likelihood of one row: w += rate_t (1 - p(y | x)) y x, with p(y | x) = 1 / (1 + e^{-y score}).
 
@@ -19,9 +22,6 @@ class Logistic(NamedTuple):
     rate: float = 0.1
     power: float = 0.0
     shrink: float = 0.0
-
-    settles = False
-    needs_norm = False
 
     def step(self, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:
         rate = self.rate if self.power == 0 else self.rate / t**self.power

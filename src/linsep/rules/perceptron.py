@@ -2,7 +2,10 @@
 
 from typing import NamedTuple
 
+from linsep.core.step import promises
 
+
+@promises(reads="sign")
 class Perceptron(NamedTuple):
     """On a mistake, add the example: s += y x where y * score <= 0.
 
@@ -12,8 +15,6 @@ class Perceptron(NamedTuple):
     >>> Perceptron().step(score=0.0, y=-1.0, xx=4.0), Perceptron().step(score=0.1, y=1.0, xx=4.0)
     (-1.0, 0.0)
     """
-
-    reads = "sign"
 
     def step(self, score: float, y: float, xx: float) -> float:
         return y if y * score <= 0 else 0.0
