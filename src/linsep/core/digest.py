@@ -26,10 +26,9 @@ def engine_digest() -> str:
 
 def digest_of(rule: Any) -> str | None:
     """Return the digest of a kernel that a rule drives; None if the rule's code can't be identified."""
-    found = sys.modules.get(rule.__module__)
-    if rule.__module__ == "__main__" or getattr(found, rule.__qualname__, None) is not rule:
+    step, home = rule.step, sys.modules.get(rule.__module__)
+    if rule.__module__ == "__main__" or vars(home).get(rule.__qualname__) is not rule:
         return None
-    step: Any = rule.step
     try:
         return hashlib.sha256("\n".join([engine_digest(), *_identity(step, set())]).encode()).hexdigest()
     except UnknownValueError:

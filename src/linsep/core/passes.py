@@ -38,7 +38,7 @@ def fault(score: float, keep: float, amount: float) -> int:
     """Return the status of a row with this score and step."""
     if not isfinite(score):
         return BAD_SCORE
-    return DONE if isfinite(keep * amount) else BAD_STEP
+    return DONE if isfinite(keep) and isfinite(amount) else BAD_STEP
 
 
 def _compile(function: Kernel, digest: str | None) -> Kernel:

@@ -20,7 +20,7 @@ class Pegasos(OnlineLearner):
     ----------
     alpha : float, default=1e-4
         The strength of the penalty.
-    readout : "last" or "average", default="average"
+    readout : "last" or "average", default="last"
         Which weights answer.
     **shared
         Those of every online learner: see :class:`linsep.learners.base.OnlineLearner`.
@@ -39,7 +39,7 @@ class Pegasos(OnlineLearner):
         "readout": [StrOptions(set(READOUTS))],
     }
 
-    def __init__(self, *, alpha: float = 1e-4, readout: str = "average", **shared: Unpack[Shared]) -> None:
+    def __init__(self, *, alpha: float = 1e-4, readout: str = "last", **shared: Unpack[Shared]) -> None:
         super().__init__(**shared)
         self.alpha = alpha
         self.readout = readout

@@ -111,6 +111,11 @@ class Winnow(_Multiplicative):
 
     _link = Exponential
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # weights are positive: not every data set has such a separator
+        return tags
+
     def _check_entries(self, data: Dense | Csr) -> None:
         super()._check_entries(data)
         if not self.fit_intercept and data.values.size and np.min(data.values) >= 0:
