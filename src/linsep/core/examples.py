@@ -17,6 +17,8 @@ from linsep.core.verbs import verb
 
 Array = NDArray[Any]
 
+FINE, OUT_OF_RANGE, NOT_RISING = range(3)
+
 NONE, ONE, TWO, THREE, FOUR = (np.uint64(k) for k in range(5))
 """Small unsigned numbers: arithmetic that mixes signs leaves the integers in compiled code."""
 
@@ -38,6 +40,16 @@ class Csr(NamedTuple):
     bias: float
 
 
+class Single(NamedTuple):
+    """One sparse row as a user gave it, not yet checked; `distinct` says that no index occurs twice."""
+
+    values: Array
+    indices: Array
+    features: int
+    bias: float
+    distinct: bool
+
+
 class DenseRow(NamedTuple):
     """Row `i` of a table."""
 
@@ -57,6 +69,8 @@ class SparseRow(NamedTuple):
     bias: float
 
 
+flaw = verb(0)
+"""flaw(data): what makes the data unreadable, for kinds that are not checked before; else FINE."""
 row = verb(0)
 """row(data, i): the i-th example."""
 fetch = verb(0)
@@ -73,6 +87,25 @@ gather = verb(0)
 """gather(x, weights): the sum of weights[j] * x_j, for one column of weights given as a flat array."""
 
 
+@flaw.when(Dense)
+@flaw.when(Csr)
+def _(X: Dense | Csr) -> int:
+    return FINE
+
+
+@flaw.when(Single)
+def _(X: Single) -> int:
+    last = np.int64(-1)
+    for k in range(X.indices.shape[0]):
+        j = np.int64(X.indices[k])
+        if j < 0 or j >= X.features:
+            return OUT_OF_RANGE
+        if j <= last and not X.distinct:
+            return NOT_RISING
+        last = j
+    return FINE
+
+
 @row.when(Dense)
 def _(X: Dense, i: int) -> DenseRow:
     return DenseRow(X.values, i, X.bias)
@@ -84,12 +117,22 @@ def _(X: Csr, i: int) -> SparseRow:
     return SparseRow(X.indices, X.values, start, stop, X.features, X.bias)
 
 
+@row.when(Single)
+def _(X: Single, i: int) -> SparseRow:
+    return SparseRow(X.indices, X.values, NONE, np.uint64(X.indices.shape[0]), X.features, X.bias)
+
+
 @fetch.when(Dense)
 def _(X: Dense, i: int) -> None:
     """Fetch the first lines only: the processor itself follows a walk once it has begun."""
     width = X.values.shape[1]
     for j in range(0, min(width, 128), 16):
         prefetch(X.values, i * width + j)
+
+
+@fetch.when(Single)
+def _(X: Single, i: int) -> None:
+    pass
 
 
 @fetch.when(Csr)
@@ -102,8 +145,9 @@ def _(X: Csr, i: int) -> None:
 
 
 @fetch_weights.when(Dense)
-def _(X: Dense, i: int, weights: Array) -> None:
-    """Do nothing: a dense row reads the weights in order."""
+@fetch_weights.when(Single)
+def _(X: Dense | Single, i: int, weights: Array) -> None:
+    """Do nothing: a dense row reads the weights in order, and a single one has no next."""
 
 
 @fetch_weights.when(Csr)
@@ -121,7 +165,8 @@ def _(X: Dense) -> tuple[Array, Array]:
 
 
 @room.when(Csr)
-def _(X: Csr) -> tuple[Array, Array]:
+@room.when(Single)
+def _(X: Csr | Single) -> tuple[Array, Array]:
     return np.empty(0, np.int32), np.empty(0, X.values.dtype)
 
 

@@ -6,7 +6,8 @@ compiled for the kinds it is asked for and kept on disk. Kinds travel as plain t
 much faster than named ones, and get their names back inside.
 
 A learning pass changes what it is given and returns (position, status). It stops early, to be called again from
-there, when the log is full; it stops for good at a row whose score or step is not a finite number.
+there, when the log is full; it stops for good at a row whose score or step is not a finite number. With status
+FLAW the data can't be read, and the position says why.
 """
 
 from collections.abc import Callable
@@ -18,15 +19,15 @@ import numpy as np
 from numba import njit
 
 from linsep.core.digest import digest_of, engine_digest
-from linsep.core.examples import entries, fetch, fetch_weights, gather, room, row, squared
+from linsep.core.examples import FINE, entries, fetch, fetch_weights, flaw, gather, room, row, squared
 from linsep.core.links import factor, measure, norm2, read, tend
-from linsep.core.readouts import Log, Tally, tick
+from linsep.core.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, tick
 from linsep.core.scores import best_rival, gather_all, settle, settle_all
 from linsep.core.step import step
 from linsep.core.updates import record, shrink, spread, spread_all
 from linsep.core.verbs import word
 
-DONE, LOG_FULL, BAD_SCORE, BAD_STEP = range(4)
+DONE, LOG_FULL, BAD_SCORE, BAD_STEP, FLAW = range(5)
 AHEAD = 6
 """How many rows ahead of the current one a shuffled pass prefetches."""
 
@@ -62,9 +63,12 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
         digest  # noqa: B018  (part of the compiled code's identity on disk)
         rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*data_)
         tally, log = Tally(*tally_), Log(*log_)
+        defect = flaw(X)
+        if defect != FINE:
+            return defect, FLAW
         place = room(X)
         column = read(w).reshape(read(w).size)
-        shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.rows.shape[0] > 0
+        shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
             i = order[p] if shuffled else p
             if shuffled and p + AHEAD < stop:
@@ -72,7 +76,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             weight = weights[i] if weighted else 1.0
             if weight == 0.0:
                 continue
-            if logged and log.filled[0] == log.rows.shape[0]:
+            if logged and log.filled[0] == log.numbers.shape[0]:
                 return p, LOG_FULL
             tend(w, 0, 1)
             x = row(X, i)
@@ -87,15 +91,15 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             tally.rounds[0] = t
             tick(readout, w, weight)
             if y * score <= 0:
-                tally.mistakes[0] += 1
-                tally.skipped[0] += 1 if amount == 0.0 else 0
+                tally.counts[MISTAKES, 0] += 1
+                tally.counts[SKIPPED, 0] += 1 if amount == 0.0 else 0
             if amount == 0.0 and keep == 1.0:
                 continue
             shrink(w, readout, 0, 1, keep)
             if amount != 0.0:
                 measure(w, 0, amount, keep * score, x, 1.0)
                 spread(w, readout, entries(x, place), amount / factor(w, 0))
-                tally.updates[0] += 1
+                tally.counts[UPDATES, 0] += 1
             record(log, first + i, t, 0, 0, keep, amount)
         return stop, DONE
 
@@ -120,12 +124,15 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
         digest  # noqa: B018
         rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*data_)
         tally, log = Tally(*tally_), Log(*log_)
+        defect = flaw(X)
+        if defect != FINE:
+            return defect, FLAW
         place = room(X)
         table = read(w)
         K = table.shape[1]
         width = K if pair else 1
         scores, keeps, amounts, columns = np.empty(K), np.empty(K), np.empty(K), np.empty(K, np.uint64)
-        shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.rows.shape[0] > 0
+        shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
             i = order[p] if shuffled else p
             if shuffled and p + AHEAD < stop:
@@ -135,7 +142,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             weight = weights[i] if weighted else 1.0
             if weight == 0.0:
                 continue
-            if logged and log.filled[0] + K > log.rows.shape[0]:
+            if logged and log.filled[0] + K > log.numbers.shape[0]:
                 return p, LOG_FULL
             for lo in range(0, K, width):
                 tend(w, lo, lo + width)
@@ -161,15 +168,15 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 tally.rounds[0] = t
                 tick(readout, w, weight)
                 if margin <= 0:
-                    tally.mistakes[0] += 1
-                    tally.skipped[0] += 1 if amount == 0.0 else 0
+                    tally.counts[MISTAKES, 0] += 1
+                    tally.counts[SKIPPED, 0] += 1 if amount == 0.0 else 0
                 shrink(w, readout, 0, K, keep)
                 if amount != 0.0:
                     measure(w, 0, amount, keep * margin, x, 2.0)
                     columns[0], amounts[0] = true, amount / factor(w, 0)
                     columns[1], amounts[1] = rival, -amount / factor(w, 0)
                     n = 2
-                    tally.updates[0] += 1
+                    tally.counts[UPDATES, 0] += 1
                 if amount != 0.0 or keep != 1.0:
                     record(log, first + i, t, true, rival, keep, amount)
             else:
@@ -186,14 +193,14 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 for c in range(K):
                     keep, amount = keeps[c], amounts[c]
                     if scores[c] <= 0 if codes[i] == c else scores[c] >= 0:
-                        tally.mistakes[c] += 1
-                        tally.skipped[c] += 1 if amount == 0.0 else 0
+                        tally.counts[MISTAKES, c] += 1
+                        tally.counts[SKIPPED, c] += 1 if amount == 0.0 else 0
                     shrink(w, readout, c, c + 1, keep)
                     if amount != 0.0:
                         measure(w, c, amount, keep * scores[c], x, 1.0)
                         columns[n], amounts[n] = c, amount / factor(w, c)
                         n += 1
-                        tally.updates[c] += 1
+                        tally.counts[UPDATES, c] += 1
                     if amount != 0.0 or keep != 1.0:
                         record(log, first + i, t, base + c, 0, keep, amount)
             if n > 0:

@@ -31,27 +31,29 @@ class Average(NamedTuple):
     clock: Array
 
 
+MISTAKES, UPDATES, SKIPPED = range(3)
+
+
 class Tally(NamedTuple):
-    """Counts of a run. `rounds` counts rows seen; the others are per column (all in the first for class pairs)."""
+    """Counts of a run.
+
+    `rounds` is one number. `counts` has a row each for mistakes, updates and mistakes without a step, and a column for
+    each machine (for class pairs all is in the first).
+    """
 
     rounds: Array
-    mistakes: Array
-    updates: Array
-    skipped: Array
+    counts: Array
 
 
 class Log(NamedTuple):
-    """The updates of a run, in order; `filled` of the room is used. An empty `rows` means that none are kept.
+    """The updates of a run, in order; `filled` of the room is used, and no room means that none are kept.
 
-    `classes` has as many columns as an update names: none (binary), the class, or the true class and its rival.
-    `amounts` and `keeps` are empty where every step is +-1.
+    A line of `numbers` is the row, the round, and the classes that the update names: none (binary), one, or the true
+    class and its rival. A line of `sizes` is the amount, and what was kept, where they are not 1; else empty.
     """
 
-    rows: Array
-    rounds: Array
-    classes: Array
-    amounts: Array
-    keeps: Array
+    numbers: Array
+    sizes: Array
     filled: Array
 
 

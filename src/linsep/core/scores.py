@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.examples import Array, SparseRow, entries
+from linsep.core.examples import FOUR, ONE, THREE, TWO, Array, SparseRow, entries
 from linsep.core.links import IMAGED, SMALLEST, Additive, Scaled, image_of, peak, ratio, trusted
 from linsep.core.memory import unsigned
 from linsep.core.verbs import verb, word
@@ -22,11 +22,20 @@ def gather_all(x: SparseRow, weights: Array, z: Array) -> None:
     columns = z.shape[0]
     for c in range(columns):
         z[c] = weights[x.features, c] * x.bias
-    for k in range(x.start, x.stop):
-        j = unsigned(x.indices[k])
-        v = np.float64(x.values[k])
+    k = x.start
+    while k + FOUR <= x.stop:  # four rows of weights at a time: fewer walks over z
+        i0, v0 = unsigned(x.indices[k]), np.float64(x.values[k])
+        i1, v1 = unsigned(x.indices[k + ONE]), np.float64(x.values[k + ONE])
+        i2, v2 = unsigned(x.indices[k + TWO]), np.float64(x.values[k + TWO])
+        i3, v3 = unsigned(x.indices[k + THREE]), np.float64(x.values[k + THREE])
         for c in range(columns):
-            z[c] += weights[j, c] * v
+            z[c] += (weights[i0, c] * v0 + weights[i1, c] * v1) + (weights[i2, c] * v2 + weights[i3, c] * v3)
+        k += FOUR
+    while k < x.stop:
+        i0, v0 = unsigned(x.indices[k]), np.float64(x.values[k])
+        for c in range(columns):
+            z[c] += weights[i0, c] * v0
+        k += ONE
 
 
 @settle.when(Additive)

@@ -59,17 +59,17 @@ def spread_all(w: Any, readout: Any, x: SparseRow, columns: Array, amounts: Arra
 @word
 def record(log: Log, i: int, t: int, c: int, rival: int, keep: float, amount: float) -> None:
     """Write an update to the log, if one is kept; there is room for it."""
-    if log.rows.shape[0] == 0:
+    if log.numbers.shape[0] == 0:
         return
     n = log.filled[0]
-    log.rows[n] = i
-    log.rounds[n] = t
-    if log.classes.shape[1] > 0:
-        log.classes[n, 0] = c
-    if log.classes.shape[1] > 1:
-        log.classes[n, 1] = rival
-    if log.amounts.shape[0] > 0:
-        log.amounts[n] = amount
-    if log.keeps.shape[0] > 0:
-        log.keeps[n] = keep
+    log.numbers[n, 0] = i
+    log.numbers[n, 1] = t
+    if log.numbers.shape[1] > 2:
+        log.numbers[n, 2] = c
+    if log.numbers.shape[1] > 3:
+        log.numbers[n, 3] = rival
+    if log.sizes.shape[1] > 0:
+        log.sizes[n, 0] = amount
+    if log.sizes.shape[1] > 1:
+        log.sizes[n, 1] = keep
     log.filled[0] = n + 1

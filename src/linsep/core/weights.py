@@ -44,7 +44,7 @@ def start_readout(kind: type, rows: int, columns: int) -> Any:
 
 def start_tally(columns: int) -> Tally:
     """Make counters at 0."""
-    return Tally(np.zeros(1, np.int64), *(np.zeros(columns, np.int64) for _ in range(3)))
+    return Tally(np.zeros(1, np.int64), np.zeros((3, columns), np.int64))
 
 
 def widen(link: Any, readout: Any, more: int) -> tuple[Any, Any]:

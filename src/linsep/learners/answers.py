@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.examples import Array
+from linsep.core.readouts import MISTAKES, SKIPPED, UPDATES
 from linsep.core.threads import threads
 from linsep.learners.inputs import canonical, refuse_bad_entries
 from linsep.learners.machine import Machine
@@ -55,17 +56,17 @@ class Answers:
     @property
     def mistakes_(self) -> Any:
         """How often y * score <= 0 before the update; per class for one-vs-rest of three classes or more."""
-        return self._count("mistakes")
+        return self._count(MISTAKES)
 
     @property
     def updates_(self) -> Any:
         """How often the rule added to the weights; per class as for `mistakes_`."""
-        return self._count("updates")
+        return self._count(UPDATES)
 
     @property
     def skipped_(self) -> Any:
         """Mistakes on which the rule added nothing; per class as for `mistakes_`."""
-        return self._count("skipped")
+        return self._count(SKIPPED)
 
     @property
     def t_(self) -> int:
@@ -102,9 +103,9 @@ class Answers:
         self._fitted()
         return self._trimmed().weights(self.fit_intercept)
 
-    def _count(self, name: str) -> Any:
+    def _count(self, what: int) -> Any:
         machine = self._fitted()
-        counts = getattr(machine.tally, name)
+        counts = machine.tally.counts[what]
         if machine.pair or len(counts) == 1:
             return int(counts[0])
         known = len(self.classes_)

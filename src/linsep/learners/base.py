@@ -195,7 +195,7 @@ class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
         passes, done = train(self, machine, data, codes, weights)
         if not go_on:
             self.classes_, self._open = classes, False
-            self._forget_names()
+            self._close_desk()
         self._machine, self.n_iter_ = machine, passes
         if not done and settles(type(machine.rule)):
             self._warn_not_separated()
@@ -250,7 +250,7 @@ class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
             self._trimmed().resize(n_features)
         self.n_features_in_ = int(n_features)
         if n_features > width:
-            self._forget_names()
+            self._close_desk()
         return self
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 
 from linsep.core.examples import Array, Csr, Dense
 from linsep.core.passes import BAD_SCORE
+from linsep.core.readouts import MISTAKES, UPDATES
 from linsep.core.threads import threads
 from linsep.learners.inputs import refuse_bad_entries, rows_of
 from linsep.learners.machine import Machine, StoppedError, scored
@@ -55,19 +56,19 @@ def epochs(how: Settings, machine: Machine, data: Any, codes: Array, weights: Ar
     """Pass over all rows until an epoch makes no update, `tol` says enough, or `max_iter` is reached."""
     best, patience = np.inf, how.n_iter_no_change
     for epoch in range(1, how.max_iter + 1):
-        mistakes, updates = machine.tally.mistakes.sum(), machine.tally.updates.sum()
+        before = machine.tally.counts.sum(axis=1)
         one_pass(how, machine, data, codes, weights, order_of(how, machine.epochs, rows_of(data)), 0)
         machine.epochs += 1
-        mistakes = machine.tally.mistakes.sum() - mistakes
-        if machine.tally.updates.sum() == updates:
+        made = machine.tally.counts.sum(axis=1) - before
+        if made[UPDATES] == 0:
             break
         if how.tol is not None:
-            share = mistakes / rows_of(data)
+            share = made[MISTAKES] / rows_of(data)
             patience = how.n_iter_no_change if share < best - how.tol else patience - 1
             best = min(best, share)
             if patience == 0:
                 return epoch, True
-    return epoch, mistakes == 0
+    return epoch, made[MISTAKES] == 0
 
 
 def order_of(how: Settings, epoch: int, n: int) -> Array:

@@ -25,7 +25,7 @@ from linsep.core.weights import (
     widen,
 )  # fmt: skip
 from linsep.learners.inputs import rows_of
-from linsep.learners.record import Record, admitted, empty_log, enlarged, entry_bytes, merged, no_log
+from linsep.learners.record import Record, admitted, empty_like, empty_log, enlarged, line_bytes, merged, no_log
 
 CHUNK = 1 << 26
 """Products a pass makes between two looks at Python, so that Ctrl-C is heard within a fraction of a second."""
@@ -94,10 +94,10 @@ class Machine:
             )
         else:
             self.log_limit = np.inf if mode is True else max(1 << 20, 0.05 * data_bytes)
-            if not len(self.log.rows):
+            if not len(self.log.numbers):
                 names = 2 if self.pair else int(self.columns > 1)
-                self.log = empty_log(names, amounts=not exact, keeps=shrinks(type(self.rule)))
-            elif weighted and not len(self.log.amounts):
+                self.log = empty_log(names, 0 if exact else 2 if shrinks(type(self.rule)) else 1)
+            elif weighted and not self.log.sizes.shape[1]:
                 raise ValueError(
                     "sample weights after rows without them: the log so far has no amounts; pass log=False"
                 )
@@ -143,17 +143,18 @@ class Machine:
             stop = min(rows, p + stride)
             p, status = kernel(*fixed, p, stop, tuple(self.tally), tuple(self.log), first, *extra)
             if status == LOG_FULL:
-                self._enlarge_log()
+                self.enlarge_log()
             elif status != DONE:
                 raise StoppedError(int(order[p]) if len(order) else p, status)
         self._drop_large_log()
 
-    def _enlarge_log(self) -> None:
+    def enlarge_log(self) -> None:
+        """Make room in the log, or give it up where it has outgrown its limit."""
         if not self._drop_large_log():
             self.log = enlarged(self.log, self.columns)
 
     def _drop_large_log(self) -> bool:
-        size = int(self.log.filled[0]) * entry_bytes(self.log)
+        size = int(self.log.filled[0]) * line_bytes(self.log)
         if size <= self.log_limit:
             return False
         self.no_log_because = (
@@ -164,7 +165,7 @@ class Machine:
 
     def _block(self, lo: int, hi: int) -> tuple["Machine", int]:
         cut = {n: columns_of(copied(getattr(self, n)), lambda a: a[..., lo:hi]) for n in ("link", "readout", "tally")}
-        log = empty_log(1, len(self.log.amounts) > 0, len(self.log.keeps) > 0) if len(self.log.rows) else no_log()
+        log = empty_like(self.log)
         return replace(self, **cut, log=log, _answer=None), lo
 
     def _join(self, blocks: list["Machine"]) -> None:
@@ -176,7 +177,7 @@ class Machine:
                 if isinstance(arrays[0], np.ndarray)
             }
             setattr(self, name, parts[0]._replace(**whole))
-        if len(self.log.rows):
+        if len(self.log.numbers):
             reasons = [b.no_log_because for b in blocks if b.no_log_because]
             self.no_log_because = reasons[0] if reasons else ""
             self.log = no_log() if reasons else merged([self.log, *(b.log for b in blocks)])
@@ -202,7 +203,7 @@ class Machine:
             if isinstance(self.link, IMAGED):
                 fresh = first_image(type(self.link), len(self.link.s), self.link.origin, self.link[-1])
                 self.link.image[:, place] = fresh[:, place]
-        if len(self.log.rows):
+        if len(self.log.numbers):
             self.log = admitted(self.log, place, None if self.pair else self.columns - 2)
 
     def resize(self, features: int) -> None:

@@ -3,111 +3,71 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from linsep.core.examples import Array, Csr
+from linsep.core.examples import OUT_OF_RANGE, Array, Csr, Single
 from linsep.core.links import IMAGED, SMALLEST
-from linsep.core.passes import DONE, LOG_FULL, learn_classes, learn_rows
+from linsep.core.passes import BAD_SCORE, DONE, FLAW, LOG_FULL, learn_classes, learn_rows
 from linsep.core.weights import answering
 from linsep.learners.inputs import frozen
-from linsep.learners.machine import Machine, StoppedError
+from linsep.learners.machine import Machine
 
-FINE, OUT_OF_RANGE, NOT_SORTED, NOT_FINITE = range(4)
 NO_ORDER, NO_WEIGHTS = np.empty(0, np.intp), np.empty(0)
 
 
-@njit(cache=True)
-def take(indices: Any, values: Any, to_indices: Any, to_values: Any, features: int) -> int:
-    """Copy a row to canonical buffers, checking it on the way."""
-    last = np.int64(-1)
-    status = FINE
-    for k in range(indices.shape[0]):
-        j, v = np.int64(indices[k]), np.float64(values[k])
-        if j < 0 or j >= features:
-            return OUT_OF_RANGE
-        if not np.isfinite(v):
-            return NOT_FINITE
-        if j <= last:
-            status = NOT_SORTED
-        last = j
-        to_indices[k], to_values[k] = j, v
-    return status
+class Vocabulary(dict[str, int]):
+    """Columns by name; a name looked up for the first time gets the next one."""
+
+    def __missing__(self, name: str) -> int:
+        self[name] = column = len(self)
+        return column
 
 
 class Desk:
-    """Buffers for one row, and the compiled pass with everything bound that stays the same from row to row."""
+    """The compiled pass over a single row, with everything bound that stays the same from row to row."""
 
     def __init__(self, machine: Machine, bias: float) -> None:
-        self.machine, self.bias = machine, bias
-        self.make_room(64)
-        self.codes, self.ends = np.zeros(1, np.int32), np.zeros(2, np.int64)
-        self.frozen_ends = frozen(self.ends)
-        kinds: Any = (type(machine.rule), type(machine.link), type(machine.readout), Csr)
+        kinds: Any = (type(machine.rule), type(machine.link), type(machine.readout), Single)
+        self.machine, self.features, self.bias = machine, machine.features, bias
+        self.codes = np.zeros(1, np.int32)
         self.kernel = learn_rows(*kinds) if machine.columns == 1 else learn_classes(*kinds)
-        self.extra = () if machine.columns == 1 else (machine.pair, 0, False)
-        self.fixed = (tuple(machine.rule), tuple(machine.link), tuple(machine.readout))
+        self.parts = (tuple(machine.rule), tuple(machine.link), tuple(machine.readout))
+        self.rest: tuple[Any, ...] = () if machine.columns == 1 else (machine.pair, 0, False)
         self.tally, self.log = tuple(machine.tally), tuple(machine.log)
 
-    def make_room(self, entries: int) -> None:
-        """Give the buffers room for that many entries."""
-        self.indices, self.values = np.empty(entries, np.int64), np.empty(entries)
-        self.frozen = frozen(self.values), frozen(self.indices)
-
-    def place(self, indices: Any, values: Any) -> None:
-        """Put a row on the desk, or say what is wrong with it."""
-        n, features = len(indices), self.machine.features
-        if n > len(self.indices):
-            self.make_room(2 * n)
-        if len(values) != n:
-            raise ValueError(f"x has {n} indices and {len(values)} values")
-        status = take(indices, values, self.indices, self.values, features)
-        if status == NOT_SORTED:
-            whole, where = np.unique(indices, return_inverse=True)
-            sums = np.bincount(where, weights=values)
-            return self.place(whole, sums)
-        if status != FINE:
-            _refuse(indices, values, features, status)
-        self.ends[1] = n
-        return None
-
-    def learn(self, code: int) -> None:
-        """Make one pass over the row on the desk."""
-        self.codes[0] = code
+    def learn(self, indices: Any, values: Any, distinct: bool, code: int) -> None:
+        """Make one pass over the row, or raise the ValueError that says what is wrong with it; then nothing changes."""
         machine = self.machine
-        data = (*self.frozen, self.frozen_ends, machine.features, self.bias)
-        status = LOG_FULL
-        while status == LOG_FULL:
-            _, status = self.kernel(
-                *self.fixed,
-                data,
-                self.codes,
-                NO_WEIGHTS,
-                NO_ORDER,
-                0,
-                1,
-                self.tally,
-                self.log,
-                machine.rows,
-                *self.extra,
+        self.codes[0] = code
+        data = (values, indices, self.features, self.bias, distinct)
+        flaw, status = self.kernel(
+            *self.parts, data, self.codes, NO_WEIGHTS, NO_ORDER, 0, 1, self.tally, self.log, machine.rows, *self.rest
+        )
+        if status == DONE:
+            machine.rows += 1
+            machine._answer = None
+        elif status == LOG_FULL:
+            machine.enlarge_log()
+            self.log = tuple(machine.log)
+            self.learn(indices, values, distinct, code)
+        elif status == FLAW and flaw != OUT_OF_RANGE:
+            rising, place = np.unique(indices, return_inverse=True)
+            self.learn(rising, np.bincount(place, weights=values), True, code)
+        else:
+            self._refuse(indices, values, status)
+
+    def _refuse(self, indices: Any, values: Any, status: int) -> None:
+        if status == FLAW:
+            j = int(indices[np.flatnonzero((indices < 0) | (indices >= self.features))[0]])
+            raise ValueError(
+                f"x has column {j}, but the learner has {self.features} features (0 to {self.features - 1}): "
+                f"grow({j + 1}) makes room for it"
             )
-            if status == LOG_FULL:
-                machine._enlarge_log()
-                self.log = tuple(machine.log)
-        if status != DONE:
-            raise StoppedError(machine.rows, status)
-        machine.rows += 1
-        machine._answer = None
-
-
-def _refuse(indices: Any, values: Any, features: int, status: int) -> None:
-    if status == NOT_FINITE:
-        bad = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise ValueError(f"x contains {values[bad]} at column {indices[bad]}: NaN and infinity can't be learned from")
-    bad = int(np.flatnonzero((np.asarray(indices) < 0) | (np.asarray(indices) >= features))[0])
-    raise ValueError(
-        f"x has column {indices[bad]}, but the learner has {features} features (0 to {features - 1}): "
-        f"grow({int(indices[bad]) + 1}) makes room for it"
-    )
+        if not np.isfinite(values).all():
+            bad = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise ValueError(f"x contains {values[bad]} at column {indices[bad]}: fill it in, or drop the row")
+        if status == BAD_SCORE:
+            raise ValueError("the score of x is too large for float64: divide all rows by one factor")
+        raise ValueError(f"the rule {type(self.machine.rule).__name__} gave a step that is not a finite number")
 
 
 class OneRow:
@@ -129,23 +89,26 @@ class OneRow:
         -------
         self
         """
-        indices, values = self._entries_of(x, learning=True)
-        desk = self.__dict__.get("_desk")
-        if desk is None or desk.machine is not self.__dict__.get("_machine"):
+        indices, values, distinct = self._entries_of(x, True)
+        fields = self.__dict__
+        desk = fields.get("_desk")
+        if desk is None or desk.machine is not fields.get("_machine"):
             desk = self._open_desk(y)
         code = self._codes.get(y)
         if code is None:
             desk = self._meet(y)
             code = self._codes[y]
-        desk.place(indices, values)
-        desk.learn(code)
+        desk.learn(indices, values, distinct, code)
         return self
 
     def predict_one(self: Any, x: Any) -> Any:
         """Return the label of one row; features never seen count as 0."""
-        indices, values = self._entries_of(x, learning=False)
+        indices, values, _ = self._entries_of(x, False)
         machine = self._fitted()
-        rows = np.append(indices, len(machine.link.s) - 1)
+        known = (indices >= 0) & (indices < machine.features)
+        if not known.all():
+            indices, values = indices[known], values[known]
+        rows = np.append(indices, machine.features)
         z = np.append(values, self._bias) @ answering(machine.link, machine.readout, rows)
         doubtful = len(z) > 1 or not np.all((np.abs(z) > SMALLEST) & np.isfinite(z))
         if isinstance(machine.link, IMAGED) and doubtful:
@@ -166,52 +129,50 @@ class OneRow:
 
     @feature_names_in_.setter
     def feature_names_in_(self, names: Any) -> None:
-        self._names = {name: j for j, name in enumerate(names)}
+        self._names = Vocabulary((name, j) for j, name in enumerate(names))
 
     @feature_names_in_.deleter
     def feature_names_in_(self) -> None:
         self.__dict__.pop("_names", None)
 
-    def _entries_of(self: Any, x: Any, learning: bool) -> tuple[Array, Array]:
-        if isinstance(x, tuple):
+    def _entries_of(self: Any, x: Any, learning: bool) -> tuple[Array, Array, bool]:
+        """Return the indices and values of a row in any form, and whether the indices are known to be distinct."""
+        if type(x) is tuple:
             indices, values = x
-            if isinstance(indices, np.ndarray) and isinstance(values, np.ndarray):
-                return indices, values
-            return np.asarray(indices, np.int64), np.asarray(values, np.float64)
+            if type(indices) is not np.ndarray or type(values) is not np.ndarray:
+                indices, values = np.asarray(indices, np.int64), np.asarray(values, np.float64)
+            if len(indices) != len(values):
+                raise ValueError(f"x has {len(indices)} indices and {len(values)} values")
+            return indices, values, False
         if isinstance(x, dict):
             return self._entries_of_dict(x, learning)
         row = np.asarray(x, np.float64)
         if row.ndim != 1:
             raise ValueError(f"x is one row: a dict, (indices, values) or a 1-d array; got {row.ndim} dimensions")
-        if not hasattr(self, "n_features_in_"):
+        if learning and not hasattr(self, "n_features_in_"):
             self.n_features_in_ = len(row)
         if len(row) != self.n_features_in_:
             raise ValueError(f"x has {len(row)} features, but the learner has {self.n_features_in_}")
         indices = np.flatnonzero(row)
-        return indices, row[indices]
+        return indices, row[indices], True
 
-    def _entries_of_dict(self: Any, x: dict[Any, float], learning: bool) -> tuple[Array, Array]:
-        values = np.fromiter(x.values(), np.float64, len(x))
-        if not x or not isinstance(next(iter(x)), str):
-            return np.fromiter(x, np.int64, len(x)), values
+    def _entries_of_dict(self: Any, x: dict[Any, float], learning: bool) -> tuple[Array, Array, bool]:
+        n = len(x)
+        values = np.fromiter(x.values(), np.float64, n)
         names = self.__dict__.get("_names")
         if names is None:
-            if hasattr(self, "n_features_in_") and self.n_features_in_ > 0:
+            if not x or not isinstance(next(iter(x)), str):
+                return np.fromiter(x, np.int64, n), values, True
+            if getattr(self, "n_features_in_", 0) > 0:
                 raise ValueError("x names its features, but the learner was trained on features without names")
-            names = self._names = {}
+            names = self._names = Vocabulary()
             self.n_features_in_ = 0
-        try:
-            indices = np.fromiter(map(names.__getitem__, x), np.int64, len(x))
-        except KeyError:
-            if not learning:
-                known = {name: value for name, value in x.items() if name in names}
-                return self._entries_of_dict(known, learning) if known else (np.empty(0, np.int64), np.empty(0))
-            for name in x:
-                names.setdefault(name, len(names))
+        if not learning and not x.keys() <= names.keys():
+            return self._entries_of_dict({k: v for k, v in x.items() if k in names}, learning)
+        indices = np.fromiter(map(names.__getitem__, x), np.int64, n)
+        if len(names) != self.n_features_in_:
             self._make_room(len(names))
-            indices = np.fromiter(map(names.__getitem__, x), np.int64, len(x))
-        order = np.argsort(indices)
-        return indices[order], values[order]
+        return indices, values, True
 
     def _make_room(self: Any, features: int) -> None:
         """Let the learner have that many features; the weights are widened by doubling."""
@@ -229,17 +190,18 @@ class OneRow:
             self._open, self.classes_ = True, np.array([y])
             self.seed_, self.n_iter_ = self._draw_seed(), 1
             self._machine = self._start(self.n_features_in_, 1, None, open_labels=True)
-            self._machine.keep_log(self.log, False, 0)
+        self._machine.keep_log(self.log, False, 0)
         self._codes = {label: code for code, label in enumerate(self.classes_.tolist())}
         self._desk = Desk(self._machine, self._bias)
         return self._desk
 
     def _meet(self: Any, y: Any) -> Desk:
         """Admit a new label, if labels may arrive."""
-        self.classes_, self._machine = self._welcome(np.array([y]), None, self.n_features_in_)
-        if y not in self.classes_:
-            raise ValueError(f"the label {y!r} is not among the classes {list(self.classes_)}")
+        known, machine = self._welcome(np.array([y]), None, self.n_features_in_)
+        if y not in known:
+            raise ValueError(f"the label {y!r} is not among the classes {list(known)}")
+        self.classes_, self._machine = known, machine
         return self._open_desk(y)
 
-    def _forget_names(self) -> None:
+    def _close_desk(self) -> None:
         self.__dict__.pop("_desk", None)

@@ -20,7 +20,7 @@ class Record:
         The row of each update, as numbered in X, or from the start of the stream.
     rounds : array of int64
         Its round, counted from 1 over all epochs.
-    classes : array of int32, or None for a binary learner
+    classes : array of int64, or None for a binary learner
         One-vs-rest: the class whose machine moved. Pairs: (k, 2), the true class and its rival. Numbers into
         `classes_`.
     amounts : array of float64, or None where every step is +1 or -1
@@ -42,10 +42,12 @@ class Record:
     def of(cls, log: Log) -> "Record":
         """Return what is filled of a log."""
         n = int(log.filled[0])
-        names = log.classes.shape[1]
-        classes = None if names == 0 else log.classes[:n, 0] if names == 1 else log.classes[:n]
-        rest = (a[:n] if len(a) else None for a in (log.amounts, log.keeps))
-        return cls(log.rows[:n], log.rounds[:n], classes, *rest)
+        columns = [np.ascontiguousarray(a) for a in log.numbers[:n].T]
+        names = len(columns) - 2
+        classes = None if names == 0 else columns[2] if names == 1 else log.numbers[:n, 2:].copy()
+        sizes = [np.ascontiguousarray(a) for a in log.sizes[:n].T]
+        amounts, keeps = (sizes[k] if k < len(sizes) else None for k in (0, 1))
+        return cls(columns[0], columns[1], classes, amounts, keeps)
 
     def of_classes(self, known: int) -> "Record":
         """Return the updates of the first `known` classes alone; of two, the second's, as a binary learner's."""
@@ -56,68 +58,62 @@ class Record:
         return Record(self.rows[keep], self.rounds[keep], classes, amounts, keeps)
 
 
+def empty_log(names: int, sizes: int, room: int = FIRST_ROOM) -> Log:
+    """Return a log whose updates name that many classes and have that many sizes."""
+    return Log(np.empty((room, 2 + names), np.int64), np.empty((room, sizes)), np.zeros(1, np.int64))
+
+
+def empty_like(log: Log) -> Log:
+    """Return a log of that kind before its first update."""
+    room = FIRST_ROOM if len(log.numbers) else 0
+    return empty_log(log.numbers.shape[1] - 2, log.sizes.shape[1], room)
+
+
 def no_log() -> Log:
     """Return the log that keeps nothing."""
-    none = np.empty(0, np.int64)
-    return Log(none, none, np.empty((0, 0), np.int32), np.empty(0), np.empty(0), np.zeros(1, np.int64))
+    return empty_log(0, 0, room=0)
 
 
-def empty_log(names: int, amounts: bool, keeps: bool) -> Log:
-    """Return a log with its first room; `names` is how many classes an update names."""
-    n = FIRST_ROOM
-    return Log(
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-        np.empty((n, names), np.int32),
-        np.empty(n if amounts else 0),
-        np.empty(n if keeps else 0),
-        np.zeros(1, np.int64),
-    )
-
-
-def entry_bytes(log: Log) -> int:
+def line_bytes(log: Log) -> int:
     """Return the size of one update in the log."""
-    return sum(a.itemsize * (a.shape[1] if a.ndim == 2 else 1) for a in log[:-1] if len(a))
+    return 8 * (log.numbers.shape[1] + log.sizes.shape[1])
 
 
 def enlarged(log: Log, needed: int) -> Log:
     """Return the log with at least twice its room, and at least `needed` free."""
-    return _with_room(log, [log], 2 * len(log.rows) + needed)
+    return _with_room([log], 2 * len(log.numbers) + needed)
 
 
 def merged(logs: list[Log]) -> Log:
     """Return the updates of several logs in one, ordered by round and class, with room for more."""
     total = sum(int(log.filled[0]) for log in logs)
-    whole = _with_room(logs[0], logs, total + FIRST_ROOM)
-    order = np.lexsort((whole.classes[:total, 0], whole.rounds[:total]))
-    for a in whole[:-1]:
-        if len(a):
-            a[:total] = a[:total][order]
+    whole = _with_room(logs, total + FIRST_ROOM)
+    order = np.lexsort((whole.numbers[:total, 2], whole.numbers[:total, 1]))
+    for lines in (whole.numbers, whole.sizes):
+        lines[:total] = lines[:total][order]
     return whole
 
 
-def _with_room(kind: Log, logs: list[Log], room: int) -> Log:
-    """Return the logs' updates one after the other, in a log of that kind with that much room."""
-    arrays = [np.empty((room if len(a) else 0, *a.shape[1:]), a.dtype) for a in kind[:-1]]
-    whole = Log._make([*arrays, np.zeros(1, np.int64)])
+def _with_room(logs: list[Log], room: int) -> Log:
+    """Return the logs' updates one after the other, in a log with that much room."""
+    whole = empty_log(logs[0].numbers.shape[1] - 2, logs[0].sizes.shape[1], room)
     for log in logs:
         lo, n = int(whole.filled[0]), int(log.filled[0])
-        for new, old in zip(whole[:-1], log[:-1], strict=True):
-            if len(new):
-                new[lo : lo + n] = old[:n]
+        whole.numbers[lo : lo + n] = log.numbers[:n]
+        whole.sizes[lo : lo + n] = log.sizes[:n]
         whole.filled[0] += n
     return whole
 
 
 def admitted(log: Log, place: int, background: int | None) -> Log:
     """Return the log with a class more, numbered `place`: the background machine's updates so far are its own too."""
-    log = _with_room(log, [log], len(log.rows))
+    log = _with_room([log], len(log.numbers))
     n = int(log.filled[0])
-    old = log.classes[:n].copy()
-    log.classes[:n][old >= place] += 1
+    classes = log.numbers[:n, 2:]
+    twins = np.flatnonzero(classes[:, 0] == background) if background is not None else np.empty(0, np.intp)
+    classes[classes >= place] += 1
     if background is None:
         return log
-    chosen = np.flatnonzero(old[:, 0] == background)
-    twins = Log._make([*(a[chosen] if len(a) else a for a in log[:-1]), np.array([len(chosen)])])
-    twins.classes[:] = place
-    return merged([log, twins])
+    copies = Log(log.numbers[twins], log.sizes[twins], np.array([len(twins)]))
+    copies.numbers[:, 2] = place
+    return merged([log, copies])

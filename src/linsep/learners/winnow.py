@@ -6,9 +6,10 @@ from numbers import Real
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
+from scipy.special import logsumexp, xlogy
 from sklearn.utils._param_validation import Interval
 
-from linsep.core.examples import Csr, Dense
+from linsep.core.examples import Array, Csr, Dense
 from linsep.core.links import Exponential, Sinh
 from linsep.learners.base import OnlineLearner, Shared
 from linsep.learners.inputs import refuse_bad_entries
@@ -76,6 +77,38 @@ class _Multiplicative(OnlineLearner):
                 f"{best_rate(delta, x_max):.3g}"
             )
         return eta if eta is not None else best_rate(delta, x_max)
+
+    @property
+    def exponents_(self) -> Array:
+        """What the weights are the exponentials of, before they are normalised: (machines, weights).
+
+        Winnow has a weight a feature, balanced Winnow two, the second half for -x; with a bias two more follow, for
+        +beta and -beta. All are 0 at the start. Z is the sum of their exponentials.
+        """
+        s = self._link_rate() * self._trimmed().link.s.T
+        features, bias = s[:, :-1], s[:, -1:]
+        signed = [features, -features] if self._link is Sinh else [features]
+        return np.hstack([*signed, bias, -bias] if self.fit_intercept else signed)
+
+    @property
+    def log_weights_(self) -> Array:
+        """The logarithms of the normalised weights, in the form of `exponents_`: exponents - ln Z."""
+        exponents = self.exponents_
+        return exponents - logsumexp(exponents, axis=None if self._machine.pair else 1, keepdims=True)
+
+    def potential(self, u: Any) -> Array:
+        """Return KL(u || w) of each machine, for a target u >= 0 with sum 1 in the form of a row of `exponents_`.
+
+        It starts at most at the logarithm of the number of weights, and each mistake lowers it by at least
+        L = eta delta - ln cosh(eta x_max), where u has margin delta on the rows.
+        """
+        target = np.asarray(u, np.float64)
+        if target.shape[-1] != self.exponents_.shape[1] or np.any(target < 0) or not np.isclose(target.sum(), 1):
+            raise ValueError(f"u must be {self.exponents_.shape[1]} numbers, none below 0, with sum 1")
+        return np.sum(xlogy(target, target) - target * self.log_weights_, axis=1)
+
+    def _link_rate(self) -> float:
+        return float(self._fitted().link.rate)
 
     def _check_entries(self, data: Dense | Csr) -> None:
         if self.x_max is not None:

@@ -1,0 +1,45 @@
+"""The command line, one command a file.
+
+Only what every command needs is imported here; the learners and their compiler are loaded by the command that trains.
+"""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from linsep import __version__
+from linsep.cli import demo
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="linsep",
+    help="Linear separators that prove their own mistake bounds.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("demo")(demo.run)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"linsep {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None: ...
+
+
+def main() -> None:
+    """Run the command that the arguments name."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # bounds have squares in them; an ASCII terminal gets a mark instead
+    app()

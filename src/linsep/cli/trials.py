@@ -1,0 +1,74 @@
+"""Train every learner of the table on the same rows, and measure it."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from linsep.cli.data_sets import DataSet
+from linsep.learners.base import OnlineLearner
+from linsep.learners.table import LEARNERS
+
+ENOUGH = 0.1
+"""Seconds of training after which no further repetition is timed."""
+FEWEST = 3
+
+
+class Trial(NamedTuple):
+    """What a learner did on a data set.
+
+    `settled` is false where it ran out of epochs while still making mistakes, `limited` true for a learner that says
+    of itself that it can't fit every data set.
+    """
+
+    name: str
+    bound: str
+    mistakes: int
+    test_error: float
+    rows_per_second: float
+    settled: bool
+    limited: bool
+
+
+class Tell(NamedTuple):
+    """Who is told which learner begins, and that it is compiled and trains from now on."""
+
+    begin: Callable[[str], None]
+    ready: Callable[[], None]
+
+
+def trials(data: DataSet, seed: int, tell: Tell) -> Iterator[Trial]:
+    """Try every learner of the table with its own defaults."""
+    for name, entry in LEARNERS.items():
+        tell.begin(name)
+        first = entry.learner(max_iter=1, random_state=seed)
+        quiet_fit(first, data)
+        first.predict(data.X_test)
+        tell.ready()
+        learner = entry.learner(max_iter=data.epochs, random_state=seed)
+        settled, speed = timed(learner, data)
+        error = 1 - learner.score(data.X_test, data.y_test)
+        limited = learner.__sklearn_tags__().classifier_tags.poor_score
+        yield Trial(name, entry.bound, int(np.sum(learner.mistakes_)), error, speed, settled, limited)
+
+
+def timed(learner: OnlineLearner, data: DataSet) -> tuple[bool, float]:
+    """Fit a few times; return whether it settled, and the rounds per second of the fastest fit."""
+    began, fits, best = perf_counter(), 0, np.inf
+    while fits < FEWEST or perf_counter() - began < ENOUGH:
+        start = perf_counter()
+        settled = quiet_fit(learner, data)
+        best = min(best, perf_counter() - start)
+        fits += 1
+    return settled, learner.t_ / best
+
+
+def quiet_fit(learner: OnlineLearner, data: DataSet) -> bool:
+    """Fit, and return whether the learner settled instead of letting it warn."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        learner.fit(data.X, data.y)
+    return not any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
