@@ -1,6 +1,6 @@
 """The demo's data: three sets that come with scikit-learn, and generated text."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,15 +12,16 @@ from linsep.core.examples import Array
 
 
 class DataSet(NamedTuple):
-    """A data set cut in two, one part to learn from and one to be judged by."""
+    """A data set cut in two, one part to learn from and one to be judged by; `factor` is what X was divided by."""
 
     name: str
+    about: str
+    epochs: int
+    factor: float
     X: Any
     y: Array
     X_test: Any
     y_test: Array
-    largest: float
-    epochs: int
 
     @property
     def classes(self) -> int:
@@ -29,39 +30,45 @@ class DataSet(NamedTuple):
 
 
 def data_sets(seed: int, quick: bool) -> Iterator[DataSet]:
-    """Make the sets one after the other, float64 all of them, so that they share compiled passes."""
-    epochs = 10 if quick else 100
-    bundled: dict[str, tuple[Callable[..., Any], int]] = {
-        "iris": (load_iris, epochs),
-        "breast cancer": (load_breast_cancer, epochs),
-        "digits": (load_digits, 2 if quick else 20),
-    }
-    for name, (load, most) in bundled.items():
-        yield prepared(name, *load(return_X_y=True), seed, most)
+    """Make the sets one after the other, all of float64, so that they share compiled passes."""
+    many, few = (10, 2) if quick else (100, 20)
+    flowers = "three species by the size of their sepals and petals"
+    yield prepared("iris", flowers, many, load_iris(return_X_y=True), seed)
+    tumours = "tumours, malignant or benign, by measures of their cells"
+    yield prepared("breast cancer", tumours, many, load_breast_cancer(return_X_y=True), seed)
+    yield prepared("digits", "written by hand, 8 x 8 pixels", few, load_digits(return_X_y=True), seed)
     size = (2_000, 1_000) if quick else (20_000, 10_000)
-    yield prepared("generated text", *text(*size, seed), seed, 2 if quick else 10)
+    topic = "generated and separable: one word in 200 speaks for a topic"
+    yield prepared("text", topic, many, text(*size, seed), seed)
 
 
-def prepared(name: str, X: Any, y: Array, seed: int, epochs: int) -> DataSet:
+def prepared(name: str, about: str, epochs: int, data: tuple[Any, Array], seed: int) -> DataSet:
     """Divide all of X by its largest entry and set a quarter of the rows aside."""
-    largest = float(abs(X).max())
-    X, X_test, y, y_test = train_test_split(X / largest, y, test_size=0.25, random_state=seed, stratify=y)
-    return DataSet(name, X, y, X_test, y_test, largest, epochs)
+    X, y = data
+    factor = float(abs(X).max())
+    X, X_test, y, y_test = train_test_split(X / factor, y, test_size=0.25, random_state=seed, stratify=y)
+    return DataSet(name, about, epochs, factor, X, y, X_test, y_test)
 
 
-def text(documents: int, words: int, seed: int, length: int = 60, noise: float = 0.02) -> tuple[sp.csr_array, Array]:
+def text(documents: int, words: int, seed: int, length: int = 60, gap: float = 0.4) -> tuple[sp.csr_array, Array]:
     """Return documents as ln(1 + count) of each word, and whether each is about a topic.
 
-    Words are drawn by Zipf's law. One word in a hundred, none of the very frequent ones, speaks for the topic; the
-    half of the documents that say most of it are about it, but for a share `noise` of labels that are flipped.
+    Words are drawn by Zipf's law. One in 200, neither of the most frequent ones nor of the rare, speaks for the topic:
+    the documents that say more of it than most are about it. Those nearer to the middle than `gap` standard deviations
+    are left out, so that a separator has a margin.
     """
     rng = np.random.default_rng(seed)
     frequency = 1 / np.arange(1, words + 1) ** 0.9
-    drawn = np.searchsorted(np.cumsum(frequency) / frequency.sum(), rng.random(documents * length))
-    rows = np.repeat(np.arange(documents), length)
-    X = sp.coo_array((np.ones(len(rows)), (rows, np.minimum(drawn, words - 1))), shape=(documents, words)).tocsr()
+    drawn = 2 * documents
+    columns = np.searchsorted(np.cumsum(frequency) / frequency.sum(), rng.random(drawn * length))
+    rows = np.repeat(np.arange(drawn, dtype=np.int32), length)
+    where = rows, np.minimum(columns, words - 1).astype(np.int32)
+    X = sp.coo_array((np.ones(len(rows)), where), shape=(drawn, words)).tocsr()
     X.data = np.log1p(X.data)
     topic = np.zeros(words)
-    topic[rng.choice(np.arange(20, words // 10), words // 100, replace=False)] = rng.uniform(0.5, 1.5, words // 100)
+    chosen = rng.choice(np.arange(20, words // 10), words // 200, replace=False)
+    topic[chosen] = rng.uniform(0.5, 1.5, len(chosen))
     says = X @ topic
-    return X, (says > np.median(says)) != (rng.random(documents) < noise)
+    says = (says - np.median(says)) / says.std()
+    clear = np.flatnonzero(np.abs(says) > gap)[:documents]
+    return X[clear], says[clear] > 0

@@ -46,11 +46,13 @@ def run(
 
     screen = Screen()
     screen.headline("Every learner on four data sets", f"seed {seed}{', quick' if quick else ''}")
+    shown = []
     for data in data_sets(seed, quick):
         with screen.progress(data.name) as tell:
             results = list(trials(data, seed, tell))
         screen.results(data, results)
-    screen.notes()
+        shown += results
+    screen.notes(shown)
     screen.pictures(_draw(out, seed))
     screen.first_steps(FIRST_STEPS)
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill, indent
 from time import perf_counter
 from typing import NoReturn
 
@@ -24,13 +25,15 @@ from linsep.learners.table import LEARNERS
 PATIENCE = 0.4
 """Seconds after which a first fit that is not done must be compiling: machine code on disk loads faster."""
 CLOSED_PIPE = 141
+"""The status of a program that a closed pipe has ended."""
+RAN_OUT, LIMITED = "*", "°"
 
 
 class Stdout(Console):
     """Standard output, which ends quietly when its reader does."""
 
     def on_broken_pipe(self) -> NoReturn:
-        """Leave with the status of a program that a closed pipe has ended."""
+        """Leave without a word."""
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(CLOSED_PIPE)
 
@@ -50,17 +53,20 @@ class Screen:
 
     def __init__(self) -> None:
         self.out, self.err = Stdout(highlight=False), Console(stderr=True)
-        self.ran_out = self.limited = False
         self.compiling = 0.0
 
     def headline(self, *parts: str) -> None:
         """Say what follows."""
         self.out.print(Text(" · ".join([f"linsep {__version__}", *parts]), style="bold"))
+        self._say(
+            "Each X is divided by its largest entry, one factor for the whole set: Winnow takes entries up to 1, and a "
+            "separator of the one is a separator of the other."
+        )
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Tell]:
         """Show a bar over the learners while they train."""
-        columns = (SpinnerColumn(), f"{title:14}", BarColumn(bar_width=20), MofNCompleteColumn(), AtWork())
+        columns = (SpinnerColumn(), title, BarColumn(bar_width=12), MofNCompleteColumn(), AtWork())
         with Progress(*columns, console=self.err, transient=True, disable=not self.err.is_terminal) as bar:
             task = bar.add_task("", total=len(LEARNERS), learner="", since=None)
             since = perf_counter()
@@ -80,63 +86,58 @@ class Screen:
     def results(self, data: DataSet, trials: Sequence[Trial]) -> None:
         """Show a data set and its table."""
         rows, features = data.X.shape
-        line = Text("\n")
-        line.append(data.name, style="bold cyan")
-        line.append(
-            f": {rows:,} rows to learn from in at most {data.epochs} epochs, {len(data.y_test):,} to be judged by; "
-            f"{features:,} features, {data.classes} classes. All of X is divided by {data.largest:.4g}, its largest "
-            "entry: one factor, so that Winnow's bound holds and no other changes."
+        self.out.print()
+        self.out.print(Text.assemble((data.name, "bold cyan"), f", {data.about}"))
+        machines = f"; mistakes of all {data.classes} one-vs-rest machines" if data.classes > 2 else ""
+        self._say(
+            f"{rows:,} rows to learn from, {len(data.y_test):,} to be judged by; {features:,} features, divided by "
+            f"{data.factor:.4g}; {data.classes} classes; at most {data.epochs} epochs{machines}"
         )
-        if data.classes > 2:
-            line.append(f" Mistakes are those of all {data.classes} one-vs-rest machines.")
-        self.out.print(line)
         self.out.print(_table(trials))
-        self.ran_out |= not all(trial.settled for trial in trials)
-        self.limited |= any(trial.limited for trial in trials)
 
-    def notes(self) -> None:
+    def notes(self, trials: Sequence[Trial]) -> None:
         """Explain marks, times and letters."""
-        if self.ran_out:
-            self._note("*", "still made mistakes in its last epoch: the rows are not separable, or need more epochs.")
-        if self.limited:
-            self._note("°", "can't represent every separator, by design: its weights are never negative.")
-        first = f"; the first took {self.compiling:.0f} s more to compile, once" if self.compiling else ""
-        self._note("rows/s", f"rows learned from in a second, the fastest of a few fits on one thread{first}.")
-        self._note(
-            "bound", "R: largest norm of a row; gamma: margin of the best u of length 1; in full: docs/learners.md"
-        )
-
-    def _note(self, mark: str, meaning: str) -> None:
-        grid = Table.grid(padding=(0, 1))
-        grid.add_column(width=7, style="bold")
-        grid.add_column()
-        grid.add_row(f" {mark}", meaning)
-        self.out.print(grid)
+        self.out.print()
+        if not all(trial.settled for trial in trials):
+            self._note(RAN_OUT, "still made mistakes in its last epoch: not separable, or more epochs are needed")
+        if any(trial.limited for trial in trials):
+            self._note(LIMITED, "by its nature can't fit every data set: see its description")
+        first = f"; compiling took {self.compiling:.0f} s on top, once" if self.compiling else ""
+        self._note("rows/s", f"rows learned from in a second, in the fastest of a few fits, on one thread{first}")
+        self._note("bound", "for separable rows in any order: R is their largest norm, gamma the margin of the best u")
 
     def pictures(self, files: Sequence[Path]) -> None:
         """Say where the pictures are, or how to get them."""
         if not files:
-            self.out.print(Text("\nNo picture: drawing needs matplotlib, pip install 'linsep[plot]'."))
+            self.out.print("\nNo picture: drawing needs matplotlib, pip install 'linsep\\[plot]'")
             return
-        self.out.print(Text("\nThe perceptron's boundary on two iris classes, update by update:", style="bold"))
+        self.out.print(Text("\nThe perceptron's boundary on two iris species, update by update", style="bold"))
         for file in files:
             self.out.print(Text(f"  {file}"), soft_wrap=True)
 
     def first_steps(self, code: str) -> None:
         """Show what to try next."""
-        self.out.print(Text(f"\nNext, in {_python()}:", style="bold"), soft_wrap=True)
-        self.out.print(Syntax(code, "python", theme="ansi_light", background_color="default", padding=(0, 2)))
+        self.out.print(Text(f"\nNext, in {_python()}", style="bold"), soft_wrap=True)
+        text = Syntax("", "python", theme="ansi_light", background_color="default").highlight(indent(code, "  "))
+        text.rstrip()
+        self.out.print(text, soft_wrap=True)
+
+    def _say(self, sentence: str) -> None:
+        self.out.print(Text(fill(sentence, self.out.width - 1)))
+
+    def _note(self, mark: str, meaning: str) -> None:
+        self.out.print(Text(fill(f"{mark:8}{meaning}", self.out.width - 1, subsequent_indent=" " * 8), style="dim"))
 
 
 def _table(trials: Sequence[Trial]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="bold")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, header_style="bold")
     table.add_column("learner", no_wrap=True)
     for name in ("mistakes", "test error", "rows/s"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("bound on mistakes")
     best = min(trial.test_error for trial in trials)
     for trial in trials:
-        marks = ("" if trial.settled else " *") + (" °" if trial.limited else "")
+        marks = ("" if trial.settled else f" {RAN_OUT}") + (f" {LIMITED}" if trial.limited else "")
         error = Text(f"{100 * trial.test_error:.1f} %", style="bold green" if trial.test_error == best else "")
         speed = Text(short(trial.rows_per_second))
         table.add_row(Text(trial.name + marks), Text(f"{trial.mistakes:,}"), error, speed, Text(trial.bound))
@@ -144,7 +145,7 @@ def _table(trials: Sequence[Trial]) -> Table:
 
 
 def short(number: float) -> str:
-    """Write a large number with three digits at most.
+    """Write a large number with two or three digits.
 
     >>> short(2_435_070), short(679_253), short(31.2)
     ('2.4 M', '679 k', '31')
@@ -157,6 +158,7 @@ def short(number: float) -> str:
 
 def _python() -> str:
     """Return the command that starts this interpreter, as short as it can be typed here."""
-    if shutil.which("python") == sys.executable:
+    found = shutil.which("python")
+    if found and Path(found).parent == Path(sys.executable).parent:
         return "python"
     return min(sys.executable, os.path.relpath(sys.executable), key=len)

@@ -1,10 +1,11 @@
-"""Kinds of data and of example: where the numbers of a row lie, and the loops that walk them.
+"""Kinds of data, and where a row lies in them.
 
-Data are a table (:class:`Dense`) or compressed sparse rows (:class:`Csr`). An example is a row of either; what a
-dense row is asked beyond its score, it answers as the sparse row of its nonzeros (:data:`entries`). The bias is a
-constant feature of value `bias` after the last one, never stored with the data: weights have features + 1 rows,
-and `bias = 0.0` leaves the last of them unused. All sums run in a fixed order, so that the same data give the
-same bits on every machine.
+Data are a table (:class:`Dense`), compressed sparse rows (:class:`Csr`) or one sparse row (:class:`Single`). A row is a
+:class:`Span`, which says where to look and holds no array, so that compiled loops count no references. What a dense
+row is asked beyond its score, it answers as the sparse row of its nonzeros: :data:`sparse` makes room for them,
+:data:`entries` writes them there. The bias is a constant feature of value `bias` after the last one, never stored with
+the data: weights have features + 1 rows, and `bias = 0.0` leaves the last of them unused. All sums run in a fixed
+order, so that the same data give the same bits on every machine.
 """
 
 from typing import Any, NamedTuple
@@ -50,41 +51,32 @@ class Single(NamedTuple):
     distinct: bool
 
 
-class DenseRow(NamedTuple):
-    """Row `i` of a table."""
+class Span(NamedTuple):
+    """Row `i` of the data; in sparse data, entries `start` to `stop`."""
 
-    values: Array
     i: int
-    bias: float
-
-
-class SparseRow(NamedTuple):
-    """Entries `start` to `stop` of parallel arrays of indices and values."""
-
-    indices: Array
-    values: Array
     start: np.uint64
     stop: np.uint64
-    features: int
-    bias: float
 
 
 flaw = verb(0)
 """flaw(data): what makes the data unreadable, for kinds that are not checked before; else FINE."""
 row = verb(0)
-"""row(data, i): the i-th example."""
+"""row(data, i): where the i-th example is."""
+announce = verb(0)
+"""announce(data, i): prefetch where the i-th example lies, so that `fetch` need not wait for it."""
 fetch = verb(0)
 """fetch(data, i): prefetch the i-th example."""
 fetch_weights = verb(0)
 """fetch_weights(data, i, weights): prefetch the weights that the i-th example will read."""
-room = verb(0)
-"""room(data): place for one row's nonzeros, for :data:`entries`."""
+sparse = verb(0)
+"""sparse(data): the data themselves, or room for one row's nonzeros, for :data:`entries`."""
 entries = verb(0)
-"""entries(x, place): the example as a sparse row."""
+"""entries(data, x, room): where the example's nonzeros are in sparse(data)."""
 squared = verb(0)
-"""squared(x): ||x||², the bias feature included."""
+"""squared(data, x): ||x||², the bias feature included."""
 gather = verb(0)
-"""gather(x, weights): the sum of weights[j] * x_j, for one column of weights given as a flat array."""
+"""gather(data, x, weights): the sum of weights[j] * x_j, for one column of weights given as a flat array."""
 
 
 @flaw.when(Dense)
@@ -107,19 +99,29 @@ def _(X: Single) -> int:
 
 
 @row.when(Dense)
-def _(X: Dense, i: int) -> DenseRow:
-    return DenseRow(X.values, i, X.bias)
+def _(X: Dense, i: int) -> Span:
+    return Span(i, NONE, NONE)
 
 
 @row.when(Csr)
-def _(X: Csr, i: int) -> SparseRow:
-    start, stop = np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])
-    return SparseRow(X.indices, X.values, start, stop, X.features, X.bias)
+def _(X: Csr, i: int) -> Span:
+    return Span(i, np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1]))
 
 
 @row.when(Single)
-def _(X: Single, i: int) -> SparseRow:
-    return SparseRow(X.indices, X.values, NONE, np.uint64(X.indices.shape[0]), X.features, X.bias)
+def _(X: Single, i: int) -> Span:
+    return Span(i, NONE, np.uint64(X.indices.shape[0]))
+
+
+@announce.when(Csr)
+def _(X: Csr, i: int) -> None:
+    prefetch(X.indptr, i)
+
+
+@announce.when(Dense)
+@announce.when(Single)
+def _(X: Dense | Single, i: int) -> None:
+    """Do nothing: the place of a row is its number."""
 
 
 @fetch.when(Dense)
@@ -130,11 +132,6 @@ def _(X: Dense, i: int) -> None:
         prefetch(X.values, i * width + j)
 
 
-@fetch.when(Single)
-def _(X: Single, i: int) -> None:
-    pass
-
-
 @fetch.when(Csr)
 def _(X: Csr, i: int) -> None:
     k, stop = np.intp(X.indptr[i]), np.intp(X.indptr[i + 1])
@@ -142,6 +139,11 @@ def _(X: Csr, i: int) -> None:
         prefetch(X.values, k)
         prefetch(X.indices, k)
         k += 16
+
+
+@fetch.when(Single)
+def _(X: Single, i: int) -> None:
+    pass
 
 
 @fetch_weights.when(Dense)
@@ -159,83 +161,85 @@ def _(X: Csr, i: int, weights: Array) -> None:
             prefetch(weights, j + c)
 
 
-@room.when(Dense)
-def _(X: Dense) -> tuple[Array, Array]:
-    return np.empty(X.values.shape[1] + 1, np.int32), np.empty(X.values.shape[1] + 1, X.values.dtype)
+@sparse.when(Dense)
+def _(X: Dense) -> Single:
+    width = X.values.shape[1]
+    return Single(np.empty(width + 1, X.values.dtype), np.empty(width + 1, np.int32), width, X.bias, True)
 
 
-@room.when(Csr)
-@room.when(Single)
-def _(X: Csr | Single) -> tuple[Array, Array]:
-    return np.empty(0, np.int32), np.empty(0, X.values.dtype)
+@sparse.when(Csr)
+@sparse.when(Single)
+def _(X: Csr | Single) -> Csr | Single:
+    return X
 
 
-@entries.when(DenseRow)
-def _(x: DenseRow, place: tuple[Array, Array]) -> SparseRow:
+@entries.when(Dense)
+def _(X: Dense, x: Span, room: Single) -> Span:
     """Write every entry where the next overwrites it if it was a zero: no branch to mispredict."""
-    indices, values = place
-    width = x.values.shape[1]
     n = 0
-    for j in range(width):
-        v = x.values[x.i, j]
-        indices[n] = j
-        values[n] = v
+    for j in range(X.values.shape[1]):
+        v = X.values[x.i, j]
+        room.indices[n] = j
+        room.values[n] = v
         n += 1 if v != 0 else 0
-    return SparseRow(indices, values, NONE, np.uint64(n), width, x.bias)
+    return Span(x.i, NONE, np.uint64(n))
 
 
-@entries.when(SparseRow)
-def _(x: SparseRow, place: tuple[Array, Array]) -> SparseRow:
+@entries.when(Csr)
+@entries.when(Single)
+def _(X: Csr | Single, x: Span, room: Any) -> Span:
     return x
 
 
-@squared.when(DenseRow)
-def _(x: DenseRow) -> float:
-    z = x.bias * x.bias
-    for j in range(x.values.shape[1]):
-        v = np.float64(x.values[x.i, j])
+@squared.when(Dense)
+def _(X: Dense, x: Span) -> float:
+    z = X.bias * X.bias
+    for j in range(X.values.shape[1]):
+        v = np.float64(X.values[x.i, j])
         z += v * v
     return z
 
 
-@squared.when(SparseRow)
-def _(x: SparseRow) -> float:
-    z = x.bias * x.bias
+@squared.when(Csr)
+@squared.when(Single)
+def _(X: Csr | Single, x: Span) -> float:
+    z = X.bias * X.bias
     for k in range(x.start, x.stop):
-        v = np.float64(x.values[k])
+        v = np.float64(X.values[k])
         z += v * v
     return z
 
 
-@gather.when(DenseRow)
-def _(x: DenseRow, weights: Array) -> Any:
+@gather.when(Dense)
+def _(X: Dense, x: Span, weights: Array) -> Any:
     """Four running sums hide the latency of addition."""
-    width = x.values.shape[1]
+    width = X.values.shape[1]
     a = b = c = d = 0.0
     j = 0
     while j + 4 <= width:
-        a += weights[j] * x.values[x.i, j]
-        b += weights[j + 1] * x.values[x.i, j + 1]
-        c += weights[j + 2] * x.values[x.i, j + 2]
-        d += weights[j + 3] * x.values[x.i, j + 3]
+        a += weights[j] * X.values[x.i, j]
+        b += weights[j + 1] * X.values[x.i, j + 1]
+        c += weights[j + 2] * X.values[x.i, j + 2]
+        d += weights[j + 3] * X.values[x.i, j + 3]
         j += 4
     while j < width:
-        a += weights[j] * x.values[x.i, j]
+        a += weights[j] * X.values[x.i, j]
         j += 1
-    return (a + b) + (c + d) + weights[width] * x.bias
+    return (a + b) + (c + d) + weights[width] * X.bias
 
 
-@gather.when(SparseRow)
-def _(x: SparseRow, weights: Array) -> Any:
+@gather.when(Csr)
+@gather.when(Single)
+def _(X: Csr | Single, x: Span, weights: Array) -> Any:
     a = b = c = d = 0.0
     k = x.start
     while k + FOUR <= x.stop:
-        a += weights[unsigned(x.indices[k])] * x.values[k]
-        b += weights[unsigned(x.indices[k + ONE])] * x.values[k + ONE]
-        c += weights[unsigned(x.indices[k + TWO])] * x.values[k + TWO]
-        d += weights[unsigned(x.indices[k + THREE])] * x.values[k + THREE]
+        a += weights[unsigned(X.indices[k])] * X.values[k]
+        b += weights[unsigned(X.indices[k + ONE])] * X.values[k + ONE]
+        c += weights[unsigned(X.indices[k + TWO])] * X.values[k + TWO]
+        d += weights[unsigned(X.indices[k + THREE])] * X.values[k + THREE]
         k += FOUR
     while k < x.stop:
-        a += weights[unsigned(x.indices[k])] * x.values[k]
+        a += weights[unsigned(X.indices[k])] * X.values[k]
         k += ONE
-    return (a + b) + (c + d) + weights[x.features] * x.bias
+    return (a + b) + (c + d) + weights[X.features] * X.bias

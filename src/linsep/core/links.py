@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.examples import squared
+from linsep.core.examples import Span, squared
 from linsep.core.verbs import verb, word
 
 Array = NDArray[Any]
@@ -101,7 +101,7 @@ needs_fold = verb(0)
 fold = verb(0)
 """fold(w, lo, hi, factor): multiply s with factor, set the scale to 1 and measure ||w||² again."""
 measure = verb(0)
-"""measure(w, lo, amount, score, x, copies): bring ||w||² up to date before amount * x is added, copies times in
+"""measure(w, lo, amount, score, data, x, copies): bring ||w||² up to date before amount * x is added, copies times in
 the machine (+x to one class and -x to another are two); score is what the weights give x."""
 image_of = verb(0)
 """image_of(w, j, s, origin): the weight of a sum s in row j, up to the positive factor that origin stands for."""
@@ -167,9 +167,9 @@ def _(w: Scaled, lo: int, hi: int, factor: float) -> None:
 
 
 @measure.when(Scaled)
-def _(w: Scaled, lo: int, amount: float, score: float, x: Any, copies: float) -> None:
+def _(w: Scaled, lo: int, amount: float, score: float, X: Any, x: Span, copies: float) -> None:
     if w.normed:
-        w.norm2[lo] += 2 * amount * score + amount * amount * copies * squared(x)
+        w.norm2[lo] += 2 * amount * score + amount * amount * copies * squared(X, x)
         w.age[lo] += 1
 
 

@@ -19,8 +19,9 @@ import numpy as np
 from numba import njit
 
 from linsep.core.digest import digest_of, engine_digest
-from linsep.core.examples import FINE, entries, fetch, fetch_weights, flaw, gather, room, row, squared
+from linsep.core.examples import FINE, announce, entries, fetch, fetch_weights, flaw, gather, row, sparse, squared
 from linsep.core.links import factor, measure, norm2, read, tend
+from linsep.core.memory import prefetch
 from linsep.core.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, tick
 from linsep.core.scores import best_rival, gather_all, settle, settle_all
 from linsep.core.step import step
@@ -28,7 +29,7 @@ from linsep.core.updates import record, shrink, spread, spread_all
 from linsep.core.verbs import word
 
 DONE, LOG_FULL, BAD_SCORE, BAD_STEP, FLAW = range(5)
-AHEAD = 6
+AHEAD = 8
 """How many rows ahead of the current one a shuffled pass prefetches."""
 
 Kernel = Callable[..., Any]
@@ -44,6 +45,17 @@ def fault(score: float, keep: float, amount: float) -> int:
 
 def _compile(function: Kernel, digest: str | None) -> Kernel:
     return njit(cache=digest is not None, nogil=True, error_model="numpy")(function)
+
+
+@word
+def count(tally: Tally, c: int, wrong: bool, amount: float) -> None:
+    """Count a round of machine c: whether it was a mistake, and whether the rule stepped."""
+    if amount != 0.0:
+        tally.counts[UPDATES, c] += 1
+    if wrong:
+        tally.counts[MISTAKES, c] += 1
+        if amount == 0.0:
+            tally.counts[SKIPPED, c] += 1
 
 
 @cache
@@ -66,12 +78,14 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
         defect = flaw(X)
         if defect != FINE:
             return defect, FLAW
-        place = room(X)
+        S = sparse(X)
         column = read(w).reshape(read(w).size)
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
             i = order[p] if shuffled else p
-            if shuffled and p + AHEAD < stop:
+            if shuffled and p + 2 * AHEAD < stop:
+                announce(X, order[p + 2 * AHEAD])
+                prefetch(codes, order[p + 2 * AHEAD])
                 fetch(X, order[p + AHEAD])
             weight = weights[i] if weighted else 1.0
             if weight == 0.0:
@@ -80,26 +94,25 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 return p, LOG_FULL
             tend(w, 0, 1)
             x = row(X, i)
-            score = settle(w, gather(x, column), x, place)
+            score = settle(w, gather(X, x, column), X, x, S)
             y = 2.0 * codes[i] - 1.0
             t = tally.rounds[0] + 1
-            keep, amount = step(rule, score, y, squared(x), norm2(w, 0), float(t))
+            keep, amount = step(rule, score, y, squared(X, x), norm2(w, 0), float(t))
             amount *= weight
             status = fault(score, keep, amount)
             if status != DONE:
                 return p, status
             tally.rounds[0] = t
             tick(readout, w, weight)
-            if y * score <= 0:
-                tally.counts[MISTAKES, 0] += 1
-                tally.counts[SKIPPED, 0] += 1 if amount == 0.0 else 0
+            # Mistakes are counted on both sides of this branch, so that a row has one branch to mispredict, not two.
             if amount == 0.0 and keep == 1.0:
+                count(tally, 0, y * score <= 0, amount)
                 continue
+            count(tally, 0, y * score <= 0, amount)
             shrink(w, readout, 0, 1, keep)
             if amount != 0.0:
-                measure(w, 0, amount, keep * score, x, 1.0)
-                spread(w, readout, entries(x, place), amount / factor(w, 0))
-                tally.counts[UPDATES, 0] += 1
+                measure(w, 0, amount, keep * score, X, x, 1.0)
+                spread(w, readout, S, entries(X, x, S), amount / factor(w, 0))
             record(log, first + i, t, 0, 0, keep, amount)
         return stop, DONE
 
@@ -127,7 +140,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
         defect = flaw(X)
         if defect != FINE:
             return defect, FLAW
-        place = room(X)
+        S = sparse(X)
         table = read(w)
         K = table.shape[1]
         width = K if pair else 1
@@ -135,7 +148,9 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
             i = order[p] if shuffled else p
-            if shuffled and p + AHEAD < stop:
+            if shuffled and p + 2 * AHEAD < stop:
+                announce(X, order[p + 2 * AHEAD])
+                prefetch(codes, order[p + 2 * AHEAD])
                 fetch(X, order[p + AHEAD])
             if far and p + 1 < stop:
                 fetch_weights(X, order[p + 1] if shuffled else p + 1, table)
@@ -146,13 +161,13 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 return p, LOG_FULL
             for lo in range(0, K, width):
                 tend(w, lo, lo + width)
-            x = entries(row(X, i), place)
-            gather_all(x, table, scores)
-            xx = squared(x)
+            x = entries(X, row(X, i), S)
+            gather_all(S, x, table, scores)
+            xx = squared(S, x)
             t = tally.rounds[0] + 1
             n = 0
             if pair:
-                settle_all(w, scores, x, 0, K)
+                settle_all(w, scores, S, x, 0, K)
                 true = np.intp(codes[i])
                 rival = best_rival(scores, true)
                 if rival < 0:
@@ -167,21 +182,18 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                     return p, status
                 tally.rounds[0] = t
                 tick(readout, w, weight)
-                if margin <= 0:
-                    tally.counts[MISTAKES, 0] += 1
-                    tally.counts[SKIPPED, 0] += 1 if amount == 0.0 else 0
+                count(tally, 0, margin <= 0, amount)
                 shrink(w, readout, 0, K, keep)
                 if amount != 0.0:
-                    measure(w, 0, amount, keep * margin, x, 2.0)
+                    measure(w, 0, amount, keep * margin, S, x, 2.0)
                     columns[0], amounts[0] = true, amount / factor(w, 0)
                     columns[1], amounts[1] = rival, -amount / factor(w, 0)
                     n = 2
-                    tally.counts[UPDATES, 0] += 1
                 if amount != 0.0 or keep != 1.0:
                     record(log, first + i, t, true, rival, keep, amount)
             else:
                 for c in range(K):
-                    settle_all(w, scores, x, c, c + 1)
+                    settle_all(w, scores, S, x, c, c + 1)
                     y = 1.0 if codes[i] == c else -1.0
                     keeps[c], amounts[c] = step(rule, scores[c], y, xx, norm2(w, c), float(t))
                     amounts[c] *= weight
@@ -192,19 +204,16 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 tick(readout, w, weight)
                 for c in range(K):
                     keep, amount = keeps[c], amounts[c]
-                    if scores[c] <= 0 if codes[i] == c else scores[c] >= 0:
-                        tally.counts[MISTAKES, c] += 1
-                        tally.counts[SKIPPED, c] += 1 if amount == 0.0 else 0
+                    count(tally, c, scores[c] <= 0 if codes[i] == c else scores[c] >= 0, amount)
                     shrink(w, readout, c, c + 1, keep)
                     if amount != 0.0:
-                        measure(w, c, amount, keep * scores[c], x, 1.0)
+                        measure(w, c, amount, keep * scores[c], S, x, 1.0)
                         columns[n], amounts[n] = c, amount / factor(w, c)
                         n += 1
-                        tally.counts[UPDATES, c] += 1
                     if amount != 0.0 or keep != 1.0:
                         record(log, first + i, t, base + c, 0, keep, amount)
             if n > 0:
-                spread_all(w, readout, x, columns, amounts, n)
+                spread_all(w, readout, S, x, columns, amounts, n)
         return stop, DONE
 
     return _compile(kernel, digest)
@@ -218,11 +227,11 @@ def score_rows(Link: type, Data: type) -> Kernel:
     def kernel(w_: Any, data_: Any, start: int, stop: int, out: Any) -> None:
         digest  # noqa: B018
         w, X = Link(*w_), Data(*data_)
-        place = room(X)
+        S = sparse(X)
         column = read(w).reshape(read(w).size)
         for i in range(start, stop):
             x = row(X, i)
-            out[i] = settle(w, gather(x, column), x, place)
+            out[i] = settle(w, gather(X, x, column), X, x, S)
 
     return _compile(kernel, digest)
 
@@ -235,16 +244,16 @@ def score_classes(Link: type, Data: type) -> Kernel:
     def kernel(w_: Any, data_: Any, start: int, stop: int, out: Any, pair: bool) -> None:
         digest  # noqa: B018
         w, X = Link(*w_), Data(*data_)
-        place = room(X)
+        S = sparse(X)
         table = read(w)
         K = table.shape[1]
         for i in range(start, stop):
-            x = entries(row(X, i), place)
-            gather_all(x, table, out[i])
+            x = entries(X, row(X, i), S)
+            gather_all(S, x, table, out[i])
             if pair:
-                settle_all(w, out[i], x, 0, K)
+                settle_all(w, out[i], S, x, 0, K)
             else:
                 for c in range(K):
-                    settle_all(w, out[i], x, c, c + 1)
+                    settle_all(w, out[i], S, x, c, c + 1)
 
     return _compile(kernel, digest)

@@ -1,83 +1,83 @@
-"""From weights and an example to scores."""
+"""From weights and an example to scores. Data named S are sparse, or the nonzeros of a dense row."""
 
 from math import inf
 from typing import Any
 
 import numpy as np
 
-from linsep.core.examples import FOUR, ONE, THREE, TWO, Array, SparseRow, entries
+from linsep.core.examples import FOUR, ONE, THREE, TWO, Array, Span, entries
 from linsep.core.links import IMAGED, SMALLEST, Additive, Scaled, image_of, peak, ratio, trusted
 from linsep.core.memory import unsigned
 from linsep.core.verbs import verb, word
 
 settle = verb(0)
-"""settle(w, z, x, place): the score of column 0, from the sum z of its products with x."""
+"""settle(w, z, data, x, room): the score of column 0, from the sum z of its products with x."""
 settle_all = verb(0)
-"""settle_all(w, z, x, lo, hi): the scores of a machine's columns, in place of the sums z[lo:hi]."""
+"""settle_all(w, z, S, x, lo, hi): the scores of a machine's columns, in place of the sums z[lo:hi]."""
 
 
 @word
-def gather_all(x: SparseRow, weights: Array, z: Array) -> None:
+def gather_all(S: Any, x: Span, weights: Array, z: Array) -> None:
     """Write the sum of weights[j, c] * x_j to z[c] for every column c, in one walk over the row."""
     columns = z.shape[0]
     for c in range(columns):
-        z[c] = weights[x.features, c] * x.bias
+        z[c] = weights[S.features, c] * S.bias
     k = x.start
     while k + FOUR <= x.stop:  # four rows of weights at a time: fewer walks over z
-        i0, v0 = unsigned(x.indices[k]), np.float64(x.values[k])
-        i1, v1 = unsigned(x.indices[k + ONE]), np.float64(x.values[k + ONE])
-        i2, v2 = unsigned(x.indices[k + TWO]), np.float64(x.values[k + TWO])
-        i3, v3 = unsigned(x.indices[k + THREE]), np.float64(x.values[k + THREE])
+        i0, v0 = unsigned(S.indices[k]), np.float64(S.values[k])
+        i1, v1 = unsigned(S.indices[k + ONE]), np.float64(S.values[k + ONE])
+        i2, v2 = unsigned(S.indices[k + TWO]), np.float64(S.values[k + TWO])
+        i3, v3 = unsigned(S.indices[k + THREE]), np.float64(S.values[k + THREE])
         for c in range(columns):
             z[c] += (weights[i0, c] * v0 + weights[i1, c] * v1) + (weights[i2, c] * v2 + weights[i3, c] * v3)
         k += FOUR
     while k < x.stop:
-        i0, v0 = unsigned(x.indices[k]), np.float64(x.values[k])
+        i0, v0 = unsigned(S.indices[k]), np.float64(S.values[k])
         for c in range(columns):
             z[c] += weights[i0, c] * v0
         k += ONE
 
 
 @settle.when(Additive)
-def _(w: Additive, z: float, x: Any, place: Any) -> float:
+def _(w: Additive, z: float, X: Any, x: Span, room: Any) -> float:
     return z
 
 
 @settle.when(Scaled)
-def _(w: Scaled, z: float, x: Any, place: Any) -> float:
+def _(w: Scaled, z: float, X: Any, x: Span, room: Any) -> float:
     return w.scale[0] * z
 
 
 @settle_all.when(Additive)
-def _(w: Additive, z: Array, x: SparseRow, lo: int, hi: int) -> None:
+def _(w: Additive, z: Array, S: Any, x: Span, lo: int, hi: int) -> None:
     pass
 
 
 @settle_all.when(Scaled)
-def _(w: Scaled, z: Array, x: SparseRow, lo: int, hi: int) -> None:
+def _(w: Scaled, z: Array, S: Any, x: Span, lo: int, hi: int) -> None:
     for c in range(lo, hi):
         z[c] *= w.scale[c]
 
 
-def _imaged_settle(w: Any, z: float, x: Any, place: Any) -> float:
+def _imaged_settle(w: Any, z: float, X: Any, x: Span, room: Any) -> float:
     if trusted(z):
         return z
-    nonzeros = entries(x, place)
+    nonzeros = entries(X, x, room)
     w.debt[0] += np.intp(nonzeros.stop - nonzeros.start)
-    own = highest(w, nonzeros, 0, 1)
-    return rescored(w, nonzeros, 0, own) * back(w, own, 0)
+    own = highest(w, room, nonzeros, 0, 1)
+    return rescored(w, room, nonzeros, 0, own) * back(w, own, 0)
 
 
-def _imaged_settle_all(w: Any, z: Array, x: SparseRow, lo: int, hi: int) -> None:
+def _imaged_settle_all(w: Any, z: Array, S: Any, x: Span, lo: int, hi: int) -> None:
     fine = True
     for c in range(lo, hi):
         fine = fine and trusted(z[c])
     if fine:
         return
     w.debt[lo] += np.intp(x.stop - x.start) * (hi - lo)
-    own = highest(w, x, lo, hi)
+    own = highest(w, S, x, lo, hi)
     for c in range(lo, hi):
-        z[c] = rescored(w, x, c, own) * back(w, own, lo)
+        z[c] = rescored(w, S, x, c, own) * back(w, own, lo)
 
 
 for _kind in IMAGED:
@@ -86,27 +86,27 @@ for _kind in IMAGED:
 
 
 @word
-def highest(w: Any, x: SparseRow, lo: int, hi: int) -> float:
+def highest(w: Any, S: Any, x: Span, lo: int, hi: int) -> float:
     """Return the highest peak of the machine's sums where x is not zero."""
     top = -inf
     for c in range(lo, hi):
-        if x.bias != 0.0:
-            top = max(top, peak(w, x.features, w.s[x.features, c]))
+        if S.bias != 0.0:
+            top = max(top, peak(w, S.features, w.s[S.features, c]))
         for k in range(x.start, x.stop):
-            if x.values[k] != 0:
-                j = unsigned(x.indices[k])
+            if S.values[k] != 0:
+                j = unsigned(S.indices[k])
                 top = max(top, peak(w, j, w.s[j, c]))
     return top
 
 
 @word
-def rescored(w: Any, x: SparseRow, c: int, origin: float) -> float:
+def rescored(w: Any, S: Any, x: Span, c: int, origin: float) -> float:
     """Return the score of x under column c with the image taken anew, relative to `origin`."""
-    z = image_of(w, x.features, w.s[x.features, c], origin) * x.bias if x.bias != 0.0 else 0.0
+    z = image_of(w, S.features, w.s[S.features, c], origin) * S.bias if S.bias != 0.0 else 0.0
     for k in range(x.start, x.stop):
-        if x.values[k] != 0:
-            j = unsigned(x.indices[k])
-            z += image_of(w, j, w.s[j, c], origin) * x.values[k]
+        if S.values[k] != 0:
+            j = unsigned(S.indices[k])
+            z += image_of(w, j, w.s[j, c], origin) * S.values[k]
     return z
 
 

@@ -1,10 +1,13 @@
-"""From a step to new weights, w = keep * w + amount * x, and to its line in the log."""
+"""From a step to new weights, w = keep * w + amount * x, and to its line in the log.
+
+Data named S are sparse, or the nonzeros of a dense row.
+"""
 
 from typing import Any
 
 import numpy as np
 
-from linsep.core.examples import Array, SparseRow
+from linsep.core.examples import Array, Span
 from linsep.core.links import factor, fold, needs_fold, scale_by, touch
 from linsep.core.memory import unsigned
 from linsep.core.readouts import Log, bank, note
@@ -25,35 +28,35 @@ def shrink(w: Any, readout: Any, lo: int, hi: int, keep: float) -> None:
 
 
 @word
-def spread(w: Any, readout: Any, x: SparseRow, amount: float) -> None:
+def spread(w: Any, readout: Any, S: Any, x: Span, amount: float) -> None:
     """Add amount * x to the sums of column 0."""
     for k in range(x.start, x.stop):
-        j = unsigned(x.indices[k])
-        d = amount * x.values[k]
+        j = unsigned(S.indices[k])
+        d = amount * S.values[k]
         touch(w, j, 0, d)
         note(readout, j, 0, d)
-    if x.bias != 0.0:
-        touch(w, x.features, 0, amount * x.bias)
-        note(readout, x.features, 0, amount * x.bias)
+    if S.bias != 0.0:
+        touch(w, S.features, 0, amount * S.bias)
+        note(readout, S.features, 0, amount * S.bias)
 
 
 @word
-def spread_all(w: Any, readout: Any, x: SparseRow, columns: Array, amounts: Array, n: int) -> None:
+def spread_all(w: Any, readout: Any, S: Any, x: Span, columns: Array, amounts: Array, n: int) -> None:
     """Add amounts[q] * x to the sums of column columns[q] for every q < n, in one walk over the row."""
     for k in range(x.start, x.stop):
-        j = unsigned(x.indices[k])
-        v = np.float64(x.values[k])
+        j = unsigned(S.indices[k])
+        v = np.float64(S.values[k])
         for q in range(n):
             c = columns[q]
             d = amounts[q] * v
             touch(w, j, c, d)
             note(readout, j, c, d)
-    if x.bias != 0.0:
+    if S.bias != 0.0:
         for q in range(n):
             c = columns[q]
-            d = amounts[q] * x.bias
-            touch(w, x.features, c, d)
-            note(readout, x.features, c, d)
+            d = amounts[q] * S.bias
+            touch(w, S.features, c, d)
+            note(readout, S.features, c, d)
 
 
 @word
