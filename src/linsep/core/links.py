@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.examples import Span, squared
-from linsep.core.verbs import verb, word
+from linsep.core.verbs import cold, verb, word
 
 Array = NDArray[Any]
 
@@ -249,8 +249,13 @@ def _imaged_touch(w: Any, j: int, c: int, d: float) -> None:
 
 
 def _imaged_tend(w: Any, lo: int, hi: int) -> None:
-    if w.debt[lo] < w.s.shape[0] * (hi - lo):
-        return
+    if w.debt[lo] >= w.s.shape[0] * (hi - lo):
+        move_origin(w, lo, hi)
+
+
+@cold
+def move_origin(w: Any, lo: int, hi: int) -> None:
+    """Put a machine's origin at its highest sum and take the image anew."""
     top = -inf
     for j in range(w.s.shape[0]):
         for c in range(lo, hi):

@@ -8,7 +8,7 @@ import numpy as np
 from linsep.core.examples import FOUR, ONE, THREE, TWO, Array, Span, entries
 from linsep.core.links import IMAGED, SMALLEST, Additive, Scaled, image_of, peak, ratio, trusted
 from linsep.core.memory import unsigned
-from linsep.core.verbs import verb, word
+from linsep.core.verbs import cold, verb, word
 
 settle = verb(0)
 """settle(w, z, data, x, room): the score of column 0, from the sum z of its products with x."""
@@ -85,7 +85,7 @@ for _kind in IMAGED:
     settle_all.when(_kind)(_imaged_settle_all)
 
 
-@word
+@cold
 def highest(w: Any, S: Any, x: Span, lo: int, hi: int) -> float:
     """Return the highest peak of the machine's sums where x is not zero."""
     top = -inf
@@ -99,7 +99,7 @@ def highest(w: Any, S: Any, x: Span, lo: int, hi: int) -> float:
     return top
 
 
-@word
+@cold
 def rescored(w: Any, S: Any, x: Span, c: int, origin: float) -> float:
     """Return the score of x under column c with the image taken anew, relative to `origin`."""
     z = image_of(w, S.features, w.s[S.features, c], origin) * S.bias if S.bias != 0.0 else 0.0

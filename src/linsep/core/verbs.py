@@ -14,12 +14,12 @@ from numba.extending import overload
 
 Meaning = Callable[..., Any]
 
-INLINED = {"forceinline": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+OPTIONS = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-def compiles(function: Meaning) -> Callable[[Meaning], Meaning]:
+def compiles(function: Meaning, inline: bool = True) -> Callable[[Meaning], Meaning]:
     """Give `function` compiled meanings: the decorated chooser returns one for the argument types at hand."""
-    return overload(function, strict=False, jit_options=INLINED)
+    return overload(function, strict=False, jit_options={"forceinline": inline, **OPTIONS})
 
 
 class Verb(Protocol):
@@ -66,4 +66,10 @@ def verb(*positions: int) -> Verb:
 def word(function: Meaning) -> Meaning:
     """Let compiled code call this plain function, inlined: a verb with a single meaning."""
     compiles(function)(lambda *args: function)
+    return function
+
+
+def cold(function: Meaning) -> Meaning:
+    """Let compiled code call this plain function, not inlined: for what is rarely done, so as to compile faster."""
+    compiles(function, inline=False)(lambda *args: function)
     return function

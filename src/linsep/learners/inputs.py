@@ -33,10 +33,6 @@ def _narrow(X: Any) -> Any:
     kind = getattr(X, "dtype", None)
     if isinstance(kind, np.dtype):
         return X.astype(np.float32) if kind.str[1:] in FITS_FLOAT32 else X
-    if type(X).__module__.split(".")[0] == "pyarrow":
-        import narwhals
-
-        return narwhals.from_native(X, eager_only=True).to_pandas()
     return X
 
 

@@ -5,67 +5,23 @@ from typing import Any
 
 import numpy as np
 from matplotlib import colormaps, patheffects
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.legend_handler import HandlerTuple
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from linsep.core.examples import Array
 from linsep.learners.base import OnlineLearner
+from linsep.plots.replay import replay
 
 COLOURS = ("#0072B2", "#D55E00")
-"""Blue and vermilion of Okabe and Ito: told apart by everyone, in print too; the markers differ besides."""
+"""Okabe and Ito's blue and vermilion: told apart by everyone; in grey print the markers tell."""
 MARKERS = ("o", "^")
 INK = "#1b1f24"
+SHADES = colormaps["Greys"](np.linspace(0.25, 0.85, 256))
 HALO = [patheffects.withStroke(linewidth=2.5, foreground="white")]
-
-
-def replay(clf: OnlineLearner, X: Any, y: Any) -> Array:
-    """Return the weights before the first update and after each one, (updates + 1, features + 1), the bias last.
-
-    They are summed up from `log_` alone: s = keep * s + amount * x, update by update.
-
-    Parameters
-    ----------
-    clf : a fitted learner of two classes
-        With additive weights that answer as they stand at the end, and a full log from the start of its training.
-    X : array, (rows, features)
-        The rows that it was fitted on.
-    y : array, (rows,)
-        Their labels.
-
-    Returns
-    -------
-    array, (updates + 1, features + 1)
-        The last row is `coef_` and `intercept_`.
-
-    Examples
-    --------
-    >>> from linsep import Perceptron
-    >>> X, y = [[0, 1], [1, 0], [2, 1], [1, 2]], [-1, 1, 1, -1]
-    >>> replay(Perceptron(shuffle=False).fit(X, y), X, y)
-    array([[ 0.,  0.,  0.],
-           [ 0., -1., -1.],
-           [ 1., -1.,  0.]])
-    """
-    X, y = np.asarray(X, np.float64), np.asarray(y)
-    if len(clf.classes_) != 2:
-        raise ValueError(f"a boundary's way is drawn for two classes; this {type(clf).__name__} has {len(clf.classes_)}")
-    log, beta = clf.log_, float(clf.intercept_scaling) if clf.fit_intercept else 0.0
-    if len(log) and log.rows.max() >= len(X):
-        raise ValueError(f"the log names row {log.rows.max()}, but X has {len(X)} rows: pass the X of fit")
-    signs = np.where(y[log.rows] == clf.classes_[1], 1.0, -1.0)
-    amounts = signs if log.amounts is None else log.amounts
-    keeps = np.ones(len(log)) if log.keeps is None else log.keeps
-    rows = np.column_stack([X[log.rows], np.full(len(log), beta)])
-    path = np.zeros((len(log) + 1, X.shape[1] + 1))
-    for k in range(len(log)):
-        path[k + 1] = keeps[k] * path[k] + amounts[k] * rows[k]
-    path[:, -1] *= beta
-    if not np.allclose(path[-1], [*clf.coef_[0], *clf.intercept_], rtol=1e-9, atol=1e-12):
-        raise ValueError(
-            f"the log of this {type(clf).__name__} does not lead to its coef_: X and y are not those of fit, or the "
-            "weights that answer are not the sum of the updates (an average, or exponential, sinh or p-norm weights)"
-        )
-    return path
+SPOTS = [(0, 11), (0, -11), (9, 7), (9, -7), (-9, 7), (-9, -7), (12, 0), (-12, 0)]
+"""Where a ring's number may stand, in points from its centre."""
 
 
 def boundary_path(
@@ -78,13 +34,14 @@ def boundary_path(
 ) -> Axes:
     """Draw how the boundary of a learner moved: after each update a line, light to dark, the last one bold.
 
-    Rows that caused an update are ringed and numbered in order; the arrow is the normal vector of the last boundary,
-    which points to the side of the second class.
+    Rows that caused an update are ringed and numbered in order, and so are the lines where they leave the picture; a
+    line without number passes it by. The arrow is the normal vector w of the last boundary: it points to the side of
+    the second class.
 
     Parameters
     ----------
     clf : a fitted learner of two classes and two features
-        As for :func:`replay`.
+        As for :func:`linsep.plots.replay.replay`.
     X : array, (rows, 2)
         The rows that it was fitted on.
     y : array, (rows,)
@@ -97,72 +54,154 @@ def boundary_path(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from linsep import Perceptron
+    >>> X, y = [[0, 1], [1, 0], [2, 1], [1, 2]], ["low", "high", "high", "low"]
+    >>> ax = boundary_path(Perceptron(shuffle=False).fit(X, y), X, y, feature_names=["width (cm)", "height (cm)"])
+    >>> ax.get_xlabel()
+    'width (cm)'
     """
     path = replay(clf, X, y)
     X, y = np.asarray(X, np.float64), np.asarray(y)
     if X.shape[1] != 2:
         raise ValueError(f"a boundary's way is drawn in two dimensions; X has {X.shape[1]} features")
+    if not path[-1, :2].any():
+        raise ValueError("the last weights are 0: there is no boundary")
+    if feature_names is None:
+        feature_names = getattr(clf, "feature_names_in_", ("feature 0", "feature 1"))
     if ax is None:
         from matplotlib import pyplot as plt
 
-        ax = plt.subplots(figsize=(7.2, 4.4), layout="constrained")[1]
+        _, ax = plt.subplots(figsize=figure_size(X), layout="constrained")
     _frame(ax, X, path[-1])
+    for label, colour, marker in zip(clf.classes_, COLOURS, MARKERS, strict=True):
+        ax.scatter(*X[y == label].T, s=38, color=colour, marker=marker, edgecolor="white", linewidth=0.7, zorder=4)
     _draw_lines(ax, path)
-    _draw_points(ax, clf, X, y)
     _draw_normal(ax, path[-1])
-    _number(ax, X, clf.log_.rows)
-    names = feature_names if feature_names is not None else getattr(clf, "feature_names_in_", ("feature 0", "feature 1"))
-    ax.set_xlabel(names[0])
-    ax.set_ylabel(names[1])
-    ax.legend(loc="best", frameon=True, framealpha=0.9, edgecolor="none")
+    _ring(ax, X, clf.log_.rows, path[-1])
+    event = "mistake" if clf.log_.amounts is None else "update"
+    _explain(ax, clf.classes_, event)
+    ax.set_title(f"{type(clf).__name__}: the boundary after each of its {len(path) - 1} {event}s", loc="left", pad=18)
+    ax.set(xlabel=feature_names[0], ylabel=feature_names[1])
     return ax
 
 
+def figure_size(X: Array) -> tuple[float, float]:
+    """Return the width and height in inches of a figure for these rows, the legend included."""
+    across, up = np.ptp(X, axis=0) + 0.18 * np.ptp(X, axis=0).max()
+    return 8.2, float(np.clip(1.0 + 5.2 * up / across, 3.0, 7.0))
+
+
 def _frame(ax: Axes, X: Array, last: Array) -> None:
-    """Set the limits, with equal units on both axes so that the normal vector is seen to be normal; tint the sides."""
-    low, high = X.min(axis=0), X.max(axis=0)
-    pad = 0.08 * (high - low).max()
-    (x0, y0), (x1, y1) = low - pad, high + pad
+    """Set the limits, tint the two sides; equal units on both axes, so that the normal vector is seen to be normal."""
+    pad = 0.09 * np.ptp(X, axis=0).max()
+    (x0, y0), (x1, y1) = X.min(axis=0) - pad, X.max(axis=0) + pad
     ax.set(xlim=(x0, x1), ylim=(y0, y1))
-    ax.set_aspect("equal", adjustable="box")
+    ax.set_aspect("equal", anchor="W")
+    ax.spines[["top", "right"]].set_visible(False)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     corners = np.meshgrid([x0, x1], [y0, y1])
     side = last[0] * corners[0] + last[1] * corners[1] + last[2]
     ax.contourf(*corners, side, levels=[-np.inf, 0, np.inf], colors=COLOURS, alpha=0.07, zorder=0)
-    ax.spines[["top", "right"]].set_visible(False)
 
 
 def _draw_lines(ax: Axes, path: Array) -> None:
-    centre = np.array([np.mean(ax.get_xlim()), np.mean(ax.get_ylim())])
-    shades = colormaps["Greys"](np.linspace(0.25, 0.7, len(path)))
-    for k, (w, b) in enumerate(zip(path[:, :2], path[:, 2], strict=True)):
-        if not w.any():
+    ends: list[tuple[Array, int]] = []
+    for k, weights in enumerate(path):
+        points = _crossing(ax, weights)
+        if points is None:
             continue
-        near = centre - (w @ centre + b) / (w @ w) * w
-        last = k == len(path) - 1
-        ax.axline(
-            near, near + [-w[1], w[0]], color=INK if last else shades[k], linewidth=2.6 if last else 1.1, zorder=3 if last else 2,
-            label="final boundary" if last else "after each update, light to dark" if k == len(path)//2 else None,
-        )
+        if k == len(path) - 1:
+            ax.plot(*points.T, color=INK, linewidth=2.8, zorder=3)
+        else:
+            ax.plot(*points.T, color=SHADES[255 * k // len(path)], linewidth=1.4, zorder=2)
+        ends.append((points[1], k))
+    for place, text in _joined(ends, np.array([0.06, 0.03]) * np.ptp(ax.get_xlim())):
+        right = place[0] >= ax.get_xlim()[1] - 1e-9
+        ax.annotate(
+            text, place, (3, 0) if right else (0, 3), textcoords="offset points", color="#57606a", fontsize=8,
+            ha="left" if right else "center", va="center" if right else "bottom", annotation_clip=False,
+        )  # fmt: skip
 
 
-def _draw_points(ax: Axes, clf: OnlineLearner, X: Array, y: Array) -> None:
-    for label, colour, marker in zip(clf.classes_, COLOURS, MARKERS, strict=True):
-        ax.scatter(*X[y == label].T, s=34, color=colour, marker=marker, edgecolor="white", linewidth=0.6, zorder=4, label=label)
+def _crossing(ax: Axes, weights: Array) -> Array | None:
+    """Return where the line w.x + b = 0 enters and leaves the frame, the rightmost or else highest point last."""
+    w, b = weights[:2], weights[2]
+    found = []
+    for axis, limits in enumerate((ax.get_xlim(), ax.get_ylim())):
+        other = 1 - axis
+        low, high = (ax.get_ylim(), ax.get_xlim())[axis]
+        for value in limits if w[other] else ():
+            across = -(w[axis] * value + b) / w[other]
+            if low <= across <= high:
+                found.append((value, across) if axis == 0 else (across, value))
+    return np.array([min(found), max(found)]) if len(set(found)) > 1 else None
+
+
+def _joined(ends: list[tuple[Array, int]], near: Array) -> list[tuple[Array, str]]:
+    """Join the numbers of lines that end at nearly the same place."""
+    groups: list[tuple[Array, list[int]]] = []
+    for place, k in ends:
+        close = next((numbers for other, numbers in groups if (np.abs(other - place) < near).all()), None)
+        if close is None:
+            groups.append((place, [k]))
+        else:
+            close.append(k)
+    return [(place, ", ".join(map(str, numbers))) for place, numbers in groups]
 
 
 def _draw_normal(ax: Axes, last: Array) -> None:
-    centre = np.array([np.mean(ax.get_xlim()), np.mean(ax.get_ylim())])
-    w, b = last[:2], last[2]
-    near = centre - (w @ centre + b) / (w @ w) * w
-    tip = near + 0.16 * np.ptp(ax.get_xlim()) * w / np.linalg.norm(w)
-    ax.annotate("", tip, near, arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 2.2, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 16}, zorder=5)
-    ax.annotate("w", tip, (4, 4), textcoords="offset points", color=INK, fontsize=12, fontstyle="italic", weight="bold", path_effects=HALO, zorder=6)
+    """Draw the arrow from the middle of the visible part of the boundary."""
+    ends = _crossing(ax, last)
+    if ends is None:
+        return
+    start, w = ends.mean(axis=0), last[:2]
+    tip = start + 0.13 * np.ptp(ax.get_xlim()) * w / np.linalg.norm(w)
+    style = {"arrowstyle": "-|>", "color": INK, "linewidth": 2.2, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 16}
+    ax.annotate("", tip, start, arrowprops=style, zorder=5)
+    ax.annotate(
+        "w", tip, (7, 2), textcoords="offset points", color=INK, fontsize=13, fontstyle="italic", weight="bold",
+        path_effects=HALO, zorder=6,
+    )  # fmt: skip
 
 
-def _number(ax: Axes, X: Array, rows: Array) -> None:
+def _ring(ax: Axes, X: Array, rows: Array, last: Array) -> None:
+    """Ring the rows of the updates, and write their numbers where there is room."""
     places: dict[tuple[float, ...], list[int]] = {}
     for k, row in enumerate(rows, 1):
         places.setdefault(tuple(X[row]), []).append(k)
-    ax.scatter(*np.array(list(places)).T, s=110, facecolor="none", edgecolor=INK, linewidth=1.2, zorder=5, label="mistake, numbered")
-    for place, numbers in places.items():
-        ax.annotate(", ".join(map(str, numbers)), place, (6, 6), textcoords="offset points", color=INK, fontsize=8.5, path_effects=HALO, zorder=6)
+    rings = np.array(list(places))
+    ax.scatter(*rings.T, s=120, facecolor="none", edgecolor=INK, linewidth=1.3, zorder=5)
+    scale = ax.figure.get_dpi() / 72
+    ends = _crossing(ax, last)
+    line = np.empty((0, 2)) if ends is None else np.linspace(*ends, 100)
+    taken = ax.transData.transform(np.vstack([np.unique(X, axis=0), line]))
+    for place, numbers in zip(rings, places.values(), strict=True):
+        spots = ax.transData.transform(place) + scale * np.array(SPOTS)
+        room = np.linalg.norm(spots[:, None] - taken, axis=2).min(axis=1)
+        best = int(np.argmax(room))
+        taken = np.vstack([taken, spots[best]])
+        ax.annotate(
+            ", ".join(map(str, numbers)), place, SPOTS[best], textcoords="offset points", ha="center", va="center",
+            color=INK, fontsize=8.5, weight="bold", path_effects=HALO, zorder=6,
+        )  # fmt: skip
+
+
+def _explain(ax: Axes, classes: Array, event: str) -> None:
+    """Put the legend beside the frame, where it hides nothing."""
+    dots = [
+        Line2D([], [], color=colour, marker=marker, linestyle="none", markersize=7, markeredgecolor="white")
+        for colour, marker in zip(COLOURS, MARKERS, strict=True)
+    ]
+    ring = Line2D([], [], color=INK, marker="o", markersize=10, fillstyle="none", linestyle="none")
+    way = tuple(Line2D([], [], color=SHADES[shade], linewidth=1.8) for shade in (0, 85, 170, 255))
+    final = Line2D([], [], color=INK, linewidth=2.8)
+    ax.legend(
+        [*dots, ring, way, final],
+        [*map(str, classes), event, "boundary, first to last", "at the end, with its\nnormal vector w"],
+        handler_map={tuple: HandlerTuple(ndivide=None, pad=0)}, loc="upper left", bbox_to_anchor=(1.05, 1.0),
+        frameon=False, fontsize=9.5, borderaxespad=0, labelspacing=1.0, handletextpad=0.7,
+    )  # fmt: skip

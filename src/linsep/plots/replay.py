@@ -1,0 +1,58 @@
+"""A run, played again from its log."""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.core.examples import Array
+from linsep.learners.base import OnlineLearner
+
+
+def replay(clf: OnlineLearner, X: Any, y: Any) -> Array:
+    """Return the weights before the first update and after each one, (updates + 1, features + 1), the bias last.
+
+    They are summed up from `log_` alone: s = keep * s + amount * x, update by update.
+
+    Parameters
+    ----------
+    clf : a fitted learner of two classes
+        With additive weights that answer as they stand at the end, and a full log from the start of its training.
+    X : array, (rows, features)
+        The rows that it was fitted on.
+    y : array, (rows,)
+        Their labels.
+
+    Returns
+    -------
+    array, (updates + 1, features + 1)
+        The last row is `coef_` and `intercept_`.
+
+    Examples
+    --------
+    >>> from linsep import Perceptron
+    >>> X, y = [[0, 1], [1, 0], [2, 1], [1, 2]], [-1, 1, 1, -1]
+    >>> replay(Perceptron(shuffle=False).fit(X, y), X, y)
+    array([[ 0.,  0.,  0.],
+           [ 0., -1., -1.],
+           [ 1., -1.,  0.]])
+    """
+    X, y = np.asarray(X, np.float64), np.asarray(y)
+    if len(clf.classes_) != 2:
+        raise ValueError(f"a boundary's way is drawn for two classes; this {type(clf).__name__} has {len(clf.classes_)}")
+    log, beta = clf.log_, float(clf.intercept_scaling) if clf.fit_intercept else 0.0
+    if len(log) and log.rows.max() >= len(X):
+        raise ValueError(f"the log names row {log.rows.max()}, but X has {len(X)} rows: pass the X of fit")
+    signs = np.where(y[log.rows] == clf.classes_[1], 1.0, -1.0)
+    amounts = signs if log.amounts is None else log.amounts
+    keeps = np.ones(len(log)) if log.keeps is None else log.keeps
+    rows = np.column_stack([X[log.rows], np.full(len(log), beta)])
+    path = np.zeros((len(log) + 1, X.shape[1] + 1))
+    for k in range(len(log)):
+        path[k + 1] = keeps[k] * path[k] + amounts[k] * rows[k]
+    path[:, -1] *= beta
+    if not np.allclose(path[-1], [*clf.coef_[0], *clf.intercept_], rtol=1e-9, atol=1e-12):
+        raise ValueError(
+            f"the log of this {type(clf).__name__} does not lead to its coef_: X and y are not those of fit, or the "
+            "weights that answer are not the sum of the updates (an average, or exponential, sinh or p-norm weights)"
+        )
+    return path
