@@ -68,7 +68,7 @@ def text(documents: int, words: int, seed: int, length: int = 60, gap: float = 0
     topic = np.zeros(words)
     chosen = rng.choice(np.arange(20, words // 10), words // 200, replace=False)
     topic[chosen] = rng.uniform(0.5, 1.5, len(chosen))
-    says = X @ topic
+    says: Array = np.asarray(X @ topic)
     says = (says - np.median(says)) / says.std()
     clear = np.flatnonzero(np.abs(says) > gap)[:documents]
     return X[clear], says[clear] > 0

@@ -1,6 +1,7 @@
 """`linsep demo`: every learner on four data sets, and a picture."""
 
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Annotated
 
 import typer
@@ -34,10 +35,7 @@ def run(
 
     Example: linsep demo --out pictures
     """
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise typer.BadParameter(f"can't make the folder {out}: {error.strerror}", param_hint="--out") from None
+    _make_folder(out)
 
     # Loaded here and not above: `linsep --help` must not wait for the compiler.
     from linsep.cli.data_sets import data_sets
@@ -53,11 +51,20 @@ def run(
         screen.results(data, results)
         shown += results
     screen.notes(shown)
-    screen.pictures(_draw(out, seed))
+    screen.pictures(_draw(out))
     screen.first_steps(FIRST_STEPS)
 
 
-def _draw(out: Path, seed: int) -> list[Path]:
+def _make_folder(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=out).close()
+    except OSError as error:
+        typer.echo(f"linsep demo: can't write to the folder {out}: {error.strerror}", err=True)
+        raise typer.Exit(2) from None
+
+
+def _draw(out: Path) -> list[Path]:
     """Draw the perceptron's way on two iris classes; return the files, none where matplotlib is not installed."""
     try:
         from linsep.cli.picture import draw_boundary
@@ -65,4 +72,4 @@ def _draw(out: Path, seed: int) -> list[Path]:
         if error.name != "matplotlib":
             raise
         return []
-    return draw_boundary(out, seed)
+    return draw_boundary(out)

@@ -1,24 +1,24 @@
 """Links: what the accumulated sums s mean as weights, w = link(s).
 
-| link          | weights of a column                        | learner                          |
-|---------------|--------------------------------------------|----------------------------------|
-| `Additive`    | w = s                                      | perceptron, passive-aggressive   |
-| `Scaled`      | w = scale * s, with ||w||² kept up to date | rules that shrink; ROMMA         |
-| `Exponential` | w = softmax(rate * s)                      | Winnow                           |
-| `Sinh`        | w ~ sinh(rate * s)                         | balanced Winnow, in p weights    |
-| `PNorm`       | w ~ sign(s) |s|^power, power = p - 1       | p-norm perceptron                |
+| link        | kind                | weights of a column                        | learner                        |
+|-------------|---------------------|--------------------------------------------|--------------------------------|
+| additive    | `Additive`          | w = s                                      | perceptron, passive-aggressive |
+| scaled      | `Scaled`            | w = scale * s, with ||w||² kept up to date | rules that shrink; ROMMA       |
+| exponential | `Imaged`, form 0    | w = softmax(number * s)                    | Winnow                         |
+| sinh        | `Imaged`, form 1    | w ~ sinh(number * s)                       | balanced Winnow, in p weights  |
+| p-norm      | `Imaged`, form 2    | w ~ sign(s) |s|^number, number = p - 1     | p-norm perceptron              |
 
 Sums are arrays (features + 1, columns); the last row is the bias. A *machine* is a range `lo:hi` of columns that
 share one state: one column for a binary machine or a class against the rest, all of them for class pairs.
 
-The last three links keep, beside s, its image e^{rate (s - origin)} (or its like) so that a row without a mistake costs
-one sum of products. The image is a function of (s, origin) alone. It may overflow or vanish: then the row's score
-leaves the range :func:`trusted`, the row is scored again relative to its own highest sum, and once such rows have
-cost as much as a new image of the whole column, the origin moves to the highest sum (:data:`tend`). Any rate is thus
-safe, at a cost that stays proportional to the nonzeros.
+`Imaged` links keep, beside s, its image e^{number (s - origin)} (or its like), so that a row without a mistake costs
+one sum of products, and one compiled pass serves all three. The image is a function of (s, origin) alone. It may overflow
+or vanish: then the row's score leaves the range :func:`trusted`, the row is scored again relative to its own
+highest sum, and once such rows have cost as much as a new image of the whole column, the origin moves to the highest
+sum (:data:`tend`). Any rate is thus safe, at a cost that stays proportional to the nonzeros.
 """
 
-from math import exp, expm1, inf
+from math import exp, expm1, inf, log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,37 +54,23 @@ class Scaled(NamedTuple):
     normed: bool
 
 
-class Exponential(NamedTuple):
-    """Winnow: w_j = e^{rate s_j} / Z. The bias row stands for two weights, of the features +bias and -bias."""
+EXPONENTIAL, SINH, P_NORM = range(3)
+
+
+class Imaged(NamedTuple):
+    """Weights known up to a positive factor, of one of three forms, each with its number (a rate, or p - 1).
+
+    Exponential: w_j = e^{number s_j} / Z; the bias row stands for two weights, of the features +bias and -bias.
+    Sinh: w_j = (e^{number s_j} - e^{-number s_j}) / Z. P-norm: w_j = sign(s_j) |s_j|^number / Z.
+    """
 
     s: Array
     image: Array
     origin: Array
     debt: Array
-    rate: float
+    number: float
+    form: int
 
-
-class Sinh(NamedTuple):
-    """Balanced Winnow: w_j = (e^{rate s_j} - e^{-rate s_j}) / Z."""
-
-    s: Array
-    image: Array
-    origin: Array
-    debt: Array
-    rate: float
-
-
-class PNorm(NamedTuple):
-    """The p-norm perceptron: w_j = sign(s_j) |s_j|^power / Z with power = p - 1."""
-
-    s: Array
-    image: Array
-    origin: Array
-    debt: Array
-    power: float
-
-
-IMAGED = (Exponential, Sinh, PNorm)
 
 read = verb(0)
 """read(w): the array whose products with x are summed for a score."""
@@ -103,12 +89,6 @@ fold = verb(0)
 measure = verb(0)
 """measure(w, lo, amount, score, data, x, copies): bring ||w||² up to date before amount * x is added, copies times in
 the machine (+x to one class and -x to another are two); score is what the weights give x."""
-image_of = verb(0)
-"""image_of(w, j, s, origin): the weight of a sum s in row j, up to the positive factor that origin stands for."""
-ratio = verb(0)
-"""ratio(w, own, origin): the factor from images relative to `own` to images relative to `origin`."""
-peak = verb(0)
-"""peak(w, j, s): the origin relative to which the image of s is at most 1."""
 tend = verb(0)
 """tend(w, lo, hi): move the machine's origin once its rescored rows have cost as much as that does."""
 
@@ -173,50 +153,32 @@ def _(w: Scaled, lo: int, amount: float, score: float, X: Any, x: Span, copies: 
         w.age[lo] += 1
 
 
-@image_of.when(Exponential)
-def _(w: Exponential, j: int, s: float, origin: float) -> float:
-    if is_bias(w, j):
-        return two_sided(w.rate, s, origin)
-    return exp_or_inf(w.rate * (s - origin))
-
-
-@image_of.when(Sinh)
-def _(w: Sinh, j: int, s: float, origin: float) -> float:
-    return two_sided(w.rate, s, origin)
-
-
-@image_of.when(PNorm)
-def _(w: PNorm, j: int, s: float, origin: float) -> float:
-    if s == 0:
-        return 0.0
-    size = exp_or_inf(w.power * np.log(abs(s) / origin))
+@word
+def image_of(w: Imaged, j: int, s: float, origin: float) -> float:
+    """Return the weight of a sum s in row j, up to the positive factor that `origin` stands for."""
+    if w.form == P_NORM:
+        if s == 0:
+            return 0.0
+        size = exp_or_inf(w.number * log(abs(s) / origin))
+    elif w.form == SINH or is_bias(w, j):  # e^{number s} - e^{-number s}, without cancellation near 0
+        size = exp_or_inf(w.number * (abs(s) - origin)) * -expm1(-2 * w.number * abs(s))
+    else:
+        return exp_or_inf(w.number * (s - origin))
     return size if s > 0 else -size
 
 
-@ratio.when(Exponential)
-@ratio.when(Sinh)
-def _(w: Exponential | Sinh, own: float, origin: float) -> float:
-    return exp_or_inf(w.rate * (own - origin))
+@word
+def peak(w: Imaged, j: int, s: float) -> float:
+    """Return the origin relative to which the image of s is at most 1."""
+    if w.form == EXPONENTIAL and not is_bias(w, j):
+        return s
+    return max(abs(s), SMALLEST) if w.form == P_NORM else abs(s)
 
 
-@ratio.when(PNorm)
-def _(w: PNorm, own: float, origin: float) -> float:
-    return exp_or_inf(w.power * np.log(own / origin))
-
-
-@peak.when(Exponential)
-def _(w: Exponential, j: int, s: float) -> float:
-    return abs(s) if is_bias(w, j) else s
-
-
-@peak.when(Sinh)
-def _(w: Sinh, j: int, s: float) -> float:
-    return abs(s)
-
-
-@peak.when(PNorm)
-def _(w: PNorm, j: int, s: float) -> float:
-    return max(abs(s), SMALLEST)
+@word
+def ratio(w: Imaged, own: float, origin: float) -> float:
+    """Return the factor from images relative to `own` to images relative to `origin`."""
+    return exp_or_inf(w.number * (log(own / origin) if w.form == P_NORM else own - origin))
 
 
 @word
@@ -231,30 +193,26 @@ def exp_or_inf(a: float) -> float:
     return exp(a) if a < 709.0 else inf
 
 
-@word
-def two_sided(rate: float, s: float, origin: float) -> float:
-    """Return e^{rate (s - origin)} - e^{rate (-s - origin)} without cancellation near s = 0."""
-    size = exp_or_inf(rate * (abs(s) - origin)) * -expm1(-2 * rate * abs(s))
-    return size if s >= 0 else -size
-
-
-def _imaged_read(w: Any) -> Array:
+@read.when(Imaged)
+def _(w: Imaged) -> Array:
     return w.image
 
 
-def _imaged_touch(w: Any, j: int, c: int, d: float) -> None:
+@touch.when(Imaged)
+def _(w: Imaged, j: int, c: int, d: float) -> None:
     s = w.s[j, c] + d
     w.s[j, c] = s
     w.image[j, c] = image_of(w, j, s, w.origin[c])
 
 
-def _imaged_tend(w: Any, lo: int, hi: int) -> None:
+@tend.when(Imaged)
+def _(w: Imaged, lo: int, hi: int) -> None:
     if w.debt[lo] >= w.s.shape[0] * (hi - lo):
         move_origin(w, lo, hi)
 
 
 @cold
-def move_origin(w: Any, lo: int, hi: int) -> None:
+def move_origin(w: Imaged, lo: int, hi: int) -> None:
     """Put a machine's origin at its highest sum and take the image anew."""
     top = -inf
     for j in range(w.s.shape[0]):
@@ -284,15 +242,11 @@ def _nothing(w: Any, *args: Any) -> None:
 
 
 _kind: type
-for _kind in (Additive, *IMAGED):
+for _kind in (Additive, Imaged):
     factor.when(_kind)(_one)
     norm2.when(_kind)(_zero)
     needs_fold.when(_kind)(_no)
     for _verb in (scale_by, fold, measure):
         _verb.when(_kind)(_nothing)
-for _kind in IMAGED:
-    read.when(_kind)(_imaged_read)
-    touch.when(_kind)(_imaged_touch)
-    tend.when(_kind)(_imaged_tend)
 for _kind in (Additive, Scaled):
     tend.when(_kind)(_nothing)

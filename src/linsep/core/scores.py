@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from linsep.core.examples import FOUR, ONE, THREE, TWO, Array, Span, entries
-from linsep.core.links import IMAGED, SMALLEST, Additive, Scaled, image_of, peak, ratio, trusted
+from linsep.core.links import SMALLEST, Additive, Imaged, Scaled, image_of, peak, ratio, trusted
 from linsep.core.memory import unsigned
 from linsep.core.verbs import cold, verb, word
 
@@ -59,7 +59,8 @@ def _(w: Scaled, z: Array, S: Any, x: Span, lo: int, hi: int) -> None:
         z[c] *= w.scale[c]
 
 
-def _imaged_settle(w: Any, z: float, X: Any, x: Span, room: Any) -> float:
+@settle.when(Imaged)
+def _(w: Imaged, z: float, X: Any, x: Span, room: Any) -> float:
     if trusted(z):
         return z
     nonzeros = entries(X, x, room)
@@ -68,7 +69,8 @@ def _imaged_settle(w: Any, z: float, X: Any, x: Span, room: Any) -> float:
     return rescored(w, room, nonzeros, 0, own) * back(w, own, 0)
 
 
-def _imaged_settle_all(w: Any, z: Array, S: Any, x: Span, lo: int, hi: int) -> None:
+@settle_all.when(Imaged)
+def _(w: Imaged, z: Array, S: Any, x: Span, lo: int, hi: int) -> None:
     fine = True
     for c in range(lo, hi):
         fine = fine and trusted(z[c])
@@ -80,13 +82,8 @@ def _imaged_settle_all(w: Any, z: Array, S: Any, x: Span, lo: int, hi: int) -> N
         z[c] = rescored(w, S, x, c, own) * back(w, own, lo)
 
 
-for _kind in IMAGED:
-    settle.when(_kind)(_imaged_settle)
-    settle_all.when(_kind)(_imaged_settle_all)
-
-
 @cold
-def highest(w: Any, S: Any, x: Span, lo: int, hi: int) -> float:
+def highest(w: Imaged, S: Any, x: Span, lo: int, hi: int) -> float:
     """Return the highest peak of the machine's sums where x is not zero."""
     top = -inf
     for c in range(lo, hi):
@@ -100,7 +97,7 @@ def highest(w: Any, S: Any, x: Span, lo: int, hi: int) -> float:
 
 
 @cold
-def rescored(w: Any, S: Any, x: Span, c: int, origin: float) -> float:
+def rescored(w: Imaged, S: Any, x: Span, c: int, origin: float) -> float:
     """Return the score of x under column c with the image taken anew, relative to `origin`."""
     z = image_of(w, S.features, w.s[S.features, c], origin) * S.bias if S.bias != 0.0 else 0.0
     for k in range(x.start, x.stop):
@@ -121,6 +118,6 @@ def best_rival(scores: Array, true: int) -> int:
 
 
 @word
-def back(w: Any, own: float, c: int) -> float:
+def back(w: Imaged, own: float, c: int) -> float:
     """Return the factor from images relative to `own` to the machine's own images, held where it keeps every sign."""
     return min(max(ratio(w, own, w.origin[c]), SMALLEST), 1.0) if own > -inf else 1.0

@@ -5,32 +5,32 @@ from typing import Any
 import numpy as np
 
 from linsep.core.examples import Array
-from linsep.core.links import IMAGED, Additive, Exponential, PNorm, Scaled, Sinh
+from linsep.core.links import EXPONENTIAL, P_NORM, SINH, Additive, Imaged, Scaled
 from linsep.core.readouts import Average, Last, Tally
 
-Link = Additive | Scaled | Exponential | Sinh | PNorm
-Readout = Last | Average
-
+FORMS = {"exponential": EXPONENTIAL, "sinh": SINH, "p-norm": P_NORM}
+"""The links by name, beside "additive" and "scaled"."""
 FLOOR = {Last: 1e-100, Average: 1e-6}
 """A scale below this is folded into the sums. Averages lose digits earlier: they subtract masses that nearly agree."""
 
 
-def start_link(kind: type, rows: int, columns: int, readout: type, number: float = 0.0, normed: bool = True) -> Any:
+def start_link(name: str, rows: int, columns: int, readout: type, number: float = 0.0, normed: bool = True) -> Any:
     """Make the weights before the first round; `number` is the rate or the power of the link."""
     s = np.zeros((rows, columns))
-    if kind is Additive:
+    if name == "additive":
         return Additive(s)
     counts = np.zeros(columns, np.int64)
-    if kind is Scaled:
+    if name == "scaled":
         return Scaled(s, np.ones(columns), np.zeros(columns), counts, FLOOR[readout], normed)
-    origin = np.ones(columns) if kind is PNorm else np.zeros(columns)
-    return kind(s, first_image(kind, rows, origin, number), origin, counts, number)
+    form = FORMS[name]
+    origin = np.full(columns, 1.0 if form == P_NORM else 0.0)
+    return Imaged(s, first_image(form, rows, origin, number), origin, counts, float(number), form)
 
 
-def first_image(kind: type, rows: int, origin: Array, number: float) -> Array:
+def first_image(form: int, rows: int, origin: Array, number: float) -> Array:
     """Return the image of sums that are all 0; only Winnow's is not 0."""
     image = np.zeros((rows, len(origin)))
-    if kind is Exponential:
+    if form == EXPONENTIAL:
         image[:-1] = np.exp(-number * origin)
     return image
 
@@ -51,8 +51,8 @@ def widen(link: Any, readout: Any, more: int) -> tuple[Any, Any]:
     """Return the weights with `more` features that have been 0 in every row so far, before the bias row."""
     columns = link.s.shape[1]
     new = {"s": np.zeros((more, columns)), "u": np.zeros((more, columns))}
-    if isinstance(link, IMAGED):
-        new["image"] = first_image(type(link), more + 1, link.origin, link[-1])[:-1]
+    if isinstance(link, Imaged):
+        new["image"] = first_image(link.form, more + 1, link.origin, link.number)[:-1]
 
     def grown(name: str, old: Any) -> Any:
         return np.concatenate([old[:-1], new[name], old[-1:]]) if name in new else old
@@ -74,7 +74,7 @@ def copied(part: Any) -> Any:
 
 def answering(link: Any, readout: Any, rows: Any = slice(None)) -> Array:
     """Return the weights that answer, for some or all rows, each column up to the link's positive factor."""
-    if isinstance(link, IMAGED):
+    if isinstance(link, Imaged):
         return link.image[rows]
     if isinstance(readout, Average):
         total = readout.mass * link.s[rows] - readout.u[rows]
@@ -91,19 +91,19 @@ def refreshed(link: Any, pair: bool, bias: bool) -> tuple[Any, Array]:
     used = slice(None) if bias else slice(None, -1)
     axis = None if pair else 0
     two = np.ones((len(link.s), 1), bool)
-    two[:-1] = not isinstance(link, Exponential)
+    two[:-1] = link.form != EXPONENTIAL
     height = np.where(two, np.abs(link.s), link.s)
     origin = np.max(height[used], axis=axis, keepdims=True)
-    if isinstance(link, PNorm):
+    if link.form == P_NORM:
         origin = np.where(origin > 0, origin, 1.0)
         r = height / origin
-        image = np.sign(link.s) * r**link.power
-        p = link.power + 1
+        image = np.sign(link.s) * r**link.number
+        p = link.number + 1
         divisor = np.maximum(np.sum(r**p, axis=axis), 1.0) ** ((p - 2) / p) / origin
     else:
-        up = np.exp(link.rate * (height - origin))
-        down = np.where(two, np.exp(-link.rate * (height + origin)), 0.0)
-        image = np.where(two, np.sign(link.s) * up * -np.expm1(-2 * link.rate * np.abs(height)), up)
+        up = np.exp(link.number * (height - origin))
+        down = np.where(two, np.exp(-link.number * (height + origin)), 0.0)
+        image = np.where(two, np.sign(link.s) * up * -np.expm1(-2 * link.number * np.abs(height)), up)
         divisor = np.sum((up + down)[used], axis=axis)
     origin, divisor = (np.broadcast_to(np.ravel(a), link.origin.shape).copy() for a in (origin, divisor))
     return link._replace(image=image, origin=origin, debt=np.zeros_like(link.debt)), divisor

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.core.examples import Array, Csr, Dense
-from linsep.core.links import IMAGED, Additive, Scaled
+from linsep.core.links import Additive, Imaged
 from linsep.core.passes import DONE, LOG_FULL, learn_classes, learn_rows, score_classes, score_rows
 from linsep.core.readouts import Average, Last, Log, Tally
 from linsep.core.step import needs_norm, reads_sign_only, settles, shrinks
@@ -37,7 +37,7 @@ class Parts(NamedTuple):
     """What a learner is made of: a rule, a link with its number (rate or power), a readout."""
 
     rule: Any
-    link: type = Additive
+    link: str = "additive"
     number: float = 0.0
     readout: type = Last
 
@@ -70,7 +70,7 @@ class Machine:
     def start(cls, parts: Parts, features: int, columns: int, pair: bool) -> "Machine":
         """Return a machine before its first round."""
         rule = type(parts.rule)(*map(float, parts.rule))
-        link = Scaled if shrinks(type(rule)) else parts.link
+        link = "scaled" if shrinks(type(rule)) else parts.link
         normed = needs_norm(type(rule))
         return cls(
             rule,
@@ -200,8 +200,8 @@ class Machine:
             self.link.s[:, place] = 0.0
             if isinstance(self.readout, Average):
                 self.readout.u[:, place] = 0.0
-            if isinstance(self.link, IMAGED):
-                fresh = first_image(type(self.link), len(self.link.s), self.link.origin, self.link[-1])
+            if isinstance(self.link, Imaged):
+                fresh = first_image(self.link.form, len(self.link.s), self.link.origin, self.link.number)
                 self.link.image[:, place] = fresh[:, place]
         if len(self.log.numbers):
             self.log = admitted(self.log, place, None if self.pair else self.columns - 2)
@@ -221,7 +221,7 @@ class Machine:
     def answer(self, bias: bool) -> tuple[Any, Array]:
         """Return the link that answers, and the divisor of each column's scores; kept until the next pass."""
         if self._answer is None:
-            if isinstance(self.link, IMAGED):
+            if isinstance(self.link, Imaged):
                 self._answer = refreshed(self.link, self.pair, bias)
             else:
                 weights = np.ascontiguousarray(answering(self.link, self.readout))
@@ -249,7 +249,7 @@ def scored(link: Any, divisor: Array, data: Dense | Csr, pair: bool, jobs: int) 
     kinds: Any = type(link), type(data)
     out = np.empty((n, columns))
     # Throw-away debts: scoring must not write to the weights.
-    debts = [link._replace(debt=link.debt.copy()) if isinstance(link, IMAGED) else link for _ in range(jobs)]
+    debts = [link._replace(debt=link.debt.copy()) if isinstance(link, Imaged) else link for _ in range(jobs)]
     cuts = split(n, jobs) if n else []
     if columns == 1:
         kernel, flat = score_rows(*kinds), out.reshape(n)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from linsep.core.examples import OUT_OF_RANGE, Array, Csr, Single
-from linsep.core.links import IMAGED, SMALLEST
+from linsep.core.links import SMALLEST, Imaged
 from linsep.core.passes import BAD_SCORE, DONE, FLAW, LOG_FULL, learn_classes, learn_rows
 from linsep.core.weights import answering
 from linsep.learners.inputs import frozen
@@ -111,7 +111,7 @@ class OneRow:
         rows = np.append(indices, machine.features)
         z = np.append(values, self._bias) @ answering(machine.link, machine.readout, rows)
         doubtful = len(z) > 1 or not np.all((np.abs(z) > SMALLEST) & np.isfinite(z))
-        if isinstance(machine.link, IMAGED) and doubtful:
+        if isinstance(machine.link, Imaged) and doubtful:
             ends = frozen(np.array([0, len(indices)]))
             row = Csr(frozen(values), frozen(indices.astype(np.int64)), ends, machine.features, self._bias)
             z = machine.scores(row, self.fit_intercept, 1)[0]

@@ -6,13 +6,13 @@ from typing import Any, ClassVar, Unpack
 
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from linsep.core.links import Additive, Exponential, PNorm, Sinh
 from linsep.core.step import check_rule, reads_sign_only
+from linsep.core.weights import FORMS
 from linsep.learners.base import READOUTS, OnlineLearner, Shared
 from linsep.learners.compile import check_compiles
 from linsep.learners.machine import Parts
 
-LINKS = {"additive": Additive, "exponential": Exponential, "sinh": Sinh, "p-norm": PNorm}
+LINKS = {"additive", *FORMS}
 
 
 class OnlineClassifier(OnlineLearner):
@@ -54,7 +54,7 @@ class OnlineClassifier(OnlineLearner):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineLearner._parameter_constraints,
         "rule": [HasMethods("step")],
-        "link": [StrOptions(set(LINKS))],
+        "link": [StrOptions(LINKS)],
         "eta": [Interval(Real, 0, None, closed="neither")],
         "p": [None, Interval(Real, 2, None, closed="left")],
         "readout": [StrOptions(set(READOUTS))],
@@ -92,4 +92,4 @@ class OnlineClassifier(OnlineLearner):
                     f'readout="average" needs link="additive": {self.link} weights have no running average'
                 )
         power = (self.p if self.p is not None else max(2.0, 2 * log(features + self.fit_intercept))) - 1
-        return Parts(self.rule, LINKS[self.link], power if self.link == "p-norm" else self.eta, READOUTS[self.readout])
+        return Parts(self.rule, self.link, power if self.link == "p-norm" else self.eta, READOUTS[self.readout])

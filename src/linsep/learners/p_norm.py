@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Unpack
 
 from sklearn.utils._param_validation import Interval
 
-from linsep.core.links import PNorm
 from linsep.learners.base import OnlineLearner, Shared
 from linsep.learners.machine import Parts
 from linsep.rules import Perceptron as Rule
@@ -45,4 +44,4 @@ class PNormPerceptron(OnlineLearner):
 
     def _parts(self, features: int, rows: int | None) -> Parts:
         p = self.p if self.p is not None else max(2.0, 2 * log(features + self.fit_intercept))
-        return Parts(Rule(), PNorm, p - 1)
+        return Parts(Rule(), "p-norm", p - 1)

@@ -10,7 +10,6 @@ from scipy.special import logsumexp, xlogy
 from sklearn.utils._param_validation import Interval
 
 from linsep.core.examples import Array, Csr, Dense
-from linsep.core.links import Exponential, Sinh
 from linsep.learners.base import OnlineLearner, Shared
 from linsep.learners.inputs import refuse_bad_entries
 from linsep.learners.machine import Parts
@@ -44,7 +43,7 @@ class _Multiplicative(OnlineLearner):
         "delta": [None, POSITIVE],
         "x_max": [None, POSITIVE],
     }
-    _link: ClassVar[type]
+    _link: ClassVar[str]
 
     def __init__(
         self,
@@ -85,9 +84,10 @@ class _Multiplicative(OnlineLearner):
         Winnow has a weight a feature, balanced Winnow two, the second half for -x; with a bias two more follow, for
         +beta and -beta. All are 0 at the start. Z is the sum of their exponentials.
         """
-        s = self._link_rate() * self._trimmed().link.s.T
+        link = self._trimmed().link
+        s = link.number * link.s.T
         features, bias = s[:, :-1], s[:, -1:]
-        signed = [features, -features] if self._link is Sinh else [features]
+        signed = [features, -features] if self._link == "sinh" else [features]
         return np.hstack([*signed, bias, -bias] if self.fit_intercept else signed)
 
     @property
@@ -106,9 +106,6 @@ class _Multiplicative(OnlineLearner):
         if target.shape[-1] != self.exponents_.shape[1] or np.any(target < 0) or not np.isclose(target.sum(), 1):
             raise ValueError(f"u must be {self.exponents_.shape[1]} numbers, none below 0, with sum 1")
         return np.sum(xlogy(target, target) - target * self.log_weights_, axis=1)
-
-    def _link_rate(self) -> float:
-        return float(self._fitted().link.rate)
 
     def _check_entries(self, data: Dense | Csr) -> None:
         if self.x_max is not None:
@@ -142,7 +139,7 @@ class Winnow(_Multiplicative):
     (3, array([1, 0]))
     """
 
-    _link = Exponential
+    _link = "exponential"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -184,4 +181,4 @@ class BalancedWinnow(_Multiplicative):
     True
     """
 
-    _link = Sinh
+    _link = "sinh"

@@ -77,10 +77,19 @@ def boundary_path(
         _, ax = plt.subplots(figsize=figure_size(X), layout="constrained")
     _frame(ax, X, path[-1])
     for label, colour, marker in zip(clf.classes_, COLOURS, MARKERS, strict=True):
-        ax.scatter(*X[y == label].T, s=38, color=colour, marker=marker, edgecolor="white", linewidth=0.7, zorder=4)
+        of_class = X[y == label]
+        ax.scatter(
+            of_class[:, 0],
+            of_class[:, 1],
+            s=38,
+            color=colour,
+            marker=marker,
+            edgecolor="white",
+            linewidth=0.7,
+            zorder=4,
+        )
     _draw_lines(ax, path)
-    _draw_normal(ax, path[-1])
-    _ring(ax, X, clf.log_.rows, path[-1])
+    _ring(ax, X, clf.log_.rows, avoid=_draw_normal(ax, path[-1]))
     event = "mistake" if clf.log_.amounts is None else "update"
     _explain(ax, clf.classes_, event)
     ax.set_title(f"{type(clf).__name__}: the boundary after each of its {len(path) - 1} {event}s", loc="left", pad=18)
@@ -122,7 +131,7 @@ def _draw_lines(ax: Axes, path: Array) -> None:
     for place, text in _joined(ends, np.array([0.06, 0.03]) * np.ptp(ax.get_xlim())):
         right = place[0] >= ax.get_xlim()[1] - 1e-9
         ax.annotate(
-            text, place, (3, 0) if right else (0, 3), textcoords="offset points", color="#57606a", fontsize=8,
+            text, tuple(place), (3, 0) if right else (0, 3), textcoords="offset points", color="#57606a", fontsize=8,
             ha="left" if right else "center", va="center" if right else "bottom", annotation_clip=False,
         )  # fmt: skip
 
@@ -153,11 +162,11 @@ def _joined(ends: list[tuple[Array, int]], near: Array) -> list[tuple[Array, str
     return [(place, ", ".join(map(str, numbers))) for place, numbers in groups]
 
 
-def _draw_normal(ax: Axes, last: Array) -> None:
-    """Draw the arrow from the middle of the visible part of the boundary."""
+def _draw_normal(ax: Axes, last: Array) -> Array:
+    """Draw the arrow from the middle of the boundary's visible part; return points along both, to be left free."""
     ends = _crossing(ax, last)
     if ends is None:
-        return
+        return np.empty((0, 2))
     start, w = ends.mean(axis=0), last[:2]
     tip = start + 0.13 * np.ptp(ax.get_xlim()) * w / np.linalg.norm(w)
     style = {"arrowstyle": "-|>", "color": INK, "linewidth": 2.2, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 16}
@@ -166,21 +175,19 @@ def _draw_normal(ax: Axes, last: Array) -> None:
         "w", tip, (7, 2), textcoords="offset points", color=INK, fontsize=13, fontstyle="italic", weight="bold",
         path_effects=HALO, zorder=6,
     )  # fmt: skip
+    return np.vstack([np.linspace(ends[0], ends[1], 100), np.linspace(start, tip, 20)])
 
 
-def _ring(ax: Axes, X: Array, rows: Array, last: Array) -> None:
-    """Ring the rows of the updates, and write their numbers where there is room."""
+def _ring(ax: Axes, X: Array, rows: Array, avoid: Array) -> None:
+    """Ring the rows of the updates, and write their numbers where there is most room."""
     places: dict[tuple[float, ...], list[int]] = {}
     for k, row in enumerate(rows, 1):
         places.setdefault(tuple(X[row]), []).append(k)
     rings = np.array(list(places))
-    ax.scatter(*rings.T, s=120, facecolor="none", edgecolor=INK, linewidth=1.3, zorder=5)
-    scale = ax.figure.get_dpi() / 72
-    ends = _crossing(ax, last)
-    line = np.empty((0, 2)) if ends is None else np.linspace(*ends, 100)
-    taken = ax.transData.transform(np.vstack([np.unique(X, axis=0), line]))
+    ax.scatter(rings[:, 0], rings[:, 1], s=120, facecolor="none", edgecolor=INK, linewidth=1.3, zorder=5)
+    taken = ax.transData.transform(np.vstack([np.unique(X, axis=0), avoid]))
     for place, numbers in zip(rings, places.values(), strict=True):
-        spots = ax.transData.transform(place) + scale * np.array(SPOTS)
+        spots = ax.transData.transform(place) + ax.figure.dpi / 72 * np.array(SPOTS)
         room = np.linalg.norm(spots[:, None] - taken, axis=2).min(axis=1)
         best = int(np.argmax(room))
         taken = np.vstack([taken, spots[best]])
