@@ -12,8 +12,8 @@ Sums are arrays (features + 1, columns); the last row is the bias. A *machine* i
 share one state: one column for a binary machine or a class against the rest, all of them for class pairs.
 
 `Imaged` links keep, beside s, its image e^{number (s - origin)} (or its like), so that a row without a mistake costs
-one sum of products, and one compiled pass serves all three. The image is a function of (s, origin) alone. It may overflow
-or vanish: then the row's score leaves the range :func:`trusted`, the row is scored again relative to its own
+one sum of products, and one compiled pass serves all three. The image is a function of (s, origin) alone. It may
+overflow or vanish: then the row's score leaves the range :func:`trusted`, the row is scored again relative to its own
 highest sum, and once such rows have cost as much as a new image of the whole column, the origin moves to the highest
 sum (:data:`tend`). Any rate is thus safe, at a cost that stays proportional to the nonzeros.
 """

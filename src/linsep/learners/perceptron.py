@@ -43,9 +43,9 @@ class AveragedPerceptron(OnlineLearner):
     Examples
     --------
     >>> from linsep import AveragedPerceptron
-    >>> clf = AveragedPerceptron(shuffle=False, max_iter=1, fit_intercept=False).fit([[1, 1], [-1, 1]], [1, -1])
-    >>> clf.coef_  # the mean of (0, 0) and (1, 1)
-    array([[0.5, 0.5]])
+    >>> clf = AveragedPerceptron(shuffle=False, fit_intercept=False).fit([[1, 1], [-1, -1]], [1, -1])
+    >>> clf.coef_  # the mean of (0, 0), (1, 1), (1, 1) and (1, 1), the weights before each of four rounds
+    array([[0.75, 0.75]])
     """
 
     def _parts(self, features: int, rows: int | None) -> Parts:

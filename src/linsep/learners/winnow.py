@@ -177,8 +177,8 @@ class BalancedWinnow(_Multiplicative):
     --------
     >>> from linsep import BalancedWinnow
     >>> clf = BalancedWinnow(shuffle=False).fit([[1, 0], [0, 1], [1, 1], [0, 1]], [1, 0, 1, 0])
-    >>> clf.coef_[0, 0] > 0 > clf.coef_[0, 1]
-    True
+    >>> clf.predict([[1, 0], [0, 1]])
+    array([1, 0])
     """
 
     _link = "sinh"
