@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.memory import prefetch, unsigned
-from linsep.core.verbs import verb
+from linsep.core.verbs import verb, word
 
 Array = NDArray[Any]
 
@@ -76,7 +76,8 @@ entries = verb(0)
 squared = verb(0)
 """squared(data, x): ||x||², the bias feature included."""
 gather = verb(0)
-"""gather(data, x, weights): the sum of weights[j] * x_j, for one column of weights given as a flat array."""
+"""gather(data, x, weights): the sum of weights[j] * x_j, for one column of weights given as a flat array; NaN where an
+index lies outside of them."""
 
 
 @flaw.when(Dense)
@@ -232,14 +233,32 @@ def _(X: Dense, x: Span, weights: Array) -> Any:
 @gather.when(Single)
 def _(X: Csr | Single, x: Span, weights: Array) -> Any:
     a = b = c = d = 0.0
+    end = np.uint64(X.features)
     k = x.start
     while k + FOUR <= x.stop:
-        a += weights[unsigned(X.indices[k])] * X.values[k]
-        b += weights[unsigned(X.indices[k + ONE])] * X.values[k + ONE]
-        c += weights[unsigned(X.indices[k + TWO])] * X.values[k + TWO]
-        d += weights[unsigned(X.indices[k + THREE])] * X.values[k + THREE]
+        i0, i1 = unsigned(X.indices[k]), unsigned(X.indices[k + ONE])
+        i2, i3 = unsigned(X.indices[k + TWO]), unsigned(X.indices[k + THREE])
+        if i0 >= end or i1 >= end or i2 >= end or i3 >= end:
+            return np.nan
+        a += weights[i0] * X.values[k]
+        b += weights[i1] * X.values[k + ONE]
+        c += weights[i2] * X.values[k + TWO]
+        d += weights[i3] * X.values[k + THREE]
         k += FOUR
     while k < x.stop:
-        a += weights[unsigned(X.indices[k])] * X.values[k]
+        i0 = unsigned(X.indices[k])
+        if i0 >= end:
+            return np.nan
+        a += weights[i0] * X.values[k]
         k += ONE
     return (a + b) + (c + d) + weights[X.features] * X.bias
+
+
+@word
+def inside(S: Any, x: Span) -> bool:
+    """Tell whether every index of a sparse row is one of a feature."""
+    end = np.uint64(S.features)
+    fine = True
+    for k in range(x.start, x.stop):
+        fine = fine and unsigned(S.indices[k]) < end
+    return fine

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.examples import FOUR, ONE, THREE, TWO, Array, Span, entries
+from linsep.core.examples import FOUR, ONE, THREE, TWO, Array, Span, entries, inside
 from linsep.core.links import SMALLEST, Additive, Imaged, Scaled, image_of, peak, ratio, trusted
 from linsep.core.memory import unsigned
 from linsep.core.verbs import cold, verb, word
@@ -18,8 +18,11 @@ settle_all = verb(0)
 
 @word
 def gather_all(S: Any, x: Span, weights: Array, z: Array) -> None:
-    """Write the sum of weights[j, c] * x_j to z[c] for every column c, in one walk over the row."""
+    """Write the sum of weights[j, c] * x_j to z[c] for every column c, in one walk; NaN for an index out of range."""
     columns = z.shape[0]
+    if not inside(S, x):
+        z[:] = np.nan
+        return
     for c in range(columns):
         z[c] = weights[S.features, c] * S.bias
     k = x.start
@@ -64,6 +67,8 @@ def _(w: Imaged, z: float, X: Any, x: Span, room: Any) -> float:
     if trusted(z):
         return z
     nonzeros = entries(X, x, room)
+    if not inside(room, nonzeros):
+        return np.nan
     w.debt[0] += np.intp(nonzeros.stop - nonzeros.start)
     own = highest(w, room, nonzeros, 0, 1)
     return rescored(w, room, nonzeros, 0, own) * back(w, own, 0)
@@ -74,7 +79,7 @@ def _(w: Imaged, z: Array, S: Any, x: Span, lo: int, hi: int) -> None:
     fine = True
     for c in range(lo, hi):
         fine = fine and trusted(z[c])
-    if fine:
+    if fine or not inside(S, x):
         return
     w.debt[lo] += np.intp(x.stop - x.start) * (hi - lo)
     own = highest(w, S, x, lo, hi)

@@ -83,6 +83,8 @@ def batch(how: Settings, machine: Machine, data: Any, codes: Array, weights: Arr
     rng = np.random.default_rng(how.seed_)
     for done in range(how.max_iter + 1):
         margin = margins(machine, data, codes, threads(how.n_jobs))
+        if not np.isfinite(margin).all():
+            explain(StoppedError(int(np.flatnonzero(~np.isfinite(margin))[0]), BAD_SCORE), data, "")
         if len(weights):
             margin[weights == 0] = np.inf
         wrong = np.flatnonzero(margin <= 0)

@@ -51,10 +51,6 @@ def _csr(X: Any, bias: float) -> Csr:
     ends = (len(indptr) == rows + 1, indptr[0] == 0, indptr[-1] <= min(len(indices), len(X.data)))
     if not all(ends) or np.any(indptr[1:] < indptr[:-1]):
         raise ValueError("X.indptr does not describe rows of X.indices and X.data: check X with X.check_format()")
-    if len(indices) and highest_index(indices) >= width:
-        bad = int(np.flatnonzero((indices < 0) | (indices >= width))[0])
-        row, column = place_of(bad, width, indices, indptr)
-        raise ValueError(f"X has a column index {column} in row {row}, but only {width} columns (0 to {width - 1})")
     return Csr(frozen(X.data), frozen(indices), frozen(indptr), width, bias)
 
 
@@ -69,7 +65,14 @@ def without_duplicates(data: Dense | Csr) -> Dense | Csr:
 
 
 def refuse_bad_entries(data: Dense | Csr, limit: float = LARGEST) -> None:
-    """Raise a ValueError that names the first entry that is not a finite number within `limit`, if there is one."""
+    """Raise a ValueError that names the first entry that is not a finite number within `limit`, or has no column.
+
+    The passes find such entries by themselves, as scores that are not finite; only then is it worth a look which.
+    """
+    if isinstance(data, Csr) and len(data.indices) and highest_index(data.indices) >= data.features:
+        k = int(np.flatnonzero((data.indices < 0) | (data.indices >= data.features))[0])
+        row, column = place_of(k, data.features, data.indices, data.indptr)
+        raise ValueError(f"X has a column index {column} in row {row}, but only {data.features} columns")
     flat = np.ravel(data.values)
     limit = min(limit, float(np.finfo(flat.dtype).max))
     k = first_beyond(flat, limit)
