@@ -27,6 +27,8 @@ PATIENCE = 0.4
 CLOSED_PIPE = 141
 """The status of a program that a closed pipe has ended."""
 RAN_OUT, LIMITED = "*", "°"
+NARROW = 76
+"""Columns below which a table has no room for the bounds: they are listed once, at the end."""
 
 
 class Stdout(Console):
@@ -93,7 +95,7 @@ class Screen:
             f"{rows:,} rows to learn from, {len(data.y_test):,} to be judged by; {features:,} features, divided by "
             f"{data.factor:.4g}; {data.classes} classes; at most {data.epochs} epochs{machines}"
         )
-        self.out.print(_table(trials))
+        self.out.print(_table(trials, bounds=self.out.width >= NARROW))
 
     def notes(self, trials: Sequence[Trial]) -> None:
         """Explain marks, times and letters."""
@@ -102,9 +104,12 @@ class Screen:
             self._note(RAN_OUT, "still made mistakes in its last epoch: not separable, or more epochs are needed")
         if any(trial.limited for trial in trials):
             self._note(LIMITED, "by its nature can't fit every data set: see its description")
-        first = f"; compiling took {self.compiling:.0f} s on top, once" if self.compiling else ""
+        first = f"; compiling took {self.compiling:.0f} s on top, once" if self.compiling >= 1 else ""
         self._note("rows/s", f"rows learned from in a second, in the fastest of a few fits, on one thread{first}")
         self._note("bound", "for separable rows in any order: R is their largest norm, gamma the margin of the best u")
+        if self.out.width < NARROW:
+            for name, bound in {trial.name: trial.bound for trial in trials}.items():
+                self._note("", f"{name}: {bound}")
 
     def pictures(self, files: Sequence[Path]) -> None:
         """Say where the pictures are, or how to get them."""
@@ -129,18 +134,19 @@ class Screen:
         self.out.print(Text(fill(f"{mark:8}{meaning}", self.out.width - 1, subsequent_indent=" " * 8), style="dim"))
 
 
-def _table(trials: Sequence[Trial]) -> Table:
+def _table(trials: Sequence[Trial], bounds: bool) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, header_style="bold")
     table.add_column("learner", no_wrap=True)
     for name in ("mistakes", "test error", "rows/s"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("bound on mistakes")
+    if bounds:
+        table.add_column("bound on mistakes")
     best = min(trial.test_error for trial in trials)
     for trial in trials:
         marks = ("" if trial.settled else f" {RAN_OUT}") + (f" {LIMITED}" if trial.limited else "")
         error = Text(f"{100 * trial.test_error:.1f} %", style="bold green" if trial.test_error == best else "")
-        speed = Text(short(trial.rows_per_second))
-        table.add_row(Text(trial.name + marks), Text(f"{trial.mistakes:,}"), error, speed, Text(trial.bound))
+        cells = [Text(trial.name + marks), Text(f"{trial.mistakes:,}"), error, Text(short(trial.rows_per_second))]
+        table.add_row(*cells, *([Text(trial.bound)] if bounds else []))
     return table
 
 

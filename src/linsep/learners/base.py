@@ -26,6 +26,7 @@ from linsep.learners.inputs import (
     width_of,
     without_duplicates,
 )
+from linsep.learners.intact import all_or_nothing
 from linsep.learners.labels import clean, codes_among, encode
 from linsep.learners.machine import Machine, Parts
 from linsep.learners.one_row import OneRow
@@ -156,6 +157,7 @@ class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
         """Refuse entries that the learner can't take; those that are not finite are found by the pass itself."""
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on all rows, epoch after epoch.
 
@@ -185,7 +187,7 @@ class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
         weights = self._row_weights(codes, self.classes_ if go_on else classes, sample_weight, data)
         self._check_entries(data)
         if go_on:
-            machine = self._trimmed().copy()
+            machine = self._going_on(rows_of(data))
         else:
             machine = self._start(width_of(data), len(classes), rows_of(data), open_labels=False)
             self.seed_ = self._draw_seed()
@@ -202,6 +204,7 @@ class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Make one pass over these rows, in the order given, from where the last one stopped.
 
@@ -271,6 +274,12 @@ class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
         columns = classes + (not pair) if open_labels else 1 if classes == 2 and not pair else classes
         return Machine.start(self._parts(features, rows), features, columns, pair)
 
+    def _going_on(self, rows: int | None) -> Machine:
+        """Return a copy of the machine, moved by the parameters as they are now."""
+        machine = self._trimmed().copy()
+        machine.follow(self._parts(self.n_features_in_, rows))
+        return machine
+
     def _welcome(self, labels: Array, classes: Any, features: int) -> tuple[Array, Machine]:
         """Return the classes known from now on, and a copy of the machine with a column for each."""
         if not hasattr(self, "_machine"):
@@ -279,7 +288,7 @@ class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
             if not self._open and len(known) < 2:
                 raise ValueError(f"classes has only one class, {list(known)}: name two at least, or leave it out")
             return known, self._start(features, len(known), None, self._open)
-        machine = self._trimmed().copy()
+        machine = self._going_on(None)
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes={list(classes)} differ from those of the first call, {list(self.classes_)}")
         known = self.classes_
@@ -312,5 +321,5 @@ class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
             "if the data are separable; if they are not, no max_iter is enough: set tol to stop earlier, or use a "
             "learner that averages (AveragedPerceptron)",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=5,
         )

@@ -42,6 +42,11 @@ class Parts(NamedTuple):
     readout: type = Last
 
 
+def as_floats(rule: Any) -> Any:
+    """Return the rule with all its numbers as floats, so that it is compiled once."""
+    return type(rule)(*map(float, rule))
+
+
 class StoppedError(Exception):
     """A pass met a row whose score or step is not a finite number."""
 
@@ -69,7 +74,7 @@ class Machine:
     @classmethod
     def start(cls, parts: Parts, features: int, columns: int, pair: bool) -> "Machine":
         """Return a machine before its first round."""
-        rule = type(parts.rule)(*map(float, parts.rule))
+        rule = as_floats(parts.rule)
         link = "scaled" if shrinks(type(rule)) else parts.link
         normed = needs_norm(type(rule))
         return cls(
@@ -80,6 +85,15 @@ class Machine:
             pair,
             no_log(),
         )
+
+    def follow(self, parts: Parts) -> None:
+        """Go on with another rule or another number for the link, if the weights can carry them."""
+        if shrinks(type(parts.rule)) != shrinks(type(self.rule)):
+            raise ValueError(f"training can't go on with {parts.rule}: its weights differ in kind from {self.rule}'s")
+        self.rule = as_floats(parts.rule)
+        if isinstance(self.link, Imaged) and self.link.number != parts.number:
+            # The image is owed anew: with this debt, the next pass takes it before it reads any.
+            self.link = self.link._replace(number=float(parts.number), debt=np.full_like(self.link.debt, 1 << 62))
 
     def keep_log(self, mode: bool | str, weighted: bool, data_bytes: int) -> None:
         """Open or close the log as `log=` asks, for data of that size."""

@@ -9,6 +9,7 @@ from linsep.core.links import SMALLEST, Imaged
 from linsep.core.passes import BAD_SCORE, DONE, FLAW, LOG_FULL, learn_classes, learn_rows
 from linsep.core.weights import answering
 from linsep.learners.inputs import frozen
+from linsep.learners.intact import intact
 from linsep.learners.machine import Machine
 
 NO_ORDER, NO_WEIGHTS = np.empty(0, np.intp), np.empty(0)
@@ -92,13 +93,16 @@ class OneRow:
         indices, values, distinct = self._entries_of(x, True)
         fields = self.__dict__
         desk = fields.get("_desk")
-        if desk is None or desk.machine is not fields.get("_machine"):
-            desk = self._open_desk(y)
-        code = self._codes.get(y)
-        if code is None:
-            desk = self._meet(y)
-            code = self._codes[y]
-        desk.learn(indices, values, distinct, code)
+        if desk is not None and desk.machine is fields.get("_machine"):
+            code = self._codes.get(y)
+            if code is not None:
+                desk.learn(indices, values, distinct, code)
+                return self
+        with intact(self):
+            self._open_desk(y)
+            if y not in self._codes:
+                self._meet(y)
+            self._desk.learn(indices, values, distinct, self._codes[y])
         return self
 
     def predict_one(self: Any, x: Any) -> Any:
@@ -171,17 +175,21 @@ class OneRow:
             return self._entries_of_dict({k: v for k, v in x.items() if k in names}, learning)
         indices = np.fromiter(map(names.__getitem__, x), np.int64, n)
         if len(names) != self.n_features_in_:
-            self._make_room(len(names))
+            self._make_room(names, values)
         return indices, values, True
 
-    def _make_room(self: Any, features: int) -> None:
-        """Let the learner have that many features; the weights are widened by doubling."""
-        self.n_features_in_ = features
-        if hasattr(self, "_machine") and features > self._machine.features:
-            self._machine.resize(2 * features)
+    def _make_room(self: Any, names: Vocabulary, values: Array) -> None:
+        """Let the learner have a feature for each name; the weights are widened by doubling."""
+        if not np.isfinite(values).all():
+            while len(names) > self.n_features_in_:
+                names.popitem()
+            raise ValueError("x contains NaN or infinity: fill it in, or drop the row")
+        self.n_features_in_ = len(names)
+        if hasattr(self, "_machine") and len(names) > self._machine.features:
+            self._machine.resize(2 * len(names))
             self._desk = None
 
-    def _open_desk(self: Any, y: Any) -> Desk:
+    def _open_desk(self: Any, y: Any) -> None:
         if not hasattr(self, "_machine"):
             if not hasattr(self, "n_features_in_"):
                 raise ValueError(
@@ -193,15 +201,14 @@ class OneRow:
         self._machine.keep_log(self.log, False, 0)
         self._codes = {label: code for code, label in enumerate(self.classes_.tolist())}
         self._desk = Desk(self._machine, self._bias)
-        return self._desk
 
-    def _meet(self: Any, y: Any) -> Desk:
+    def _meet(self: Any, y: Any) -> None:
         """Admit a new label, if labels may arrive."""
         known, machine = self._welcome(np.array([y]), None, self.n_features_in_)
         if y not in known:
             raise ValueError(f"the label {y!r} is not among the classes {list(known)}")
         self.classes_, self._machine = known, machine
-        return self._open_desk(y)
+        self._open_desk(y)
 
     def _close_desk(self) -> None:
         self.__dict__.pop("_desk", None)

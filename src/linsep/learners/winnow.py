@@ -152,7 +152,7 @@ class Winnow(_Multiplicative):
             warnings.warn(
                 "Winnow without a bias answers +1 to every non-negative row: use fit_intercept=True, or BalancedWinnow",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
 

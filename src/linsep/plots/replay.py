@@ -38,9 +38,7 @@ def replay(clf: OnlineLearner, X: Any, y: Any) -> Array:
     """
     X, y = np.asarray(X, np.float64), np.asarray(y)
     if len(clf.classes_) != 2:
-        raise ValueError(
-            f"a boundary's way is drawn for two classes; this {type(clf).__name__} has {len(clf.classes_)}"
-        )
+        raise ValueError(f"only a run on two classes is played again; this one had {len(clf.classes_)}")
     log, beta = clf.log_, float(clf.intercept_scaling) if clf.fit_intercept else 0.0
     if len(log) and log.rows.max() >= len(X):
         raise ValueError(f"the log names row {log.rows.max()}, but X has {len(X)} rows: pass the X of fit")
