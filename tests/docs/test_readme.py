@@ -1,0 +1,75 @@
+"""What the pages say is true: their Python runs, their tables are the table of learners, their links lead somewhere."""
+
+import doctest
+import re
+import sys
+from types import ModuleType
+
+import pytest
+
+from linsep import LEARNERS
+from linsep.cli.demo import FIRST_STEPS
+from tests.docs.pages import PAGES, ROOT, blocks
+
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_python_blocks_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    module = ModuleType(f"page_{page.stem.replace('-', '_')}")
+    monkeypatch.setitem(sys.modules, module.__name__, module)  # rules of a module are kept on disk when compiled
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    for line, block in blocks(page):
+        if ">>>" in block:
+            test = doctest.DocTestParser().get_doctest(block, {}, page.name, str(page), line - 1)
+            test.globs = module.__dict__
+            report = []
+            runner.run(test, out=report.append, clear_globs=False)
+            assert not report, "".join(report)
+        else:
+            exec(compile("\n" * (line - 1) + block, page, "exec"), module.__dict__)
+
+
+def test_the_example_is_the_one_that_the_demo_shows():
+    assert blocks(ROOT / "README.md")[0][1] == FIRST_STEPS
+
+
+def readme_table():
+    """Return the bound of each learner that README's table names."""
+    rows = re.findall(r"^\| (`.*?) \| `(.*?)` \|$", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
+    return {name: bound.replace(r"\|", "|") for names, bound in rows for name in re.findall(r"`(\w+)`", names)}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_readme_has_the_learner_and_its_bound(name):
+    learner, bound = LEARNERS[name]
+    table = readme_table()
+    assert learner.__name__ in table, f"add a row for {learner.__name__} to the table in README.md"
+    assert table[learner.__name__] == bound
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_section_of_the_docs_explains_the_learner_and_its_bound(name):
+    learner, bound = LEARNERS[name]
+    sections = (ROOT / "docs" / "learners.md").read_text().split("\n## ")
+    section = [s for s in sections if s.splitlines()[0] == learner.__name__]
+    assert section, f"add a section '## {learner.__name__}' to docs/learners.md"
+    assert f"`{bound}`" in section[0].replace(r"\|", "|"), (
+        f"docs/learners.md: the section {learner.__name__} lacks its bound `{bound}`"
+    )
+
+
+def test_pages_name_no_learner_that_is_gone():
+    assert set(readme_table()) == {entry.learner.__name__ for entry in LEARNERS.values()}
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.stem)
+def test_links_lead_somewhere(page):
+    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text())
+    missing = [t for t in targets if "://" not in t and not (page.parent / t).exists()]
+    assert not missing
+
+
+def test_the_picture_is_small_enough_for_a_readme():
+    assert (ROOT / "docs" / "images" / "boundary.png").stat().st_size < 300_000
