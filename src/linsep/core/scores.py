@@ -1,6 +1,6 @@
 """From weights and an example to scores. Data named S are sparse, or the nonzeros of a dense row."""
 
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -69,9 +69,11 @@ def _(w: Imaged, z: float, X: Any, x: Span, room: Any) -> float:
     nonzeros = entries(X, x, room)
     if not inside(room, nonzeros):
         return np.nan
-    w.debt[0] += np.intp(nonzeros.stop - nonzeros.start)
     own = highest(w, room, nonzeros, 0, 1)
-    return rescored(w, room, nonzeros, 0, own) * back(w, own, 0)
+    score = rescored(w, room, nonzeros, 0, own) * back(w, own, 0)
+    if isfinite(score):  # a row that will be refused leaves no debt
+        w.debt[0] += np.intp(nonzeros.stop - nonzeros.start)
+    return score
 
 
 @settle_all.when(Imaged)
@@ -81,10 +83,12 @@ def _(w: Imaged, z: Array, S: Any, x: Span, lo: int, hi: int) -> None:
         fine = fine and trusted(z[c])
     if fine or not inside(S, x):
         return
-    w.debt[lo] += np.intp(x.stop - x.start) * (hi - lo)
     own = highest(w, S, x, lo, hi)
     for c in range(lo, hi):
         z[c] = rescored(w, S, x, c, own) * back(w, own, lo)
+        fine = fine or isfinite(z[c])
+    if fine:
+        w.debt[lo] += np.intp(x.stop - x.start) * (hi - lo)
 
 
 @cold

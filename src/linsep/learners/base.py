@@ -318,8 +318,8 @@ class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
         unit = "epochs" if self.select is None else "updates"
         warnings.warn(
             f"{type(self).__name__} still made mistakes after max_iter={self.max_iter} {unit}: raise max_iter "
-            "if the data are separable; if they are not, no max_iter is enough: set tol to stop earlier, or use a "
-            "learner that averages (AveragedPerceptron)",
+            "if the data are separable; if they are not, no max_iter is enough: set tol to stop earlier, and let an "
+            "average of the weights answer (AveragedPerceptron)",
             ConvergenceWarning,
             stacklevel=5,
         )

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from numba import njit, types
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 from linsep.core.step import shrinks
 
@@ -30,7 +30,7 @@ def _check(rule: Any) -> None:
     try:
         compiled = njit(error_model="numpy")(step)
         compiled.compile((of_rule, *numbers))
-    except NumbaError as error:
+    except (NumbaError, UnsupportedBytecodeError) as error:
         raise TypeError(f"{rule.__name__}.step can't be compiled.\n{_place(step, error)}") from None
     answer = next(iter(compiled.overloads.values())).signature.return_type
     number = (types.Integer, types.Float)
@@ -40,25 +40,17 @@ def _check(rule: Any) -> None:
         else isinstance(answer, number)
     )
     if not fine:
-        wanted = "a pair (keep, amount) of numbers" if shrinks(rule) else "a number, the amount"
+        wanted = "a pair (keep, amount) of numbers" if shrinks(rule) else "the amount, a number,"
         raise TypeError(f"{rule.__name__}.step returns {answer}; it must return {wanted} on every path")
 
 
-def _place(step: Any, error: NumbaError) -> str:
-    """Return the reason, and the user's own line where the message or its location names one."""
+def _place(step: Any, error: Exception) -> str:
+    """Return the reason, and the user's own line where the error or its message names one."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-    file, first = step.__code__.co_filename, step.__code__.co_firstlineno
-    last = first + len(inspect.getsource(step).splitlines()) - 1 if _has_source(step) else first + 1000
-    numbers = [int(n) for n in re.findall(r"\((\d+)\)|line (\d+)", text) for n in n if n]
-    line = next((n for n in numbers if first <= n <= last), first)
-    source = linecache.getline(file, line).rstrip() or "(source not available)"
+    code = step.__code__
+    lines = {line for *_, line in code.co_lines() if line is not None}
+    named: list[Any] = [getattr(getattr(error, "loc", None), "line", None), *map(int, re.findall(r"(?:\(|line )(\d+)", text))]
+    line = next((n for n in named if n in lines), code.co_firstlineno)
+    source = linecache.getline(code.co_filename, line).strip() or "(source not available)"
     reason = next((part for part in text.splitlines() if part.strip() and "nopython" not in part), "").strip()
-    return f'  File "{file}", line {line}\n    {source.strip()}\n{reason}'
-
-
-def _has_source(step: Any) -> bool:
-    try:
-        inspect.getsource(step)
-    except OSError:
-        return False
-    return True
+    return f'  File "{code.co_filename}", line {line}\n    {source}\n{reason}'

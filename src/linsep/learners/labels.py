@@ -19,6 +19,9 @@ def clean(y: Any, rows: int) -> Array:
     labels = column_or_1d(y, warn=True)
     if len(labels) != rows:
         raise ValueError(f"X has {rows} rows and y has {len(labels)} labels: inconsistent numbers of samples")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        row = int(np.flatnonzero(~np.isfinite(labels))[0])
+        raise ValueError(f"Input y contains NaN or infinity: the label of row {row} is {labels[row]}")
     if labels.dtype.kind not in "iub":
         refuse_mixed(labels)
         check_classification_targets(labels)

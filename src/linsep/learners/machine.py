@@ -139,17 +139,20 @@ class Machine:
             share([partial(b._drive, data, codes - lo, weights, order, first, lo) for b, lo in blocks], jobs)
             self._join([b for b, _ in blocks])
         else:
-            self._drive(data, codes, weights, order, first, 0)
+            self._drive(data, codes, weights, order, first)
 
-    def _drive(self, data: Any, codes: Array, weights: Array, order: Array, first: int, base: int) -> None:
+    def _drive(
+        self, data: Any, codes: Array, weights: Array, order: Array, first: int, base: int | None = None
+    ) -> None:
+        """Make the pass; `base` is the first of a block's columns, which even alone are classes against the rest."""
         kinds: Any = (type(self.rule), type(self.link), type(self.readout), type(data))
         fixed = (tuple(self.rule), tuple(self.link), tuple(self.readout), tuple(data), codes, weights, order)
         no_more: tuple[Any, ...] = ()
-        if self.columns == 1:
+        if self.columns == 1 and base is None:
             kernel, extra = learn_rows(*kinds), no_more
         else:
             far = self.link.s.nbytes > CACHE_BYTES
-            kernel, extra = learn_classes(*kinds), (self.pair, base, far)
+            kernel, extra = learn_classes(*kinds), (self.pair, base or 0, far)
         rows = rows_of(data) if not len(order) else len(order)
         stride = max(1, CHUNK * rows_of(data) // max(1, data.values.size * self.columns))
         p = 0

@@ -1,5 +1,6 @@
 """Learning and predicting one row at a time, at a few microseconds a row."""
 
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -71,8 +72,18 @@ class Desk:
         raise ValueError(f"the rule {type(self.machine.rule).__name__} gave a step that is not a finite number")
 
 
+def refuse_beyond(indices: Array, values: Array, limit: float) -> None:
+    """Raise a ValueError that names the first value beyond the limit, if there is one."""
+    beyond = np.flatnonzero(np.abs(values) > limit)
+    if len(beyond):
+        k = int(beyond[0])
+        raise ValueError(f"x has the entry {values[k]:g} at column {indices[k]}, beyond x_max={limit:g}")
+
+
 class OneRow:
     """`learn_one` and `predict_one`, for a learner."""
+
+    _entry_limit: float | None = None
 
     def learn_one(self: Any, x: Any, y: Any) -> Any:
         """Learn from one row.
@@ -91,6 +102,8 @@ class OneRow:
         self
         """
         indices, values, distinct = self._entries_of(x, True)
+        if self._entry_limit is not None:
+            refuse_beyond(indices, values, self._entry_limit)
         fields = self.__dict__
         desk = fields.get("_desk")
         if desk is not None and desk.machine is fields.get("_machine"):
@@ -175,15 +188,16 @@ class OneRow:
             return self._entries_of_dict({k: v for k, v in x.items() if k in names}, learning)
         indices = np.fromiter(map(names.__getitem__, x), np.int64, n)
         if len(names) != self.n_features_in_:
-            self._make_room(names, values)
+            self._make_room(names, x)
         return indices, values, True
 
-    def _make_room(self: Any, names: Vocabulary, values: Array) -> None:
+    def _make_room(self: Any, names: Vocabulary, x: dict[str, float]) -> None:
         """Let the learner have a feature for each name; the weights are widened by doubling."""
-        if not np.isfinite(values).all():
+        bad = next((name for name, value in x.items() if not isfinite(value)), None)
+        if bad is not None:
             while len(names) > self.n_features_in_:
                 names.popitem()
-            raise ValueError("x contains NaN or infinity: fill it in, or drop the row")
+            raise ValueError(f"x contains {x[bad]} for the feature {bad!r}: fill it in, or drop the row")
         self.n_features_in_ = len(names)
         if hasattr(self, "_machine") and len(names) > self._machine.features:
             self._machine.resize(2 * len(names))

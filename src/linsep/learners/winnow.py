@@ -107,6 +107,10 @@ class _Multiplicative(OnlineLearner):
             raise ValueError(f"u must be {self.exponents_.shape[1]} numbers, none below 0, with sum 1")
         return np.sum(xlogy(target, target) - target * self.log_weights_, axis=1)
 
+    @property
+    def _entry_limit(self) -> float | None:  # type: ignore[override]
+        return self.x_max
+
     def _check_entries(self, data: Dense | Csr) -> None:
         if self.x_max is not None:
             refuse_bad_entries(data, self.x_max)
