@@ -49,7 +49,8 @@ def _place(step: Any, error: Exception) -> str:
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     code = step.__code__
     lines = {line for *_, line in code.co_lines() if line is not None}
-    named: list[Any] = [getattr(getattr(error, "loc", None), "line", None), *map(int, re.findall(r"(?:\(|line )(\d+)", text))]
+    told = map(int, re.findall(r"(?:\(|line )(\d+)", text))
+    named: list[Any] = [getattr(getattr(error, "loc", None), "line", None), *told]
     line = next((n for n in named if n in lines), code.co_firstlineno)
     source = linecache.getline(code.co_filename, line).strip() or "(source not available)"
     reason = next((part for part in text.splitlines() if part.strip() and "nopython" not in part), "").strip()
