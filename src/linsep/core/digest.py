@@ -43,7 +43,7 @@ def _identity(value: Any, seen: set[int]) -> list[str]:
     """List what identifies a value that compiled code reads."""
     if isinstance(value, (int, float, complex, str, bytes, bool, type(None))):
         return [repr(value)]
-    if isinstance(value, ModuleType):
+    if isinstance(value, ModuleType) and value.__name__ in ("math", "numpy"):
         return [value.__name__, getattr(value, "__version__", "")]
     if id(value) in seen:
         return []

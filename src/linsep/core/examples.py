@@ -213,26 +213,25 @@ def _(X: Csr | Single, x: Span) -> float:
 
 @gather.when(Dense)
 def _(X: Dense, x: Span, weights: Array) -> Any:
-    """Four running sums hide the latency of addition."""
+    """Products are summed four by four: fewer additions have to wait for the one before."""
     width = X.values.shape[1]
-    a = b = c = d = 0.0
+    z = 0.0
     j = 0
     while j + 4 <= width:
-        a += weights[j] * X.values[x.i, j]
-        b += weights[j + 1] * X.values[x.i, j + 1]
-        c += weights[j + 2] * X.values[x.i, j + 2]
-        d += weights[j + 3] * X.values[x.i, j + 3]
+        a, b = weights[j] * X.values[x.i, j], weights[j + 1] * X.values[x.i, j + 1]
+        c, d = weights[j + 2] * X.values[x.i, j + 2], weights[j + 3] * X.values[x.i, j + 3]
+        z += (a + b) + (c + d)
         j += 4
     while j < width:
-        a += weights[j] * X.values[x.i, j]
+        z += weights[j] * X.values[x.i, j]
         j += 1
-    return (a + b) + (c + d) + weights[width] * X.bias
+    return z + weights[width] * X.bias
 
 
 @gather.when(Csr)
 @gather.when(Single)
 def _(X: Csr | Single, x: Span, weights: Array) -> Any:
-    a = b = c = d = 0.0
+    z = 0.0
     end = np.uint64(X.features)
     k = x.start
     while k + FOUR <= x.stop:
@@ -240,18 +239,17 @@ def _(X: Csr | Single, x: Span, weights: Array) -> Any:
         i2, i3 = unsigned(X.indices[k + TWO]), unsigned(X.indices[k + THREE])
         if i0 >= end or i1 >= end or i2 >= end or i3 >= end:
             return np.nan
-        a += weights[i0] * X.values[k]
-        b += weights[i1] * X.values[k + ONE]
-        c += weights[i2] * X.values[k + TWO]
-        d += weights[i3] * X.values[k + THREE]
+        a, b = weights[i0] * X.values[k], weights[i1] * X.values[k + ONE]
+        c, d = weights[i2] * X.values[k + TWO], weights[i3] * X.values[k + THREE]
+        z += (a + b) + (c + d)
         k += FOUR
     while k < x.stop:
         i0 = unsigned(X.indices[k])
         if i0 >= end:
             return np.nan
-        a += weights[i0] * X.values[k]
+        z += weights[i0] * X.values[k]
         k += ONE
-    return (a + b) + (c + d) + weights[X.features] * X.bias
+    return z + weights[X.features] * X.bias
 
 
 @word

@@ -18,7 +18,7 @@ highest sum, and once such rows have cost as much as a new image of the whole co
 sum (:data:`tend`). Any rate is thus safe, at a cost that stays proportional to the nonzeros.
 """
 
-from math import exp, expm1, inf, log
+from math import exp, expm1, frexp, inf, ldexp, log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +30,10 @@ from linsep.core.verbs import cold, verb, word
 Array = NDArray[Any]
 
 SMALLEST, LARGEST = 2.0**-900, 2.0**1000
+MOST = 709.0
+"""The largest exponent of e that is not infinite."""
+GENTLE = 64.0
+"""Powers up to this are taken relative to a power of two, by which division is exact."""
 SCALE_LIMIT = 1e100
 REMEASURE = 1_000_000
 
@@ -159,7 +163,8 @@ def image_of(w: Imaged, j: int, s: float, origin: float) -> float:
     if w.form == P_NORM:
         if s == 0:
             return 0.0
-        size = exp_or_inf(w.number * log(abs(s) / origin))
+        r = abs(s) / origin
+        size = r**w.number if w.number * log(r) < MOST else inf
     elif w.form == SINH or is_bias(w, j):  # e^{number s} - e^{-number s}, without cancellation near 0
         size = exp_or_inf(w.number * (abs(s) - origin)) * -expm1(-2 * w.number * abs(s))
     else:
@@ -172,7 +177,9 @@ def peak(w: Imaged, j: int, s: float) -> float:
     """Return the origin relative to which the image of s is at most 1."""
     if w.form == EXPONENTIAL and not is_bias(w, j):
         return s
-    return max(abs(s), SMALLEST) if w.form == P_NORM else abs(s)
+    if w.form == P_NORM:
+        return power_of_two(s) if w.number <= GENTLE else max(abs(s), SMALLEST)
+    return abs(s)
 
 
 @word
@@ -190,7 +197,13 @@ def is_bias(w: Any, j: int) -> bool:
 @word
 def exp_or_inf(a: float) -> float:
     """Return e^a, infinity where Python's own would raise."""
-    return exp(a) if a < 709.0 else inf
+    return exp(a) if a < MOST else inf
+
+
+@word
+def power_of_two(s: float) -> float:
+    """Return the least power of two above |s|, by which division is exact."""
+    return ldexp(1.0, frexp(max(abs(s), SMALLEST))[1])
 
 
 @read.when(Imaged)

@@ -24,7 +24,7 @@ from linsep.core.links import factor, measure, norm2, read, tend
 from linsep.core.memory import prefetch
 from linsep.core.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, tick
 from linsep.core.scores import best_rival, gather_all, settle, settle_all
-from linsep.core.step import step
+from linsep.core.step import reads_sign_only, step
 from linsep.core.updates import record, shrink, spread, spread_all
 from linsep.core.verbs import word
 
@@ -66,7 +66,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
     rows to visit, empty for all in order; `weights` the sample weights, empty for none; `first` is the
     number of row 0 in the log.
     """
-    digest = digest_of(Rule)
+    digest, reads_norm = digest_of(Rule), not reads_sign_only(Rule)
 
     def kernel(
         rule_: Any, w_: Any, readout_: Any, data_: Any, codes: Any, weights: Any, order: Any,
@@ -97,9 +97,10 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             score = settle(w, gather(X, x, column), X, x, S)
             y = 2.0 * codes[i] - 1.0
             t = tally.rounds[0] + 1
-            keep, amount = step(rule, score, y, squared(X, x), norm2(w, 0), float(t))
+            xx = squared(X, x)
+            keep, amount = step(rule, score, y, xx, norm2(w, 0), float(t))
             amount *= weight
-            status = fault(score, keep, amount)
+            status = fault(score + 0.0 * xx if reads_norm else score, keep, amount)
             if status != DONE:
                 return p, status
             tally.rounds[0] = t
@@ -128,7 +129,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
     rest), `base` (what to add to a column for its class in the log) and `far` (the weights are too large for the
     cache: prefetch the next row's).
     """
-    digest = digest_of(Rule)
+    digest, reads_norm = digest_of(Rule), not reads_sign_only(Rule)
 
     def kernel(
         rule_: Any, w_: Any, readout_: Any, data_: Any, codes: Any, weights: Any, order: Any,
@@ -177,7 +178,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 margin = scores[true] - scores[rival]
                 keep, amount = step(rule, margin, 1.0, 2.0 * xx, norm2(w, 0), float(t))
                 amount *= weight
-                status = fault(margin, keep, amount)
+                status = fault(margin + 0.0 * xx if reads_norm else margin, keep, amount)
                 if status != DONE:
                     return p, status
                 tally.rounds[0] = t
@@ -197,7 +198,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                     y = 1.0 if codes[i] == c else -1.0
                     keeps[c], amounts[c] = step(rule, scores[c], y, xx, norm2(w, c), float(t))
                     amounts[c] *= weight
-                    status = fault(scores[c], keeps[c], amounts[c])
+                    status = fault(scores[c] + 0.0 * xx if reads_norm else scores[c], keeps[c], amounts[c])
                     if status != DONE:
                         return p, status
                 tally.rounds[0] = t

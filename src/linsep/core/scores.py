@@ -18,13 +18,15 @@ settle_all = verb(0)
 
 @word
 def gather_all(S: Any, x: Span, weights: Array, z: Array) -> None:
-    """Write the sum of weights[j, c] * x_j to z[c] for every column c, in one walk; NaN for an index out of range."""
+    """Write the sum of weights[j, c] * x_j to z[c] for every column c, in one walk; NaN for an index out of range.
+
+    The order of the sum is :data:`gather`'s on sparse rows: a column of many gives the bits that it gives alone.
+    """
     columns = z.shape[0]
     if not inside(S, x):
         z[:] = np.nan
         return
-    for c in range(columns):
-        z[c] = weights[S.features, c] * S.bias
+    z[:] = 0.0
     k = x.start
     while k + FOUR <= x.stop:  # four rows of weights at a time: fewer walks over z
         i0, v0 = unsigned(S.indices[k]), np.float64(S.values[k])
@@ -39,6 +41,8 @@ def gather_all(S: Any, x: Span, weights: Array, z: Array) -> None:
         for c in range(columns):
             z[c] += weights[i0, c] * v0
         k += ONE
+    for c in range(columns):
+        z[c] += weights[S.features, c] * S.bias
 
 
 @settle.when(Additive)

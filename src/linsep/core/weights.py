@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from linsep.core.examples import Array
-from linsep.core.links import EXPONENTIAL, P_NORM, SINH, Additive, Imaged, Scaled
+from linsep.core.links import EXPONENTIAL, GENTLE, P_NORM, SINH, Additive, Imaged, Scaled
 from linsep.core.readouts import Average, Last, Tally
 
 FORMS = {"exponential": EXPONENTIAL, "sinh": SINH, "p-norm": P_NORM}
@@ -31,7 +31,8 @@ def first_image(form: int, rows: int, origin: Array, number: float) -> Array:
     """Return the image of sums that are all 0; only Winnow's is not 0."""
     image = np.zeros((rows, len(origin)))
     if form == EXPONENTIAL:
-        image[:-1] = np.exp(-number * origin)
+        with np.errstate(over="ignore"):  # the passes know what to do with an infinite image
+            image[:-1] = np.exp(-number * origin)
     return image
 
 
@@ -95,14 +96,16 @@ def refreshed(link: Any, pair: bool, bias: bool) -> tuple[Any, Array]:
     height = np.where(two, np.abs(link.s), link.s)
     origin = np.max(height[used], axis=axis, keepdims=True)
     if link.form == P_NORM:
-        origin = np.where(origin > 0, origin, 1.0)
+        near = np.ldexp(1.0, np.frexp(origin)[1]) if link.number <= GENTLE else origin
+        origin = np.where(origin > 0, near, 1.0)
         r = height / origin
         image = np.sign(link.s) * r**link.number
         p = link.number + 1
         divisor = np.maximum(np.sum(r**p, axis=axis), 1.0) ** ((p - 2) / p) / origin
     else:
-        up = np.exp(link.number * (height - origin))
-        down = np.where(two, np.exp(-link.number * (height + origin)), 0.0)
+        # No exponent of a weight that counts is above 0; those of rows that do not count are held there.
+        up = np.exp(np.minimum(link.number * (height - origin), 0.0))
+        down = np.where(two, np.exp(np.minimum(-link.number * (height + origin), 0.0)), 0.0)
         image = np.where(two, np.sign(link.s) * up * -np.expm1(-2 * link.number * np.abs(height)), up)
         divisor = np.sum((up + down)[used], axis=axis)
     origin, divisor = (np.broadcast_to(np.ravel(a), link.origin.shape).copy() for a in (origin, divisor))

@@ -27,7 +27,7 @@ from linsep.learners.inputs import (
     without_duplicates,
 )
 from linsep.learners.intact import all_or_nothing
-from linsep.learners.labels import clean, codes_among, encode
+from linsep.learners.labels import clean, codes_among, encode, refuse_another_type
 from linsep.learners.machine import Machine, Parts
 from linsep.learners.one_row import OneRow
 
@@ -292,6 +292,7 @@ class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes={list(classes)} differ from those of the first call, {list(self.classes_)}")
         known = self.classes_
+        refuse_another_type(labels, known)
         if self._open:
             for label in np.setdiff1d(np.unique(labels), known):
                 place = int(np.searchsorted(known, label))
@@ -307,11 +308,24 @@ class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
             sample_weight, np.empty((rows_of(data), 1)), dtype=np.float64, ensure_non_negative=True, copy=True
         )
         if self.class_weight is not None:
-            weights *= compute_class_weight(self.class_weight, classes=classes, y=classes[codes])[codes]
+            weights *= self._class_weights(codes, classes)[codes]
         if not (weights > 0).any():
             raise ValueError("every row has weight zero: there is nothing to learn from")
         if not weights.all():
             refuse_bad_entries(data)  # rows of weight 0 are not visited, so the pass would not find theirs
+        return weights
+
+    def _class_weights(self, codes: Array, classes: Array) -> Array:
+        """Return the weight of each class; a dict may leave classes out, and name some that are still to come."""
+        if not isinstance(self.class_weight, dict):
+            return compute_class_weight(self.class_weight, classes=classes, y=classes[codes])
+        known = set(classes.tolist())
+        strange = [label for label in self.class_weight if label not in known]
+        if strange and not getattr(self, "_open", False):
+            raise ValueError(f"class_weight names {strange[0]!r}, which is not among the classes {sorted(known)}")
+        weights = np.array([self.class_weight.get(label, 1.0) for label in classes.tolist()], np.float64)
+        if not (weights >= 0).all():
+            raise ValueError(f"class_weight={self.class_weight} has a weight that is negative or NaN")
         return weights
 
     def _warn_not_separated(self) -> None:

@@ -40,7 +40,7 @@ def _check(rule: Any) -> None:
         else isinstance(answer, number)
     )
     if not fine:
-        wanted = "a pair (keep, amount) of numbers" if shrinks(rule) else "the amount, a number,"
+        wanted = "a pair (keep, amount) of numbers" if shrinks(rule) else "a number, the amount,"
         raise TypeError(f"{rule.__name__}.step returns {answer}; it must return {wanted} on every path")
 
 

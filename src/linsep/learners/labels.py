@@ -16,25 +16,38 @@ def clean(y: Any, rows: int) -> Array:
     """Return y as a 1-d array of class labels for that many rows, or say what is wrong with it."""
     if y is None:
         raise ValueError("this learner requires y to be passed, but the target y is None")
+    if isinstance(y, (list, tuple)):
+        refuse_mixed(y)
     labels = column_or_1d(y, warn=True)
     if len(labels) != rows:
         raise ValueError(f"X has {rows} rows and y has {len(labels)} labels: inconsistent numbers of samples")
+    refuse_bad_labels(labels)
+    return labels
+
+
+def refuse_bad_labels(labels: Array) -> None:
+    """Raise a ValueError when labels can't stand for classes."""
+    if labels.dtype == object:
+        refuse_mixed(labels)
+        labels = np.array(labels.tolist())
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
         raise ValueError(f"Input y contains NaN or infinity: the label of row {row} is {labels[row]}")
     if labels.dtype.kind not in "iub":
-        refuse_mixed(labels)
         check_classification_targets(labels)
-    return labels
 
 
-def refuse_mixed(labels: Array) -> None:
-    """Raise a ValueError when labels of an object array can't be compared with each other."""
-    if labels.dtype != object:
-        return
-    kinds = sorted({"number" if isinstance(v, (int, float, np.number)) else type(v).__name__ for v in labels})
+def refuse_mixed(labels: Any) -> None:
+    """Raise a ValueError when the labels are not all numbers, or all of one other type."""
+    kinds = sorted({"number" if isinstance(v, (int, float, np.number, np.bool_)) else type(v).__name__ for v in labels})
     if len(kinds) > 1:
         raise ValueError(f"y mixes labels of different types ({', '.join(kinds)}): give all of them one type")
+
+
+def refuse_another_type(labels: Array, known: Array) -> None:
+    """Raise a ValueError when new labels are words and those known are numbers, or the other way round."""
+    if (labels.dtype.kind in "iufb") != (known.dtype.kind in "iufb"):
+        raise ValueError(f"the label {labels[0]!r} is of another type than the classes so far, {list(known)}")
 
 
 def encode(labels: Array) -> tuple[Array, Array]:
@@ -42,7 +55,7 @@ def encode(labels: Array) -> tuple[Array, Array]:
     if labels.dtype.kind in "iu" and len(labels):
         low, high = int(labels.min()), int(labels.max())
         if high - low < TABLE:
-            shifted = (labels - labels.dtype.type(low)).astype(np.intp, copy=False)
+            shifted = labels.astype(np.intp) - low
             present = np.zeros(high - low + 1, bool)
             present[shifted] = True
             numbers = np.cumsum(present, dtype=np.int32) - np.int32(1)

@@ -60,9 +60,9 @@ class Desk:
     def _refuse(self, indices: Any, values: Any, status: int) -> None:
         if status == FLAW:
             j = int(indices[np.flatnonzero((indices < 0) | (indices >= self.features))[0]])
+            cure = f": grow({j + 1}) makes room for it" if j >= 0 else ""
             raise ValueError(
-                f"x has column {j}, but the learner has {self.features} features (0 to {self.features - 1}): "
-                f"grow({j + 1}) makes room for it"
+                f"x has column {j}, but the learner has {self.features} features (0 to {self.features - 1}){cure}"
             )
         if not np.isfinite(values).all():
             bad = int(np.flatnonzero(~np.isfinite(values))[0])
@@ -70,6 +70,11 @@ class Desk:
         if status == BAD_SCORE:
             raise ValueError("the score of x is too large for float64: divide all rows by one factor")
         raise ValueError(f"the rule {type(self.machine.rule).__name__} gave a step that is not a finite number")
+
+
+def plain(a: Any, types: str) -> bool:
+    """Tell whether a is a 1-d array of one of these types, by numpy's one-letter codes."""
+    return type(a) is np.ndarray and a.ndim == 1 and a.dtype.char in types
 
 
 def refuse_beyond(indices: Array, values: Array, limit: float) -> None:
@@ -120,13 +125,14 @@ class OneRow:
 
     def predict_one(self: Any, x: Any) -> Any:
         """Return the label of one row; features never seen count as 0."""
-        indices, values, _ = self._entries_of(x, False)
         machine = self._fitted()
+        indices, values, _ = self._entries_of(x, False)
         known = (indices >= 0) & (indices < machine.features)
         if not known.all():
             indices, values = indices[known], values[known]
         rows = np.append(indices, machine.features)
-        z = np.append(values, self._bias) @ answering(machine.link, machine.readout, rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            z = np.append(values, self._bias) @ answering(machine.link, machine.readout, rows)
         doubtful = len(z) > 1 or not np.all((np.abs(z) > SMALLEST) & np.isfinite(z))
         if isinstance(machine.link, Imaged) and doubtful:
             ends = frozen(np.array([0, len(indices)]))
@@ -156,8 +162,11 @@ class OneRow:
         """Return the indices and values of a row in any form, and whether the indices are known to be distinct."""
         if type(x) is tuple:
             indices, values = x
-            if type(indices) is not np.ndarray or type(values) is not np.ndarray:
-                indices, values = np.asarray(indices, np.int64), np.asarray(values, np.float64)
+            if not (plain(indices, "ilq") and plain(values, "fd")):
+                indices, values = np.asarray(indices), np.asarray(values, np.float64)
+                if (indices.dtype.kind not in "iu" and indices.size) or indices.ndim != 1 or values.ndim != 1:
+                    raise ValueError("x is (indices, values): two 1-d arrays, the first of integers")
+                indices = indices.astype(np.int64)
             if len(indices) != len(values):
                 raise ValueError(f"x has {len(indices)} indices and {len(values)} values")
             return indices, values, False

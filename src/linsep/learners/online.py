@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Unpack
 
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from linsep.core.step import check_rule, reads_sign_only
+from linsep.core.step import check_rule, reads_sign_only, shrinks
 from linsep.core.weights import FORMS
 from linsep.learners.base import READOUTS, OnlineLearner, Shared
 from linsep.learners.compile import check_compiles
@@ -87,6 +87,8 @@ class OnlineClassifier(OnlineLearner):
                     f"the rule {name} uses the score's value, and {self.link} scores are known only up to a positive "
                     'factor: use link="additive", or mark the rule @promises(reads="sign") if the sign is all it needs'
                 )
+            if shrinks(type(self.rule)):
+                raise ValueError(f'the rule {name} may shrink the weights, which needs link="additive"')
             if self.readout == "average":
                 raise ValueError(
                     f'readout="average" needs link="additive": {self.link} weights have no running average'
