@@ -29,7 +29,7 @@ from linsep.core.verbs import cold, verb, word
 
 Array = NDArray[Any]
 
-SMALLEST, LARGEST = 2.0**-900, 2.0**1000
+SMALLEST, LARGEST, TINY = 2.0**-900, 2.0**1000, 2.0**-1000
 MOST = 709.0
 """The largest exponent of e that is not infinite."""
 GENTLE = 64.0
@@ -153,7 +153,7 @@ def _(w: Scaled, lo: int, hi: int, factor: float) -> None:
 @measure.when(Scaled)
 def _(w: Scaled, lo: int, amount: float, score: float, X: Any, x: Span, copies: float) -> None:
     if w.normed:
-        w.norm2[lo] += 2 * amount * score + amount * amount * copies * squared(X, x)
+        w.norm2[lo] += amount * (2 * score + amount * squared(X, x) * copies)
         w.age[lo] += 1
 
 

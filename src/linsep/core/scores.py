@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from linsep.core.examples import FOUR, ONE, THREE, TWO, Array, Span, entries, inside
-from linsep.core.links import SMALLEST, Additive, Imaged, Scaled, image_of, peak, ratio, trusted
+from linsep.core.links import SMALLEST, TINY, Additive, Imaged, Scaled, image_of, peak, ratio, trusted
 from linsep.core.memory import unsigned
 from linsep.core.verbs import cold, verb, word
 
@@ -74,7 +74,8 @@ def _(w: Imaged, z: float, X: Any, x: Span, room: Any) -> float:
     if not inside(room, nonzeros):
         return np.nan
     own = highest(w, room, nonzeros, 0, 1)
-    score = rescored(w, room, nonzeros, 0, own) * back(w, own, 0)
+    score = rescored(w, room, nonzeros, 0, own)
+    score *= back(w, own, 0, abs(score))
     if isfinite(score):  # a row that will be refused leaves no debt
         w.debt[0] += np.intp(nonzeros.stop - nonzeros.start)
     return score
@@ -88,9 +89,14 @@ def _(w: Imaged, z: Array, S: Any, x: Span, lo: int, hi: int) -> None:
     if fine or not inside(S, x):
         return
     own = highest(w, S, x, lo, hi)
+    top = 0.0
     for c in range(lo, hi):
-        z[c] = rescored(w, S, x, c, own) * back(w, own, lo)
+        z[c] = rescored(w, S, x, c, own)
+        top = max(top, abs(z[c]))
         fine = fine or isfinite(z[c])
+    scale = back(w, own, lo, top)
+    for c in range(lo, hi):
+        z[c] *= scale
     if fine:
         w.debt[lo] += np.intp(x.stop - x.start) * (hi - lo)
 
@@ -131,6 +137,12 @@ def best_rival(scores: Array, true: int) -> int:
 
 
 @word
-def back(w: Imaged, own: float, c: int) -> float:
-    """Return the factor from images relative to `own` to the machine's own images, held where it keeps every sign."""
-    return min(max(ratio(w, own, w.origin[c]), SMALLEST), 1.0) if own > -inf else 1.0
+def back(w: Imaged, own: float, c: int, top: float) -> float:
+    """Return the factor from images relative to `own` to the machine's own images, for scores up to `top`.
+
+    It is held where it keeps every sign and the order of the classes: no more than 1, and 1 where a score would vanish.
+    """
+    if own == -inf:
+        return 1.0
+    factor = min(max(ratio(w, own, w.origin[c]), SMALLEST), 1.0)
+    return factor if top * factor > TINY else 1.0

@@ -101,7 +101,8 @@ def refreshed(link: Any, pair: bool, bias: bool) -> tuple[Any, Array]:
         r = height / origin
         image = np.sign(link.s) * r**link.number
         p = link.number + 1
-        divisor = np.maximum(np.sum(r**p, axis=axis), 1.0) ** ((p - 2) / p) / origin
+        total = np.sum(r**p, axis=axis)
+        divisor = np.where(total > 0, total, 1.0) ** ((p - 2) / p) / origin
     else:
         # No exponent of a weight that counts is above 0; those of rows that do not count are held there.
         up = np.exp(np.minimum(link.number * (height - origin), 0.0))

@@ -185,11 +185,12 @@ class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
             if len(classes) < 2:
                 raise ValueError(f"y has only one class, {classes[0]!r}: a separator needs two classes at least")
         weights = self._row_weights(codes, self.classes_ if go_on else classes, sample_weight, data)
+        present = int(np.count_nonzero(weights)) if len(weights) else rows_of(data)
         self._check_entries(data)
         if go_on:
-            machine = self._going_on(rows_of(data))
+            machine = self._going_on(present)
         else:
-            machine = self._start(width_of(data), len(classes), rows_of(data), open_labels=False)
+            machine = self._start(width_of(data), len(classes), present, open_labels=False)
             self.seed_ = self._draw_seed()
         if not reads_sign_only(type(machine.rule)):
             data = without_duplicates(data)
@@ -243,6 +244,11 @@ class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
             self.seed_ = self._draw_seed()
         self._machine, self.classes_, self.n_iter_ = machine, known, 1
         return self
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; training that goes on follows them."""
+        self._close_desk()
+        return super().set_params(**params)
 
     def grow(self, n_features: int) -> Self:
         """Widen the weights to `n_features`, as if the new features had been there, always 0, from the start."""
@@ -317,6 +323,8 @@ class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
 
     def _class_weights(self, codes: Array, classes: Array) -> Array:
         """Return the weight of each class; a dict may leave classes out, and name some that are still to come."""
+        if isinstance(self.class_weight, str) and not len(codes):
+            raise ValueError('class_weight="balanced" needs all labels at once: use a dict of weights, or fit')
         if not isinstance(self.class_weight, dict):
             return compute_class_weight(self.class_weight, classes=classes, y=classes[codes])
         known = set(classes.tolist())

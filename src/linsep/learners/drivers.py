@@ -40,6 +40,8 @@ def one_pass(
         machine.run(data, codes, weights, order, first, threads(how.n_jobs))
     except StoppedError as stop:
         explain(stop, data, type(machine.rule).__name__)
+    if not np.isfinite(machine.link.s).all():
+        raise ValueError("the sum of the updates is too large for float64: divide all of X by one factor")
 
 
 def explain(stop: StoppedError, data: Dense | Csr, rule: str) -> None:

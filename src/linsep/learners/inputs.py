@@ -74,7 +74,7 @@ def refuse_bad_entries(data: Dense | Csr, limit: float = LARGEST) -> None:
         row, column = place_of(k, data.features, data.indices, data.indptr)
         raise ValueError(f"X has a column index {column} in row {row}, but only {data.features} columns")
     flat = np.ravel(data.values)
-    limit = min(limit, float(np.finfo(flat.dtype).max))
+    limit = min(float(limit), float(np.finfo(flat.dtype).max))
     k = first_beyond(flat, limit)
     if k < 0:
         return

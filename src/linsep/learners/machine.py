@@ -148,7 +148,7 @@ class Machine:
         kinds: Any = (type(self.rule), type(self.link), type(self.readout), type(data))
         fixed = (tuple(self.rule), tuple(self.link), tuple(self.readout), tuple(data), codes, weights, order)
         no_more: tuple[Any, ...] = ()
-        if self.columns == 1 and base is None:
+        if self.columns == 1 and base is None and not self.pair:
             kernel, extra = learn_rows(*kinds), no_more
         else:
             far = self.link.s.nbytes > CACHE_BYTES

@@ -27,22 +27,27 @@ class Vocabulary(dict[str, int]):
 class Desk:
     """The compiled pass over a single row, with everything bound that stays the same from row to row."""
 
-    def __init__(self, machine: Machine, bias: float) -> None:
+    def __init__(self, machine: Machine, bias: float, class_weights: Array | None) -> None:
         kinds: Any = (type(machine.rule), type(machine.link), type(machine.readout), Single)
         self.machine, self.features, self.bias = machine, machine.features, bias
         self.codes = np.zeros(1, np.int32)
-        self.kernel = learn_rows(*kinds) if machine.columns == 1 else learn_classes(*kinds)
+        self.class_weights = class_weights
+        self.weights = NO_WEIGHTS if class_weights is None else np.ones(1)
+        binary = machine.columns == 1 and not machine.pair
+        self.kernel = learn_rows(*kinds) if binary else learn_classes(*kinds)
         self.parts = (tuple(machine.rule), tuple(machine.link), tuple(machine.readout))
-        self.rest: tuple[Any, ...] = () if machine.columns == 1 else (machine.pair, 0, False)
+        self.rest: tuple[Any, ...] = () if binary else (machine.pair, 0, False)
         self.tally, self.log = tuple(machine.tally), tuple(machine.log)
 
     def learn(self, indices: Any, values: Any, distinct: bool, code: int) -> None:
         """Make one pass over the row, or raise the ValueError that says what is wrong with it; then nothing changes."""
         machine = self.machine
         self.codes[0] = code
+        if self.class_weights is not None:
+            self.weights[0] = self.class_weights[code]
         data = (values, indices, self.features, self.bias, distinct)
         flaw, status = self.kernel(
-            *self.parts, data, self.codes, NO_WEIGHTS, NO_ORDER, 0, 1, self.tally, self.log, machine.rows, *self.rest
+            *self.parts, data, self.codes, self.weights, NO_ORDER, 0, 1, self.tally, self.log, machine.rows, *self.rest
         )
         if status == DONE:
             machine.rows += 1
@@ -221,9 +226,13 @@ class OneRow:
             self._open, self.classes_ = True, np.array([y])
             self.seed_, self.n_iter_ = self._draw_seed(), 1
             self._machine = self._start(self.n_features_in_, 1, None, open_labels=True)
-        self._machine.keep_log(self.log, False, 0)
+        else:
+            self._machine.follow(self._parts(self.n_features_in_, None))
+        weighted = self.class_weight is not None
+        self._machine.keep_log(self.log, weighted, 0)
         self._codes = {label: code for code, label in enumerate(self.classes_.tolist())}
-        self._desk = Desk(self._machine, self._bias)
+        weights = self._class_weights(np.empty(0, np.intp), self.classes_) if weighted else None
+        self._desk = Desk(self._machine, self._bias, weights)
 
     def _meet(self: Any, y: Any) -> None:
         """Admit a new label, if labels may arrive."""

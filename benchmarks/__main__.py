@@ -1,0 +1,142 @@
+"""Run the benchmarks and print their table."""
+
+import json
+import os
+import platform
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import asdict
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from benchmarks.timing import Line, Row, Skip
+
+GROUPS = ("epochs", "multiclass", "links", "one_row", "memory_limit", "start", "memory")
+WIDE = 170
+QUIET = 0.5
+
+
+def measured(names: list[str], repeats: int) -> Iterator[Line]:
+    """Run groups one after the other, each kept from starting threads of its own."""
+    with threadpool_limits(1), warnings.catch_warnings():
+        # Ten epochs on data that are not separable: running out of them is no news here.
+        warnings.simplefilter("ignore")
+        for name in names:
+            yield from import_module(f"benchmarks.{name}").lines(repeats)
+
+
+def amount(value: float, unit: str) -> str:
+    """Return a measurement for the eye."""
+    if unit == "B":
+        return f"{value / 1e6:.1f} MB"
+    for factor, name in ((1.0, "s"), (1e3, "ms")):
+        if value * factor >= 1:
+            return f"{value * factor:.3g} {name}"
+    return f"{value * 1e6:.3g} µs"
+
+
+def table_of(lines: list[Line]) -> Table:
+    """Return the table."""
+    table = Table(title="linsep against its goals (ratio = peer / ours: more is better)")
+    for heading in ("work", "against"):
+        table.add_column(heading)
+    for heading in ("ours", "peer", "ratio", "goal"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("reached")
+    table.add_column("note")
+    for line in lines:
+        if isinstance(line, Skip):
+            table.add_row(line.work, "", "", "", "", "", "skipped", line.why, style="dim")
+            continue
+        verdict = "[green]yes[/green]" if line.reached else "[red]no[/red]"
+        sides = (amount(line.ours, line.unit), amount(line.peer, line.unit))
+        figures = (f"{line.ratio:.2f}", f"{line.goal:.3g}")
+        table.add_row(line.work, line.against, *sides, *figures, verdict, line.note)
+    return table
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what was measured."""
+    found = {"python": platform.python_version()}
+    for name in ("linsep", "numba", "numpy", "scikit-learn", "scipy", "river"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def load() -> float:
+    """Return how many programs wanted a processor over the last minute; 0 where the system does not tell."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+
+
+def record(lines: list[Line], load_before: float) -> dict[str, Any]:
+    """Return what --json writes."""
+    machine = {
+        "processor": platform.machine(),
+        "system": platform.system(),
+        "cores": os.cpu_count(),
+        "load_before": load_before,
+    }
+    rows = [
+        asdict(line) | ({"ratio": line.ratio, "reached": line.reached} if isinstance(line, Row) else {})
+        for line in lines
+    ]
+    return {"versions": versions(), "machine": machine, "rows": rows}
+
+
+def show_groups() -> None:
+    """Print the groups and what each is about."""
+    for name in GROUPS:
+        text = (Path(__file__).with_name(f"{name}.py")).read_text(encoding="utf-8")
+        print(f"{name:14s}{text.splitlines()[0].strip(chr(34))}")
+
+
+def check_names(only: list[str]) -> list[str]:
+    """Return the groups asked for, all of them if none was named."""
+    for name in only:
+        if name not in GROUPS:
+            raise typer.BadParameter(f"{name!r} is none of {', '.join(GROUPS)}", param_hint="--only")
+    return only or list(GROUPS)
+
+
+def run(
+    only: Annotated[list[str] | None, typer.Option(help="A group to run; may be given more than once.")] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the results to this file too.")] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Timed rounds of each row; the best one counts.")] = 10,
+    list_groups: Annotated[bool, typer.Option("--list", help="List the groups and stop.")] = False,
+) -> None:
+    """Time linsep against its peers, in the same run, and print a table with its goals.
+
+    Real data are read from the folder that LINSEP_DATA names; rows that need them are skipped without it.
+    """
+    if list_groups:
+        return show_groups()
+    names = check_names(only or [])
+    err = Console(stderr=True)
+    load_before = load()
+    if load_before > QUIET:
+        err.print(f"The load is {load_before:.1f}: other programs share caches and memory; trust no ratio.")
+    if not os.environ.get("LINSEP_DATA"):
+        err.print("LINSEP_DATA is not set: rows on MNIST and 20newsgroups are skipped.")
+    lines: list[Line] = []
+    for line in measured(names, repeats):
+        lines.append(line)
+        told = line.why if isinstance(line, Skip) else f"{line.ratio:.2f} (goal {line.goal:.3g})"
+        err.print(f"{line.work}: {told}", highlight=False, soft_wrap=True)
+    Console(width=None if sys.stdout.isatty() else WIDE).print(table_of(lines))
+    if json_file is not None:
+        json_file.write_text(json.dumps(record(lines, load_before), indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    typer.run(run)

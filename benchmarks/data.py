@@ -1,0 +1,113 @@
+"""The benchmarks' data: a generated sparse set for everyone, real ones where LINSEP_DATA is set."""
+
+import os
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.feature_extraction.text import TfidfTransformer
+
+Array = NDArray[Any]
+
+
+class DataMissing(Exception):
+    """A real data set is not on this machine."""
+
+
+class Split(NamedTuple):
+    """A data set cut into a part to learn from and a part to be judged by."""
+
+    X: Any
+    y: Array
+    X_test: Any
+    y_test: Array
+
+
+def _draw_features(rng: np.random.Generator, rarity: Array, shape: tuple[int, int]) -> Array:
+    """Draw features by inverting the distribution function, each row in ascending order."""
+    drawn = np.searchsorted(np.cumsum(rarity), rng.random(shape[0] * shape[1]))
+    features = np.minimum(drawn, len(rarity) - 1).astype(np.int32).reshape(shape)
+    features.sort(axis=1)
+    return features
+
+
+def _unit_rows(features: Array, values: Array, width: int) -> sp.csr_matrix:
+    """Drop repeated features of a row, keeping the first, and divide each row by its norm."""
+    first = np.concatenate([np.ones((len(features), 1), bool), np.diff(features, axis=1) > 0], axis=1)
+    lengths = first.sum(axis=1)
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    X = sp.csr_matrix((values[first], features[first], indptr), shape=(len(features), width))
+    norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    X.data /= np.repeat(norms, lengths).astype(np.float32)
+    return X
+
+
+def zipf(
+    n: int = 200_000, d: int = 47_000, k: int = 75, seed: int = 0, noise: float = 0.02, gap: float = 0.0
+) -> tuple[sp.csr_matrix, Array]:
+    """Return n unit rows (float32) of up to k features drawn by Zipf's law, and their labels ±1.
+
+    Values resemble tf-idf. The labels are those of a random sparse target with a bias that halves the rows,
+    a share `noise` of them flipped. Rows nearer than `gap` to the boundary are left out: with gap > 0 and
+    noise = 0 the data are separable.
+    """
+    rng = np.random.default_rng(seed)
+    rarity = 1 / np.arange(1, d + 1) ** 0.9
+    rarity /= rarity.sum()
+    features = _draw_features(rng, rarity, (n, k))
+    counts = rng.integers(1, 5, size=(n, k))
+    values = (np.log1p(counts) * np.log(1 / rarity)[features]).astype(np.float32)
+    X = _unit_rows(features, values, d)
+    target = rng.normal(size=d) * (rng.random(d) < 0.2)
+    score = X @ (target / np.linalg.norm(target))
+    score -= np.median(score)
+    flipped = rng.random(n) < noise
+    y = np.where((score > 0) != flipped, 1, -1)
+    kept = np.abs(score) >= gap
+    return X[kept], y[kept]
+
+
+@cache
+def sparse() -> tuple[sp.csr_matrix, Array]:
+    """Return the set that most rows of the table are measured on, 200,000 x 47,000, made once a run."""
+    return zipf()
+
+
+def _folder(name: str) -> Path:
+    root = os.environ.get("LINSEP_DATA")
+    if not root:
+        raise DataMissing(f"set LINSEP_DATA to the folder that holds {name}")
+    if not (Path(root) / name / "train.npz").is_file():
+        raise DataMissing(f"LINSEP_DATA is set, but has no {name}/train.npz")
+    return Path(root) / name
+
+
+@cache
+def mnist() -> Split:
+    """Return MNIST as dense float32 rows with pixels from 0 to 1."""
+    parts: list[Any] = []
+    for part in ("train", "test"):
+        with np.load(_folder("mnist") / f"{part}.npz") as file:
+            parts += [file["X"].astype(np.float32) / np.float32(255), file["y"].astype(np.int64)]
+    return Split(*parts)
+
+
+@cache
+def newsgroups() -> Split:
+    """Return 20newsgroups as float32 tf-idf rows of unit norm, weighted by the training part."""
+    parts: list[Any] = []
+    tfidf = TfidfTransformer()
+    for part, weigh in (("train", tfidf.fit_transform), ("test", tfidf.transform)):
+        path = _folder("20newsgroups_bow") / f"{part}.npz"
+        with np.load(path) as file:
+            y = file["y"].astype(np.int64)
+        parts += [sp.csr_matrix(weigh(sp.load_npz(path).astype(np.float32))), y]
+    return Split(*parts)
+
+
+REAL: dict[str, Callable[[], Split]] = {"MNIST": mnist, "20newsgroups": newsgroups}
+"""The real sets by name."""

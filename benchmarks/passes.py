@@ -1,0 +1,31 @@
+"""A bare pass of the engine, without the checks of the input and of the labels that `fit` makes around it."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import linsep
+from benchmarks.data import Array
+from linsep.learners.inputs import bytes_of, canonical, rows_of, width_of
+
+NONE = np.empty(0)
+IN_ORDER = np.empty(0, np.intp)
+
+
+def rows_for_engine(X: sp.csr_matrix) -> Any:
+    """Return the data as `fit` hands them to the engine, with a bias of 1."""
+    return canonical(linsep.Perceptron(), X, bias=1.0, reset=True)
+
+
+def new_machine(rows: Any) -> Any:
+    """Return what `fit` of the perceptron would train on two classes: weights at zero, the log open."""
+    machine = linsep.Perceptron()._start(width_of(rows), 2, rows_of(rows), open_labels=False)
+    machine.keep_log("auto", False, bytes_of(rows))
+    return machine
+
+
+def run(machine: Any, rows: Any, codes: Array) -> Any:
+    """Make one pass in file order; codes are 1 for positive rows and 0 for negative ones."""
+    machine.run(rows, codes, NONE, IN_ORDER, 0, 1)
+    return machine

@@ -1,0 +1,97 @@
+"""The rows of the table of learners as the contracts need them: built alike, trained, compared to the last bit."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from linsep import LEARNERS
+from linsep.core.step import reads_sign_only
+
+every_learner = pytest.mark.parametrize("name", LEARNERS)
+
+
+def build(name, **more):
+    """A learner of the table without a limit on entries, walking the rows in order, with a full log."""
+    kind = LEARNERS[name].learner
+    free = {"x_max": None} if "x_max" in kind().get_params() else {}
+    return kind(**{"shuffle": False, "random_state": 0, "log": True, "max_iter": 3} | free | more)
+
+
+def quiet(train, *args, **more):
+    """Train; a run that max_iter ends compares as well as any other."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return train(*args, **more)
+
+
+def problem(classes=2, reals=False, n=40, p=6, noise=0.1, seed=0):
+    """Rows with many zeros, small integers or reals, and labels that a linear rule explains but for some noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p)) if reals else rng.integers(-3, 4, (n, p)).astype(float)
+    X[rng.random((n, p)) < 0.3] = 0
+    y = np.argmax(X @ rng.integers(-2, 3, (p, classes)), axis=1)
+    wrong = rng.random(n) < noise
+    y[wrong] = rng.integers(0, classes, wrong.sum())
+    y[:classes] = range(classes)
+    return X, y
+
+
+def is_exact(learner):
+    """Whether a trained learner's sums are integers on integer data: its rule only asks for the score's sign."""
+    return reads_sign_only(type(learner._machine.rule))
+
+
+def bits(a):
+    """An array as numbers that tell every bit, and read well where they differ."""
+    return [float(v).hex() for v in np.ravel(a)] if np.asarray(a).dtype.kind == "f" else np.ravel(a).tolist()
+
+
+def answers(learner):
+    """The weights that answer and the counts, to the last bit."""
+    names = ("classes_", "coef_", "intercept_", "mistakes_", "updates_", "skipped_", "t_")
+    return {name: bits(getattr(learner, name)) for name in names}
+
+
+def log(learner):
+    """The log, to the last bit."""
+    return {name: None if a is None else bits(a) for name, a in vars(learner.log_).items()}
+
+
+def trace(learner):
+    """All that a run leaves for its user."""
+    return answers(learner) | log(learner)
+
+
+def state(learner):
+    """All that the learner is, as bytes, but for what is only remembered to answer faster."""
+    return {name: _bytes(value) for name, value in vars(learner).items() if name not in ("_desk", "_codes")}
+
+
+def _bytes(value):
+    if isinstance(value, np.ndarray):
+        return (value.dtype.str, value.shape, value.tobytes() if value.dtype != object else value.tolist())
+    if hasattr(value, "filled"):
+        return [_bytes(a[: value.filled[0]]) for a in value[:-1]]
+    if isinstance(value, tuple):
+        return [_bytes(part) for part in value]
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: _bytes(part) for name, part in vars(value).items() if name != "_answer"}
+    return repr(value)
+
+
+def close(actual, expected, tolerance=1e-12):
+    """The same weights to `tolerance` of the largest, and the same mistakes."""
+    for name in ("coef_", "intercept_"):
+        a, b = getattr(actual, name), getattr(expected, name)
+        np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * max(1e-300, np.abs(expected.coef_).max()))
+    assert bits(actual.mistakes_) == bits(expected.mistakes_)
+    assert bits(actual.updates_) == bits(expected.updates_)
+
+
+def agree(actual, expected):
+    """The same bits where sums are exact, 1e-12 elsewhere; for training on integers."""
+    if is_exact(expected):
+        assert answers(actual) == answers(expected)
+    close(actual, expected)

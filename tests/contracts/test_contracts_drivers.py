@@ -1,0 +1,210 @@
+"""Contracts of the drivers: when a run stops, what it says then, which log it keeps."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from linsep import LEARNERS, AveragedPerceptron, LogisticRegression, Pegasos, Perceptron
+from linsep.core.step import settles
+from tests.contracts.table import bits, build, every_learner, problem, quiet, trace
+
+SELECT = ["first", "worst", "random"]
+CASES = {"binary": (2, "ovr"), "one-vs-rest": (3, "ovr"), "pairs": (3, "pair")}
+SETTLED = [name for name in LEARNERS if settles(type(LEARNERS[name].learner()._parts(2, 2).rule))]
+
+CONTRADICTION = np.ones((2, 1)), [0, 1]
+
+
+def margins(learner, X, y):
+    """The least margin of each row under the weights in training, which for an average are not those that answer."""
+    link = learner._machine.link
+    scores = np.column_stack([X, np.ones(len(X))]) @ (link.image if hasattr(link, "image") else link.s)
+    if scores.shape[1] == 1:
+        return scores[:, 0] * (2 * y - 1)
+    true = scores[np.arange(len(y)), y].copy()
+    scores[np.arange(len(y)), y] = -np.inf
+    if learner.multi_class == "pair":
+        return true - scores.max(axis=1)
+    return np.minimum(true, -scores.max(axis=1))
+
+
+def rows_apart(classes):
+    """Rows that Winnow can separate too: each class has a feature of its own, beside some that mean nothing."""
+    rng = np.random.default_rng(0)
+    y = np.arange(30) % classes
+    X = np.hstack([np.eye(classes)[y], rng.integers(0, 2, (30, 4))])
+    return X, y
+
+
+@pytest.mark.parametrize("name", SETTLED)
+@pytest.mark.parametrize("select", SELECT)
+@pytest.mark.parametrize(("classes", "multi_class"), CASES.values(), ids=CASES)
+def test_select_ends_when_no_row_is_misclassified(name, select, classes, multi_class):
+    X, y = rows_apart(classes)
+    learner = build(name, select=select, multi_class=multi_class, max_iter=1000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learner.fit(X, y)
+    assert margins(learner, X, y).min() > 0
+    assert 1 < learner.n_iter_ == learner.t_ < 1000
+    assert bits(learner.log_.rounds) == sorted(bits(learner.log_.rounds))
+
+
+@pytest.mark.parametrize("select", SELECT)
+def test_select_counts_updates_and_says_when_they_run_out(select):
+    learner = Perceptron(select=select, max_iter=7, random_state=0, log=True)
+    with pytest.warns(ConvergenceWarning, match=r"after max_iter=7 updates: raise max_iter"):
+        learner.fit(*CONTRADICTION)
+    assert learner.n_iter_ == learner.t_ == learner.mistakes_ == 7
+
+
+def test_select_first_and_worst_take_the_row_they_say():
+    """From weights 0 all margins are 0; then -1 for row 0, and -3 for row 2."""
+    X, y = np.array([[-1.0], [1.0], [-3.0]]), [1, 1, 1]
+    first, worst = (Perceptron(select=s, max_iter=2, fit_intercept=False, log=True) for s in ("first", "worst"))
+    start = np.array([[1.0]]), [1]
+    for learner, row in ((first, 0), (worst, 2)):
+        learner.set_params(warm_start=True).partial_fit(*start, classes=[0, 1])
+        quiet(learner.set_params(max_iter=1).fit, X, y)
+        assert learner.log_.rows[-1] == row
+
+
+def test_select_random_depends_on_the_seed_alone():
+    X, y = problem(noise=0.4)
+    runs = [quiet(build("perceptron", select="random", max_iter=30, random_state=s).fit, X, y) for s in (1, 1, 2)]
+    assert trace(runs[0]) == trace(runs[1]) != trace(runs[2])
+
+
+@pytest.mark.parametrize("name", SETTLED)
+def test_a_run_stops_after_an_epoch_without_an_update(name):
+    X, y = rows_apart(2)
+    learner = build(name, max_iter=200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learner.fit(X, y)
+    assert learner.n_iter_ < 200
+    last = learner.log_.rounds > (learner.n_iter_ - 1) * len(y)
+    assert not last.any()
+    assert (learner.log_.rounds > (learner.n_iter_ - 2) * len(y)).any()
+
+
+@pytest.mark.parametrize("name", SETTLED)
+def test_running_out_of_epochs_says_what_to_do(name):
+    kind = LEARNERS[name].learner.__name__
+    words = rf"{kind} still made mistakes after max_iter=3 epochs: raise max_iter .*set tol.*AveragedPerceptron"
+    with pytest.warns(ConvergenceWarning, match=words) as caught:
+        build(name).fit(*CONTRADICTION)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("learner", [LogisticRegression(), Pegasos()])
+def test_a_rule_that_never_settles_says_nothing(learner):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learner.fit(*CONTRADICTION)
+
+
+@pytest.mark.parametrize("patience", [1, 2, 5])
+def test_tol_stops_when_the_mistakes_no_longer_fall(patience):
+    """The contradiction costs two mistakes in every epoch, so that only the first is an improvement."""
+    learner = Perceptron(tol=0.0, n_iter_no_change=patience, max_iter=50, shuffle=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learner.fit(*CONTRADICTION)
+    assert learner.n_iter_ == 1 + patience
+    assert learner.mistakes_ == 2 * learner.n_iter_
+
+
+@every_learner
+@pytest.mark.parametrize("tol", [0.0, 0.1])
+def test_tol_stops_at_the_first_epochs_without_progress(name, tol):
+    """Replayed from the mistakes of runs of 1, 2, 3, ... epochs."""
+    X, y = problem(noise=0.4)
+    learner = quiet(build(name, tol=tol, n_iter_no_change=3, max_iter=40).fit, X, y)
+    total = [0, *(quiet(build(name, max_iter=k).fit, X, y).mistakes_ for k in range(1, learner.n_iter_ + 1))]
+    best, patience, stop = np.inf, 3, None
+    for epoch, share in enumerate(np.diff(total) / len(y), start=1):
+        patience = 3 if share < best - tol else patience - 1
+        best = min(best, share)
+        if patience == 0:
+            stop = epoch
+            break
+    assert learner.n_iter_ == stop < 40
+
+
+# A parameter of each learner that has numbers of its own, to be changed in the middle of a stream.
+CHANGED = {
+    "winnow": {"eta": 3.0},
+    "balanced-winnow": {"eta": 3.0},
+    "p-norm-perceptron": {"p": 3.0},
+    "passive-aggressive": {"C": 0.01},
+    "romma": {"aggressive": True},
+    "logistic-regression": {"eta0": 1.0},
+    "pegasos": {"alpha": 0.5},
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_training_goes_on_with_changed_parameters(name):
+    """Row by row or in chunks, with the same bits; and it makes a difference."""
+    X, y = problem(3)
+    chunks, by_one, unchanged = (build(name).partial_fit(X[:20], y[:20]) for _ in range(3))
+    by_one.learn_one(X[20], y[20])
+    chunks.partial_fit(X[20:21], y[20:21])
+    chunks.set_params(**CHANGED[name]).partial_fit(X[21:], y[21:])
+    by_one.set_params(**CHANGED[name])
+    for x, label in zip(X[21:], y[21:], strict=True):
+        by_one.learn_one(x, label)
+    assert trace(chunks) != trace(unchanged.partial_fit(X[20:], y[20:]))
+    assert trace(by_one) == trace(chunks)
+
+
+@every_learner
+def test_log_false_keeps_none_and_says_so(name):
+    learner = build(name, log=False).partial_fit(*problem())
+    with pytest.raises(AttributeError, match="no log was kept: log=False"):
+        learner.log_  # noqa: B018
+    assert not hasattr(learner, "log_")
+
+
+@every_learner
+def test_log_auto_leaves_out_rules_that_step_on_nearly_every_row(name):
+    learner = build(name, log="auto").partial_fit(*problem())
+    if name in SETTLED:
+        assert len(learner.log_) > 0
+        return
+    with pytest.raises(AttributeError, match="steps on nearly every row; log=True keeps a log"):
+        learner.log_  # noqa: B018
+    assert len(build(name, log=True).partial_fit(*problem()).log_) == 40
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_log_auto_stops_when_it_outgrows_the_data(classes, jobs):
+    """1 MiB of log for some bytes of data: a contradiction is a mistake in every round."""
+    X, y = np.ones((20_000, 1)), np.arange(20_000) % classes
+    learner = AveragedPerceptron(max_iter=20, n_jobs=jobs, shuffle=False)
+    with pytest.raises(AttributeError, match=r"outgrew 1048576 bytes, 5 % of the data; log=True keeps it"):
+        quiet(learner.fit, X, y).log_  # noqa: B018
+    whole = quiet(AveragedPerceptron(max_iter=20, n_jobs=jobs, shuffle=False, log=True).fit, X, y)
+    assert len(whole.log_) == np.sum(whole.updates_)
+    assert bits(whole.coef_) == bits(learner.coef_)
+
+
+def test_log_holds_what_the_design_says():
+    X, y = problem(3)
+    ovr, pair = (quiet(build("perceptron", multi_class=m).fit, X, y).log_ for m in ("ovr", "pair"))
+    assert ovr.classes.shape == (len(ovr),)
+    assert pair.classes.shape == (len(pair), 2)
+    assert bits(pair.classes[:, 0]) == bits(y[pair.rows])
+    assert (pair.classes[:, 0] != pair.classes[:, 1]).all()
+    assert ovr.amounts is ovr.keeps is pair.amounts is None
+    assert ovr.rows.dtype == ovr.rounds.dtype == np.int64
+    assert bits(ovr.rows) == bits((ovr.rounds - 1) % len(y))
+    weighted = quiet(build("perceptron").fit, X, y, sample_weight=np.full(len(y), 2.0)).log_
+    assert bits(np.abs(weighted.amounts)) == bits(np.full(len(weighted), 2.0))
+    romma = quiet(build("romma").fit, *problem()).log_
+    assert romma.classes is None
+    assert romma.keeps.shape == romma.amounts.shape == (len(romma),)

@@ -1,0 +1,103 @@
+"""Bad single rows: learn_one and predict_one refuse them, and are as they were."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from linsep import LEARNERS, Perceptron
+from tests.contracts.table import problem, state
+
+X, y = problem(n=12, p=3)
+NO_ROW = r"1-d|one row|indices|values|integer|number|float"
+
+# x, and the reason that learn_one gives.
+ROWS = {
+    "NaN": ([0.0, np.nan, 1.0], "x contains nan at column 1: fill it in, or drop the row"),
+    "infinity": (([0, 2], [1.0, np.inf]), "x contains inf at column 2"),
+    "overflow": ([1e308, 1e308, 1e308], "too large for float64: divide all rows by one factor"),
+    "too few features": (X[0, :2], "2 features, but the learner has 3"),
+    "two rows": (X[:2], "1-d array; got 2 dimensions"),
+    "index too high": (([0, 3], [1.0, 1.0]), r"x has column 3, but the learner has 3 features .*grow\(4\)"),
+    "negative index": ({-1: 1.0}, r"column -1, but the learner has 3 features \(0 to 2\)"),
+    "names": ({"a": 1.0}, "names its features, but the learner was trained on features without names"),
+    "values too few": (([0, 1], [1.0]), "2 indices and 1 values"),
+    "two dimensions": ((np.array([[0, 1]]), np.array([[1.0, 1.0]])), NO_ROW),
+    "broken indices": ((np.array([0.5]), np.array([1.0])), NO_ROW),
+    "words for values": ((np.array([0]), np.array(["a"], object)), NO_ROW),
+    "a word": ("abc", NO_ROW),
+    "nothing": (None, NO_ROW),
+    "a word in a dict": ({0: "a"}, NO_ROW),
+}
+# A row may miss what it needs to be learned from, and still be asked about: features never seen count as 0.
+ANSWERED = {"index too high", "negative index"}
+
+
+def trained():
+    """Weights 0 have no score that could overflow, so that some are learned."""
+    return Perceptron().partial_fit(4 * X, y)
+
+
+@pytest.mark.parametrize("case", ROWS)
+def test_rows_that_learn_one_refuses(case):
+    x, reason = ROWS[case]
+    learner = trained()
+    before = state(learner)
+    with pytest.raises((ValueError, TypeError), match=reason):
+        learner.learn_one(x, 1)
+    assert state(learner) == before
+
+
+@pytest.mark.parametrize("case", sorted(set(ROWS) - ANSWERED))
+def test_rows_that_predict_one_refuses(case):
+    x, _ = ROWS[case]
+    learner = trained()
+    before = state(learner)
+    with pytest.raises((ValueError, TypeError), match=rf"{NO_ROW}|finite|features|dimensions"):
+        learner.predict_one(x)
+    assert state(learner) == before
+
+
+def test_a_negative_index_is_not_told_to_grow():
+    with pytest.raises(ValueError, match="column -1") as caught:
+        trained().learn_one(([-1], [1.0]), 1)
+    assert "grow" not in str(caught.value)
+
+
+def test_the_number_of_features_must_be_known():
+    learner = Perceptron()
+    before = state(learner)
+    for x in ({0: 1.0}, ([0], [1.0])):
+        with pytest.raises(ValueError, match=r"not known yet: call grow\(n_features\) first"):
+            learner.learn_one(x, 0)
+        assert state(learner) == before
+
+
+@pytest.mark.parametrize("label", [float("nan"), None, [1], "word"])
+def test_labels_that_learn_one_refuses(label):
+    learner = trained()
+    before = state(learner)
+    with pytest.raises((ValueError, TypeError)):
+        learner.learn_one(X[0], label)
+    assert state(learner) == before
+
+
+@pytest.mark.parametrize("x", [X[0], ([0], [1.0]), {0: 1.0}, {"a": 1.0}], ids=["array", "entries", "dict", "names"])
+def test_predict_one_before_training(x):
+    learner = Perceptron()
+    before = state(learner)
+    with pytest.raises(AttributeError, match="fitted"):
+        learner.predict_one(x)
+    assert state(learner) == before
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_questions_before_training(name):
+    learner = LEARNERS[name].learner()
+    before = state(learner)
+    for ask in (learner.predict, learner.decision_function, lambda rows: learner.score(rows, y)):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            ask(X)
+    for attribute in ("coef_", "intercept_", "mistakes_", "updates_", "skipped_", "log_", "t_"):
+        with pytest.raises(AttributeError, match="fitted"):
+            getattr(learner, attribute)
+    assert state(learner) == before

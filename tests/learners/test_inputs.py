@@ -1,0 +1,233 @@
+"""Inputs of every kind: the same numbers are the same data, and canonical ones are not copied."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+
+from linsep import PassiveAggressive, Perceptron
+from linsep.core.examples import Csr, Dense
+from linsep.learners.inputs import canonical
+from tests.contracts.table import answers, bits, log, problem, quiet, trace
+
+X, y = problem(n=30, p=5)
+NAMES = ["ape", "bee", "cat", "dog", "elk"]
+PLAIN = quiet(Perceptron(max_iter=4, random_state=0).fit, X, y)
+
+
+def fitted(data, labels=y):
+    return quiet(Perceptron(max_iter=4, random_state=0).fit, data, labels)
+
+
+def int64_indices(matrix):
+    matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
+    return matrix
+
+
+def scattered(matrix):
+    """The same rows with each entry split into two halves, stored in falling order."""
+    halves = [(2 * i, j, v / 2) for i, j, v in zip(*sp.find(matrix), strict=True) for _ in range(2)]
+    rows = [sorted(((j, v) for i, j, v in halves if i == 2 * r), reverse=True) for r in range(matrix.shape[0])]
+    indices, values = (np.array([e[k] for row in rows for e in row]) for k in (0, 1))
+    indptr = np.cumsum([0, *map(len, rows)])
+    return sp.csr_array((values, indices.astype(np.int32), indptr.astype(np.int32)), shape=matrix.shape)
+
+
+ARRAYS = {
+    "Fortran order": np.asfortranarray(X),
+    "every other column": np.repeat(X, 2, axis=1)[:, ::2],
+    "float32": X.astype(np.float32),
+    "float16": X.astype(np.float16),
+    "int64": X.astype(np.int64),
+    "int8": X.astype(np.int8),
+    "object": X.astype(object),
+    "big endian": X.astype(">f8"),
+    "a list": X.tolist(),
+    "a list of rows": list(X),
+    "csr": sp.csr_array(X),
+    "csr_matrix": sp.csr_matrix(X),
+    "csr, int64 indices": int64_indices(sp.csr_array(X)),
+    "csr float32": sp.csr_array(X.astype(np.float32)),
+    "csr of integers": sp.csr_array(X.astype(np.int64)),
+    "csr, duplicates in falling order": scattered(sp.csr_array(X)),
+    "csr, stored zeros": sp.csr_array((X.ravel(), np.tile(np.arange(5), 30), np.arange(0, 151, 5)), shape=X.shape),
+    "csc": sp.csc_array(X),
+    "coo": sp.coo_array(X),
+    "lil": sp.lil_array(X),
+    "dok": sp.dok_array(X),
+    "pandas": pd.DataFrame(X, columns=NAMES),
+    "pandas integers": pd.DataFrame(X.astype(int), columns=NAMES),
+    "polars": pl.DataFrame(X, schema=NAMES),
+    "pyarrow": pa.table(dict(zip(NAMES, X.T, strict=True))),
+}
+TABLES = ["pandas", "polars", "pyarrow"]
+
+
+@pytest.mark.parametrize("kind", ARRAYS)
+def test_the_same_numbers_are_the_same_data(kind):
+    learner = fitted(ARRAYS[kind])
+    assert trace(learner) == trace(PLAIN)
+    assert bits(learner.decision_function(ARRAYS[kind])) == bits(PLAIN.decision_function(X))
+
+
+def test_booleans():
+    learner = fitted(X > 0)
+    assert trace(learner) == trace(fitted((X > 0).astype(float)))
+    assert trace(learner) == trace(fitted(sp.csr_array(X > 0)))
+
+
+def test_read_only_memory_map(tmp_path):
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    assert not mapped.flags.writeable
+    assert trace(fitted(mapped)) == trace(PLAIN)
+
+
+def test_read_only_sparse_memory_map(tmp_path):
+    parts = sp.csr_array(X)
+    mapped = []
+    for name in ("data", "indices", "indptr"):
+        np.save(tmp_path / name, getattr(parts, name))
+        mapped.append(np.load(tmp_path / f"{name}.npy", mmap_mode="r"))
+    assert trace(fitted(sp.csr_array(tuple(mapped), shape=X.shape))) == trace(PLAIN)
+
+
+def test_duplicates_are_summed_for_a_rule_that_reads_the_norm():
+    """||x||² of split entries is not the sum of their squares."""
+    whole, split = sp.csr_array(X), scattered(sp.csr_array(X))
+    learners = [PassiveAggressive(shuffle=False, C=10).partial_fit(d, y, classes=[0, 1]) for d in (whole, split)]
+    np.testing.assert_allclose(learners[1].coef_, learners[0].coef_, rtol=1e-12)
+    assert split.nnz == 2 * whole.nnz
+    once = PassiveAggressive().grow(5).learn_one(([2, 0, 2], [1.0, 1.0, 3.0]), 1)
+    same = PassiveAggressive().grow(5).learn_one(([0, 2], [1.0, 4.0]), 1)
+    assert answers(once) == answers(same)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("value", [np.float32, np.float64])
+def test_canonical_data_are_not_copied(index, value):
+    dense = X.astype(value)
+    seen = canonical(Perceptron(), dense, bias=1.0, reset=True)
+    assert isinstance(seen, Dense)
+    assert np.shares_memory(seen.values, dense)
+    sparse = sp.csr_array(dense)
+    sparse.indices, sparse.indptr = sparse.indices.astype(index), sparse.indptr.astype(index)
+    seen = canonical(Perceptron(), sparse, bias=1.0, reset=True)
+    assert isinstance(seen, Csr)
+    for part, name in ((seen.values, "data"), (seen.indices, "indices"), (seen.indptr, "indptr")):
+        assert np.shares_memory(part, getattr(sparse, name))
+
+
+def test_training_writes_to_nothing_it_was_given():
+    data, labels, weights = X.copy(), y.copy(), np.full(len(y), 2.0)
+    sparse = scattered(sp.csr_array(X))
+    before = [a.tobytes() for a in (data, labels, weights, sparse.data, sparse.indices, sparse.indptr)]
+    for rows in (data, sparse):
+        quiet(Perceptron(random_state=0, class_weight={0: 2.0}).fit, rows, labels, sample_weight=weights)
+        PassiveAggressive().partial_fit(rows, labels, sample_weight=weights)
+    assert [a.tobytes() for a in (data, labels, weights, sparse.data, sparse.indices, sparse.indptr)] == before
+    assert data.flags.writeable
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_names_of_features_are_kept(kind):
+    table = ARRAYS[kind]
+    learner = fitted(table)
+    assert learner.feature_names_in_.tolist() == NAMES
+    assert learner.predict(table).tolist() == PLAIN.predict(X).tolist()
+    assert learner.predict_one(dict(zip(NAMES, X[0], strict=True))) == PLAIN.predict(X[:1])[0]
+    assert learner.predict_one({"elk": X[0, 4], "unheard": 1.0}) == PLAIN.predict(X[:1] * [0, 0, 0, 0, 1])[0]
+    assert Perceptron().partial_fit(table, y).feature_names_in_.tolist() == NAMES
+
+
+def columns(kind, names):
+    """The table with its columns under other names, or in another order."""
+    return {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[kind](
+        {name: X[:, j] for j, name in enumerate(names)}
+    )
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_wrong_names_are_refused(kind):
+    learner = Perceptron().partial_fit(ARRAYS[kind], y)
+    before = trace(learner)
+    for use in (learner.predict, lambda table: learner.partial_fit(table, y)):
+        with pytest.raises(ValueError, match=r"(?s)names should match.*must be in the same order"):
+            use(columns(kind, NAMES[::-1]))
+        with pytest.raises(ValueError, match=r"(?s)unseen at fit time.*fox"):
+            use(columns(kind, [*NAMES[:4], "fox"]))
+    assert trace(learner) == before
+
+
+def test_names_and_no_names_do_not_mix_silently():
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        fitted(ARRAYS["pandas"]).predict(X)
+    with pytest.warns(UserWarning, match="X has feature names"):
+        fitted(X).predict(ARRAYS["pandas"])
+    assert not hasattr(PLAIN, "feature_names_in_")
+
+
+LABELS = {
+    "strings": np.array(["no", "yes"]),
+    "objects": np.array(["no", "yes"], object),
+    "booleans": np.array([False, True]),
+    "negative integers": np.array([-7, -3]),
+    "large integers": np.array([2**62, 2**62 + 1]),
+    "unsigned integers": np.array([200, 255], np.uint8),
+    "whole floats": np.array([-1.0, 2.0]),
+    "Python integers": np.array([-(10**6), 10**6], object),
+    "far apart": np.array([-(2**62), 2**62]),
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_labels_of_any_type(kind):
+    """The numbering is the order of the labels; the answers have their type."""
+    names = LABELS[kind]
+    learner = fitted(X, names[y])
+    assert learner.classes_.tolist() == names.tolist()
+    assert learner.predict(X).tolist() == names[PLAIN.predict(X)].tolist()
+    assert learner.predict(X).dtype == names.dtype
+    assert bits(learner.coef_) == bits(PLAIN.coef_)
+    chunk = Perceptron().partial_fit(X, names[y])
+    assert log(chunk) == log(Perceptron().partial_fit(X, y))
+    assert fitted(X, names[y].tolist()).predict(X).tolist() == names[PLAIN.predict(X)].tolist()
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_labels_of_any_type_may_arrive_late(kind):
+    names = LABELS[kind]
+    first, second = names.tolist()
+    learner, by_one = Perceptron().partial_fit(X[:1], names[:1]), Perceptron().learn_one(X[0], first)
+    learner.partial_fit(X[1:3], names[[1, 0]])
+    by_one.learn_one(X[1], second).learn_one(X[2], first)
+    assert learner.classes_.tolist() == by_one.classes_.tolist() == names.tolist()
+    assert bits(by_one.coef_) == bits(learner.coef_)
+    assert by_one.predict_one(X[0]) == learner.predict(X[:1])[0]
+
+
+def test_labels_as_a_column_or_a_series():
+    for labels in (pd.Series(y), pl.Series(y), y.tolist(), tuple(y)):
+        assert trace(fitted(X, labels)) == trace(PLAIN)
+    with pytest.warns(Warning, match="column-vector y was passed"):
+        assert trace(fitted(X, y[:, None])) == trace(PLAIN)
+
+
+def test_rows_of_one_learner_may_come_in_any_form():
+    """learn_one: a dict of columns, indices and values, or an array."""
+    learners = [Perceptron(log=True).grow(5) for _ in range(4)]
+    for x, label in zip(X, y, strict=True):
+        at = np.flatnonzero(x)
+        learners[0].learn_one(x, label)
+        learners[1].learn_one((at, x[at]), label)
+        learners[2].learn_one((at[::-1].tolist(), x[at][::-1].tolist()), label)
+        learners[3].learn_one(dict(zip(at.tolist(), x[at].tolist(), strict=True)), label)
+    assert all(trace(learner) == trace(learners[0]) for learner in learners[1:])
+    named = Perceptron(log=True)
+    for x, label in zip(X, y, strict=True):
+        named.learn_one({NAMES[j]: x[j] for j in np.flatnonzero(x)}, label)
+    order = [NAMES.index(name) for name in named.feature_names_in_]
+    assert bits(named.coef_[:, np.argsort(order)]) == bits(learners[0].coef_)
+    assert bits(named.mistakes_) == bits(learners[0].mistakes_)
