@@ -27,5 +27,5 @@ def new_machine(rows: Any) -> Any:
 
 def run(machine: Any, rows: Any, codes: Array) -> Any:
     """Make one pass in file order; codes are 1 for positive rows and 0 for negative ones."""
-    machine.run(rows, codes, NONE, IN_ORDER, 0, 1)
+    machine.run(rows, codes, NONE, IN_ORDER, 0)
     return machine

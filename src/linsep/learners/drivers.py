@@ -9,7 +9,7 @@ from linsep.core.passes import BAD_SCORE
 from linsep.core.readouts import MISTAKES, UPDATES
 from linsep.core.threads import threads
 from linsep.learners.inputs import refuse_bad_entries, rows_of
-from linsep.learners.machine import Machine, StoppedError, scored
+from linsep.learners.machine import Machine, StoppedError, Team, scored
 
 IN_ORDER = np.empty(0, np.intp)
 
@@ -36,10 +36,22 @@ def one_pass(
     how: Settings, machine: Machine, data: Any, codes: Array, weights: Array, order: Array, first: int
 ) -> None:
     """Make one pass, or say what stopped it; the machine is then not fit for use."""
+    team = Team(machine, threads(how.n_jobs))
+    team_pass(team, data, codes, weights, order, first)
+    team.join()
+    refuse_overflow(machine)
+
+
+def team_pass(team: Team, data: Any, codes: Array, weights: Array, order: Array, first: int) -> None:
+    """Make one pass of a team, or say what stopped it."""
     try:
-        machine.run(data, codes, weights, order, first, threads(how.n_jobs))
+        team.run(data, codes, weights, order, first)
     except StoppedError as stop:
-        explain(stop, data, type(machine.rule).__name__)
+        explain(stop, data, type(team.machine.rule).__name__)
+
+
+def refuse_overflow(machine: Machine) -> None:
+    """Raise a ValueError when a sum has left the numbers."""
     if not np.isfinite(machine.link.s).all():
         raise ValueError("the sum of the updates is too large for float64: divide all of X by one factor")
 
@@ -57,11 +69,14 @@ def explain(stop: StoppedError, data: Dense | Csr, rule: str) -> None:
 def epochs(how: Settings, machine: Machine, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
     """Pass over all rows until an epoch makes no update, `tol` says enough, or `max_iter` is reached."""
     best, patience = np.inf, how.n_iter_no_change
-    for epoch in range(1, how.max_iter + 1):
-        before = machine.tally.counts.sum(axis=1)
-        one_pass(how, machine, data, codes, weights, order_of(how, machine.epochs, rows_of(data)), 0)
+    team = Team(machine, threads(how.n_jobs))
+    done = False
+    for epoch in range(1, how.max_iter + 1):  # noqa: B007  (how far it came is the answer)
+        before = team.totals()
+        team_pass(team, data, codes, weights, order_of(how, machine.epochs, rows_of(data)), 0)
         machine.epochs += 1
-        made = machine.tally.counts.sum(axis=1) - before
+        made = team.totals() - before
+        done = made[MISTAKES] == 0
         if made[UPDATES] == 0:
             break
         if how.tol is not None:
@@ -69,8 +84,11 @@ def epochs(how: Settings, machine: Machine, data: Any, codes: Array, weights: Ar
             patience = how.n_iter_no_change if share < best - how.tol else patience - 1
             best = min(best, share)
             if patience == 0:
-                return epoch, True
-    return epoch, made[MISTAKES] == 0
+                done = True
+                break
+    team.join()
+    refuse_overflow(machine)
+    return epoch, bool(done)
 
 
 def order_of(how: Settings, epoch: int, n: int) -> Array:

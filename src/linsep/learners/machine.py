@@ -131,20 +131,12 @@ class Machine:
         parts = {name: copied(getattr(self, name)) for name in ("link", "readout", "tally")}
         return replace(self, **parts, log=self.log._replace(filled=self.log.filled.copy()), _answer=None)
 
-    def run(self, data: Any, codes: Array, weights: Array, order: Array, first: int, jobs: int) -> None:
-        """Make one pass; raises StoppedError at a row that can't be learned from, with this machine in disorder."""
-        self._answer = None
-        if jobs > 1 and self.columns > 1 and not self.pair:
-            blocks = [self._block(lo, hi) for lo, hi in split(self.columns, jobs)]
-            share([partial(b._drive, data, codes - lo, weights, order, first, lo) for b, lo in blocks], jobs)
-            self._join([b for b, _ in blocks])
-        else:
-            self._drive(data, codes, weights, order, first)
+    def run(self, data: Any, codes: Array, weights: Array, order: Array, first: int, base: int | None = None) -> None:
+        """Make one pass; raises StoppedError at a row that can't be learned from, with this machine in disorder.
 
-    def _drive(
-        self, data: Any, codes: Array, weights: Array, order: Array, first: int, base: int | None = None
-    ) -> None:
-        """Make the pass; `base` is the first of a block's columns, which even alone are classes against the rest."""
+        `base` is the first of a block's columns, which even alone are classes against the rest.
+        """
+        self._answer = None
         kinds: Any = (type(self.rule), type(self.link), type(self.readout), type(data))
         fixed = (tuple(self.rule), tuple(self.link), tuple(self.readout), tuple(data), codes, weights, order)
         no_more: tuple[Any, ...] = ()
@@ -180,12 +172,14 @@ class Machine:
         self.log = no_log()
         return True
 
-    def _block(self, lo: int, hi: int) -> tuple["Machine", int]:
+    def block(self, lo: int, hi: int) -> "Machine":
+        """Return a machine of some of the columns, with an empty log, that shares no memory with this one."""
         cut = {n: columns_of(copied(getattr(self, n)), lambda a: a[..., lo:hi]) for n in ("link", "readout", "tally")}
-        log = empty_like(self.log)
-        return replace(self, **cut, log=log, _answer=None), lo
+        return replace(self, **cut, log=empty_like(self.log), _answer=None)
 
-    def _join(self, blocks: list["Machine"]) -> None:
+    def join(self, blocks: list["Machine"]) -> None:
+        """Take over the columns of blocks that together are all of this machine's, and their logs."""
+        self._answer = None
         for name in ("link", "readout", "tally"):
             parts = [getattr(b, name) for b in blocks]
             whole = {
@@ -258,6 +252,36 @@ class Machine:
     def record(self) -> Record:
         """Return the log as users see it."""
         return Record.of(self.log)
+
+
+class Team:
+    """A machine for as many passes as wanted, its classes shared among threads where it has a column for each.
+
+    :meth:`join` puts the columns together again; only then is the machine up to date.
+    """
+
+    def __init__(self, machine: Machine, jobs: int) -> None:
+        alone = jobs == 1 or machine.columns == 1 or machine.pair
+        cuts = [] if alone else split(machine.columns, jobs)
+        self.machine, self.jobs = machine, jobs
+        self.blocks = [(lo, machine.block(lo, hi)) for lo, hi in cuts]
+
+    def run(self, data: Any, codes: Array, weights: Array, order: Array, first: int) -> None:
+        """Make one pass over the rows."""
+        if self.blocks:
+            share([partial(b.run, data, codes - lo, weights, order, first, lo) for lo, b in self.blocks], self.jobs)
+        else:
+            self.machine.run(data, codes, weights, order, first)
+
+    def totals(self) -> Array:
+        """Return the sums over all columns of mistakes, updates and mistakes without a step."""
+        members = [block for _, block in self.blocks] or [self.machine]
+        return np.sum([m.tally.counts.sum(axis=1) for m in members], axis=0)
+
+    def join(self) -> None:
+        """Bring the machine up to date."""
+        if self.blocks:
+            self.machine.join([block for _, block in self.blocks])
 
 
 def scored(link: Any, divisor: Array, data: Dense | Csr, pair: bool, jobs: int) -> Array:
