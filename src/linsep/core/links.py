@@ -94,7 +94,9 @@ measure = verb(0)
 """measure(w, lo, amount, score, data, x, copies): bring ||w||² up to date before amount * x is added, copies times in
 the machine (+x to one class and -x to another are two); score is what the weights give x."""
 tend = verb(0)
-"""tend(w, lo, hi): move the machine's origin once its rescored rows have cost as much as that does."""
+"""tend(w, lo, hi): move the machine's origin; to be done once its rescored rows have cost as much as that does."""
+debts = verb(0)
+"""debts(w): what the rescored rows of each machine have cost, in entries; nothing for links without an image."""
 
 
 @word
@@ -160,15 +162,15 @@ def _(w: Scaled, lo: int, amount: float, score: float, X: Any, x: Span, copies: 
 @word
 def image_of(w: Imaged, j: int, s: float, origin: float) -> float:
     """Return the weight of a sum s in row j, up to the positive factor that `origin` stands for."""
+    if w.form == EXPONENTIAL and not is_bias(w, j):
+        return exp_or_inf(w.number * (s - origin))
+    if s == 0:
+        return 0.0
     if w.form == P_NORM:
-        if s == 0:
-            return 0.0
         r = abs(s) / origin
         size = r**w.number if w.number * log(r) < MOST else inf
-    elif w.form == SINH or is_bias(w, j):  # e^{number s} - e^{-number s}, without cancellation near 0
+    else:  # e^{number s} - e^{-number s}, without cancellation near 0
         size = exp_or_inf(w.number * (abs(s) - origin)) * -expm1(-2 * w.number * abs(s))
-    else:
-        return exp_or_inf(w.number * (s - origin))
     return size if s > 0 else -size
 
 
@@ -177,6 +179,8 @@ def peak(w: Imaged, j: int, s: float) -> float:
     """Return the origin relative to which the image of s is at most 1."""
     if w.form == EXPONENTIAL and not is_bias(w, j):
         return s
+    if w.form == EXPONENTIAL and s == 0:
+        return -inf  # the bias weighs nothing yet, or there is none
     if w.form == P_NORM:
         return power_of_two(s) if w.number <= GENTLE else max(abs(s), SMALLEST)
     return abs(s)
@@ -218,10 +222,14 @@ def _(w: Imaged, j: int, c: int, d: float) -> None:
     w.image[j, c] = image_of(w, j, s, w.origin[c])
 
 
+@debts.when(Imaged)
+def _(w: Imaged) -> Array:
+    return w.debt
+
+
 @tend.when(Imaged)
 def _(w: Imaged, lo: int, hi: int) -> None:
-    if w.debt[lo] >= w.s.shape[0] * (hi - lo):
-        move_origin(w, lo, hi)
+    move_origin(w, lo, hi)
 
 
 @cold
@@ -250,6 +258,10 @@ def _no(w: Any, lo: int) -> bool:
     return False
 
 
+def _none(w: Any) -> Array:
+    return np.empty(0, np.int64)
+
+
 def _nothing(w: Any, *args: Any) -> None:
     pass
 
@@ -263,3 +275,4 @@ for _kind in (Additive, Imaged):
         _verb.when(_kind)(_nothing)
 for _kind in (Additive, Scaled):
     tend.when(_kind)(_nothing)
+    debts.when(_kind)(_none)

@@ -5,6 +5,9 @@ a row, one class against the rest or as pairs); two score, :func:`score_rows` an
 compiled for the kinds it is asked for and kept on disk. Kinds travel as plain tuples, which numba unpacks
 much faster than named ones, and get their names back inside.
 
+Whether imaged weights need what is rarely done is asked here, not inside the verbs that do it: a call with arrays in
+its hands counts references, even where it then does nothing.
+
 A learning pass changes what it is given and returns (position, status). It stops early, to be called again from
 there, when the log is full; it stops for good at a row whose score or step is not a finite number. With status
 FLAW the data can't be read, and the position says why.
@@ -20,10 +23,10 @@ from numba import njit
 
 from linsep.core.digest import digest_of, engine_digest
 from linsep.core.examples import FINE, announce, entries, fetch, fetch_weights, flaw, gather, row, sparse, squared
-from linsep.core.links import factor, measure, norm2, read, tend
+from linsep.core.links import Imaged, debts, factor, measure, norm2, read, tend, trusted
 from linsep.core.memory import prefetch
 from linsep.core.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, tick
-from linsep.core.scores import best_rival, gather_all, settle, settle_all
+from linsep.core.scores import all_trusted, best_rival, gather_all, settle, settle_all
 from linsep.core.step import reads_sign_only, step
 from linsep.core.updates import record, shrink, spread, spread_all
 from linsep.core.verbs import word
@@ -66,7 +69,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
     rows to visit, empty for all in order; `weights` the sample weights, empty for none; `first` is the
     number of row 0 in the log.
     """
-    digest, reads_norm = digest_of(Rule), not reads_sign_only(Rule)
+    digest, reads_norm, imaged = digest_of(Rule), not reads_sign_only(Rule), Link is Imaged
 
     def kernel(
         rule_: Any, w_: Any, readout_: Any, data_: Any, codes: Any, weights: Any, order: Any,
@@ -79,7 +82,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
         if defect != FINE:
             return defect, FLAW
         S = sparse(X)
-        column = read(w).reshape(read(w).size)
+        column, owed = read(w).reshape(read(w).size), debts(w)
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
             i = order[p] if shuffled else p
@@ -92,9 +95,12 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 continue
             if logged and log.filled[0] == log.numbers.shape[0]:
                 return p, LOG_FULL
-            tend(w, 0, 1)
+            if imaged and owed[0] >= column.shape[0]:
+                tend(w, 0, 1)
             x = row(X, i)
-            score = settle(w, gather(X, x, column), X, x, S)
+            score = gather(X, x, column)
+            if not (imaged and trusted(score)):
+                score = settle(w, score, X, x, S)
             y = 2.0 * codes[i] - 1.0
             t = tally.rounds[0] + 1
             xx = squared(X, x)
@@ -129,7 +135,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
     rest), `base` (what to add to a column for its class in the log) and `far` (the weights are too large for the
     cache: prefetch the next row's).
     """
-    digest, reads_norm = digest_of(Rule), not reads_sign_only(Rule)
+    digest, reads_norm, imaged = digest_of(Rule), not reads_sign_only(Rule), Link is Imaged
 
     def kernel(
         rule_: Any, w_: Any, readout_: Any, data_: Any, codes: Any, weights: Any, order: Any,
@@ -144,7 +150,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
         S = sparse(X)
         table = read(w)
         K = table.shape[1]
-        width = K if pair else 1
+        width, owed = K if pair else 1, debts(w)
         scores, keeps, amounts, columns = np.empty(K), np.empty(K), np.empty(K), np.empty(K, np.uint64)
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
@@ -161,14 +167,16 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             if logged and log.filled[0] + K > log.numbers.shape[0]:
                 return p, LOG_FULL
             for lo in range(0, K, width):
-                tend(w, lo, lo + width)
+                if imaged and owed[lo] >= table.shape[0] * width:
+                    tend(w, lo, lo + width)
             x = entries(X, row(X, i), S)
             gather_all(S, x, table, scores)
             xx = squared(S, x)
             t = tally.rounds[0] + 1
             n = 0
             if pair:
-                settle_all(w, scores, S, x, 0, K)
+                if not (imaged and all_trusted(scores)):
+                    settle_all(w, scores, S, x, 0, K)
                 true = np.intp(codes[i])
                 rival = best_rival(scores, true)
                 if rival < 0:
@@ -194,7 +202,8 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                     record(log, first + i, t, true, rival, keep, amount)
             else:
                 for c in range(K):
-                    settle_all(w, scores, S, x, c, c + 1)
+                    if not (imaged and trusted(scores[c])):
+                        settle_all(w, scores, S, x, c, c + 1)
                     y = 1.0 if codes[i] == c else -1.0
                     keeps[c], amounts[c] = step(rule, scores[c], y, xx, norm2(w, c), float(t))
                     amounts[c] *= weight

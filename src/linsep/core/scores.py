@@ -101,6 +101,15 @@ def _(w: Imaged, z: Array, S: Any, x: Span, lo: int, hi: int) -> None:
         w.debt[lo] += np.intp(x.stop - x.start) * (hi - lo)
 
 
+@word
+def all_trusted(z: Array) -> bool:
+    """Tell whether all sums are far from overflow and underflow."""
+    fine = True
+    for c in range(z.shape[0]):
+        fine = fine and trusted(z[c])
+    return fine
+
+
 @cold
 def highest(w: Imaged, S: Any, x: Span, lo: int, hi: int) -> float:
     """Return the highest peak of the machine's sums where x is not zero."""
