@@ -2,15 +2,12 @@
 
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 
 import linsep
 from benchmarks.data import Array
 from linsep.learners.inputs import bytes_of, canonical, rows_of, width_of
-
-NONE = np.empty(0)
-IN_ORDER = np.empty(0, np.intp)
+from linsep.learners.machine import IN_ORDER, NO_WEIGHTS
 
 
 def rows_for_engine(X: sp.csr_matrix) -> Any:
@@ -27,5 +24,5 @@ def new_machine(rows: Any) -> Any:
 
 def run(machine: Any, rows: Any, codes: Array) -> Any:
     """Make one pass in file order; codes are 1 for positive rows and 0 for negative ones."""
-    machine.run(rows, codes, NONE, IN_ORDER, 0)
+    machine.run(rows, codes, NO_WEIGHTS, IN_ORDER, 0)
     return machine

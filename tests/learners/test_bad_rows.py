@@ -1,5 +1,7 @@
 """Bad single rows: learn_one and predict_one refuse them, and are as they were."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -101,3 +103,15 @@ def test_questions_before_training(name):
         with pytest.raises(AttributeError, match="fitted"):
             getattr(learner, attribute)
     assert state(learner) == before
+
+
+def test_a_copy_leaves_the_compiled_pass_behind_and_goes_on_alike():
+    """Pickles hold the model alone; a copy that learns does not touch the original."""
+    learner = trained().learn_one(X[0], 1)
+    before = state(learner)
+    twin = pickle.loads(pickle.dumps(learner))
+    assert "_desk" not in vars(twin)
+    twin.learn_one(-X[0], 1)
+    assert state(learner) == before
+    learner.learn_one(-X[0], 1)
+    assert np.array_equal(learner.coef_, twin.coef_)

@@ -1,6 +1,7 @@
 """The boundary's way: replayed from the log, it ends in the weights that answer."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
@@ -85,8 +86,7 @@ def test_the_last_boundary_alone_is_drawn_when_it_runs_straight_up():
 
 
 def test_names_come_from_the_learner_where_it_has_them():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(X, columns=FEATURES)
+    frame = pd.DataFrame(X, columns=FEATURES)
     clf = Perceptron(random_state=ORDER, max_iter=100).fit(frame, y)
     assert boundary_path(clf, frame, y, ax=Figure().add_subplot()).get_xlabel() == FEATURES[0]
 

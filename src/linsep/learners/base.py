@@ -17,7 +17,7 @@ from linsep.core.examples import Array, Csr, Dense
 from linsep.core.readouts import Average, Last
 from linsep.core.step import reads_sign_only, settles
 from linsep.learners.answers import Answers
-from linsep.learners.drivers import IN_ORDER, one_pass, train
+from linsep.learners.drivers import one_pass, train
 from linsep.learners.inputs import (
     bytes_of,
     canonical,
@@ -28,11 +28,10 @@ from linsep.learners.inputs import (
 )
 from linsep.learners.intact import all_or_nothing
 from linsep.learners.labels import clean, codes_among, encode, refuse_another_type
-from linsep.learners.machine import Machine, Parts
+from linsep.learners.machine import IN_ORDER, NO_WEIGHTS, Machine, Parts
 from linsep.learners.one_row import OneRow
 
 READOUTS: dict[str, type] = {"last": Last, "average": Average}
-NO_WEIGHTS = np.empty(0)
 
 
 class Shared(TypedDict, total=False):
@@ -261,6 +260,10 @@ class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
         if n_features > width:
             self._close_desk()
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the compiled pass for single rows: it is not part of the model, and is made again when needed."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_desk"}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_machine")

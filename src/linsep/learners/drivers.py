@@ -9,9 +9,7 @@ from linsep.core.passes import BAD_SCORE
 from linsep.core.readouts import MISTAKES, UPDATES
 from linsep.core.threads import threads
 from linsep.learners.inputs import refuse_bad_entries, rows_of
-from linsep.learners.machine import Machine, StoppedError, Team, scored
-
-IN_ORDER = np.empty(0, np.intp)
+from linsep.learners.machine import IN_ORDER, Machine, StoppedError, Team, scored
 
 
 class Settings(Protocol):

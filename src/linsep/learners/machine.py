@@ -27,6 +27,8 @@ from linsep.core.weights import (
 from linsep.learners.inputs import rows_of
 from linsep.learners.record import Record, admitted, empty_like, empty_log, enlarged, line_bytes, merged, no_log
 
+IN_ORDER, NO_WEIGHTS = np.empty(0, np.intp), np.empty(0)
+"""To the passes: all rows as they stand, all with weight 1."""
 CHUNK = 1 << 26
 """Products a pass makes between two looks at Python, so that Ctrl-C is heard within a fraction of a second."""
 CACHE_BYTES = 1 << 20

@@ -11,9 +11,7 @@ from linsep.core.passes import BAD_SCORE, DONE, FLAW, LOG_FULL, learn_classes, l
 from linsep.core.weights import answering
 from linsep.learners.inputs import frozen
 from linsep.learners.intact import intact
-from linsep.learners.machine import Machine
-
-NO_ORDER, NO_WEIGHTS = np.empty(0, np.intp), np.empty(0)
+from linsep.learners.machine import IN_ORDER, NO_WEIGHTS, Machine
 
 
 class Vocabulary(dict[str, int]):
@@ -47,7 +45,7 @@ class Desk:
             self.weights[0] = self.class_weights[code]
         data = (values, indices, self.features, self.bias, distinct)
         flaw, status = self.kernel(
-            *self.parts, data, self.codes, self.weights, NO_ORDER, 0, 1, self.tally, self.log, machine.rows, *self.rest
+            *self.parts, data, self.codes, self.weights, IN_ORDER, 0, 1, self.tally, self.log, machine.rows, *self.rest
         )
         if status == DONE:
             machine.rows += 1
