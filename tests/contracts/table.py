@@ -8,7 +8,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from linsep import LEARNERS
 from linsep.core.step import reads_sign_only
+from linsep.learners import machine, scored
 
+KERNELS = [(machine, "learn_rows"), (machine, "learn_classes"), (scored, "score_rows"), (scored, "score_classes")]
+"""The compiled passes, and the modules that call them."""
 every_learner = pytest.mark.parametrize("name", LEARNERS)
 
 
@@ -66,7 +69,7 @@ def trace(learner):
 
 def state(learner):
     """All that the learner is, as bytes, but for what is only remembered to answer faster."""
-    return {name: _bytes(value) for name, value in vars(learner).items() if name not in ("_desk", "_codes")}
+    return {name: _bytes(value) for name, value in vars(learner).items() if name != "_desk"}
 
 
 def _bytes(value):

@@ -6,8 +6,7 @@ from scipy.sparse import csr_array
 
 from linsep.core import passes
 from linsep.core.links import image_of
-from linsep.learners import machine
-from tests.contracts.table import agree, answers, bits, build, close, every_learner, log, problem, quiet, trace
+from tests.contracts.table import KERNELS, agree, answers, bits, build, close, every_learner, log, problem, quiet, trace
 
 MANY = {"binary": (2, "ovr"), "one-vs-rest": (3, "ovr"), "pairs": (3, "pair")}
 KINDS = {"dense": np.ascontiguousarray, "csr": csr_array}
@@ -40,8 +39,8 @@ def test_compiled_is_plain_python(name, classes, multi_class, kind, monkeypatch)
 
         return kernel
 
-    for kernel in ("learn_rows", "learn_classes", "score_rows", "score_classes"):
-        monkeypatch.setattr(machine, kernel, plain(getattr(passes, kernel)))
+    for module, kernel in KERNELS:
+        monkeypatch.setattr(module, kernel, plain(getattr(passes, kernel)))
     interpreted = quiet(build(name, multi_class=multi_class, shuffle=True).fit, X, y)
     assert trace(interpreted) == trace(compiled)
     assert bits(interpreted.decision_function(X)) == bits(compiled_scores)

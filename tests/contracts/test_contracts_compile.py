@@ -9,8 +9,8 @@ from numba import typeof
 
 from linsep import LEARNERS
 from linsep.core import passes
-from linsep.learners import inputs, machine
-from tests.contracts.table import build, every_learner, problem, quiet
+from linsep.learners import inputs
+from tests.contracts.table import KERNELS, build, every_learner, problem, quiet
 from tests.kernels import count
 
 # Other numbers for each learner's own parameters, integers among them: they are data, not types.
@@ -69,9 +69,9 @@ def test_other_parameters_need_no_compiler(name, classes, monkeypatch):
     """Neither here nor, by the types of the arguments, in a process that has not compiled much yet."""
     X, y = problem(classes)
     seen = set()
-    for kind in ("learn_rows", "learn_classes", "score_rows", "score_classes"):
+    for module, kind in KERNELS:
         make = getattr(passes, kind)
-        monkeypatch.setattr(machine, kind, lambda *kinds, make=make: watched(make(*kinds), seen))
+        monkeypatch.setattr(module, kind, lambda *kinds, make=make: watched(make(*kinds), seen))
     monkeypatch.setattr(inputs, "first_beyond", watched(inputs.first_beyond, seen))
     quiet(build(name, **({"x_max": 4.0} if "winnow" in name else {})).fit, X, y).predict(X)
     before, types = count(), set(seen)

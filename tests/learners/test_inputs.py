@@ -208,6 +208,52 @@ def test_labels_of_any_type_may_arrive_late(kind):
     assert by_one.predict_one(X[0]) == learner.predict(X[:1])[0]
 
 
+ROW_FORMS = {
+    "as before": lambda a: a,
+    "read-only": lambda a: np.broadcast_to(a.copy(), a.shape),
+    "with gaps": lambda a: np.repeat(a, 3)[::3],
+    "backwards": lambda a: a[::-1].copy()[::-1],
+    "the other byte order": lambda a: a.astype(a.dtype.newbyteorder()),
+    "a type of its own": lambda a: np.frombuffer(a.tobytes(), np.dtype(a.dtype.str, metadata={"unit": "m"})),
+    "wider": lambda a: a.astype(np.int64 if a.dtype.kind == "i" else np.float64),
+    "a list": lambda a: a.tolist(),
+}
+
+
+@pytest.mark.parametrize("form", ROW_FORMS)
+def test_single_rows_in_any_form(form):
+    """The compiled pass is called without a look at its arguments' types once it is known: every other form is seen."""
+    change = ROW_FORMS[form]
+    learner, plain = Perceptron().partial_fit(X, y), Perceptron().partial_fit(X, y)
+    for x, label in zip(X[::-1], y, strict=True):
+        indices = np.flatnonzero(x).astype(np.int32)
+        row = indices, x[indices].astype(np.float32)
+        plain.learn_one(row, label)
+        learner.learn_one(row, label) if label else learner.learn_one((change(row[0]), change(row[1])), label)
+    assert trace(learner) == trace(plain)
+
+
+@pytest.mark.parametrize("x", [(np.eye(3, dtype=np.int32), np.eye(3)), (np.int32([0, 1]), np.ones((2, 1))), ((), ())])
+def test_single_rows_of_other_shapes_after_good_ones(x):
+    learner = Perceptron().partial_fit(X, y).learn_one((np.int32([0]), np.ones(1)), 0)
+    if len(x[0]):
+        with pytest.raises(ValueError, match="1-d"):
+            learner.learn_one(x, 0)
+    else:
+        assert learner.learn_one(x, 0).t_ == len(X) + 2
+
+
+def test_questions_between_single_rows_change_nothing():
+    """A question trims the room that names have been given; what is learned after it is not lost."""
+    asked, plain = Perceptron(), Perceptron()
+    for k, (x, label) in enumerate(zip(X, y, strict=True)):
+        row = {f"feature {j % (k + 1)}": value for j, value in enumerate(x)}
+        asked.learn_one(row, label).coef_.sum()
+        plain.learn_one(row, label)
+    assert bits(asked.coef_) == bits(plain.coef_)
+    assert asked.mistakes_ == plain.mistakes_
+
+
 def test_labels_as_a_column_or_a_series():
     for labels in (pd.Series(y), pl.Series(y), y.tolist(), tuple(y)):
         assert trace(fitted(X, labels)) == trace(PLAIN)

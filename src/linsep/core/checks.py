@@ -1,4 +1,4 @@
-"""Compiled looks at the data: where an entry is bad, and whether sparse rows are what they claim to be."""
+"""Compiled looks at the data: where an entry is bad, whether sparse rows are what they claim to be, which labels."""
 
 from typing import Any
 
@@ -26,6 +26,21 @@ def highest_index(indices: Array) -> int:
         j = unsigned(indices[k])
         top = j if j > top else top
     return top
+
+
+@njit(cache=True, nogil=True)
+def numbered(labels: Array, low: int, high: int) -> tuple[Array, Array]:
+    """Return the distinct labels in order, and the number of each label among them; all lie in low to high."""
+    places = np.zeros(high - low + 1, np.int32)
+    for label in labels:
+        places[label - low] = 1
+    distinct = np.flatnonzero(places) + low
+    for k in range(distinct.shape[0]):
+        places[distinct[k] - low] = k
+    codes = np.empty(labels.shape[0], np.int32)
+    for i in range(labels.shape[0]):
+        codes[i] = places[labels[i] - low]
+    return distinct, codes
 
 
 @njit(cache=True, nogil=True)

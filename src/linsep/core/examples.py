@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.memory import prefetch, unsigned
+from linsep.core.memory import LANES, pack, prefetch, unsigned
 from linsep.core.verbs import verb, word
 
 Array = NDArray[Any]
 
-FINE, OUT_OF_RANGE, NOT_RISING = range(3)
+FINE, OUT_OF_RANGE, NOT_RISING, NOT_TOGETHER, NOT_EQUAL = range(5)
 
 NONE, ONE, TWO, THREE, FOUR = (np.uint64(k) for k in range(5))
 """Small unsigned numbers: arithmetic that mixes signs leaves the integers in compiled code."""
@@ -88,6 +88,10 @@ def _(X: Dense | Csr) -> int:
 
 @flaw.when(Single)
 def _(X: Single) -> int:
+    if X.values.shape[0] != X.indices.shape[0]:
+        return NOT_EQUAL
+    if not (together(X.values) and together(X.indices)):
+        return NOT_TOGETHER
     last = np.int64(-1)
     for k in range(X.indices.shape[0]):
         j = np.int64(X.indices[k])
@@ -127,9 +131,9 @@ def _(X: Dense | Single, i: int) -> None:
 
 @fetch.when(Dense)
 def _(X: Dense, i: int) -> None:
-    """Fetch the first lines only: the processor itself follows a walk once it has begun."""
+    """Fetch the first lines of a very long row only: the processor itself follows a walk once it has begun."""
     width = X.values.shape[1]
-    for j in range(0, min(width, 128), 16):
+    for j in range(0, min(width, 1024), 64 // X.values.itemsize):
         prefetch(X.values, i * width + j)
 
 
@@ -165,7 +169,8 @@ def _(X: Csr, i: int, weights: Array) -> None:
 @sparse.when(Dense)
 def _(X: Dense) -> Single:
     width = X.values.shape[1]
-    return Single(np.empty(width + 1, X.values.dtype), np.empty(width + 1, np.int32), width, X.bias, True)
+    room = width + LANES
+    return Single(np.empty(room, X.values.dtype), np.empty(room, np.int32), width, X.bias, True)
 
 
 @sparse.when(Csr)
@@ -176,13 +181,18 @@ def _(X: Csr | Single) -> Csr | Single:
 
 @entries.when(Dense)
 def _(X: Dense, x: Span, room: Single) -> Span:
-    """Write every entry where the next overwrites it if it was a zero: no branch to mispredict."""
+    width = X.values.shape[1]
     n = 0
-    for j in range(X.values.shape[1]):
+    j = 0
+    while j + LANES <= width:
+        n += pack(X.values, x.i * width + j, j, room.indices, room.values, n)
+        j += LANES
+    while j < width:
         v = X.values[x.i, j]
         room.indices[n] = j
         room.values[n] = v
         n += 1 if v != 0 else 0
+        j += 1
     return Span(x.i, NONE, np.uint64(n))
 
 
@@ -250,6 +260,12 @@ def _(X: Csr | Single, x: Span, weights: Array) -> Any:
         z += weights[i0] * X.values[k]
         k += ONE
     return z + weights[X.features] * X.bias
+
+
+@word
+def together(array: Array) -> bool:
+    """Tell whether no memory lies between the entries of a 1-d array."""
+    return array.shape[0] < 2 or array.strides[0] == array.itemsize
 
 
 @word

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from linsep.core.bound import opened
 from linsep.core.digest import digest_of, engine_digest
 from linsep.core.examples import FINE, announce, entries, fetch, fetch_weights, flaw, gather, row, sparse, squared
 from linsep.core.links import Imaged, debts, factor, measure, norm2, read, tend, trusted
@@ -65,18 +66,16 @@ def count(tally: Tally, c: int, wrong: bool, amount: float) -> None:
 def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
     """Return the pass of a rule over rows for one column of weights; code 1 is positive, 0 negative.
 
-    It is called with (rule, w, readout, data, codes, weights, order, start, stop, tally, log, first). `order` lists the
-    rows to visit, empty for all in order; `weights` the sample weights, empty for none; `first` is the
-    number of row 0 in the log.
+    It is called with (Bound(rule, w, readout, tally, log, data, codes, weights, order), row, start, stop, first).
+    `order` lists the rows to visit, empty for all in order; `weights` the sample weights, empty for none; `first`
+    is the number of row 0 in the log. `row` is empty, or the first fields of the data, where they are not bound.
     """
     digest, reads_norm, imaged = digest_of(Rule), not reads_sign_only(Rule), Link is Imaged
 
-    def kernel(
-        rule_: Any, w_: Any, readout_: Any, data_: Any, codes: Any, weights: Any, order: Any,
-        start: int, stop: int, tally_: Any, log_: Any, first: int,
-    ) -> tuple[int, int]:  # fmt: skip
+    def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
         digest  # noqa: B018  (part of the compiled code's identity on disk)
-        rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*data_)
+        rule_, w_, readout_, tally_, log_, data_, codes, weights, order = opened(bound)
+        rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*(row_ + data_))
         tally, log = Tally(*tally_), Log(*log_)
         defect = flaw(X)
         if defect != FINE:
@@ -86,10 +85,11 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
             i = order[p] if shuffled else p
-            if shuffled and p + 2 * AHEAD < stop:
-                announce(X, order[p + 2 * AHEAD])
-                prefetch(codes, order[p + 2 * AHEAD])
-                fetch(X, order[p + AHEAD])
+            if p + 2 * AHEAD < stop:
+                if shuffled:
+                    announce(X, order[p + 2 * AHEAD])
+                    prefetch(codes, order[p + 2 * AHEAD])
+                fetch(X, order[p + AHEAD] if shuffled else p + AHEAD)
             weight = weights[i] if weighted else 1.0
             if weight == 0.0:
                 continue
@@ -130,19 +130,17 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
 def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
     """Return the pass of a rule over rows for many columns of weights.
 
-    Called like :func:`learn_rows`, with `codes` the column of each row's class, and three more arguments: `pair`
+    Called like :func:`learn_rows`, with `codes` the column of each row's class, and three more numbers bound: `pair`
     (true: one machine, the true class against its best rival; false: a machine a column, its class against the
     rest), `base` (what to add to a column for its class in the log) and `far` (the weights are too large for the
     cache: prefetch the next row's).
     """
     digest, reads_norm, imaged = digest_of(Rule), not reads_sign_only(Rule), Link is Imaged
 
-    def kernel(
-        rule_: Any, w_: Any, readout_: Any, data_: Any, codes: Any, weights: Any, order: Any,
-        start: int, stop: int, tally_: Any, log_: Any, first: int, pair: bool, base: int, far: bool,
-    ) -> tuple[int, int]:  # fmt: skip
+    def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
         digest  # noqa: B018
-        rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*data_)
+        rule_, w_, readout_, tally_, log_, data_, codes, weights, order, pair, base, far = opened(bound)
+        rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*(row_ + data_))
         tally, log = Tally(*tally_), Log(*log_)
         defect = flaw(X)
         if defect != FINE:
@@ -155,10 +153,11 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
             i = order[p] if shuffled else p
-            if shuffled and p + 2 * AHEAD < stop:
-                announce(X, order[p + 2 * AHEAD])
-                prefetch(codes, order[p + 2 * AHEAD])
-                fetch(X, order[p + AHEAD])
+            if p + 2 * AHEAD < stop:
+                if shuffled:
+                    announce(X, order[p + 2 * AHEAD])
+                    prefetch(codes, order[p + 2 * AHEAD])
+                fetch(X, order[p + AHEAD] if shuffled else p + AHEAD)
             if far and p + 1 < stop:
                 fetch_weights(X, order[p + 1] if shuffled else p + 1, table)
             weight = weights[i] if weighted else 1.0

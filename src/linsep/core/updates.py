@@ -46,11 +46,17 @@ def spread_all(w: Any, readout: Any, S: Any, x: Span, columns: Array, amounts: A
     for k in range(x.start, x.stop):
         j = unsigned(S.indices[k])
         v = np.float64(S.values[k])
-        for q in range(n):
-            c = columns[q]
-            d = amounts[q] * v
-            touch(w, j, c, d)
-            note(readout, j, c, d)
+        if n == w.s.shape[1] and columns[0] == 0:  # all columns, in order: the compiler makes vectors of them
+            for c in range(n):
+                d = amounts[c] * v
+                touch(w, j, c, d)
+                note(readout, j, c, d)
+        else:
+            for q in range(n):
+                c = columns[q]
+                d = amounts[q] * v
+                touch(w, j, c, d)
+                note(readout, j, c, d)
     if S.bias != 0.0:
         for q in range(n):
             c = columns[q]

@@ -10,6 +10,8 @@ from linsep.core.readouts import Average, Last, Tally
 
 FORMS = {"exponential": EXPONENTIAL, "sinh": SINH, "p-norm": P_NORM}
 """The links by name, beside "additive" and "scaled"."""
+FOR_ALL = ("rounds", "clock")
+"""Fields that are one number for all columns."""
 FLOOR = {Last: 1e-100, Average: 1e-6}
 """A scale below this is folded into the sums. Averages lose digits earlier: they subtract masses that nearly agree."""
 
@@ -63,14 +65,14 @@ def widen(link: Any, readout: Any, more: int) -> tuple[Any, Any]:
 
 def columns_of(part: Any, change: Any) -> Any:
     """Return a link, readout or tally with `change` made to each array that has a column per machine."""
-    shared = ("rounds", "clock")
-    arrays = {f: v for f, v in part._asdict().items() if isinstance(v, np.ndarray) and f not in shared}
+    arrays = {f: v for f, v in part._asdict().items() if isinstance(v, np.ndarray) and f not in FOR_ALL}
     return part._replace(**{f: np.ascontiguousarray(change(v)) for f, v in arrays.items()})
 
 
-def copied(part: Any) -> Any:
-    """Return a link, readout or tally that shares no memory with this one."""
-    return part._replace(**{f: v.copy() for f, v in part._asdict().items() if isinstance(v, np.ndarray)})
+def copied(part: Any, columns: slice = slice(None)) -> Any:
+    """Return some columns of a link, readout or tally, sharing no memory with it."""
+    arrays = {f: v for f, v in part._asdict().items() if isinstance(v, np.ndarray)}
+    return part._replace(**{f: (v if f in FOR_ALL else v[..., columns]).copy() for f, v in arrays.items()})
 
 
 def answering(link: Any, readout: Any, rows: Any = slice(None)) -> Array:

@@ -1,5 +1,6 @@
 """What a trained learner answers: scores, labels, weights, counts."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ class Answers:
     n_jobs: int | None
     _machine: Machine
     _open: bool
+    _close_desk: Callable[[], None]
 
     def decision_function(self, X: Any) -> Array:
         """Return the score of each row: (rows,) for two classes, else (rows, classes).
@@ -97,6 +99,7 @@ class Answers:
         """Return the machine with as many features as the learner has; learning single rows leaves it room to grow."""
         if self._fitted().features != self.n_features_in_:
             self._machine.resize(self.n_features_in_)
+            self._close_desk()
         return self._machine
 
     def _weights(self) -> Array:

@@ -1,15 +1,13 @@
 """What all online learners share: checks at the boundary, the drivers of the notes, the answers."""
 
-import inspect
 import warnings
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self, TypedDict
+from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
@@ -30,123 +28,16 @@ from linsep.learners.intact import all_or_nothing
 from linsep.learners.labels import clean, codes_among, encode, refuse_another_type
 from linsep.learners.machine import IN_ORDER, NO_WEIGHTS, Machine, Parts
 from linsep.learners.one_row import OneRow
+from linsep.learners.parameters import Parameters
 
 READOUTS: dict[str, type] = {"last": Last, "average": Average}
 
 
-class Shared(TypedDict, total=False):
-    """The parameters that every online learner has."""
-
-    max_iter: int
-    tol: float | None
-    n_iter_no_change: int
-    shuffle: bool | str
-    select: str | None
-    random_state: Any
-    fit_intercept: bool
-    intercept_scaling: float
-    warm_start: bool
-    class_weight: Any
-    multi_class: str
-    n_jobs: int | None
-    log: bool | str
-
-
-class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
+class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator):
     """A rule x a link x a readout, as a scikit-learn classifier.
 
-    A subclass says in `_parts` what it is made of; everything else is here.
-
-    Parameters
-    ----------
-    max_iter : int, default=10
-        The most epochs (with `select`: the most updates).
-    tol : float or None, default=None
-        None: stop after an epoch without an update, as in the notes. A number: stop as well when the epoch's share
-        of mistakes has not fallen by more than `tol` below the best for `n_iter_no_change` epochs.
-    n_iter_no_change : int, default=5
-        See `tol`.
-    shuffle : bool or "once", default=True
-        True: a new random order each epoch, `default_rng([seed, epoch]).permutation(n)`; "once": the first epoch's
-        in all; False: as the rows stand.
-    select : None, "first", "worst" or "random", default=None
-        None: epochs. Otherwise the notes' batch loop: locate a misclassified row (the first, the one of least margin, a
-        random one), update on it, look again. Every update looks at all rows: for small data.
-    random_state : int, RandomState or None, default=None
-        The seed, or where to draw it from.
-    fit_intercept : bool, default=True
-        Whether rows get a constant feature.
-    intercept_scaling : float, default=1.0
-        The constant feature's value, beta in the theorems.
-    warm_start : bool, default=False
-        Whether `fit` goes on from where the last one stopped; k epochs and then l more equal k + l at once.
-    class_weight : dict, "balanced" or None, default=None
-        Multiplies the sample weight of each class's rows.
-    multi_class : "ovr" or "pair", default="ovr"
-        One machine a class against the rest, or one machine for all: the true class against its best rival.
-    n_jobs : int or None, default=None
-        Threads for one-vs-rest classes and for prediction; never changes a bit. One binary machine in order gains
-        nothing from a second thread.
-    log : bool or "auto", default="auto"
-        Whether to keep `log_`. "auto": unless the rule moves on nearly every row, or the log outgrows 5 % of the data
-        (or 1 MiB, if that is more).
+    A subclass says in `_parts` what it is made of; everything else is here and in the other bases.
     """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [None, Interval(Real, 0, None, closed="left")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean", StrOptions({"once"})],
-        "select": [None, StrOptions({"first", "worst", "random"})],
-        "random_state": ["random_state"],
-        "fit_intercept": ["boolean"],
-        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-        "warm_start": ["boolean"],
-        "class_weight": [None, dict, StrOptions({"balanced"})],
-        "multi_class": [StrOptions({"ovr", "pair"})],
-        "n_jobs": [None, Integral],
-        "log": ["boolean", StrOptions({"auto"})],
-    }
-
-    def __init__(
-        self,
-        *,
-        max_iter: int = 10,
-        tol: float | None = None,
-        n_iter_no_change: int = 5,
-        shuffle: bool | str = True,
-        select: str | None = None,
-        random_state: Any = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        multi_class: str = "ovr",
-        n_jobs: int | None = None,
-        log: bool | str = "auto",
-    ) -> None:
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.select = select
-        self.random_state = random_state
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.log = log
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Write the shared parameters out in the signature of a subclass that takes them as `**shared`."""
-        super().__init_subclass__(**kwargs)
-        if "__init__" in vars(cls):
-            own, shared = inspect.signature(cls.__init__), inspect.signature(OnlineLearner.__init__)
-            named = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
-            rest = [p for p in shared.parameters.values() if p.name not in own.parameters]
-            cls.__init__.__signature__ = own.replace(parameters=[*named, *rest])  # type: ignore[attr-defined]
 
     def _parts(self, features: int, rows: int | None) -> Parts:
         """Return the learner's rule, link and readout for data of that width; `rows` is None for a stream."""
@@ -197,7 +88,7 @@ class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
         passes, done = train(self, machine, data, codes, weights)
         if not go_on:
             self.classes_, self._open = classes, False
-            self._close_desk()
+        self._close_desk()
         self._machine, self.n_iter_ = machine, passes
         if not done and settles(type(machine.rule)):
             self._warn_not_separated()
@@ -241,6 +132,7 @@ class OnlineLearner(Answers, OneRow, ClassifierMixin, BaseEstimator):
         machine.rows += rows_of(data)
         if first:
             self.seed_ = self._draw_seed()
+        self._close_desk()
         self._machine, self.classes_, self.n_iter_ = machine, known, 1
         return self
 

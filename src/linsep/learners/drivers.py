@@ -9,7 +9,9 @@ from linsep.core.passes import BAD_SCORE
 from linsep.core.readouts import MISTAKES, UPDATES
 from linsep.core.threads import threads
 from linsep.learners.inputs import refuse_bad_entries, rows_of
-from linsep.learners.machine import IN_ORDER, Machine, StoppedError, Team, scored
+from linsep.learners.machine import IN_ORDER, Machine, StoppedError
+from linsep.learners.scored import scored
+from linsep.learners.team import Team
 
 
 class Settings(Protocol):

@@ -6,7 +6,9 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from linsep.core.checks import numbered
 from linsep.core.examples import Array
+from linsep.learners.inputs import frozen
 
 TABLE = 1 << 20
 """Integer labels within a range of this size are numbered through a table, without sorting."""
@@ -54,13 +56,9 @@ def encode(labels: Array) -> tuple[Array, Array]:
     """Return the sorted classes and the number of each label among them."""
     if labels.dtype.kind in "iu" and len(labels):
         low, high = int(labels.min()), int(labels.max())
-        if high - low < TABLE:
-            shifted = labels.astype(np.intp) - low
-            present = np.zeros(high - low + 1, bool)
-            present[shifted] = True
-            numbers = np.cumsum(present, dtype=np.int32) - np.int32(1)
-            classes = np.flatnonzero(present) + low
-            return classes.astype(labels.dtype), numbers[shifted]
+        if high - low < TABLE and high <= np.iinfo(np.int64).max:
+            classes, codes = numbered(frozen(np.ascontiguousarray(labels, np.int64)), low, high)
+            return classes.astype(labels.dtype), codes
     classes, codes = np.unique(labels, return_inverse=True)
     return classes, codes.astype(np.int32)
 

@@ -8,8 +8,9 @@ from scipy.special import expit, softmax
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from linsep.core.examples import Array
-from linsep.learners.base import READOUTS, OnlineLearner, Shared
+from linsep.learners.base import READOUTS, OnlineLearner
 from linsep.learners.machine import Parts
+from linsep.learners.parameters import Shared
 from linsep.rules import Logistic
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
@@ -37,7 +38,7 @@ class LogisticRegression(OnlineLearner):
     readout : "last" or "average", default="last"
         Which weights answer.
     **shared
-        Those of every online learner: see :class:`linsep.learners.base.OnlineLearner`.
+        Those of every online learner: see :class:`linsep.learners.parameters.Parameters`.
 
     Examples
     --------

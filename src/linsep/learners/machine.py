@@ -2,18 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep.core.bound import Bound
 from linsep.core.examples import Array, Csr, Dense
 from linsep.core.links import Additive, Imaged
-from linsep.core.passes import DONE, LOG_FULL, learn_classes, learn_rows, score_classes, score_rows
+from linsep.core.passes import DONE, LOG_FULL, Kernel, learn_classes, learn_rows
 from linsep.core.readouts import Average, Last, Log, Tally
 from linsep.core.step import needs_norm, reads_sign_only, settles, shrinks
-from linsep.core.threads import share, split
 from linsep.core.weights import (
+    FOR_ALL,
     answering,
     columns_of,
     copied,
@@ -26,6 +26,7 @@ from linsep.core.weights import (
 )  # fmt: skip
 from linsep.learners.inputs import rows_of
 from linsep.learners.record import Record, admitted, empty_like, empty_log, enlarged, line_bytes, merged, no_log
+from linsep.learners.scored import scored
 
 IN_ORDER, NO_WEIGHTS = np.empty(0, np.intp), np.empty(0)
 """To the passes: all rows as they stand, all with weight 1."""
@@ -139,25 +140,33 @@ class Machine:
         `base` is the first of a block's columns, which even alone are classes against the rest.
         """
         self._answer = None
-        kinds: Any = (type(self.rule), type(self.link), type(self.readout), type(data))
-        fixed = (tuple(self.rule), tuple(self.link), tuple(self.readout), tuple(data), codes, weights, order)
-        no_more: tuple[Any, ...] = ()
-        if self.columns == 1 and base is None and not self.pair:
-            kernel, extra = learn_rows(*kinds), no_more
-        else:
-            far = self.link.s.nbytes > CACHE_BYTES
-            kernel, extra = learn_classes(*kinds), (self.pair, base or 0, far)
+        kernel = self.kernel(type(data), base is not None)
+        bound = self.bound(tuple(data), codes, weights, order, base)
         rows = rows_of(data) if not len(order) else len(order)
         stride = max(1, CHUNK * rows_of(data) // max(1, data.values.size * self.columns))
         p = 0
         while p < rows:
-            stop = min(rows, p + stride)
-            p, status = kernel(*fixed, p, stop, tuple(self.tally), tuple(self.log), first, *extra)
+            p, status = kernel(bound, (), p, min(rows, p + stride), first)
             if status == LOG_FULL:
                 self.enlarge_log()
+                bound = self.bound(tuple(data), codes, weights, order, base)
             elif status != DONE:
                 raise StoppedError(int(order[p]) if len(order) else p, status)
         self._drop_large_log()
+
+    def kernel(self, data: type, block: bool = False) -> Kernel:
+        """Return the pass over data of this kind; a block of columns is classes even if it has one."""
+        make: Any = learn_rows if self.columns == 1 and not self.pair and not block else learn_classes
+        return make(type(self.rule), type(self.link), type(self.readout), data)
+
+    def bound(
+        self, data: tuple[Any, ...], codes: Array, weights: Array, order: Array, base: int | None = None
+    ) -> Bound:
+        """Return this machine and what :meth:`kernel` is told of the rows, as it takes them."""
+        parts = map(tuple, (self.rule, self.link, self.readout, self.tally, self.log))
+        many = self.columns > 1 or self.pair or base is not None
+        how = (self.pair, base or 0, self.link.s.nbytes > CACHE_BYTES) if many else ()
+        return Bound(*parts, data, codes, weights, order, *how)
 
     def enlarge_log(self) -> None:
         """Make room in the log, or give it up where it has outgrown its limit."""
@@ -176,7 +185,7 @@ class Machine:
 
     def block(self, lo: int, hi: int) -> "Machine":
         """Return a machine of some of the columns, with an empty log, that shares no memory with this one."""
-        cut = {n: columns_of(copied(getattr(self, n)), lambda a: a[..., lo:hi]) for n in ("link", "readout", "tally")}
+        cut = {name: copied(getattr(self, name), slice(lo, hi)) for name in ("link", "readout", "tally")}
         return replace(self, **cut, log=empty_like(self.log), _answer=None)
 
     def join(self, blocks: list["Machine"]) -> None:
@@ -185,7 +194,7 @@ class Machine:
         for name in ("link", "readout", "tally"):
             parts = [getattr(b, name) for b in blocks]
             whole = {
-                f: np.concatenate(arrays, axis=-1) if f not in ("rounds", "clock") else arrays[0]
+                f: np.concatenate(arrays, axis=-1) if f not in FOR_ALL else arrays[0]
                 for f, arrays in zip(parts[0]._fields, zip(*parts, strict=True), strict=True)
                 if isinstance(arrays[0], np.ndarray)
             }
@@ -232,14 +241,15 @@ class Machine:
                 self.readout = self.readout._replace(u=keep(self.readout.u))
 
     def answer(self, bias: bool) -> tuple[Any, Array]:
-        """Return the link that answers, and the divisor of each column's scores; kept until the next pass."""
-        if self._answer is None:
+        """Return the link that answers, and the divisor of each column's scores; kept until the next round."""
+        rounds = int(self.tally.rounds[0])
+        if self._answer is None or self._answer[0] != rounds:
             if isinstance(self.link, Imaged):
-                self._answer = refreshed(self.link, self.pair, bias)
+                self._answer = rounds, refreshed(self.link, self.pair, bias)
             else:
                 weights = np.ascontiguousarray(answering(self.link, self.readout))
-                self._answer = Additive(weights), np.ones(self.columns)
-        return self._answer
+                self._answer = rounds, (Additive(weights), np.ones(self.columns))
+        return self._answer[1]
 
     def weights(self, bias: bool) -> Array:
         """Return the weights that answer, normalised, (features + 1, columns)."""
@@ -254,57 +264,3 @@ class Machine:
     def record(self) -> Record:
         """Return the log as users see it."""
         return Record.of(self.log)
-
-
-class Team:
-    """A machine for as many passes as wanted, its classes shared among threads where it has a column for each.
-
-    :meth:`join` puts the columns together again; only then is the machine up to date.
-    """
-
-    def __init__(self, machine: Machine, jobs: int) -> None:
-        alone = jobs == 1 or machine.columns == 1 or machine.pair
-        cuts = [] if alone else split(machine.columns, jobs)
-        self.machine, self.jobs = machine, jobs
-        self.blocks = [(lo, machine.block(lo, hi)) for lo, hi in cuts]
-
-    def run(self, data: Any, codes: Array, weights: Array, order: Array, first: int) -> None:
-        """Make one pass over the rows."""
-        if self.blocks:
-            share([partial(b.run, data, codes - lo, weights, order, first, lo) for lo, b in self.blocks], self.jobs)
-        else:
-            self.machine.run(data, codes, weights, order, first)
-
-    def totals(self) -> Array:
-        """Return the sums over all columns of mistakes, updates and mistakes without a step."""
-        members = [block for _, block in self.blocks] or [self.machine]
-        return np.sum([m.tally.counts.sum(axis=1) for m in members], axis=0)
-
-    def join(self) -> None:
-        """Bring the machine up to date."""
-        if self.blocks:
-            self.machine.join([block for _, block in self.blocks])
-
-
-def scored(link: Any, divisor: Array, data: Dense | Csr, pair: bool, jobs: int) -> Array:
-    """Return the scores of all rows under a link's columns, divided by each column's divisor."""
-    n, columns = rows_of(data), link.s.shape[1]
-    kinds: Any = type(link), type(data)
-    out = np.empty((n, columns))
-    # Throw-away debts: scoring must not write to the weights.
-    debts = [link._replace(debt=link.debt.copy()) if isinstance(link, Imaged) else link for _ in range(jobs)]
-    cuts = split(n, jobs) if n else []
-    if columns == 1:
-        kernel, flat = score_rows(*kinds), out.reshape(n)
-        tasks = [partial(kernel, tuple(w), tuple(data), a, b, flat) for w, (a, b) in zip(debts, cuts, strict=False)]
-    else:
-        kernel = score_classes(*kinds)
-        tasks = [
-            partial(kernel, tuple(w), tuple(data), a, b, out, pair) for w, (a, b) in zip(debts, cuts, strict=False)
-        ]
-    share(tasks, jobs)
-    if not isinstance(link, Additive):
-        whole = out / divisor
-        lost = (whole == 0) & (out != 0)
-        out = np.where(lost, np.copysign(5e-324, out), whole)
-    return out

@@ -4,14 +4,19 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
+from numba import typeof
+from numpy import fromiter
 
-from linsep.core.examples import OUT_OF_RANGE, Array, Csr, Single
+from linsep.core.examples import NOT_RISING, NOT_TOGETHER, Array, Csr, Single
 from linsep.core.links import SMALLEST, Imaged
-from linsep.core.passes import BAD_SCORE, DONE, FLAW, LOG_FULL, learn_classes, learn_rows
+from linsep.core.passes import BAD_SCORE, DONE, FLAW, LOG_FULL
 from linsep.core.weights import answering
 from linsep.learners.inputs import frozen
 from linsep.learners.intact import intact
 from linsep.learners.machine import IN_ORDER, NO_WEIGHTS, Machine
+
+ARRAY = np.ndarray
+INDEX, FLOAT = np.dtype(np.int64), np.dtype(np.float64)
 
 
 class Vocabulary(dict[str, int]):
@@ -23,50 +28,83 @@ class Vocabulary(dict[str, int]):
 
 
 class Desk:
-    """The compiled pass over a single row, with everything bound that stays the same from row to row."""
+    """The compiled pass over a single row, with everything bound that stays the same from row to row.
 
-    def __init__(self, machine: Machine, bias: float, class_weights: Array | None) -> None:
-        kinds: Any = (type(machine.rule), type(machine.link), type(machine.readout), Single)
-        self.machine, self.features, self.bias = machine, machine.features, bias
-        self.codes = np.zeros(1, np.int32)
-        self.class_weights = class_weights
-        self.weights = NO_WEIGHTS if class_weights is None else np.ones(1)
-        binary = machine.columns == 1 and not machine.pair
-        self.kernel = learn_rows(*kinds) if binary else learn_classes(*kinds)
-        self.parts = (tuple(machine.rule), tuple(machine.link), tuple(machine.readout))
-        self.rest: tuple[Any, ...] = () if binary else (machine.pair, 0, False)
-        self.tally, self.log = tuple(machine.tally), tuple(machine.log)
+    The row is taken from a table in which it stands once for each class: to learn it with label `code` is to visit
+    that one. Looking up the compiled code by the types of the arguments costs as much as running it, so it is looked
+    up once (for `index` and `value`, the types of the last row's arrays) and then called directly. That is safe with
+    1-d arrays of these types alone.
+    """
 
-    def learn(self, indices: Any, values: Any, distinct: bool, code: int) -> None:
+    def __init__(self, machine: Machine, bias: float, codes: dict[Any, int], weights: Array) -> None:
+        self.machine, self.bias, self.codes, self.weights = machine, bias, codes, weights
+        self.kernel: Any = machine.kernel(Single)
+        self.index: Any = None
+        self.value: Any = None
+        self.compiled: Any = None
+        self._bind()
+
+    def learned(self, x: tuple[Any, ...], y: Any) -> bool:
+        """Learn from x and tell so, if it is as the last row was, without a flaw, and y is known; else do nothing."""
+        if len(x) != 2 or y not in self.codes:
+            return False
+        indices, values = x
+        if (
+            type(indices) is not ARRAY
+            or type(values) is not ARRAY
+            or indices.dtype is not self.index
+            or values.dtype is not self.value
+            or indices.ndim != 1
+            or values.ndim != 1
+        ):
+            return False
+        code, machine = self.codes[y], self.machine
+        _, status = self.compiled(self.bound[0], (values, indices), code, code + 1, machine.rows - code)
+        if status != DONE:
+            return False
+        machine.rows += 1
+        return True
+
+    def learn(self, indices: Array, values: Array, distinct: bool, code: int) -> None:
         """Make one pass over the row, or raise the ValueError that says what is wrong with it; then nothing changes."""
-        machine = self.machine
-        self.codes[0] = code
-        if self.class_weights is not None:
-            self.weights[0] = self.class_weights[code]
-        data = (values, indices, self.features, self.bias, distinct)
-        flaw, status = self.kernel(
-            *self.parts, data, self.codes, self.weights, IN_ORDER, 0, 1, self.tally, self.log, machine.rows, *self.rest
-        )
+        if indices.dtype is not self.index or values.dtype is not self.value:
+            self._look_up(indices.dtype, values.dtype)
+        rows = self.machine.rows
+        flaw, status = self.compiled(self.bound[distinct], (values, indices), code, code + 1, rows - code)
         if status == DONE:
-            machine.rows += 1
-            machine._answer = None
-        elif status == LOG_FULL:
-            machine.enlarge_log()
-            self.log = tuple(machine.log)
-            self.learn(indices, values, distinct, code)
-        elif status == FLAW and flaw != OUT_OF_RANGE:
-            rising, place = np.unique(indices, return_inverse=True)
-            self.learn(rising, np.bincount(place, weights=values), True, code)
+            self.machine.rows = rows + 1
+        else:
+            self._mend(indices, values, distinct, code, flaw, status)
+
+    def _bind(self) -> None:
+        codes, numbers = np.arange(len(self.codes), dtype=np.int32), (self.machine.features, self.bias)
+        self.bound = [self.machine.bound((*numbers, d), codes, self.weights, IN_ORDER) for d in (False, True)]
+
+    def _look_up(self, index: Any, value: Any) -> None:
+        signature = tuple(map(typeof, (self.bound[0], (np.empty(0, value), np.empty(0, index)), 0, 1, 0)))
+        self.kernel.compile(signature)
+        self.compiled, self.index, self.value = self.kernel.overloads[signature].entry_point, index, value
+
+    def _mend(self, indices: Array, values: Array, distinct: bool, code: int, flaw: int, status: int) -> None:
+        """Learn the row after all, where that takes no more than room in the log or the row in another form."""
+        if status == LOG_FULL:
+            self.machine.enlarge_log()
+            self._bind()
+        elif status == FLAW and flaw == NOT_TOGETHER:
+            indices, values = indices.copy(), values.copy()
+        elif status == FLAW and flaw == NOT_RISING:
+            indices, place = np.unique(indices, return_inverse=True)
+            values, distinct = np.bincount(place, weights=values), True
         else:
             self._refuse(indices, values, status)
+        self.learn(indices, values, distinct, code)
 
-    def _refuse(self, indices: Any, values: Any, status: int) -> None:
+    def _refuse(self, indices: Array, values: Array, status: int) -> None:
         if status == FLAW:
-            j = int(indices[np.flatnonzero((indices < 0) | (indices >= self.features))[0]])
+            width = self.machine.features
+            j = int(indices[np.flatnonzero((indices < 0) | (indices >= width))[0]])
             cure = f": grow({j + 1}) makes room for it" if j >= 0 else ""
-            raise ValueError(
-                f"x has column {j}, but the learner has {self.features} features (0 to {self.features - 1}){cure}"
-            )
+            raise ValueError(f"x has column {j}, but the learner has {width} features (0 to {width - 1}){cure}")
         if not np.isfinite(values).all():
             bad = int(np.flatnonzero(~np.isfinite(values))[0])
             raise ValueError(f"x contains {values[bad]} at column {indices[bad]}: fill it in, or drop the row")
@@ -76,8 +114,8 @@ class Desk:
 
 
 def plain(a: Any, types: str) -> bool:
-    """Tell whether a is a 1-d array of one of these types, by numpy's one-letter codes."""
-    return type(a) is np.ndarray and a.ndim == 1 and a.dtype.char in types
+    """Tell whether a is a 1-d array of one of these types, by numpy's one-letter codes, in native byte order."""
+    return type(a) is ARRAY and a.ndim == 1 and a.dtype.char in types and a.dtype.isnative
 
 
 def refuse_beyond(indices: Array, values: Array, limit: float) -> None:
@@ -92,6 +130,9 @@ class OneRow:
     """`learn_one` and `predict_one`, for a learner."""
 
     _entry_limit: float | None = None
+    _names: Vocabulary | None = None
+    _desk: Desk | None = None
+    """Open between single rows; closed by all that moves the weights to other arrays, or changes the parameters."""
 
     def learn_one(self: Any, x: Any, y: Any) -> Any:
         """Learn from one row.
@@ -109,21 +150,22 @@ class OneRow:
         -------
         self
         """
-        indices, values, distinct = self._entries_of(x, True)
+        desk = self._desk
+        if desk is not None and type(x) is tuple and self._entry_limit is None and desk.learned(x, y):
+            return self
+        entries_of = self._entries_of_dict if type(x) is dict else self._entries_of
+        indices, values, distinct = entries_of(x, True)
         if self._entry_limit is not None:
             refuse_beyond(indices, values, self._entry_limit)
-        fields = self.__dict__
-        desk = fields.get("_desk")
-        if desk is not None and desk.machine is fields.get("_machine"):
-            code = self._codes.get(y)
-            if code is not None:
-                desk.learn(indices, values, distinct, code)
-                return self
+        desk = self._desk
+        if desk is not None and y in desk.codes:
+            desk.learn(indices, values, distinct, desk.codes[y])
+            return self
         with intact(self):
             self._open_desk(y)
-            if y not in self._codes:
+            if y not in self._desk.codes:
                 self._meet(y)
-            self._desk.learn(indices, values, distinct, self._codes[y])
+            self._desk.learn(indices, values, distinct, self._desk.codes[y])
         return self
 
     def predict_one(self: Any, x: Any) -> Any:
@@ -148,7 +190,7 @@ class OneRow:
     @property
     def feature_names_in_(self) -> Array:
         """The names of the features, where they have any."""
-        names = self.__dict__.get("_names")
+        names = self._names
         if names is None:
             raise AttributeError("the features have no names")
         return np.array(list(names), dtype=object)
@@ -186,19 +228,18 @@ class OneRow:
         return indices, row[indices], True
 
     def _entries_of_dict(self: Any, x: dict[Any, float], learning: bool) -> tuple[Array, Array, bool]:
-        n = len(x)
-        values = np.fromiter(x.values(), np.float64, n)
-        names = self.__dict__.get("_names")
+        values = fromiter(x.values(), FLOAT, len(x))
+        names = self._names
         if names is None:
-            if not x or not isinstance(next(iter(x)), str):
-                return np.fromiter(x, np.int64, n), values, True
+            if not isinstance(next(iter(x), None), str):
+                return fromiter(x, INDEX, len(x)), values, True
             if getattr(self, "n_features_in_", 0) > 0:
                 raise ValueError("x names its features, but the learner was trained on features without names")
             names = self._names = Vocabulary()
             self.n_features_in_ = 0
         if not learning and not x.keys() <= names.keys():
             return self._entries_of_dict({k: v for k, v in x.items() if k in names}, learning)
-        indices = np.fromiter(map(names.__getitem__, x), np.int64, n)
+        indices = fromiter(map(names.__getitem__, x), INDEX, len(x))
         if len(names) != self.n_features_in_:
             self._make_room(names, x)
         return indices, values, True
@@ -213,7 +254,7 @@ class OneRow:
         self.n_features_in_ = len(names)
         if hasattr(self, "_machine") and len(names) > self._machine.features:
             self._machine.resize(2 * len(names))
-            self._desk = None
+            self._close_desk()
 
     def _open_desk(self: Any, y: Any) -> None:
         if not hasattr(self, "_machine"):
@@ -228,9 +269,9 @@ class OneRow:
             self._machine.follow(self._parts(self.n_features_in_, None))
         weighted = self.class_weight is not None
         self._machine.keep_log(self.log, weighted, 0)
-        self._codes = {label: code for code, label in enumerate(self.classes_.tolist())}
-        weights = self._class_weights(np.empty(0, np.intp), self.classes_) if weighted else None
-        self._desk = Desk(self._machine, self._bias, weights)
+        codes = {label: code for code, label in enumerate(self.classes_.tolist())}
+        weights = self._class_weights(np.empty(0, np.intp), self.classes_) if weighted else NO_WEIGHTS
+        self._desk = Desk(self._machine, self._bias, codes, weights)
 
     def _meet(self: Any, y: Any) -> None:
         """Admit a new label, if labels may arrive."""

@@ -8,9 +8,10 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from linsep.core.step import check_rule, reads_sign_only, shrinks
 from linsep.core.weights import FORMS
-from linsep.learners.base import READOUTS, OnlineLearner, Shared
+from linsep.learners.base import READOUTS, OnlineLearner
 from linsep.learners.compile import check_compiles
 from linsep.learners.machine import Parts
+from linsep.learners.parameters import Shared
 
 LINKS = {"additive", *FORMS}
 
@@ -35,7 +36,7 @@ class OnlineClassifier(OnlineLearner):
     readout : "last" or "average", default="last"
         Which weights answer; the average needs additive weights.
     **shared
-        Those of every online learner: see :class:`linsep.learners.base.OnlineLearner`.
+        Those of every online learner: see :class:`linsep.learners.parameters.Parameters`.
 
     Examples
     --------

@@ -6,8 +6,9 @@ from typing import Any, ClassVar, Unpack
 
 from sklearn.utils._param_validation import Interval
 
-from linsep.learners.base import OnlineLearner, Shared
+from linsep.learners.base import OnlineLearner
 from linsep.learners.machine import Parts
+from linsep.learners.parameters import Shared
 from linsep.rules import Perceptron as Rule
 
 
@@ -23,7 +24,7 @@ class PNormPerceptron(OnlineLearner):
     p : float, optional
         At least 2. By default 2 ln N for N weights, bias included.
     **shared
-        Those of every online learner: see :class:`linsep.learners.base.OnlineLearner`.
+        Those of every online learner: see :class:`linsep.learners.parameters.Parameters`.
 
     Examples
     --------

@@ -5,8 +5,9 @@ from typing import Any, ClassVar, Unpack
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from linsep.learners.base import READOUTS, OnlineLearner, Shared
+from linsep.learners.base import READOUTS, OnlineLearner
 from linsep.learners.machine import Parts
+from linsep.learners.parameters import Shared
 from linsep.rules import Hinge
 
 
@@ -23,7 +24,7 @@ class Pegasos(OnlineLearner):
     readout : "last" or "average", default="last"
         Which weights answer.
     **shared
-        Those of every online learner: see :class:`linsep.learners.base.OnlineLearner`.
+        Those of every online learner: see :class:`linsep.learners.parameters.Parameters`.
 
     Examples
     --------

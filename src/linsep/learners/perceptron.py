@@ -15,7 +15,7 @@ class Perceptron(OnlineLearner):
     Parameters
     ----------
     **shared
-        Those of every online learner: see :class:`linsep.learners.base.OnlineLearner`.
+        Those of every online learner: see :class:`linsep.learners.parameters.Parameters`.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class AveragedPerceptron(OnlineLearner):
     Parameters
     ----------
     **shared
-        Those of every online learner: see :class:`linsep.learners.base.OnlineLearner`.
+        Those of every online learner: see :class:`linsep.learners.parameters.Parameters`.
 
     Examples
     --------

@@ -10,9 +10,10 @@ from scipy.special import logsumexp, xlogy
 from sklearn.utils._param_validation import Interval
 
 from linsep.core.examples import Array, Csr, Dense
-from linsep.learners.base import OnlineLearner, Shared
+from linsep.learners.base import OnlineLearner
 from linsep.learners.inputs import refuse_bad_entries
 from linsep.learners.machine import Parts
+from linsep.learners.parameters import Shared
 from linsep.rules import Perceptron as Rule
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
@@ -133,7 +134,7 @@ class Winnow(_Multiplicative):
     x_max : float or None, default=1.0
         The largest |entry| of X; a larger one is an error. None: not limited, and no bound.
     **shared
-        Those of every online learner: see :class:`linsep.learners.base.OnlineLearner`.
+        Those of every online learner: see :class:`linsep.learners.parameters.Parameters`.
 
     Examples
     --------
@@ -175,7 +176,7 @@ class BalancedWinnow(_Multiplicative):
     x_max : float or None, default=1.0
         The largest |entry| of X; a larger one is an error. None: not limited, and no bound.
     **shared
-        Those of every online learner: see :class:`linsep.learners.base.OnlineLearner`.
+        Those of every online learner: see :class:`linsep.learners.parameters.Parameters`.
 
     Examples
     --------
