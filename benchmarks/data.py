@@ -77,6 +77,14 @@ def sparse() -> tuple[sp.csr_matrix, Array]:
     return zipf()
 
 
+@cache
+def hundred_classes() -> tuple[sp.csr_matrix, Array]:
+    """Return 20,000 x 20,000 sparse rows of 100 classes, each with a random target of its own."""
+    X, _ = zipf(n=20_000, d=20_000)
+    rng = np.random.default_rng(1)
+    return X, np.argmax(X @ rng.normal(size=(20_000, 100)), axis=1)
+
+
 def _folder(name: str) -> Path:
     root = os.environ.get("LINSEP_DATA")
     if not root:
