@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.timing import Line, Row, Skip
 
-GROUPS = ("epochs", "multiclass", "links", "one_row", "memory_limit", "start", "memory")
+GROUPS = ("epochs", "multiclass", "links", "one_row", "memory_limit", "start", "memory", "accuracy")
 WIDE = 170
 QUIET = 0.5
 
@@ -37,6 +37,10 @@ def amount(value: float, unit: str) -> str:
     """Return a measurement for the eye."""
     if unit == "B":
         return f"{value / 1e6:.1f} MB"
+    if unit == "%":
+        return f"{value:.2f} %"
+    if unit == "":
+        return f"{value:,.0f}"
     for factor, name in ((1.0, "s"), (1e3, "ms")):
         if value * factor >= 1:
             return f"{value * factor:.3g} {name}"

@@ -117,5 +117,17 @@ def newsgroups() -> Split:
     return Split(*parts)
 
 
+@cache
+def a9a() -> Split:
+    """Return the census data as sparse rows of zeros and ones."""
+    parts: list[Any] = []
+    for part in ("train", "test"):
+        path = _folder("a9a") / f"{part}.npz"
+        with np.load(path) as file:
+            y = file["y"].astype(np.int64)
+        parts += [sp.csr_matrix(sp.load_npz(path).astype(np.float32)), y]
+    return Split(*parts)
+
+
 REAL: dict[str, Callable[[], Split]] = {"MNIST": mnist, "20newsgroups": newsgroups}
 """The real sets by name."""

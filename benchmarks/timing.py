@@ -28,7 +28,7 @@ class Row:
     """One line of the table: two measurements of the same work and the ratio that is wanted.
 
     `holds` is false where a condition beside the ratio is broken, such as equal mistakes; `note` shows what
-    was compared. `unit` is "s" or "B".
+    was compared. `unit` is "s", "B", "%" or "" (a count).
     """
 
     work: str

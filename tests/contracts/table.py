@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from linsep import LEARNERS
 from linsep.core.step import reads_sign_only
 from linsep.learners import machine, scored
+from linsep.learners.one_row import AT_THE_DESK
 
 KERNELS = [(machine, "learn_rows"), (machine, "learn_classes"), (scored, "score_rows"), (scored, "score_classes")]
 """The compiled passes, and the modules that call them."""
@@ -69,7 +70,7 @@ def trace(learner):
 
 def state(learner):
     """All that the learner is, as bytes, but for what is only remembered to answer faster."""
-    return {name: _bytes(value) for name, value in vars(learner).items() if name != "_desk"}
+    return {name: _bytes(value) for name, value in vars(learner).items() if name not in AT_THE_DESK}
 
 
 def _bytes(value):

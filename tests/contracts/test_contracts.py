@@ -195,6 +195,20 @@ def test_learn_one_is_partial_fit_is_fit(name):
 
 
 @every_learner
+@several
+def test_questions_in_mid_stream(name, classes, multi_class):
+    """After each row, predict_one gives the label that predict does, and asking changes nothing of what is learned."""
+    X, y = problem(classes, reals=True)
+    rows = [(np.flatnonzero(x), x[x != 0]) for x in X]
+    silent, asked = (build(name, multi_class=multi_class).grow(6) for _ in range(2))
+    for row, label in zip(rows, y, strict=True):
+        silent.learn_one(row, label)
+        asked.learn_one(row, label)
+        assert [asked.predict_one(other) for other in rows[:5]] == asked.predict(X[:5]).tolist()
+    assert trace(asked) == trace(silent)
+
+
+@every_learner
 def test_learn_one_goes_on_from_partial_fit(name):
     """Two classes, named at the start: the binary pass, here over sparse rows."""
     X, y = problem(reals=True)

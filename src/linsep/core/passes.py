@@ -47,7 +47,8 @@ def fault(score: float, keep: float, amount: float) -> int:
     return DONE if isfinite(keep) and isfinite(amount) else BAD_STEP
 
 
-def _compile(function: Kernel, digest: str | None) -> Kernel:
+def compiled(function: Kernel, digest: str | None) -> Kernel:
+    """Compile a kernel, kept on disk where its identity is known."""
     return njit(cache=digest is not None, nogil=True, error_model="numpy")(function)
 
 
@@ -123,7 +124,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             record(log, first + i, t, 0, 0, keep, amount)
         return stop, DONE
 
-    return _compile(kernel, digest)
+    return compiled(kernel, digest)
 
 
 @cache
@@ -225,7 +226,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 spread_all(w, readout, S, x, columns, amounts, n)
         return stop, DONE
 
-    return _compile(kernel, digest)
+    return compiled(kernel, digest)
 
 
 @cache
@@ -242,7 +243,7 @@ def score_rows(Link: type, Data: type) -> Kernel:
             x = row(X, i)
             out[i] = settle(w, gather(X, x, column), X, x, S)
 
-    return _compile(kernel, digest)
+    return compiled(kernel, digest)
 
 
 @cache
@@ -265,4 +266,4 @@ def score_classes(Link: type, Data: type) -> Kernel:
                 for c in range(K):
                     settle_all(w, out[i], S, x, c, c + 1)
 
-    return _compile(kernel, digest)
+    return compiled(kernel, digest)

@@ -27,7 +27,7 @@ from linsep.learners.inputs import (
 from linsep.learners.intact import all_or_nothing
 from linsep.learners.labels import clean, codes_among, encode, refuse_another_type
 from linsep.learners.machine import IN_ORDER, NO_WEIGHTS, Machine, Parts
-from linsep.learners.one_row import OneRow
+from linsep.learners.one_row import AT_THE_DESK, OneRow
 from linsep.learners.parameters import Parameters
 
 READOUTS: dict[str, type] = {"last": Last, "average": Average}
@@ -154,8 +154,8 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the compiled pass for single rows: it is not part of the model, and is made again when needed."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_desk"}
+        """Leave out what is at hand for single rows: it is no part of the model, and is made again when needed."""
+        return {name: value for name, value in super().__getstate__().items() if name not in AT_THE_DESK}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_machine")

@@ -1,21 +1,18 @@
-"""Learning and predicting one row at a time, at a few microseconds a row."""
+"""Learning and predicting one row at a time, in any form: dicts, (indices, values), arrays."""
 
 from math import isfinite
 from typing import Any
 
 import numpy as np
-from numba import typeof
 from numpy import fromiter
 
-from linsep.core.examples import NOT_RISING, NOT_TOGETHER, Array, Csr, Single
-from linsep.core.links import SMALLEST, Imaged
-from linsep.core.passes import BAD_SCORE, DONE, FLAW, LOG_FULL
-from linsep.core.weights import answering
-from linsep.learners.inputs import frozen
+from linsep.core.examples import Array
+from linsep.learners.desk import Asking, Learning
 from linsep.learners.intact import intact
-from linsep.learners.machine import IN_ORDER, NO_WEIGHTS, Machine
+from linsep.learners.machine import NO_WEIGHTS
 
-ARRAY = np.ndarray
+AT_THE_DESK = ("_learning", "_asking")
+"""Attributes that are no part of the model: made when needed, left out of pickles."""
 INDEX, FLOAT = np.dtype(np.int64), np.dtype(np.float64)
 
 
@@ -27,95 +24,9 @@ class Vocabulary(dict[str, int]):
         return column
 
 
-class Desk:
-    """The compiled pass over a single row, with everything bound that stays the same from row to row.
-
-    The row is taken from a table in which it stands once for each class: to learn it with label `code` is to visit
-    that one. Looking up the compiled code by the types of the arguments costs as much as running it, so it is looked
-    up once (for `index` and `value`, the types of the last row's arrays) and then called directly. That is safe with
-    1-d arrays of these types alone.
-    """
-
-    def __init__(self, machine: Machine, bias: float, codes: dict[Any, int], weights: Array) -> None:
-        self.machine, self.bias, self.codes, self.weights = machine, bias, codes, weights
-        self.kernel: Any = machine.kernel(Single)
-        self.index: Any = None
-        self.value: Any = None
-        self.compiled: Any = None
-        self._bind()
-
-    def learned(self, x: tuple[Any, ...], y: Any) -> bool:
-        """Learn from x and tell so, if it is as the last row was, without a flaw, and y is known; else do nothing."""
-        if len(x) != 2 or y not in self.codes:
-            return False
-        indices, values = x
-        if (
-            type(indices) is not ARRAY
-            or type(values) is not ARRAY
-            or indices.dtype is not self.index
-            or values.dtype is not self.value
-            or indices.ndim != 1
-            or values.ndim != 1
-        ):
-            return False
-        code, machine = self.codes[y], self.machine
-        _, status = self.compiled(self.bound[0], (values, indices), code, code + 1, machine.rows - code)
-        if status != DONE:
-            return False
-        machine.rows += 1
-        return True
-
-    def learn(self, indices: Array, values: Array, distinct: bool, code: int) -> None:
-        """Make one pass over the row, or raise the ValueError that says what is wrong with it; then nothing changes."""
-        if indices.dtype is not self.index or values.dtype is not self.value:
-            self._look_up(indices.dtype, values.dtype)
-        rows = self.machine.rows
-        flaw, status = self.compiled(self.bound[distinct], (values, indices), code, code + 1, rows - code)
-        if status == DONE:
-            self.machine.rows = rows + 1
-        else:
-            self._mend(indices, values, distinct, code, flaw, status)
-
-    def _bind(self) -> None:
-        codes, numbers = np.arange(len(self.codes), dtype=np.int32), (self.machine.features, self.bias)
-        self.bound = [self.machine.bound((*numbers, d), codes, self.weights, IN_ORDER) for d in (False, True)]
-
-    def _look_up(self, index: Any, value: Any) -> None:
-        signature = tuple(map(typeof, (self.bound[0], (np.empty(0, value), np.empty(0, index)), 0, 1, 0)))
-        self.kernel.compile(signature)
-        self.compiled, self.index, self.value = self.kernel.overloads[signature].entry_point, index, value
-
-    def _mend(self, indices: Array, values: Array, distinct: bool, code: int, flaw: int, status: int) -> None:
-        """Learn the row after all, where that takes no more than room in the log or the row in another form."""
-        if status == LOG_FULL:
-            self.machine.enlarge_log()
-            self._bind()
-        elif status == FLAW and flaw == NOT_TOGETHER:
-            indices, values = indices.copy(), values.copy()
-        elif status == FLAW and flaw == NOT_RISING:
-            indices, place = np.unique(indices, return_inverse=True)
-            values, distinct = np.bincount(place, weights=values), True
-        else:
-            self._refuse(indices, values, status)
-        self.learn(indices, values, distinct, code)
-
-    def _refuse(self, indices: Array, values: Array, status: int) -> None:
-        if status == FLAW:
-            width = self.machine.features
-            j = int(indices[np.flatnonzero((indices < 0) | (indices >= width))[0]])
-            cure = f": grow({j + 1}) makes room for it" if j >= 0 else ""
-            raise ValueError(f"x has column {j}, but the learner has {width} features (0 to {width - 1}){cure}")
-        if not np.isfinite(values).all():
-            bad = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise ValueError(f"x contains {values[bad]} at column {indices[bad]}: fill it in, or drop the row")
-        if status == BAD_SCORE:
-            raise ValueError("the score of x is too large for float64: divide all rows by one factor")
-        raise ValueError(f"the rule {type(self.machine.rule).__name__} gave a step that is not a finite number")
-
-
 def plain(a: Any, types: str) -> bool:
     """Tell whether a is a 1-d array of one of these types, by numpy's one-letter codes, in native byte order."""
-    return type(a) is ARRAY and a.ndim == 1 and a.dtype.char in types and a.dtype.isnative
+    return type(a) is np.ndarray and a.ndim == 1 and a.dtype.char in types and a.dtype.isnative
 
 
 def refuse_beyond(indices: Array, values: Array, limit: float) -> None:
@@ -131,7 +42,8 @@ class OneRow:
 
     _entry_limit: float | None = None
     _names: Vocabulary | None = None
-    _desk: Desk | None = None
+    _learning: Learning | None = None
+    _asking: Asking | None = None
     """Open between single rows; closed by all that moves the weights to other arrays, or changes the parameters."""
 
     def learn_one(self: Any, x: Any, y: Any) -> Any:
@@ -150,42 +62,34 @@ class OneRow:
         -------
         self
         """
-        desk = self._desk
+        desk = self._learning
         if desk is not None and type(x) is tuple and self._entry_limit is None and desk.learned(x, y):
             return self
         entries_of = self._entries_of_dict if type(x) is dict else self._entries_of
         indices, values, distinct = entries_of(x, True)
         if self._entry_limit is not None:
             refuse_beyond(indices, values, self._entry_limit)
-        desk = self._desk
+        desk = self._learning
         if desk is not None and y in desk.codes:
             desk.learn(indices, values, distinct, desk.codes[y])
             return self
         with intact(self):
             self._open_desk(y)
-            if y not in self._desk.codes:
+            if y not in self._learning.codes:
                 self._meet(y)
-            self._desk.learn(indices, values, distinct, self._desk.codes[y])
+            self._learning.learn(indices, values, distinct, self._learning.codes[y])
         return self
 
     def predict_one(self: Any, x: Any) -> Any:
         """Return the label of one row; features never seen count as 0."""
-        machine = self._fitted()
-        indices, values, _ = self._entries_of(x, False)
-        known = (indices >= 0) & (indices < machine.features)
-        if not known.all():
-            indices, values = indices[known], values[known]
-        rows = np.append(indices, machine.features)
-        with np.errstate(over="ignore", invalid="ignore"):
-            z = np.append(values, self._bias) @ answering(machine.link, machine.readout, rows)
-        doubtful = len(z) > 1 or not np.all((np.abs(z) > SMALLEST) & np.isfinite(z))
-        if isinstance(machine.link, Imaged) and doubtful:
-            ends = frozen(np.array([0, len(indices)]))
-            row = Csr(frozen(values), frozen(indices.astype(np.int64)), ends, machine.features, self._bias)
-            z = machine.scores(row, self.fit_intercept, 1)[0]
-        if not np.isfinite(z).all():
-            raise ValueError("x has an entry, or gives a score, that is not a finite number")
-        return self._labels(self._of_classes(z[None, :]))[0]
+        asking = self._asking
+        if asking is None:
+            asking = self._asking = Asking(self._fitted(), self._bias, self.classes_)
+        if type(x) is tuple and asking.fits(x):
+            return asking.answer(*x)
+        entries_of = self._entries_of_dict if type(x) is dict else self._entries_of
+        indices, values, _ = entries_of(x, False)
+        return asking.answer(indices, values)
 
     @property
     def feature_names_in_(self) -> Array:
@@ -266,12 +170,13 @@ class OneRow:
             self.seed_, self.n_iter_ = self._draw_seed(), 1
             self._machine = self._start(self.n_features_in_, 1, None, open_labels=True)
         else:
+            self._close_desk()
             self._machine.follow(self._parts(self.n_features_in_, None))
         weighted = self.class_weight is not None
         self._machine.keep_log(self.log, weighted, 0)
         codes = {label: code for code, label in enumerate(self.classes_.tolist())}
         weights = self._class_weights(np.empty(0, np.intp), self.classes_) if weighted else NO_WEIGHTS
-        self._desk = Desk(self._machine, self._bias, codes, weights)
+        self._learning = Learning(self._machine, self._bias, codes, weights)
 
     def _meet(self: Any, y: Any) -> None:
         """Admit a new label, if labels may arrive."""
@@ -282,4 +187,5 @@ class OneRow:
         self._open_desk(y)
 
     def _close_desk(self) -> None:
-        self.__dict__.pop("_desk", None)
+        for name in AT_THE_DESK:
+            self.__dict__.pop(name, None)

@@ -1,0 +1,153 @@
+"""Single rows at the desk: what is bound and looked up once, so that learning or asking takes a microsecond."""
+
+from typing import Any
+
+import numpy as np
+from numba import typeof
+
+from linsep.core.ask import ask_row
+from linsep.core.bound import Bound
+from linsep.core.examples import NOT_RISING, NOT_TOGETHER, Array, Csr, Single
+from linsep.core.links import Imaged
+from linsep.core.passes import BAD_SCORE, DONE, FLAW, LOG_FULL
+from linsep.learners.inputs import frozen
+from linsep.learners.machine import IN_ORDER, Machine
+
+ARRAY = np.ndarray
+
+
+class Direct:
+    """A kernel over a single row, called without a look at the types of its arguments.
+
+    Looking up compiled code by types costs as much as running it here, so it is looked up once, for `index` and
+    `value`, the types of the last row's arrays. The call is safe with 1-d arrays of these types alone.
+    """
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel = kernel
+        self.index: Any = None
+        self.value: Any = None
+        self.compiled: Any = None
+
+    def fits(self, x: tuple[Any, ...]) -> bool:
+        """Tell whether x is a pair of 1-d arrays of the types of the last row."""
+        if len(x) != 2:
+            return False
+        indices, values = x
+        return (
+            type(indices) is ARRAY
+            and type(values) is ARRAY
+            and indices.dtype is self.index
+            and values.dtype is self.value
+            and indices.ndim == 1
+            and values.ndim == 1
+        )
+
+    def prepare(self, indices: Array, values: Array, bound: Bound, *more: int) -> None:
+        """Have the code for arrays of these types at hand."""
+        if indices.dtype is self.index and values.dtype is self.value:
+            return
+        row = np.empty(0, values.dtype), np.empty(0, indices.dtype)
+        signature = tuple(map(typeof, (bound, row, *more)))
+        self.kernel.compile(signature)
+        self.compiled = self.kernel.overloads[signature].entry_point
+        self.index, self.value = indices.dtype, values.dtype
+
+
+class Learning(Direct):
+    """The learning pass over a single row, with everything bound that stays the same from row to row.
+
+    The row is taken from a table in which it stands once for each class: to learn it with label `code` is to visit
+    that one.
+    """
+
+    def __init__(self, machine: Machine, bias: float, codes: dict[Any, int], weights: Array) -> None:
+        super().__init__(machine.kernel(Single))
+        self.machine, self.bias, self.codes, self.weights = machine, bias, codes, weights
+        self._bind()
+
+    def learned(self, x: tuple[Any, ...], y: Any) -> bool:
+        """Learn from x and tell so, if it is as the last row was, without a flaw, and y is known; else do nothing."""
+        if y not in self.codes or not self.fits(x):
+            return False
+        indices, values = x
+        code, machine = self.codes[y], self.machine
+        _, status = self.compiled(self.bound[0], (values, indices), code, code + 1, machine.rows - code)
+        if status != DONE:
+            return False
+        machine.rows += 1
+        return True
+
+    def learn(self, indices: Array, values: Array, distinct: bool, code: int) -> None:
+        """Make one pass over the row, or raise the ValueError that says what is wrong with it; then nothing changes."""
+        self.prepare(indices, values, self.bound[0], 0, 1, 0)
+        rows = self.machine.rows
+        flaw, status = self.compiled(self.bound[distinct], (values, indices), code, code + 1, rows - code)
+        if status == DONE:
+            self.machine.rows = rows + 1
+        else:
+            self._mend(indices, values, distinct, code, flaw, status)
+
+    def _bind(self) -> None:
+        codes, numbers = np.arange(len(self.codes), dtype=np.int32), (self.machine.features, self.bias)
+        self.bound = [self.machine.bound((*numbers, d), codes, self.weights, IN_ORDER) for d in (False, True)]
+
+    def _mend(self, indices: Array, values: Array, distinct: bool, code: int, flaw: int, status: int) -> None:
+        """Learn the row after all, where that takes no more than room in the log or the row in another form."""
+        if status == LOG_FULL:
+            self.machine.enlarge_log()
+            self._bind()
+        elif status == FLAW and flaw == NOT_TOGETHER:
+            indices, values = indices.copy(), values.copy()
+        elif status == FLAW and flaw == NOT_RISING:
+            indices, place = np.unique(indices, return_inverse=True)
+            values, distinct = np.bincount(place, weights=values), True
+        else:
+            self._refuse(indices, values, status)
+        self.learn(indices, values, distinct, code)
+
+    def _refuse(self, indices: Array, values: Array, status: int) -> None:
+        if status == FLAW:
+            width = self.machine.features
+            j = int(indices[np.flatnonzero((indices < 0) | (indices >= width))[0]])
+            cure = f": grow({j + 1}) makes room for it" if j >= 0 else ""
+            raise ValueError(f"x has column {j}, but the learner has {width} features (0 to {width - 1}){cure}")
+        if not np.isfinite(values).all():
+            bad = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise ValueError(f"x contains {values[bad]} at column {indices[bad]}: fill it in, or drop the row")
+        if status == BAD_SCORE:
+            raise ValueError("the score of x is too large for float64: divide all rows by one factor")
+        raise ValueError(f"the rule {type(self.machine.rule).__name__} gave a step that is not a finite number")
+
+
+class Asking(Direct):
+    """The answer to a single row, from the weights of a machine as they are at the time."""
+
+    def __init__(self, machine: Machine, bias: float, labels: Array) -> None:
+        kinds: Any = type(machine.link), type(machine.readout)
+        super().__init__(ask_row(*kinds))
+        self.machine, self.bias, self.labels = machine, bias, list(labels)
+        self.one_scale = not isinstance(machine.link, Imaged) or machine.pair or len(labels) <= 2
+        link = machine.link
+        if isinstance(link, Imaged):
+            link = link._replace(debt=link.debt.copy())  # asking must not write to the weights
+        numbers = (machine.features, bias, False)
+        self.bound = Bound(tuple(link), tuple(machine.readout), numbers, len(labels), machine.pair)
+
+    def answer(self, indices: Array, values: Array) -> Any:
+        """Return the label of the row; features outside of the learner's count as 0."""
+        self.prepare(indices, values, self.bound)
+        code, status = self.compiled(self.bound, (values, indices))
+        if status == FLAW:
+            known = (indices >= 0) & (indices < self.machine.features)
+            indices, values = indices[known], values[known]
+            code, status = self.compiled(self.bound, (values, indices))
+        if status != DONE:
+            raise ValueError("x has an entry, or gives a score, that is not a finite number")
+        return self.labels[code if self.one_scale else self._compared(indices, values)]
+
+    def _compared(self, indices: Array, values: Array) -> int:
+        """Return the class of the highest normalised score."""
+        ends = frozen(np.array([0, len(indices)]))
+        row = Csr(frozen(values), frozen(indices.astype(np.int64)), ends, self.machine.features, self.bias)
+        return int(np.argmax(self.machine.scores(row, self.bias != 0.0, 1)[0, : len(self.labels)]))
