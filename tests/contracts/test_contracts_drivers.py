@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from linsep import LEARNERS, AveragedPerceptron, LogisticRegression, Pegasos, Perceptron
 from linsep.core.step import settles
+from linsep.learners import drivers
 from tests.contracts.table import bits, build, every_learner, problem, quiet, trace
 
 SELECT = ["first", "worst", "random"]
@@ -208,3 +209,29 @@ def test_log_holds_what_the_design_says():
     romma = quiet(build("romma").fit, *problem()).log_
     assert romma.classes is None
     assert romma.keeps.shape == romma.amounts.shape == (len(romma),)
+
+
+def order_of(n, epoch, seed=3):
+    how = Perceptron(shuffle="blocks")
+    how.seed_ = seed
+    return drivers.order_of(how, epoch, n)
+
+
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 1000])
+def test_blocks_are_shuffled_whole(n):
+    """Every row once; a block's rows follow one another; another order in another epoch."""
+    order = order_of(n, 0)
+    assert sorted(order.tolist()) == list(range(n))
+    blocks = order // drivers.BLOCK
+    assert np.count_nonzero(np.diff(blocks)) == len(set(blocks.tolist())) - 1
+    assert order_of(n, 0).tolist() == order.tolist()
+    if n > 1:
+        assert order.tolist() not in (order_of(n, 1).tolist(), order_of(n, 0, seed=4).tolist(), list(range(n)))
+
+
+def test_the_blocks_are_the_order_that_is_walked():
+    X, y = problem(n=200, noise=0.3)
+    learner = build("perceptron", shuffle="blocks", random_state=3, max_iter=2)
+    log = quiet(learner.fit, X, y).log_
+    walk = np.concatenate([order_of(200, 0), order_of(200, 1)])
+    assert log.rows.tolist() == walk[log.rounds - 1].tolist()

@@ -13,7 +13,7 @@ from tests.problems import integer_rows, separable
 from tests.training import fit, logged, replay, weights
 
 some = settings(max_examples=40, deadline=None, derandomize=True)
-shuffles = st.sampled_from([True, "once", False])
+shuffles = st.sampled_from([True, "once", "blocks", False])
 
 
 def squares(v):

@@ -13,6 +13,9 @@ from linsep.learners.machine import IN_ORDER, Machine, StoppedError
 from linsep.learners.scored import scored
 from linsep.learners.team import Team
 
+BLOCK = 64
+"""Rows that shuffle="blocks" keeps together."""
+
 
 class Settings(Protocol):
     """The parameters that drivers read."""
@@ -95,7 +98,12 @@ def order_of(how: Settings, epoch: int, n: int) -> Array:
     """Return the order of an epoch, counted from 0: it depends on the seed and the epoch alone."""
     if how.shuffle is False:
         return IN_ORDER
-    return np.random.default_rng([how.seed_, 0 if how.shuffle == "once" else epoch]).permutation(n)
+    rng = np.random.default_rng([how.seed_, 0 if how.shuffle == "once" else epoch])
+    if how.shuffle != "blocks":
+        return rng.permutation(n)
+    starts = BLOCK * rng.permutation(-(-n // BLOCK))
+    order = np.add.outer(starts, rng.permutation(BLOCK)).ravel()
+    return order[order < n]
 
 
 def batch(how: Settings, machine: Machine, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:

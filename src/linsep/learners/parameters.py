@@ -37,9 +37,11 @@ class Parameters:
         of mistakes has not fallen by more than `tol` below the best for `n_iter_no_change` epochs.
     n_iter_no_change : int, default=5
         See `tol`.
-    shuffle : bool or "once", default=True
+    shuffle : bool, "blocks" or "once", default=True
         True: a new random order each epoch, `default_rng([seed, epoch]).permutation(n)`; "once": the first epoch's
-        in all; False: as the rows stand.
+        in all; False: as the rows stand. "blocks": blocks of 64 rows in a new random order each epoch, the rows of
+        every block in another; half the time of True on large sparse data, as neighbours in memory stay near. Rows
+        that stand in groups of one label are better mixed by True.
     select : None, "first", "worst" or "random", default=None
         None: epochs. Otherwise the notes' batch loop: locate a misclassified row (the first, the one of least margin, a
         random one), update on it, look again. Every update looks at all rows: for small data.
@@ -67,7 +69,7 @@ class Parameters:
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [None, Interval(Real, 0, None, closed="left")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean", StrOptions({"once"})],
+        "shuffle": ["boolean", StrOptions({"blocks", "once"})],
         "select": [None, StrOptions({"first", "worst", "random"})],
         "random_state": ["random_state"],
         "fit_intercept": ["boolean"],
