@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from linsep import LEARNERS
-from linsep.core.step import reads_sign_only
+from linsep.core.step import steps_by_one
 from linsep.learners import machine, scored
 from linsep.learners.one_row import AT_THE_DESK
 
@@ -44,7 +44,7 @@ def problem(classes=2, reals=False, n=40, p=6, noise=0.1, seed=0):
 
 def is_exact(learner):
     """Whether a trained learner's sums are integers on integer data: its rule only asks for the score's sign."""
-    return reads_sign_only(type(learner._machine.rule))
+    return steps_by_one(type(learner._machine.rule))
 
 
 def bits(a):

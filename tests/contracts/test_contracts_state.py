@@ -127,7 +127,7 @@ def test_a_refused_row_changes_nothing(name, case, used):
 
 @every_learner
 def test_a_refused_row_brings_no_label_and_no_feature(name):
-    learner = build(name)
+    learner = build(name, **({"p": 3.0} if name == "p-norm-perceptron" else {}))
     for a, label in (({"a": 1.0}, 0), ({"b": -1.0}, 1)):
         learner.learn_one(a, label)
     before = state(learner)

@@ -1,5 +1,7 @@
 """Bound arguments reach compiled code as what they were."""
 
+import sys
+
 import numpy as np
 import pytest
 from numba import njit, typeof
@@ -46,6 +48,16 @@ def test_compiled_code_writes_to_the_arrays_that_were_bound():
     table = np.zeros((3, 2))
     filled(Bound(table, 2.5))
     assert (table == 2.5).all()
+
+
+def test_a_call_leaves_nothing_behind():
+    bound = Bound(np.zeros((3, 2)), 2.5)
+    filled(bound)
+    before = sys.getrefcount(bound.words)
+    for _ in range(100):
+        filled(bound)
+    after = sys.getrefcount(bound.words)
+    assert after == before
 
 
 def test_only_c_order_can_be_bound():

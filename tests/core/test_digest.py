@@ -51,6 +51,7 @@ CHANGES = {
     "a nested constant": ('"a"', '"b"'),
     "a compiled helper": ("2 * x", "3 * x"),
     "what a closure holds": ("make(5.0)", "make(6.0)"),
+    "the order of its fields": ("C: float = 1.0", "D: float = 1.0\n    C: float = 1.0"),
     "the step": ("y * helper", "-y * helper"),
     "a function of the same name": ("from math import exp", "from numpy import exp"),
 }

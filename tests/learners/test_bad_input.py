@@ -221,12 +221,25 @@ def test_bad_class_weights(weights, reason):
         quiet(Perceptron(class_weight=weights).fit, X, y)
 
 
-def test_a_weighted_batch_after_one_without_weights_is_refused_whole():
-    """The log so far has no amounts; without a log there is nothing to refuse."""
-    learner = trained()
+def test_a_weighted_batch_after_one_without_weights():
+    """The log so far has no amounts: one that was asked for is not given up, an automatic one is, and says so."""
+    learner = trained(log=True)
     before = trace(learner)
-    with pytest.raises(ValueError, match="the log so far has no amounts; pass log=False"):
+    with pytest.raises(ValueError, match='the log so far has no amounts; pass log="auto"'):
         learner.partial_fit(X, y, sample_weight=np.full(12, 2.0))
     assert trace(learner) == before
+    learner = trained(log="auto").partial_fit(X, y, sample_weight=np.full(12, 2.0))
+    with pytest.raises(AttributeError, match="sample weights after rows without them"):
+        _ = learner.log_
     trained(log=False).partial_fit(X, y, sample_weight=np.full(12, 2.0))
     PassiveAggressive().partial_fit(X, y).partial_fit(X, y, sample_weight=np.full(12, 2.0))
+
+
+@pytest.mark.parametrize("bad", [[[np.nan, 1.0]], [[np.inf, 1.0]]])
+def test_pairs_look_at_rows_although_there_is_no_rival_yet(bad):
+    learner = Perceptron(multi_class="pair")
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        learner.partial_fit(bad, [0])
+    with pytest.raises(ValueError, match=r"nan|inf"):
+        learner.learn_one(bad[0], 0)
+    assert not hasattr(learner, "classes_")

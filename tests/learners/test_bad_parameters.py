@@ -249,3 +249,49 @@ def test_a_prior_that_a_stream_cannot_share():
     with pytest.raises(ValueError, match=r"eta0=0.1 is too large for prior_variance=1e-09 on 12 rows: .*use at most"):
         LogisticRegression(prior_variance=1e-9).fit(X, y)
     LogisticRegression(prior_variance=1.0, prior_rows=100).partial_fit(X, y)
+
+
+@promises(reads="sign")
+class Half(NamedTuple):
+    """A sign rule whose steps are not ±1."""
+
+    C: float = 0.5
+
+    def step(self, score, y, xx):
+        return self.C * y if y * score <= 0 else 0.0
+
+
+MOVED = {
+    "a rule that shrinks": (rules.PassiveAggressiveI(1.0), {}, {"rule": rules.Romma()}),
+    "a rule that needs the norm": (rules.Logistic(0.1, 0.0, 0.0), {}, {"rule": rules.Romma()}),
+    "another link": (Half(), {"link": "exponential"}, {"link": "additive"}),
+    "another form": (Half(), {"link": "exponential"}, {"link": "sinh"}),
+    "another readout": (Half(), {}, {"readout": "average"}),
+    "pairs": (Half(), {}, {"multi_class": "pair"}),
+    "another bias": (Half(), {}, {"intercept_scaling": 2.0}),
+    "no bias": (Half(), {}, {"fit_intercept": False}),
+}
+
+
+@pytest.mark.parametrize("case", MOVED)
+def test_what_training_that_goes_on_can_not_follow(case):
+    rule, first, then = MOVED[case]
+    learner = OnlineClassifier(rule, **first).partial_fit(X, y)
+    answers = learner.decision_function(X).tolist()
+    learner.set_params(**then)
+    before = state(learner)
+    for go_on in (lambda: learner.partial_fit(X, y), lambda: learner.learn_one(X[0], 0)):
+        with pytest.raises(ValueError, match="training can't go on with"):
+            go_on()
+        assert state(learner) | {"_changed": None} == before | {"_changed": None}
+    assert learner.decision_function(X).tolist() == answers
+
+
+def test_parameters_of_a_rule_may_be_numbers_of_numpy():
+    for number in (np.float32(0.5), np.int64(1), np.float64(2.0)):
+        quiet(OnlineClassifier(Half(number)).fit, X, y)
+
+
+def test_a_bias_beyond_x_max_voids_the_bound():
+    with pytest.raises(ValueError, match=r"intercept_scaling=1 is beyond x_max=0.1.*set intercept_scaling=0.1"):
+        Winnow(delta=0.05, x_max=0.1).fit(X / 10, y)

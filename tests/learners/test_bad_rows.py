@@ -3,12 +3,13 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from linsep import LEARNERS, Perceptron
+from linsep import LEARNERS, BalancedWinnow, LogisticRegression, PassiveAggressive, Perceptron, PNormPerceptron, Winnow
 from linsep.learners.one_row import AT_THE_DESK
-from tests.contracts.table import problem, state
+from tests.contracts.table import problem, quiet, state
 
 X, y = problem(n=12, p=3)
 NO_ROW = r"1-d|one row|indices|values|integer|number|float"
@@ -22,7 +23,7 @@ ROWS = {
     "two rows": (X[:2], "1-d array; got 2 dimensions"),
     "index too high": (([0, 3], [1.0, 1.0]), r"x has column 3, but the learner has 3 features .*grow\(4\)"),
     "negative index": ({-1: 1.0}, r"column -1, but the learner has 3 features \(0 to 2\)"),
-    "names": ({"a": 1.0}, "names its features, but the learner was trained on features without names"),
+    "names": ({"a": 1.0}, "names its features, but the learner has features without names"),
     "values too few": (([0, 1], [1.0]), "2 indices and 1 values"),
     "two dimensions": ((np.array([[0, 1]]), np.array([[1.0, 1.0]])), NO_ROW),
     "broken indices": ((np.array([0.5]), np.array([1.0])), NO_ROW),
@@ -58,6 +59,100 @@ def test_rows_that_predict_one_refuses(case):
     with pytest.raises((ValueError, TypeError), match=rf"{NO_ROW}|finite|features|dimensions"):
         learner.predict_one(x)
     assert state(learner) == before
+
+
+def test_a_row_that_brings_names_and_is_refused_leaves_none():
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    fixed = quiet(Perceptron().fit, frame, y)
+    limited = Winnow().learn_one({"a": 1.0}, "x").learn_one({"b": 1.0}, "y")
+    for learner, row, label in (
+        (fixed, {"new": 1.0}, "unknown"),
+        (limited, {"z": 2.0}, "x"),
+        (Winnow(), {"a": 5.0}, 1),
+    ):
+        before = state(learner)
+        with pytest.raises(ValueError, match=r"beyond x_max|not among the classes|another type"):
+            learner.learn_one(row, label)
+        assert state(learner) == before
+    assert fixed.predict(frame).tolist() == quiet(Perceptron().fit, frame, y).predict(frame).tolist()
+
+
+def test_a_refused_row_does_not_follow_parameters():
+    learner = BalancedWinnow(x_max=None).learn_one([1.0, 0.0], 0).learn_one([0.0, 1.0], 1).set_params(eta=5.0)
+    before = learner.coef_
+    with pytest.raises(ValueError, match="nan"):
+        learner.learn_one([np.nan, 1.0], 0)
+    assert np.array_equal(learner.coef_, before)
+
+
+@pytest.mark.parametrize("label", [float("nan"), None, [1], np.zeros(2)], ids=["nan", "None", "list", "array"])
+def test_first_labels_that_learn_one_refuses(label):
+    learner = Perceptron()
+    before = state(learner)
+    with pytest.raises((ValueError, TypeError)):
+        learner.learn_one(X[0], label)
+    assert state(learner) == before
+
+
+@pytest.mark.parametrize(
+    "learner", [PassiveAggressive(C=-1), Perceptron(multi_class="foo"), Winnow(eta=-1.0), LogisticRegression(eta0=-5)]
+)
+def test_learn_one_checks_parameters(learner):
+    with pytest.raises(ValueError, match="parameter"):
+        learner.learn_one({"a": 1.0}, 0)
+
+
+def test_parameters_set_in_mid_stream_are_checked():
+    learner = PassiveAggressive().partial_fit(X, y)
+    for go_on in (lambda: learner.partial_fit(X, y), lambda: learner.learn_one(X[0], 0)):
+        with pytest.raises(ValueError, match="parameter"):
+            learner.set_params(C=-1.0) and go_on()
+
+
+KEYS = {
+    "a broken number": ({1.7: 1.0}, "the key 1.7: features go by names"),
+    "numbers and names": ({0: 1.0, "a": 1.0}, "mixes names such as 'a' with column numbers"),
+    "names and numbers": ({"a": 1.0, 0: 1.0}, "mixes names such as 'a' with column numbers"),
+}
+
+
+@pytest.mark.parametrize("case", KEYS)
+def test_keys_that_learn_one_refuses(case):
+    x, reason = KEYS[case]
+    for learner in (Perceptron(), Perceptron().learn_one({"a": 1.0}, 0)):
+        before = state(learner)
+        with pytest.raises(ValueError, match=reason):
+            learner.learn_one(x, 0)
+        assert state(learner) == before
+
+
+def test_column_numbers_where_features_have_names():
+    with pytest.raises(ValueError, match="numbers its columns, but the learner's features have names"):
+        Perceptron().learn_one({"a": 1.0}, 0).learn_one({0: 1.0}, 0)
+
+
+def test_a_series_is_read_by_its_names():
+    learner = Perceptron().learn_one({"age": 1.0, "pay": 0.0}, "x").learn_one({"age": 0.0, "pay": 1.0}, "y")
+    other_way_round = pd.Series({"pay": 1.0, "age": 0.0})
+    assert learner.predict_one(other_way_round) == learner.predict_one(dict(other_way_round)) == "y"
+    assert learner.learn_one(other_way_round, "y").t_ == 3
+
+
+def test_a_default_that_needs_the_number_of_features():
+    with pytest.raises(ValueError, match="a stream of names does not tell N: give p"):
+        PNormPerceptron().learn_one({"a": 1.0}, 0)
+
+
+def test_names_and_grow_do_not_mix():
+    with pytest.raises(ValueError, match="the features have names"):
+        Perceptron().learn_one({"a": 1.0}, 0).grow(4)
+
+
+def test_questions_of_unequal_length_after_good_ones():
+    learner = trained()
+    learner.predict_one((np.array([0, 1]), np.ones(2)))
+    with pytest.raises(ValueError, match="2 indices and 1 values"):
+        learner.predict_one((np.array([0, 1]), np.ones(1)))
 
 
 def test_a_negative_index_is_not_told_to_grow():

@@ -277,3 +277,19 @@ def test_rows_of_one_learner_may_come_in_any_form():
     order = [NAMES.index(name) for name in named.feature_names_in_]
     assert bits(named.coef_[:, np.argsort(order)]) == bits(learners[0].coef_)
     assert bits(named.mistakes_) == bits(learners[0].mistakes_)
+
+
+def test_strings_of_numpy_and_of_python_are_one_type():
+    names = ["a", np.str_("b")]
+    assert fitted(X, [names[label] for label in y]).classes_.tolist() == ["a", "b"]
+
+
+def test_sparse_parts_with_gaps():
+    rows = sp.csr_array(X)
+    rows.data, rows.indices = np.repeat(rows.data, 2)[::2], np.repeat(rows.indices, 2)[::2]
+    assert trace(fitted(rows)) == trace(fitted(sp.csr_array(X)))
+
+
+def test_a_sparse_row():
+    learner = Perceptron().partial_fit(X, y)
+    assert [learner.predict_one(sp.csr_array(x[None])) for x in X] == learner.predict(X).tolist()

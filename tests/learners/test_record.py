@@ -1,9 +1,13 @@
 """The log of updates: it grows, merges and makes room for labels without losing a line."""
 
+import pickle
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
-from linsep import AveragedPerceptron, Perceptron
+from linsep import AveragedPerceptron, OnlineClassifier, Perceptron
+from linsep.core.step import promises
 from linsep.learners.record import FIRST_ROOM, Record, admitted, empty_log, enlarged, merged
 from tests.contracts.table import bits, log, quiet
 
@@ -109,3 +113,31 @@ def test_a_log_can_be_followed():
     assert bits(w[:, 3]) == bits(last.intercept_ + 0.0)
     orders = [np.random.default_rng([3, e]).permutation(30) for e in range(5)]
     assert learner.log_.rows.tolist() == np.concatenate(orders)[learner.log_.rounds - 1].tolist()
+
+
+@promises(reads="sign")
+class Forget(NamedTuple):
+    """Reads the sign alone, but its steps are no ±1, and it shrinks."""
+
+    def step(self, score, y, xx, ww, t):
+        return (0.5, 2.0 * y) if y * score <= 0 else (1.0, 0.0)
+
+
+def test_steps_that_are_not_one_are_logged():
+    """The weights can be put together again from the log."""
+    X, y = np.array([[1.0, 2.0], [2.0, -1.0], [-1.0, 3.0]]), np.array([1, 0, 1])
+    learner = OnlineClassifier(Forget(), shuffle=False, fit_intercept=False).partial_fit(X, y)
+    w = np.zeros(2)
+    for row, amount, keep in zip(learner.log_.rows, learner.log_.amounts, learner.log_.keeps, strict=True):
+        w = keep * w + amount * X[row]
+    assert w.tolist() == learner.coef_[0].tolist() != [0.0, 0.0]
+
+
+def test_a_pickle_holds_no_free_room_and_no_answer():
+    X, y = np.eye(4), [0, 1, 0, 1]
+    learner = Perceptron().partial_fit(X, y)
+    size = len(pickle.dumps(learner))
+    learner.predict(X)
+    assert len(pickle.dumps(learner)) == size < 5000
+    twin = pickle.loads(pickle.dumps(learner))
+    assert log(twin.partial_fit(-X, y)) == log(learner.partial_fit(-X, y))

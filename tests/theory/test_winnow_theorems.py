@@ -208,3 +208,46 @@ def test_few_relevant_features_favour_winnow(k):
     winnow = fit(Winnow(eta=best_rate(1 / k, 1.0) if k > 1 else 3.0, **one_pass), X, y).mistakes_
     assert winnow <= 2 * k**2 * math.log(N)
     assert 4 * winnow < perceptron <= k * N
+
+
+FORMS = {"winnow": Winnow, "balanced": BalancedWinnow}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("bias", [True, False])
+def test_the_learner_tells_its_potential(form, bias):
+    """KL(u || w) starts at ln of the number of weights for a corner u, and each mistake takes off L at least."""
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (60, 5))
+    y = (X[:, 2] > 0).astype(int)
+    learner = FORMS[form](eta=0.3, fit_intercept=bias, log=True).partial_fit(-np.ones((1, 5)), [0], classes=[0, 1])
+    u = np.zeros(learner.exponents_.shape[1])
+    u[2] = 1.0
+    L, drops = progress(0.3, 1.0), []
+    before = learner.potential(u)
+    for x, label in zip(X, y, strict=True):
+        mistakes = learner.mistakes_
+        after = learner.learn_one(x, label).potential(u)
+        assert learner.mistakes_ > mistakes or after == before
+        drops += (before - after).tolist() if learner.mistakes_ > mistakes else []
+        before = after
+    assert min(drops) >= L - 1e-12
+    weights = np.exp(learner.log_weights_)
+    np.testing.assert_allclose(weights.sum(axis=1), 1.0, rtol=1e-12)
+    signed = weights[:, :5] - weights[:, 5:10] if form == "balanced" else weights[:, :5]
+    np.testing.assert_allclose(signed, learner.coef_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_machines_have_one_potential_each(form):
+    """One-vs-rest: a machine a class, late labels or not; pairs: one machine of all weights."""
+    X, y = np.eye(3), [0, 1, 2]
+    size = (6 if form == "balanced" else 3) + 2
+    for learner, shape in (
+        (FORMS[form]().partial_fit(X, y), (3, size)),
+        (FORMS[form]().partial_fit(X[:2], y[:2]), (1, size)),
+        (FORMS[form](multi_class="pair").partial_fit(X, y), (1, 3 * size)),
+    ):
+        assert learner.exponents_.shape == learner.log_weights_.shape == shape
+        np.testing.assert_allclose(np.exp(learner.log_weights_).sum(axis=1), 1.0, rtol=1e-12)
+        assert learner.potential(np.full(shape[1], 1 / shape[1])).shape == shape[:1]

@@ -89,8 +89,9 @@ def _unbox_bound(of: BoundType, bound: Any, c: Any) -> NativeValue:
     data = c.context.make_array(table)(c.context, c.builder, native.value).data
     struct = cgutils.create_struct_proxy(of)(c.context, c.builder)
     struct.args, _ = _rebuilt(c.context, c.builder, of.args, data, 0)
+    c.context.nrt.decref(c.builder, table, native.value)
     c.pyapi.decref(words)
-    return NativeValue(struct._getvalue(), is_error=native.is_error, cleanup=native.cleanup)
+    return NativeValue(struct._getvalue(), is_error=native.is_error)
 
 
 def _rebuilt(context: Any, builder: Any, of: Any, words: Any, k: int) -> tuple[Any, int]:

@@ -1,8 +1,8 @@
 """The identity of compiled code on disk.
 
 Numba's cache knows the kernel's own file only. The digest covers the rest: every file of this package's engine and,
-for a rule, its step's bytecode and all that it reads, found recursively. It is captured by the kernel, so that
-a change anywhere gives other machine code. Where the digest can't be known, None: compile in each process.
+for a rule, its fields, its step's bytecode and all that it reads, found recursively. It is captured by the kernel,
+so that a change anywhere gives other machine code. Where the digest can't be known, None: compile in each process.
 """
 
 import hashlib
@@ -26,11 +26,12 @@ def engine_digest() -> str:
 
 def digest_of(rule: Any) -> str | None:
     """Return the digest of a kernel that a rule drives; None if the rule's code can't be identified."""
-    step, home = rule.step, sys.modules.get(rule.__module__)
+    step, fields, home = rule.step, rule._fields, sys.modules.get(rule.__module__)
     if rule.__module__ == "__main__" or vars(home).get(rule.__qualname__) is not rule:
         return None
     try:
-        return hashlib.sha256("\n".join([engine_digest(), *_identity(step, set())]).encode()).hexdigest()
+        lines = [engine_digest(), *fields, *_identity(step, set())]
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
     except UnknownValueError:
         return None
 

@@ -28,13 +28,13 @@ from linsep.core.links import Imaged, debts, factor, measure, norm2, read, tend,
 from linsep.core.memory import prefetch
 from linsep.core.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, tick
 from linsep.core.scores import all_trusted, best_rival, gather_all, settle, settle_all
-from linsep.core.step import reads_sign_only, step
+from linsep.core.step import reads_norm, step
 from linsep.core.updates import record, shrink, spread, spread_all
 from linsep.core.verbs import word
 
 DONE, LOG_FULL, BAD_SCORE, BAD_STEP, FLAW = range(5)
 AHEAD = 8
-"""How many rows ahead of the current one a shuffled pass prefetches."""
+"""How many rows ahead of the current one a pass prefetches."""
 
 Kernel = Callable[..., Any]
 
@@ -71,7 +71,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
     `order` lists the rows to visit, empty for all in order; `weights` the sample weights, empty for none; `first`
     is the number of row 0 in the log. `row` is empty, or the first fields of the data, where they are not bound.
     """
-    digest, reads_norm, imaged = digest_of(Rule), not reads_sign_only(Rule), Link is Imaged
+    digest, normed, imaged = digest_of(Rule), reads_norm(Rule), Link is Imaged
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
         digest  # noqa: B018  (part of the compiled code's identity on disk)
@@ -107,7 +107,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             xx = squared(X, x)
             keep, amount = step(rule, score, y, xx, norm2(w, 0), float(t))
             amount *= weight
-            status = fault(score + 0.0 * xx if reads_norm else score, keep, amount)
+            status = fault(score + 0.0 * xx if normed else score, keep, amount)
             if status != DONE:
                 return p, status
             tally.rounds[0] = t
@@ -136,7 +136,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
     rest), `base` (what to add to a column for its class in the log) and `far` (the weights are too large for the
     cache: prefetch the next row's).
     """
-    digest, reads_norm, imaged = digest_of(Rule), not reads_sign_only(Rule), Link is Imaged
+    digest, normed, imaged = digest_of(Rule), reads_norm(Rule), Link is Imaged
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
         digest  # noqa: B018
@@ -180,13 +180,15 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 true = np.intp(codes[i])
                 rival = best_rival(scores, true)
                 if rival < 0:
+                    if not isfinite(scores[true] + 0.0 * xx):
+                        return p, BAD_SCORE
                     tally.rounds[0] = t
                     tick(readout, w, weight)
                     continue
                 margin = scores[true] - scores[rival]
                 keep, amount = step(rule, margin, 1.0, 2.0 * xx, norm2(w, 0), float(t))
                 amount *= weight
-                status = fault(margin + 0.0 * xx if reads_norm else margin, keep, amount)
+                status = fault(margin + 0.0 * xx if normed else margin, keep, amount)
                 if status != DONE:
                     return p, status
                 tally.rounds[0] = t
@@ -207,7 +209,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                     y = 1.0 if codes[i] == c else -1.0
                     keeps[c], amounts[c] = step(rule, scores[c], y, xx, norm2(w, c), float(t))
                     amounts[c] *= weight
-                    status = fault(scores[c] + 0.0 * xx if reads_norm else scores[c], keeps[c], amounts[c])
+                    status = fault(scores[c] + 0.0 * xx if normed else scores[c], keeps[c], amounts[c])
                     if status != DONE:
                         return p, status
                 tally.rounds[0] = t

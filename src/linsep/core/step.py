@@ -9,8 +9,10 @@ A rule is a NamedTuple of numbers with one pure method, in one of two forms::
 ||w||^2 and `t` is the number of the round, counted from 1 over all epochs. :func:`promises` says more of a rule.
 """
 
+import dis
 import inspect
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, TypeVar
 
 from numba import types
@@ -23,17 +25,19 @@ PLAIN = ["self", "score", "y", "xx"]
 SHRINKING = ["self", "score", "y", "xx", "ww", "t"]
 
 
-def promises(*, reads: str = "value", settles: bool = True, needs_norm: bool = True) -> Callable[[Rule], Rule]:
+def promises(
+    *, reads: str = "value", unit: bool = False, settles: bool = True, needs_norm: bool = True
+) -> Callable[[Rule], Rule]:
     """Decorate a rule with what it promises.
 
     `reads="sign"`: only the sign of the score matters to it, so that it may drive weights whose scores are known up
-    to a positive factor. `settles=False`: it moves on nearly every row, separated or not, so that its updates are
-    logged only on request. `needs_norm=False`: a rule of the second form that does not read `ww`, which then is not
-    kept.
+    to a positive factor. `unit=True`: a step is y or 0 and nothing shrinks, so that a log of the rows says all.
+    `settles=False`: it moves on nearly every row, separated or not, so that its updates are logged only on request.
+    `needs_norm=False`: a rule of the second form that does not read `ww`, which then is not kept.
     """
 
-    def mark(rule: Rule) -> Rule:
-        rule.reads, rule.settles, rule.needs_norm = reads, settles, needs_norm  # type: ignore[attr-defined]
+    def mark(rule: Any) -> Any:
+        rule.reads, rule.unit, rule.settles, rule.needs_norm = reads, unit, settles, needs_norm
         return rule
 
     return mark
@@ -47,6 +51,19 @@ def shrinks(rule: type) -> bool:
 def reads_sign_only(rule: type) -> bool:
     """Tell whether the rule promises to use nothing but the sign of the score."""
     return getattr(rule, "reads", "value") == "sign"
+
+
+def steps_by_one(rule: type) -> bool:
+    """Tell whether every step of the rule is y or 0."""
+    return bool(getattr(rule, "unit", False))
+
+
+def reads_norm(rule: type) -> bool:
+    """Tell whether the rule's step reads ||x||², its third argument, by the names that its code loads."""
+    step: Any = rule.step  # type: ignore[attr-defined]
+    name = list(inspect.signature(step).parameters)[PLAIN.index("xx")]
+    loads = (i.argval for i in dis.get_instructions(step) if "LOAD" in i.opname)
+    return any(name == value or (isinstance(value, tuple) and name in value) for value in loads)
 
 
 def settles(rule: type) -> bool:
@@ -75,7 +92,7 @@ def check_rule(rule: Any) -> None:
             f"or ({', '.join(SHRINKING)}) and returns (keep, amount)"
         )
     for name, value in zip(kind._fields, rule, strict=True):
-        if not isinstance(value, (int, float)):
+        if not isinstance(value, Real):
             raise TypeError(f"{kind.__name__}.{name} is {value!r}; a rule's parameters are numbers")
 
 

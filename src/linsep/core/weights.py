@@ -29,6 +29,13 @@ def start_link(name: str, rows: int, columns: int, readout: type, number: float 
     return Imaged(s, first_image(form, rows, origin, number), origin, counts, float(number), form)
 
 
+def name_of(link: Any) -> str:
+    """Return the name by which :func:`start_link` makes this kind of weights."""
+    if isinstance(link, Imaged):
+        return next(name for name, form in FORMS.items() if form == link.form)
+    return type(link).__name__.lower()
+
+
 def first_image(form: int, rows: int, origin: Array, number: float) -> Array:
     """Return the image of sums that are all 0; only Winnow's is not 0."""
     image = np.zeros((rows, len(origin)))
@@ -75,14 +82,12 @@ def copied(part: Any, columns: slice = slice(None)) -> Any:
     return part._replace(**{f: (v if f in FOR_ALL else v[..., columns]).copy() for f, v in arrays.items()})
 
 
-def answering(link: Any, readout: Any, rows: Any = slice(None)) -> Array:
-    """Return the weights that answer, for some or all rows, each column up to the link's positive factor."""
-    if isinstance(link, Imaged):
-        return link.image[rows]
+def answering(link: Additive | Scaled, readout: Any) -> Array:
+    """Return the weights that answer."""
     if isinstance(readout, Average):
-        total = readout.mass * link.s[rows] - readout.u[rows]
+        total = readout.mass * link.s - readout.u
         return total / readout.clock if readout.clock[0] > 0 else total
-    return link.s[rows] * link.scale if isinstance(link, Scaled) else link.s[rows]
+    return link.s * link.scale if isinstance(link, Scaled) else link.s
 
 
 def refreshed(link: Any, pair: bool, bias: bool) -> tuple[Any, Array]:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.examples import Array
@@ -35,7 +36,7 @@ class Answers:
         check_is_fitted(self)
         data = canonical(self, X, bias=self._bias, reset=False)
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = self._of_classes(self._trimmed().scores(data, self.fit_intercept, threads(self.n_jobs)))
+            scores = self._of_classes(self._trimmed().scores(data, threads(self.n_jobs)))
         if not np.isfinite(scores).all():
             refuse_bad_entries(data)
             raise ValueError("a score is too large for float64: divide all of X by one factor, in training too")
@@ -87,12 +88,17 @@ class Answers:
         return record
 
     @property
-    def _bias(self) -> float:
+    def _wanted_bias(self) -> float:
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
+
+    @property
+    def _bias(self) -> float:
+        """The constant feature's value: that of the training so far, whatever the parameters say by now."""
+        return self._machine.bias if hasattr(self, "_machine") else self._wanted_bias
 
     def _fitted(self) -> Machine:
         if not hasattr(self, "_machine"):
-            raise AttributeError(f"this {type(self).__name__} has not been fitted yet")
+            raise NotFittedError(f"this {type(self).__name__} has not been fitted yet: call fit or partial_fit first")
         return self._machine
 
     def _trimmed(self) -> Machine:
@@ -104,7 +110,7 @@ class Answers:
 
     def _weights(self) -> Array:
         self._fitted()
-        return self._trimmed().weights(self.fit_intercept)
+        return self._trimmed().weights()
 
     def _count(self, what: int) -> Any:
         machine = self._fitted()

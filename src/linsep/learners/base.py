@@ -1,4 +1,4 @@
-"""What all online learners share: checks at the boundary, the drivers of the notes, the answers."""
+"""What all online learners share: checks at the boundary, fit and partial_fit, single rows, the answers."""
 
 import warnings
 from numbers import Integral
@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from linsep.core.examples import Array, Csr, Dense
 from linsep.core.readouts import Average, Last
-from linsep.core.step import reads_sign_only, settles
+from linsep.core.step import reads_norm, settles
 from linsep.learners.answers import Answers
 from linsep.learners.drivers import one_pass, train
 from linsep.learners.inputs import (
@@ -66,14 +66,16 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
         self
         """
         go_on = self.warm_start and hasattr(self, "_machine")
-        data = canonical(self, X, bias=self._bias, reset=not go_on)
+        data = canonical(self, X, bias=self._bias if go_on else self._wanted_bias, reset=not go_on)
         labels = clean(y, rows_of(data))
         if go_on:
             codes = codes_among(labels, self.classes_)
         else:
             classes, codes = encode(labels)
             if len(classes) < 2:
-                raise ValueError(f"y has only one class, {classes[0]!r}: a separator needs two classes at least")
+                raise ValueError(
+                    f"y has only one class, {classes.tolist()[0]!r}: a separator needs two classes at least"
+                )
         weights = self._row_weights(codes, self.classes_ if go_on else classes, sample_weight, data)
         present = int(np.count_nonzero(weights)) if len(weights) else rows_of(data)
         self._check_entries(data)
@@ -82,9 +84,9 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
         else:
             machine = self._start(width_of(data), len(classes), present, open_labels=False)
             self.seed_ = self._draw_seed()
-        if not reads_sign_only(type(machine.rule)):
+        if reads_norm(type(machine.rule)):
             data = without_duplicates(data)
-        machine.keep_log(self.log, len(weights) > 0, bytes_of(data))
+        machine.keep_log(self.log, len(weights) > 0, 0 if go_on else bytes_of(data))
         passes, done = train(self, machine, data, codes, weights)
         if not go_on:
             self.classes_, self._open = classes, False
@@ -117,6 +119,7 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
         self
         """
         first = not hasattr(self, "_machine")
+        self._check_changes()
         data = canonical(self, X, bias=self._bias, reset=first and not hasattr(self, "n_features_in_"))
         labels = clean(y, rows_of(data))
         self._check_entries(data)
@@ -124,8 +127,8 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
             raise ValueError('class_weight="balanced" needs all labels at once: pass a dict of weights to partial_fit')
         known, machine = self._welcome(labels, classes, width_of(data))
         codes = codes_among(labels, known)
-        weights = self._row_weights(codes, known, sample_weight, data)
-        if not reads_sign_only(type(machine.rule)):
+        weights = self._row_weights(codes, known, sample_weight, data, whole=False)
+        if reads_norm(type(machine.rule)):
             data = without_duplicates(data)
         machine.keep_log(self.log, len(weights) > 0, bytes_of(data))
         one_pass(self, machine, data, codes, weights, IN_ORDER, machine.rows)
@@ -137,13 +140,22 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
         return self
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; training that goes on follows them."""
+        """Set parameters; training that goes on follows them, or refuses those that the weights can't follow."""
         self._close_desk()
+        if hasattr(self, "_machine"):
+            self._changed = True
         return super().set_params(**params)
+
+    def _check_changes(self) -> None:
+        """Check parameters that were set in mid-training, as `fit` does at its start."""
+        if self.__dict__.pop("_changed", False):
+            self._validate_params()
 
     def grow(self, n_features: int) -> Self:
         """Widen the weights to `n_features`, as if the new features had been there, always 0, from the start."""
         width = getattr(self, "n_features_in_", 0)
+        if self._names is not None and n_features != width:
+            raise ValueError("grow: the features have names, so that a new name is what makes room (see learn_one)")
         if n_features < width:
             raise ValueError(f"grow({n_features}): the learner has {width} features already and can't lose any")
         if hasattr(self, "_machine"):
@@ -173,13 +185,16 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
     def _start(self, features: int, classes: int, rows: int | None, open_labels: bool) -> Machine:
         pair = self.multi_class == "pair"
         columns = classes + (not pair) if open_labels else 1 if classes == 2 and not pair else classes
-        return Machine.start(self._parts(features, rows), features, columns, pair)
+        return Machine.start(self._parts(features, rows), features, columns, pair, self._wanted_bias)
 
     def _going_on(self, rows: int | None) -> Machine:
         """Return a copy of the machine, moved by the parameters as they are now."""
         machine = self._trimmed().copy()
-        machine.follow(self._parts(self.n_features_in_, rows))
+        self._follow(machine, rows)
         return machine
+
+    def _follow(self, machine: Machine, rows: int | None) -> None:
+        machine.follow(self._parts(machine.first_features, rows), self.multi_class == "pair", self._wanted_bias)
 
     def _welcome(self, labels: Array, classes: Any, features: int) -> tuple[Array, Machine]:
         """Return the classes known from now on, and a copy of the machine with a column for each."""
@@ -187,11 +202,11 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
             self._open = classes is None
             known = np.unique(labels if classes is None else np.asarray(classes))
             if not self._open and len(known) < 2:
-                raise ValueError(f"classes has only one class, {list(known)}: name two at least, or leave it out")
+                raise ValueError(f"classes has only one class, {known.tolist()}: name two at least, or leave it out")
             return known, self._start(features, len(known), None, self._open)
         machine = self._going_on(None)
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(f"classes={list(classes)} differ from those of the first call, {list(self.classes_)}")
+            raise ValueError(f"classes={list(classes)} differ from those of the first call, {self.classes_.tolist()}")
         known = self.classes_
         refuse_another_type(labels, known)
         if self._open:
@@ -201,7 +216,9 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
                 machine.admit(place)
         return known, machine
 
-    def _row_weights(self, codes: Array, classes: Array, sample_weight: Any, data: Dense | Csr) -> Array:
+    def _row_weights(
+        self, codes: Array, classes: Array, sample_weight: Any, data: Dense | Csr, whole: bool = True
+    ) -> Array:
         """Return the product of sample and class weights of each row, or nothing where all are 1."""
         if sample_weight is None and self.class_weight is None:
             return NO_WEIGHTS
@@ -210,7 +227,7 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
         )
         if self.class_weight is not None:
             weights *= self._class_weights(codes, classes)[codes]
-        if not (weights > 0).any():
+        if whole and not (weights > 0).any():
             raise ValueError("every row has weight zero: there is nothing to learn from")
         if not weights.all():
             refuse_bad_entries(data)  # rows of weight 0 are not visited, so the pass would not find theirs
@@ -233,10 +250,14 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
 
     def _warn_not_separated(self) -> None:
         unit = "epochs" if self.select is None else "updates"
+        if self.n_iter_ < self.max_iter:
+            why = f"stopped after {self.n_iter_} {unit}, as its rule does not move on the mistakes that are left"
+        else:
+            why = f"still made mistakes after max_iter={self.max_iter} {unit}: raise max_iter if the data are separable"
+        averages = isinstance(self._machine.readout, Average)
+        average = "" if averages else ", and let an average of the weights answer (AveragedPerceptron)"
         warnings.warn(
-            f"{type(self).__name__} still made mistakes after max_iter={self.max_iter} {unit}: raise max_iter "
-            "if the data are separable; if they are not, no max_iter is enough: set tol to stop earlier, and let an "
-            "average of the weights answer (AveragedPerceptron)",
+            f"{type(self).__name__} {why}; if they are not, no max_iter is enough: set tol to stop earlier{average}",
             ConvergenceWarning,
             stacklevel=5,
         )

@@ -16,6 +16,12 @@ from linsep.learners.machine import IN_ORDER, Machine
 ARRAY = np.ndarray
 
 
+def refuse_unequal(indices: Array, values: Array) -> None:
+    """Raise a ValueError when a row has not one value for each index."""
+    if len(indices) != len(values):
+        raise ValueError(f"x has {len(indices)} indices and {len(values)} values")
+
+
 class Direct:
     """A kernel over a single row, called without a look at the types of its arguments.
 
@@ -95,6 +101,9 @@ class Learning(Direct):
     def _mend(self, indices: Array, values: Array, distinct: bool, code: int, flaw: int, status: int) -> None:
         """Learn the row after all, where that takes no more than room in the log or the row in another form."""
         if status == LOG_FULL:
+            # Single rows are not weighed one by one: the log's limit takes all so far to be as large as this one.
+            size = self.machine.rows * (indices.nbytes + values.nbytes)
+            self.machine.allow_log(max(self.machine.data_bytes, size))
             self.machine.enlarge_log()
             self._bind()
         elif status == FLAW and flaw == NOT_TOGETHER:
@@ -126,7 +135,7 @@ class Asking(Direct):
     def __init__(self, machine: Machine, bias: float, labels: Array) -> None:
         kinds: Any = type(machine.link), type(machine.readout)
         super().__init__(ask_row(*kinds))
-        self.machine, self.bias, self.labels = machine, bias, list(labels)
+        self.machine, self.bias, self.labels = machine, bias, labels.tolist()
         self.one_scale = not isinstance(machine.link, Imaged) or machine.pair or len(labels) <= 2
         link = machine.link
         if isinstance(link, Imaged):
@@ -139,6 +148,7 @@ class Asking(Direct):
         self.prepare(indices, values, self.bound)
         code, status = self.compiled(self.bound, (values, indices))
         if status == FLAW:
+            refuse_unequal(indices, values)
             known = (indices >= 0) & (indices < self.machine.features)
             indices, values = indices[known], values[known]
             code, status = self.compiled(self.bound, (values, indices))
@@ -150,4 +160,4 @@ class Asking(Direct):
         """Return the class of the highest normalised score."""
         ends = frozen(np.array([0, len(indices)]))
         row = Csr(frozen(values), frozen(indices.astype(np.int64)), ends, self.machine.features, self.bias)
-        return int(np.argmax(self.machine.scores(row, self.bias != 0.0, 1)[0, : len(self.labels)]))
+        return int(np.argmax(self.machine.scores(row, 1)[0, : len(self.labels)]))

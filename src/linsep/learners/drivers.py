@@ -1,4 +1,4 @@
-"""Who walks the rows: epochs in order or at random, and the notes' batch loop."""
+"""Who walks the rows: epochs in order or at random, and the textbook's batch loop."""
 
 from typing import Any, Protocol
 
@@ -7,6 +7,7 @@ import numpy as np
 from linsep.core.examples import Array, Csr, Dense
 from linsep.core.passes import BAD_SCORE
 from linsep.core.readouts import MISTAKES, UPDATES
+from linsep.core.step import settles
 from linsep.core.threads import threads
 from linsep.learners.inputs import refuse_bad_entries, rows_of
 from linsep.learners.machine import IN_ORDER, Machine, StoppedError
@@ -80,7 +81,7 @@ def epochs(how: Settings, machine: Machine, data: Any, codes: Array, weights: Ar
         machine.epochs += 1
         made = team.totals() - before
         done = made[MISTAKES] == 0
-        if made[UPDATES] == 0:
+        if made[UPDATES] == 0 and settles(type(machine.rule)):
             break
         if how.tol is not None:
             share = made[MISTAKES] / rows_of(data)
@@ -108,7 +109,6 @@ def order_of(how: Settings, epoch: int, n: int) -> Array:
 
 def batch(how: Settings, machine: Machine, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
     """Locate a misclassified row and update on it, until there is none or `max_iter` is reached."""
-    rng = np.random.default_rng(how.seed_)
     for done in range(how.max_iter + 1):
         margin = margins(machine, data, codes, threads(how.n_jobs))
         if not np.isfinite(margin).all():
@@ -118,7 +118,7 @@ def batch(how: Settings, machine: Machine, data: Any, codes: Array, weights: Arr
         wrong = np.flatnonzero(margin <= 0)
         if done == how.max_iter or not len(wrong):
             break
-        row = pick(str(how.select), margin, wrong, rng)
+        row = pick(str(how.select), margin, wrong, np.random.default_rng([how.seed_, int(machine.tally.rounds[0])]))
         one_pass(how, machine, data, codes, weights, np.array([row], np.intp), 0)
     return done, not len(wrong)
 

@@ -51,7 +51,8 @@ def _csr(X: Any, bias: float) -> Csr:
     ends = (len(indptr) == rows + 1, indptr[0] == 0, indptr[-1] <= min(len(indices), len(X.data)))
     if not all(ends) or np.any(indptr[1:] < indptr[:-1]):
         raise ValueError("X.indptr does not describe rows of X.indices and X.data: check X with X.check_format()")
-    return Csr(frozen(X.data), frozen(indices), frozen(indptr), width, bias)
+    values, indices, indptr = (frozen(np.ascontiguousarray(part)) for part in (X.data, indices, indptr))
+    return Csr(values, indices, indptr, width, bias)
 
 
 def without_duplicates(data: Dense | Csr) -> Dense | Csr:

@@ -10,13 +10,22 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 @contextmanager
 def intact(learner: Any) -> Iterator[None]:
-    """Put the learner's attributes back if the block raises; training works on copies of what they hold."""
+    """Put the learner back if the block raises: its attributes, its names, which arrays its machine holds.
+
+    What the arrays themselves hold is safe: training works on copies, and a single row that is refused writes nothing.
+    """
     before = dict(vars(learner))
+    machine, names = before.get("_machine"), before.get("_names")
+    parts, known = dict(vars(machine)) if machine is not None else {}, len(names or ())
     try:
         yield
     except BaseException:
         vars(learner).clear()
         vars(learner).update(before)
+        if machine is not None:
+            machine.__dict__.update(parts)
+        while names is not None and len(names) > known:
+            names.popitem()
         raise
 
 

@@ -41,15 +41,24 @@ def refuse_bad_labels(labels: Array) -> None:
 
 def refuse_mixed(labels: Any) -> None:
     """Raise a ValueError when the labels are not all numbers, or all of one other type."""
-    kinds = sorted({"number" if isinstance(v, (int, float, np.number, np.bool_)) else type(v).__name__ for v in labels})
+    kinds = sorted({kind_of(label) for label in labels})
     if len(kinds) > 1:
         raise ValueError(f"y mixes labels of different types ({', '.join(kinds)}): give all of them one type")
+
+
+def kind_of(label: Any) -> str:
+    """Return what sort of label it is: all numbers are of one, all strings of another."""
+    if isinstance(label, (int, float, np.number, np.bool_)):
+        return "number"
+    return "str" if isinstance(label, str) else type(label).__name__
 
 
 def refuse_another_type(labels: Array, known: Array) -> None:
     """Raise a ValueError when new labels are words and those known are numbers, or the other way round."""
     if (labels.dtype.kind in "iufb") != (known.dtype.kind in "iufb"):
-        raise ValueError(f"the label {labels[0]!r} is of another type than the classes so far, {list(known)}")
+        raise ValueError(
+            f"the label {labels.tolist()[0]!r} is of another type than the classes so far, {known.tolist()}"
+        )
 
 
 def encode(labels: Array) -> tuple[Array, Array]:
@@ -70,7 +79,7 @@ def codes_among(labels: Array, classes: Array) -> Array:
     strange = found[classes[places] != found]
     if len(strange):
         raise ValueError(
-            f"y contains the label {strange[0]!r}, which is not among the classes {list(classes)}: "
+            f"y contains the label {strange.tolist()[0]!r}, which is not among the classes {classes.tolist()}: "
             "name all classes in the first call, or start with partial_fit without `classes` to let labels arrive later"
         )
     return places.astype(np.int32)[codes]

@@ -8,16 +8,17 @@ import numpy as np
 
 from linsep.core.bound import Bound
 from linsep.core.examples import Array, Csr, Dense
-from linsep.core.links import Additive, Imaged
+from linsep.core.links import Additive, Imaged, Scaled
 from linsep.core.passes import DONE, LOG_FULL, Kernel, learn_classes, learn_rows
 from linsep.core.readouts import Average, Last, Log, Tally
-from linsep.core.step import needs_norm, reads_sign_only, settles, shrinks
+from linsep.core.step import needs_norm, settles, shrinks, steps_by_one
 from linsep.core.weights import (
     FOR_ALL,
     answering,
     columns_of,
     copied,
     first_image,
+    name_of,
     refreshed,
     start_link,
     start_readout,
@@ -25,13 +26,25 @@ from linsep.core.weights import (
     widen,
 )  # fmt: skip
 from linsep.learners.inputs import rows_of
-from linsep.learners.record import Record, admitted, empty_like, empty_log, enlarged, line_bytes, merged, no_log
+from linsep.learners.record import (
+    Record,
+    admitted,
+    empty_like,
+    empty_log,
+    enlarged,
+    line_bytes,
+    merged,
+    no_log,
+    trimmed,
+)
 from linsep.learners.scored import scored
 
 IN_ORDER, NO_WEIGHTS = np.empty(0, np.intp), np.empty(0)
 """To the passes: all rows as they stand, all with weight 1."""
 CHUNK = 1 << 26
 """Products a pass makes between two looks at Python, so that Ctrl-C is heard within a fraction of a second."""
+LEAST_LOG = 1 << 20
+"""Bytes that an automatic log may always take."""
 CACHE_BYTES = 1 << 20
 """Weights larger than this are prefetched row by row in a pass over many classes."""
 
@@ -67,15 +80,18 @@ class Machine:
     readout: Any
     tally: Tally
     pair: bool
+    bias: float
     log: Log
     log_limit: float = np.inf
     no_log_because: str = ""
+    data_bytes: int = 0
+    first_features: int = 0
     epochs: int = 0
     rows: int = 0
     _answer: Any = field(default=None, repr=False)
 
     @classmethod
-    def start(cls, parts: Parts, features: int, columns: int, pair: bool) -> "Machine":
+    def start(cls, parts: Parts, features: int, columns: int, pair: bool, bias: float) -> "Machine":
         """Return a machine before its first round."""
         rule = as_floats(parts.rule)
         link = "scaled" if shrinks(type(rule)) else parts.link
@@ -86,13 +102,24 @@ class Machine:
             start_readout(parts.readout, features + 1, columns),
             start_tally(columns),
             pair,
+            bias,
             no_log(),
+            first_features=features,
         )
 
-    def follow(self, parts: Parts) -> None:
+    def follow(self, parts: Parts, pair: bool, bias: float) -> None:
         """Go on with another rule or another number for the link, if the weights can carry them."""
-        if shrinks(type(parts.rule)) != shrinks(type(self.rule)):
+        name = "scaled" if shrinks(type(parts.rule)) else parts.link
+        normed = isinstance(self.link, Scaled) and needs_norm(type(parts.rule)) and not self.link.normed
+        if name != name_of(self.link) or normed:
             raise ValueError(f"training can't go on with {parts.rule}: its weights differ in kind from {self.rule}'s")
+        for what, now, then in (
+            ("readout", parts.readout.__name__.lower(), type(self.readout).__name__.lower()),
+            ("multi_class", "pair" if pair else "ovr", "pair" if self.pair else "ovr"),
+            ("the bias feature", f"{bias:g}", f"{self.bias:g}"),
+        ):
+            if now != then:
+                raise ValueError(f"training can't go on with {what} {now}: it began with {then}; fit anew")
         self.rule = as_floats(parts.rule)
         if isinstance(self.link, Imaged) and self.link.number != parts.number:
             # The image is owed anew: with this debt, the next pass takes it before it reads any.
@@ -100,24 +127,31 @@ class Machine:
 
     def keep_log(self, mode: bool | str, weighted: bool, data_bytes: int) -> None:
         """Open or close the log as `log=` asks, for data of that size."""
-        exact = reads_sign_only(type(self.rule)) and not weighted
+        exact = steps_by_one(type(self.rule)) and not weighted
+        self.data_bytes += data_bytes
         if self.no_log_because:
             return
         if mode is False:
-            self.no_log_because = "log=False"
+            self._drop_log("log=False")
         elif mode == "auto" and not settles(type(self.rule)):
             self.no_log_because = (
                 f"{type(self.rule).__name__} steps on nearly every row; log=True keeps a log all the same"
             )
         else:
-            self.log_limit = np.inf if mode is True else max(1 << 20, 0.05 * data_bytes)
+            self.log_limit = np.inf if mode is True else 0
+            self.allow_log(self.data_bytes)
             if not len(self.log.numbers):
                 names = 2 if self.pair else int(self.columns > 1)
                 self.log = empty_log(names, 0 if exact else 2 if shrinks(type(self.rule)) else 1)
-            elif weighted and not self.log.sizes.shape[1]:
-                raise ValueError(
-                    "sample weights after rows without them: the log so far has no amounts; pass log=False"
-                )
+            elif not exact and not self.log.sizes.shape[1]:
+                reason = "sample weights after rows without them: the log so far has no amounts"
+                if mode is True:
+                    raise ValueError(f'{reason}; pass log="auto" to give it up')
+                self._drop_log(reason)
+
+    def allow_log(self, data_bytes: int) -> None:
+        """Let an automatic log grow to 5 % of that much data."""
+        self.log_limit = max(self.log_limit, LEAST_LOG, 0.05 * data_bytes)
 
     @property
     def columns(self) -> int:
@@ -177,11 +211,16 @@ class Machine:
         size = int(self.log.filled[0]) * line_bytes(self.log)
         if size <= self.log_limit:
             return False
-        self.no_log_because = (
-            f"it outgrew {self.log_limit:.0f} bytes, 5 % of the data; log=True keeps it whatever its size"
-        )
-        self.log = no_log()
+        limit = "1 MiB" if self.log_limit == LEAST_LOG else f"{self.log_limit:,.0f} bytes, 5 % of the data"
+        self._drop_log(f"it outgrew {limit}; log=True keeps it whatever its size")
         return True
+
+    def _drop_log(self, reason: str) -> None:
+        self.no_log_because, self.log = reason, no_log()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be made again, and the log's free room."""
+        return vars(self) | {"_answer": None, "log": trimmed(self.log)}
 
     def block(self, lo: int, hi: int) -> "Machine":
         """Return a machine of some of the columns, with an empty log, that shares no memory with this one."""
@@ -191,14 +230,14 @@ class Machine:
     def join(self, blocks: list["Machine"]) -> None:
         """Take over the columns of blocks that together are all of this machine's, and their logs."""
         self._answer = None
-        for name in ("link", "readout", "tally"):
-            parts = [getattr(b, name) for b in blocks]
-            whole = {
-                f: np.concatenate(arrays, axis=-1) if f not in FOR_ALL else arrays[0]
-                for f, arrays in zip(parts[0]._fields, zip(*parts, strict=True), strict=True)
-                if isinstance(arrays[0], np.ndarray)
-            }
-            setattr(self, name, parts[0]._replace(**whole))
+        lo = 0
+        for block in blocks:
+            for name in ("link", "readout", "tally"):
+                for of, part in getattr(block, name)._asdict().items():
+                    if isinstance(part, np.ndarray):
+                        whole = getattr(getattr(self, name), of)
+                        (whole if of in FOR_ALL else whole[..., lo : lo + block.columns])[...] = part
+            lo += block.columns
         if len(self.log.numbers):
             reasons = [b.no_log_because for b in blocks if b.no_log_because]
             self.no_log_because = reasons[0] if reasons else ""
@@ -240,25 +279,25 @@ class Machine:
             if isinstance(self.readout, Average):
                 self.readout = self.readout._replace(u=keep(self.readout.u))
 
-    def answer(self, bias: bool) -> tuple[Any, Array]:
+    def answer(self) -> tuple[Any, Array]:
         """Return the link that answers, and the divisor of each column's scores; kept until the next round."""
         rounds = int(self.tally.rounds[0])
         if self._answer is None or self._answer[0] != rounds:
             if isinstance(self.link, Imaged):
-                self._answer = rounds, refreshed(self.link, self.pair, bias)
+                self._answer = rounds, refreshed(self.link, self.pair, self.bias != 0.0)
             else:
                 weights = np.ascontiguousarray(answering(self.link, self.readout))
                 self._answer = rounds, (Additive(weights), np.ones(self.columns))
         return self._answer[1]
 
-    def weights(self, bias: bool) -> Array:
+    def weights(self) -> Array:
         """Return the weights that answer, normalised, (features + 1, columns)."""
-        link, divisor = self.answer(bias)
+        link, divisor = self.answer()
         return (link.s if isinstance(link, Additive) else link.image) / divisor
 
-    def scores(self, data: Dense | Csr, bias: bool, jobs: int) -> Array:
+    def scores(self, data: Dense | Csr, jobs: int) -> Array:
         """Return the normalised scores of all rows, (rows, columns); a score other than 0 keeps its sign."""
-        link, divisor = self.answer(bias)
+        link, divisor = self.answer()
         return scored(link, divisor, data, self.pair, jobs)
 
     def record(self) -> Record:

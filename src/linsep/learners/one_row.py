@@ -1,27 +1,23 @@
 """Learning and predicting one row at a time, in any form: dicts, (indices, values), arrays."""
 
 from math import isfinite
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy import fromiter
 
 from linsep.core.examples import Array
-from linsep.learners.desk import Asking, Learning
+from linsep.learners.desk import Asking, Learning, refuse_unequal
 from linsep.learners.intact import intact
+from linsep.learners.labels import clean
 from linsep.learners.machine import NO_WEIGHTS
 
 AT_THE_DESK = ("_learning", "_asking")
 """Attributes that are no part of the model: made when needed, left out of pickles."""
+NO_NAMES = "x names its features, but the learner has features without names, from grow or from training"
 INDEX, FLOAT = np.dtype(np.int64), np.dtype(np.float64)
-
-
-class Vocabulary(dict[str, int]):
-    """Columns by name; a name looked up for the first time gets the next one."""
-
-    def __missing__(self, name: str) -> int:
-        self[name] = column = len(self)
-        return column
 
 
 def plain(a: Any, types: str) -> bool:
@@ -29,19 +25,28 @@ def plain(a: Any, types: str) -> bool:
     return type(a) is np.ndarray and a.ndim == 1 and a.dtype.char in types and a.dtype.isnative
 
 
-def refuse_beyond(indices: Array, values: Array, limit: float) -> None:
+def refuse_beyond(entries: tuple[Array, Array, bool], limit: float | None) -> None:
     """Raise a ValueError that names the first value beyond the limit, if there is one."""
+    if limit is None:
+        return
+    indices, values, _ = entries
     beyond = np.flatnonzero(np.abs(values) > limit)
     if len(beyond):
         k = int(beyond[0])
         raise ValueError(f"x has the entry {values[k]:g} at column {indices[k]}, beyond x_max={limit:g}")
 
 
+def _row_of(x: Any) -> Array:
+    """Return a sparse matrix of one row as an array; one of more rows stays a table, which is refused."""
+    table: Array = x.toarray()
+    return table[0] if len(table) == 1 else table
+
+
 class OneRow:
     """`learn_one` and `predict_one`, for a learner."""
 
     _entry_limit: float | None = None
-    _names: Vocabulary | None = None
+    _names: dict[str, int] | None = None
     _learning: Learning | None = None
     _asking: Asking | None = None
     """Open between single rows; closed by all that moves the weights to other arrays, or changes the parameters."""
@@ -63,21 +68,20 @@ class OneRow:
         self
         """
         desk = self._learning
-        if desk is not None and type(x) is tuple and self._entry_limit is None and desk.learned(x, y):
-            return self
-        entries_of = self._entries_of_dict if type(x) is dict else self._entries_of
-        indices, values, distinct = entries_of(x, True)
-        if self._entry_limit is not None:
-            refuse_beyond(indices, values, self._entry_limit)
-        desk = self._learning
         if desk is not None and y in desk.codes:
-            desk.learn(indices, values, distinct, desk.codes[y])
-            return self
+            if type(x) is tuple and self._entry_limit is None and desk.learned(x, y):
+                return self
+            entries = self._known_dict(x) if type(x) is dict else self._entries_of(x)
+            if entries is not None:
+                refuse_beyond(entries, self._entry_limit)
+                desk.learn(*entries, desk.codes[y])
+                return self
         with intact(self):
+            self._welcome_names(x)
+            entries = self._entries_of(x)
+            refuse_beyond(entries, self._entry_limit)
             self._open_desk(y)
-            if y not in self._learning.codes:
-                self._meet(y)
-            self._learning.learn(indices, values, distinct, self._learning.codes[y])
+            self._learning.learn(*entries, self._learning.codes[y])
         return self
 
     def predict_one(self: Any, x: Any) -> Any:
@@ -87,9 +91,10 @@ class OneRow:
             asking = self._asking = Asking(self._fitted(), self._bias, self.classes_)
         if type(x) is tuple and asking.fits(x):
             return asking.answer(*x)
-        entries_of = self._entries_of_dict if type(x) is dict else self._entries_of
-        indices, values, _ = entries_of(x, False)
-        return asking.answer(indices, values)
+        entries = self._known_dict(x) if type(x) is dict else self._entries_of(x)
+        if entries is None:
+            entries = self._entries_of({name: value for name, value in x.items() if name in self._names})
+        return asking.answer(*entries[:2])
 
     @property
     def feature_names_in_(self) -> Array:
@@ -101,90 +106,111 @@ class OneRow:
 
     @feature_names_in_.setter
     def feature_names_in_(self, names: Any) -> None:
-        self._names = Vocabulary((name, j) for j, name in enumerate(names))
+        self._names = {name: j for j, name in enumerate(names)}
 
     @feature_names_in_.deleter
     def feature_names_in_(self) -> None:
         self.__dict__.pop("_names", None)
 
-    def _entries_of(self: Any, x: Any, learning: bool) -> tuple[Array, Array, bool]:
-        """Return the indices and values of a row in any form, and whether the indices are known to be distinct."""
-        if type(x) is tuple:
-            indices, values = x
-            if not (plain(indices, "ilq") and plain(values, "fd")):
-                indices, values = np.asarray(indices), np.asarray(values, np.float64)
-                if (indices.dtype.kind not in "iu" and indices.size) or indices.ndim != 1 or values.ndim != 1:
-                    raise ValueError("x is (indices, values): two 1-d arrays, the first of integers")
-                indices = indices.astype(np.int64)
-            if len(indices) != len(values):
-                raise ValueError(f"x has {len(indices)} indices and {len(values)} values")
-            return indices, values, False
-        if isinstance(x, dict):
-            return self._entries_of_dict(x, learning)
-        row = np.asarray(x, np.float64)
+    def _entries_of(self: Any, x: Any) -> Any:
+        """Return the indices and values of a row in any form, and whether the indices are known to be distinct.
+
+        None where it names a feature that is new.
+        """
+        if type(x) is tuple and len(x) == 2:
+            return self._entries_of_pair(*x)
+        if hasattr(x, "items"):
+            return self._known_dict(dict(x.items()))
+        row = np.asarray(_row_of(x) if sp.issparse(x) else x, np.float64)
         if row.ndim != 1:
             raise ValueError(f"x is one row: a dict, (indices, values) or a 1-d array; got {row.ndim} dimensions")
-        if learning and not hasattr(self, "n_features_in_"):
-            self.n_features_in_ = len(row)
         if len(row) != self.n_features_in_:
             raise ValueError(f"x has {len(row)} features, but the learner has {self.n_features_in_}")
         indices = np.flatnonzero(row)
         return indices, row[indices], True
 
-    def _entries_of_dict(self: Any, x: dict[Any, float], learning: bool) -> tuple[Array, Array, bool]:
-        values = fromiter(x.values(), FLOAT, len(x))
-        names = self._names
-        if names is None:
-            if not isinstance(next(iter(x), None), str):
-                return fromiter(x, INDEX, len(x)), values, True
-            if getattr(self, "n_features_in_", 0) > 0:
-                raise ValueError("x names its features, but the learner was trained on features without names")
-            names = self._names = Vocabulary()
-            self.n_features_in_ = 0
-        if not learning and not x.keys() <= names.keys():
-            return self._entries_of_dict({k: v for k, v in x.items() if k in names}, learning)
-        indices = fromiter(map(names.__getitem__, x), INDEX, len(x))
-        if len(names) != self.n_features_in_:
-            self._make_room(names, x)
-        return indices, values, True
+    def _entries_of_pair(self: Any, indices: Any, values: Any) -> Any:
+        if not (plain(indices, "ilq") and plain(values, "fd")):
+            indices, values = np.asarray(indices), np.asarray(values, np.float64)
+            if (indices.dtype.kind not in "iu" and indices.size) or indices.ndim != 1 or values.ndim != 1:
+                raise ValueError("x is (indices, values): two 1-d arrays, the first of integers")
+            indices = indices.astype(np.int64)
+        refuse_unequal(indices, values)
+        return indices, values, False
 
-    def _make_room(self: Any, names: Vocabulary, x: dict[str, float]) -> None:
-        """Let the learner have a feature for each name; the weights are widened by doubling."""
-        bad = next((name for name, value in x.items() if not isfinite(value)), None)
-        if bad is not None:
-            while len(names) > self.n_features_in_:
-                names.popitem()
-            raise ValueError(f"x contains {x[bad]} for the feature {bad!r}: fill it in, or drop the row")
-        self.n_features_in_ = len(names)
-        if hasattr(self, "_machine") and len(names) > self._machine.features:
-            self._machine.resize(2 * len(names))
+    def _known_dict(self: Any, x: dict[Any, float]) -> Any:
+        names = self._names
+        values = fromiter(x.values(), FLOAT, len(x))
+        if names is None:
+            if not isinstance(next(iter(x), 0), Integral):
+                raise ValueError(NO_NAMES)
+            return fromiter(x, INDEX, len(x)), values, True
+        try:
+            return fromiter(map(names.__getitem__, x), INDEX, len(x)), values, True
+        except KeyError:
+            return None
+
+    def _welcome_names(self: Any, x: Any) -> None:
+        """Let the learner have a feature for each name in x; the weights are widened by doubling."""
+        if not hasattr(x, "items"):
+            if not hasattr(self, "n_features_in_") and not isinstance(x, tuple):
+                self.n_features_in_ = np.asarray(x).size
+            return
+        x = dict(x.items())
+        strange = [name for name in x if not isinstance(name, (str, Integral))]
+        if strange:
+            raise ValueError(f"x has the key {strange[0]!r}: features go by names (str), or by column numbers (int)")
+        named = [name for name in x if isinstance(name, str)]
+        if not named:
+            if self._names is not None:
+                raise ValueError("x numbers its columns, but the learner's features have names")
+            return
+        if len(named) < len(x):
+            raise ValueError(f"x mixes names such as {named[0]!r} with column numbers")
+        if self._names is None:
+            if getattr(self, "n_features_in_", 0) > 0:
+                raise ValueError(NO_NAMES)
+            self._check_open_width()
+            self._names, self.n_features_in_ = {}, 0
+        for name in named:
+            if not isfinite(x[name]):
+                raise ValueError(f"x contains {x[name]} for the feature {name!r}: fill it in, or drop the row")
+            self._names.setdefault(name, len(self._names))
+        self.n_features_in_ = max(self.n_features_in_, len(self._names))
+        if hasattr(self, "_machine") and self.n_features_in_ > self._machine.features:
+            self._machine.resize(2 * self.n_features_in_)
             self._close_desk()
 
+    def _check_open_width(self) -> None:
+        """Raise a ValueError when a parameter depends on the number of features, which names leave open."""
+
     def _open_desk(self: Any, y: Any) -> None:
+        """Prepare for single rows; a label that is new becomes a class, if labels may arrive."""
+        if np.ndim(y) != 0:
+            raise ValueError(f"y is one label; got {y!r}")
         if not hasattr(self, "_machine"):
+            self._validate_params()
             if not hasattr(self, "n_features_in_"):
                 raise ValueError(
                     "the number of features is not known yet: call grow(n_features) first, or use a dict of names"
                 )
-            self._open, self.classes_ = True, np.array([y])
+            self._open, self.classes_ = True, clean([y], 1)
             self.seed_, self.n_iter_ = self._draw_seed(), 1
             self._machine = self._start(self.n_features_in_, 1, None, open_labels=True)
+        elif y not in self.classes_.tolist():
+            known, machine = self._welcome(clean([y], 1), None, self.n_features_in_)
+            if y not in known.tolist():
+                raise ValueError(f"the label {y!r} is not among the classes {known.tolist()}")
+            self.classes_, self._machine = known, machine
         else:
-            self._close_desk()
-            self._machine.follow(self._parts(self.n_features_in_, None))
+            self._check_changes()
+            self._follow(self._machine, None)
+        self._close_desk()
         weighted = self.class_weight is not None
         self._machine.keep_log(self.log, weighted, 0)
         codes = {label: code for code, label in enumerate(self.classes_.tolist())}
         weights = self._class_weights(np.empty(0, np.intp), self.classes_) if weighted else NO_WEIGHTS
         self._learning = Learning(self._machine, self._bias, codes, weights)
-
-    def _meet(self: Any, y: Any) -> None:
-        """Admit a new label, if labels may arrive."""
-        known, machine = self._welcome(np.array([y]), None, self.n_features_in_)
-        if y not in known:
-            raise ValueError(f"the label {y!r} is not among the classes {list(known)}")
-        self.classes_, self._machine = known, machine
-        self._open_desk(y)
 
     def _close_desk(self) -> None:
         for name in AT_THE_DESK:

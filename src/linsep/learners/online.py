@@ -1,6 +1,5 @@
 """A learner for a rule of one's own."""
 
-from math import log
 from numbers import Real
 from typing import Any, ClassVar, Unpack
 
@@ -11,6 +10,7 @@ from linsep.core.weights import FORMS
 from linsep.learners.base import READOUTS, OnlineLearner
 from linsep.learners.compile import check_compiles
 from linsep.learners.machine import Parts
+from linsep.learners.p_norm import default_power, refuse_no_power
 from linsep.learners.parameters import Shared
 
 LINKS = {"additive", *FORMS}
@@ -32,7 +32,7 @@ class OnlineClassifier(OnlineLearner):
     eta : float, default=0.5
         The rate of the exponential and the sinh link.
     p : float, optional
-        The p of the p-norm link; by default 2 ln N for N weights.
+        The p of the p-norm link; by default 2 ln N for the N weights that training begins with.
     readout : "last" or "average", default="last"
         Which weights answer; the average needs additive weights.
     **shared
@@ -94,5 +94,9 @@ class OnlineClassifier(OnlineLearner):
                 raise ValueError(
                     f'readout="average" needs link="additive": {self.link} weights have no running average'
                 )
-        power = (self.p if self.p is not None else max(2.0, 2 * log(features + self.fit_intercept))) - 1
+        power = (self.p if self.p is not None else default_power(features + self.fit_intercept)) - 1
         return Parts(self.rule, self.link, power if self.link == "p-norm" else self.eta, READOUTS[self.readout])
+
+    def _check_open_width(self) -> None:
+        if self.link == "p-norm":
+            refuse_no_power(self.p)

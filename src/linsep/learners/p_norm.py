@@ -12,6 +12,17 @@ from linsep.learners.parameters import Shared
 from linsep.rules import Perceptron as Rule
 
 
+def default_power(weights: int) -> float:
+    """Return 2 ln N, at least 2, for N weights."""
+    return max(2.0, 2 * log(weights))
+
+
+def refuse_no_power(p: float | None) -> None:
+    """Raise a ValueError when p is left open where the number of weights is not known."""
+    if p is None:
+        raise ValueError("p=None means 2 ln N for N weights, and a stream of names does not tell N: give p, say 16")
+
+
 class PNormPerceptron(OnlineLearner):
     """The perceptron's rule under w_j = sign(s_j) |s_j|^(p-1) / ||s||_p^(p-2), s = sum of y x over the mistakes.
 
@@ -22,7 +33,7 @@ class PNormPerceptron(OnlineLearner):
     Parameters
     ----------
     p : float, optional
-        At least 2. By default 2 ln N for N weights, bias included.
+        At least 2. By default 2 ln N for the N weights, bias included, that training begins with.
     **shared
         Those of every online learner: see :class:`linsep.learners.parameters.Parameters`.
 
@@ -44,5 +55,8 @@ class PNormPerceptron(OnlineLearner):
         self.p = p
 
     def _parts(self, features: int, rows: int | None) -> Parts:
-        p = self.p if self.p is not None else max(2.0, 2 * log(features + self.fit_intercept))
+        p = self.p if self.p is not None else default_power(features + self.fit_intercept)
         return Parts(Rule(), "p-norm", p - 1)
+
+    def _check_open_width(self) -> None:
+        refuse_no_power(self.p)

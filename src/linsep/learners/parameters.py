@@ -6,6 +6,10 @@ from typing import Any, ClassVar, TypedDict
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+SEE = """    **shared
+        Those of every online learner: see :class:`linsep.learners.parameters.Parameters`."""
+"""What stands in a learner's source for the parameters described here."""
+
 
 class Shared(TypedDict, total=False):
     """The parameters that every online learner has."""
@@ -26,25 +30,25 @@ class Shared(TypedDict, total=False):
 
 
 class Parameters:
-    """What all learners are told, beside what is a learner's own.
+    """What all learners are told, beside what is a learner's own; a learner's own documentation repeats it.
 
     Parameters
     ----------
     max_iter : int, default=10
         The most epochs (with `select`: the most updates).
     tol : float or None, default=None
-        None: stop after an epoch without an update, as in the notes. A number: stop as well when the epoch's share
+        None: stop after an epoch without an update. A number: stop as well when the epoch's share
         of mistakes has not fallen by more than `tol` below the best for `n_iter_no_change` epochs.
     n_iter_no_change : int, default=5
         See `tol`.
     shuffle : bool, "blocks" or "once", default=True
         True: a new random order each epoch, `default_rng([seed, epoch]).permutation(n)`; "once": the first epoch's
-        in all; False: as the rows stand. "blocks": blocks of 64 rows in a new random order each epoch, the rows of
-        every block in another; half the time of True on large sparse data, as neighbours in memory stay near. Rows
-        that stand in groups of one label are better mixed by True.
+        in all; False: as the rows stand. "blocks": blocks of 64 rows in a new random order each epoch, and within
+        all blocks one more; two thirds of the time of True on large sparse data, as neighbours in memory stay near.
+        Rows that stand in groups of one label are better mixed by True.
     select : None, "first", "worst" or "random", default=None
-        None: epochs. Otherwise the notes' batch loop: locate a misclassified row (the first, the one of least margin, a
-        random one), update on it, look again. Every update looks at all rows: for small data.
+        None: epochs. Otherwise the textbook's batch loop: locate a misclassified row (the first, the one of least
+        margin, a random one), update on it, look again. Every update looks at all rows: for small data.
     random_state : int, RandomState or None, default=None
         The seed, or where to draw it from.
     fit_intercept : bool, default=True
@@ -113,8 +117,10 @@ class Parameters:
         self.log = log
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Write the shared parameters out in the signature of a subclass that takes them as `**shared`."""
+        """Write the shared parameters out in the signature and the documentation of a subclass that takes them."""
         super().__init_subclass__(**kwargs)
+        if cls.__doc__ and SEE in cls.__doc__:
+            cls.__doc__ = cls.__doc__.replace(SEE, (Parameters.__doc__ or "").split("----------\n")[1].rstrip())
         if "__init__" in vars(cls):
             own, shared = inspect.signature(cls.__init__), inspect.signature(Parameters.__init__)
             named = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]

@@ -74,6 +74,11 @@ def no_log() -> Log:
     return empty_log(0, 0, room=0)
 
 
+def trimmed(log: Log) -> Log:
+    """Return the log without its free room; one that is open stays so."""
+    return _with_room([log], max(int(log.filled[0]), 1)) if len(log.numbers) else log
+
+
 def line_bytes(log: Log) -> int:
     """Return the size of one update in the log."""
     return 8 * (log.numbers.shape[1] + log.sizes.shape[1])

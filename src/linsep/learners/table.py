@@ -28,7 +28,7 @@ LEARNERS = {
     "perceptron": Entry(Perceptron, "(R / gamma)²"),
     "averaged-perceptron": Entry(AveragedPerceptron, "(R / gamma)²"),
     "winnow": Entry(Winnow, "ln p / L"),
-    "balanced-winnow": Entry(BalancedWinnow, "ln 2p / L"),
+    "balanced-winnow": Entry(BalancedWinnow, "ln(2p + 2) / L"),
     "p-norm-perceptron": Entry(PNormPerceptron, "(p - 1) ||u||_q² X_p² / margin²"),
     "passive-aggressive": Entry(PassiveAggressive, "max(R², 1/C) (||u||² + 2 C sum of hinge)"),
     "romma": Entry(ROMMA, "R² ||u||²"),

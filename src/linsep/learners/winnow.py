@@ -66,6 +66,12 @@ class _Multiplicative(OnlineLearner):
         eta, delta, x_max = self.eta, self.delta, self.x_max
         if delta is None:
             return eta if eta is not None else 0.5 / (x_max or 1.0)
+        beta = self.intercept_scaling if self.fit_intercept else 0.0
+        if x_max is not None and beta > x_max:
+            raise ValueError(
+                f"intercept_scaling={beta:g} is beyond x_max={x_max:g}, and the bias is a feature like all others: "
+                f"the bound for delta would not hold; set intercept_scaling={x_max:g}"
+            )
         if x_max is None:
             raise ValueError("delta says nothing without x_max, the largest |entry| of X: give both")
         if not 0 < delta < x_max:
@@ -83,19 +89,23 @@ class _Multiplicative(OnlineLearner):
         """What the weights are the exponentials of, before they are normalised: (machines, weights).
 
         Winnow has a weight a feature, balanced Winnow two, the second half for -x; with a bias two more follow, for
-        +beta and -beta. All are 0 at the start. Z is the sum of their exponentials.
+        +beta and -beta. All are 0 at the start. Z is the sum of their exponentials. One-vs-rest has a machine a class,
+        as `coef_` has rows; pairs are one machine, whose weights are those of the first class, the second, ...
         """
-        link = self._trimmed().link
-        s = link.number * link.s.T
+        machine, known = self._trimmed(), len(self.classes_)
+        s = machine.link.number * machine.link.s.T
+        if len(s) > 1 and not machine.pair:
+            s = s[1:2] if known == 2 else s[:known]
         features, bias = s[:, :-1], s[:, -1:]
         signed = [features, -features] if self._link == "sinh" else [features]
-        return np.hstack([*signed, bias, -bias] if self.fit_intercept else signed)
+        weights = np.hstack([*signed, bias, -bias] if machine.bias else signed)
+        return weights.reshape(1, -1) if machine.pair else weights
 
     @property
     def log_weights_(self) -> Array:
         """The logarithms of the normalised weights, in the form of `exponents_`: exponents - ln Z."""
         exponents = self.exponents_
-        return exponents - logsumexp(exponents, axis=None if self._machine.pair else 1, keepdims=True)
+        return exponents - logsumexp(exponents, axis=1, keepdims=True)
 
     def potential(self, u: Any) -> Array:
         """Return KL(u || w) of each machine, for a target u >= 0 with sum 1 in the form of a row of `exponents_`.
@@ -164,8 +174,8 @@ class Winnow(_Multiplicative):
 class BalancedWinnow(_Multiplicative):
     """Winnow on [x, -x], kept in p weights: w_j = (e^{eta s_j} - e^{-eta s_j}) / Z, s = sum of y x over the mistakes.
 
-    The target may have any sign: with ||u||_1 = 1, margin delta and entries up to x_max, at most ln(2p) / L mistakes,
-    L and the best rate as for :class:`Winnow`.
+    The target may have any sign: with ||u||_1 = 1, margin delta and entries up to x_max, at most ln(2p + 2) / L
+    mistakes (ln(2p) / L without a bias), L and the best rate as for :class:`Winnow`.
 
     Parameters
     ----------

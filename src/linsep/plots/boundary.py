@@ -22,6 +22,8 @@ SHADES = colormaps["Greys"](np.linspace(0.25, 0.85, 256))
 HALO = [patheffects.withStroke(linewidth=2.5, foreground="white")]
 SPOTS = [(0, 11), (0, -11), (9, 7), (9, -7), (-9, 7), (-9, -7), (12, 0), (-12, 0)]
 """Where a ring's number may stand, in points from its centre."""
+NUMBERED, DRAWN = 24, 80
+"""Up to so many updates get numbers; of more than so many, some lines are left out."""
 
 
 def boundary_path(
@@ -34,9 +36,9 @@ def boundary_path(
 ) -> Axes:
     """Draw how the boundary of a learner moved: after each update a line, light to dark, the last one bold.
 
-    Rows that caused an update are ringed and numbered in order, and so are the lines where they leave the picture; a
-    line without number passes it by. The arrow is the normal vector w of the last boundary: it points to the side of
-    the second class.
+    Rows that caused an update are ringed. Up to 24 updates are numbered in order, and so are the lines where they leave
+    the picture; a line without number passes it by. Of more than 80 lines, every second, third, ... is drawn. The arrow
+    is the normal vector w of the last boundary: it points to the side of the second class.
 
     Parameters
     ----------
@@ -119,15 +121,17 @@ def _frame(ax: Axes, X: Array, last: Array) -> None:
 
 def _draw_lines(ax: Axes, path: Array) -> None:
     ends: list[tuple[Array, int]] = []
+    few, every = len(path) - 1 <= NUMBERED, -(-len(path) // DRAWN)
     for k, weights in enumerate(path):
         points = _crossing(ax, weights)
-        if points is None:
+        if points is None or (len(path) - 1 - k) % every:
             continue
         if k == len(path) - 1:
             ax.plot(*points.T, color=INK, linewidth=2.8, zorder=3)
         else:
-            ax.plot(*points.T, color=SHADES[255 * k // len(path)], linewidth=1.4, zorder=2)
-        ends.append((points[1], k))
+            ax.plot(*points.T, color=SHADES[255 * k // len(path)], linewidth=1.4 if few else 0.8, zorder=2)
+        if few:
+            ends.append((points[1], k))
     for place, text in _joined(ends, np.array([0.06, 0.03]) * np.ptp(ax.get_xlim())):
         right = place[0] >= ax.get_xlim()[1] - 1e-9
         ax.annotate(
@@ -185,6 +189,8 @@ def _ring(ax: Axes, X: Array, rows: Array, avoid: Array) -> None:
         places.setdefault(tuple(X[row]), []).append(k)
     rings = np.array(list(places))
     ax.scatter(rings[:, 0], rings[:, 1], s=120, facecolor="none", edgecolor=INK, linewidth=1.3, zorder=5)
+    if len(rows) > NUMBERED:
+        return
     taken = ax.transData.transform(np.vstack([np.unique(X, axis=0), avoid]))
     for place, numbers in zip(rings, places.values(), strict=True):
         spots = ax.transData.transform(place) + ax.figure.dpi / 72 * np.array(SPOTS)

@@ -39,7 +39,7 @@ def replay(clf: OnlineLearner, X: Any, y: Any) -> Array:
     X, y = np.asarray(X, np.float64), np.asarray(y)
     if len(clf.classes_) != 2:
         raise ValueError(f"only a run on two classes is played again; this one had {len(clf.classes_)}")
-    log, beta = clf.log_, float(clf.intercept_scaling) if clf.fit_intercept else 0.0
+    log, beta = clf.log_, clf._bias
     if len(log) and log.rows.max() >= len(X):
         raise ValueError(f"the log names row {log.rows.max()}, but X has {len(X)} rows: pass the X of fit")
     signs = np.where(y[log.rows] == clf.classes_[1], 1.0, -1.0)

@@ -1,6 +1,6 @@
 """Passive-aggressive rules: the least change of w after which the row has margin 1, hard or softened.
 
-MIRA with a single constraint (the true class against one rival) is the same update as PA-I. Source: Crammer, Dekel,
+MIRA with a single constraint (the true class against one rival) is PA; with slack, PA-I. Source: Crammer, Dekel,
 Keshet, Shalev-Shwartz and Singer (2006). With loss l = (1 - y score)+ and any u whose hinge losses are l*:
 PA, on rows with y u.x >= 1: sum of l² <= R² ||u||²; PA-I: mistakes <= max(R², 1/C) (||u||² + 2 C sum of l*);
 PA-II: sum of l² <= (R² + 1/(2C)) (||u||² + 2 C sum of l*²).

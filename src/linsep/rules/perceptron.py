@@ -5,7 +5,7 @@ from typing import NamedTuple
 from linsep.core.step import promises
 
 
-@promises(reads="sign")
+@promises(reads="sign", unit=True)
 class Perceptron(NamedTuple):
     """On a mistake, add the example: s += y x where y * score <= 0.
 
