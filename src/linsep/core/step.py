@@ -12,6 +12,7 @@ A rule is a NamedTuple of numbers with one pure method, in one of two forms::
 import dis
 import inspect
 from collections.abc import Callable
+from functools import cache
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -58,9 +59,13 @@ def steps_by_one(rule: type) -> bool:
     return bool(getattr(rule, "unit", False))
 
 
-def reads_norm(rule: type) -> bool:
+def reads_norm(rule: Any) -> bool:
     """Tell whether the rule's step reads ||x||², its third argument, by the names that its code loads."""
-    step: Any = rule.step  # type: ignore[attr-defined]
+    return _loads_norm(rule.step)
+
+
+@cache
+def _loads_norm(step: Any) -> bool:
     name = list(inspect.signature(step).parameters)[PLAIN.index("xx")]
     loads = (i.argval for i in dis.get_instructions(step) if "LOAD" in i.opname)
     return any(name == value or (isinstance(value, tuple) and name in value) for value in loads)

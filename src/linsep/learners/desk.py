@@ -72,12 +72,12 @@ class Learning(Direct):
         self.machine, self.bias, self.codes, self.weights = machine, bias, codes, weights
         self._bind()
 
-    def learned(self, x: tuple[Any, ...], y: Any) -> bool:
-        """Learn from x and tell so, if it is as the last row was, without a flaw, and y is known; else do nothing."""
-        if y not in self.codes or not self.fits(x):
+    def learned(self, x: tuple[Any, ...], code: int) -> bool:
+        """Learn from x and tell so, if it is as the last row was and without a flaw; else do nothing."""
+        if not self.fits(x):
             return False
         indices, values = x
-        code, machine = self.codes[y], self.machine
+        machine = self.machine
         _, status = self.compiled(self.bound[0], (values, indices), code, code + 1, machine.rows - code)
         if status != DONE:
             return False

@@ -104,7 +104,7 @@ def order_of(how: Settings, epoch: int, n: int) -> Array:
         return rng.permutation(n)
     starts = BLOCK * rng.permutation(-(-n // BLOCK))
     order = np.add.outer(starts, rng.permutation(BLOCK)).ravel()
-    return order[order < n]
+    return order if n % BLOCK == 0 else order[order < n]
 
 
 def batch(how: Settings, machine: Machine, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:

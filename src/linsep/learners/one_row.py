@@ -25,10 +25,8 @@ def plain(a: Any, types: str) -> bool:
     return type(a) is np.ndarray and a.ndim == 1 and a.dtype.char in types and a.dtype.isnative
 
 
-def refuse_beyond(entries: tuple[Array, Array, bool], limit: float | None) -> None:
+def refuse_beyond(entries: tuple[Array, Array, bool], limit: float) -> None:
     """Raise a ValueError that names the first value beyond the limit, if there is one."""
-    if limit is None:
-        return
     indices, values, _ = entries
     beyond = np.flatnonzero(np.abs(values) > limit)
     if len(beyond):
@@ -69,17 +67,20 @@ class OneRow:
         """
         desk = self._learning
         if desk is not None and y in desk.codes:
-            if type(x) is tuple and self._entry_limit is None and desk.learned(x, y):
+            limit, code = self._entry_limit, desk.codes[y]
+            if limit is None and type(x) is tuple and desk.learned(x, code):
                 return self
             entries = self._known_dict(x) if type(x) is dict else self._entries_of(x)
             if entries is not None:
-                refuse_beyond(entries, self._entry_limit)
-                desk.learn(*entries, desk.codes[y])
+                if limit is not None:
+                    refuse_beyond(entries, limit)
+                desk.learn(*entries, code)
                 return self
         with intact(self):
             self._welcome_names(x)
             entries = self._entries_of(x)
-            refuse_beyond(entries, self._entry_limit)
+            if self._entry_limit is not None:
+                refuse_beyond(entries, self._entry_limit)
             self._open_desk(y)
             self._learning.learn(*entries, self._learning.codes[y])
         return self
@@ -142,7 +143,8 @@ class OneRow:
         names = self._names
         values = fromiter(x.values(), FLOAT, len(x))
         if names is None:
-            if not isinstance(next(iter(x), 0), Integral):
+            first = next(iter(x), 0)
+            if type(first) is not int and not isinstance(first, Integral):
                 raise ValueError(NO_NAMES)
             return fromiter(x, INDEX, len(x)), values, True
         try:

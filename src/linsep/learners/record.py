@@ -7,7 +7,7 @@ import numpy as np
 from linsep.core.examples import Array
 from linsep.core.readouts import Log
 
-FIRST_ROOM = 1024
+FIRST_ROOM = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ def line_bytes(log: Log) -> int:
 
 
 def enlarged(log: Log, needed: int) -> Log:
-    """Return the log with at least twice its room, and at least `needed` free."""
-    return _with_room([log], 2 * len(log.numbers) + needed)
+    """Return the log with at least four times its room, and at least `needed` free; room costs nothing until used."""
+    return _with_room([log], 4 * len(log.numbers) + needed)
 
 
 def merged(logs: list[Log]) -> Log:
