@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from linsep.data.reading import read, stream
     from linsep.learners.logistic import LogisticRegression
     from linsep.learners.online import OnlineClassifier
     from linsep.learners.p_norm import PNormPerceptron
@@ -28,6 +29,8 @@ __all__ = [
     "Pegasos",
     "Perceptron",
     "Winnow",
+    "read",
+    "stream",
 ]
 
 # Names are imported when first used, so that a command's --help need not wait for the compiler.
@@ -43,13 +46,16 @@ _HOMES = {
     "Pegasos": "pegasos",
     "Perceptron": "perceptron",
     "Winnow": "winnow",
+    "read": "linsep.data.reading",
+    "stream": "linsep.data.reading",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'linsep' has no attribute {name!r}")
-    return getattr(import_module(f"linsep.learners.{_HOMES[name]}"), name)
+    home = _HOMES[name]
+    return getattr(import_module(home if "." in home else f"linsep.learners.{home}"), name)
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,1 @@
+"""From files to rows: formats, compression, strict reading in bounded memory."""

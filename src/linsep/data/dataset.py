@@ -1,0 +1,59 @@
+"""Rows and labels as read: what `read` returns, and a stream yields."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Rows and their labels; unpacks as `X, y`.
+
+    Attributes
+    ----------
+    X : csr_array or array, (rows, features)
+        The examples.
+    y : array, (rows,)
+        Their labels.
+    feature_names : sequence of str, or None
+        The names of the features, where the data tell.
+    label_names : sequence of str, or None
+        The names of the labels, where they are numbers in y and words in the data.
+    rejected : int
+        Rows that were malformed, and left out because `on_error` says so.
+    """
+
+    X: Any
+    y: Array
+    feature_names: Sequence[str] | None = None
+    label_names: Sequence[str] | None = None
+    rejected: int = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        yield self.X
+        yield self.y
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+def as_labels(numbers: Array) -> Array:
+    """Return labels that are all whole numbers as integers."""
+    whole = numbers.astype(np.int64) if np.all(np.abs(numbers) < 2.0**53) else None
+    return whole if whole is not None and np.array_equal(whole, numbers) else numbers
+
+
+def as_csr(values: Array, indices: Array, indptr: Array, width: int) -> sp.csr_array:
+    """Return sparse rows without a copy, but for indptr, whose type must be that of the indices."""
+    small = len(values) < 2**31 and width <= 2**31
+    kind = np.dtype(np.int32 if small and indices.dtype == np.int32 else np.int64)
+    parts = (values, indices.astype(kind, copy=False), indptr.astype(kind, copy=False))
+    X = sp.csr_array((len(indptr) - 1, width), dtype=values.dtype)
+    X.data, X.indices, X.indptr = parts
+    return X

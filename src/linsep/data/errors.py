@@ -1,0 +1,86 @@
+"""What is wrong with a row, where it is, and what to do about it."""
+
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+SHOWN = 60
+"""Characters of the text at fault that an error shows."""
+
+
+class DataError(ValueError):
+    """A malformed row, or a file that can't be read.
+
+    Attributes
+    ----------
+    file : str
+        The file's name; "-" is the standard input.
+    line, column : int or None
+        The place, both counted from 1; columns count bytes.
+    reason : str
+        What is wrong there, and the text at fault.
+    """
+
+    def __init__(self, file: str, reason: str, line: int | None = None, column: int | None = None) -> None:
+        place = file + (f", line {line:,}" if line else "") + (f", column {column:,}" if column else "")
+        super().__init__(f"{place}: {reason}")
+        self.file, self.line, self.column, self.reason = file, line, column, reason
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, int | None, int | None]]:
+        return type(self), (self.file, self.reason, self.line, self.column)
+
+
+class Fault(NamedTuple):
+    """A row that can't be used: its line in the block (from 0), the place and the text at fault, the row itself."""
+
+    line: int
+    column: int
+    reason: str
+    row: bytes
+
+
+def shown(text: bytes) -> str:
+    """Return text at fault for an error message: short, in quotes, with what can't be printed escaped."""
+    cut = text[:SHOWN]
+    return ascii(cut.decode("utf-8", "backslashreplace")) + ("..." if len(text) > SHOWN else "")
+
+
+class Policy:
+    """What happens to malformed rows: "raise", "skip" or "quarantine"; counts them.
+
+    Quarantined rows are written to a file as they were, one after the other.
+    """
+
+    def __init__(self, on_error: str = "raise", quarantine: str | Path | None = None) -> None:
+        if on_error not in ("raise", "skip", "quarantine"):
+            raise ValueError(f"on_error={on_error!r}: it is 'raise', 'skip' or 'quarantine'")
+        if (on_error == "quarantine") != (quarantine is not None):
+            raise ValueError('on_error="quarantine" and quarantine=<file for the rows> go together')
+        self.on_error = on_error
+        self.path = None if quarantine is None else Path(quarantine)
+        self.rejected = 0
+        self.first: DataError | None = None
+        self._file: BinaryIO | None = None
+
+    def restart(self) -> None:
+        """Begin another pass over the data: counts, and the quarantine file, start again."""
+        self.close()
+        self.rejected, self.first = 0, None
+
+    def take(self, faults: list[Fault], file: str, first_line: int) -> None:
+        """Deal with the faults of a block whose first line has this number; raises at the first if asked to."""
+        for fault in faults:
+            error = DataError(file, fault.reason, first_line + fault.line, fault.column)
+            if self.on_error == "raise":
+                raise error
+            self.first = self.first or error
+            self.rejected += 1
+            if self.path is not None:
+                if self._file is None:
+                    self._file = self.path.open("wb")
+                self._file.write(fault.row.rstrip(b"\n") + b"\n")
+
+    def close(self) -> None:
+        """Close the quarantine file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None

@@ -1,0 +1,123 @@
+"""Text in blocks of whole lines, from any sources, in bounded memory."""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from time import monotonic
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.data.errors import DataError
+from linsep.data.sources import Source
+
+Array = NDArray[Any]
+T = TypeVar("T")
+U = TypeVar("U")
+
+BLOCK_BYTES = 1 << 22
+"""Text that is read and parsed in one go: enough to share among threads, little enough to stay in the cache."""
+NEWLINE = 10
+
+
+class Block(NamedTuple):
+    """Whole lines of a source, the last of which ends with a newline; `first` says that the source begins here."""
+
+    text: Array
+    file: str
+    first: bool
+    done: int
+
+
+class Progress(NamedTuple):
+    """How far a pass over the data has come: bytes as they are stored, of how many (None: unknown), rows, seconds."""
+
+    done: int
+    total: int | None
+    rows: int
+    seconds: float
+
+    @property
+    def rows_per_second(self) -> float:
+        """Rows a second so far."""
+        return self.rows / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds still to go at the speed so far, where the size is known."""
+        if self.total is None or not self.done:
+            return None
+        return self.seconds * max(self.total - self.done, 0) / self.done
+
+
+class Clock:
+    """Tells a callback about the progress of a pass."""
+
+    def __init__(self, sources: list[Source], tell: Callable[[Progress], None] | None) -> None:
+        sizes = [source.size for source in sources]
+        self.total = None if None in sizes else sum(size or 0 for size in sizes)
+        self.tell, self.rows, self.began = tell, 0, monotonic()
+
+    def tick(self, done: int, rows: int) -> None:
+        """Count more rows, and tell."""
+        self.rows += rows
+        if self.tell is not None:
+            self.tell(Progress(done, self.total, self.rows, monotonic() - self.began))
+
+
+def blocks(sources: Iterable[Source], size: int = BLOCK_BYTES) -> Iterator[Block]:
+    """Yield the lines of all sources in order, in blocks of about `size` bytes; a longer line is a block of its own."""
+    before = 0
+    for source in sources:
+        stamp = source.stamp() if source.handle is None else None
+        first = True
+        with source.open() as file:
+            rest = b""
+            while True:
+                text = np.empty(len(rest) + size, np.uint8)
+                text[: len(rest)] = np.frombuffer(rest, np.uint8)
+                got = file.read_into(text[len(rest) :].data)
+                filled, last = len(rest) + got, got < size
+                if last and filled and text[filled - 1] != NEWLINE:
+                    text = np.append(text[:filled], np.uint8(NEWLINE))
+                    filled += 1
+                end = filled if last else len(rest) + _last_line(text[len(rest) : filled])
+                if end > len(rest) or (last and end):
+                    yield Block(text[:end], source.name, first, before + file.position)
+                    first = False
+                    rest = text[end:filled].tobytes()
+                else:
+                    rest = text[:filled].tobytes()
+                if last:
+                    break
+            before += file.position
+        if stamp is not None and source.stamp() != stamp:
+            raise DataError(source.name, "the file changed while it was read")
+
+
+def _last_line(text: Array) -> int:
+    """Return where the last whole line of a text ends, or 0."""
+    for begin in range(len(text), 0, -(1 << 16)):
+        found = text[max(0, begin - (1 << 16)) : begin].tobytes().rfind(b"\n")
+        if found >= 0:
+            return max(0, begin - (1 << 16)) + found + 1
+    return 0
+
+
+def in_order(work: Callable[[T], U], tasks: Iterable[T], threads: int) -> Iterator[U]:
+    """Yield work(task) for every task in order, at most twice as many ahead as there are threads."""
+    if threads == 1:
+        yield from map(work, tasks)
+        return
+    todo = iter(tasks)
+    with ThreadPoolExecutor(threads) as pool:
+        ahead: list[Future[U]] = [pool.submit(work, task) for task in islice(todo, 2 * threads)]
+        try:
+            while ahead:
+                result = ahead.pop(0).result()
+                ahead += [pool.submit(work, task) for task in islice(todo, 1)]
+                yield result
+        finally:
+            for future in ahead:
+                future.cancel()

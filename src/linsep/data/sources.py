@@ -1,0 +1,176 @@
+"""Where bytes come from: files, globs, folders of parts, open files, the standard input; compressed or not."""
+
+import bz2
+import glob
+import gzip
+import io
+import lzma
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from linsep.data.errors import DataError
+
+MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+"""How a compressed file begins."""
+HIDDEN = (".", "_")
+"""Files of a folder whose names begin so are no parts of the data: checksums, markers of success."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One stream of bytes: a file by name, or one that is open already."""
+
+    name: str
+    handle: Any = None
+
+    @property
+    def again(self) -> bool:
+        """Whether it can be read more than once."""
+        return self.handle is None or (hasattr(self.handle, "seekable") and self.handle.seekable())
+
+    @property
+    def size(self) -> int | None:
+        """Its bytes as they are stored, if known."""
+        return os.stat(self.name).st_size if self.handle is None else None
+
+    def stamp(self) -> tuple[int, int, int]:
+        """Return what changes when the file does."""
+        found = os.stat(self.name)
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+    def open(self) -> "Bytes":
+        """Open it at its beginning, decompressed."""
+        if self.handle is None:
+            try:
+                raw: Any = open(self.name, "rb", buffering=0)  # noqa: SIM115  (closed by Bytes)
+            except OSError as error:
+                raise DataError(self.name, (error.strerror or str(error)).lower()) from None
+            return Bytes(self.name, raw, own=True)
+        if self.again:
+            self.handle.seek(0)
+        return Bytes(self.name, getattr(self.handle, "buffer", self.handle), own=False)
+
+
+class Counted(io.RawIOBase):
+    """A raw reader that counts the bytes it hands on, and gives back those that were read to look at them."""
+
+    def __init__(self, raw: Any) -> None:
+        self.raw, self.count = raw, 0
+        self.head = raw.read(max(map(len, MAGIC))) or b""
+        if not isinstance(self.head, bytes):
+            raise TypeError("the file is open as text: open it in binary mode ('rb')")
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer as far as one read goes."""
+        if not self.head and hasattr(self.raw, "readinto"):
+            got = self.raw.readinto(buffer) or 0
+        else:
+            data = self.head[: len(buffer)] if self.head else self.raw.read(len(buffer)) or b""
+            got, self.head = len(data), self.head[len(data) :]
+            buffer[:got] = data
+        self.count += got
+        return got
+
+
+class Bytes:
+    """The decompressed bytes of a source, read in order; `position` counts bytes as they are stored."""
+
+    def __init__(self, name: str, raw: Any, own: bool) -> None:
+        self.name, self._raw, self._own = name, raw, own
+        try:
+            self._counted = Counted(raw)
+        except OSError as error:
+            raise DataError(name, (error.strerror or str(error)).lower()) from None
+        self.compression = next((kind for magic, kind in MAGIC.items() if self._counted.head.startswith(magic)), None)
+        self._file = _decompressed(self._counted, self.compression, name)
+
+    @property
+    def position(self) -> int:
+        """How far the source has been read."""
+        return self._counted.count
+
+    def read_into(self, view: memoryview) -> int:
+        """Fill the view as far as there are bytes; 0 at the end. A broken or cut compressed file is an error."""
+        filled = 0
+        try:
+            while filled < len(view):
+                got = self._file.readinto(view[filled:])
+                if not got:
+                    break
+                filled += got
+        except (EOFError, OSError, lzma.LZMAError, ValueError) as error:
+            if self.compression is None:
+                raise DataError(self.name, str(error)) from None
+            raise DataError(self.name, f"the {self.compression} data are cut off or broken ({error})") from None
+        return filled
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        if self._own:
+            self._raw.close()
+
+    def __enter__(self) -> "Bytes":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _decompressed(raw: Any, kind: str | None, name: str) -> Any:
+    if kind is None:
+        return raw
+    if kind == "gzip":
+        return gzip.GzipFile(fileobj=raw)
+    if kind == "bz2":
+        return bz2.BZ2File(raw)
+    if kind == "xz":
+        return lzma.LZMAFile(raw)
+    return _zstd(raw, name)
+
+
+def _zstd(raw: Any, name: str) -> Any:
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise DataError(name, "it is compressed with zstd: pip install 'linsep[arrow]' to read it") from None
+    return pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd")
+
+
+def sources_of(what: Any) -> list[Source]:
+    """Return the sources that a path, many, a glob, a folder, an open file or "-" stand for, in a fixed order."""
+    if what == "-":
+        return [Source("-", sys.stdin.buffer)]
+    if hasattr(what, "read"):
+        return [Source(str(getattr(what, "name", "<file>")), what)]
+    if isinstance(what, (str, os.PathLike)):
+        return _named(os.fspath(what))
+    if isinstance(what, Iterable):
+        found = [source for part in what for source in sources_of(part)]
+        if not found:
+            raise DataError("[]", "there is no file in the list")
+        return found
+    raise TypeError(f"data come from a path, a list of them, an open file or '-'; got {type(what).__name__}")
+
+
+def _named(path: str) -> list[Source]:
+    if os.path.isdir(path):
+        parts = sorted(p for p in Path(path).iterdir() if p.is_file() and not p.name.startswith(HIDDEN))
+        if not parts:
+            raise DataError(path, "the folder holds no files")
+        return [Source(str(part)) for part in parts]
+    if glob.has_magic(path) and not os.path.exists(path):
+        found = sorted(p for p in glob.glob(path, recursive=True) if os.path.isfile(p))
+        if not found:
+            raise DataError(path, "no file matches the pattern")
+        return [Source(p) for p in found]
+    if not os.path.exists(path):
+        raise DataError(path, "no such file")
+    return [Source(path)]
