@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from linsep.core.digest import engine_digest
@@ -52,16 +51,6 @@ class Rows(NamedTuple):
     high: int
 
 
-@njit(cache=True, nogil=True)
-def room_for(text: Array) -> tuple[int, int]:
-    """Return how many lines and colons there are: no fewer than rows and entries."""
-    lines = colons = 0
-    for k in range(text.shape[0]):
-        lines += 1 if text[k] == NEWLINE else 0
-        colons += 1 if text[k] == COLON else 0
-    return lines, colons
-
-
 @word
 def _ends(text: Any, k: Any) -> bool:
     """Tell whether a label or a value may end before text[k]."""
@@ -90,12 +79,13 @@ def _parse(
 ) -> Any:  # fmt: skip
     """Read rows from text[begin:], which ends with a newline, until its end or until there are too many faults.
 
-    `counts` holds the rows, entries, faults and hard numbers so far, and the lowest and highest index. Returns where it
-    stopped. A row at fault leaves a line in `faults` (where the row and the fault begin, the reason) and nothing else.
+    `counts` holds the rows, entries, faults and hard numbers so far, the lowest and highest index, and the lines.
+    Returns where it stopped. A row at fault leaves a line in `faults` (where the row and the fault begin, the reason)
+    and nothing else.
     """
     k, stop = np.uint64(begin), np.uint64(text.shape[0])
     top = np.uint64(np.iinfo(indices.dtype).max)
-    n, m, f, h, low, high = counts
+    n, m, f, h, low, high, lines = counts
     while k < stop:
         row, first, hard_before = k, m, h
         reason = -1
@@ -155,7 +145,7 @@ def _parse(
                     values[m] = entry
                     m += 1
             if full or (reason >= 0 and f == faults.shape[0]):
-                counts[:] = n, first, f, hard_before, low, high
+                counts[:] = n, first, f, hard_before, low, high, lines
                 return row
             if reason >= 0:
                 faults[f, 0], faults[f, 1], faults[f, 2] = row, at, reason
@@ -169,7 +159,8 @@ def _parse(
         while text[k] != NEWLINE:
             k += ONE
         k += ONE
-    counts[:] = n, m, f, h, low, high
+        lines += 1
+    counts[:] = n, m, f, h, low, high, lines
     return stop
 
 
@@ -194,11 +185,13 @@ def parse(text: Array, dtype: Any = np.float64, index: Any = np.int32) -> Rows:
     >>> rows.labels, rows.indices, rows.values, rows.indptr
     (array([ 1., -1.]), array([3, 7], dtype=int32), array([5.e-01, 2.e+03]), array([0, 2, 2]))
     """
-    lines, colons = room_for(text)
-    labels, indptr = np.empty(lines), np.zeros(lines + 1, np.int64)
-    indices, values = np.empty(colons, index), np.empty(colons, dtype)
+    # "1\n" is the shortest row, " 1:1" the shortest entry; room that stays unused costs no memory.
+    most_rows, most_entries = len(text) // 2 + 1, len(text) // 4 + 1
+    labels, indptr = np.empty(most_rows), np.empty(most_rows + 1, np.int64)
+    indices, values = np.empty(most_entries, index), np.empty(most_entries, dtype)
+    indptr[0] = 0
     faulty, hard = np.empty((MOST_FAULTS, 3), np.int64), np.empty((MOST_HARD, 3), np.int64)
-    counts = np.array([0, 0, 0, 0, NO_INDEX, -1])
+    counts = np.array([0, 0, 0, 0, NO_INDEX, -1, 0])
     faults: list[Fault] = []
     lost: list[int] = []
     begin = 0
@@ -222,7 +215,7 @@ def parse(text: Array, dtype: Any = np.float64, index: Any = np.int32) -> Rows:
         if begin == before:
             hard = np.empty((4 * len(hard), 3), np.int64)
         counts[2:4] = 0
-    n, m, _, _, low, high = counts.tolist()
+    n, m, _, _, low, high, lines = counts.tolist()
     rows = Rows(labels[:n], indptr[: n + 1], indices[:m], values[:m], sorted(faults), lines, low, high)
     return _without(rows, lost) if lost else rows
 

@@ -1,0 +1,103 @@
+"""From svmlight text to rows: `read` against scikit-learn's loader, and against a loop that only looks for separators.
+
+The file holds the 200,000 x 47,000 sparse rows of the other groups, values with all their digits, in a temporary
+folder; both sides read it from the system's cache. The first row holds only if both give the same matrix. The loop
+branches on newline, colon and space and remembers where each began: what any parser must do at least, on one core. The
+stream is walked in a process of its own, the file once and twice; its memory is that of the whole process, which
+is shown beside that of a process that only imports.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numba import njit
+from sklearn.datasets import load_svmlight_file
+
+import linsep
+from benchmarks import data
+from benchmarks.data import Array
+from benchmarks.timing import Line, Row, race
+
+ALLOWED = 400e6
+"""Bytes that a stream may take, whatever the size of its file."""
+WALK = """
+import sys
+import linsep
+model = linsep.Perceptron(log=False)
+for path in sys.argv[1:]:
+    for X, y in linsep.stream(path, n_features=47_000, zero_based=False):
+        model.partial_fit(X, y, classes=[-1, 1])
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+@njit
+def separators(text: Array) -> int:
+    """Return something that depends on where every newline, colon and space is."""
+    last = total = 0
+    for k in range(text.shape[0]):
+        byte = text[k]
+        if byte == 10:
+            total += k - last
+            last = k
+        elif byte == 58:
+            total ^= k - last
+            last = k
+        elif byte == 32:
+            total += 2 * (k - last)
+            last = k
+    return total
+
+
+def write(path: Path) -> None:
+    """Write the benchmarks' rows as svmlight text, indices from 1."""
+    X, y = data.sparse()
+    with path.open("w") as file:
+        for i, label in enumerate(y.tolist()):
+            span = slice(X.indptr[i], X.indptr[i + 1])
+            pairs = zip(X.indices[span].tolist(), X.data[span].tolist(), strict=True)
+            file.write(f"{label} " + " ".join([f"{j + 1}:{v!r}" for j, v in pairs]) + "\n")
+
+
+def same(ours: Any, theirs: Any) -> bool:
+    """Tell whether two readers gave the same rows and labels."""
+    (X, y), (Z, labels) = ours, theirs
+    parts = ((X.data, Z.data), (X.indices, Z.indices), (X.indptr, Z.indptr), (y, labels))
+    return all(np.array_equal(a, b) for a, b in parts)
+
+
+def peak(*paths: Path) -> float:
+    """Return the most memory that a process needs to learn from streams of these files, one after the other."""
+    done = subprocess.run([sys.executable, "-c", WALK, *map(str, paths)], capture_output=True, text=True, check=True)
+    return 1024 * float(done.stdout)
+
+
+def lines(repeats: int) -> Iterator[Line]:
+    """Yield the rows of this group."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.svm"
+        write(path)
+        size = path.stat().st_size / 1e6
+        began = perf_counter()
+        theirs = load_svmlight_file(str(path), n_features=47_000, zero_based=False)
+        seconds = perf_counter() - began
+        result = race(lambda: linsep.read(path), lambda: None, repeats, perf_counter)
+        note = f"{size:.0f} MB; ours {size / result.ours:,.0f} MB/s, peer {size / seconds:.0f} MB/s"
+        yield Row(
+            "svmlight to CSR, both cores", "load_svmlight_file", result.ours, seconds, 50.0, note,
+            same(result.our_result, theirs),
+        )  # fmt: skip
+        text = np.fromfile(path, np.uint8)
+        alone = race(lambda: linsep.read(path, n_jobs=1), lambda: separators(text), repeats, perf_counter)
+        note = f"ours {size / alone.ours:,.0f} MB/s, the loop {size / alone.peer:,.0f} MB/s"
+        yield Row("svmlight to CSR, one core", "a loop over separators", alone.ours, alone.peer, 0.5, note)
+        once, idle = peak(path), peak()
+        twice = peak(path, path)
+        note = f"{once / 1e6:.0f} MB for {size:.0f} MB, {twice / 1e6:.0f} MB for twice that; {idle / 1e6:.0f} MB idle"
+        yield Row("stream + partial_fit, peak memory", "400 MB", twice, ALLOWED, 1.0, note, unit="B")
