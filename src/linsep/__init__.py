@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from linsep.data.reading import read, stream
+    from linsep.data.text import TextHasher
     from linsep.learners.logistic import LogisticRegression
     from linsep.learners.online import OnlineClassifier
     from linsep.learners.p_norm import PNormPerceptron
@@ -28,6 +29,7 @@ __all__ = [
     "PassiveAggressive",
     "Pegasos",
     "Perceptron",
+    "TextHasher",
     "Winnow",
     "read",
     "stream",
@@ -45,6 +47,7 @@ _HOMES = {
     "PassiveAggressive": "passive_aggressive",
     "Pegasos": "pegasos",
     "Perceptron": "perceptron",
+    "TextHasher": "linsep.data.text",
     "Winnow": "winnow",
     "read": "linsep.data.reading",
     "stream": "linsep.data.reading",

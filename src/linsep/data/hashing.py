@@ -18,7 +18,7 @@ FIVE = np.uint32(5)
 
 
 @register_jitable
-def _turned(word: Any, left: int) -> Any:
+def turned(word: Any, left: int) -> Any:
     """Return a word of 32 bits turned left."""
     return np.uint32(word << np.uint32(left)) | np.uint32(word >> np.uint32(32 - left))
 
@@ -36,14 +36,14 @@ def murmur(text: Any, begin: Any, end: Any, seed: Any) -> Any:
             | np.uint32(text[k + 2]) << np.uint32(16)
             | np.uint32(text[k + 3]) << np.uint32(24)
         )
-        h ^= np.uint32(_turned(np.uint32(np.uint32(word) * C1), 15) * C2)
-        h = np.uint32(_turned(h, 13) * FIVE + C3)
+        h ^= np.uint32(turned(np.uint32(np.uint32(word) * C1), 15) * C2)
+        h = np.uint32(turned(h, 13) * FIVE + C3)
         k += 4
     word = np.uint32(0)
     for j in range(stop - k):
         word |= np.uint32(text[k + j]) << np.uint32(8 * j)
     if stop > k:
-        h ^= np.uint32(_turned(np.uint32(np.uint32(word) * C1), 15) * C2)
+        h ^= np.uint32(turned(np.uint32(np.uint32(word) * C1), 15) * C2)
     h ^= np.uint32(stop - np.int64(begin))
     h ^= h >> np.uint32(16)
     h = np.uint32(h * C4)
