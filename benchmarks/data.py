@@ -1,5 +1,6 @@
 """The benchmarks' data: a generated sparse set for everyone, real ones where LINSEP_DATA is set."""
 
+import gzip
 import os
 from collections.abc import Callable
 from functools import cache
@@ -85,12 +86,12 @@ def hundred_classes() -> tuple[sp.csr_matrix, Array]:
     return X, np.argmax(X @ rng.normal(size=(20_000, 100)), axis=1)
 
 
-def _folder(name: str) -> Path:
+def _folder(name: str, file: str = "train.npz") -> Path:
     root = os.environ.get("LINSEP_DATA")
     if not root:
         raise DataMissing(f"set LINSEP_DATA to the folder that holds {name}")
-    if not (Path(root) / name / "train.npz").is_file():
-        raise DataMissing(f"LINSEP_DATA is set, but has no {name}/train.npz")
+    if not (Path(root) / name / file).is_file():
+        raise DataMissing(f"LINSEP_DATA is set, but has no {name}/{file}")
     return Path(root) / name
 
 
@@ -115,6 +116,14 @@ def newsgroups() -> Split:
             y = file["y"].astype(np.int64)
         parts += [sp.csr_matrix(weigh(sp.load_npz(path).astype(np.float32))), y]
     return Split(*parts)
+
+
+@cache
+def newsgroups_text() -> list[str]:
+    """Return the training documents of 20newsgroups, each a line `label<TAB>text` of its file."""
+    name = "train.txt.gz"
+    with gzip.open(_folder("20newsgroups", name) / name, "rt", encoding="utf-8", newline="\n") as file:
+        return [line.partition("\t")[2] for line in file]
 
 
 @cache

@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 from sklearn.datasets import load_svmlight_file
+from sklearn.feature_extraction.text import HashingVectorizer
 
 import linsep
 from benchmarks import data
 from benchmarks.data import Array
-from benchmarks.timing import Line, Row, race
+from benchmarks.timing import Line, Row, Skip, race
 
 ALLOWED = 400e6
 """Bytes that a stream may take, whatever the size of its file."""
@@ -78,8 +79,34 @@ def peak(*paths: Path) -> float:
     return 1024 * float(done.stdout)
 
 
+def text(repeats: int) -> Iterator[Line]:
+    """Yield the row of text to hashed rows: 20newsgroups, nine times over, both sides on the same documents."""
+    try:
+        documents = 9 * data.newsgroups_text()
+    except data.DataMissing as missing:
+        yield Skip("text to hashed CSR, both cores", str(missing))
+        return
+    size = sum(map(len, documents)) / 1e6
+    began = perf_counter()
+    theirs = HashingVectorizer().transform(documents)
+    seconds = perf_counter() - began
+    hasher = linsep.TextHasher(n_jobs=-1)
+    result = race(lambda: hasher.transform(documents), lambda: None, repeats, perf_counter)
+    note = f"{size:.0f} MB; ours {size / result.ours:,.0f} MB/s, peer {size / seconds:.0f} MB/s"
+    ours = result.our_result
+    parts = ((ours.data, theirs.data), (ours.indices, theirs.indices), (ours.indptr, theirs.indptr))
+    equal = all(np.array_equal(a, b) for a, b in parts)
+    yield Row("text to hashed CSR, both cores", "HashingVectorizer", result.ours, seconds, 30.0, note, equal)
+
+
 def lines(repeats: int) -> Iterator[Line]:
     """Yield the rows of this group."""
+    yield from svmlight(repeats)
+    yield from text(repeats)
+
+
+def svmlight(repeats: int) -> Iterator[Line]:
+    """Yield the rows about svmlight text."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rows.svm"
         write(path)

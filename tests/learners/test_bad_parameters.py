@@ -251,25 +251,15 @@ def test_a_prior_that_a_stream_cannot_share():
     LogisticRegression(prior_variance=1.0, prior_rows=100).partial_fit(X, y)
 
 
-@promises(reads="sign")
-class Half(NamedTuple):
-    """A sign rule whose steps are not ±1."""
-
-    C: float = 0.5
-
-    def step(self, score, y, xx):
-        return self.C * y if y * score <= 0 else 0.0
-
-
 MOVED = {
     "a rule that shrinks": (rules.PassiveAggressiveI(1.0), {}, {"rule": rules.Romma()}),
     "a rule that needs the norm": (rules.Logistic(0.1, 0.0, 0.0), {}, {"rule": rules.Romma()}),
-    "another link": (Half(), {"link": "exponential"}, {"link": "additive"}),
-    "another form": (Half(), {"link": "exponential"}, {"link": "sinh"}),
-    "another readout": (Half(), {}, {"readout": "average"}),
-    "pairs": (Half(), {}, {"multi_class": "pair"}),
-    "another bias": (Half(), {}, {"intercept_scaling": 2.0}),
-    "no bias": (Half(), {}, {"fit_intercept": False}),
+    "another link": (rules.Perceptron(), {"link": "exponential"}, {"link": "additive"}),
+    "another form": (rules.Perceptron(), {"link": "exponential"}, {"link": "sinh"}),
+    "another readout": (rules.Perceptron(), {}, {"readout": "average"}),
+    "pairs": (rules.Perceptron(), {}, {"multi_class": "pair"}),
+    "another bias": (rules.Perceptron(), {}, {"intercept_scaling": 2.0}),
+    "no bias": (rules.Perceptron(), {}, {"fit_intercept": False}),
 }
 
 
@@ -289,7 +279,7 @@ def test_what_training_that_goes_on_can_not_follow(case):
 
 def test_parameters_of_a_rule_may_be_numbers_of_numpy():
     for number in (np.float32(0.5), np.int64(1), np.float64(2.0)):
-        quiet(OnlineClassifier(Half(number)).fit, X, y)
+        quiet(OnlineClassifier(rules.PassiveAggressiveI(number)).fit, X, y)
 
 
 def test_a_bias_beyond_x_max_voids_the_bound():

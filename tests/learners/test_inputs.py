@@ -233,9 +233,9 @@ def test_single_rows_in_any_form(form):
     assert trace(learner) == trace(plain)
 
 
-@pytest.mark.parametrize("x", [(np.eye(3, dtype=np.int32), np.eye(3)), (np.int32([0, 1]), np.ones((2, 1))), ((), ())])
+@pytest.mark.parametrize("x", [(np.eye(3, dtype=int), np.eye(3)), (np.array([0, 1]), np.ones((2, 1))), ((), ())])
 def test_single_rows_of_other_shapes_after_good_ones(x):
-    learner = Perceptron().partial_fit(X, y).learn_one((np.int32([0]), np.ones(1)), 0)
+    learner = Perceptron().partial_fit(X, y).learn_one((np.array([0]), np.ones(1)), 0)
     if len(x[0]):
         with pytest.raises(ValueError, match="1-d"):
             learner.learn_one(x, 0)

@@ -16,7 +16,7 @@ Array = NDArray[Any]
 T = TypeVar("T")
 U = TypeVar("U")
 
-BLOCK_BYTES = 1 << 22
+BLOCK_BYTES = 1 << 21
 """Text that is read and parsed in one go: enough to share among threads, little enough to stay in the cache."""
 NEWLINE = 10
 

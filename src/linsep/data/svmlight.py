@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from linsep.core.digest import engine_digest
@@ -49,6 +50,15 @@ class Rows(NamedTuple):
     lines: int
     low: int
     high: int
+
+
+@njit(cache=True, nogil=True)
+def lines_in(text: Array) -> int:
+    """Return how many lines there are."""
+    lines = 0
+    for k in range(text.shape[0]):
+        lines += 1 if text[k] == NEWLINE else 0
+    return lines
 
 
 @word
@@ -185,11 +195,12 @@ def parse(text: Array, dtype: Any = np.float64, index: Any = np.int32) -> Rows:
     >>> rows.labels, rows.indices, rows.values, rows.indptr
     (array([ 1., -1.]), array([3, 7], dtype=int32), array([5.e-01, 2.e+03]), array([0, 2, 2]))
     """
-    # "1\n" is the shortest row, " 1:1" the shortest entry; room that stays unused costs no memory.
-    most_rows, most_entries = len(text) // 2 + 1, len(text) // 4 + 1
-    labels, indptr = np.empty(most_rows), np.empty(most_rows + 1, np.int64)
+    text = text.view()
+    text.flags.writeable = False  # numba compiles anew for arrays that can be written to
+    most_rows = lines_in(text)
+    labels, indptr = np.empty(most_rows), np.zeros(most_rows + 1, np.int64)
+    most_entries = len(text) // 4 + 1  # " 1:1" is the shortest entry: what is used of so much room is copied in the end
     indices, values = np.empty(most_entries, index), np.empty(most_entries, dtype)
-    indptr[0] = 0
     faulty, hard = np.empty((MOST_FAULTS, 3), np.int64), np.empty((MOST_HARD, 3), np.int64)
     counts = np.array([0, 0, 0, 0, NO_INDEX, -1, 0])
     faults: list[Fault] = []
@@ -216,7 +227,8 @@ def parse(text: Array, dtype: Any = np.float64, index: Any = np.int32) -> Rows:
             hard = np.empty((4 * len(hard), 3), np.int64)
         counts[2:4] = 0
     n, m, _, _, low, high, lines = counts.tolist()
-    rows = Rows(labels[:n], indptr[: n + 1], indices[:m], values[:m], sorted(faults), lines, low, high)
+    entries = indices[:m].copy(), values[:m].copy()
+    rows = Rows(labels[:n], indptr[: n + 1], *entries, sorted(faults), lines, low, high)
     return _without(rows, lost) if lost else rows
 
 
