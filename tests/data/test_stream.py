@@ -102,6 +102,17 @@ def test_a_pipe_grows_and_is_read_once():
         list(source)
 
 
+@pytest.mark.parametrize("text", [b"1 1:1\n1 7:1\n", b"1 1:1\n1 0:1\n"], ids=["beyond", "index 0"])
+@pytest.mark.parametrize("kind", [io.BytesIO, Once])
+def test_indices_outside_of_what_was_stated(text, kind):
+    """All was said, so that nobody looks beforehand: the block that breaks the word is refused."""
+    walk = iter(linsep.stream(kind(text), n_features=5, zero_based=False))
+    with pytest.raises(DataError, match=r"an index 7, beyond the 5 features|an index 0, but indices"):
+        next(walk)
+
+
 def test_block_rows():
     with pytest.raises(ValueError, match="one row at least"):
         linsep.stream(io.BytesIO(b"1 1:1\n"), block_rows=0)
+    with pytest.raises(ValueError, match="one byte at least"):
+        linsep.stream(io.BytesIO(b"1 1:1\n"), block_bytes=0)

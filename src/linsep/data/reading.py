@@ -28,8 +28,11 @@ class Reader:
     ) -> None:  # fmt: skip
         if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
             raise ValueError(f"dtype={dtype!r}: values are read as float32 or float64")
+        if block_bytes < 1:
+            raise ValueError(f"block_bytes={block_bytes}: a block has one byte at least")
         self.sources = sources_of(source)
         self.dtype, self.n_features, self.zero_based = np.dtype(dtype).type, n_features, zero_based
+        self.stated = n_features
         self.policy = Policy(on_error, quarantine)
         self.jobs, self.progress, self.block_bytes = threads(n_jobs), progress, block_bytes
         if not self.again and zero_based is None:
@@ -54,23 +57,30 @@ class Reader:
                 line = 1 if block.first else line
                 self.policy.take(rows.faults, block.file, line)
                 line += rows.lines
+                self._check_indices(rows, block.file)
                 clock.tick(block.done, len(rows.labels))
                 yield rows
         finally:
             self.policy.close()
+
+    def _check_indices(self, rows: Rows, file: str) -> None:
+        """Refuse a block with an index outside of what was stated."""
+        if self.zero_based is False and rows.low < 1:
+            raise DataError(file, "there is an index 0, but indices are said to begin at 1: pass zero_based=True")
+        first = 0 if self.zero_based else 1
+        if self.zero_based is not None and self.stated is not None and rows.high - first >= self.stated:
+            raise DataError(file, f"there is an index {rows.high}, beyond the {self.stated} features that were stated")
 
     def settle(self, low: int, high: int) -> None:
         """Fix where indices begin and how many features there are, by the lowest and the highest index of all."""
         if self.zero_based is None:
             self.zero_based = low == 0
         first = 0 if self.zero_based else 1
-        name = self.sources[0].name
-        if low < first:
-            raise DataError(name, "there is an index 0, but indices are said to begin at 1: pass zero_based=True")
+        if self.stated is not None and high - first >= self.stated:
+            name = self.sources[0].name
+            raise DataError(name, f"there is an index {high}, beyond the {self.stated} features that were stated")
         if self.n_features is None:
             self.n_features = max(high + 1 - first, 0)
-        elif high - first >= self.n_features:
-            raise DataError(name, f"there is an index {high}, beyond the {self.n_features} features that were stated")
 
     def scan(self) -> None:
         """Look at all rows, if need be, to settle what was not said."""
@@ -112,17 +122,20 @@ def read(source: Any, **options: Any) -> Dataset:
     reader = Reader(source, **options)
     parts = list(reader.parts())
     reader.settle(min((p.low for p in parts), default=NO_INDEX), max((p.high for p in parts), default=-1))
-    if not parts:
-        parts = [parse(np.empty(0, np.uint8), reader.dtype)]
+    return _joined(parts or [parse(np.empty(0, np.uint8), reader.dtype)], reader)
+
+
+def _joined(parts: list[Rows], reader: Reader) -> Dataset:
+    """Return the rows of all parts, columns counted from 0."""
     ends = np.cumsum([0, *(len(p.values) for p in parts)])
     indptr = np.concatenate([[0], *(p.indptr[1:] + end for p, end in zip(parts, ends, strict=False))])
     wide = max((p.indices.dtype for p in parts), key=lambda kind: kind.itemsize)
     indices = np.concatenate([p.indices for p in parts], dtype=wide)
     indices -= 0 if reader.zero_based else 1
-    values = np.concatenate([p.values for p in parts])
-    y = as_labels(np.concatenate([p.labels for p in parts]))
-    X = as_csr(values, indices, indptr, int(reader.n_features or 0))
-    return Dataset(X, y, rejected=reader.policy.rejected)
+    if not reader.again and reader.stated is None:  # it could not be looked at beforehand: as wide as has been seen
+        reader.n_features = max(reader.n_features or 0, int(indices.max(initial=-1)) + 1)
+    X = as_csr(np.concatenate([p.values for p in parts]), indices, indptr, int(reader.n_features or 0))
+    return Dataset(X, as_labels(np.concatenate([p.labels for p in parts])), rejected=reader.policy.rejected)
 
 
 class Stream:
@@ -162,19 +175,7 @@ class Stream:
             count -= len(first.labels)
             if len(rest.labels):
                 waiting.insert(0, rest)
-        ends = np.cumsum([0, *(len(p.values) for p in taken)])
-        indptr = np.concatenate([[0], *(p.indptr[1:] + end for p, end in zip(taken, ends, strict=False))])
-        wide = max((p.indices.dtype for p in taken), key=lambda kind: kind.itemsize)
-        indices = np.concatenate([p.indices for p in taken], dtype=wide) - (0 if self.reader.zero_based else 1)
-        if not self.reader.again:
-            self._widen(indices)
-        X = as_csr(np.concatenate([p.values for p in taken]), indices, indptr, int(self.reader.n_features or 0))
-        return Dataset(X, as_labels(np.concatenate([p.labels for p in taken])), rejected=self.rejected)
-
-    def _widen(self, indices: Array) -> None:
-        """Let a source that can't be looked at beforehand have as many features as have been seen."""
-        highest = int(indices.max(initial=-1))
-        self.reader.n_features = max(self.reader.n_features or 0, highest + 1)
+        return _joined(taken, self.reader)
 
 
 def _cut(rows: Rows, count: int) -> tuple[Rows, Rows]:
