@@ -105,9 +105,9 @@ def test_a_pipe_grows_and_is_read_once():
 @pytest.mark.parametrize("text", [b"1 1:1\n1 7:1\n", b"1 1:1\n1 0:1\n"], ids=["beyond", "index 0"])
 @pytest.mark.parametrize("kind", [io.BytesIO, Once])
 def test_indices_outside_of_what_was_stated(text, kind):
-    """All was said, so that nobody looks beforehand: the block that breaks the word is refused."""
+    """All was said, so that nobody looks beforehand: the row that breaks the word is refused, with its place."""
     walk = iter(linsep.stream(kind(text), n_features=5, zero_based=False))
-    with pytest.raises(DataError, match=r"an index 7, beyond the 5 features|an index 0, but indices"):
+    with pytest.raises(DataError, match=r"line 2, column 3: index (7 is beyond the 5 features|0: indices)"):
         next(walk)
 
 

@@ -102,13 +102,13 @@ def test_where_indices_begin():
     assert from_text(ones).X.toarray().tolist() == [[1, 0, 1]]
     assert from_text(zeros).X.toarray().tolist() == [[1, 0, 0, 1]]
     assert from_text(ones, zero_based=True).X.toarray().tolist() == [[0, 1, 0, 1]]
-    with pytest.raises(DataError, match="an index 0, but indices are said to begin at 1"):
+    with pytest.raises(DataError, match="line 1, column 3: index 0: indices are said to begin at 1"):
         from_text(zeros, zero_based=False)
 
 
 def test_the_number_of_features():
     assert from_text("1 2:1\n", n_features=5).X.shape == (1, 5)
-    with pytest.raises(DataError, match="an index 7, beyond the 5 features that were stated"):
+    with pytest.raises(DataError, match="line 1, column 3: index 7 is beyond the 5 features that were stated"):
         from_text("1 7:1\n", n_features=5)
 
 

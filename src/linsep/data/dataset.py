@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from linsep.data.form import Form
 
 Array = NDArray[Any]
 
@@ -24,27 +27,42 @@ class Dataset:
     feature_names : sequence of str, or None
         The names of the features, where the data tell.
     label_names : sequence of str, or None
-        The names of the labels, where they are numbers in y and words in the data.
+        The distinct labels in order, where they are words.
+    weights : array, (rows,), or None
+        The importance of each row, where the data tell: a learner's `sample_weight`.
     rejected : int
         Rows that were malformed, and left out because `on_error` says so.
+    unseen : int
+        Entries of features that the data these were read `like` did not have; they count for nothing.
+    form : Form, or None
+        How the data were read, so that others can be read like them.
     """
 
     X: Any
     y: Array
     feature_names: Sequence[str] | None = None
-    label_names: Sequence[str] | None = None
+    weights: Array | None = None
     rejected: int = 0
+    unseen: int = 0
+    form: Form | None = None
 
     def __iter__(self) -> Iterator[Any]:
         yield self.X
         yield self.y
+
+    @cached_property
+    def label_names(self) -> Sequence[str] | None:
+        """The distinct labels in order, where they are words."""
+        return None if np.issubdtype(self.y.dtype, np.number) else np.unique(self.y).tolist()
 
     def __len__(self) -> int:
         return len(self.y)
 
 
 def as_labels(numbers: Array) -> Array:
-    """Return labels that are all whole numbers as integers."""
+    """Return labels that are all whole numbers as integers, and words as they are."""
+    if not np.issubdtype(numbers.dtype, np.number):
+        return numbers
     whole = numbers.astype(np.int64) if np.all(np.abs(numbers) < 2.0**53) else None
     return whole if whole is not None and np.array_equal(whole, numbers) else numbers
 

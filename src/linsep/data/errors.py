@@ -33,7 +33,7 @@ class Fault(NamedTuple):
     """A row that can't be used: its line in the block (from 0), the place and the text at fault, the row itself."""
 
     line: int
-    column: int
+    column: int | None
     reason: str
     row: bytes
 

@@ -19,6 +19,10 @@ U = TypeVar("U")
 BLOCK_BYTES = 1 << 21
 """Text that is read and parsed in one go: enough to share among threads, little enough to stay in the cache."""
 NEWLINE = 10
+MARK = b"\xef\xbb\xbf"
+"""How some programs begin a file in UTF-8; it is no part of the first line."""
+WIDE = (b"\xff\xfe", b"\xfe\xff")
+"""How files in UTF-16 begin."""
 
 
 class Block(NamedTuple):
@@ -83,8 +87,9 @@ def blocks(sources: Iterable[Source], size: int = BLOCK_BYTES) -> Iterator[Block
                     text = np.append(text[:filled], np.uint8(NEWLINE))
                     filled += 1
                 end = filled if last else len(rest) + _last_line(text[len(rest) : filled])
+                done = before + file.position
                 if end > len(rest) or (last and end):
-                    yield Block(text[:end], source.name, first, before + file.position)
+                    yield Block(_unmarked(text[:end], source.name) if first else text[:end], source.name, first, done)
                     first = False
                     rest = text[end:filled].tobytes()
                 else:
@@ -94,6 +99,14 @@ def blocks(sources: Iterable[Source], size: int = BLOCK_BYTES) -> Iterator[Block
             before += file.position
         if stamp is not None and source.stamp() != stamp:
             raise DataError(source.name, "the file changed while it was read")
+
+
+def _unmarked(text: Array, file: str) -> Array:
+    """Return the text of a file's beginning without the mark that tells its encoding."""
+    head = text[:3].tobytes()
+    if head.startswith(WIDE):
+        raise DataError(file, "the file is in UTF-16: save it as UTF-8")
+    return text[3:] if head == MARK else text
 
 
 def _last_line(text: Array) -> int:

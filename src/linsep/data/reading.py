@@ -1,6 +1,8 @@
 """`read` and `stream`: from any sources, in any format, to rows and labels."""
 
+import re
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,12 @@ from numpy.typing import NDArray
 
 from linsep.core.threads import threads
 from linsep.data.dataset import Dataset, as_csr, as_labels
-from linsep.data.errors import DataError, Policy
-from linsep.data.lines import BLOCK_BYTES, Block, Clock, Progress, blocks, in_order
+from linsep.data.errors import DataError, Fault, Policy
+from linsep.data.form import Form, Wrong, row_of
+from linsep.data.formats import form_of
+from linsep.data.lines import BLOCK_BYTES, NEWLINE, Block, Clock, Progress, blocks, in_order
+from linsep.data.rows import Rows, cut, without, without_entries
 from linsep.data.sources import sources_of
-from linsep.data.svmlight import NO_INDEX, Rows, parse
 
 Array = NDArray[Any]
 Tell = Callable[[Progress], None]
@@ -22,21 +26,24 @@ class Reader:
     """One source of rows with all that was said about it, or found out by a look at all of it."""
 
     def __init__(
-        self, source: Any, *, dtype: Any = np.float64, n_features: int | None = None, zero_based: bool | None = None,
-        on_error: str = "raise", quarantine: str | Path | None = None, n_jobs: int | None = -1,
-        progress: Tell | None = None, block_bytes: int = BLOCK_BYTES,
+        self, source: Any, *, format: str | None = None, dtype: Any = np.float64, like: Any = None,
+        strict: bool = False, on_error: str = "raise", quarantine: str | Path | None = None, n_jobs: int | None = -1,
+        progress: Tell | None = None, block_bytes: int = BLOCK_BYTES, **options: Any,
     ) -> None:  # fmt: skip
         if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
             raise ValueError(f"dtype={dtype!r}: values are read as float32 or float64")
         if block_bytes < 1:
             raise ValueError(f"block_bytes={block_bytes}: a block has one byte at least")
+        if strict and like is None:
+            raise ValueError("strict=True refuses features that earlier data did not have: say which with like=")
         self.sources = sources_of(source)
-        self.dtype, self.n_features, self.zero_based = np.dtype(dtype).type, n_features, zero_based
-        self.stated = n_features
+        self.dtype, self.strict = np.dtype(dtype).type, strict
         self.policy = Policy(on_error, quarantine)
         self.jobs, self.progress, self.block_bytes = threads(n_jobs), progress, block_bytes
-        if not self.again and zero_based is None:
-            self.zero_based = False
+        self.form = form_of(self.sources, format, options) if like is None else _form_like(like, format, options)
+        self.unseen = 0
+        if not self.again:
+            self.form.read_once()
 
     @property
     def again(self) -> bool:
@@ -44,53 +51,107 @@ class Reader:
         return all(source.again for source in self.sources)
 
     def parts(self) -> Iterator[Rows]:
-        """Yield the rows block by block, indices as they are written; malformed rows go the way of the policy."""
+        """Yield the rows block by block; malformed rows go the way of the policy."""
         self.policy.restart()
+        self.unseen = 0
         clock = Clock(self.sources, self.progress)
-
-        def work(block: Block) -> tuple[Block, Rows]:
-            return block, parse(block.text, self.dtype)
-
         line = 1
         try:
-            for block, rows in in_order(work, blocks(self.sources, self.block_bytes), self.jobs):
+            for block, rows in in_order(self._parsed, blocks(self.sources, self.block_bytes), self.jobs):
                 line = 1 if block.first else line
-                self.policy.take(rows.faults, block.file, line)
+                rows = self._taken(rows, block, line)
                 line += rows.lines
-                self._check_indices(rows, block.file)
-                clock.tick(block.done, len(rows.labels))
+                clock.tick(block.done, len(rows))
                 yield rows
         finally:
             self.policy.close()
 
-    def _check_indices(self, rows: Rows, file: str) -> None:
-        """Refuse a block with an index outside of what was stated."""
-        if self.zero_based is False and rows.low < 1:
-            raise DataError(file, "there is an index 0, but indices are said to begin at 1: pass zero_based=True")
-        first = 0 if self.zero_based else 1
-        if self.zero_based is not None and self.stated is not None and rows.high - first >= self.stated:
-            raise DataError(file, f"there is an index {rows.high}, beyond the {self.stated} features that were stated")
+    def _parsed(self, block: Block) -> tuple[Block, Rows]:
+        return block, self.form.parse(block.text, self.dtype)
 
-    def settle(self, low: int, high: int) -> None:
-        """Fix where indices begin and how many features there are, by the lowest and the highest index of all."""
-        if self.zero_based is None:
-            self.zero_based = low == 0
-        first = 0 if self.zero_based else 1
-        if self.stated is not None and high - first >= self.stated:
-            name = self.sources[0].name
-            raise DataError(name, f"there is an index {high}, beyond the {self.stated} features that were stated")
-        if self.n_features is None:
-            self.n_features = max(high + 1 - first, 0)
+    def _taken(self, rows: Rows, block: Block, line: int) -> Rows:
+        """Return the rows of a block that are sound, after the others have gone the way of the policy."""
+        rows, wrong = self.form.take(rows)
+        if self.form.known is not None:
+            rows = self._known(rows, wrong)
+        faults = sorted([*rows.faults, *(_fault(block, int(rows.places[i]), *why) for i, why in wrong.items())])
+        self.policy.take(faults, block.file, line)
+        return without(rows, list(wrong)) if wrong else rows
+
+    def _known(self, rows: Rows, wrong: Wrong) -> Rows:
+        """Leave out the entries of features that earlier data did not have; or refuse their rows."""
+        unknown = self.form.unknown(rows)
+        if not unknown.any():
+            return rows
+        if self.strict:
+            for row in np.unique(row_of(rows, np.flatnonzero(unknown))).tolist():
+                wrong.setdefault(row, (b"", "the row has a feature that the data it is read like did not have"))
+            return rows
+        self.unseen += int(np.count_nonzero(unknown))
+        return without_entries(rows, unknown)
+
+    def settle(self) -> None:
+        """Fix what all rows together decide."""
+        contradiction = self.form.settle()
+        if contradiction is not None:
+            raise DataError(self.sources[0].name, contradiction)
 
     def scan(self) -> None:
         """Look at all rows, if need be, to settle what was not said."""
-        if self.again and (self.zero_based is None or self.n_features is None):
+        if not self.form.settled:
             told, self.progress = self.progress, None
-            low, high = NO_INDEX, -1
-            for rows in self.parts():
-                low, high = min(low, rows.low), max(high, rows.high)
-            self.settle(low, high)
+            for _ in self.parts():
+                pass
+            self.settle()
             self.progress = told
+
+    def joined(self, parts: list[Rows]) -> Dataset:
+        """Return the rows of all parts, finished."""
+        parts = [self.form.finish(rows) for rows in parts or [self.form.parse(np.empty(0, np.uint8), self.dtype)]]
+        labels = as_labels(np.concatenate([rows.labels for rows in parts]))
+        weights = None
+        if any(rows.weights is not None for rows in parts):
+            weights = np.concatenate([np.ones(len(rows)) if rows.weights is None else rows.weights for rows in parts])
+        return Dataset(
+            _matrix(parts, self.form.width), labels, feature_names=self.form.feature_names, weights=weights,
+            rejected=self.policy.rejected, unseen=self.unseen, form=self.form,
+        )  # fmt: skip
+
+
+def _matrix(parts: list[Rows], width: int) -> Any:
+    """Return the rows of all parts as one matrix."""
+    values = np.concatenate([rows.values for rows in parts])
+    sparse = [(rows.indptr, rows.indices) for rows in parts if rows.indptr is not None and rows.indices is not None]
+    if not sparse:
+        return values
+    ends = np.cumsum([0, *(len(indices) for _, indices in sparse)])
+    indptr = np.concatenate([[0], *(indptr[1:] + end for (indptr, _), end in zip(sparse, ends, strict=False))])
+    wide = max((indices.dtype for _, indices in sparse), key=lambda kind: kind.itemsize)
+    return as_csr(values, np.concatenate([indices for _, indices in sparse], dtype=wide), indptr, width)
+
+
+def _fault(block: Block, place: int, word: bytes, reason: str) -> Fault:
+    """Return what is told of a word in the line of a block, counted from 0."""
+    ends = np.flatnonzero(block.text == NEWLINE)
+    line = block.text[0 if place == 0 else ends[place - 1] + 1 : ends[place]].tobytes()
+    found = re.search(rb"(?<!\S)" + re.escape(word), line) if word else None
+    return Fault(place, found.start() + 1 if found else None, reason, line)
+
+
+def _form_like(like: Any, format: str | None, options: dict[str, Any]) -> Form:
+    """Return the form of earlier data, which knows the columns that those had."""
+    form = getattr(like, "form", None)
+    if form is None:
+        raise TypeError(f"like= takes data that were read here, a data set or a stream; got {type(like).__name__}")
+    if options or format not in (None, form.name):
+        extra = ", ".join(options) or "format"
+        raise ValueError(f"the data are read as {form.name}, like the others: leave out {extra}")
+    form = deepcopy(form)
+    form.known = np.zeros(form.width, bool)
+    for data in [like] if isinstance(like, Dataset) else like:
+        if hasattr(data.X, "indices"):
+            form.known[data.X.indices] = True
+    return form
 
 
 def read(source: Any, **options: Any) -> Dataset:
@@ -99,13 +160,16 @@ def read(source: Any, **options: Any) -> Dataset:
     Parameters
     ----------
     source : path, list of paths, glob, folder, binary file, or "-" for the standard input
-        Text in svmlight form, plain or compressed (gzip, bz2, xz, zstd).
+        Plain or compressed (gzip, bz2, xz, zstd).
+    format : str, optional
+        The format's name; by default it is found by itself.
     dtype : float64 or float32, default=float64
         The type of the values; each is the number of that type nearest to the text.
-    n_features : int, optional
-        The number of features; by default the highest index of all rows decides.
-    zero_based : bool, optional
-        Whether indices begin at 0; by default they do if an index 0 occurs anywhere in the sources.
+    like : Dataset or Stream, optional
+        Read the rows as those were, into the same columns. Entries of features that those did not have are left out,
+        and counted in `unseen`.
+    strict : bool, default=False
+        Whether a row with such a feature is malformed.
     on_error : "raise", "skip" or "quarantine", default="raise"
         What happens at a malformed row.
     quarantine : path, optional
@@ -114,6 +178,8 @@ def read(source: Any, **options: Any) -> Dataset:
         Threads that parse.
     progress : callable, optional
         Is called with a :class:`linsep.data.lines.Progress` now and then.
+    **options
+        Those of the format, such as `n_features` and `zero_based` of svmlight.
 
     Returns
     -------
@@ -121,21 +187,8 @@ def read(source: Any, **options: Any) -> Dataset:
     """
     reader = Reader(source, **options)
     parts = list(reader.parts())
-    reader.settle(min((p.low for p in parts), default=NO_INDEX), max((p.high for p in parts), default=-1))
-    return _joined(parts or [parse(np.empty(0, np.uint8), reader.dtype)], reader)
-
-
-def _joined(parts: list[Rows], reader: Reader) -> Dataset:
-    """Return the rows of all parts, columns counted from 0."""
-    ends = np.cumsum([0, *(len(p.values) for p in parts)])
-    indptr = np.concatenate([[0], *(p.indptr[1:] + end for p, end in zip(parts, ends, strict=False))])
-    wide = max((p.indices.dtype for p in parts), key=lambda kind: kind.itemsize)
-    indices = np.concatenate([p.indices for p in parts], dtype=wide)
-    indices -= 0 if reader.zero_based else 1
-    if not reader.again and reader.stated is None:  # it could not be looked at beforehand: as wide as has been seen
-        reader.n_features = max(reader.n_features or 0, int(indices.max(initial=-1)) + 1)
-    X = as_csr(np.concatenate([p.values for p in parts]), indices, indptr, int(reader.n_features or 0))
-    return Dataset(X, as_labels(np.concatenate([p.labels for p in parts])), rejected=reader.policy.rejected)
+    reader.settle()
+    return reader.joined(parts)
 
 
 class Stream:
@@ -148,9 +201,20 @@ class Stream:
         self._walked = False
 
     @property
+    def form(self) -> Form:
+        """How the data are read."""
+        self.reader.scan()
+        return self.reader.form
+
+    @property
     def rejected(self) -> int:
         """Malformed rows of the last pass so far."""
         return self.reader.policy.rejected
+
+    @property
+    def unseen(self) -> int:
+        """Entries of the last pass so far whose features are not in the data these are read like."""
+        return self.reader.unseen
 
     def __iter__(self) -> Iterator[Dataset]:
         if self._walked and not self.reader.again:
@@ -160,9 +224,9 @@ class Stream:
         waiting: list[Rows] = []
         for rows in self.reader.parts():
             waiting.append(rows)
-            while sum(len(r.labels) for r in waiting) >= self.block_rows:
+            while sum(map(len, waiting)) >= self.block_rows:
                 yield self._block(waiting, self.block_rows)
-        while any(len(r.labels) for r in waiting):
+        while any(map(len, waiting)):
             yield self._block(waiting, self.block_rows)
 
     def _block(self, waiting: list[Rows], count: int) -> Dataset:
@@ -170,26 +234,12 @@ class Stream:
         taken: list[Rows] = []
         while count and waiting:
             rows = waiting.pop(0)
-            first, rest = _cut(rows, min(count, len(rows.labels)))
+            first, rest = cut(rows, min(count, len(rows)))
             taken.append(first)
-            count -= len(first.labels)
-            if len(rest.labels):
+            count -= len(first)
+            if len(rest):
                 waiting.insert(0, rest)
-        return _joined(taken, self.reader)
-
-
-def _cut(rows: Rows, count: int) -> tuple[Rows, Rows]:
-    """Return the first rows of a block, and the rest."""
-    end = int(rows.indptr[count])
-    first = replace_rows(rows, slice(None, count), slice(None, end), rows.indptr[: count + 1])
-    return first, replace_rows(rows, slice(count, None), slice(end, None), rows.indptr[count:] - end)
-
-
-def replace_rows(rows: Rows, labels: slice, entries: slice, indptr: Array) -> Rows:
-    """Return a part of some rows."""
-    return rows._replace(
-        labels=rows.labels[labels], indices=rows.indices[entries], values=rows.values[entries], indptr=indptr, faults=[]
-    )
+        return self.reader.joined(taken)
 
 
 def stream(source: Any, *, block_rows: int = 10_000, **options: Any) -> Stream:

@@ -16,16 +16,19 @@ from linsep.data.errors import DataError
 
 MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 """How a compressed file begins."""
+HEAD = 1 << 16
+"""Bytes that are looked at to tell a format."""
 HIDDEN = (".", "_")
 """Files of a folder whose names begin so are no parts of the data: checksums, markers of success."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Source:
     """One stream of bytes: a file by name, or one that is open already."""
 
     name: str
     handle: Any = None
+    _begun: "Bytes | None" = None
 
     @property
     def again(self) -> bool:
@@ -42,8 +45,19 @@ class Source:
         found = os.stat(self.name)
         return found.st_ino, found.st_size, found.st_mtime_ns
 
+    def head(self) -> bytes:
+        """Return how its decompressed bytes begin; they are not lost to what opens it next."""
+        if self.again:
+            with self.open() as file:
+                return file.peek()
+        self._begun = self._begun or self.open()
+        return self._begun.peek()
+
     def open(self) -> "Bytes":
         """Open it at its beginning, decompressed."""
+        if self._begun is not None:
+            begun, self._begun = self._begun, None
+            return begun
         if self.handle is None:
             try:
                 raw: Any = open(self.name, "rb", buffering=0)  # noqa: SIM115  (closed by Bytes)
@@ -91,6 +105,7 @@ class Bytes:
             raise DataError(name, (error.strerror or str(error)).lower()) from None
         self.compression = next((kind for magic, kind in MAGIC.items() if self._counted.head.startswith(magic)), None)
         self._file = _decompressed(self._counted, self.compression, name)
+        self._ahead = b""
 
     @property
     def position(self) -> int:
@@ -99,7 +114,8 @@ class Bytes:
 
     def read_into(self, view: memoryview) -> int:
         """Fill the view as far as there are bytes; 0 at the end. A broken or cut compressed file is an error."""
-        filled = 0
+        filled = min(len(self._ahead), len(view))
+        view[:filled], self._ahead = self._ahead[:filled], self._ahead[filled:]
         try:
             while filled < len(view):
                 got = self._file.readinto(view[filled:])
@@ -111,6 +127,13 @@ class Bytes:
                 raise DataError(self.name, str(error)) from None
             raise DataError(self.name, f"the {self.compression} data are cut off or broken ({error})") from None
         return filled
+
+    def peek(self) -> bytes:
+        """Return the bytes that come next, as many as tell a format; they are read again later."""
+        if not self._ahead:
+            ahead = bytearray(HEAD)
+            self._ahead = bytes(ahead[: self.read_into(memoryview(ahead))])
+        return self._ahead
 
     def close(self) -> None:
         """Close what was opened here."""

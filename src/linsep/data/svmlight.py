@@ -5,9 +5,10 @@ user or found by a look at all rows. Values are decimal numbers, read to the nea
 out, a comment is left out; blank lines are no rows.
 """
 
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numba import njit
@@ -17,7 +18,9 @@ from linsep.core.digest import engine_digest
 from linsep.core.passes import Kernel, compiled
 from linsep.core.verbs import cold, word
 from linsep.data.errors import Fault, shown
+from linsep.data.form import Form, Wrong, row_of, whole
 from linsep.data.numbers import HARD, NO_NUMBER, ONE, digit, doubtful, exactly, fives, number
+from linsep.data.rows import NO_INDEX, Rows, without
 
 Array = NDArray[Any]
 
@@ -36,20 +39,6 @@ REASONS = {
 MOST_FAULTS, MOST_HARD = 256, 256
 """Faults and hard numbers after which the compiled reader lets Python deal with them, and goes on."""
 TWO, THREE, NINE, TEN = (np.uint64(k) for k in (2, 3, 9, 10))
-NO_INDEX = 1 << 62
-
-
-class Rows(NamedTuple):
-    """The rows of a block of text; indices as they were written. `low` and `high` are the lowest and highest."""
-
-    labels: Array
-    indptr: Array
-    indices: Array
-    values: Array
-    faults: list[Fault]
-    lines: int
-    low: int
-    high: int
 
 
 @njit(cache=True, nogil=True)
@@ -84,7 +73,7 @@ def _qid(text: Any, k: Any) -> tuple[Any, bool]:
 
 @word
 def _parse(
-    text: Array, begin: int, labels: Array, indptr: Array, indices: Array, values: Array,
+    text: Array, begin: int, labels: Array, places: Array, indptr: Array, indices: Array, values: Array,
     faults: Array, hard: Array, powers: Array, counts: Array,
 ) -> Any:  # fmt: skip
     """Read rows from text[begin:], which ends with a newline, until its end or until there are too many faults.
@@ -162,7 +151,7 @@ def _parse(
                 f += 1
                 m, h = first, hard_before
             else:
-                labels[n] = value
+                labels[n], places[n] = value, lines
                 n += 1
                 indptr[n] = m
                 low, high = bottom, max(high, last)
@@ -179,11 +168,11 @@ def _reader() -> Kernel:
     digest = engine_digest(Path(__file__).parent)
 
     def kernel(
-        text: Array, begin: int, labels: Array, indptr: Array, indices: Array, values: Array,
+        text: Array, begin: int, labels: Array, places: Array, indptr: Array, indices: Array, values: Array,
         faults: Array, hard: Array, powers: Array, counts: Array,
     ) -> Any:  # fmt: skip
         digest  # noqa: B018  (part of the compiled code's identity on disk)
-        return _parse(text, begin, labels, indptr, indices, values, faults, hard, powers, counts)
+        return _parse(text, begin, labels, places, indptr, indices, values, faults, hard, powers, counts)
 
     return compiled(kernel, digest)
 
@@ -198,7 +187,7 @@ def parse(text: Array, dtype: Any = np.float64, index: Any = np.int32) -> Rows:
     text = text.view()
     text.flags.writeable = False  # numba compiles anew for arrays that can be written to
     most_rows = lines_in(text)
-    labels, indptr = np.empty(most_rows), np.zeros(most_rows + 1, np.int64)
+    labels, places, indptr = np.empty(most_rows), np.empty(most_rows, np.int64), np.zeros(most_rows + 1, np.int64)
     most_entries = len(text) // 4 + 1  # " 1:1" is the shortest entry: what is used of so much room is copied in the end
     indices, values = np.empty(most_entries, index), np.empty(most_entries, dtype)
     faulty, hard = np.empty((MOST_FAULTS, 3), np.int64), np.empty((MOST_HARD, 3), np.int64)
@@ -208,7 +197,7 @@ def parse(text: Array, dtype: Any = np.float64, index: Any = np.int32) -> Rows:
     begin = 0
     while begin < len(text):
         before = begin
-        begin = int(_reader()(text, begin, labels, indptr, indices, values, faulty, hard, fives(), counts))
+        begin = int(_reader()(text, begin, labels, places, indptr, indices, values, faulty, hard, fives(), counts))
         if index is np.int32 and TOO_HIGH in faulty[: counts[2], 2]:
             return parse(text, dtype, np.int64)
         faults += [_fault(text, *line) for line in faulty[: counts[2]].tolist()]
@@ -228,8 +217,8 @@ def parse(text: Array, dtype: Any = np.float64, index: Any = np.int32) -> Rows:
         counts[2:4] = 0
     n, m, _, _, low, high, lines = counts.tolist()
     entries = indices[:m].copy(), values[:m].copy()
-    rows = Rows(labels[:n], indptr[: n + 1], *entries, sorted(faults), lines, low, high)
-    return _without(rows, lost) if lost else rows
+    rows = Rows(labels[:n], indptr[: n + 1], *entries, places[:n], lines, sorted(faults), low=low, high=high)
+    return without(rows, lost) if lost else rows
 
 
 def _fault(text: Array, row: int, at: int, reason: int) -> Fault:
@@ -242,12 +231,96 @@ def _fault(text: Array, row: int, at: int, reason: int) -> Fault:
     return Fault(int(np.count_nonzero(text[:row] == NEWLINE)), at - row + 1, REASONS[reason].format(shown(word)), line)
 
 
-def _without(rows: Rows, lost: list[int]) -> Rows:
-    """Return the rows but for some."""
-    kept = np.setdiff1d(np.arange(len(rows.labels)), lost)
-    lengths = np.diff(rows.indptr)
-    entries = np.repeat(np.isin(np.arange(len(rows.labels)), kept), lengths)
-    indptr = np.concatenate([[0], np.cumsum(lengths[kept])])
-    return rows._replace(
-        labels=rows.labels[kept], indptr=indptr, indices=rows.indices[entries], values=rows.values[entries]
-    )
+@dataclass
+class Svmlight(Form):
+    """svmlight text.
+
+    Parameters
+    ----------
+    n_features : int, optional
+        The number of features; by default the highest index of all rows decides.
+    zero_based : bool, optional
+        Whether indices begin at 0; by default they do if an index 0 occurs anywhere in the sources.
+    """
+
+    name: ClassVar[str] = "svmlight"
+    n_features: int | None = None
+    zero_based: bool | None = None
+    low: int = field(default=NO_INDEX, init=False, repr=False)
+    high: int = field(default=-1, init=False, repr=False)
+    grows: bool = field(default=False, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.n_features is not None:
+            self.n_features = whole("n_features", self.n_features)
+        if self.zero_based not in (None, True, False):
+            raise ValueError(f"zero_based={self.zero_based!r}: it is True, False or None")
+
+    @property
+    def first(self) -> int:
+        """The lowest index there can be."""
+        return 0 if self.zero_based else 1
+
+    @property
+    def settled(self) -> bool:
+        """Whether the beginning of the indices and the number of features are known."""
+        return self.zero_based is not None and (self.n_features is not None or self.grows)
+
+    @property
+    def width(self) -> int:
+        """The number of features, as far as is known."""
+        return max(self.high + 1 - self.first, 0) if self.n_features is None else self.n_features
+
+    def read_once(self) -> None:
+        """Settle what can't be looked for in a source that can be read only once."""
+        self.zero_based, self.grows = bool(self.zero_based), self.n_features is None
+
+    def parse(self, text: Array, dtype: Any) -> Rows:
+        """Read a block of whole lines."""
+        return parse(text, dtype)
+
+    def _note(self, low: int, high: int) -> None:
+        self.low, self.high = min(self.low, low), max(self.high, high)
+
+    def take(self, rows: Rows) -> tuple[Rows, Wrong]:
+        """Keep the lowest and the highest index; tell the rows with one outside of what was stated."""
+        least = 1 if self.zero_based is False else 0
+        most = NO_INDEX
+        if self.n_features is not None and self.known is None:
+            most = self.n_features - (1 if self.zero_based else 0)
+        if rows.low >= least and rows.high <= most:
+            if not self.grows:
+                self._note(rows.low, rows.high)
+            return rows, {}
+        assert rows.indices is not None
+        outside = np.flatnonzero((rows.indices < least) | (rows.indices > most))
+        wrong: Wrong = {}
+        for entry, row in zip(outside.tolist(), row_of(rows, outside).tolist(), strict=True):
+            index = int(rows.indices[entry])
+            low = "index 0: indices are said to begin at 1; pass zero_based=True if they begin at 0"
+            high = f"index {index} is beyond the {self.n_features} features that were stated"
+            wrong.setdefault(row, (b"%d:" % index, low if index < least else high))
+        kept = without(rows, list(wrong)).indices
+        if kept is not None and len(kept):
+            self._note(int(kept.min()), int(kept.max()))
+        return rows, wrong
+
+    def settle(self) -> str | None:
+        """Fix where indices begin and how many features there are."""
+        if self.zero_based is None:
+            self.zero_based = self.low == 0
+            if self.zero_based and self.high == self.n_features:
+                return (
+                    f"the indices go from 0 to {self.high}, which is one feature more than the {self.n_features} "
+                    "that were stated"
+                )
+        if not self.grows:
+            self.n_features = self.width
+        return None
+
+    def finish(self, rows: Rows) -> Rows:
+        """Count columns from 0; as many as have been seen, if they grow."""
+        assert rows.indices is not None
+        if self.grows and len(rows.indices):
+            self._note(NO_INDEX, int(rows.indices.max()))
+        return rows if self.first == 0 else replace(rows, indices=rows.indices - 1)

@@ -1,0 +1,85 @@
+"""Rows as a format gives them, a part of a file at a time; they are filtered, cut and joined here."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.data.errors import Fault
+
+Array = NDArray[Any]
+
+NO_INDEX = 1 << 62
+
+
+class Spelling(NamedTuple):
+    """Names in UTF-8, one after the other: name i is letters[marks[i]:marks[i + 1]]."""
+
+    letters: Array
+    marks: Array
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a part of a file.
+
+    Sparse rows are `indptr`, `indices`, `values`, columns rising within a row; dense rows are those of a matrix
+    `values`, and have no `indptr`. Labels are numbers (NaN: none) or words. `places` holds the line of each row, from 0
+    at the part's first; `lines` counts all lines, blank and malformed ones included. `low` and `high` are the
+    lowest and the highest index as written, where that is not settled yet. `names` are the names of the columns, if
+    these are numbered for this part only.
+    """
+
+    labels: Array
+    indptr: Array | None
+    indices: Array | None
+    values: Array
+    places: Array
+    lines: int
+    faults: list[Fault] = field(default_factory=list)
+    weights: Array | None = None
+    low: int = NO_INDEX
+    high: int = -1
+    names: Spelling | None = None
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def without(rows: Rows, lost: Any) -> Rows:
+    """Return the rows but for those of some numbers."""
+    keep = np.ones(len(rows), bool)
+    keep[lost] = False
+    weights = None if rows.weights is None else rows.weights[keep]
+    left = replace(rows, labels=rows.labels[keep], places=rows.places[keep], weights=weights)
+    if rows.indptr is None or rows.indices is None:
+        return replace(left, values=rows.values[keep])
+    lengths = np.diff(rows.indptr)
+    entries = np.repeat(keep, lengths)
+    indptr = np.concatenate([[0], np.cumsum(lengths[keep])])
+    return replace(left, indptr=indptr, indices=rows.indices[entries], values=rows.values[entries])
+
+
+def without_entries(rows: Rows, lost: Array) -> Rows:
+    """Return sparse rows but for the entries that a mask tells."""
+    assert rows.indptr is not None
+    assert rows.indices is not None
+    indptr = rows.indptr - np.concatenate([[0], np.cumsum(lost)])[rows.indptr]
+    return replace(rows, indptr=indptr, indices=rows.indices[~lost], values=rows.values[~lost])
+
+
+def cut(rows: Rows, count: int) -> tuple[Rows, Rows]:
+    """Return the first rows, and the rest, as views."""
+    return _part(rows, 0, count), _part(rows, count, len(rows))
+
+
+def _part(rows: Rows, begin: int, end: int) -> Rows:
+    here = slice(begin, end)
+    weights = None if rows.weights is None else rows.weights[here]
+    part = replace(rows, labels=rows.labels[here], places=rows.places[here], weights=weights)
+    if rows.indptr is None or rows.indices is None:
+        return replace(part, values=rows.values[here])
+    indptr = rows.indptr[begin : end + 1]
+    entries = slice(int(indptr[0]), int(indptr[-1]))
+    return replace(part, indptr=indptr - indptr[0], indices=rows.indices[entries], values=rows.values[entries])

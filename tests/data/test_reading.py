@@ -1,0 +1,113 @@
+"""What holds for every format: found by itself, read like other data, rows at fault with their place, options named."""
+
+import io
+
+import numpy as np
+import pytest
+
+import linsep
+from linsep.data.errors import DataError
+from linsep.data.formats import FORMATS
+
+
+def from_text(text, **options):
+    return linsep.read(io.BytesIO(text), **options)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_rows_outside_of_what_was_stated_go_the_way_of_the_policy(tmp_path, n_jobs):
+    text = b"# head\n1 1:1\n\n0 1:1 9:1 # far\n1 0:2\n0 5:1\n"
+    kept = tmp_path / "kept"
+    how = {"n_features": 5, "zero_based": False, "block_bytes": 16, "n_jobs": n_jobs}
+    data = from_text(text, on_error="quarantine", quarantine=kept, **how)
+    assert data.X.toarray().tolist() == [[1, 0, 0, 0, 0], [0, 0, 0, 0, 1]]
+    assert data.y.tolist() == [1, 0]
+    assert data.rejected == 2
+    assert kept.read_bytes() == b"0 1:1 9:1 # far\n1 0:2\n"
+    with pytest.raises(DataError, match="line 4, column 7: index 9 is beyond the 5 features") as caught:
+        from_text(text, **how)
+    assert (caught.value.line, caught.value.column) == (4, 7)
+
+
+def test_too_wide_whichever_way_indices_are_counted():
+    with pytest.raises(DataError, match="the indices go from 0 to 5, which is one feature more than the 5"):
+        from_text(b"1 5:1\n1 0:1\n", n_features=5)
+    assert from_text(b"1 5:1\n1 1:1\n", n_features=5).X.shape == (2, 5)
+    with pytest.raises(DataError, match="line 1, column 3: index 6 is beyond"):
+        from_text(b"1 6:1\n", n_features=5)
+
+
+def test_a_skipped_row_does_not_widen():
+    assert from_text(b"1 2:1\n1 0:1 9:1\n", zero_based=False, on_error="skip").X.shape == (1, 2)
+
+
+def test_a_byte_order_mark_is_no_label():
+    assert from_text(b"\xef\xbb\xbf1 1:1\n\xef\xbb\xbf0 1:1\n", on_error="skip").y.tolist() == [1]
+    with pytest.raises(DataError, match="the file is in UTF-16: save it as UTF-8"):
+        from_text("1 1:1\n".encode("utf-16"), format="svmlight")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_options_of_a_format_are_checked(name):
+    with pytest.raises(ValueError, match=f"colour= is no option of {name} data; these have .*"):
+        from_text(b"1 1:1\n", format=name, colour="red")
+
+
+def test_options_are_checked():
+    for bad in ["5", 0, -1, 2.5, True]:
+        with pytest.raises(ValueError, match=r"n_features=.*: it is a whole number, 1 at least"):
+            from_text(b"1 1:1\n", n_features=bad)
+    with pytest.raises(ValueError, match="zero_based='no': it is True, False or None"):
+        from_text(b"1 1:1\n", zero_based="no")
+    with pytest.raises(ValueError, match=r"format='exel': it is one of svmlight"):
+        from_text(b"1 1:1\n", format="exel")
+    with pytest.raises(DataError, match=r"it begins with '<html>', like no known format: say format=, one of svmlight"):
+        from_text(b"<html>\n")
+    with pytest.raises(ValueError, match="say which with like="):
+        from_text(b"1 1:1\n", strict=True)
+
+
+TRAIN = b"1 1:1 2:2\n0 2:1 5:1\n"
+TEST = b"1 1:3 3:1\n0 5:1 9:1\n1 2:1\n1 4:1\n"
+
+
+@pytest.mark.parametrize("kind", ["data set", "stream"])
+def test_features_never_seen_count_for_nothing_and_are_reported(kind):
+    train = from_text(TRAIN) if kind == "data set" else linsep.stream(io.BytesIO(TRAIN), block_rows=1)
+    test = from_text(TEST, like=train)
+    assert test.X.toarray().tolist() == [[3, 0, 0, 0, 0], [0, 0, 0, 0, 1], [0, 1, 0, 0, 0], [0, 0, 0, 0, 0]]
+    assert test.unseen == 3
+    blocks = linsep.stream(io.BytesIO(TEST), like=train, block_rows=2)
+    assert np.array_equal(np.vstack([X.toarray() for X, _ in blocks]), test.X.toarray())
+    assert blocks.unseen == 3
+
+
+def test_strict_refuses_them():
+    train = from_text(TRAIN)
+    with pytest.raises(DataError, match=r"line 1: the row has a feature that the data it is read like did not have"):
+        from_text(TEST, like=train, strict=True)
+    data = from_text(TEST, like=train, strict=True, on_error="skip")
+    assert data.X.toarray().tolist() == [[0, 1, 0, 0, 0]]
+    assert (data.rejected, data.unseen) == (3, 0)
+
+
+def test_like_takes_data_that_were_read_and_no_other_options():
+    train = from_text(TRAIN)
+    with pytest.raises(TypeError, match="like= takes data that were read here"):
+        from_text(TEST, like=train.X)
+    with pytest.raises(ValueError, match="like the others: leave out n_features"):
+        from_text(TEST, like=train, n_features=3)
+
+
+def test_like_keeps_where_indices_begin():
+    """Alone, the second file would begin at 1."""
+    train = from_text(b"1 0:1 2:1\n")
+    assert from_text(b"0 2:1\n", like=train).X.toarray().tolist() == [[0, 0, 1]]
+
+
+def test_a_winnow_learner_gives_unseen_features_no_weight():
+    """Its weights start above 0, so that an entry must be left out to count for nothing."""
+    train = from_text(b"1 1:1\n0 4:1\n1 1:1\n0 4:1\n")
+    clf = linsep.Winnow().fit(*train)
+    test = from_text(b"1 1:1 2:9 3:9\n", like=train)
+    assert clf.decision_function(test.X) == clf.decision_function(train.X[:1])
