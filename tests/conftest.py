@@ -1,7 +1,9 @@
 """The whole run: hypothesis without a clock, and the count of compiled kernels, checked last."""
 
+import pytest
 from hypothesis import settings
 
+from linsep.learners import inputs
 from tests.kernels import MOST, count
 
 settings.register_profile("linsep", deadline=None)
@@ -16,3 +18,9 @@ def pytest_collection_modifyitems(items):
 def pytest_terminal_summary(terminalreporter):
     """Print how many kernels the run needed."""
     terminalreporter.write_line(f"{count()} kernels compiled or loaded, {MOST} allowed")
+
+
+@pytest.fixture
+def types_as_they_are(monkeypatch):
+    """Little data are read in their own types, as much data are."""
+    monkeypatch.setattr(inputs, "LITTLE", -1)

@@ -5,7 +5,7 @@ from fractions import Fraction
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from scipy.sparse import csr_array
 
 from linsep import (
@@ -266,9 +266,10 @@ def test_a_clean_epoch_ends_training(name, problem, seed):
     assert learner.n_iter_ == next((e + 1 for e in range(6) if e not in busy), 6)
 
 
+@pytest.mark.usefixtures("types_as_they_are")
 @pytest.mark.parametrize("kind", ["dense", "csr int32", "csr int64"])
 @given(problem=float_rows(), seed=seeds)
-@few
+@settings(few, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_single_precision_and_long_indices(kind, problem, seed):
     """Rows of float32 are the numbers they are; the weights are float64 all the same."""
     X, y = problem[0].astype(np.float32), problem[1]

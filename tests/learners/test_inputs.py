@@ -107,6 +107,7 @@ def test_duplicates_are_summed_for_a_rule_that_reads_the_norm():
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("value", [np.float32, np.float64])
+@pytest.mark.usefixtures("types_as_they_are")
 def test_canonical_data_are_not_copied(index, value):
     dense = X.astype(value)
     seen = canonical(Perceptron(), dense, bias=1.0, reset=True)
@@ -118,6 +119,28 @@ def test_canonical_data_are_not_copied(index, value):
     assert isinstance(seen, Csr)
     for part, name in ((seen.values, "data"), (seen.indices, "indices"), (seen.indptr, "indptr")):
         assert np.shares_memory(part, getattr(sparse, name))
+
+
+def test_little_data_become_what_is_compiled_already():
+    """Indices that int32 does not hold stay as they are, for the error that names them."""
+    far = int64_indices(sp.csr_array(X.astype(np.float32)))
+    seen = canonical(Perceptron(), far, bias=1.0, reset=True)
+    assert (seen.values.dtype, seen.indices.dtype, seen.indptr.dtype) == (np.float64, np.int32, np.int32)
+    assert canonical(Perceptron(), X.astype(np.float32), bias=1.0, reset=True).values.dtype == np.float64
+    far.indices[3] = 2**32 + 1
+    assert canonical(Perceptron(), far, bias=1.0, reset=True).indices.dtype == np.int64
+    much = np.zeros((200_000, 2), np.float32)
+    assert np.shares_memory(canonical(Perceptron(), much, bias=1.0, reset=True).values, much)
+
+
+@pytest.mark.usefixtures("types_as_they_are")
+@pytest.mark.parametrize("kind", ["float32", "csr, int64 indices", "csr float32"])
+def test_types_that_are_read_as_they_are(kind):
+    """Two classes and three, learned and scored: to the bit what float64 and int32 give."""
+    for labels in (y, y + (X[:, 0] > 1)):
+        learner, plain = fitted(ARRAYS[kind], labels), fitted(X if kind == "float32" else sp.csr_array(X), labels)
+        assert trace(learner) == trace(plain)
+        assert bits(learner.decision_function(ARRAYS[kind])) == bits(plain.decision_function(X))
 
 
 def test_training_writes_to_nothing_it_was_given():

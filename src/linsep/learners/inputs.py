@@ -2,7 +2,8 @@
 
 Canonical data are read in place: C-ordered arrays and CSR matrices of float32 or float64, with int32 or int64
 indices. Small integers and booleans become float32, other numbers float64, exactly; other orders and sparse formats
-are converted once.
+are converted once. Little data always become float64 with int32 indices: a copy costs less than to compile for one
+more type, and the answers are the same to the bit.
 """
 
 from typing import Any
@@ -15,6 +16,8 @@ from linsep.core.checks import first_beyond, highest_index, place_of, rises
 from linsep.core.examples import Csr, Dense
 
 FITS_FLOAT32 = ("b1", "i1", "u1", "i2", "u2")
+LITTLE = 1 << 20
+"""Bytes up to which data are copied to the most common types."""
 LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -25,8 +28,13 @@ def canonical(learner: Any, X: Any, *, bias: float, reset: bool) -> Dense | Csr:
         ensure_all_finite=False, accept_large_sparse=True, reset=reset,
     )  # fmt: skip
     if not sp.issparse(checked):
-        return Dense(frozen(checked), bias)
+        return Dense(frozen(_common(checked, np.float64)), bias)
     return _csr(checked, bias)
+
+
+def _common(array: Any, kind: Any) -> Any:
+    """Return an array in the most common type if it is little, and as it is if not."""
+    return array.astype(kind, copy=False) if array.nbytes <= LITTLE else array
 
 
 def _narrow(X: Any) -> Any:
@@ -51,7 +59,10 @@ def _csr(X: Any, bias: float) -> Csr:
     ends = (len(indptr) == rows + 1, indptr[0] == 0, indptr[-1] <= min(len(indices), len(X.data)))
     if not all(ends) or np.any(indptr[1:] < indptr[:-1]):
         raise ValueError("X.indptr does not describe rows of X.indices and X.data: check X with X.check_format()")
-    values, indices, indptr = (frozen(np.ascontiguousarray(part)) for part in (X.data, indices, indptr))
+    values = _common(X.data, np.float64)
+    if max(indices.nbytes, indptr.nbytes) <= LITTLE and np.all(indices.astype(np.int32) == indices):
+        indices, indptr = indices.astype(np.int32, copy=False), indptr.astype(np.int32, copy=False)
+    values, indices, indptr = (frozen(np.ascontiguousarray(part)) for part in (values, indices, indptr))
     return Csr(values, indices, indptr, width, bias)
 
 
