@@ -68,7 +68,7 @@ class Form:
         return None
 
     def finish(self, rows: Rows) -> Rows:
-        """Return the rows with columns and values as learners see them."""
+        """Return the rows, which may be changed in place, with columns and values as learners see them."""
         return rows
 
 

@@ -17,7 +17,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from linsep.core.verbs import cold, word
+from linsep.core.verbs import word
 
 Array = NDArray[Any]
 
@@ -128,7 +128,7 @@ def exactly(text: bytes, dtype: Any) -> float:
     return min((float(f) for f in around if np.isfinite(f)), key=lambda f: abs(Fraction(f) - exact))
 
 
-@cold
+@word
 def scaled(m: Any, e: int, powers: Any) -> tuple[float, int]:
     """Return m * 10^e for a word m, correctly rounded, and READ; or HARD where this can't tell."""
     if m == ZERO:

@@ -15,7 +15,7 @@ from linsep.data.errors import DataError, Fault, Policy
 from linsep.data.form import Form, Wrong, row_of
 from linsep.data.formats import form_of
 from linsep.data.lines import BLOCK_BYTES, NEWLINE, Block, Clock, Progress, blocks, in_order
-from linsep.data.rows import Rows, cut, without, without_entries
+from linsep.data.rows import Rows, cut, joined, without, without_entries
 from linsep.data.sources import sources_of
 
 Array = NDArray[Any]
@@ -107,27 +107,15 @@ class Reader:
 
     def joined(self, parts: list[Rows]) -> Dataset:
         """Return the rows of all parts, finished."""
-        parts = [self.form.finish(rows) for rows in parts or [self.form.parse(np.empty(0, np.uint8), self.dtype)]]
-        labels = as_labels(np.concatenate([rows.labels for rows in parts]))
-        weights = None
-        if any(rows.weights is not None for rows in parts):
-            weights = np.concatenate([np.ones(len(rows)) if rows.weights is None else rows.weights for rows in parts])
+        parts = parts or [self.form.parse(np.empty(0, np.uint8), self.dtype)]
+        rows = self.form.finish(joined(parts, self.jobs))
+        X: Any = rows.values
+        if rows.indptr is not None and rows.indices is not None:
+            X = as_csr(rows.values, rows.indices, rows.indptr, self.form.width)
         return Dataset(
-            _matrix(parts, self.form.width), labels, feature_names=self.form.feature_names, weights=weights,
+            X, as_labels(rows.labels), feature_names=self.form.feature_names, weights=rows.weights,
             rejected=self.policy.rejected, unseen=self.unseen, form=self.form,
         )  # fmt: skip
-
-
-def _matrix(parts: list[Rows], width: int) -> Any:
-    """Return the rows of all parts as one matrix."""
-    values = np.concatenate([rows.values for rows in parts])
-    sparse = [(rows.indptr, rows.indices) for rows in parts if rows.indptr is not None and rows.indices is not None]
-    if not sparse:
-        return values
-    ends = np.cumsum([0, *(len(indices) for _, indices in sparse)])
-    indptr = np.concatenate([[0], *(indptr[1:] + end for (indptr, _), end in zip(sparse, ends, strict=False))])
-    wide = max((indices.dtype for _, indices in sparse), key=lambda kind: kind.itemsize)
-    return as_csr(values, np.concatenate([indices for _, indices in sparse], dtype=wide), indptr, width)
 
 
 def _fault(block: Block, place: int, word: bytes, reason: str) -> Fault:

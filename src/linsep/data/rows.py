@@ -7,10 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.data.errors import Fault
+from linsep.data.lines import in_order
 
 Array = NDArray[Any]
 
 NO_INDEX = 1 << 62
+MUCH = 1 << 24
+"""Bytes above which it pays to copy with several threads."""
 
 
 class Spelling(NamedTuple):
@@ -83,3 +86,39 @@ def _part(rows: Rows, begin: int, end: int) -> Rows:
     indptr = rows.indptr[begin : end + 1]
     entries = slice(int(indptr[0]), int(indptr[-1]))
     return replace(part, indptr=indptr - indptr[0], indices=rows.indices[entries], values=rows.values[entries])
+
+
+def joined(parts: list[Rows], jobs: int = 1) -> Rows:
+    """Return the rows of some parts, one at least, in arrays of their own."""
+    weights = None
+    if any(rows.weights is not None for rows in parts):
+        weights = np.concatenate([np.ones(len(rows)) if rows.weights is None else rows.weights for rows in parts])
+    indptr = indices = None
+    sparse = [(rows.indptr, rows.indices) for rows in parts if rows.indptr is not None and rows.indices is not None]
+    if sparse:
+        ends = np.cumsum([0, *(len(entries) for _, entries in sparse)])
+        indptr = np.concatenate([[0], *(marks[1:] + end for (marks, _), end in zip(sparse, ends, strict=False))])
+        indices = _stacked([entries for _, entries in sparse], jobs)
+    return replace(
+        parts[0],
+        labels=np.concatenate([rows.labels for rows in parts]),
+        indptr=indptr,
+        indices=indices,
+        values=_stacked([rows.values for rows in parts], jobs),
+        places=np.concatenate([rows.places for rows in parts]),
+        weights=weights,
+    )
+
+
+def _stacked(arrays: list[Array], jobs: int) -> Array:
+    """Return arrays one after the other, in the widest of their types; threads share the copying."""
+    kind = max((array.dtype for array in arrays), key=lambda dtype: dtype.itemsize)
+    ends = np.cumsum([0, *map(len, arrays)]).tolist()
+    whole = np.empty((ends[-1], *arrays[0].shape[1:]), kind)
+
+    def copy(k: int) -> None:
+        whole[ends[k] : ends[k + 1]] = arrays[k]
+
+    for _ in in_order(copy, range(len(arrays)), jobs if whole.nbytes > MUCH else 1):
+        pass
+    return whole

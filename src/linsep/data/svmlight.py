@@ -5,7 +5,7 @@ user or found by a look at all rows. Values are decimal numbers, read to the nea
 out, a comment is left out; blank lines are no rows.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,6 +21,7 @@ from linsep.data.errors import Fault, shown
 from linsep.data.form import Form, Wrong, row_of, whole
 from linsep.data.numbers import HARD, NO_NUMBER, ONE, digit, doubtful, exactly, fives, number
 from linsep.data.rows import NO_INDEX, Rows, without
+from linsep.data.slabs import Slab
 
 Array = NDArray[Any]
 
@@ -38,6 +39,7 @@ REASONS = {
 }
 MOST_FAULTS, MOST_HARD = 256, 256
 """Faults and hard numbers after which the compiled reader lets Python deal with them, and goes on."""
+slab = Slab()
 TWO, THREE, NINE, TEN = (np.uint64(k) for k in (2, 3, 9, 10))
 
 
@@ -188,8 +190,7 @@ def parse(text: Array, dtype: Any = np.float64, index: Any = np.int32) -> Rows:
     text.flags.writeable = False  # numba compiles anew for arrays that can be written to
     most_rows = lines_in(text)
     labels, places, indptr = np.empty(most_rows), np.empty(most_rows, np.int64), np.zeros(most_rows + 1, np.int64)
-    most_entries = len(text) // 4 + 1  # " 1:1" is the shortest entry: what is used of so much room is copied in the end
-    indices, values = np.empty(most_entries, index), np.empty(most_entries, dtype)
+    indices, values = slab.room(len(text) // 4 + 1, index, dtype)  # " 1:1" is the shortest entry
     faulty, hard = np.empty((MOST_FAULTS, 3), np.int64), np.empty((MOST_HARD, 3), np.int64)
     counts = np.array([0, 0, 0, 0, NO_INDEX, -1, 0])
     faults: list[Fault] = []
@@ -216,8 +217,7 @@ def parse(text: Array, dtype: Any = np.float64, index: Any = np.int32) -> Rows:
             hard = np.empty((4 * len(hard), 3), np.int64)
         counts[2:4] = 0
     n, m, _, _, low, high, lines = counts.tolist()
-    entries = indices[:m].copy(), values[:m].copy()
-    rows = Rows(labels[:n], indptr[: n + 1], *entries, places[:n], lines, sorted(faults), low=low, high=high)
+    rows = Rows(labels[:n], indptr[: n + 1], *slab.take(m), places[:n], lines, sorted(faults), low=low, high=high)
     return without(rows, lost) if lost else rows
 
 
@@ -323,4 +323,5 @@ class Svmlight(Form):
         assert rows.indices is not None
         if self.grows and len(rows.indices):
             self._note(NO_INDEX, int(rows.indices.max()))
-        return rows if self.first == 0 else replace(rows, indices=rows.indices - 1)
+        np.subtract(rows.indices, self.first, out=rows.indices)
+        return rows
