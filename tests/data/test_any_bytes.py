@@ -1,0 +1,63 @@
+"""Any bytes are rows or faults, in every format of lines; none is read beyond the end, and memory is that of the input.
+
+The same property is hunted for longer, guided by coverage, by `benchmarks/fuzz.py`.
+"""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from linsep.data.form import Form
+from linsep.data.formats import FORMATS, _form
+from tests.data.wall import at_the_wall
+
+FORMS = {name: _form(format.form) for name, format in FORMATS.items()}
+LINES = [name for name, form in FORMS.items() if issubclass(form, Form)]
+PIECES = [
+    *(bytes([byte]) for byte in b" \t\n\r#:|',.+-eE01\x00_"), b"1:", b"|a ", b"qid:3", b"12345678",
+    b"0.1234567890123456789", b"1e-320", b"1e400", b"99999999999999999999", b"x:2", b"word", b"nan", b"inf", b"0x10",
+    b"\xc3\xa9", b"\xff", b"\xe2\x82", b"\xf0\x9f\x98\x80", "İ".encode(),
+]  # fmt: skip
+texts = st.lists(st.sampled_from(PIECES) | st.binary(max_size=6), max_size=60).map(b"".join)
+
+
+def check(form, text):
+    """Hold what must be true of the rows of any text."""
+    rows = form().parse(at_the_wall(text + b"\n"), np.float64)
+    written = (text + b"\n").split(b"\n")[:-1]
+    assert rows.lines == len(written)
+    places = [*rows.places.tolist(), *(fault.line for fault in rows.faults)]
+    assert len(set(places)) == len(places) <= len(written)
+    assert all(written[place].removesuffix(b"\r").strip(b" \t") for place in places)
+    for fault in rows.faults:
+        assert fault.row.rstrip(b"\r\n") == written[fault.line].rstrip(b"\r")
+        assert fault.column is None or 1 <= fault.column <= len(fault.row) + 1
+        assert len(fault.reason) < 500
+    assert rows.indptr[0] == 0
+    assert rows.indptr[-1] == len(rows.values) == len(rows.indices) <= len(text) + len(rows)
+    assert np.isfinite(rows.values).all()
+    for begin, end in zip(rows.indptr, rows.indptr[1:], strict=False):
+        assert np.all(np.diff(rows.indices[begin:end]) > 0)
+
+
+@pytest.mark.parametrize("name", LINES)
+@given(text=texts)
+@example(text=b"")
+@example(text=b"1 1")
+@example(text=b"1 |a 1234567")
+@example(text=b"1\t\xe2\x82")
+@settings(deadline=None, max_examples=300)
+def test_any_bytes_are_rows_or_faults(name, text):
+    check(FORMS[name], text)
+
+
+def test_the_wall_is_one():
+    """What these tests rely on: a read beyond the end is not overlooked."""
+    over = "import ctypes; from tests.data.wall import *; a = at_the_wall(b'abc'); ctypes.string_at(a.ctypes.data, {})"
+    for length, fine in ((3, True), (4, False)):
+        done = subprocess.run([sys.executable, "-c", over.format(length)], check=False)
+        assert (done.returncode == 0) == fine
