@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from linsep.data.reading import read, stream
+    from linsep.data.reading import convert, read, stream
     from linsep.data.text import TextHasher
     from linsep.learners.logistic import LogisticRegression
     from linsep.learners.online import OnlineClassifier
@@ -31,6 +31,7 @@ __all__ = [
     "Perceptron",
     "TextHasher",
     "Winnow",
+    "convert",
     "read",
     "stream",
 ]
@@ -49,6 +50,7 @@ _HOMES = {
     "Perceptron": "perceptron",
     "TextHasher": "linsep.data.text",
     "Winnow": "winnow",
+    "convert": "linsep.data.reading",
     "read": "linsep.data.reading",
     "stream": "linsep.data.reading",
 }

@@ -12,11 +12,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from linsep.data.form import Form
-from linsep.data.formats import FORMATS, _form
+from linsep.data.formats import FORMATS, form_named
 from tests.data.wall import at_the_wall
 
-FORMS = {name: _form(format.form) for name, format in FORMATS.items()}
-LINES = [name for name, form in FORMS.items() if issubclass(form, Form)]
+FORMS = {name: form_named(name) for name in FORMATS}
+LINES = [name for name, form in FORMS.items() if form.parse is not Form.parse]
 PIECES = [
     *(bytes([byte]) for byte in b" \t\n\r#:|',.+-eE01\x00_"), b"1:", b"|a ", b"qid:3", b"12345678",
     b"0.1234567890123456789", b"1e-320", b"1e400", b"99999999999999999999", b"x:2", b"word", b"nan", b"inf", b"0x10",

@@ -1,16 +1,32 @@
-"""What a format is to the reader: options, text to rows, and what a look at all rows settles."""
+"""What a format is to the reader: options, sources to rows, and what a look at all rows settles."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.data.rows import Rows
+from linsep.data.errors import Fault, Policy
+from linsep.data.lines import NEWLINE, Block, Clock, blocks, in_order
+from linsep.data.rows import Rows, without, without_entries
+from linsep.data.sources import Source
 
 Array = NDArray[Any]
 Wrong = dict[int, tuple[bytes, str]]
+
+
+class Job(NamedTuple):
+    """What a pass over some sources needs to know."""
+
+    sources: list[Source]
+    dtype: Any
+    policy: Policy
+    clock: Clock
+    jobs: int
+    block_bytes: int
 
 
 @dataclass
@@ -23,6 +39,10 @@ class Form:
     name: ClassVar[str]
     known: Array | None = field(default=None, init=False, repr=False)
     """The columns that earlier data had, where rows are read like those: entries of others count for nothing."""
+    strict: bool = field(default=False, init=False, repr=False)
+    """Whether a row with such an entry is malformed."""
+    unseen: int = field(default=0, init=False, repr=False)
+    """Such entries in the last pass so far."""
 
     @property
     def first(self) -> int:
@@ -55,21 +75,96 @@ class Form:
         """Note what all rows together settle; tell the rows that can't be: the word at fault, and why."""
         return rows, {}
 
-    def unknown(self, rows: Rows) -> Array:
-        """Tell which entries are of columns that earlier data did not have."""
-        assert self.known is not None
-        assert rows.indices is not None
-        columns = rows.indices - self.first
-        inside = (columns >= 0) & (columns < len(self.known))
-        return ~(inside & self.known[np.where(inside, columns, 0)])
-
     def settle(self) -> str | None:
         """Fix what was left open, after a look at all rows; return what contradicts itself, if anything does."""
         return None
 
+    def draft(self, rows: Rows) -> Rows | None:
+        """Return rows that were taken as `finish` will give them; None if that can't be told before all is settled."""
+        return rows
+
     def finish(self, rows: Rows) -> Rows:
         """Return the rows, which may be changed in place, with columns and values as learners see them."""
         return rows
+
+    def look(self, sources: list[Source]) -> None:
+        """Find out what the first rows tell."""
+
+    def parts(self, job: Job) -> Iterator[Rows]:
+        """Yield the rows of all sources block by block; malformed rows go the way of the policy."""
+        self.unseen = 0
+        line = 1
+
+        def parsed(block: Block) -> tuple[Block, Rows]:
+            return block, self.parse(block.text, job.dtype)
+
+        for block, rows in in_order(parsed, blocks(job.sources, job.block_bytes), job.jobs):
+            line = 1 if block.first else line
+            rows = self._taken(rows, block, job.policy, line)
+            line += rows.lines
+            job.clock.tick(block.done, len(rows))
+            yield rows
+
+    def none(self, dtype: Any) -> Rows:
+        """Return no rows."""
+        return self.parse(np.empty(0, np.uint8), dtype)
+
+    def state(self) -> dict[str, Any]:
+        """Return all that is needed to read other data to the same columns, ready for JSON."""
+        return {option.name: deepcopy(getattr(self, option.name)) for option in fields(self) if option.name != "known"}
+
+    @classmethod
+    def restored(cls, state: dict[str, Any]) -> Self:
+        """Return what a state was taken from."""
+        own = {option.name: option for option in fields(cls) if option.name in state}
+        form = cls(**{name: state[name] for name, option in own.items() if option.init})
+        for name, option in own.items():
+            if not option.init:
+                setattr(form, name, state[name])
+        return form
+
+    def like(self, data: Iterable[Any], strict: bool) -> "Form":
+        """Return how to read rows into the columns that these data, read in this form, have."""
+        return self._like(data, strict)
+
+    def _like(self, data: Iterable[Any], strict: bool) -> Self:
+        form = deepcopy(self)
+        form.known, form.strict = np.zeros(form.width, bool), strict
+        for X, _ in data:
+            form.known[X.indices if hasattr(X, "indices") else slice(None)] = True
+        return form
+
+    def _taken(self, rows: Rows, block: Block, policy: Policy, line: int) -> Rows:
+        """Return the rows of a block that are sound, after the others have gone the way of the policy."""
+        rows, wrong = self.take(rows)
+        if self.known is not None:
+            rows = self._of_known(rows, self.known, wrong)
+        faults = sorted([*rows.faults, *(_fault(block, int(rows.places[i]), *why) for i, why in wrong.items())])
+        policy.take(faults, block.file, line)
+        return without(rows, list(wrong)) if wrong else rows
+
+    def _of_known(self, rows: Rows, known: Array, wrong: Wrong) -> Rows:
+        """Leave out the entries of features that earlier data did not have; or refuse their rows."""
+        assert rows.indices is not None
+        columns = rows.indices - self.first
+        inside = (columns >= 0) & (columns < len(known))
+        unknown = ~(inside & known[np.where(inside, columns, 0)])
+        if not unknown.any():
+            return rows
+        if self.strict:
+            for row in np.unique(row_of(rows, np.flatnonzero(unknown))).tolist():
+                wrong.setdefault(row, (b"", "the row has a feature that the data it is read like did not have"))
+            return rows
+        self.unseen += int(np.count_nonzero(unknown))
+        return without_entries(rows, unknown)
+
+
+def _fault(block: Block, place: int, word: bytes, reason: str) -> Fault:
+    """Return what is told of a word in the line of a block, counted from 0."""
+    ends = np.flatnonzero(block.text == NEWLINE)
+    line = block.text[0 if place == 0 else ends[place - 1] + 1 : ends[place]].tobytes()
+    found = re.search(rb"(?<!\S)" + re.escape(word), line) if word else None
+    return Fault(place, found.start() + 1 if found else None, reason, line)
 
 
 def row_of(rows: Rows, entry: Any) -> Any:

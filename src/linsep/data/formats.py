@@ -20,36 +20,52 @@ PACKED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
 
 
 class Format(NamedTuple):
-    """A format: the form that reads it, and how its files are called."""
+    """A format: the form that reads it, how its files are called, and how they begin, where that tells them."""
 
     form: str
     suffixes: tuple[str, ...]
+    begins: tuple[bytes, ...] = ()
 
 
 FORMATS = {
     "svmlight": Format("svmlight:Svmlight", (".svm", ".svmlight", ".libsvm")),
+    "csv": Format("tables:Csv", (".csv",)),
+    "tsv": Format("tables:Tsv", (".tsv",)),
+    "parquet": Format("tables:Parquet", (".parquet", ".pq"), (b"PAR1",)),
+    "arrow": Format("tables:Arrow", (".arrow", ".feather", ".ipc"), (b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")),
+    "table": Format("tables:InMemory", ()),
+    "binary": Format("stored:Stored", (".npz",), (b"PK\x03\x04",)),
 }
 LOOKS: list[tuple[str, Callable[[bytes], Any]]] = [
     ("svmlight", SVMLIGHT.fullmatch),
+    ("tsv", lambda line: line.count(b"\t") > 1),
+    ("csv", lambda line: b"," in line),
     ("svmlight", LIKE_SVMLIGHT.match),
 ]
 """How a line of each format looks, from the strictest to the vaguest."""
 
 
-def _form(path: str) -> type[Form]:
-    module, name = path.split(":")
-    return getattr(import_module(f"linsep.data.{module}"), name)
+def form_named(name: str) -> type[Form]:
+    """Return the form that reads a format."""
+    module, form = FORMATS[name].form.split(":")
+    return getattr(import_module(f"linsep.data.{module}"), form)
 
 
 def found(source: Source) -> str:
-    """Return the format of a source, by its name or else by its first lines."""
+    """Return the format of a source, by its first bytes, its name, or else its first lines."""
+    if source.table:
+        return "table"
+    head = source.head()
     suffixes = [suffix.lower() for suffix in PurePath(source.name).suffixes]
     while suffixes and suffixes[-1] in PACKED:
         suffixes.pop()
     for name, format in FORMATS.items():
+        if head.startswith(format.begins or (b"\0no",)):
+            return name
+    for name, format in FORMATS.items():
         if suffixes and suffixes[-1] in format.suffixes:
             return name
-    lines = [line for line in source.head().splitlines() if line.strip() and not line.lstrip().startswith(b"#")]
+    lines = [line for line in head.splitlines() if line.strip() and not line.lstrip().startswith(b"#")]
     if not lines:
         return "svmlight"
     for name, looks in LOOKS:
@@ -64,7 +80,7 @@ def form_of(sources: list[Source], format: str | None, options: dict[str, Any]) 
     name = format or found(sources[0])
     if name not in FORMATS:
         raise ValueError(f"format={name!r}: it is one of {', '.join(FORMATS)}")
-    form = _form(FORMATS[name].form)
+    form = form_named(name)
     known = [field.name for field in fields(form) if field.init]
     for option in options:
         if option not in known:

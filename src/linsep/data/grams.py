@@ -5,24 +5,26 @@ if signs alternate, so that n-grams that meet in a column cancel on average (Wei
 and values as scikit-learn's HashingVectorizer.
 """
 
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from linsep.data.hashing import C1, C2, C3, C4, C5, FIVE, turned
-from linsep.data.utf8 import CONTEXTUAL, ONE, THREE, lowered, tables
-from linsep.data.vectors import four_bytes
+from linsep.core.digest import engine_digest
+from linsep.core.passes import Kernel, compiled
+from linsep.data.hashing import murmur
+from linsep.data.utf8 import CONTEXTUAL, ONE, lowered, tables
+from linsep.data.vocabulary import FULL, HALF, frozen
 from linsep.data.words import pieces, room
 
 Array = NDArray[Any]
 
 LARGEST = 1 << 31
 """Bytes of a document, and columns, must be fewer."""
-HALF, FULL = np.uint64(32), np.uint64((1 << 32) - 1)
-MIDDLE, FOUR = np.uint64(1 << 31), np.uint64(4)
+MIDDLE = np.uint64(1 << 31)
 
 
 class Grams(NamedTuple):
@@ -38,7 +40,7 @@ class Grams(NamedTuple):
     lowercase: bool = True
 
 
-class Rows(NamedTuple):
+class Counts(NamedTuple):
     """A row for each document. `faults` has the place of its first byte that is not UTF-8, or -1; its row is empty."""
 
     indptr: Array
@@ -48,28 +50,7 @@ class Rows(NamedTuple):
 
 
 @register_jitable
-def murmur_in(text: Any, begin: Any, end: Any) -> Any:
-    """Return what `hashing.murmur` does, of seed 0, where three bytes after text[end] can be read, in half its time.
-
-    The last bytes are read as a whole word, of which those that are too many become 0: there is no branch to guess.
-    """
-    h, k = np.uint32(0), begin
-    while k + FOUR <= end:
-        h ^= np.uint32(turned(np.uint32(four_bytes(text, k) * C1), 15) * C2)
-        h = np.uint32(turned(h, 13) * FIVE + C3)
-        k += FOUR
-    word = np.uint32(np.uint64(four_bytes(text, k)) & ((ONE << ((end - k) << THREE)) - ONE))
-    h ^= np.uint32(turned(np.uint32(word * C1), 15) * C2)
-    h ^= np.uint32(end - begin)
-    h ^= h >> np.uint32(16)
-    h = np.uint32(h * C4)
-    h ^= h >> np.uint32(13)
-    h = np.uint32(h * C5)
-    return np.uint32(h ^ (h >> np.uint32(16)))
-
-
-@register_jitable
-def _grams(n: int, low: int, high: int) -> int:
+def grams_of(n: int, low: int, high: int) -> int:
     """Return how many n-grams n pieces have."""
     top = min(high, n)
     return (top - low + 1) * (2 * n - low - top + 2) // 2 if top >= low else 0
@@ -90,7 +71,7 @@ def _count(
     end = np.uint64(0)
     for length in range(low, np.int64(min(high, n)) + 1):
         for i in range(np.uint64(n) - np.uint64(length) + ONE):
-            h = murmur_in(clean, np.uint64(begins[i]), np.uint64(begins[i + np.uint64(length)]) - gap)
+            h = murmur(clean, np.uint64(begins[i]), np.uint64(begins[i + np.uint64(length)]) - gap, 0)
             negative = h >= np.uint32(1 << 31)
             column = np.uint64(np.uint32(0 - h) if negative else h)
             column = column & mask if mask else column % np.uint64(n_features)
@@ -138,11 +119,11 @@ def _write(row: Any, n: Any, binary: bool, unit: bool, indices: Any, values: Any
             values[m + i] = values[m + i] / norm
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@register_jitable
 def _hash(
-    text: Array, begins: Array, ends: Array, first: int,
-    chars: bool, low: int, high: int, n_features: int, signed: bool, binary: bool, unit: bool,
-    fold: Array, small: Array, kinds: Array, lengths: Array, indices: Array, values: Array, faults: Array,
+    text: Any, begins: Any, ends: Any, first: Any,
+    chars: bool, low: Any, high: Any, n_features: Any, signed: bool, binary: bool, unit: bool,
+    fold: Any, small: Any, kinds: Any, lengths: Any, indices: Any, values: Any, faults: Any,
 ) -> Any:  # fmt: skip
     """Hash the documents from the first on until there is no room; return the next one and the room that it needs."""
     longest = 0
@@ -155,7 +136,7 @@ def _hash(
     for i in range(first, begins.shape[0]):
         n, fault = pieces(text, begins[i], ends[i], chars, fold, small, kinds, low_text, clean, starts)
         faults[i] = fault - begins[i] if fault >= 0 else -1
-        total = _grams(np.int64(n), low, high) if fault < 0 else 0
+        total = grams_of(np.int64(n), low, high) if fault < 0 else 0
         most = min(total, n_features)
         if np.int64(m) + most > indices.shape[0]:
             return i, most
@@ -174,15 +155,31 @@ def _hash(
     return begins.shape[0], 0
 
 
-def hash_text(text: Array, begins: Array, ends: Array, grams: Grams, dtype: Any = np.float64) -> Rows:
+@cache
+def _hasher() -> Kernel:
+    digest = engine_digest(Path(__file__).parent)
+
+    def kernel(
+        text: Array, begins: Array, ends: Array, first: int,
+        chars: bool, low: int, high: int, n_features: int, signed: bool, binary: bool, unit: bool,
+        fold: Array, small: Array, kinds: Array, lengths: Array, indices: Array, values: Array, faults: Array,
+    ) -> Any:  # fmt: skip
+        digest  # noqa: B018  (part of the compiled code's identity on disk)
+        return _hash(
+            text, begins, ends, first, chars, low, high, n_features, signed, binary, unit,
+            fold, small, kinds, lengths, indices, values, faults,
+        )  # fmt: skip
+
+    return compiled(kernel, digest)
+
+
+def hash_text(text: Array, begins: Array, ends: Array, grams: Grams, dtype: Any = np.float64) -> Counts:
     """Hash the documents text[begins[i]:ends[i]], as bytes.
 
     >>> rows = hash_text(np.frombuffer(b"no no yes", np.uint8), np.array([0]), np.array([9]), Grams(unit=False))
     >>> rows.indices, rows.values
     (array([369542, 992878], dtype=int32), array([-1.,  2.]))
     """
-    if len(begins) and int(np.max(ends - begins)) >= LARGEST:
-        raise ValueError(f"document {int(np.argmax(ends - begins)):,} has 2³¹ bytes or more: cut it to parts")
     text, begins, ends = ready(text, begins, ends, grams.lowercase)
     lengths, faults = np.empty(len(begins), np.int64), np.empty(len(begins), np.int64)
     parts: list[tuple[Array, Array]] = []
@@ -191,30 +188,36 @@ def hash_text(text: Array, begins: Array, ends: Array, grams: Grams, dtype: Any 
         space = max(int(ends[-1] - begins[first]) // 4, needed)
         indices, values = np.empty(space, np.int32), np.empty(space, dtype)
         before = first
-        first, needed = _hash(
+        first, needed = _hasher()(
             text, begins, ends, first, *grams[:-1], *tables(grams.lowercase), lengths, indices, values, faults
         )
         entries = int(lengths[before:first].sum())
         parts.append((indices[:entries], values[:entries]))
-    indices, values = parts[0] if len(parts) == 1 else stacked(parts, dtype)
-    return Rows(np.concatenate([[0], np.cumsum(lengths)]), indices, values, faults)
+    indices, values = parts[0] if len(parts) == 1 else _stacked(parts, dtype)
+    return Counts(np.concatenate([[0], np.cumsum(lengths)]), indices, values, faults)
 
 
 def ready(text: Array, begins: Array, ends: Array, lowercase: bool) -> tuple[Array, Array, Array]:
-    """Return documents with those lower-cased that the compiled code leaves to Python; not to be written to.
-
-    Numba compiles anew for arrays that can be written to.
-    """
+    """Return documents with those lower-cased that the compiled code leaves to Python; not to be written to."""
+    if len(begins) and int(np.max(ends - begins)) >= LARGEST:
+        raise ValueError(f"document {int(np.argmax(ends - begins)):,} has 2³¹ bytes or more: cut it to parts")
     whole = text.tobytes() if lowercase else b""
     if any(capital[:1] in whole and capital in whole for capital in CONTEXTUAL):
         marks = zip(begins.tolist(), ends.tolist(), strict=True)
         text, begins, ends = joined([lowered(whole[i:k]) for i, k in marks])
-    text = text.view()
-    text.flags.writeable = False
-    return text, begins.astype(np.int64, copy=False), ends.astype(np.int64, copy=False)
+    return frozen(text, np.uint8), frozen(begins, np.int64), frozen(ends, np.int64)
 
 
-def stacked(parts: list[tuple[Array, Array]], dtype: Any) -> tuple[Array, Array]:
+def to_unit(indptr: Array, values: Array) -> None:
+    """Divide the values of every row by the row's length; squares are rounded as `_write` rounds them."""
+    lengths = np.diff(indptr)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    norms = np.sqrt(np.bincount(rows, values * values, len(lengths)))
+    norms[norms == 0] = 1
+    np.divide(values, norms[rows], out=values, casting="same_kind")
+
+
+def _stacked(parts: list[tuple[Array, Array]], dtype: Any) -> tuple[Array, Array]:
     """Return the columns and the values of all parts."""
     empty = (np.empty(0, np.int32), np.empty(0, dtype))
     indices, values = zip(empty, *parts, strict=True)

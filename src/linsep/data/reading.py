@@ -1,8 +1,7 @@
 """`read` and `stream`: from any sources, in any format, to rows and labels."""
 
-import re
 from collections.abc import Callable, Iterator
-from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.threads import threads
+from linsep.data.binary import blocks as binary_blocks
+from linsep.data.binary_writer import Writer
 from linsep.data.dataset import Dataset, as_csr, as_labels
-from linsep.data.errors import DataError, Fault, Policy
-from linsep.data.form import Form, Wrong, row_of
+from linsep.data.errors import DataError, Policy
+from linsep.data.form import Form, Job
 from linsep.data.formats import form_of
-from linsep.data.lines import BLOCK_BYTES, NEWLINE, Block, Clock, Progress, blocks, in_order
-from linsep.data.rows import Rows, cut, joined, without, without_entries
+from linsep.data.hashed_names import HashedNames
+from linsep.data.keeping import Keeper
+from linsep.data.lines import BLOCK_BYTES, Clock, Progress
+from linsep.data.rows import Rows, cut, joined
 from linsep.data.sources import sources_of
+from linsep.data.stored import Stored
 
 Array = NDArray[Any]
 Tell = Callable[[Progress], None]
@@ -37,11 +41,12 @@ class Reader:
         if strict and like is None:
             raise ValueError("strict=True refuses features that earlier data did not have: say which with like=")
         self.sources = sources_of(source)
-        self.dtype, self.strict = np.dtype(dtype).type, strict
+        self.dtype = np.dtype(dtype).type
         self.policy = Policy(on_error, quarantine)
         self.jobs, self.progress, self.block_bytes = threads(n_jobs), progress, block_bytes
-        self.form = form_of(self.sources, format, options) if like is None else _form_like(like, format, options)
-        self.unseen = 0
+        self.form = (
+            form_of(self.sources, format, options) if like is None else _form_like(like, format, options, strict)
+        )
         if not self.again:
             self.form.read_once()
 
@@ -51,44 +56,13 @@ class Reader:
         return all(source.again for source in self.sources)
 
     def parts(self) -> Iterator[Rows]:
-        """Yield the rows block by block; malformed rows go the way of the policy."""
+        """Yield the rows in parts; malformed rows go the way of the policy."""
         self.policy.restart()
-        self.unseen = 0
         clock = Clock(self.sources, self.progress)
-        line = 1
         try:
-            for block, rows in in_order(self._parsed, blocks(self.sources, self.block_bytes), self.jobs):
-                line = 1 if block.first else line
-                rows = self._taken(rows, block, line)
-                line += rows.lines
-                clock.tick(block.done, len(rows))
-                yield rows
+            yield from self.form.parts(Job(self.sources, self.dtype, self.policy, clock, self.jobs, self.block_bytes))
         finally:
             self.policy.close()
-
-    def _parsed(self, block: Block) -> tuple[Block, Rows]:
-        return block, self.form.parse(block.text, self.dtype)
-
-    def _taken(self, rows: Rows, block: Block, line: int) -> Rows:
-        """Return the rows of a block that are sound, after the others have gone the way of the policy."""
-        rows, wrong = self.form.take(rows)
-        if self.form.known is not None:
-            rows = self._known(rows, wrong)
-        faults = sorted([*rows.faults, *(_fault(block, int(rows.places[i]), *why) for i, why in wrong.items())])
-        self.policy.take(faults, block.file, line)
-        return without(rows, list(wrong)) if wrong else rows
-
-    def _known(self, rows: Rows, wrong: Wrong) -> Rows:
-        """Leave out the entries of features that earlier data did not have; or refuse their rows."""
-        unknown = self.form.unknown(rows)
-        if not unknown.any():
-            return rows
-        if self.strict:
-            for row in np.unique(row_of(rows, np.flatnonzero(unknown))).tolist():
-                wrong.setdefault(row, (b"", "the row has a feature that the data it is read like did not have"))
-            return rows
-        self.unseen += int(np.count_nonzero(unknown))
-        return without_entries(rows, unknown)
 
     def settle(self) -> None:
         """Fix what all rows together decide."""
@@ -96,37 +70,39 @@ class Reader:
         if contradiction is not None:
             raise DataError(self.sources[0].name, contradiction)
 
-    def scan(self) -> None:
-        """Look at all rows, if need be, to settle what was not said."""
-        if not self.form.settled:
-            told, self.progress = self.progress, None
-            for _ in self.parts():
-                pass
+    def scan(self, keeper: Keeper | None = None) -> None:
+        """Look at all rows, if need be, to settle what was not said; the keeper may keep them."""
+        self.form.look(self.sources)
+        if self.form.settled:
+            return
+        told, self.progress = self.progress, None
+        if keeper is not None:
+            keeper.begin()
+        try:
+            for rows in self.parts():
+                if keeper is not None:
+                    keeper.add(self.form.draft(rows))
             self.settle()
+            if keeper is not None:
+                keeper.end(self.form, self.policy.rejected)
+        finally:
             self.progress = told
+            if keeper is not None:
+                keeper.drop()
 
     def joined(self, parts: list[Rows]) -> Dataset:
         """Return the rows of all parts, finished."""
-        parts = parts or [self.form.parse(np.empty(0, np.uint8), self.dtype)]
-        rows = self.form.finish(joined(parts, self.jobs))
+        rows = self.form.finish(joined(parts or [self.form.none(self.dtype)], self.jobs))
         X: Any = rows.values
         if rows.indptr is not None and rows.indices is not None:
             X = as_csr(rows.values, rows.indices, rows.indptr, self.form.width)
         return Dataset(
             X, as_labels(rows.labels), feature_names=self.form.feature_names, weights=rows.weights,
-            rejected=self.policy.rejected, unseen=self.unseen, form=self.form,
+            rejected=self.policy.rejected, unseen=self.form.unseen, form=self.form,
         )  # fmt: skip
 
 
-def _fault(block: Block, place: int, word: bytes, reason: str) -> Fault:
-    """Return what is told of a word in the line of a block, counted from 0."""
-    ends = np.flatnonzero(block.text == NEWLINE)
-    line = block.text[0 if place == 0 else ends[place - 1] + 1 : ends[place]].tobytes()
-    found = re.search(rb"(?<!\S)" + re.escape(word), line) if word else None
-    return Fault(place, found.start() + 1 if found else None, reason, line)
-
-
-def _form_like(like: Any, format: str | None, options: dict[str, Any]) -> Form:
+def _form_like(like: Any, format: str | None, options: dict[str, Any], strict: bool) -> Form:
     """Return the form of earlier data, which knows the columns that those had."""
     form = getattr(like, "form", None)
     if form is None:
@@ -134,12 +110,7 @@ def _form_like(like: Any, format: str | None, options: dict[str, Any]) -> Form:
     if options or format not in (None, form.name):
         extra = ", ".join(options) or "format"
         raise ValueError(f"the data are read as {form.name}, like the others: leave out {extra}")
-    form = deepcopy(form)
-    form.known = np.zeros(form.width, bool)
-    for data in [like] if isinstance(like, Dataset) else like:
-        if hasattr(data.X, "indices"):
-            form.known[data.X.indices] = True
-    return form
+    return form.like([like] if isinstance(like, Dataset) else like, strict)
 
 
 def read(source: Any, **options: Any) -> Dataset:
@@ -174,6 +145,10 @@ def read(source: Any, **options: Any) -> Dataset:
     Dataset
     """
     reader = Reader(source, **options)
+    if isinstance(reader.form, Stored):
+        opened = reader.form.opened(reader.sources)
+        if opened is not None:
+            return replace(opened, form=reader.form)
     parts = list(reader.parts())
     reader.settle()
     return reader.joined(parts)
@@ -182,11 +157,13 @@ def read(source: Any, **options: Any) -> Dataset:
 class Stream:
     """Blocks of rows, read as they are asked for, in bounded memory; can be walked again, epoch after epoch."""
 
-    def __init__(self, source: Any, *, block_rows: int = 10_000, **options: Any) -> None:
+    def __init__(self, source: Any, *, block_rows: int = 10_000, cache: Any = None, **options: Any) -> None:
         if block_rows < 1:
             raise ValueError(f"block_rows={block_rows}: a block has one row at least")
         self.block_rows, self.reader = block_rows, Reader(source, **options)
-        self._walked = False
+        reader = self.reader
+        self.keeper = Keeper(reader.sources, reader.form, reader.dtype, reader.policy, cache)
+        self._walks = 0
 
     @property
     def form(self) -> Form:
@@ -202,20 +179,42 @@ class Stream:
     @property
     def unseen(self) -> int:
         """Entries of the last pass so far whose features are not in the data these are read like."""
-        return self.reader.unseen
+        return self.reader.form.unseen
 
     def __iter__(self) -> Iterator[Dataset]:
-        if self._walked and not self.reader.again:
-            raise DataError(self.reader.sources[0].name, "it can be read only once; write it to a file for more epochs")
-        self.reader.scan()
-        self._walked = True
+        reader, keeper = self.reader, self.keeper
+        if self._walks and not reader.again:
+            raise DataError(reader.sources[0].name, "it can be read only once; write it to a file for more epochs")
+        self._walks += 1
+        if not keeper.ready():
+            reader.scan(keeper)
+        if keeper.ready():
+            reader.form = keeper.form_as_kept(reader.form)
+            clock = Clock(reader.sources, reader.progress)
+            yield from keeper.walk(reader.form, reader.policy, clock, self.block_rows)
+        elif isinstance(reader.form, Stored) and (data := reader.form.opened(reader.sources)) is not None:
+            for block in binary_blocks(data, self.block_rows):
+                yield replace(block, form=reader.form)
+        else:
+            yield from self._read()
+
+    def _read(self) -> Iterator[Dataset]:
+        """Yield blocks from the sources themselves; they are kept if others will want them."""
+        reader, keeper = self.reader, self.keeper
+        if keeper.stated or self._walks > 1:
+            keeper.begin()
         waiting: list[Rows] = []
-        for rows in self.reader.parts():
-            waiting.append(rows)
-            while sum(map(len, waiting)) >= self.block_rows:
+        try:
+            for rows in reader.parts():
+                keeper.add(reader.form.draft(rows))
+                waiting.append(rows)
+                while sum(map(len, waiting)) >= self.block_rows:
+                    yield self._block(waiting, self.block_rows)
+            while any(map(len, waiting)):
                 yield self._block(waiting, self.block_rows)
-        while any(map(len, waiting)):
-            yield self._block(waiting, self.block_rows)
+            keeper.end(reader.form, reader.policy.rejected)
+        finally:
+            keeper.drop()
 
     def _block(self, waiting: list[Rows], count: int) -> Dataset:
         """Take the first rows out of those that wait, as a block."""
@@ -230,6 +229,42 @@ class Stream:
         return self.reader.joined(taken)
 
 
-def stream(source: Any, *, block_rows: int = 10_000, **options: Any) -> Stream:
-    """Read rows in blocks, in bounded memory; the options are those of :func:`read`."""
-    return Stream(source, block_rows=block_rows, **options)
+def stream(source: Any, *, block_rows: int = 10_000, cache: Any = None, **options: Any) -> Stream:
+    """Read rows in blocks, in bounded memory; the options are those of :func:`read`.
+
+    Parameters
+    ----------
+    source : path, list of paths, glob, folder, binary file, table, or "-" for the standard input
+        As in :func:`read`.
+    block_rows : int, default=10_000
+        Rows of a block; the last one may have fewer.
+    cache : bool, path or None, default=None
+        Where the rows of text files are kept in binary form, to be read from there in later passes as long as the files
+        do not change. True, next to the first of them, and a path, in that folder, are for later runs too. None is the
+        user's folder of caches, if there is much text and it is read more than once, until the stream is gone. False
+        is nowhere.
+    **options
+        Those of :func:`read`.
+    """
+    return Stream(source, block_rows=block_rows, cache=cache, **options)
+
+
+def convert(source: Any, target: str | Path, *, block_rows: int = 10_000, **options: Any) -> None:
+    """Write rows to a file in binary form, which opens at once, is read in place, and is replaced only as a whole.
+
+    Parameters
+    ----------
+    source, **options
+        As in :func:`read`.
+    target : path
+        The file, an uncompressed `.npz` archive, which `scipy.sparse.load_npz` and `numpy.load` read too.
+    block_rows : int, default=10_000
+        Rows that are in memory at a time.
+    """
+    rows = Stream(source, block_rows=block_rows, cache=False, **options)
+    with Writer(target) as writer:
+        for block in rows:
+            writer.write(block.X, block.y, block.weights)
+        writer.rejected, names = rows.rejected, rows.form.feature_names
+        writer.feature_names = None if isinstance(names, HashedNames) else names
+        writer.about["form"] = {"format": rows.form.name, "state": rows.form.state()}

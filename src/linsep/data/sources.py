@@ -28,12 +28,14 @@ class Source:
 
     name: str
     handle: Any = None
+    table: bool = False
+    """Whether it is a table in memory, which has no bytes."""
     _begun: "Bytes | None" = None
 
     @property
     def again(self) -> bool:
         """Whether it can be read more than once."""
-        return self.handle is None or (hasattr(self.handle, "seekable") and self.handle.seekable())
+        return self.handle is None or self.table or (hasattr(self.handle, "seekable") and self.handle.seekable())
 
     @property
     def size(self) -> int | None:
@@ -169,6 +171,8 @@ def _zstd(raw: Any, name: str) -> Any:
 
 def sources_of(what: Any) -> list[Source]:
     """Return the sources that a path, many, a glob, a folder, an open file or "-" stand for, in a fixed order."""
+    if hasattr(what, "__arrow_c_stream__") or type(what).__module__.startswith("pandas."):
+        return [Source(f"<{type(what).__name__}>", what, table=True)]
     if what == "-":
         return [Source("-", sys.stdin.buffer)]
     if hasattr(what, "read"):
@@ -180,7 +184,7 @@ def sources_of(what: Any) -> list[Source]:
         if not found:
             raise DataError("[]", "there is no file in the list")
         return found
-    raise TypeError(f"data come from a path, a list of them, an open file or '-'; got {type(what).__name__}")
+    raise TypeError(f"data come from a path, a list of them, an open file, a table or '-'; got {type(what).__name__}")
 
 
 def _named(path: str) -> list[Source]:

@@ -5,7 +5,7 @@ user or found by a look at all rows. Values are decimal numbers, read to the nea
 out, a comment is left out; blank lines are no rows.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -317,6 +317,12 @@ class Svmlight(Form):
         if not self.grows:
             self.n_features = self.width
         return None
+
+    def draft(self, rows: Rows) -> Rows | None:
+        """Return rows with columns counted from 0; None if an index 0 shows that they may have been so before."""
+        if self.zero_based is None and self.low == 0:
+            return None
+        return rows if rows.indices is None else replace(rows, indices=rows.indices - self.first)
 
     def finish(self, rows: Rows) -> Rows:
         """Count columns from 0; as many as have been seen, if they grow."""

@@ -8,14 +8,10 @@ slice: words stand one space apart; in characters, two or more white spaces have
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
-from numpy.typing import NDArray
 
-from linsep.data.utf8 import CASED, ONE, TWO, WHITE, WORD, ZERO, decoded, encoded, lowered, not_utf8, tables
+from linsep.data.utf8 import CASED, ONE, TWO, WHITE, WORD, ZERO, decoded, encoded
 from linsep.data.vectors import BLOCK, STEP, copy_step, first_bit, look_at_block
-
-Array = NDArray[Any]
 
 SPACE = np.uint8(32)
 
@@ -160,27 +156,3 @@ def room(size: Any) -> Any:
     Two bytes may become three, as those of Ⱥ do; and a block may be written at the end.
     """
     return size + (size >> 1) + 80
-
-
-@njit(cache=True, nogil=True)
-def _pieces(text: Array, chars: bool, fold: Array, small: Array, kinds: Array) -> Any:
-    """Return the pieces of one document: the clean text, where they begin, how many, and what is not UTF-8."""
-    low, clean = np.empty(room(text.shape[0]), np.uint8), np.empty(room(text.shape[0]), np.uint8)
-    begins = np.empty(room(text.shape[0]), np.uint32)
-    n, bad = pieces(text, 0, text.shape[0], chars, fold, small, kinds, low, clean, begins)
-    return clean, begins, n, bad
-
-
-def tokens(text: str | bytes, analyzer: str = "word", lowercase: bool = True) -> list[str]:
-    """Return the words (or the characters, for analyzer "char") of a document in order.
-
-    >>> tokens("The Perceptron's 2nd mistake: naïve_Bayes, a Σίσυφος!")
-    ['the', 'perceptron', '2nd', 'mistake', 'naïve_bayes', 'σίσυφος']
-    """
-    data = text.encode() if isinstance(text, str) else text
-    data = lowered(data) if lowercase else data
-    clean, begins, n, bad = _pieces(np.frombuffer(data, np.uint8), analyzer == "char", *tables(lowercase))
-    if bad >= 0:
-        raise ValueError(not_utf8(data, bad))
-    gap = 0 if analyzer == "char" else 1
-    return [clean[begins[i] : begins[i + 1] - gap].tobytes().decode() for i in range(n)]

@@ -1,0 +1,436 @@
+"""Tables to rows: CSV, TSV, Parquet and Arrow files, and tables in memory.
+
+Columns of numbers stay as they are and come first, in the order of the table. Words, booleans and dictionaries become
+a column for each `column=value`, numbered as they are first seen or hashed, in which a row has a 1.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.data.batches import Records, Text, record_parts, text_parts
+from linsep.data.columns import NUMBER, Cells, Plan, Trouble, kept, named
+from linsep.data.errors import DataError, Policy, shown
+from linsep.data.form import Form, Job, whole
+from linsep.data.lines import BLOCK_BYTES, in_order
+from linsep.data.rows import Rows, Spelling
+from linsep.data.sources import Source
+from linsep.data.vocabulary import Vocabulary
+
+Array = NDArray[Any]
+Kinds = Any
+
+LABELS = ("label", "target", "y", "class")
+"""What a column of labels is called, if nobody says."""
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+CHOICES = {"categories": ("indexed", "hashed"), "missing": ("error", "zero", "indicator")}
+MOST_LISTED = 30
+"""Columns that an error lists."""
+NONE, UNSEEN = -1, -2
+"""Columns of words that are missing, and of those that earlier data did not have."""
+
+
+class Found(NamedTuple):
+    """The columns of a table, by name: what each is for."""
+
+    numbers: list[str]
+    words: list[str]
+    label: str | None
+    label_words: bool
+    weight: str | None
+
+
+@dataclass
+class Table(Form):
+    r"""How a table is read: its options, and what was found out about its columns.
+
+    Parameters
+    ----------
+    label : str, int or None
+        The column of the labels, by name or number; None if there is none. By default the one column that is called
+        label, target, y or class.
+    weight : str or int, optional
+        The column of the rows' weights.
+    columns : list of str, optional
+        The columns that are features; by default all others.
+    ignore : list of str
+        Columns that are left out.
+    words : list of str
+        Columns whose values are words even if they look like numbers; the labels may be among them.
+    categories : {"indexed", "hashed"}
+        Whether each `column=value` gets a number when it is first seen, or is hashed.
+    n_features : int
+        The columns that values are hashed to, which come after those of the numbers.
+    missing : {"error", "zero", "indicator"}
+        What a cell without a value is: a fault of its row; 0, or no word; or that, and a 1 in a column `column=`.
+    header : bool
+        Whether text files begin with the names of the columns; these are "0", "1" and so on otherwise.
+    delimiter : str, optional
+        What separates the fields of text files, if it is neither the comma of CSV nor the tab of TSV.
+
+    Notes
+    -----
+    What a column of a text file holds is decided by the first block of text: words, if more than half of the cells that
+    are not missing are no numbers.
+
+    Attributes
+    ----------
+    found : Found, or None
+        What the columns are for, once that is known.
+    unseen : int
+        Words of the last pass that the table this one is like did not have; they count for nothing.
+    extra : list of str
+        Columns that the table this one is like did not have; they are left out.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> from linsep.data.lines import Clock
+    >>> table, source = Csv(), [Source("people.csv", BytesIO(b"age,city,label\n31,Oslo,1\n27,Rome,0\n"))]
+    >>> [rows] = table.parts(Job(source, np.float64, Policy(), Clock(source, None), 1, 1000))
+    >>> table.feature_names, rows.indices, rows.values
+    (['age', 'city=Oslo', 'city=Rome'], array([0, 1, 0, 2], dtype=int32), array([31.,  1., 27.,  1.]))
+    """
+
+    label: str | int | None = ""
+    weight: str | int | None = None
+    columns: list[str] | None = None
+    ignore: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    categories: str = "indexed"
+    n_features: int = 1 << 20
+    missing: str = "error"
+    header: bool = True
+    delimiter: str | None = None
+    found: Found | None = field(default=None, init=False)
+    fixed: bool = field(default=False, init=False)
+    complete: bool = field(default=False, init=False)
+    extra: list[str] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name}={getattr(self, name)!r}: it is one of {', '.join(map(repr, choices))}")
+        for name in ("columns", "ignore", "words"):
+            chosen = getattr(self, name)
+            setattr(self, name, [chosen] if isinstance(chosen, str) else chosen if chosen is None else list(chosen))
+        self.n_features = whole("n_features", self.n_features)
+        if self.delimiter is not None and (
+            len(self.delimiter) != 1 or self.delimiter in '"\r\n' or self.delimiter > "~"
+        ):
+            raise ValueError(
+                f"delimiter={self.delimiter!r}: it is one ASCII character, and neither a quote nor a newline"
+            )
+        self._vocabulary = Vocabulary()
+
+    def like(self, data: Iterable[Any], strict: bool) -> Form:
+        """Return how other data are read to the same columns, found by name; new words are left out or refused.
+
+        The labels and the weights may be absent.
+        """
+        if self.found is None:
+            raise ValueError("nothing has been read yet that other data could be like")
+        table = self._like(data if self.sparse and self.categories == "hashed" else [], strict)
+        table.fixed = table.complete = True
+        return table
+
+    def state(self) -> dict[str, Any]:
+        """Return all that is needed to read other data to the same columns, ready for JSON."""
+        found = None if self.found is None else self.found._asdict()
+        return super().state() | {"found": found, "names": self._vocabulary.names(), "extra": []}
+
+    @classmethod
+    def restored(cls, state: dict[str, Any]) -> Self:
+        """Return what a state was taken from."""
+        table = super().restored(state)
+        table.found = None if state["found"] is None else Found(**state["found"])
+        table._vocabulary = Vocabulary.of(state["names"])
+        return table
+
+    @property
+    def sparse(self) -> bool:
+        """Whether rows are sparse: there are words, or indicators of missing numbers."""
+        return self.found is not None and (bool(self.found.words) or self.missing == "indicator")
+
+    @property
+    def settled(self) -> bool:
+        """Whether the columns of the rows are known before all of them have been seen."""
+        return self.found is not None and (not self.sparse or self.categories == "hashed" or self.complete)
+
+    @property
+    def width(self) -> int:
+        """The number of features, as far as is known."""
+        if self.found is None:
+            return 0
+        more = self.n_features if self.categories == "hashed" else len(self._vocabulary)
+        return len(self.found.numbers) + (more if self.sparse else 0)
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The names of the features, as far as they are known; None where words are hashed."""
+        if self.found is None or (self.sparse and self.categories == "hashed"):
+            return None
+        return [*self.found.numbers, *self._vocabulary.names()]
+
+    def column_of(self, name: str) -> int | None:
+        """Return the column of a feature such as `age` or `city=Paris`; None if there is none."""
+        numbers = [] if self.found is None else self.found.numbers
+        if name in numbers:
+            return numbers.index(name)
+        spelling = name.encode()
+        column = int(
+            self._numbered(Spelling(np.frombuffer(spelling, np.uint8), np.array([0, len(spelling)])), False)[0]
+        )
+        return None if column < 0 else len(numbers) + column
+
+    def look(self, sources: list[Source]) -> None:
+        """Find out what the columns are for, from the first rows."""
+        if self.found is None and all(source.again for source in sources):
+            next((plan for _, plan in self._tasks(sources, BLOCK_BYTES) if plan is not None), None)
+
+    def read_once(self) -> None:
+        """Let the columns of words grow."""
+        self.complete = True
+
+    def none(self, dtype: Any) -> Rows:
+        """Return no rows."""
+        return Rows(np.empty(0), None, None, np.empty((0, self.width), dtype), np.empty(0, np.int64), 0)
+
+    def parts(self, job: Job) -> Iterator[Rows]:
+        """Yield the rows of all sources in parts.
+
+        Rows at fault go the way of the policy; where it raises, nothing of their part is learned or counted.
+        """
+        sources, dtype, policy, clock, jobs, block_bytes = job
+        self.unseen, line, any_rows = 0, 1, False
+
+        def work(task: Task) -> tuple[Text | Records, Cells | None]:
+            part, plan = task
+            return part, None if plan is None else part.cells(plan, dtype)
+
+        for part, cells in in_order(work, self._tasks(sources, block_bytes), jobs):
+            line = 1 if part.first else line
+            if cells is not None:
+                rows = self._rows(part, cells, policy, line)
+                any_rows = True
+                clock.tick(part.done, len(rows))
+                yield rows
+            line += part.lines
+        if not any_rows:
+            raise DataError(sources[0].name, "there are no rows")
+        self.complete = True
+
+    def _tasks(self, sources: list[Source], block_bytes: int) -> Iterator["Task"]:
+        """Yield the parts of all sources with what their columns are for, which is None if there are no rows."""
+        plan: Plan | None = None
+
+        def choose(file: str, names: list[str], kinds: Kinds) -> list[str]:
+            nonlocal plan
+            plan = self._plan(file, names, kinds)
+            return plan.columns
+
+        if self.name in DELIMITERS:
+            delimiter = self.delimiter or DELIMITERS[self.name]
+            for text in text_parts(sources, delimiter, self.header, choose, block_bytes):
+                yield text, plan if len(text.text) else None
+        else:
+            for records in record_parts(sources, self.name, choose):
+                yield records, plan
+
+    def _plan(self, file: str, names: list[str], kinds: Kinds) -> Plan:
+        """Return what the columns of a file are for."""
+        there = set(names)
+        if len(there) < len(names):
+            twice = next(name for name, count in Counter(names).items() if count > 1)
+            raise DataError(file, f"there are two columns called {twice!r}")
+        if self.found is None:
+            self.found = self._settled(file, names, kinds)
+        numbers, words, label, label_words, weight = self.found
+        if self.fixed:
+            label, weight = (name if name in there else None for name in (label, weight))
+        plan = Plan(tuple(numbers), tuple(words), label, label_words and label is not None, weight, self.missing)
+        lost = [name for name in plan.columns if name not in there]
+        if lost:
+            raise DataError(file, f"there is no column {lost[0]!r}, which the data before it have; {_listed(names)}")
+        left_out = {*plan.columns, *self.ignore, self.found.label, self.found.weight}
+        extra = [] if self.columns is not None else [name for name in names if name not in left_out]
+        if extra and not self.fixed:
+            raise DataError(
+                file, f"the data before it have no column {extra[0]!r}: leave it out with {_ignored(extra)}"
+            )
+        self.extra += [name for name in extra if name not in self.extra]
+        return plan
+
+    def _settled(self, file: str, names: list[str], kinds: Kinds) -> Found:
+        """Return what the columns of the first file are for."""
+        for name in (*(self.columns or ()), *self.ignore, *self.words):
+            _check_name(name, file, names)
+        label = _named(self.label, file, names) if self.label != "" else _label_among(file, names)
+        weight = _named(self.weight, file, names)
+        left_out = {label, weight, *self.ignore}
+        chosen = [name for name in self.columns or names if name not in left_out]
+        if not chosen:
+            raise DataError(file, f"no column is left to learn from; {_listed(names)}")
+        if "" in chosen:
+            number = names.index("") + 1
+            raise DataError(file, f"column {number} has no name: give it one, or leave it out with ignore=['']")
+        holds = kinds([*chosen, label] if label is not None else chosen)
+        plain = {name for name, kind in holds.items() if kind == NUMBER} - set(self.words)
+        numbers, words = [name for name in chosen if name in plain], [name for name in chosen if name not in plain]
+        return Found(numbers, words, label, label is not None and label not in plain, weight)
+
+    def _rows(self, part: Text | Records, cells: Cells, policy: Policy, line: int) -> Rows:
+        """Return the rows of a part, after those at fault have gone the way of the policy."""
+        troubles = cells.troubles
+        if self.strict:
+            new = self._new(cells)
+            rows = np.searchsorted(cells.origin, [trouble.row for trouble in new])
+            keep = np.ones(len(cells), bool)
+            keep[rows] = False
+            cells, troubles = kept(cells, keep), sorted([*troubles, *new], key=lambda trouble: trouble.row)
+        policy.take(part.faults(troubles), part.file, line)
+        places = part.places(cells)
+        labels, values, weights = cells.labels, cells.values, cells.weights
+        if not self.sparse:
+            return Rows(labels, None, None, values, places, part.lines, weights=weights)
+        columns = self._columns(cells, grow=not self.fixed)
+        self.unseen += sum(int(np.count_nonzero(column == UNSEEN)) for column in columns)
+        return Rows(labels, *_sparse(values, columns), places, part.lines, weights=weights)
+
+    def _new(self, cells: Cells) -> list[Trouble]:
+        """Return the rows with words that earlier data did not have."""
+        found: dict[int, Trouble] = {}
+        for (name, codes, values), columns in zip(cells.words, self._columns(cells, grow=False), strict=True):
+            for row in np.flatnonzero(columns == UNSEEN).tolist():
+                text = shown((values[int(codes[row])].as_py() or "").encode())
+                reason = f"{text} in column {name!r} does not occur in the data that these are read like"
+                found.setdefault(row, Trouble(int(cells.origin[row]), name, reason))
+        return list(found.values())
+
+    def _columns(self, cells: Cells, grow: bool) -> list[Array]:
+        """Return the column, counted from the first one of words, of every row's word in each column of words.
+
+        New words are numbered in the order of the rows, and of the columns within a row, wherever parts are cut.
+        """
+        firsts = []
+        for words in cells.words:
+            first = np.full(len(words.values) + 1, len(cells))
+            first[words.codes[::-1]] = np.arange(len(cells))[::-1]
+            firsts.append(first[:-1])
+        used = [np.flatnonzero(first < len(cells)) for first in firsts]
+        if not sum(map(len, used)):
+            return [np.full(len(cells), NONE)] * len(used)
+        sight = np.concatenate([first[some] for first, some in zip(firsts, used, strict=True)])
+        order = np.argsort(sight, kind="stable")
+        numbered = np.empty(len(order), np.int64)
+        numbered[order] = self._numbered(named(cells.words, used, order), grow)
+        numbered[numbered == NONE] = UNSEEN
+        columns = []
+        for words, some in zip(cells.words, used, strict=True):
+            table = np.full(len(words.values) + 1, NONE)
+            table[some], numbered = numbered[: len(some)], numbered[len(some) :]
+            columns.append(table[words.codes])
+        return columns
+
+    def _numbered(self, names: Spelling, grow: bool) -> Array:
+        """Return the numbers of names, NONE for those that have none."""
+        if self.categories == "indexed":
+            return self._vocabulary.take(names, grow)
+        seen = Vocabulary()
+        numbers = seen.take(names)
+        columns = np.abs(seen.hashes.view(np.int32).astype(np.int64))[numbers] % self.n_features
+        if self.known is not None and self.found is not None:
+            columns[~self.known[len(self.found.numbers) + columns]] = NONE
+        return columns
+
+
+class Csv(Table):
+    """Fields between commas."""
+
+    name = "csv"
+
+
+class Tsv(Table):
+    """Fields between tabs."""
+
+    name = "tsv"
+
+
+class Parquet(Table):
+    """Columns in pages of a file."""
+
+    name = "parquet"
+
+
+class Arrow(Table):
+    """Arrow IPC: files, Feather, streams."""
+
+    name = "arrow"
+
+
+class InMemory(Table):
+    """Tables of pandas, polars, pyarrow."""
+
+    name = "table"
+
+
+Task = tuple[Text | Records, Plan | None]
+
+
+def _sparse(values: Array, words: list[Array]) -> tuple[Array, Array, Array]:
+    """Return sparse rows of numbers, without those that are 0, then of words; words in the same column add up."""
+    rows, width = values.shape
+    columns = np.sort(np.stack(words, axis=1), axis=1) if words else np.empty((rows, 0), np.int64)
+    counts = (columns >= 0).astype(values.dtype)
+    for j in range(1, len(words)):
+        same = columns[:, j] == columns[:, j - 1]
+        counts[same, j] += counts[same, j - 1]
+        counts[same, j - 1] = 0
+    indices = np.concatenate([np.broadcast_to(np.arange(width), (rows, width)), columns + width], axis=1)
+    entries = np.concatenate([values, counts], axis=1)
+    keep = entries != 0
+    kind = np.int32 if indices.max(initial=0) < 2**31 else np.int64
+    indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(keep, axis=1))])
+    return indptr, indices[keep].astype(kind), entries[keep]
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
+    return f"the columns are {', '.join(map(repr, names[:MOST_LISTED]))}{more}"
+
+
+def _ignored(names: list[str]) -> str:
+    return f"ignore={names!r}"
+
+
+def _check_name(name: str, file: str, names: list[str]) -> None:
+    if name not in names:
+        raise DataError(file, f"there is no column {name!r}; {_listed(names)}")
+
+
+def _named(column: str | int | None, file: str, names: list[str]) -> str | None:
+    """Return the name of a column that is given by its name or number."""
+    if column is None:
+        return None
+    if isinstance(column, int):
+        if not -len(names) <= column < len(names):
+            raise DataError(file, f"there is no column number {column}; {_listed(names)}")
+        return names[column]
+    _check_name(column, file, names)
+    return column
+
+
+def _label_among(file: str, names: list[str]) -> str:
+    """Return the one column that is called as labels are."""
+    found = [name for name in names if name.lower() in LABELS]
+    if len(found) != 1:
+        many = f"{', '.join(map(repr, found))} might all be" if found else "none is called like"
+        raise DataError(
+            file, f"which column holds the labels? {many} one; say label=..., or label=None if there are none; "
+            + _listed(names)
+        )  # fmt: skip
+    return found[0]

@@ -1,0 +1,658 @@
+"""Tables: text, Parquet, Arrow and tables in memory give the same rows; what is wrong is told row by row."""
+
+import csv
+import gzip
+import io
+import json
+import math
+import re
+from contextlib import suppress
+from decimal import Decimal
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linsep.data import batches
+from linsep.data.batches import Text, mark_rows
+from linsep.data.columns import Plan
+from linsep.data.errors import DataError, Policy
+from linsep.data.form import Job
+from linsep.data.hashing import hashed
+from linsep.data.lines import BLOCK_BYTES, Clock
+from linsep.data.numbers import exactly
+from linsep.data.sources import Source
+from linsep.data.tables import Arrow, Csv, InMemory, Parquet, Tsv
+
+FORMS = {form.name: form for form in (Arrow, Csv, InMemory, Parquet, Tsv)}
+DATE = pa.array([1], pa.date32())
+
+
+def sources(data, name="t"):
+    data = data if isinstance(data, list) else [data]
+    named = [Source(str(d)) if hasattr(d, "exists") else Source(name, d) for d in data]
+    return [Source(name, io.BytesIO(s.handle)) if isinstance(s.handle, bytes) else s for s in named]
+
+
+def read(
+    data, format="csv", table=None, dtype=np.float64, jobs=1, on_error="raise", quarantine=None,
+    block_bytes=BLOCK_BYTES, **options,
+):  # fmt: skip
+    """All rows of some sources, as one matrix, and how they were read."""
+    table = FORMS[format](**options) if table is None else table
+    policy, where = Policy(on_error, quarantine), sources(data)
+    parts = list(table.parts(Job(where, dtype, policy, Clock(where, None), jobs, block_bytes)))
+    policy.close()
+    if table.sparse:
+        shapes = [(len(rows), table.width) for rows in parts]
+        stacked = [sp.csr_array((r.values, r.indices, r.indptr), shape=s) for r, s in zip(parts, shapes, strict=True)]
+        assert all(matrix.has_canonical_format for matrix in stacked)
+        X = sp.vstack(stacked).toarray()
+    else:
+        assert all(rows.values.flags.c_contiguous and rows.indptr is None for rows in parts)
+        X = np.concatenate([rows.values for rows in parts])
+    assert X.dtype == dtype
+    weights = None if parts[0].weights is None else np.concatenate([rows.weights for rows in parts])
+    return SimpleNamespace(
+        X=X, y=np.concatenate([rows.labels for rows in parts]), weights=weights, parts=parts, table=table,
+        names=table.feature_names, rejected=policy.rejected, first=policy.first,
+    )  # fmt: skip
+
+
+def fails(reason, data, format="csv", **options):
+    with pytest.raises(DataError, match=re.escape(reason)) as caught:
+        read(data, format, **options)
+    return caught.value
+
+
+CITIES = b"age,city,label,fair\n3,Oslo,1,True\n40,Paris,0,False\n5.5,Oslo,1,True\n"
+
+
+def test_numbers_come_first_then_words_as_they_are_seen():
+    got = read(CITIES)
+    assert got.names == ["age", "city=Oslo", "fair=true", "city=Paris", "fair=false"]
+    assert got.X.tolist() == [[3, 1, 1, 0, 0], [40, 0, 0, 1, 1], [5.5, 1, 1, 0, 0]]
+    assert got.y.tolist() == [1, 0, 1]
+    assert got.parts[0].places.tolist() == [1, 2, 3]
+    assert got.parts[0].lines == 4
+    assert got.table.column_of("city=Paris") == 3
+    assert got.table.column_of("age") == 0
+    assert got.table.column_of("city=Rome") is None
+
+
+def test_only_numbers_are_a_matrix():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(3000, 7)) * 10.0 ** rng.integers(-9, 9, 7), columns=list("abcdefg"))
+    frame.insert(2, "target", rng.integers(0, 3, 3000))
+    text = frame.to_csv(index=False).encode()
+    for jobs in (1, 2):
+        got = read(text, jobs=jobs, block_bytes=10_000)
+        assert len(got.parts) > 10
+        assert np.array_equal(got.X, frame.drop(columns="target").to_numpy())
+        assert np.array_equal(got.y, frame.target)
+    lines = np.concatenate([rows.places + k for k, rows in zip(_starts(got.parts), got.parts, strict=True)])
+    assert np.array_equal(lines, np.arange(1, 3001))
+
+
+def _starts(parts):
+    return np.cumsum([0, *(rows.lines for rows in parts)])[:-1]
+
+
+HARD = [
+    "2.2250738585072011e-308", "9007199254740993", "9007199254740992.99999999999999999", "1e23", "8.5e-324", "1.", ".5",
+    "+7", "-0", "0.000000000000000000000000000000000000000000000000001", "179769313486231570000e288", "1E+5",
+    "12e-0007", "1.00000005960464477539", "1.00000005960464477540", "1.00000017881393432617187500001", "1e-46", "8e-46",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("blank", ["", " "], ids=["compiled", "by Arrow"])
+def test_numbers_are_rounded_once(dtype, blank):
+    hard = [text for text in HARD if dtype is np.float64 or float(text) < 1e38]
+    text = "x,y\n" + "".join(f"{blank}{number},1\n" for number in hard)
+    expected = [exactly(number.encode(), dtype) for number in hard]
+    for extra in ("", "bad,1\n"):
+        got = read((text + extra).encode(), dtype=dtype, on_error="skip")
+        assert got.X[:, 0].tolist() == expected
+        assert got.rejected == bool(extra)
+
+
+def way(name, text, plan, dtype=np.float64):
+    part = Text(["a", "b", "y"], np.frombuffer(text, np.uint8), "t", True, 0, 0, ",")
+    return getattr(part, name)(plan, dtype)
+
+
+cell = st.one_of(
+    st.integers(-(10**6), 10**20).map(str), st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.sampled_from(["", "NA", "nan", "-NaN", "inf", "1e999", "x", " 1", "1 ", '"2"', '"a,b"', '"q""q"', "+3", "0x1"]),
+    st.text('0123456789.eE+-naNinf"x \t', max_size=6),
+)  # fmt: skip
+row = st.lists(cell, min_size=2, max_size=4).map(",".join)
+
+
+@settings(max_examples=150)
+@given(st.lists(row, min_size=1, max_size=6), st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_the_three_ways_to_read_text_agree(lines, end, words):
+    """Where a fast way takes the text at all, it finds what the slow and careful one does."""
+    text = "".join(line + end for line in lines).encode()
+    if mark_rows(np.frombuffer(text, np.uint8), ord(",")).stop != len(text):
+        return
+    plan = Plan(("a", "b"), (), "y", words, None, "zero")
+    slow = way("_read_strictly", text, plan)
+    for fast in (way("_filled", text, plan), way("_read_plainly", text, plan)):
+        if fast is not None:
+            assert not slow.troubles
+            assert np.array_equal(fast.values, slow.values)
+            assert np.array_equal(fast.labels, slow.labels)
+
+
+NOTHING = {"", "na", "n/a", "#n/a", "#na", "nan", "-nan", "+nan", "null", "none", "#n/a n/a", "<na>"}
+
+
+def plainly(text):
+    """The rows, and the lines of those at fault, by Python's own csv module and floats."""
+    reader, X, faults = csv.reader(io.StringIO(text, newline="")), [], []
+    end, at = 0, 0
+    for fields in reader:
+        at, end = end, reader.line_num
+        if not fields:
+            continue
+        try:
+            if len(fields) != 3:
+                raise ValueError
+            fields = [field.strip(" \t") for field in fields]
+            decimal = [re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", field, re.A) for field in fields]
+            nothing = [field.lower() in NOTHING for field in fields]
+            if not all(map(any, zip(decimal, nothing, strict=True))) or nothing[2]:
+                raise ValueError
+            values = [0.0 if none else float(field) for none, field in zip(nothing, fields, strict=True)]
+            if not all(map(math.isfinite, values)):
+                raise ValueError
+            X.append(values)
+        except ValueError:
+            faults.append(at + 1)
+    return X, faults
+
+
+@settings(max_examples=150)
+@given(st.lists(row, min_size=1, max_size=6), st.sampled_from(["\n", "\r\n", "\n\n"]), st.integers(1, 200))
+def test_rows_and_faults_are_those_that_python_finds(lines, end, size):
+    body = "".join(line + end for line in lines)
+    head = "a,b,y\n" + "1,1,1\n" * 30  # all columns are numbers
+    text = (head + body).encode()
+    if mark_rows(np.frombuffer(text, np.uint8), ord(",")).stop != len(text):
+        return
+    got = read(text, on_error="skip", missing="zero", block_bytes=len(head) + size)
+    X, faults = plainly(head.split("\n", 1)[1] + body)
+    assert np.column_stack([got.X, got.y]).tolist() == X
+    assert got.rejected == len(faults)
+    if faults:
+        assert got.first.line == faults[0] + 1
+
+
+@pytest.mark.parametrize("size", [1, 40, 10_000])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_numbers_of_words_do_not_depend_on_how_the_file_is_cut(size, jobs):
+    rng = np.random.default_rng(1)
+    table = rng.integers(0, 40, (300, 2))
+    text = "u,v,y\n" + "".join(f"a{u},{'b' * v},1\n" for u, v in table + 1)
+    names = dict.fromkeys(name for u, v in table + 1 for name in (f"u=a{u}", f"v={'b' * v}"))
+    got = read(text.encode(), block_bytes=size + 20, jobs=jobs)
+    assert got.names == list(names)
+    assert [np.flatnonzero(x).tolist() for x in got.X] == [
+        sorted([got.names.index(f"u=a{u}"), got.names.index(f"v={'b' * v}")]) for u, v in table + 1
+    ]
+    again = read(text.encode(), table=got.table)
+    assert np.array_equal(again.X, got.X)
+
+
+@pytest.mark.parametrize("n_features", [1, 3, 1 << 20])
+def test_hashed_words_come_after_the_numbers(n_features):
+    got = read(CITIES, categories="hashed", n_features=n_features).parts[0]
+    X = sp.csr_array((got.values, got.indices, got.indptr), shape=(3, 1 + n_features))
+    for i, names in enumerate([("city=Oslo", "fair=true"), ("city=Paris", "fair=false"), ("city=Oslo", "fair=true")]):
+        expected = np.zeros(n_features)
+        for name in names:
+            h = hashed(name)
+            expected[abs(h - (1 << 32) if h >> 31 else h) % n_features] += 1
+        assert np.array_equal(X[[i], 1:].toarray()[0], expected)
+    assert X[:, [0]].toarray().ravel().tolist() == [3, 40, 5.5]
+    table = Csv(categories="hashed", n_features=n_features)
+    table.look(sources(CITIES))
+    assert table.settled
+    assert table.width == 1 + n_features
+    assert table.feature_names is None
+    assert X[0, table.column_of("city=Oslo")] >= 1
+
+
+MISSING = b"age,city,y\n1,,a\nNA,Oslo,b\n2,Rome,a\n"
+
+
+def test_missing_values_by_a_stated_rule():
+    error = fails("'' in column 'city': a value is missing; missing='zero'", MISSING)
+    assert (error.line, error.column) == (2, 3)
+    zero = read(MISSING, missing="zero")
+    assert zero.names == ["age", "city=Oslo", "city=Rome"]
+    assert zero.X.tolist() == [[1, 0, 0], [0, 1, 0], [2, 0, 1]]
+    told = read(MISSING, missing="indicator")
+    assert told.names == ["age", "city=", "city=Oslo", "age=", "city=Rome"]
+    assert told.X.tolist() == [[1, 1, 0, 0, 0], [0, 0, 1, 1, 0], [2, 0, 0, 0, 1]]
+    left = read(MISSING, on_error="skip")
+    assert left.X.tolist() == [[2, 1]]
+    assert left.names == ["age", "city=Rome"], "words of rows at fault get no number"
+    assert left.rejected == 2
+
+
+def test_missing_labels_and_weights_are_faults_under_any_rule():
+    error = fails("there is no label in column 'y'", b"a,y\n1,x\n2,\n", missing="zero")
+    assert error.line == 3
+    fails("there is no label in column 'y'", b"a,y\n1,1\n2,NA\n", missing="zero")
+    fails("there is no weight in column 'w'", b"a,w,y\n1,,1\n2,1,1\n", missing="zero", weight="w")
+    fails("weight '-1' in column 'w' is negative", b"a,w,y\n1,-1,1\n", weight="w")
+    got = read(b"a,w,y\n1,0.5,x\n2,1,x\n", weight="w")
+    assert got.weights.tolist() == [0.5, 1]
+    assert got.X.tolist() == [[1], [2]]
+
+
+def test_a_word_among_numbers_is_a_fault_wherever_it_is():
+    text = b"age,y\n" + b"1,1\n" * 1000 + b"abc,1\n" + b"2,1\n" * 1000
+    for size in (100, 1 << 20):
+        reason = "'abc' in column 'age' is not a number: words=['age'] if the column holds words"
+        error = fails(reason, text, block_bytes=size)
+        assert (error.line, error.column) == (1002, 1)
+        assert len(read(text, block_bytes=size, on_error="skip").X) == 2000
+    assert read(text, words=["age"]).names == ["age=1", "age=abc", "age=2"]
+    early = b"age,y\nabc,1\n2,1\n3,1\n"
+    assert fails("'abc' in column 'age' is not a number", early).line == 2
+    assert read(b"code,y\nA1,1\n12,1\nB,1\n").names == ["code=A1", "code=12", "code=B"]
+
+
+def test_quarantine_keeps_rows_as_they_were(tmp_path):
+    text = b'a,w,y\r\n1,x,1\r\n2,"\nq""",1,\r\n\r\nz,x,1\r\n3,\xff,1\r\n4,\0,1\r\n5,inf\r\n6,x,1\r\n'
+    kept = tmp_path / "kept"
+    got = read(text, on_error="quarantine", quarantine=kept)
+    assert got.X.tolist() == [[1, 1], [6, 1]]
+    assert got.parts[0].places.tolist() == [1, 9]
+    assert got.parts[0].lines == 10
+    assert kept.read_bytes() == b'2,"\nq""",1,\nz,x,1\n3,\xff,1\n4,\0,1\n5,inf\n'
+    assert got.rejected == 5
+    assert (got.first.line, got.first.reason) == (3, "4 fields, but 3 columns")
+
+
+def test_the_place_of_a_fault_is_that_of_its_field():
+    error = fails("'x' in column 'c'", b'a,b,c,y\n1,"u, ""v""\n",x,1\n2,b,2,1\n3,b,3,1\n')
+    assert (error.line, error.column) == (2, 15)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b"", "the file is empty"),
+        (b"\n\n", "the file is empty"),
+        (b"a,y\n", "there are no rows"),
+        (b"a,y\n\n\n", "there are no rows"),
+        (b"a,a,y\n1,2,3\n", "there are two columns called 'a'"),
+        (b"a,b\n1,2\n", "none is called like one; say label=..., or label=None if there are none; the columns are 'a'"),
+        (b"a,y,Class\n1,2,1\n", "'y', 'Class' might all be one"),
+        (b",a,y\n0,2,1\n", "column 1 has no name"),
+        (b"y\n1\n", "no column is left to learn from"),
+        (b"\xff,y\n1,1\n", "byte 1, '\\\\xff,y', is not UTF-8"),
+        (b"a\0,y\n1,1\n", "column 2: there is a NUL byte in the header"),
+        (b"a" * 200_000 + b",y\n1,1\n", "line 1: the header can't be read: field larger than"),
+        (b"\xff\xfea\0,\0y\0", "UTF-16"),
+        (b'a,y\n1,1\n2,"1\n3,1\n', "line 3: a quote that is opened in this row is not closed"),
+        (gzip.compress(b"a,y\n" + b"1,1\n" * 99)[:-9], "the gzip data are cut off or broken"),
+    ],
+)  # fmt: skip
+def test_files_that_are_no_tables(text, reason):
+    fails(reason, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\xef\xbb\xbfa,y\n1,2\n3,4\n", b"a,y\r\n1,2\r\n3,4\r\n", b"a,y\n1,2\n3,4", b"\n\na,y\n\n1,2\n\n\n3,4\n\n",
+        b'"a","y"\n"1","2"\n"3","4"\n', gzip.compress(b"a,y\n1,2\n3,4\n"), b"a,y\r1,2\r3,4\r",
+    ],
+    ids=["mark", "CRLF", "no last newline", "blank lines", "quoted", "gzip", "CR"],
+)  # fmt: skip
+def test_ways_to_write_the_same_table(text):
+    got = read(text)
+    assert got.names == ["a"]
+    assert np.column_stack([got.X, got.y]).tolist() == [[1, 2], [3, 4]]
+
+
+def test_wide_tables():
+    names = [f"x{j}" for j in range(20_000)]
+    got = read((",".join(names) + ",y\n" + "1.5," * 20_000 + "2\n").encode(), on_error="skip")
+    assert got.X.tolist() == [[1.5] * 20_000]
+    assert got.names == names
+    error = fails("there is no column 'z'; the columns are 'x0', ", ",".join(names).encode() + b"\n1\n" * 9, label="z")
+    assert error.reason.endswith("'x29' and 19,970 more")
+
+
+def test_sources_are_read_again(tmp_path):
+    for kind in ("csv", "parquet", "feather", "stream"):
+        path, format = written(kind, tmp_path)
+        handle = io.BytesIO(path.read_bytes())
+        for _ in range(2):
+            check_frame(read(handle, format))
+
+
+def test_quoted_fields_hold_anything():
+    text = 'w,y\n"a\n""b"",\n",1\n' * 1
+    text += '"a\n""b"",\n",2\nc"d,3\n"e"f,4\n' * 50
+    for size in (3, 11, 1000):
+        got = read(text.encode(), block_bytes=size)
+        assert got.names == ['w=a\n"b",\n', 'w=c"d', "w=ef"]
+        assert len(got.X) == 151
+
+
+def test_a_quote_that_is_not_closed_does_not_fill_the_memory(monkeypatch):
+    monkeypatch.setattr(batches, "MOST_QUOTED", 1000)
+
+    class Endless:
+        served = 0
+
+        def read(self, size):
+            begin, self.served = self.served, self.served + size
+            return (b'a,y\n1,"x\n' + b"2,x\n" * self.served)[begin : self.served]
+
+        def seekable(self):
+            return False
+
+    endless = Endless()
+    assert fails("a quote that is opened in this row is not closed", endless, block_bytes=256).line == 2
+    assert endless.served < 10_000
+
+
+def test_tables_without_a_header_and_with_other_delimiters():
+    got = read(b"1;x;2\n3;y;4\n", header=False, delimiter=";", label=-1)
+    assert got.names == ["0", "1=x", "1=y"]
+    assert got.y.tolist() == [2, 4]
+    tabs = read(b"a\tb\ty\n1\t,\t2\n", "tsv")
+    assert tabs.names == ["a", "b=,"]
+    fails("there is no column number 3", b"1,2,3\n", header=False, label=3)
+
+
+def test_columns_are_chosen_by_name():
+    text = b"id,a,b,day,y\n7,1,2,monday,1\n8,3,4,friday,0\n"
+    assert read(text, ignore=["id", "day"]).names == ["a", "b"]
+    assert read(text, columns=["b", "day"]).names == ["b", "day=monday", "day=friday"]
+    unlabelled = read(text, ignore=["day"], label=None)
+    assert unlabelled.names == ["id", "a", "b", "y"]
+    assert np.isnan(unlabelled.y).all()
+    assert read(text, label="day", columns=["a"]).y.tolist() == ["monday", "friday"]
+    for options in ({"ignore": ["z"]}, {"columns": ["z"]}, {"words": ["z"]}, {"label": "z"}, {"weight": "z"}):
+        fails("there is no column 'z'; the columns are 'id', 'a', 'b', 'day', 'y'", text, **options)
+
+
+def test_several_files_have_the_same_columns_in_any_order():
+    got = read([b"a,b,y\n1,x,0\n", b"a,b,y\n", b"b,y,a\nz,1,2\n"])
+    assert got.X.tolist() == [[1, 1, 0], [2, 0, 1]]
+    assert got.y.tolist() == [0, 1]
+    fails("there is no column 'b', which the data before it have", [b"a,b,y\n1,2,0\n", b"a,y\n1,0\n"])
+    fails("no column 'c': leave it out with ignore=['c']", [b"a,y\n1,2\n", b"a,c,y\n1,1,0\n"])
+    error = fails("'x' in column 'a'", [b"a,y\n1,0\n", b"a,y\n1,0\nx,0\n"])
+    assert error.line == 3
+
+
+@pytest.mark.parametrize("categories", ["indexed", "hashed"])
+def test_other_data_are_read_like_the_first(categories):
+    got = read(CITIES, categories=categories, n_features=50)
+    first, rows = got.table, [(sp.csr_array(got.X), got.y)]
+    stored = Csv.restored(json.loads(json.dumps(first.state())))
+    assert stored == first
+    assert stored.feature_names == first.feature_names
+    like = stored.like(rows, strict=False)
+    text = b"fair,more,city,age\ntrue,1,Rome,1\nTRUE,2,Paris,2\n"
+    got = read(text, table=like)
+    assert got.X.shape[1] == first.width
+    assert like.extra == ["more"]
+    assert np.isnan(got.y).all()
+    assert got.X[1, first.column_of("city=Paris")] == 1
+    assert got.X[0, first.column_of("fair=true")] == 1
+    assert like.unseen == 1
+    fails("there is no column 'age'", b"fair,city,label\ntrue,Oslo,1\n", table=first.like(rows, strict=False))
+
+
+def test_words_that_were_not_seen_are_refused_if_asked():
+    first = read(CITIES).table
+    text = b"age,city,fair,label\nx,Oslo,True,1\n1,Rome,True,1\n2,Oslo,True,1\n3,Oslo,maybe,1\n"
+    rome = text.replace(b"x,Oslo,True,1\n", b"")
+    error = fails("'Rome' in column 'city' does not occur in the data", rome, table=first.like([], strict=True))
+    assert (error.line, error.column) == (2, 3)
+    got = read(text, table=first.like([], strict=True), on_error="skip")
+    assert got.X.tolist() == [[2, 1, 1, 0, 0]]
+    assert got.rejected == 3
+    assert got.first.line == 2
+    with pytest.raises(ValueError, match="nothing has been read"):
+        Csv().like([], strict=False)
+
+
+FRAME = pd.DataFrame(
+    {
+        "n": [1.5, -2.0, 1e300, 4.0],
+        "city": ["Oslo", "Paris", "Oslo", "Łódź"],
+        "k": np.array([1, 2, 3, 4], np.int16),
+        "fair": [True, False, True, True],
+        "y": [1, 0, 1, 0],
+    },
+    index=[7, 3, 9, 1],
+)
+
+
+def written(kind, tmp_path):
+    table, path = pa.Table.from_pandas(FRAME), tmp_path / "data"
+    if kind == "csv":
+        FRAME.to_csv(path, index=False)
+    elif kind == "parquet":
+        pq.write_table(table, path, row_group_size=3)
+    elif kind in ("feather", "feather-lz4"):
+        feather.write_feather(table, str(path), "lz4" if "lz4" in kind else "uncompressed", chunksize=2)
+    elif kind == "stream":
+        with pa.ipc.new_stream(str(path), table.schema) as writer:
+            writer.write_table(table, max_chunksize=2)
+    elif kind == "arrow.gz":
+        feather.write_feather(table, str(tmp_path / "plain"), "uncompressed")
+        path.write_bytes(gzip.compress((tmp_path / "plain").read_bytes()))
+    return path, {"csv": "csv", "parquet": "parquet"}.get(kind, "arrow")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "feather", "feather-lz4", "stream", "arrow.gz"])
+@pytest.mark.parametrize("opened", [False, True])
+def test_all_files_give_the_same_rows(kind, opened, tmp_path):
+    path, format = written(kind, tmp_path)
+    got = read(io.BytesIO(path.read_bytes()) if opened else path, format)
+    check_frame(got)
+    assert got.table.state() == read(path, format, table=FORMS[format].restored(got.table.state())).table.state()
+
+
+def check_frame(got):
+    assert got.names == ["n", "k", "city=Oslo", "fair=true", "city=Paris", "fair=false", "city=Łódź"]
+    assert got.X.tolist() == [
+        [1.5, 1, 1, 1, 0, 0, 0], [-2, 2, 0, 0, 1, 1, 0], [1e300, 3, 1, 1, 0, 0, 0], [4, 4, 0, 1, 0, 0, 1]
+    ]  # fmt: skip
+    assert got.y.tolist() == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        FRAME, FRAME.astype({"city": "category", "fair": "category"}), pl.from_pandas(FRAME),
+        pl.from_pandas(FRAME).with_columns(pl.col("city").cast(pl.Categorical)), pa.Table.from_pandas(FRAME),
+        pa.RecordBatch.from_pandas(FRAME, preserve_index=False),
+    ],
+    ids=["pandas", "pandas categories", "polars", "polars categories", "Table", "RecordBatch"],
+)  # fmt: skip
+def test_tables_in_memory_give_the_same_rows(table):
+    got = read(table, "table")
+    check_frame(got)
+    assert got.y.dtype == np.int64
+
+
+def test_types_of_numbers():
+    columns = {
+        "half": pa.array(np.array([1.5, 2], np.float16)), "large": pa.array([2**64 - 1, None], pa.uint64()),
+        "exact": pa.array([Decimal("1.25"), Decimal("-3")]), "nothing": pa.nulls(2), "nan": pa.array([np.nan, 1.0]),
+        "codes": pa.array([7, 8]).dictionary_encode(), "y": pa.array([True, False]),
+    }  # fmt: skip
+    got = read(pa.table(columns), "table", missing="zero")
+    assert got.names == ["half", "large", "exact", "nothing", "nan", "codes=7", "codes=8"]
+    assert got.X.tolist() == [[1.5, 2.0**64, 1.25, 0, 0, 1, 0], [2, 0, -3, 0, 1, 0, 1]]
+    assert got.y.tolist() == ["true", "false"]
+    assert fails("column 'large': a value is missing", pa.table(columns), "table", ignore=["nothing", "nan"]).line == 2
+    words = read(pa.table({"zip": [123, 45], "y": [1, 2]}), "table", words=["zip", "y"])
+    assert words.names == ["zip=123", "zip=45"]
+    assert words.y.tolist() == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("values", "type"),
+    [
+        (DATE, "date32"), (DATE.cast(pa.timestamp("s")), "timestamp"), (pa.array([[1]]), "list"),
+        (pa.array([{"a": 1}]), "struct"), (pa.array([b"x"]), "binary"), (pa.array([1], pa.duration("s")), "duration"),
+        (pa.array([b"x"]).dictionary_encode(), "dictionary"),
+    ],
+)  # fmt: skip
+def test_columns_that_are_neither_numbers_nor_words(values, type):
+    table = pa.table({"a": [1.0], "when": values, "y": [1]})
+    error = fails("leave it out with ignore=['when'], or convert it", table, "table")
+    assert f"column 'when' holds {type}" in error.reason
+    assert read(table, "table", ignore=["when"]).X.tolist() == [[1]]
+
+
+def test_faults_of_tables_that_are_no_text(tmp_path):
+    table = pa.table({"a": [1.0, np.inf, 3, None, 5e38], "w": ["x", "y, ü", "", "x", "x"], "y": [1, 2, 3, 4, 5]})
+    for format in ("table", "parquet"):
+        path = tmp_path / "t.parquet"
+        pq.write_table(table, path)
+        data = table if format == "table" else path
+        assert fails("'inf' in column 'a' is not a finite number", data, format).line == 2
+        kept = tmp_path / "kept"
+        got = read(data, format, on_error="quarantine", quarantine=kept)
+        assert got.X.tolist() == [[1, 1], [5e38, 1]]
+        assert kept.read_text() == 'inf,"y, ü",2\n3.0,,3\n,x,4\n'
+        small = read(data, format, on_error="skip", missing="zero", dtype=np.float32)
+        assert small.y.tolist() == [1, 3, 4], "5e38 is no float32"
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather", "stream"])
+def test_broken_files(kind, tmp_path):
+    path, format = written(kind, tmp_path)
+    data = path.read_bytes()
+    name = "Parquet" if format == "parquet" else "Arrow IPC or Feather"
+    for broken in (b"", b"a,b\n1,2\n" * 99, data[: len(data) // 2], data[:10], data[-20:], bytes(len(data))):
+        path.write_bytes(broken)
+        fails(f"it can't be read as {name}: ", path, format)
+    path.write_bytes(gzip.compress(data)[:-20])
+    fails("Parquet" if format == "parquet" else "the gzip data are cut off or broken", path, format)
+
+
+def test_old_feather_and_pipes(tmp_path):
+    path = tmp_path / "old"
+    path.write_bytes(b"FEA1" + bytes(100))
+    fails("Feather of version 1", path, "arrow")
+    pipe = io.BytesIO(written("parquet", tmp_path)[0].read_bytes())
+    pipe.seekable = lambda: False
+    fails("Parquet is not read in order", SimpleNamespace(read=pipe.read), "parquet")
+
+
+def test_damaged_bytes_do_no_harm(tmp_path):
+    """Any error is one of the data; nothing outside of the file is read."""
+    rng = np.random.default_rng(0)
+    for kind in ("parquet", "feather"):
+        path, format = written(kind, tmp_path)
+        data = np.frombuffer(path.read_bytes(), np.uint8)
+        for _ in range(60):
+            broken = data.copy()
+            broken[rng.integers(0, len(data), 3)] = rng.integers(0, 256, 3)
+            path.write_bytes(broken.tobytes())
+            with suppress(DataError):
+                read(path, format, on_error="skip", missing="zero", label="y", words=["y"])
+
+
+def test_invalid_text_in_parquet_is_told(tmp_path):
+    bad = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
+    path = tmp_path / "t"
+    pq.write_table(pa.table({"w": bad, "y": [1]}), path)
+    fails("UTF8", path, "parquet")
+
+
+def test_tables_that_can_not_be_read():
+    with pytest.raises(TypeError, match="one of pandas, polars or pyarrow; got LazyFrame"):
+        read(pl.from_pandas(FRAME).lazy(), "table")
+    fails("two columns called 'a'", pa.table([[1], [2], [3]], names=["a", "a", "y"]), "table")
+    fails("Duplicate column names", pd.DataFrame([[1, 2]], columns=["a", "a"]), "table")
+    fails("the table can't be read", pd.DataFrame({"a": [1, "x", {}], "y": 1}), "table")
+    fails("there are no rows", FRAME[:0], "table")
+
+
+def test_parts_are_small_whatever_the_batches_of_a_file(tmp_path):
+    table = pa.table({f"x{j}": np.arange(40_000.0) + j for j in range(20)} | {"y": np.arange(40_000)})
+    pq.write_table(table, tmp_path / "p", row_group_size=40_000)
+    feather.write_feather(table, str(tmp_path / "a"), chunksize=40_000)
+    for data, format in ((tmp_path / "p", "parquet"), (tmp_path / "a", "arrow"), (table, "table")):
+        got = read(data, format, jobs=2)
+        assert max(rows.values.size for rows in got.parts) <= 1 << 18
+        assert np.array_equal(got.X, np.arange(40_000.0)[:, None] + np.arange(20))
+        assert np.array_equal(got.y, np.arange(40_000))
+
+
+def test_many_values_in_a_dictionary_and_few_in_a_part():
+    words = np.array([f"w{i}" for i in range(30_000)])
+    column = pa.DictionaryArray.from_arrays(pa.array([29_999, None, 5, 29_999]), pa.array(words))
+    got = read(pa.table({"w": column, "y": [1, 2, 3, 4]}), "table", missing="zero")
+    assert got.names == ["w=w29999", "w=w5"]
+    assert got.X.tolist() == [[1, 0], [0, 0], [0, 1], [1, 0]]
+
+
+def test_progress_and_looks(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a,y\n" + b"1,1\n" * 5000)
+    for kind in ("csv", "parquet", "arrow"):
+        if kind == "parquet":
+            pq.write_table(pa.table({"a": np.ones(5000), "y": np.ones(5000)}), path)
+        elif kind == "arrow":
+            feather.write_feather(pa.table({"a": np.ones(5000), "y": np.ones(5000)}), str(path))
+        told, table = [], FORMS[kind]()
+        where = [Source(str(path)), Source(str(path))]
+        assert not table.settled
+        assert table.width == 0
+        table.look(where)
+        assert table.settled
+        assert table.feature_names == ["a"]
+        for _ in table.parts(Job(where, np.float64, Policy(), Clock(where, told.append), 2, 1000)):
+            pass
+        assert told[-1].done == told[-1].total == 2 * path.stat().st_size
+        assert told[-1].rows == 10_000
+
+
+def test_a_file_that_changes_is_refused(tmp_path):
+    path, _ = written("parquet", tmp_path)
+    where = [Source(str(path))]
+    walk = Parquet().parts(Job(where, np.float64, Policy(), Clock(where, None), 1, 1000))
+    next(walk)
+    path.write_bytes(path.read_bytes() + b" ")
+    with pytest.raises(DataError, match="changed while it was read"):
+        list(walk)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"categories": "both"}, "it is one of 'indexed', 'hashed'"), ({"missing": "mean"}, "'zero', 'indicator'"),
+        ({"n_features": 0}, "1 at least"), ({"delimiter": '"'}, "one ASCII"), ({"delimiter": ""}, "one ASCII"),
+    ],
+)  # fmt: skip
+def test_options_that_are_not_possible(options, reason):
+    with pytest.raises(ValueError, match=reason):
+        Csv(**options)
