@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from linsep.data.counter import TextCounter
     from linsep.data.reading import convert, read, stream
     from linsep.data.text import TextHasher
     from linsep.learners.logistic import LogisticRegression
@@ -29,6 +30,7 @@ __all__ = [
     "PassiveAggressive",
     "Pegasos",
     "Perceptron",
+    "TextCounter",
     "TextHasher",
     "Winnow",
     "convert",
@@ -48,6 +50,7 @@ _HOMES = {
     "PassiveAggressive": "passive_aggressive",
     "Pegasos": "pegasos",
     "Perceptron": "perceptron",
+    "TextCounter": "linsep.data.counter",
     "TextHasher": "linsep.data.text",
     "Winnow": "winnow",
     "convert": "linsep.data.reading",

@@ -1,4 +1,4 @@
-"""Text to features: scikit-learn's HashingVectorizer and Python's own `re` and `str.lower` are the references."""
+"""Text to features: scikit-learn's vectorizers and Python's own `re` and `str.lower` are the references."""
 
 import gzip
 import os
@@ -12,16 +12,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from sklearn.base import clone
-from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.linear_model import Perceptron
 from sklearn.pipeline import make_pipeline
 
-from linsep.data.grams import Grams, _hash, hash_text
+from linsep.data.counter import TextCounter
+from linsep.data.grams import Grams, _hasher, hash_text
 from linsep.data.hashing import hashed
-from linsep.data.names import _see
+from linsep.data.names import _lister, tokens
 from linsep.data.text import TextHasher, chunks
 from linsep.data.utf8 import CASED, CONTEXTUAL, POINTS, WHITE, WORD, tables
-from linsep.data.words import room, tokens
+from linsep.data.words import room
 
 HARD = [
     "", "a", "B", "_", "__", "a_", "42", "3.14159 and 1e-5", "x²+y² ½ Ⅷ ٣٤ ௧௨", "e\u0301te\u0301 n\u0303an\u0303a",
@@ -42,13 +44,13 @@ TEXT = st.text(
 )
 
 
-def same(ours, theirs):
+def same(ours, theirs, rtol=0):
     assert ours.shape == theirs.shape
     assert ours.dtype == theirs.dtype
     assert ours.indices.dtype == np.int32
     np.testing.assert_array_equal(ours.indptr, theirs.indptr)
     np.testing.assert_array_equal(ours.indices, theirs.indices)
-    np.testing.assert_array_equal(ours.data, theirs.data)
+    np.testing.assert_allclose(ours.data, theirs.data, rtol=rtol, atol=0)
 
 
 def regular(text, lowercase=True):
@@ -198,10 +200,157 @@ def test_names_are_kept_and_collisions_counted():
         TextHasher().names_of(0)
 
 
+IDF = [
+    {}, {"binary": True}, {"norm": None}, {"ngram_range": (1, 2), "n_features": 50}, {"dtype": np.float32},
+    {"analyzer": "char", "ngram_range": (2, 3)}, {"alternate_sign": False, "n_features": 7},
+]  # fmt: skip
+
+
+def weighed(options, fitted, documents):
+    """What scikit-learn makes of documents: hashed, then multiplied by the idf of others, then unit rows."""
+    hasher = HashingVectorizer(**{**options, "norm": None})
+    return (
+        TfidfTransformer(norm=options.get("norm", "l2"))
+        .fit(hasher.transform(fitted))
+        .transform(hasher.transform(documents))
+    )
+
+
+@pytest.mark.parametrize("options", IDF, ids=str)
+def test_rare_columns_weigh_more_as_in_scikit_learn(options):
+    fitted = [text for text in HARD if len(text) < 1000] * 2 + ["ok ok and", "and no"]
+    documents = [*HARD[:-2], "ok and no never seen"]
+    hasher = TextHasher(idf=True, **options).fit(fitted)
+    same(hasher.transform(documents), weighed(options, fitted, documents), rtol=1e-6 if "dtype" in options else 1e-14)
+    seen = HashingVectorizer(**{**options, "norm": None}).transform(fitted)
+    np.testing.assert_allclose(hasher.idf_, TfidfTransformer().fit(seen).idf_, rtol=1e-6)
+
+
+def test_documents_may_be_counted_part_by_part(monkeypatch):
+    documents = [text for text in HARD if len(text) < 1000]
+    whole = TextHasher(idf=True).fit(documents)
+    parts = TextHasher(idf=True, n_jobs=2).partial_fit(documents[:7]).partial_fit([]).partial_fit(documents[7:])
+    monkeypatch.setattr("linsep.data.text.CHUNK_BYTES", 50)
+    small = TextHasher(idf=True, n_jobs=2).fit(iter(documents))
+    X = whole.transform(HARD)
+    for hasher in (parts, small, pickle.loads(pickle.dumps(whole))):
+        same(hasher.transform(HARD), X)
+    with pytest.raises(ValueError, match="document 3: byte 1"):
+        whole.partial_fit([*documents[:3], b"\xff"])
+    same(whole.transform(HARD), X)
+
+
+def test_weights_need_documents():
+    for transformer in (TextHasher(idf=True), TextHasher(idf=True).fit([]), TextCounter(idf=True, vocabulary=["ab"])):
+        with pytest.raises(NotFittedError, match="fit documents first"):
+            transformer.transform(["ab"])
+        with pytest.raises(NotFittedError, match="fit documents first"):
+            _ = transformer.idf_
+    with pytest.raises(ValueError, match="X is None"):
+        TextHasher(idf=True).fit()
+    for transformer in (TextHasher(), TextCounter().fit(["ab"])):
+        with pytest.raises(AttributeError, match="idf=True"):
+            _ = transformer.idf_
+    assert TextHasher().fit().partial_fit().transform(["ab"]).nnz == 1
+    with pytest.raises(NotFittedError, match="no vocabulary yet"):
+        TextCounter().transform(["ab"])
+
+
+COUNTED = [
+    {}, {"binary": True, "norm": None}, {"norm": None}, {"ngram_range": (1, 3)}, {"ngram_range": (2, 2)},
+    {"analyzer": "char", "ngram_range": (1, 3)}, {"lowercase": False, "dtype": np.float32},
+]  # fmt: skip
+
+
+def same_but_for_order(counter, theirs, documents):
+    """Compare with a fitted vectorizer of scikit-learn, whose columns are in another order."""
+    names, ours, X = counter.get_feature_names_out(), counter.transform(documents), theirs.transform(documents)
+    assert sorted(names) == sorted(theirs.get_feature_names_out())
+    assert ours.shape == X.shape
+    assert ours.dtype == X.dtype
+    assert ours.has_sorted_indices
+    assert ours.nnz == X.nnz
+    assert all((np.diff(ours.indices[i:k]) > 0).all() for i, k in pairwise(ours.indptr))
+    reordered = X[:, [theirs.vocabulary_[name] for name in names]]
+    reordered.sort_indices()
+    np.testing.assert_array_equal(ours.indices, reordered.indices)
+    np.testing.assert_allclose(ours.data, reordered.data, rtol=1e-6 if ours.dtype == np.float32 else 1e-14)
+
+
+@pytest.mark.parametrize("idf", [False, True])
+@pytest.mark.parametrize("options", COUNTED, ids=str)
+def test_hard_documents_as_scikit_learn_counts_them(options, idf):
+    theirs = TfidfVectorizer(use_idf=idf, **options).fit(HARD[:-5])
+    same_but_for_order(TextCounter(idf=idf, **options).fit(HARD[:-5]), theirs, HARD)
+
+
+@settings(max_examples=80, derandomize=True)
+@given(
+    fitted=st.lists(TEXT, max_size=5), documents=st.lists(TEXT, min_size=1, max_size=5),
+    options=st.sampled_from(COUNTED), idf=st.booleans(),
+)  # fmt: skip
+def test_any_documents_as_scikit_learn_counts_them(fitted, documents, options, idf):
+    fitted = [*fitted, "ab cd ef"]
+    theirs = TfidfVectorizer(use_idf=idf, **options).fit(fitted)
+    counter = TextCounter(idf=idf, **options).fit(fitted)
+    same_but_for_order(counter, theirs, documents)
+    analyse = theirs.build_analyzer()
+    seen = [gram for text in fitted for gram in analyse(text)]
+    assert counter.get_feature_names_out().tolist() == list(dict.fromkeys(seen))
+    assert counter.unseen_ == sum(gram not in theirs.vocabulary_ for text in documents for gram in analyse(text))
+
+
+def test_real_documents_as_scikit_learn_counts_them(newsgroups):
+    counter = TextCounter(idf=True, n_jobs=2).fit(newsgroups[:1000])
+    same_but_for_order(counter, TfidfVectorizer().fit(newsgroups[:1000]), newsgroups[1000:1500])
+
+
+def test_a_vocabulary_grows_part_by_part_the_same_with_any_threads(monkeypatch):
+    documents = [f"{a} {b}" for a in HARD for b in HARD if len(a) + len(b) < 1000]
+    options = {"ngram_range": (1, 2), "idf": True}
+    whole = TextCounter(**options).fit(documents)
+    X = whole.transform(documents)
+    assert whole.unseen_ == 0
+    monkeypatch.setattr("linsep.data.text.CHUNK_BYTES", 100)
+    many = TextCounter(n_jobs=3, **options).fit(iter(documents))
+    parts = TextCounter(n_jobs=2, **options)
+    for i in range(0, len(documents), 200):
+        parts.partial_fit(documents[i : i + 200])
+    for counter in (many, parts, pickle.loads(pickle.dumps(parts)), clone(many).fit(documents)):
+        assert counter.get_feature_names_out().tolist() == whole.get_feature_names_out().tolist()
+        same(counter.transform(documents), X)
+    names = parts.get_feature_names_out().tolist()
+    with pytest.raises(ValueError, match="document 1: byte 1"):
+        parts.partial_fit(["new names", b"\xff"])
+    assert parts.get_feature_names_out().tolist() == names
+    same(parts.transform(documents), X)
+
+
+def test_a_vocabulary_that_is_given():
+    words = ["rose", "red", "is it", "never"]
+    options = {"vocabulary": words, "ngram_range": (1, 2)}
+    documents = ["A rose is a rose is red", "is it? is it", ""]
+    counter = TextCounter(norm=None, dtype=np.float64, **options)
+    theirs = CountVectorizer(dtype=np.float64, **options)
+    for _ in range(2):
+        same(counter.transform(documents), theirs.transform(documents))
+        counter.fit(documents)
+    assert counter.unseen_ == 11
+    assert counter.get_feature_names_out().tolist() == words
+    same_but_for_order(
+        TextCounter(idf=True, **options).fit(documents), TfidfVectorizer(**options).fit(documents), words
+    )
+    assert counter.partial_fit(["new words"]).transform(["new rose"]).toarray().tolist() == [[1, 0, 0, 0]]
+    for wrong, message in ((["a", "b", "a"], "name 2, 'a', is the same as name 0"), ("rose", "is one word")):
+        with pytest.raises(ValueError, match=message):
+            TextCounter(vocabulary=wrong).transform(documents)
+
+
 def test_in_a_pipeline():
     documents, y = ["good fine", "bad awful", "fine day", "awful day"] * 5, [1, 0, 1, 0] * 5
     model = clone(make_pipeline(TextHasher(n_features=2**10), Perceptron())).fit(documents, y)
     assert model.score(documents, y) == 1
+    assert make_pipeline(TextCounter(idf=True), Perceptron()).fit(documents, y).score(documents, y) == 1
     assert TextHasher().transform([]).shape == (0, 2**20)
 
 
@@ -230,5 +379,5 @@ def test_few_kernels_are_compiled():
     for dtype in (np.float32, np.float64):
         hash_text(text, np.array([0]), np.array([15]), Grams(), dtype)
     assert [chunk.first for chunk in chunks(["ab", b"cd", "ef"], 3)] == [0, 2]
-    assert len(_hash.signatures) <= 2
-    assert len(_see.signatures) <= 1
+    assert len(_hasher().signatures) <= 2
+    assert len(_lister().signatures) <= 1

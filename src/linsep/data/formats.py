@@ -13,7 +13,7 @@ from linsep.data.sources import Source
 
 NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 SVMLIGHT = re.compile(rb"[ \t]*" + NUMBER + rb"(?:[ \t]+qid:\d+)?(?:[ \t]+\d+:" + NUMBER + rb")*[ \t\r]*(?:#.*)?")
-LIKE_SVMLIGHT = re.compile(rb"[ \t]*" + NUMBER + rb"(?:\s|$)|\S+[ \t]+\d+:")
+ENTRY, LABEL = re.compile(rb"\S+[ \t]+\d+:"), re.compile(rb"[ \t]*" + NUMBER + rb"(?:\s|$)")
 LINES = 20
 """Lines that are looked at to tell a format."""
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
@@ -29,6 +29,7 @@ class Format(NamedTuple):
 
 FORMATS = {
     "svmlight": Format("svmlight:Svmlight", (".svm", ".svmlight", ".libsvm")),
+    "text": Format("text_form:LabelledText", (".txt",)),
     "csv": Format("tables:Csv", (".csv",)),
     "tsv": Format("tables:Tsv", (".tsv",)),
     "parquet": Format("tables:Parquet", (".parquet", ".pq"), (b"PAR1",)),
@@ -38,9 +39,11 @@ FORMATS = {
 }
 LOOKS: list[tuple[str, Callable[[bytes], Any]]] = [
     ("svmlight", SVMLIGHT.fullmatch),
+    ("svmlight", ENTRY.match),
     ("tsv", lambda line: line.count(b"\t") > 1),
+    ("text", lambda line: b"\t" in line),
     ("csv", lambda line: b"," in line),
-    ("svmlight", LIKE_SVMLIGHT.match),
+    ("svmlight", LABEL.match),
 ]
 """How a line of each format looks, from the strictest to the vaguest."""
 

@@ -38,6 +38,20 @@ class LazyNames(Sequence[str]):
         return f"<names of {len(self):,} columns>"
 
 
+class VocabularyNames(LazyNames):
+    """The first names of a vocabulary."""
+
+    def __init__(self, vocabulary: Vocabulary, count: int) -> None:
+        self.vocabulary, self.length = vocabulary, count
+
+    def __len__(self) -> int:
+        return self.length
+
+    def name(self, column: int) -> str:
+        """Return the name of a column."""
+        return self.vocabulary.name(column)
+
+
 class HashedNames(LazyNames):
     """The names of hashed columns: of each its own, those that collide joined, or `#` and its number if none was seen.
 
@@ -89,6 +103,16 @@ class HashedNames(LazyNames):
     def name(self, column: int) -> str:
         """Return the names of a column as one."""
         return " / ".join(self.of(column)) or f"#{column}"
+
+    def state(self) -> dict[str, Any]:
+        """Return the names and their columns, ready for JSON."""
+        columns = np.concatenate([np.empty(0, np.int64), *self._columns])
+        return {"names": self._seen.names(), "columns": columns.tolist()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Let the names be those of a state, and no others."""
+        self._seen, self._sorted = Vocabulary.of(state["names"]), None
+        self._columns = [np.array(state["columns"], np.int64)]
 
     @property
     def collisions(self) -> int:

@@ -1,10 +1,10 @@
 """Decimal text to the nearest float, compiled.
 
-A number of at most 19 digits is its digits, an integer m, times a power of ten, 10^e. Where m < 2^53 and |e| <= 22 both
-are floats and one multiplication or division rounds correctly (Clinger 1990). Elsewhere m is multiplied with the first
-128 bits of 5^e, and the product's leading bits are rounded unless what was cut off could change the result (Eisel and
-Lemire 2021). What is left, about one number in 10^18 and those with more digits, is marked, to be read by Python's
-own `float`, which is exact.
+A number of at most 19 digits, zeros before them not counted, is its digits, an integer m, times a power of ten, 10^e.
+Where m < 2^53 and |e| <= 22 both are floats and one multiplication or division rounds correctly (Clinger 1990).
+Elsewhere m is multiplied with the first 128 bits of 5^e, and the product's leading bits are rounded unless what was cut
+off could change the result (Eisel and Lemire 2021). What is left, about one number in 10^18 and those with more digits,
+is marked, to be read by Python's own `float`, which is exact.
 """
 
 from fractions import Fraction
@@ -17,7 +17,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from linsep.core.verbs import word
+from linsep.core.verbs import cold, word
 
 Array = NDArray[Any]
 
@@ -204,6 +204,16 @@ def digits_at(text: Any, k: Any, m: Any) -> tuple[Any, Any]:
     return k, m
 
 
+@cold
+def _leading_zeros(text: Any, k: Any) -> int:
+    """Return how many zeros a number begins with, before and after its point."""
+    zeros = 0
+    while text[k] == 48 or text[k] == POINT:
+        zeros += 1 if text[k] == 48 else 0
+        k += ONE
+    return zeros
+
+
 @word
 def number(text: Any, k: Any, powers: Any) -> tuple[int, Any, float]:
     """Read the number that begins at text[k]: what became of it, where it ends, and its value.
@@ -215,7 +225,7 @@ def number(text: Any, k: Any, powers: Any) -> tuple[int, Any, float]:
     if negative or text[k] == PLUS:
         k += ONE
     m, e = ZERO, np.int64(0)
-    begin = k
+    start = begin = k
     d = digit(text[k])
     while d <= NINE:
         m = m * TEN + d
@@ -245,7 +255,7 @@ def number(text: Any, k: Any, powers: Any) -> tuple[int, Any, float]:
         if k == begin:
             return NO_NUMBER, k, 0.0
         e += -x if down else x
-    if digits > MOST_DIGITS:
+    if digits > MOST_DIGITS and digits - _leading_zeros(text, start) > MOST_DIGITS:
         return HARD, k, 0.0
     if -22 <= e <= 22 and m <= np.uint64(1 << 53):
         value, status = np.float64(m), READ

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from linsep.data.errors import Fault
@@ -122,3 +123,14 @@ def _stacked(arrays: list[Array], jobs: int) -> Array:
     for _ in in_order(copy, range(len(arrays)), jobs if whole.nbytes > MUCH else 1):
         pass
     return whole
+
+
+def renumbered(rows: Rows, numbers: Array, signs: Array | None = None) -> Rows:
+    """Return sparse rows whose column k becomes numbers[k], in order; those that become one add up, by their signs."""
+    assert rows.indptr is not None
+    assert rows.indices is not None
+    values = rows.values if signs is None else rows.values * signs[rows.indices]
+    X: Any = sp.csr_array((len(rows), int(numbers.max(initial=-1)) + 1), dtype=values.dtype)
+    X.data, X.indices, X.indptr = values.copy(), numbers[rows.indices], rows.indptr.astype(numbers.dtype)
+    X.sum_duplicates()
+    return replace(rows, indptr=X.indptr.astype(np.int64), indices=X.indices, values=X.data, names=None)
