@@ -21,9 +21,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linsep.data import batches
-from linsep.data.batches import Text, mark_rows
+from linsep.data import csv_text
 from linsep.data.columns import Plan
+from linsep.data.csv_text import Text, mark_rows
 from linsep.data.errors import DataError, Policy
 from linsep.data.form import Job
 from linsep.data.hashing import hashed
@@ -357,7 +357,7 @@ def test_quoted_fields_hold_anything():
 
 
 def test_a_quote_that_is_not_closed_does_not_fill_the_memory(monkeypatch):
-    monkeypatch.setattr(batches, "MOST_QUOTED", 1000)
+    monkeypatch.setattr(csv_text, "MOST_QUOTED", 1000)
 
     class Endless:
         served = 0

@@ -4,6 +4,7 @@ A cell is missing if it is null, NaN, an empty word or, where text stands for a 
 nothing, such as NA. True, TRUE and true are one word, `true`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ except ImportError as error:
     raise ImportError("tables are read with pyarrow: pip install 'linsep[arrow]'") from error
 
 Array = NDArray[Any]
+Choose = Callable[[str, list[str], Callable[[list[str]], dict[str, str | None]]], list[str]]
+"""Is told a file, its columns, and how to find what they hold; returns those that are read."""
 
 NUMBER, WORDS = "number", "words"
 """What a column holds."""

@@ -3,6 +3,7 @@
 To ask the system for memory page by page, and to copy what was used of it, takes as long as a third of the reading.
 """
 
+from sys import getrefcount
 from threading import local
 from typing import Any
 
@@ -11,31 +12,47 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-SLAB = 1 << 21
-"""Entries that are asked for in one go."""
+SLAB, MOST = 1 << 20, 3
+"""Entries that are asked for in one go, and pieces of that size that a thread keeps."""
 
 
-class Slab(local):
-    """Each thread's own piece of memory for indices and values, handed out from its beginning to its end."""
+class Slab:
+    """A piece of memory for indices and values, handed out from its beginning to its end."""
+
+    def __init__(self, size: int, index: Any, dtype: Any) -> None:
+        self.indices, self.values, self.used = np.empty(size, index), np.empty(size, dtype), 0
+        self.unshared = self._shares()
+
+    def _shares(self) -> int:
+        return getrefcount(self.indices) + getrefcount(self.values)
+
+    def fits(self, entries: int, index: Any, dtype: Any) -> bool:
+        """Tell whether there is room for so many entries, after a new start if nobody holds any of it."""
+        if (self.indices.dtype, self.values.dtype) != (index, dtype):
+            return False
+        if self._shares() == self.unshared:
+            self.used = 0
+        return len(self.values) - self.used >= entries
+
+
+class Slabs(local):
+    """Each thread's own pieces of memory; those whose entries have all been dropped are used again."""
 
     def __init__(self) -> None:
-        self.indices, self.values, self.used = np.empty(0, np.int32), np.empty(0), 0
+        self.slabs: list[Slab] = []
 
     def room(self, entries: int, index: Any, dtype: Any) -> tuple[Array, Array]:
         """Return arrays for so many entries, of which those that are kept must be taken before the next call."""
-        other = (self.indices.dtype, self.values.dtype) != (index, dtype)
-        if other or len(self.values) - self.used < entries:
-            size = max(SLAB, entries)
-            self.indices, self.values, self.used = np.empty(size, index), np.empty(size, dtype), 0
-        end = self.used + entries
-        return self.indices[self.used : end], self.values[self.used : end]
+        found = next((slab for slab in self.slabs if slab.fits(entries, index, dtype)), None)
+        if found is None:
+            found = Slab(max(SLAB, entries), index, dtype)
+        self.slabs = [found, *(slab for slab in self.slabs if slab is not found)][:MOST]
+        return found.indices[found.used :], found.values[found.used :]
 
     def take(self, entries: int) -> tuple[Array, Array]:
-        """Return the first entries of the room given last, which nobody else will be given; a large room is let go."""
-        kept = slice(self.used, self.used + entries)
-        taken = self.indices[kept], self.values[kept]
-        self.used += entries
-        if len(self.values) > SLAB:
-            taken = taken[0].copy(), taken[1].copy()
-            self.__init__()  # type: ignore[misc]
-        return taken
+        """Return the first entries of the room given last, which nobody else will be given."""
+        slab = self.slabs[0]
+        if len(slab.values) > SLAB:
+            self.slabs.pop(0)
+        begin, slab.used = slab.used, slab.used + entries
+        return slab.indices[begin : slab.used], slab.values[begin : slab.used]

@@ -21,7 +21,7 @@ from linsep.data.errors import Fault, shown
 from linsep.data.form import Form, Wrong, row_of, whole
 from linsep.data.numbers import HARD, NO_NUMBER, ONE, digit, doubtful, exactly, fives, number
 from linsep.data.rows import NO_INDEX, Rows, without
-from linsep.data.slabs import Slab
+from linsep.data.slabs import Slabs
 
 Array = NDArray[Any]
 
@@ -39,7 +39,7 @@ REASONS = {
 }
 MOST_FAULTS, MOST_HARD = 256, 256
 """Faults and hard numbers after which the compiled reader lets Python deal with them, and goes on."""
-slab = Slab()
+slabs = Slabs()
 TWO, THREE, NINE, TEN = (np.uint64(k) for k in (2, 3, 9, 10))
 
 
@@ -190,7 +190,7 @@ def parse(text: Array, dtype: Any = np.float64, index: Any = np.int32) -> Rows:
     text.flags.writeable = False  # numba compiles anew for arrays that can be written to
     most_rows = lines_in(text)
     labels, places, indptr = np.empty(most_rows), np.empty(most_rows, np.int64), np.zeros(most_rows + 1, np.int64)
-    indices, values = slab.room(len(text) // 4 + 1, index, dtype)  # " 1:1" is the shortest entry
+    indices, values = slabs.room(len(text) // 4 + 1, index, dtype)  # " 1:1" is the shortest entry
     faulty, hard = np.empty((MOST_FAULTS, 3), np.int64), np.empty((MOST_HARD, 3), np.int64)
     counts = np.array([0, 0, 0, 0, NO_INDEX, -1, 0])
     faults: list[Fault] = []
@@ -217,7 +217,7 @@ def parse(text: Array, dtype: Any = np.float64, index: Any = np.int32) -> Rows:
             hard = np.empty((4 * len(hard), 3), np.int64)
         counts[2:4] = 0
     n, m, _, _, low, high, lines = counts.tolist()
-    rows = Rows(labels[:n], indptr[: n + 1], *slab.take(m), places[:n], lines, sorted(faults), low=low, high=high)
+    rows = Rows(labels[:n], indptr[: n + 1], *slabs.take(m), places[:n], lines, sorted(faults), low=low, high=high)
     return without(rows, lost) if lost else rows
 
 

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.data.batches import Records, Text, record_parts, text_parts
 from linsep.data.columns import NUMBER, Cells, Plan, Trouble, kept, named
+from linsep.data.csv_text import Text, text_parts
 from linsep.data.errors import DataError, Policy, shown
 from linsep.data.form import Form, Job, whole
 from linsep.data.lines import BLOCK_BYTES, in_order
+from linsep.data.record_batches import Records, record_parts
 from linsep.data.rows import Rows, Spelling
 from linsep.data.sources import Source
 from linsep.data.vocabulary import Vocabulary
