@@ -19,7 +19,9 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.timing import Line, Row, Skip
 
-GROUPS = ("epochs", "multiclass", "links", "one_row", "memory_limit", "start", "memory", "accuracy", "reading")
+GROUPS = (
+    "epochs", "multiclass", "links", "one_row", "memory_limit", "start", "memory", "accuracy", "reading", "vowpal",
+)  # fmt: skip
 WIDE = 170
 QUIET = 0.5
 

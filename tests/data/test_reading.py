@@ -1,13 +1,20 @@
 """What holds for every format: found by itself, read like other data, rows at fault with their place, options named."""
 
+import gzip
 import io
+import json
+import re
+import subprocess
+import sys
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
 import linsep
 from linsep.data.errors import DataError
-from linsep.data.formats import FORMATS
+from linsep.data.formats import FORMATS, form_named
+from tests.docs.pages import ROOT
 
 
 def from_text(text, **options):
@@ -111,3 +118,40 @@ def test_a_winnow_learner_gives_unseen_features_no_weight():
     clf = linsep.Winnow().fit(*train)
     test = from_text(b"1 1:1 2:9 3:9\n", like=train)
     assert clf.decision_function(test.X) == clf.decision_function(train.X[:1])
+
+
+def test_the_docs_tell_every_format_and_option():
+    page = (ROOT / "docs" / "data.md").read_text()
+    for name, format in FORMATS.items():
+        assert f'"{name}"' in page
+        assert all(f"`{suffix}`" in page for suffix in format.suffixes)
+        assert all(re.search(rf"`[^`\n]*\b{field.name}\b", page) for field in fields(form_named(name)) if field.init)
+
+
+LINES_OF = {
+    "svmlight": b"1 3:0.5\n", "vw": b"1 |a x y:2\n", "text": b"spam\tfree money, 3: now\n", "csv": b"a,label\n1,2\n",
+    "tsv": b"a\tb\tlabel\n1\t2\t3\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LINES_OF)
+def test_formats_are_found_by_their_lines(name, tmp_path):
+    assert from_text(LINES_OF[name]).form.name == name
+    assert from_text(b"\n# a comment\n" + LINES_OF[name]).form.name == name if name == "svmlight" else True
+    path = tmp_path / f"odd{FORMATS[name].suffixes[0]}.gz"
+    path.write_bytes(gzip.compress(LINES_OF[name]))
+    assert linsep.read(path).form.name == name
+    pipe = subprocess.run(
+        [sys.executable, "-c", "import linsep; print(linsep.read('-').form.name)"], input=gzip.compress(LINES_OF[name]),
+        capture_output=True, check=True,
+    )  # fmt: skip
+    assert pipe.stdout.decode().strip() == name
+
+
+@pytest.mark.parametrize("name", LINES_OF)
+def test_states_of_forms_are_json(name):
+    first = from_text(LINES_OF[name])
+    form = form_named(name).restored(json.loads(json.dumps(first.form.state())))
+    again = from_text(LINES_OF[name], like=replace(first, form=form))
+    assert again.X.shape == first.X.shape
+    assert again.unseen == 0

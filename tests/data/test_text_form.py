@@ -102,6 +102,7 @@ def test_text_like_other_text():
     expected = theirs.transform(["free lunch tomorrow, free"]).toarray()
     np.testing.assert_allclose(by_name(test, theirs.get_feature_names_out()), expected, rtol=1e-12)
     assert test.unseen == 1
+    assert from_text(b"ham\ttomorrow never comes\n", like=train).unseen == 3
     with pytest.raises(DataError, match="line 1: the row has a feature"):
         from_text(b"ham\tfree lunch tomorrow\n", like=train, strict=True)
     hashed = from_text(TEXT, n_features=2**20)

@@ -128,10 +128,11 @@ class Form:
         return self._like(data, strict)
 
     def _like(self, data: Iterable[Any], strict: bool) -> Self:
-        form = deepcopy(self)
-        form.known, form.strict = np.zeros(form.width, bool), strict
+        known = np.zeros(self.width, bool)
         for X, _ in data:
-            form.known[X.indices if hasattr(X, "indices") else slice(None)] = True
+            known[X.indices if hasattr(X, "indices") else slice(None)] = True
+        form = deepcopy(self)
+        form.known, form.strict = known, strict
         return form
 
     def _taken(self, rows: Rows, block: Block, policy: Policy, line: int) -> Rows:

@@ -13,6 +13,7 @@ from linsep.data.sources import Source
 
 NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 SVMLIGHT = re.compile(rb"[ \t]*" + NUMBER + rb"(?:[ \t]+qid:\d+)?(?:[ \t]+\d+:" + NUMBER + rb")*[ \t\r]*(?:#.*)?")
+VW = re.compile(rb" *(?:" + NUMBER + rb" +){0,3}(?:'[^\s|]* *|[\w./-]+)?\|")
 ENTRY, LABEL = re.compile(rb"\S+[ \t]+\d+:"), re.compile(rb"[ \t]*" + NUMBER + rb"(?:\s|$)")
 LINES = 20
 """Lines that are looked at to tell a format."""
@@ -29,6 +30,7 @@ class Format(NamedTuple):
 
 FORMATS = {
     "svmlight": Format("svmlight:Svmlight", (".svm", ".svmlight", ".libsvm")),
+    "vw": Format("vw:Vw", (".vw",)),
     "text": Format("text_form:LabelledText", (".txt",)),
     "csv": Format("tables:Csv", (".csv",)),
     "tsv": Format("tables:Tsv", (".tsv",)),
@@ -39,6 +41,7 @@ FORMATS = {
 }
 LOOKS: list[tuple[str, Callable[[bytes], Any]]] = [
     ("svmlight", SVMLIGHT.fullmatch),
+    ("vw", VW.match),
     ("svmlight", ENTRY.match),
     ("tsv", lambda line: line.count(b"\t") > 1),
     ("text", lambda line: b"\t" in line),

@@ -97,7 +97,9 @@ class LabelledText(Form):
         if rows.names is not None:
             if self.vocabulary:
                 numbers = self.numbers.take(rows.names, grow=self.known is None)
-                rows = renumbered(rows, np.where(numbers < 0, len(self.numbers), numbers))
+                new = np.flatnonzero(numbers < 0)
+                numbers[new] = len(self.numbers) + np.arange(len(new))
+                rows = renumbered(rows, numbers)
             else:
                 rows = self._hashed(rows)
         if self.idf and not self.looked:
