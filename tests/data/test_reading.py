@@ -89,6 +89,18 @@ def test_features_never_seen_count_for_nothing_and_are_reported(kind):
     assert blocks.unseen == 3
 
 
+def test_like_a_pipe_that_has_been_read():
+    """Which of its columns had entries is not known any more: all count."""
+
+    class Once(io.BytesIO):
+        def seekable(self):
+            return False
+
+    train = linsep.stream(Once(TRAIN))
+    assert sum(map(len, train)) == 2
+    assert from_text(TEST, like=train).unseen == 1
+
+
 def test_strict_refuses_them():
     train = from_text(TRAIN)
     with pytest.raises(DataError, match=r"line 1: the row has a feature that the data it is read like did not have"):

@@ -76,12 +76,14 @@ def test_a_stream_gives_the_same_rows(tmp_path, options):
     path = tmp_path / "mail.txt"
     path.write_bytes(TEXT)
     whole = linsep.read(path, **options)
-    for cache in (False, tmp_path / "kept"):
+    for cache in (False, tmp_path / "kept", tmp_path / "kept"):
         source = linsep.stream(path, block_rows=7, cache=cache, **options, **SMALL)
         for _ in range(3):
             blocks = list(source)
             assert np.array_equal(np.vstack([X.toarray() for X, _ in blocks]), whole.X.toarray())
             assert np.concatenate([y for _, y in blocks]).tolist() == LABELS
+            if "n_features" not in options or "keep_names" in options:
+                assert list(blocks[-1].feature_names) == list(whole.feature_names)
 
 
 def test_names_are_kept_in_spite_of_hashing():

@@ -70,25 +70,21 @@ class Reader:
         if contradiction is not None:
             raise DataError(self.sources[0].name, contradiction)
 
-    def scan(self, keeper: Keeper | None = None) -> None:
+    def scan(self, keeper: Keeper) -> None:
         """Look at all rows, if need be, to settle what was not said; the keeper may keep them."""
         self.form.look(self.sources)
         if self.form.settled:
             return
         told, self.progress = self.progress, None
-        if keeper is not None:
-            keeper.begin()
+        keeper.begin()
         try:
             for rows in self.parts():
-                if keeper is not None:
-                    keeper.add(self.form.draft(rows))
+                keeper.add(self.form.draft(rows))
             self.settle()
-            if keeper is not None:
-                keeper.end(self.form, self.policy.rejected)
+            keeper.end(self.form, self.policy.rejected)
         finally:
             self.progress = told
-            if keeper is not None:
-                keeper.drop()
+            keeper.drop()
 
     def joined(self, parts: list[Rows]) -> Dataset:
         """Return the rows of all parts, finished."""
@@ -110,7 +106,7 @@ def _form_like(like: Any, format: str | None, options: dict[str, Any], strict: b
     if options or format not in (None, form.name):
         extra = ", ".join(options) or "format"
         raise ValueError(f"the data are read as {form.name}, like the others: leave out {extra}")
-    return form.like([like] if isinstance(like, Dataset) else like, strict)
+    return form.like([like] if isinstance(like, Dataset) else like.columns(), strict)
 
 
 def read(source: Any, **options: Any) -> Dataset:
@@ -163,13 +159,20 @@ class Stream:
         self.block_rows, self.reader = block_rows, Reader(source, **options)
         reader = self.reader
         self.keeper = Keeper(reader.sources, reader.form, reader.dtype, reader.policy, cache)
-        self._walks = 0
+        self._walks, self._as_kept = 0, False
 
     @property
     def form(self) -> Form:
-        """How the data are read."""
-        self.reader.scan()
+        """How the data are read, all settled."""
+        self._settle()
         return self.reader.form
+
+    def columns(self) -> Iterator[Any]:
+        """Yield rows and labels that tell which columns the data have; all, if they can't be read again to see."""
+        if self.reader.again:
+            yield from self
+        else:
+            yield np.ones((1, self.form.width)), None
 
     @property
     def rejected(self) -> int:
@@ -186,10 +189,7 @@ class Stream:
         if self._walks and not reader.again:
             raise DataError(reader.sources[0].name, "it can be read only once; write it to a file for more epochs")
         self._walks += 1
-        if not keeper.ready():
-            reader.scan(keeper)
-        if keeper.ready():
-            reader.form = keeper.form_as_kept(reader.form)
+        if self._settle():
             clock = Clock(reader.sources, reader.progress)
             yield from keeper.walk(reader.form, reader.policy, clock, self.block_rows)
         elif isinstance(reader.form, Stored) and (data := reader.form.opened(reader.sources)) is not None:
@@ -197,6 +197,15 @@ class Stream:
                 yield replace(block, form=reader.form)
         else:
             yield from self._read()
+
+    def _settle(self) -> bool:
+        """See that all is known that all rows together decide; tell whether the rows are kept."""
+        if not self.keeper.ready():
+            self.reader.scan(self.keeper)
+        kept = self.keeper.ready()
+        if kept and not self._as_kept:
+            self.reader.form, self._as_kept = self.keeper.form_as_kept(self.reader.form), True
+        return kept
 
     def _read(self) -> Iterator[Dataset]:
         """Yield blocks from the sources themselves; they are kept if others will want them."""

@@ -131,15 +131,18 @@ class LabelledText(Form):
         """Return all that is needed to read other text to the same columns, ready for JSON."""
         counts = self.frequencies.counts
         columns = np.flatnonzero(counts)
-        seen = {"documents": self.frequencies.documents, "columns": columns.tolist(), "in": counts[columns].tolist()}
-        return super().state() | {"numbers": self.numbers.names(), "seen": None, "frequencies": seen}
+        rows = {"documents": self.frequencies.documents, "columns": columns.tolist(), "in": counts[columns].tolist()}
+        seen = None if self.seen is None else self.seen.state()
+        return super().state() | {"numbers": self.numbers.names(), "seen": seen, "frequencies": rows}
 
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Self:
-        """Return what a state was taken from, but for names that were kept in spite of hashing."""
+        """Return what a state was taken from."""
         kept = {name: value for name, value in state.items() if name not in ("numbers", "seen", "frequencies")}
         form = super().restored(kept)
         form.numbers = Vocabulary.of(state["numbers"])
+        if form.seen is not None:
+            form.seen.restore(state["seen"])
         frequencies = state["frequencies"]
         form.frequencies.widen(form.width if form.idf else 0)
         form.frequencies.see(frequencies["documents"], np.array(frequencies["columns"], np.int64), frequencies["in"])
