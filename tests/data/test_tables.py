@@ -7,6 +7,7 @@ import json
 import math
 import re
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from types import SimpleNamespace
 
@@ -20,7 +21,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.feature_extraction.text import HashingVectorizer
 
+import linsep
 from linsep.data import csv_text
 from linsep.data.columns import Plan
 from linsep.data.csv_text import Text, mark_rows
@@ -654,5 +657,253 @@ def test_a_file_that_changes_is_refused(tmp_path):
     ],
 )  # fmt: skip
 def test_options_that_are_not_possible(options, reason):
+    with pytest.raises(ValueError, match=reason):
+        Csv(**options)
+
+
+REVIEWS = pd.DataFrame(
+    {
+        "stars": [5, 1, 4, 1, 3],
+        "review": ["So GOOD, so good!", "Łódź: très bad\nbad, \"bad\"", "ΟΔΟΣ İstanbul good", "x 1", "日本語 good d_1"],
+        "price": [1.5, 0.0, -2.0, 4.0, 0.0],
+        "city": ["Oslo", "Rome", "Oslo", "Bern", "Rome"],
+    }
+)  # fmt: skip
+WAYS = {
+    "csv": lambda frame, path: frame.to_csv(path, index=False),
+    "tsv": lambda frame, path: frame.to_csv(path, index=False, sep="\t", lineterminator="\r\n"),
+    "parquet": lambda frame, path: pq.write_table(pa.Table.from_pandas(frame), path, row_group_size=2),
+    "arrow": lambda frame, path: feather.write_feather(pa.Table.from_pandas(frame), str(path), chunksize=2),
+}
+
+
+def counted(documents, text_features=1 << 20, **options):
+    return HashingVectorizer(n_features=text_features, **options).transform(documents)
+
+
+def beside(frame, documents, categories=()):
+    """Numbers, then the documents' rows, then a column for each word as it is first seen."""
+    names = list(dict.fromkeys(value for row in frame[list(categories)].to_numpy().tolist() for value in row))
+    words = [[float(name in row) for name in names] for row in frame[list(categories)].to_numpy().tolist()]
+    X = sp.hstack([sp.csr_array(frame[["price"]].to_numpy()), documents, sp.csr_array(words)], format="csr")
+    X.eliminate_zeros()
+    return X
+
+
+def same(X, expected):
+    assert X.shape == expected.shape
+    assert X.has_canonical_format
+    assert np.array_equal(X.indptr, expected.indptr)
+    assert np.array_equal(X.indices, expected.indices)
+    np.testing.assert_allclose(X.data, expected.data, rtol=1e-6 if X.dtype == np.float32 else 1e-15)
+
+
+@pytest.mark.parametrize("kind", [*WAYS, "pandas", "polars", "views", "categories"])
+def test_documents_stand_between_numbers_and_words(kind, tmp_path):
+    if kind in WAYS:
+        data, format = tmp_path / f"r.{kind}", kind
+        WAYS[kind](REVIEWS, data)
+    else:
+        table = pa.Table.from_pandas(REVIEWS)
+        views = table.set_column(1, "review", table["review"].combine_chunks().cast(pa.string_view()))
+        tables = {"pandas": REVIEWS, "polars": pl.from_pandas(REVIEWS), "views": views[1:]}
+        data, format = tables.get(kind, REVIEWS.astype({"review": "category"})), "table"
+    frame = REVIEWS[1:] if kind == "views" else REVIEWS
+    got = linsep.read(data, format=format, text="review", label="stars")
+    same(got.X, beside(frame, counted(frame.review), ["city"]))
+    assert got.y.tolist() == frame.stars.tolist()
+    assert len(got.feature_names) == 1 + 2**20 + 3
+    last = ["Rome", "Oslo", "Bern"] if kind == "views" else ["Oslo", "Rome", "Bern"]
+    assert got.feature_names[2**20 :] == ["review#1048575", *(f"city={name}" for name in last)]
+    assert got.feature_names[:2] == ["price", "review#0"]
+    assert [got.form.column_of(got.feature_names[column]) for column in (0, 1, 2**20, 2**20 + 2)] == [
+        0, 1, 2**20, 2**20 + 2
+    ]  # fmt: skip
+    assert got.form.column_of("review#1048576") is None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"ngram_range": (1, 3)}, {"analyzer": "char", "ngram_range": (2, 3)}, {"binary": True}, {"lowercase": False},
+        {"text_features": 7}, {"text_features": 1},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_ways_to_count_n_grams(options, dtype):
+    got = linsep.read(REVIEWS, text="review", label="stars", ignore="city", dtype=dtype, **options)
+    assert got.X.dtype == dtype
+    expected = beside(REVIEWS, counted(REVIEWS.review, **options))
+    got.X.eliminate_zeros()  # n-grams that cancel
+    same(got.X, expected)
+    assert got.form.settled
+
+
+words = st.sampled_from(
+    ["good", "Bad", "ÉTÉ", "x", "1", ",", '"', "\n", "\r\n", " ", "\t", "'", "Σ", "été,", "a_b", "日"]
+)
+document = st.lists(words, max_size=8).map("".join)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(document, document), min_size=1, max_size=8), st.integers(1, 300), st.sampled_from([1, 2]))
+def test_documents_are_those_that_python_reads(rows, size, jobs):
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([("city", "review", "y"), *((city, review, 1) for city, review in rows)])
+    got = read(
+        text.getvalue().encode(), text="review", missing="zero", words=["city"], block_bytes=size + 20, jobs=jobs,
+        text_features=64,
+    )  # fmt: skip
+    expected = counted([review for _, review in rows], 64).toarray()
+    np.testing.assert_allclose(got.X[:, :64], expected, rtol=1e-14)
+    cities = list(dict.fromkeys(city for city, _ in rows if city))
+    assert got.names[64:] == [f"city={city}" for city in cities]
+    assert got.X[:, 64:].tolist() == [[float(city == name) for name in cities] for city, _ in rows]
+
+
+MISSING_TEXT = b"a,review,y\n1,good,1\n2,,0\n3,NA,1\n"
+
+
+@pytest.mark.parametrize("format", ["csv", "table"])
+def test_documents_that_are_missing(format):
+    table = pa.table({"a": [1, 2, 3], "review": ["good", None, "NA"], "y": [1, 0, 1]})
+    data = MISSING_TEXT if format == "csv" else table
+    error = fails("'' in column 'review': a value is missing", data, format, text="review")
+    assert error.line == (3 if format == "csv" else 2)
+    zero = read(data, format, text="review", missing="zero", text_features=8)
+    expected = counted(["good", "", "NA"], 8).toarray()
+    assert np.array_equal(zero.X, np.column_stack([[1, 2, 3], expected]))
+    told = read(data, format, text="review", missing="indicator", text_features=8)
+    assert np.array_equal(told.X, np.column_stack([zero.X, [0, 1, 0]]))
+    assert list(told.names)[-1] == "review="
+    left = read(data, format, text="review", on_error="skip", text_features=8)
+    assert np.array_equal(left.X, zero.X[[0, 2]])
+
+
+def test_what_lies_under_null_is_no_document():
+    text = pa.array(["good", "bad", "day"])
+    masked = pa.Array.from_buffers(pa.string(), 3, [pa.py_buffer(b"\x05"), *text.buffers()[1:]])
+    got = read(pa.table({"t": masked, "y": [1, 1, 1]}), "table", text="t", missing="zero", text_features=16)
+    assert np.array_equal(got.X, counted(["good", "", "day"], 16).toarray())
+    empty = read(pa.table({"t": pa.nulls(2), "a": [1, 2], "y": [1, 1]}), "table", text="t", missing="zero")
+    assert empty.parts[0].values.tolist() == [1, 2]
+
+
+def invalid(kind):
+    texts = pa.array([b"good", b"ba\xffd", b"day"], pa.large_binary() if "large" in kind else pa.binary())
+    return texts.cast(pa.binary_view()).view(pa.string_view()) if "view" in kind else texts.view(kind)
+
+
+@pytest.mark.parametrize("format", ["csv", "table", "parquet", "arrow"])
+@pytest.mark.parametrize("kind", ["string", "large_string", "string_view"])
+def test_a_document_that_is_not_utf8_is_a_fault_of_its_row(format, kind, tmp_path):
+    data, path = b"t,a,y\ngood,1,1\nba\xffd,2,1\nday,3,1\n", tmp_path / "t"
+    if format != "csv":
+        data = pa.table({"t": invalid(kind), "a": [1, 2, 3], "y": [1, 1, 1]})
+    if format == "parquet":
+        pq.write_table(data, path)
+    if format == "arrow":
+        feather.write_feather(data, str(path), "uncompressed")
+    data = path if format in ("parquet", "arrow") else data
+    error = fails("column 't': byte 3, '\\\\xffd', is not UTF-8", data, format, text="t")
+    assert error.line == (3 if format == "csv" else 2)
+    kept = tmp_path / "kept"
+    got = read(data, format, text="t", on_error="quarantine", quarantine=kept, text_features=16)
+    assert np.array_equal(got.X, np.column_stack([[1, 3], counted(["good", "day"], 16).toarray()]))
+    assert kept.read_bytes().strip() in (b"ba\xffd,2,1", b"2,ba\xffd,1")
+
+
+@pytest.mark.parametrize("categories", ["indexed", "hashed"])
+def test_other_documents_are_read_like_the_first(categories, tmp_path):
+    options = {"n_features": 50} if categories == "hashed" else {}
+    got = linsep.read(REVIEWS, text="review", label="stars", categories=categories, **options)
+    stored = type(got.form).restored(json.loads(json.dumps(got.form.state())))
+    assert stored == got.form
+    assert stored.ngram_range == (1, 1)
+    other = pd.DataFrame({"city": ["Bern", "Paris"], "review": ["good", "good unheard things"], "price": [1.0, 2.0]})
+    like = replace(got, form=stored)
+    test = linsep.read(other, like=like)
+    assert test.X.shape[1] == got.X.shape[1]
+    assert test.unseen == 3
+    rows = counted(other.review)
+    known = np.isin(rows.indices, got.X.indices - 1)
+    rows.data[~known] = 0
+    rows.eliminate_zeros()
+    assert known.tolist().count(False) == 2
+    same(test.X[:, 1 : 1 + 2**20], rows)
+    assert test.X[0, stored.column_of("city=Bern")] == 1
+    assert test.X[:, [0]].toarray().ravel().tolist() == [1, 2]
+    with pytest.raises(DataError, match="line 2: 'Paris' in column 'city' does not occur"):
+        linsep.read(other, like=like, strict=True)
+    unheard = other.assign(city="Bern")
+    with pytest.raises(DataError, match="an n-gram in column 'review' does not occur in the data"):
+        linsep.read(unheard, like=like, strict=True)
+    assert len(linsep.read(unheard, like=like, strict=True, on_error="skip")) == 1
+    with pytest.raises(DataError, match="there is no column 'review'"):
+        linsep.read(other.drop(columns="review"), like=like)
+    linsep.convert(REVIEWS, tmp_path / "r.npz", text="review", label="stars", text_features=99)
+    again = linsep.read(other, like=linsep.read(tmp_path / "r.npz"))
+    assert again.X.shape[1] == 1 + 99 + 3
+
+
+def test_streams_of_documents(tmp_path):
+    path = tmp_path / "r.csv"
+    pd.concat([REVIEWS] * 200).to_csv(path, index=False)
+    whole = linsep.read(path, text="review", label="stars", block_bytes=1000)
+    blocks = list(linsep.stream(path, text="review", label="stars", block_rows=77, block_bytes=3000))
+    same(sp.vstack([block.X for block in blocks], format="csr"), whole.X)
+    same(whole.X, beside(pd.concat([REVIEWS] * 200), counted([*REVIEWS.review] * 200), ["city"]))
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow", "table"])
+def test_parts_of_long_documents_are_small(format, tmp_path):
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(["spam ", "egg ", "été "], 1000)) for _ in range(20)] * 150
+    table = pa.table({"t": texts, "y": np.arange(3000)})
+    path = tmp_path / "t"
+    if format == "parquet":
+        pq.write_table(table, path, use_dictionary=False)
+    elif format == "arrow":
+        feather.write_feather(table, str(path))
+    got = read(table if format == "table" else path, format, text="t", jobs=2, text_features=32)
+    assert max(map(len, got.parts)) < 600
+    assert got.y.tolist() == list(range(3000))
+    np.testing.assert_allclose(got.X, np.tile(counted(texts[:20], 32).toarray(), (150, 1)), rtol=1e-14)
+
+
+def test_damaged_documents_do_no_harm(tmp_path):
+    rng = np.random.default_rng(1)
+    for format in ("parquet", "arrow"):
+        path = tmp_path / format
+        WAYS[format](REVIEWS, path)
+        data = np.frombuffer(path.read_bytes(), np.uint8)
+        for _ in range(100):
+            broken = data.copy()
+            broken[rng.integers(0, len(data), 3)] = rng.integers(0, 256, 3)
+            path.write_bytes(broken.tobytes())
+            with suppress(DataError):
+                read(path, format, text="review", label="stars", on_error="skip", missing="zero", text_features=9)
+
+
+def test_documents_alone_and_columns_for_two_uses():
+    assert read(b"t\ngood\nbad\n", text="t", label=None, text_features=3).X.shape == (2, 3)
+    assert read(b"t,y\n5,1\n77,0\n", text="t").parts[0].indptr.tolist() == [0, 0, 1]
+    chosen = read(b"a,b,t,y\n1,2,good,1\n", text="t", columns=["b"], text_features=4)
+    assert list(chosen.names) == ["b", "t#0", "t#1", "t#2", "t#3"]
+    for options in ({"label": "t"}, {"weight": "t"}, {"ignore": ["t"]}, {"words": ["t"]}):
+        fails("text='t': it is the column of labels, of weights, or one of", b"t,y\ngood,1\n", text="t", **options)
+    fails("there is no column 'u'; the columns are 't', 'y'", b"t,y\ngood,1\n", text="u")
+    fails("column 't' holds date32", pa.table({"t": DATE, "y": [1]}), "table", text="t")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"text": "t", "text_features": 0}, "1 at least"), ({"text": "t", "analyzer": "lines"}, "analyzer='lines'"),
+        ({"text": "t", "ngram_range": (2, 1)}, "ngram_range="), ({"binary": True}, "with text="),
+        ({"text_features": 99}, "with text="), ({"text": "t", "text_features": 1 << 31}, "n_features=2147483648"),
+    ],
+)  # fmt: skip
+def test_options_of_documents_that_are_not_possible(options, reason):
     with pytest.raises(ValueError, match=reason):
         Csv(**options)

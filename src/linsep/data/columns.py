@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.data.documents import Documents, chosen, placed
 from linsep.data.errors import shown
+from linsep.data.grams import Counts, hash_text
 from linsep.data.rows import Spelling
 from linsep.data.utf8 import not_utf8
 
@@ -22,8 +24,6 @@ except ImportError as error:
     raise ImportError("tables are read with pyarrow: pip install 'linsep[arrow]'") from error
 
 Array = NDArray[Any]
-Choose = Callable[[str, list[str], Callable[[list[str]], dict[str, str | None]]], list[str]]
-"""Is told a file, its columns, and how to find what they hold; returns those that are read."""
 
 NUMBER, WORDS = "number", "words"
 """What a column holds."""
@@ -45,7 +45,7 @@ MISSING_REASON = (
 
 
 class Plan(NamedTuple):
-    """Which columns are numbers, which words, which one the labels and the weights; and what missing cells do."""
+    """Which columns are numbers, words, labels, weights, documents; and what missing cells do."""
 
     numbers: tuple[str, ...]
     words: tuple[str, ...]
@@ -53,12 +53,18 @@ class Plan(NamedTuple):
     label_words: bool
     weight: str | None
     missing: str
+    documents: Documents | None = None
 
     @property
     def columns(self) -> list[str]:
         """All columns that are read."""
-        more = [name for name in (self.label, self.weight) if name is not None]
+        text = None if self.documents is None else self.documents.column
+        more = [name for name in (text, self.label, self.weight) if name is not None]
         return list(dict.fromkeys([*self.numbers, *self.words, *more]))
+
+
+Choose = Callable[[str, list[str], Callable[[list[str]], dict[str, str | None]]], Plan]
+"""Is told a file, its columns, and how to find what they hold; returns how they are read."""
 
 
 class Trouble(NamedTuple):
@@ -79,7 +85,7 @@ class Coded(NamedTuple):
 
 @dataclass(frozen=True)
 class Cells:
-    """Rows of a table: a matrix of numbers, columns of words, labels (NaN: none), weights, and rows at fault.
+    """Rows of a table: numbers, words, labels (NaN: none), weights, rows at fault, and the n-grams of documents.
 
     `origin` tells which rows of the part of the file they are.
     """
@@ -90,6 +96,7 @@ class Cells:
     weights: Array | None
     origin: Array
     troubles: list[Trouble] = field(default_factory=list)
+    documents: Counts | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -101,7 +108,7 @@ def kept(cells: Cells, keep: Array) -> Cells:
     weights = None if cells.weights is None else cells.weights[keep]
     return replace(
         cells, values=cells.values[keep], words=words, labels=cells.labels[keep], weights=weights,
-        origin=cells.origin[keep],
+        origin=cells.origin[keep], documents=None if cells.documents is None else chosen(cells.documents, keep),
     )  # fmt: skip
 
 
@@ -286,6 +293,22 @@ class _Reader:
             self.note(np.flatnonzero(words.codes < 0), name, missing)
         return words
 
+    def documents(self, how: Documents, dtype: Any, missing: str | None) -> tuple[Counts, Array]:
+        """Return the n-grams of the documents, and a mask of those that are missing."""
+        name, column = how.column, self.columns[how.column]
+        if pa.types.is_dictionary(column.type):
+            column = _decoded(column)
+        plain = pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)
+        text, begins, ends = placed(column if plain or pa.types.is_binary_view(column.type) else _text(column))
+        counts = hash_text(text, begins, ends, how.grams, dtype)
+        for row in np.flatnonzero(counts.faults >= 0).tolist():
+            reason = not_utf8(text[begins[row] : ends[row]].tobytes(), int(counts.faults[row]))
+            self.troubles.setdefault(row, Trouble(row, name, f"column {name!r}: {reason}"))
+        absent = begins == ends
+        if missing is not None:
+            self.note(np.flatnonzero(absent), name, missing)
+        return counts, absent
+
     def labels(self) -> Array:
         """Return the labels: whole numbers as such, other numbers as floats, or words."""
         name = self.plan.label
@@ -326,15 +349,25 @@ def cells_of(columns: dict[str, Any], rows: int, plan: Plan, dtype: Any) -> Cell
     for j, name in enumerate(plan.numbers):
         values[:, j], absent = reader.number(name, dtype, missing)
         if absent is not None and plan.missing == "indicator":
-            words.append(Coded(name, absent.astype(np.int64) - 1, pa.array([""], pa.large_string())))
+            words.append(_told_missing(name, absent))
+    counts = None
+    if plan.documents is not None:
+        counts, absent = reader.documents(plan.documents, dtype, missing)
+        if plan.missing == "indicator":
+            words.append(_told_missing(plan.documents.column, absent))
     labels, weights = reader.labels(), reader.weights()
     troubles = [reader.troubles[row] for row in sorted(reader.troubles)]
-    cells = Cells(values, words, labels, weights, np.arange(rows), troubles)
+    cells = Cells(values, words, labels, weights, np.arange(rows), troubles, counts)
     if not troubles:
         return cells
     keep = np.ones(rows, bool)
     keep[[trouble.row for trouble in troubles]] = False
     return kept(cells, keep)
+
+
+def _told_missing(name: str, absent: Array) -> Coded:
+    """Return a column of words that has an empty one where another column lacks a value."""
+    return Coded(name, absent.astype(np.int64) - 1, pa.array([""], pa.large_string()))
 
 
 def _indicated(words: Coded) -> Coded:

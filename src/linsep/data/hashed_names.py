@@ -23,6 +23,9 @@ class HashedRows(Rows):
 class LazyNames(Sequence[str]):
     """Names, of which each is made when it is asked for; a subclass tells how many there are, and what each is."""
 
+    hashed = False
+    """Whether there are as many as a hash has values, most of them never seen."""
+
     def name(self, column: int) -> str:
         """Return the name of a column."""
         raise NotImplementedError
@@ -62,6 +65,8 @@ class HashedNames(LazyNames):
     >>> names.of(3), names.collisions
     (['a', 'is'], 1)
     """
+
+    hashed = True
 
     def __init__(self, n_features: int) -> None:
         self.n_features = n_features

@@ -15,7 +15,6 @@ from linsep.data.dataset import Dataset, as_csr, as_labels
 from linsep.data.errors import DataError, Policy
 from linsep.data.form import Form, Job
 from linsep.data.formats import form_of
-from linsep.data.hashed_names import HashedNames
 from linsep.data.keeping import Keeper
 from linsep.data.lines import BLOCK_BYTES, Clock, Progress
 from linsep.data.rows import Rows, cut, joined
@@ -275,5 +274,5 @@ def convert(source: Any, target: str | Path, *, block_rows: int = 10_000, **opti
         for block in rows:
             writer.write(block.X, block.y, block.weights)
         writer.rejected, names = rows.rejected, rows.form.feature_names
-        writer.feature_names = None if isinstance(names, HashedNames) else names
+        writer.feature_names = None if getattr(names, "hashed", False) else names
         writer.about["form"] = {"format": rows.form.name, "state": rows.form.state()}

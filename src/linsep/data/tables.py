@@ -1,48 +1,43 @@
 """Tables to rows: CSV, TSV, Parquet and Arrow files, and tables in memory.
 
-Columns of numbers stay as they are and come first, in the order of the table. Words, booleans and dictionaries become
-a column for each `column=value`, numbered as they are first seen or hashed, in which a row has a 1.
+Columns of numbers stay as they are and come first, in the order of the table. A column of documents becomes columns of
+hashed n-grams. Words, booleans and dictionaries become a column for each `column=value`, numbered as they are first
+seen or hashed, in which a row has a 1; these come last, as they may grow.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.data.columns import NUMBER, Cells, Plan, Trouble, kept, named
+from linsep.data.columns import Cells, Plan, Trouble, kept, named
 from linsep.data.csv_text import Text, text_parts
+from linsep.data.documents import Documents, without
 from linsep.data.errors import DataError, Policy, shown
 from linsep.data.form import Form, Job, whole
+from linsep.data.grams import Counts, Grams
+from linsep.data.hashed_names import VocabularyNames
 from linsep.data.lines import BLOCK_BYTES, in_order
 from linsep.data.record_batches import Records, record_parts
 from linsep.data.rows import Rows, Spelling
 from linsep.data.sources import Source
+from linsep.data.sparse_cells import numbers_and_words, with_documents
+from linsep.data.table_names import TableNames
+from linsep.data.table_roles import Found, Kinds, listed, roles
+from linsep.data.text import TextHasher, grams_of
 from linsep.data.vocabulary import Vocabulary
 
 Array = NDArray[Any]
-Kinds = Any
 
-LABELS = ("label", "target", "y", "class")
-"""What a column of labels is called, if nobody says."""
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 CHOICES = {"categories": ("indexed", "hashed"), "missing": ("error", "zero", "indicator")}
-MOST_LISTED = 30
-"""Columns that an error lists."""
+OF_TEXT = ("text_features", "ngram_range", "analyzer", "binary", "lowercase")
+"""Options that say how documents are read."""
 NONE, UNSEEN = -1, -2
 """Columns of words that are missing, and of those that earlier data did not have."""
-
-
-class Found(NamedTuple):
-    """The columns of a table, by name: what each is for."""
-
-    numbers: list[str]
-    words: list[str]
-    label: str | None
-    label_words: bool
-    weight: str | None
 
 
 @dataclass
@@ -65,13 +60,21 @@ class Table(Form):
     categories : {"indexed", "hashed"}
         Whether each `column=value` gets a number when it is first seen, or is hashed.
     n_features : int
-        The columns that values are hashed to, which come after those of the numbers.
+        The columns that values are hashed to, which come after all others.
     missing : {"error", "zero", "indicator"}
-        What a cell without a value is: a fault of its row; 0, or no word; or that, and a 1 in a column `column=`.
+        What a cell without a value is: a fault of its row; 0, no word, or an empty document; or that, and a 1 in a
+        column `column=`.
     header : bool
         Whether text files begin with the names of the columns; these are "0", "1" and so on otherwise.
     delimiter : str, optional
         What separates the fields of text files, if it is neither the comma of CSV nor the tab of TSV.
+    text : str, optional
+        The column of documents, which become columns of hashed n-grams, `text#0` and so on: after those of the numbers,
+        and before those of words. The n-grams of a document have length 1 together.
+    text_features : int
+        The columns that n-grams are hashed to.
+    ngram_range, analyzer, binary, lowercase
+        Which n-grams count, as in TextHasher.
 
     Notes
     -----
@@ -83,7 +86,7 @@ class Table(Form):
     found : Found, or None
         What the columns are for, once that is known.
     unseen : int
-        Words of the last pass that the table this one is like did not have; they count for nothing.
+        Words and n-grams of the last pass that the table this one is like did not have; they count for nothing.
     extra : list of str
         Columns that the table this one is like did not have; they are left out.
 
@@ -107,6 +110,12 @@ class Table(Form):
     missing: str = "error"
     header: bool = True
     delimiter: str | None = None
+    text: str | None = None
+    text_features: int = 1 << 20
+    ngram_range: tuple[int, int] = (1, 1)
+    analyzer: str = "word"
+    binary: bool = False
+    lowercase: bool = True
     found: Found | None = field(default=None, init=False)
     fixed: bool = field(default=False, init=False)
     complete: bool = field(default=False, init=False)
@@ -126,16 +135,28 @@ class Table(Form):
             raise ValueError(
                 f"delimiter={self.delimiter!r}: it is one ASCII character, and neither a quote nor a newline"
             )
+        self.text_features = whole("text_features", self.text_features)
+        self.ngram_range = (int(self.ngram_range[0]), int(self.ngram_range[1]))
+        self._grams = self._grams_of_text()
         self._vocabulary = Vocabulary()
 
+    def _grams_of_text(self) -> Grams:
+        """Return which n-grams of documents count; raises where an option is not possible, or of no use."""
+        for option in fields(self):
+            if self.text is None and option.name in OF_TEXT and getattr(self, option.name) != option.default:
+                raise ValueError(f"{option.name}= says how documents are read: say which column holds them with text=")
+        how = TextHasher(self.text_features, self.ngram_range, self.analyzer, self.binary, lowercase=self.lowercase)
+        return grams_of(how, self.text_features, signed=True)
+
     def like(self, data: Iterable[Any], strict: bool) -> Form:
-        """Return how other data are read to the same columns, found by name; new words are left out or refused.
+        """Return how other data are read to the same columns, found by name; what is new is left out or refused.
 
         The labels and the weights may be absent.
         """
         if self.found is None:
             raise ValueError("nothing has been read yet that other data could be like")
-        table = self._like(data if self.sparse and self.categories == "hashed" else [], strict)
+        hashed = self.text is not None or (self._worded and self.categories == "hashed")
+        table = self._like(data if hashed else [], strict)
         table.fixed = table.complete = True
         return table
 
@@ -154,13 +175,24 @@ class Table(Form):
 
     @property
     def sparse(self) -> bool:
-        """Whether rows are sparse: there are words, or indicators of missing numbers."""
+        """Whether rows are sparse: there are words, documents, or indicators of missing numbers."""
+        return self.found is not None and (self._worded or self.text is not None)
+
+    @property
+    def _worded(self) -> bool:
+        """Whether there are columns of words, or of indicators."""
         return self.found is not None and (bool(self.found.words) or self.missing == "indicator")
+
+    @property
+    def _first_word(self) -> int:
+        """The first column of words."""
+        numbers = 0 if self.found is None else len(self.found.numbers)
+        return numbers + (0 if self.text is None else self.text_features)
 
     @property
     def settled(self) -> bool:
         """Whether the columns of the rows are known before all of them have been seen."""
-        return self.found is not None and (not self.sparse or self.categories == "hashed" or self.complete)
+        return self.found is not None and (not self._worded or self.categories == "hashed" or self.complete)
 
     @property
     def width(self) -> int:
@@ -168,25 +200,31 @@ class Table(Form):
         if self.found is None:
             return 0
         more = self.n_features if self.categories == "hashed" else len(self._vocabulary)
-        return len(self.found.numbers) + (more if self.sparse else 0)
+        return self._first_word + (more if self._worded else 0)
 
     @property
-    def feature_names(self) -> list[str] | None:
+    def feature_names(self) -> Sequence[str] | None:
         """The names of the features, as far as they are known; None where words are hashed."""
-        if self.found is None or (self.sparse and self.categories == "hashed"):
+        if self.found is None or (self._worded and self.categories == "hashed"):
             return None
-        return [*self.found.numbers, *self._vocabulary.names()]
+        if self.text is None:
+            return [*self.found.numbers, *self._vocabulary.names()]
+        words = VocabularyNames(self._vocabulary, len(self._vocabulary))
+        return TableNames(self.found.numbers, self.text, self.text_features, words)
 
     def column_of(self, name: str) -> int | None:
-        """Return the column of a feature such as `age` or `city=Paris`; None if there is none."""
+        """Return the column of a feature such as `age`, `review#7` or `city=Paris`; None if there is none."""
         numbers = [] if self.found is None else self.found.numbers
         if name in numbers:
             return numbers.index(name)
+        begin, mark, number = name.rpartition("#")
+        if mark and begin == self.text and number.isdecimal() and int(number) < self.text_features:
+            return len(numbers) + int(number)
         spelling = name.encode()
         column = int(
             self._numbered(Spelling(np.frombuffer(spelling, np.uint8), np.array([0, len(spelling)])), False)[0]
         )
-        return None if column < 0 else len(numbers) + column
+        return None if column < 0 else self._first_word + column
 
     def look(self, sources: list[Source]) -> None:
         """Find out what the columns are for, from the first rows."""
@@ -229,10 +267,10 @@ class Table(Form):
         """Yield the parts of all sources with what their columns are for, which is None if there are no rows."""
         plan: Plan | None = None
 
-        def choose(file: str, names: list[str], kinds: Kinds) -> list[str]:
+        def choose(file: str, names: list[str], kinds: Kinds) -> Plan:
             nonlocal plan
             plan = self._plan(file, names, kinds)
-            return plan.columns
+            return plan
 
         if self.name in DELIMITERS:
             delimiter = self.delimiter or DELIMITERS[self.name]
@@ -249,40 +287,22 @@ class Table(Form):
             twice = next(name for name, count in Counter(names).items() if count > 1)
             raise DataError(file, f"there are two columns called {twice!r}")
         if self.found is None:
-            self.found = self._settled(file, names, kinds)
+            self.found = roles(file, names, kinds, self)
         numbers, words, label, label_words, weight = self.found
         if self.fixed:
             label, weight = (name if name in there else None for name in (label, weight))
-        plan = Plan(tuple(numbers), tuple(words), label, label_words and label is not None, weight, self.missing)
+        documents = None if self.text is None else Documents(self.text, self._grams)
+        worded = label_words and label is not None
+        plan = Plan(tuple(numbers), tuple(words), label, worded, weight, self.missing, documents)
         lost = [name for name in plan.columns if name not in there]
         if lost:
-            raise DataError(file, f"there is no column {lost[0]!r}, which the data before it have; {_listed(names)}")
+            raise DataError(file, f"there is no column {lost[0]!r}, which the data before it have; {listed(names)}")
         left_out = {*plan.columns, *self.ignore, self.found.label, self.found.weight}
         extra = [] if self.columns is not None else [name for name in names if name not in left_out]
         if extra and not self.fixed:
-            raise DataError(
-                file, f"the data before it have no column {extra[0]!r}: leave it out with {_ignored(extra)}"
-            )
+            raise DataError(file, f"the data before it have no column {extra[0]!r}: leave it out with ignore={extra!r}")
         self.extra += [name for name in extra if name not in self.extra]
         return plan
-
-    def _settled(self, file: str, names: list[str], kinds: Kinds) -> Found:
-        """Return what the columns of the first file are for."""
-        for name in (*(self.columns or ()), *self.ignore, *self.words):
-            _check_name(name, file, names)
-        label = _named(self.label, file, names) if self.label != "" else _label_among(file, names)
-        weight = _named(self.weight, file, names)
-        left_out = {label, weight, *self.ignore}
-        chosen = [name for name in self.columns or names if name not in left_out]
-        if not chosen:
-            raise DataError(file, f"no column is left to learn from; {_listed(names)}")
-        if "" in chosen:
-            number = names.index("") + 1
-            raise DataError(file, f"column {number} has no name: give it one, or leave it out with ignore=['']")
-        holds = kinds([*chosen, label] if label is not None else chosen)
-        plain = {name for name, kind in holds.items() if kind == NUMBER} - set(self.words)
-        numbers, words = [name for name in chosen if name in plain], [name for name in chosen if name not in plain]
-        return Found(numbers, words, label, label is not None and label not in plain, weight)
 
     def _rows(self, part: Text | Records, cells: Cells, policy: Policy, line: int) -> Rows:
         """Return the rows of a part, after those at fault have gone the way of the policy."""
@@ -298,19 +318,38 @@ class Table(Form):
         labels, values, weights = cells.labels, cells.values, cells.weights
         if not self.sparse:
             return Rows(labels, None, None, values, places, part.lines, weights=weights)
-        columns = self._columns(cells, grow=not self.fixed)
-        self.unseen += sum(int(np.count_nonzero(column == UNSEEN)) for column in columns)
-        return Rows(labels, *_sparse(values, columns), places, part.lines, weights=weights)
+        return Rows(labels, *self._sparse(cells), places, part.lines, weights=weights)
+
+    def _sparse(self, cells: Cells) -> tuple[Array, Array, Array]:
+        """Return sparse rows; words and n-grams that earlier data did not have are counted, and left out."""
+        words = self._columns(cells, grow=not self.fixed)
+        self.unseen += sum(int(np.count_nonzero(column == UNSEEN)) for column in words)
+        if cells.documents is None:
+            return numbers_and_words(cells.values, words)
+        new = self._new_grams(cells.documents)
+        self.unseen += int(np.count_nonzero(new))
+        return with_documents(cells.values, without(cells.documents, new), self.text_features, words)
 
     def _new(self, cells: Cells) -> list[Trouble]:
-        """Return the rows with words that earlier data did not have."""
+        """Return the rows with words or n-grams that earlier data did not have."""
         found: dict[int, Trouble] = {}
         for (name, codes, values), columns in zip(cells.words, self._columns(cells, grow=False), strict=True):
             for row in np.flatnonzero(columns == UNSEEN).tolist():
                 text = shown((values[int(codes[row])].as_py() or "").encode())
                 reason = f"{text} in column {name!r} does not occur in the data that these are read like"
                 found.setdefault(row, Trouble(int(cells.origin[row]), name, reason))
+        if cells.documents is not None:
+            entries = np.flatnonzero(self._new_grams(cells.documents))
+            reason = f"an n-gram in column {self.text!r} does not occur in the data that these are read like"
+            for row in np.unique(np.searchsorted(cells.documents.indptr, entries, "right") - 1).tolist():
+                found.setdefault(row, Trouble(int(cells.origin[row]), self.text, reason))
         return list(found.values())
+
+    def _new_grams(self, documents: Counts) -> Array:
+        """Return which entries are of n-grams that earlier data did not have."""
+        if self.known is None or self.found is None:
+            return np.zeros(len(documents.indices), bool)
+        return ~self.known[len(self.found.numbers) + documents.indices]
 
     def _columns(self, cells: Cells, grow: bool) -> list[Array]:
         """Return the column, counted from the first one of words, of every row's word in each column of words.
@@ -344,8 +383,8 @@ class Table(Form):
         seen = Vocabulary()
         numbers = seen.take(names)
         columns = np.abs(seen.hashes.view(np.int32).astype(np.int64))[numbers] % self.n_features
-        if self.known is not None and self.found is not None:
-            columns[~self.known[len(self.found.numbers) + columns]] = NONE
+        if self.known is not None:
+            columns[~self.known[self._first_word + columns]] = NONE
         return columns
 
 
@@ -380,58 +419,3 @@ class InMemory(Table):
 
 
 Task = tuple[Text | Records, Plan | None]
-
-
-def _sparse(values: Array, words: list[Array]) -> tuple[Array, Array, Array]:
-    """Return sparse rows of numbers, without those that are 0, then of words; words in the same column add up."""
-    rows, width = values.shape
-    columns = np.sort(np.stack(words, axis=1), axis=1) if words else np.empty((rows, 0), np.int64)
-    counts = (columns >= 0).astype(values.dtype)
-    for j in range(1, len(words)):
-        same = columns[:, j] == columns[:, j - 1]
-        counts[same, j] += counts[same, j - 1]
-        counts[same, j - 1] = 0
-    indices = np.concatenate([np.broadcast_to(np.arange(width), (rows, width)), columns + width], axis=1)
-    entries = np.concatenate([values, counts], axis=1)
-    keep = entries != 0
-    kind = np.int32 if indices.max(initial=0) < 2**31 else np.int64
-    indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(keep, axis=1))])
-    return indptr, indices[keep].astype(kind), entries[keep]
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
-    return f"the columns are {', '.join(map(repr, names[:MOST_LISTED]))}{more}"
-
-
-def _ignored(names: list[str]) -> str:
-    return f"ignore={names!r}"
-
-
-def _check_name(name: str, file: str, names: list[str]) -> None:
-    if name not in names:
-        raise DataError(file, f"there is no column {name!r}; {_listed(names)}")
-
-
-def _named(column: str | int | None, file: str, names: list[str]) -> str | None:
-    """Return the name of a column that is given by its name or number."""
-    if column is None:
-        return None
-    if isinstance(column, int):
-        if not -len(names) <= column < len(names):
-            raise DataError(file, f"there is no column number {column}; {_listed(names)}")
-        return names[column]
-    _check_name(column, file, names)
-    return column
-
-
-def _label_among(file: str, names: list[str]) -> str:
-    """Return the one column that is called as labels are."""
-    found = [name for name in names if name.lower() in LABELS]
-    if len(found) != 1:
-        many = f"{', '.join(map(repr, found))} might all be" if found else "none is called like"
-        raise DataError(
-            file, f"which column holds the labels? {many} one; say label=..., or label=None if there are none; "
-            + _listed(names)
-        )  # fmt: skip
-    return found[0]
