@@ -4,9 +4,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from linsep.data.counter import TextCounter
     from linsep.data.reading import convert, read, stream
-    from linsep.data.text import TextHasher
+    from linsep.data.text.counter import TextCounter
+    from linsep.data.text.hasher import TextHasher
     from linsep.learners.logistic import LogisticRegression
     from linsep.learners.online import OnlineClassifier
     from linsep.learners.p_norm import PNormPerceptron
@@ -50,8 +50,8 @@ _HOMES = {
     "PassiveAggressive": "passive_aggressive",
     "Pegasos": "pegasos",
     "Perceptron": "perceptron",
-    "TextCounter": "linsep.data.counter",
-    "TextHasher": "linsep.data.text",
+    "TextCounter": "linsep.data.text.counter",
+    "TextHasher": "linsep.data.text.hasher",
     "Winnow": "winnow",
     "convert": "linsep.data.reading",
     "read": "linsep.data.reading",

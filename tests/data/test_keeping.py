@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import linsep
-from linsep.data import keeping
+from linsep.data.binary import keeping
 from linsep.data.errors import DataError
 
 TEXT = "".join(f"{k % 3} {k % 7 + 1}:{k}.25 {k % 5 + 8}:1\n" for k in range(1000))

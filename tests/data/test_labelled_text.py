@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
-from linsep.data.grams import Grams
-from linsep.data.labelled_text import LONGEST_LABEL, parse
-from linsep.data.vocabulary import Vocabulary
+from linsep.data.text.grams import Grams
+from linsep.data.text.labelled import LONGEST_LABEL, parse
+from linsep.data.text.vocabulary import Vocabulary
 
 COUNTS = Grams(unit=False)
 

@@ -24,16 +24,16 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import HashingVectorizer
 
 import linsep
-from linsep.data import csv_text
-from linsep.data.columns import Plan
-from linsep.data.csv_text import Text, mark_rows
 from linsep.data.errors import DataError, Policy
 from linsep.data.form import Job
-from linsep.data.hashing import hashed
 from linsep.data.lines import BLOCK_BYTES, Clock
 from linsep.data.numbers import exactly
 from linsep.data.sources import Source
-from linsep.data.tables import Arrow, Csv, InMemory, Parquet, Tsv
+from linsep.data.tables import csv_text
+from linsep.data.tables.columns import Plan
+from linsep.data.tables.csv_text import Text, mark_rows
+from linsep.data.tables.form import Arrow, Csv, InMemory, Parquet, Tsv
+from linsep.data.text.hashing import hashed
 
 FORMS = {form.name: form for form in (Arrow, Csv, InMemory, Parquet, Tsv)}
 DATE = pa.array([1], pa.date32())

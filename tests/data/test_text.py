@@ -17,13 +17,13 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 from sklearn.linear_model import Perceptron
 from sklearn.pipeline import make_pipeline
 
-from linsep.data.counter import TextCounter
-from linsep.data.grams import Grams, _hasher, hash_text
-from linsep.data.hashing import hashed
-from linsep.data.names import _lister, tokens
-from linsep.data.text import TextHasher, chunks
-from linsep.data.utf8 import CASED, CONTEXTUAL, POINTS, WHITE, WORD, tables
-from linsep.data.words import room
+from linsep.data.text.counter import TextCounter
+from linsep.data.text.grams import Grams, _hasher, hash_text
+from linsep.data.text.hasher import TextHasher, chunks
+from linsep.data.text.hashing import hashed
+from linsep.data.text.names import _lister, tokens
+from linsep.data.text.utf8 import CASED, CONTEXTUAL, POINTS, WHITE, WORD, tables
+from linsep.data.text.words import room
 
 HARD = [
     "", "a", "B", "_", "__", "a_", "42", "3.14159 and 1e-5", "x²+y² ½ Ⅷ ٣٤ ௧௨", "e\u0301te\u0301 n\u0303an\u0303a",
@@ -134,7 +134,7 @@ def test_threads_and_chunks_change_nothing(monkeypatch):
         one = TextHasher(**options)
         X = one.transform(iter(documents))
         assert X.shape[0] == len(documents)
-        monkeypatch.setattr("linsep.data.text.CHUNK_BYTES", 100)
+        monkeypatch.setattr("linsep.data.text.hasher.CHUNK_BYTES", 100)
         many = TextHasher(n_jobs=3, **options)
         same(many.transform([text.encode() for text in documents]), X)
         monkeypatch.undo()
@@ -230,7 +230,7 @@ def test_documents_may_be_counted_part_by_part(monkeypatch):
     documents = [text for text in HARD if len(text) < 1000]
     whole = TextHasher(idf=True).fit(documents)
     parts = TextHasher(idf=True, n_jobs=2).partial_fit(documents[:7]).partial_fit([]).partial_fit(documents[7:])
-    monkeypatch.setattr("linsep.data.text.CHUNK_BYTES", 50)
+    monkeypatch.setattr("linsep.data.text.hasher.CHUNK_BYTES", 50)
     small = TextHasher(idf=True, n_jobs=2).fit(iter(documents))
     X = whole.transform(HARD)
     for hasher in (parts, small, pickle.loads(pickle.dumps(whole))):
@@ -311,7 +311,7 @@ def test_a_vocabulary_grows_part_by_part_the_same_with_any_threads(monkeypatch):
     whole = TextCounter(**options).fit(documents)
     X = whole.transform(documents)
     assert whole.unseen_ == 0
-    monkeypatch.setattr("linsep.data.text.CHUNK_BYTES", 100)
+    monkeypatch.setattr("linsep.data.text.hasher.CHUNK_BYTES", 100)
     many = TextCounter(n_jobs=3, **options).fit(iter(documents))
     parts = TextCounter(n_jobs=2, **options)
     for i in range(0, len(documents), 200):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from sklearn.utils import murmurhash3_32
 
 from linsep.data.rows import Spelling
-from linsep.data.vocabulary import Vocabulary, _numberer
+from linsep.data.text.vocabulary import Vocabulary, _numberer
 
 LETTERS = st.one_of(
     st.binary(max_size=9), st.text(st.sampled_from("abé\0"), max_size=5).map(str.encode), st.just(b"x" * 5000)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 
-from linsep.data.hashing import hashed
-from linsep.data.vw_names import column_of
-from linsep.data.vw_rows import HASHED, NAMED, NUMBERED, parse
+from linsep.data.text.hashing import hashed
+from linsep.data.vw.names import column_of
+from linsep.data.vw.rows import HASHED, NAMED, NUMBERED, parse
 from tests.data.wall import at_the_wall
 
 

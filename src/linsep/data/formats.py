@@ -30,14 +30,14 @@ class Format(NamedTuple):
 
 FORMATS = {
     "svmlight": Format("svmlight:Svmlight", (".svm", ".svmlight", ".libsvm")),
-    "vw": Format("vw:Vw", (".vw",)),
-    "text": Format("text_form:LabelledText", (".txt",)),
-    "csv": Format("tables:Csv", (".csv",)),
-    "tsv": Format("tables:Tsv", (".tsv",)),
-    "parquet": Format("tables:Parquet", (".parquet", ".pq"), (b"PAR1",)),
-    "arrow": Format("tables:Arrow", (".arrow", ".feather", ".ipc"), (b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")),
-    "table": Format("tables:InMemory", ()),
-    "binary": Format("stored:Stored", (".npz",), (b"PK\x03\x04",)),
+    "vw": Format("vw.form:Vw", (".vw",)),
+    "text": Format("text.form:LabelledText", (".txt",)),
+    "csv": Format("tables.form:Csv", (".csv",)),
+    "tsv": Format("tables.form:Tsv", (".tsv",)),
+    "parquet": Format("tables.form:Parquet", (".parquet", ".pq"), (b"PAR1",)),
+    "arrow": Format("tables.form:Arrow", (".arrow", ".feather", ".ipc"), (b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")),
+    "table": Format("tables.form:InMemory", ()),
+    "binary": Format("binary.form:Stored", (".npz",), (b"PK\x03\x04",)),
 }
 LOOKS: list[tuple[str, Callable[[bytes], Any]]] = [
     ("svmlight", SVMLIGHT.fullmatch),

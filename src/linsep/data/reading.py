@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.threads import threads
-from linsep.data.binary import blocks as binary_blocks
-from linsep.data.binary_writer import Writer
+from linsep.data.binary.file import blocks as binary_blocks
+from linsep.data.binary.form import Stored
+from linsep.data.binary.keeping import Keeper
+from linsep.data.binary.writer import Writer
 from linsep.data.dataset import Dataset, as_csr, as_labels
 from linsep.data.errors import DataError, Policy
 from linsep.data.form import Form, Job
 from linsep.data.formats import form_of
-from linsep.data.keeping import Keeper
 from linsep.data.lines import BLOCK_BYTES, Clock, Progress
 from linsep.data.rows import Rows, cut, joined
 from linsep.data.sources import sources_of
-from linsep.data.stored import Stored
 
 Array = NDArray[Any]
 Tell = Callable[[Progress], None]

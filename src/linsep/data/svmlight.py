@@ -7,16 +7,15 @@ out, a comment is left out; blank lines are no rows.
 
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from linsep.core.digest import engine_digest
 from linsep.core.passes import Kernel, compiled
 from linsep.core.verbs import cold, word
+from linsep.data.digest import data_digest
 from linsep.data.errors import Fault, shown
 from linsep.data.form import Form, Wrong, row_of, whole
 from linsep.data.numbers import HARD, NO_NUMBER, ONE, digit, doubtful, exactly, fives, number
@@ -167,7 +166,7 @@ def _parse(
 
 @cache
 def _reader() -> Kernel:
-    digest = engine_digest(Path(__file__).parent)
+    digest = data_digest()
 
     def kernel(
         text: Array, begin: int, labels: Array, places: Array, indptr: Array, indices: Array, values: Array,

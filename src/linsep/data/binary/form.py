@@ -1,0 +1,112 @@
+"""Rows that are in binary form already, as a format like the others."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from linsep.data.binary.file import about, blocks, open_binary
+from linsep.data.dataset import Dataset
+from linsep.data.errors import DataError
+from linsep.data.form import Form, Job
+from linsep.data.formats import form_named
+from linsep.data.rows import Rows
+from linsep.data.sources import Source
+
+PART_ROWS = 1 << 16
+
+
+@dataclass
+class Stored(Form):
+    """Files in binary form.
+
+    Parameters
+    ----------
+    verify : bool
+        Whether what the arrays hold is checked too, which takes a look at all of it: for files from elsewhere.
+    """
+
+    name = "binary"
+    verify: bool = False
+    columns: int | None = field(default=None, init=False, repr=False)
+    names: Any = field(default=None, init=False, repr=False)
+    before: Form | None = field(default=None, init=False, repr=False)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the number of features is known."""
+        return self.columns is not None
+
+    @property
+    def width(self) -> int:
+        """The number of features."""
+        return self.columns or 0
+
+    @property
+    def feature_names(self) -> Any:
+        """The names of the features, if the file has them."""
+        return self.names
+
+    def look(self, sources: list[Source]) -> None:
+        """Take the number of features, and their names, from the headers of all files."""
+        if self.columns is None:
+            for source in sources:
+                data = self._opened(source)
+                if data.X.shape[1] > self.width or self.columns is None:
+                    self.columns, self.names = data.X.shape[1], data.feature_names
+            self.before = _form_before(sources[0].name)
+
+    def parts(self, job: Job) -> Iterator[Rows]:
+        """Yield the rows of all files in parts."""
+        self.look(job.sources)
+        self.unseen = before = 0
+        for source in job.sources:
+            size, data = source.size or 0, self._opened(source)
+            job.policy.rejected += data.rejected
+            first = 0
+            for block in blocks(data, PART_ROWS, verify=self.verify):
+                rows = self._rows(block, first)
+                wrong: dict[int, tuple[bytes, str]] = {}
+                if self.known is not None and rows.indices is not None:
+                    rows = self._of_known(rows, self.known, wrong)
+                for row, (_, reason) in wrong.items():
+                    raise DataError(source.name, f"row {first + row}: {reason}")
+                first += len(block)
+                job.clock.tick(before + size * first // len(data), len(block))
+                yield rows
+            before += size
+
+    def none(self, dtype: Any) -> Rows:
+        """Return no rows."""
+        return Rows(np.empty(0), None, None, np.empty((0, self.width), dtype), np.empty(0, np.int64), 0)
+
+    def opened(self, sources: list[Source]) -> Dataset | None:
+        """Return a single file in place; None if there are several, or if only some columns count."""
+        self.look(sources)
+        return self._opened(sources[0]) if len(sources) == 1 and self.known is None else None
+
+    def like(self, data: Iterable[Any], strict: bool) -> Form:
+        """Return how to read rows, in the form that these had before, into the columns that these have."""
+        return self._like(data, strict) if self.before is None else self.before.like(data, strict)
+
+    def _opened(self, source: Source) -> Dataset:
+        if source.handle is not None:
+            raise DataError(source.name, "data in binary form are mapped into memory: give the file by its name")
+        return open_binary(source.name, verify=self.verify)
+
+    def _rows(self, block: Dataset, first: int) -> Rows:
+        X, places = block.X, np.arange(first, first + len(block))
+        indptr, indices, values = (X.indptr, X.indices, X.data) if hasattr(X, "indptr") else (None, None, X)
+        return Rows(block.y, indptr, indices, values, places, len(block), weights=block.weights)
+
+
+def _form_before(path: str) -> Form | None:
+    """Return the form in which rows were read before they were written to a file, if it tells."""
+    told = about(path).get("form")
+    if told is None:
+        return None
+    try:
+        return form_named(told["format"]).restored(told["state"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(path, f"what it says of how its rows were read is broken ({error!r})") from None

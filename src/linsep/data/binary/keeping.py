@@ -1,0 +1,119 @@
+"""Later passes over text: its rows are kept in binary form, and read from there as long as the text does not change."""
+
+import os
+import secrets
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from weakref import finalize
+
+import numpy as np
+
+from linsep.data.binary.cache import cache_file, cache_folder, cache_key, cache_writer, fresh
+from linsep.data.binary.file import about, blocks, open_binary
+from linsep.data.binary.form import Stored
+from linsep.data.binary.writer import Writer
+from linsep.data.dataset import Dataset, as_csr, as_labels
+from linsep.data.errors import Policy
+from linsep.data.form import Form
+from linsep.data.lines import Clock
+from linsep.data.rows import Rows
+from linsep.data.sources import Source
+
+MUCH = 1 << 24
+"""Bytes of text that are kept without being asked for."""
+
+
+class Keeper:
+    """Keeps the rows of some sources.
+
+    `where` says where: True, next to the first of them; a folder; None, in the user's folder of caches, only if there
+    is much text and only for as long as the keeper lives; False, nowhere.
+    """
+
+    def __init__(self, sources: list[Source], form: Form, dtype: Any, policy: Policy, where: Any) -> None:
+        named = all(source.handle is None for source in sources)
+        self.stated = where is not None
+        self.path: Path | None = None
+        self.writer: Writer | None = None
+        if not named or isinstance(form, Stored) or where is False or form.known is not None or policy.path is not None:
+            if self.stated and where is not False:
+                raise ValueError(
+                    f"cache={where!r}: only rows of text files that are given by name, without quarantine= or like=, "
+                    "are kept"
+                )
+            return
+        options = {"form": form.name, "options": form.state(), "dtype": np.dtype(dtype).name, "skip": policy.on_error}
+        if self.stated:
+            self.path = cache_file(sources, options, where)
+        elif sum(source.size or 0 for source in sources) >= MUCH:
+            cache_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.path = cache_folder() / f".{os.getpid()}-{secrets.token_hex(8)}.npz"
+            finalize(self, self.path.unlink, missing_ok=True)
+        self.sources, self.options = sources, options
+
+    def ready(self) -> bool:
+        """Tell whether the rows are kept, and are still those of the text."""
+        return self.path is not None and fresh(self.path, cache_key(self.sources, self.options))
+
+    def form_as_kept(self, form: Form) -> Form:
+        """Return the form as it was when all rows had been seen."""
+        assert self.path is not None
+        return form.restored(about(self.path)["form"])
+
+    def walk(self, form: Form, policy: Policy, clock: Clock, block_rows: int) -> Iterator[Dataset]:
+        """Yield the rows in blocks, in place."""
+        assert self.path is not None
+        data = open_binary(self.path)
+        policy.rejected = data.rejected
+        done = 0
+        for block in blocks(data, block_rows):
+            done += len(block)
+            clock.tick(done * (clock.total or 0) // len(data), len(block))
+            yield replace(block, y=as_labels(block.y), feature_names=form.feature_names, form=form)
+
+    def begin(self) -> None:
+        """Begin to keep the rows of a pass over the text."""
+        if self.path is not None:
+            self.writer = cache_writer(self.path, cache_key(self.sources, self.options))
+
+    def add(self, rows: Rows | None) -> None:
+        """Keep these rows, as learners see them; None if nobody can tell yet, and then nothing is kept of this pass."""
+        if self.writer is None:
+            return
+        if rows is None:
+            return self.drop()
+        X: Any = rows.values
+        if rows.indices is not None and rows.indptr is not None:
+            X = as_csr(X, rows.indices, rows.indptr, int(rows.indices.max(initial=-1)) + 1)
+        self._tried(lambda writer: writer.write(X, as_labels(rows.labels), rows.weights))
+
+    def end(self, form: Form, rejected: int) -> None:
+        """Put the file in its place, after a whole pass, with what the form found out."""
+        if self.writer is not None:
+            if self.writer.rows and self.writer.width < form.width:
+                empty = as_csr(np.empty(0), np.empty(0, np.int32), np.zeros(1, np.int64), form.width)
+                self._tried(lambda writer: writer.write(empty, np.empty(0, np.int64)))
+            self.writer.about["form"], self.writer.rejected = form.state(), rejected
+            self._tried(lambda writer: writer.__exit__(None, None, None))
+            self.writer = None
+
+    def drop(self) -> None:
+        """Throw away what was kept of a pass that did not come to its end."""
+        if self.writer is not None:
+            self.writer.__exit__(GeneratorExit, None, None)
+            self.writer = None
+
+    def _tried(self, write: Any) -> None:
+        """Write; where the disk is full and nobody asked for a cache, go on without one."""
+        try:
+            if self.writer is not None:
+                write(self.writer)
+        except OSError as error:
+            self.drop()
+            self.path = None
+            if self.stated:
+                raise
+            warnings.warn(f"later passes will read the text again, as its rows can't be kept: {error}", stacklevel=4)

@@ -1,0 +1,1 @@
+"""Tables to rows: CSV, TSV, Parquet, Arrow, and tables in memory."""

@@ -1,0 +1,422 @@
+"""CSV text to parts of whole rows, and these to cells.
+
+A part is read in one of three ways, the fastest that can: numbers alone by a compiled loop straight into the matrix,
+plain text by Arrow, and text with something wrong in it as bytes, row by row, so that each fault is found. All three
+give the same cells.
+"""
+
+import csv as python_csv
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+from numba import njit
+from numpy.typing import NDArray
+
+from linsep.core.passes import Kernel, compiled
+from linsep.core.verbs import word
+from linsep.data.digest import data_digest
+from linsep.data.errors import DataError, Fault
+from linsep.data.lines import BLOCK_BYTES, NEWLINE, Block, blocks
+from linsep.data.numbers import HARD, NO_NUMBER, ONE, doubtful, fives, number
+from linsep.data.sources import Source
+from linsep.data.tables.columns import (
+    MISSING,
+    NULLS,
+    NUMBER,
+    WORDS,
+    Cells,
+    Choose,
+    Plan,
+    Trouble,
+    cells_of,
+    coded,
+    parsed,
+    spelled,
+)
+from linsep.data.tables.columns import NO_NUMBER as NO_NUMBER_HERE
+from linsep.data.text.utf8 import not_utf8
+
+Array = NDArray[Any]
+
+QUOTE, RETURN = 34, 13
+SKIP, LETTERS = -1, -2
+"""Places of cells that are not read, and of those that are kept as text."""
+SINGLE = np.empty(0, np.float32)
+MOST_QUOTED = 1 << 26
+"""Bytes after which a quote that is not closed is taken for an error."""
+WORD = pa.dictionary(pa.int32(), pa.string())
+
+
+class RowMarks(NamedTuple):
+    """Where the rows of a text begin and end, the line each begins in (from 0), its fields, and where the last ends."""
+
+    begins: Array
+    ends: Array
+    lines: Array
+    fields: Array
+    stop: int
+
+
+@njit(cache=True, nogil=True)
+def _mark_rows(
+    text: Array, delimiter: int, begins: Array, ends: Array, lines: Array, fields: Array
+) -> tuple[int, int]:  # fmt: skip
+    """Find the rows of a text as Arrow does; return how many there are, and where the last whole one ends.
+
+    A field that begins with a quote goes on to the next single one, whatever is between; what follows is as it is.
+    """
+    n = k = line = begin = first_line = 0
+    count, start, inside = 1, True, False
+    while k < text.shape[0]:
+        c = text[k]
+        line += 1 if c == NEWLINE else 0
+        if inside:
+            if c == QUOTE:
+                inside = k + 1 < text.shape[0] and text[k + 1] == QUOTE
+                k += 1 if inside else 0
+        elif start and c == QUOTE:
+            inside, start = True, False
+        elif c in (NEWLINE, RETURN):
+            end = k
+            if c == RETURN and k + 1 < text.shape[0] and text[k + 1] == NEWLINE:
+                k += 1
+                line += 1
+            if end > begin:
+                begins[n], ends[n], lines[n], fields[n] = begin, end, first_line, count
+                n += 1
+            begin, first_line, count, start = k + 1, line, 1, True
+        else:
+            start = c == delimiter
+            count += 1 if start else 0
+        k += 1
+    return n, begin
+
+
+def mark_rows(text: Array, delimiter: int) -> RowMarks:
+    r"""Return where the rows of a text are; blank lines are none.
+
+    >>> rows = mark_rows(np.frombuffer(b'a,"b\nc"\n\nd,e\n', np.uint8), ord(","))
+    >>> rows.begins, rows.lines, rows.fields
+    (array([0, 9]), array([0, 3]), array([2, 2]))
+    """
+    text = text.view()
+    text.flags.writeable = False
+    most = np.count_nonzero(text == NEWLINE) + np.count_nonzero(text == RETURN) + 1
+    marks = [np.empty(most, np.int64) for _ in range(4)]
+    n, stop = _mark_rows(text, delimiter, *marks)
+    begins, ends, lines, fields = (mark[:n] for mark in marks)
+    return RowMarks(begins, ends, lines, fields, stop)
+
+
+@word
+def _fill(
+    text: Array, delimiter: int, places: Array, values: Array, aside: Array, letters: Array, marks: Array,
+    hard: Array, powers: Array, single: bool,
+) -> tuple[int, int]:  # fmt: skip
+    """Read rows of plain numbers; return how many there are, and how many numbers are to be read exactly.
+
+    Field j goes to column places[j] of the values or, beyond these, of what is kept aside; or its text to the letters.
+    Returns -1 rows where the text holds anything else: blanks, quotes, empty fields, too many or too few of them.
+    """
+    k, stop, last, width = np.uint64(0), np.uint64(text.shape[0]), places.shape[0] - 1, values.shape[1]
+    n = h = 0
+    used = np.int64(0)
+    while k < stop:
+        for j in range(last + 1):
+            place, begin = places[j], k
+            if place < 0:
+                while text[k] not in (delimiter, NEWLINE, RETURN, QUOTE):
+                    k += ONE
+                if place == LETTERS:
+                    size = np.int64(k - begin)
+                    letters[used : used + size] = text[begin:k]
+                    used += size
+                    marks[n + 1] = used
+            else:
+                status, k, value = number(text, k, powers)
+                if status == NO_NUMBER:
+                    return -1, 0
+                if status == HARD or (single and place < width and doubtful(value, SINGLE)):
+                    if h == hard.shape[0]:
+                        return -1, 0
+                    hard[h, 0], hard[h, 1], hard[h, 2], hard[h, 3] = n, place, begin, k
+                    h += 1
+                if place < width:
+                    values[n, place] = value
+                else:
+                    aside[n, place - width] = value
+            if j == last and text[k] == RETURN:
+                k += ONE
+            if text[k] != (delimiter if j < last else NEWLINE):
+                return -1, 0
+            k += ONE
+        n += 1
+    return n, h
+
+
+@cache
+def _filler() -> Kernel:
+    digest = data_digest()
+
+    def kernel(
+        text: Array, delimiter: int, places: Array, values: Array, aside: Array, letters: Array, marks: Array,
+        hard: Array, powers: Array, single: bool,
+    ) -> Any:  # fmt: skip
+        digest  # noqa: B018  (part of the compiled code's identity on disk)
+        return _fill(text, delimiter, places, values, aside, letters, marks, hard, powers, single)
+
+    return compiled(kernel, digest)
+
+
+@dataclass
+class Text:
+    """Whole rows of CSV text, below `above` lines of a header that came with them."""
+
+    names: list[str]
+    text: Array
+    file: str
+    first: bool
+    done: int
+    above: int
+    delimiter: str
+
+    @cached_property
+    def body(self) -> int:
+        """How many lines the text has."""
+        return int(np.count_nonzero(self.text == NEWLINE))
+
+    @property
+    def lines(self) -> int:
+        """How many lines it has, with those of the header."""
+        return self.above + self.body
+
+    @cached_property
+    def rows(self) -> RowMarks:
+        """Where its rows are."""
+        return mark_rows(self.text, ord(self.delimiter))
+
+    def kinds(self, names: list[str]) -> dict[str, str | None]:
+        """Return what columns hold: words, where fewer than half of the cells that are not missing are numbers."""
+        origin, _, columns = self._bytes(names)
+        found: dict[str, str | None] = {}
+        for name in names:
+            state = parsed(columns[name], np.float64)[1]
+            counts = np.bincount(np.zeros(len(origin), np.uint8) if state is None else state, minlength=4)
+            found[name] = WORDS if 2 * counts[NO_NUMBER_HERE] > counts.sum() - counts[MISSING] else NUMBER
+        return found
+
+    def cells(self, plan: Plan, dtype: Any) -> Cells:
+        """Return what the rows hold; those at fault are told, and left out."""
+        if not len(self.text):
+            return cells_of({name: pa.array([], pa.string()) for name in plan.columns}, 0, plan, dtype)
+        sound = self.text.min() > 0
+        cells = self._filled(plan, dtype) if sound and _only_numbers(plan) and self.text[-1] == NEWLINE else None
+        if cells is None and sound:
+            cells = self._read_plainly(plan, dtype)
+        return self._read_strictly(plan, dtype) if cells is None else cells
+
+    def places(self, cells: Cells) -> Array:
+        """Return the line of each row, from 0."""
+        if not cells.troubles and len(cells) == self.body:
+            return cells.origin + self.above
+        return self.rows.lines[cells.origin] + self.above
+
+    def faults(self, troubles: list[Trouble]) -> list[Fault]:
+        """Return what is told of rows at fault."""
+        if not troubles:
+            return []
+        raw, rows = self.text.tobytes(), self.rows
+        found = []
+        for row, column, reason in troubles:
+            line = raw[rows.begins[row] : rows.ends[row]]
+            field = 0 if column is None else _begin_of(line, self.names.index(column), self.delimiter) + 1
+            found.append(Fault(int(rows.lines[row]) + self.above, field, reason, line))
+        return found
+
+    def _filled(self, plan: Plan, dtype: Any) -> Cells | None:
+        """Return the cells of rows that are plain numbers, but for words as labels; None if there is anything else."""
+        width, most = len(plan.numbers), self.body
+        places = {name: j for j, name in enumerate(plan.numbers)}
+        if plan.weight is not None:
+            places[plan.weight] = width + 1
+        if plan.label is not None:
+            places[plan.label] = LETTERS if plan.label_words else width
+        values, aside = np.empty((most, width)), np.zeros((most, 2))
+        letters = np.empty(len(self.text) if plan.label_words else 0, np.uint8)
+        marks, hard = np.zeros(most + 1, np.int64), np.empty((len(self.text) // 20 + 1, 4), np.int64)
+        text, spots = self.text.view(), np.array([places.get(name, SKIP) for name in self.names])
+        text.flags.writeable = spots.flags.writeable = False
+        n, doubts = _filler()(
+            text, ord(self.delimiter), spots, values, aside, letters, marks, hard, fives(), dtype is np.float32
+        )  # fmt: skip
+        if n != most or (aside[:, 1] < 0).any():
+            return None
+        with np.errstate(over="ignore"):
+            values = values.astype(dtype, copy=False)
+        if doubts and not _exactly(self.text, hard[:doubts], values, aside):
+            return None
+        labels = aside[:, 0] if plan.label is not None else np.full(most, np.nan)
+        if plan.label_words:
+            words = _words(letters, marks)
+            if words is None:
+                return None
+            labels = words
+        return Cells(values, [], labels, None if plan.weight is None else aside[:, 1], np.arange(most))
+
+    def _read_plainly(self, plan: Plan, dtype: Any) -> Cells | None:
+        """Return the cells of rows none of which is at fault; None if one is."""
+        types = dict.fromkeys(plan.columns, pa.float64()) | dict.fromkeys(plan.words, WORD)
+        types |= dict.fromkeys(plan.numbers, pa.from_numpy_dtype(dtype))
+        if plan.label is not None and plan.label_words:
+            types[plan.label] = WORD
+        if plan.documents is not None:
+            types[plan.documents.column] = pa.binary()
+        try:
+            columns, rows = self._arrow(self.text, types)
+        except pa.ArrowInvalid:
+            return None
+        cells = cells_of(columns, rows, plan, dtype)
+        return None if cells.troubles else cells
+
+    def _read_strictly(self, plan: Plan, dtype: Any) -> Cells:
+        """Return the cells of the rows that are sound, and what is wrong with the others."""
+        origin, troubles, columns = self._bytes(plan.columns)
+        cells = cells_of(columns, len(origin), plan, dtype)
+        troubles += [trouble._replace(row=int(origin[trouble.row])) for trouble in cells.troubles]
+        return replace(cells, origin=origin[cells.origin], troubles=sorted(troubles, key=lambda trouble: trouble.row))
+
+    def _bytes(self, names: list[str]) -> tuple[Array, list[Trouble], dict[str, Any]]:
+        """Return which rows can be told apart, what is wrong with the others, and the former's columns as bytes."""
+        rows, many = self.rows, len(self.names)
+        counts = {row: f"{rows.fields[row]} fields, but {many} columns" for row in _where(rows.fields != many)}
+        null = np.searchsorted(rows.begins, np.flatnonzero(self.text == 0), "right") - 1
+        wrong = dict.fromkeys(null.tolist(), "there is a NUL byte") | counts
+        good = np.ones(len(rows.begins), bool)
+        good[list(wrong)] = False
+        lengths = np.diff(rows.begins, append=len(self.text))
+        text = self.text if good.all() else self.text[len(self.text) - lengths.sum() :][np.repeat(good, lengths)]
+        columns, count = self._arrow(text, dict.fromkeys(names, pa.binary()))
+        if count != np.count_nonzero(good):
+            raise DataError(self.file, "the rows can't be told apart: quotes or ends of lines are mixed up")
+        return np.flatnonzero(good), [Trouble(row, None, reason) for row, reason in wrong.items()], columns
+
+    def _arrow(self, text: Array, types: dict[str, Any]) -> tuple[dict[str, Any], int]:
+        """Let Arrow read columns of these types; return them, and how many rows there are."""
+        if not len(text):
+            return {name: pa.array([], kind) for name, kind in types.items()}, 0
+        table = csv.read_csv(
+            pa.BufferReader(pa.py_buffer(text)),
+            csv.ReadOptions(column_names=self.names, use_threads=False, block_size=len(text) + 1),
+            csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+            csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=NULLS),
+        )
+        return {name: table[name].combine_chunks() for name in types}, table.num_rows
+
+
+def _only_numbers(plan: Plan) -> bool:
+    return not plan.words and plan.documents is None
+
+
+def _where(mask: Array) -> list[int]:
+    return np.flatnonzero(mask).tolist()
+
+
+def _exactly(text: Array, hard: Array, values: Array, aside: Array) -> bool:
+    """Read numbers that the compiled loop could not; tell whether all are finite."""
+    whole, width = text.tobytes(), values.shape[1]
+    for table, here, first in ((values, hard[hard[:, 1] < width], 0), (aside, hard[hard[:, 1] >= width], width)):
+        cells = pa.array([whole[begin:end].lstrip(b"+") for begin, end in here[:, 2:].tolist()], pa.binary())
+        exact = cells.cast(pa.string()).cast(pa.from_numpy_dtype(table.dtype)).to_numpy()
+        if not np.isfinite(exact).all():
+            return False
+        table[here[:, 0], here[:, 1] - first] = exact
+    return True
+
+
+def _words(letters: Array, marks: Array) -> Array | None:
+    """Return words that were kept as letters; None if one is empty or not UTF-8."""
+    buffers = [None, pa.py_buffer(marks), pa.py_buffer(letters)]
+    try:
+        words = coded("", pa.Array.from_buffers(pa.large_binary(), len(marks) - 1, buffers).cast(pa.large_string()))
+    except pa.ArrowInvalid:
+        return None
+    return None if (words.codes < 0).any() else spelled(words)
+
+
+def _begin_of(row: bytes, field: int, delimiter: str) -> int:
+    """Return where a field of a row begins."""
+    one = re.compile(rb'(?:"(?:[^"]|"")*+"?)?[^%b]*+' % re.escape(delimiter.encode()))
+    at = 0
+    for _ in range(field):
+        found = one.match(row, at)
+        at = found.end() + 1 if found else at
+    return at
+
+
+def text_parts(
+    sources: list[Source], delimiter: str, header: bool, choose: Choose, size: int = BLOCK_BYTES
+) -> Iterator[Text]:  # fmt: skip
+    """Yield the rows of CSV files in parts; `choose` is told the columns of each file that has rows."""
+    before = 0
+    for source in sources:
+        part: Text | None = None
+        for block in _whole_rows(source, ord(delimiter), size):
+            if part is None:
+                names, begin, above = _header(block, delimiter, header)
+                part = Text(names, block.text[begin:], block.file, True, before + block.done, above, delimiter)
+                chosen = False
+            else:
+                part = Text(part.names, block.text, block.file, False, before + block.done, 0, delimiter)
+            if not chosen and len(part.rows.begins):
+                choose(part.file, part.names, part.kinds)
+                chosen = True
+            yield part
+        if part is None:
+            raise DataError(source.name, "the file is empty")
+        before = part.done
+
+
+def _whole_rows(source: Source, delimiter: int, size: int) -> Iterator[Block]:
+    """Yield the text of a source in blocks of whole rows, though a quoted field may hold many lines."""
+    rest, lines, first = np.empty(0, np.uint8), 0, True
+    for block in blocks([source], size):
+        text = np.concatenate([rest, block.text]) if len(rest) else block.text
+        stop = mark_rows(text, delimiter).stop if b'"' in text.tobytes() else len(text)
+        text, rest = text[:stop], text[stop:]
+        lines += int(np.count_nonzero(text == NEWLINE))
+        if len(rest) > MOST_QUOTED:
+            break
+        if len(text):
+            yield block._replace(text=text, first=first)
+            first = False
+    if len(rest):
+        raise DataError(source.name, "a quote that is opened in this row is not closed", line=lines + 1)
+
+
+def _header(block: Block, delimiter: str, header: bool) -> tuple[list[str], int, int]:
+    """Return the names of the columns, and where the rows begin: the byte, and the line."""
+    rows = mark_rows(block.text, ord(delimiter))
+    if not len(rows.begins):
+        raise DataError(block.file, "the file is empty")
+    if not header:
+        return [str(j) for j in range(rows.fields[0])], 0, 0
+    row = block.text[rows.begins[0] : rows.ends[0]].tobytes()
+    line = int(rows.lines[0]) + 1
+    if b"\0" in row:
+        raise DataError(block.file, "there is a NUL byte in the header", line, row.index(b"\0") + 1)
+    try:
+        names = next(python_csv.reader(io.StringIO(row.decode(), newline=""), delimiter=delimiter))
+    except UnicodeDecodeError as error:
+        raise DataError(block.file, not_utf8(row, error.start), line, error.start + 1) from None
+    except python_csv.Error as error:
+        raise DataError(block.file, f"the header can't be read: {error}", line) from None
+    if len(rows.begins) == 1:
+        return names, len(block.text), int(np.count_nonzero(block.text == NEWLINE))
+    return names, int(rows.begins[1]), int(rows.lines[1])

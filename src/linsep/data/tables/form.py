@@ -1,0 +1,421 @@
+"""Tables to rows: CSV, TSV, Parquet and Arrow files, and tables in memory.
+
+Columns of numbers stay as they are and come first, in the order of the table. A column of documents becomes columns of
+hashed n-grams. Words, booleans and dictionaries become a column for each `column=value`, numbered as they are first
+seen or hashed, in which a row has a 1; these come last, as they may grow.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.data.errors import DataError, Policy, shown
+from linsep.data.form import Form, Job, whole
+from linsep.data.lines import BLOCK_BYTES, in_order
+from linsep.data.rows import Rows, Spelling
+from linsep.data.sources import Source
+from linsep.data.tables.columns import Cells, Plan, Trouble, kept, named
+from linsep.data.tables.csv_text import Text, text_parts
+from linsep.data.tables.documents import Documents, without
+from linsep.data.tables.names import TableNames
+from linsep.data.tables.record_batches import Records, record_parts
+from linsep.data.tables.roles import Found, Kinds, listed, roles
+from linsep.data.tables.sparse_cells import numbers_and_words, with_documents
+from linsep.data.text.grams import Counts, Grams
+from linsep.data.text.hashed_names import VocabularyNames
+from linsep.data.text.hasher import TextHasher, grams_of
+from linsep.data.text.vocabulary import Vocabulary
+
+Array = NDArray[Any]
+
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+CHOICES = {"categories": ("indexed", "hashed"), "missing": ("error", "zero", "indicator")}
+OF_TEXT = ("text_features", "ngram_range", "analyzer", "binary", "lowercase")
+"""Options that say how documents are read."""
+NONE, UNSEEN = -1, -2
+"""Columns of words that are missing, and of those that earlier data did not have."""
+
+
+@dataclass
+class Table(Form):
+    r"""How a table is read: its options, and what was found out about its columns.
+
+    Parameters
+    ----------
+    label : str, int or None
+        The column of the labels, by name or number; None if there is none. By default the one column that is called
+        label, target, y or class.
+    weight : str or int, optional
+        The column of the rows' weights.
+    columns : list of str, optional
+        The columns that are features; by default all others.
+    ignore : list of str
+        Columns that are left out.
+    words : list of str
+        Columns whose values are words even if they look like numbers; the labels may be among them.
+    categories : {"indexed", "hashed"}
+        Whether each `column=value` gets a number when it is first seen, or is hashed.
+    n_features : int
+        The columns that values are hashed to, which come after all others.
+    missing : {"error", "zero", "indicator"}
+        What a cell without a value is: a fault of its row; 0, no word, or an empty document; or that, and a 1 in a
+        column `column=`.
+    header : bool
+        Whether text files begin with the names of the columns; these are "0", "1" and so on otherwise.
+    delimiter : str, optional
+        What separates the fields of text files, if it is neither the comma of CSV nor the tab of TSV.
+    text : str, optional
+        The column of documents, which become columns of hashed n-grams, `text#0` and so on: after those of the numbers,
+        and before those of words. The n-grams of a document have length 1 together.
+    text_features : int
+        The columns that n-grams are hashed to.
+    ngram_range, analyzer, binary, lowercase
+        Which n-grams count, as in TextHasher.
+
+    Notes
+    -----
+    What a column of a text file holds is decided by the first block of text: words, if more than half of the cells that
+    are not missing are no numbers.
+
+    Attributes
+    ----------
+    found : Found, or None
+        What the columns are for, once that is known.
+    unseen : int
+        Words and n-grams of the last pass that the table this one is like did not have; they count for nothing.
+    extra : list of str
+        Columns that the table this one is like did not have; they are left out.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> from linsep.data.lines import Clock
+    >>> table, source = Csv(), [Source("people.csv", BytesIO(b"age,city,label\n31,Oslo,1\n27,Rome,0\n"))]
+    >>> [rows] = table.parts(Job(source, np.float64, Policy(), Clock(source, None), 1, 1000))
+    >>> table.feature_names, rows.indices, rows.values
+    (['age', 'city=Oslo', 'city=Rome'], array([0, 1, 0, 2], dtype=int32), array([31.,  1., 27.,  1.]))
+    """
+
+    label: str | int | None = ""
+    weight: str | int | None = None
+    columns: list[str] | None = None
+    ignore: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    categories: str = "indexed"
+    n_features: int = 1 << 20
+    missing: str = "error"
+    header: bool = True
+    delimiter: str | None = None
+    text: str | None = None
+    text_features: int = 1 << 20
+    ngram_range: tuple[int, int] = (1, 1)
+    analyzer: str = "word"
+    binary: bool = False
+    lowercase: bool = True
+    found: Found | None = field(default=None, init=False)
+    fixed: bool = field(default=False, init=False)
+    complete: bool = field(default=False, init=False)
+    extra: list[str] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name}={getattr(self, name)!r}: it is one of {', '.join(map(repr, choices))}")
+        for name in ("columns", "ignore", "words"):
+            chosen = getattr(self, name)
+            setattr(self, name, [chosen] if isinstance(chosen, str) else chosen if chosen is None else list(chosen))
+        self.n_features = whole("n_features", self.n_features)
+        if self.delimiter is not None and (
+            len(self.delimiter) != 1 or self.delimiter in '"\r\n' or self.delimiter > "~"
+        ):
+            raise ValueError(
+                f"delimiter={self.delimiter!r}: it is one ASCII character, and neither a quote nor a newline"
+            )
+        self.text_features = whole("text_features", self.text_features)
+        self.ngram_range = (int(self.ngram_range[0]), int(self.ngram_range[1]))
+        self._grams = self._grams_of_text()
+        self._vocabulary = Vocabulary()
+
+    def _grams_of_text(self) -> Grams:
+        """Return which n-grams of documents count; raises where an option is not possible, or of no use."""
+        for option in fields(self):
+            if self.text is None and option.name in OF_TEXT and getattr(self, option.name) != option.default:
+                raise ValueError(f"{option.name}= says how documents are read: say which column holds them with text=")
+        how = TextHasher(self.text_features, self.ngram_range, self.analyzer, self.binary, lowercase=self.lowercase)
+        return grams_of(how, self.text_features, signed=True)
+
+    def like(self, data: Iterable[Any], strict: bool) -> Form:
+        """Return how other data are read to the same columns, found by name; what is new is left out or refused.
+
+        The labels and the weights may be absent.
+        """
+        if self.found is None:
+            raise ValueError("nothing has been read yet that other data could be like")
+        hashed = self.text is not None or (self._worded and self.categories == "hashed")
+        table = self._like(data if hashed else [], strict)
+        table.fixed = table.complete = True
+        return table
+
+    def state(self) -> dict[str, Any]:
+        """Return all that is needed to read other data to the same columns, ready for JSON."""
+        found = None if self.found is None else self.found._asdict()
+        return super().state() | {"found": found, "names": self._vocabulary.names(), "extra": []}
+
+    @classmethod
+    def restored(cls, state: dict[str, Any]) -> Self:
+        """Return what a state was taken from."""
+        table = super().restored(state)
+        table.found = None if state["found"] is None else Found(**state["found"])
+        table._vocabulary = Vocabulary.of(state["names"])
+        return table
+
+    @property
+    def sparse(self) -> bool:
+        """Whether rows are sparse: there are words, documents, or indicators of missing numbers."""
+        return self.found is not None and (self._worded or self.text is not None)
+
+    @property
+    def _worded(self) -> bool:
+        """Whether there are columns of words, or of indicators."""
+        return self.found is not None and (bool(self.found.words) or self.missing == "indicator")
+
+    @property
+    def _first_word(self) -> int:
+        """The first column of words."""
+        numbers = 0 if self.found is None else len(self.found.numbers)
+        return numbers + (0 if self.text is None else self.text_features)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the columns of the rows are known before all of them have been seen."""
+        return self.found is not None and (not self._worded or self.categories == "hashed" or self.complete)
+
+    @property
+    def width(self) -> int:
+        """The number of features, as far as is known."""
+        if self.found is None:
+            return 0
+        more = self.n_features if self.categories == "hashed" else len(self._vocabulary)
+        return self._first_word + (more if self._worded else 0)
+
+    @property
+    def feature_names(self) -> Sequence[str] | None:
+        """The names of the features, as far as they are known; None where words are hashed."""
+        if self.found is None or (self._worded and self.categories == "hashed"):
+            return None
+        if self.text is None:
+            return [*self.found.numbers, *self._vocabulary.names()]
+        words = VocabularyNames(self._vocabulary, len(self._vocabulary))
+        return TableNames(self.found.numbers, self.text, self.text_features, words)
+
+    def column_of(self, name: str) -> int | None:
+        """Return the column of a feature such as `age`, `review#7` or `city=Paris`; None if there is none."""
+        numbers = [] if self.found is None else self.found.numbers
+        if name in numbers:
+            return numbers.index(name)
+        begin, mark, number = name.rpartition("#")
+        if mark and begin == self.text and number.isdecimal() and int(number) < self.text_features:
+            return len(numbers) + int(number)
+        spelling = name.encode()
+        column = int(
+            self._numbered(Spelling(np.frombuffer(spelling, np.uint8), np.array([0, len(spelling)])), False)[0]
+        )
+        return None if column < 0 else self._first_word + column
+
+    def look(self, sources: list[Source]) -> None:
+        """Find out what the columns are for, from the first rows."""
+        if self.found is None and all(source.again for source in sources):
+            next((plan for _, plan in self._tasks(sources, BLOCK_BYTES) if plan is not None), None)
+
+    def read_once(self) -> None:
+        """Let the columns of words grow."""
+        self.complete = True
+
+    def none(self, dtype: Any) -> Rows:
+        """Return no rows."""
+        return Rows(np.empty(0), None, None, np.empty((0, self.width), dtype), np.empty(0, np.int64), 0)
+
+    def parts(self, job: Job) -> Iterator[Rows]:
+        """Yield the rows of all sources in parts.
+
+        Rows at fault go the way of the policy; where it raises, nothing of their part is learned or counted.
+        """
+        sources, dtype, policy, clock, jobs, block_bytes = job
+        self.unseen, line, any_rows = 0, 1, False
+
+        def work(task: Task) -> tuple[Text | Records, Cells | None]:
+            part, plan = task
+            return part, None if plan is None else part.cells(plan, dtype)
+
+        for part, cells in in_order(work, self._tasks(sources, block_bytes), jobs):
+            line = 1 if part.first else line
+            if cells is not None:
+                rows = self._rows(part, cells, policy, line)
+                any_rows = True
+                clock.tick(part.done, len(rows))
+                yield rows
+            line += part.lines
+        if not any_rows:
+            raise DataError(sources[0].name, "there are no rows")
+        self.complete = True
+
+    def _tasks(self, sources: list[Source], block_bytes: int) -> Iterator["Task"]:
+        """Yield the parts of all sources with what their columns are for, which is None if there are no rows."""
+        plan: Plan | None = None
+
+        def choose(file: str, names: list[str], kinds: Kinds) -> Plan:
+            nonlocal plan
+            plan = self._plan(file, names, kinds)
+            return plan
+
+        if self.name in DELIMITERS:
+            delimiter = self.delimiter or DELIMITERS[self.name]
+            for text in text_parts(sources, delimiter, self.header, choose, block_bytes):
+                yield text, plan if len(text.text) else None
+        else:
+            for records in record_parts(sources, self.name, choose):
+                yield records, plan
+
+    def _plan(self, file: str, names: list[str], kinds: Kinds) -> Plan:
+        """Return what the columns of a file are for."""
+        there = set(names)
+        if len(there) < len(names):
+            twice = next(name for name, count in Counter(names).items() if count > 1)
+            raise DataError(file, f"there are two columns called {twice!r}")
+        if self.found is None:
+            self.found = roles(file, names, kinds, self)
+        numbers, words, label, label_words, weight = self.found
+        if self.fixed:
+            label, weight = (name if name in there else None for name in (label, weight))
+        documents = None if self.text is None else Documents(self.text, self._grams)
+        worded = label_words and label is not None
+        plan = Plan(tuple(numbers), tuple(words), label, worded, weight, self.missing, documents)
+        lost = [name for name in plan.columns if name not in there]
+        if lost:
+            raise DataError(file, f"there is no column {lost[0]!r}, which the data before it have; {listed(names)}")
+        left_out = {*plan.columns, *self.ignore, self.found.label, self.found.weight}
+        extra = [] if self.columns is not None else [name for name in names if name not in left_out]
+        if extra and not self.fixed:
+            raise DataError(file, f"the data before it have no column {extra[0]!r}: leave it out with ignore={extra!r}")
+        self.extra += [name for name in extra if name not in self.extra]
+        return plan
+
+    def _rows(self, part: Text | Records, cells: Cells, policy: Policy, line: int) -> Rows:
+        """Return the rows of a part, after those at fault have gone the way of the policy."""
+        troubles = cells.troubles
+        if self.strict:
+            new = self._new(cells)
+            rows = np.searchsorted(cells.origin, [trouble.row for trouble in new])
+            keep = np.ones(len(cells), bool)
+            keep[rows] = False
+            cells, troubles = kept(cells, keep), sorted([*troubles, *new], key=lambda trouble: trouble.row)
+        policy.take(part.faults(troubles), part.file, line)
+        places = part.places(cells)
+        labels, values, weights = cells.labels, cells.values, cells.weights
+        if not self.sparse:
+            return Rows(labels, None, None, values, places, part.lines, weights=weights)
+        return Rows(labels, *self._sparse(cells), places, part.lines, weights=weights)
+
+    def _sparse(self, cells: Cells) -> tuple[Array, Array, Array]:
+        """Return sparse rows; words and n-grams that earlier data did not have are counted, and left out."""
+        words = self._columns(cells, grow=not self.fixed)
+        self.unseen += sum(int(np.count_nonzero(column == UNSEEN)) for column in words)
+        if cells.documents is None:
+            return numbers_and_words(cells.values, words)
+        new = self._new_grams(cells.documents)
+        self.unseen += int(np.count_nonzero(new))
+        return with_documents(cells.values, without(cells.documents, new), self.text_features, words)
+
+    def _new(self, cells: Cells) -> list[Trouble]:
+        """Return the rows with words or n-grams that earlier data did not have."""
+        found: dict[int, Trouble] = {}
+        for (name, codes, values), columns in zip(cells.words, self._columns(cells, grow=False), strict=True):
+            for row in np.flatnonzero(columns == UNSEEN).tolist():
+                text = shown((values[int(codes[row])].as_py() or "").encode())
+                reason = f"{text} in column {name!r} does not occur in the data that these are read like"
+                found.setdefault(row, Trouble(int(cells.origin[row]), name, reason))
+        if cells.documents is not None:
+            entries = np.flatnonzero(self._new_grams(cells.documents))
+            reason = f"an n-gram in column {self.text!r} does not occur in the data that these are read like"
+            for row in np.unique(np.searchsorted(cells.documents.indptr, entries, "right") - 1).tolist():
+                found.setdefault(row, Trouble(int(cells.origin[row]), self.text, reason))
+        return list(found.values())
+
+    def _new_grams(self, documents: Counts) -> Array:
+        """Return which entries are of n-grams that earlier data did not have."""
+        if self.known is None or self.found is None:
+            return np.zeros(len(documents.indices), bool)
+        return ~self.known[len(self.found.numbers) + documents.indices]
+
+    def _columns(self, cells: Cells, grow: bool) -> list[Array]:
+        """Return the column, counted from the first one of words, of every row's word in each column of words.
+
+        New words are numbered in the order of the rows, and of the columns within a row, wherever parts are cut.
+        """
+        firsts = []
+        for words in cells.words:
+            first = np.full(len(words.values) + 1, len(cells))
+            first[words.codes[::-1]] = np.arange(len(cells))[::-1]
+            firsts.append(first[:-1])
+        used = [np.flatnonzero(first < len(cells)) for first in firsts]
+        if not sum(map(len, used)):
+            return [np.full(len(cells), NONE)] * len(used)
+        sight = np.concatenate([first[some] for first, some in zip(firsts, used, strict=True)])
+        order = np.argsort(sight, kind="stable")
+        numbered = np.empty(len(order), np.int64)
+        numbered[order] = self._numbered(named(cells.words, used, order), grow)
+        numbered[numbered == NONE] = UNSEEN
+        columns = []
+        for words, some in zip(cells.words, used, strict=True):
+            table = np.full(len(words.values) + 1, NONE)
+            table[some], numbered = numbered[: len(some)], numbered[len(some) :]
+            columns.append(table[words.codes])
+        return columns
+
+    def _numbered(self, names: Spelling, grow: bool) -> Array:
+        """Return the numbers of names, NONE for those that have none."""
+        if self.categories == "indexed":
+            return self._vocabulary.take(names, grow)
+        seen = Vocabulary()
+        numbers = seen.take(names)
+        columns = np.abs(seen.hashes.view(np.int32).astype(np.int64))[numbers] % self.n_features
+        if self.known is not None:
+            columns[~self.known[self._first_word + columns]] = NONE
+        return columns
+
+
+class Csv(Table):
+    """Fields between commas."""
+
+    name = "csv"
+
+
+class Tsv(Table):
+    """Fields between tabs."""
+
+    name = "tsv"
+
+
+class Parquet(Table):
+    """Columns in pages of a file."""
+
+    name = "parquet"
+
+
+class Arrow(Table):
+    """Arrow IPC: files, Feather, streams."""
+
+    name = "arrow"
+
+
+class InMemory(Table):
+    """Tables of pandas, polars, pyarrow."""
+
+    name = "table"
+
+
+Task = tuple[Text | Records, Plan | None]

@@ -1,0 +1,198 @@
+"""Parquet and Arrow files, and tables in memory, to record batches of some thousand rows, and these to cells."""
+
+import csv
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+from numpy.typing import NDArray
+
+from linsep.data.errors import DataError, Fault
+from linsep.data.sources import Bytes, Source
+from linsep.data.tables.columns import Cells, Choose, Plan, Trouble, cells_of, kind_of
+from linsep.data.tables.documents import as_bytes
+
+Array = NDArray[Any]
+
+BATCH_ROWS, BATCH_VALUES = 1 << 16, 1 << 18
+"""Rows that are read from a file at once, and numbers of a part, few enough to stay in the cache."""
+READ_BYTES, BATCH_BYTES, BUFFER_BYTES = 1 << 23, 1 << 21, 1 << 16
+"""Bytes that are read from a file at once and those of a part, where rows are long; and those of a column's buffer."""
+IPC_FILE = b"ARROW1\0\0"
+
+
+@dataclass
+class Records:
+    """Rows of a record batch, that has only the columns that are read."""
+
+    batch: Any
+    file: str
+    first: bool
+    done: int
+
+    @property
+    def lines(self) -> int:
+        """How many rows it has."""
+        return self.batch.num_rows
+
+    def cells(self, plan: Plan, dtype: Any) -> Cells:
+        """Return what the rows hold; those at fault are told, and left out."""
+        with _told(self.file, "a table"):
+            columns = dict(zip(self.batch.schema.names, self.batch.columns, strict=True))
+            return cells_of(columns, self.batch.num_rows, plan, dtype)
+
+    def places(self, cells: Cells) -> Array:
+        """Return the number of each row, from 0."""
+        return cells.origin
+
+    def faults(self, troubles: list[Trouble]) -> list[Fault]:
+        """Return what is told of rows at fault, which are written as CSV."""
+        found = []
+        for row, _, reason in troubles:
+            line = io.StringIO(newline="")
+            csv.writer(line, lineterminator="").writerow([_shown(column[row].as_py()) for column in self.batch.columns])
+            found.append(Fault(row, 0, reason, line.getvalue().encode("utf-8", "surrogateescape")))
+        return found
+
+
+def _shown(cell: Any) -> Any:
+    """Return a cell as it is written: the bytes of a document as text that gives the same bytes again."""
+    return cell.decode("utf-8", "surrogateescape") if isinstance(cell, bytes) else cell
+
+
+@contextmanager
+def _told(file: str, what: str) -> Iterator[None]:
+    """Tell the file where Arrow finds something wrong with it."""
+    try:
+        yield
+    except DataError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:  # a ValueError: names that are not UTF-8
+        raise DataError(file, f"it can't be read as {what}: {str(error).splitlines()[0]}") from None
+
+
+class Raw(io.RawIOBase):
+    """Decompressed bytes as a file that Arrow can read."""
+
+    def __init__(self, data: Bytes) -> None:
+        self.data = data
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer as far as there are bytes."""
+        return self.data.read_into(memoryview(buffer).cast("B"))
+
+
+def record_parts(sources: list[Source], format: str, choose: Choose) -> Iterator[Records]:
+    """Yield the rows of Parquet or Arrow files, or of tables in memory, in parts of the columns that are chosen."""
+    opener = {"parquet": _parquet, "arrow": _arrow, "table": _table}[format]
+    before = 0
+    for source in sources:
+        first, stamp = True, source.stamp() if source.handle is None else None
+        with _told(source.name, OPENED[format]):
+            for batch, done in opener(source, choose):
+                rows = _rows_of_part(batch)
+                for begin in range(0, batch.num_rows, rows):
+                    yield Records(batch.slice(begin, rows), source.name, first, before + done)
+                    first = False
+        if stamp is not None and source.stamp() != stamp:
+            raise DataError(source.name, "the file changed while it was read")
+        before += source.size or 0 if source.handle is None else 0
+
+
+def _rows_of_part(batch: Any) -> int:
+    """Return how many rows of a batch a part has; of dictionaries, all parts have the whole."""
+    plain = sum(column.nbytes for column in batch.columns if not pa.types.is_dictionary(column.type))
+    by_bytes = BATCH_BYTES * batch.num_rows // max(1, plain)
+    return max(1, min(BATCH_ROWS, BATCH_VALUES // max(1, batch.num_columns), by_bytes))
+
+
+OPENED = {"parquet": "Parquet", "arrow": "Arrow IPC or Feather", "table": "a table"}
+Opened = Iterator[tuple[Any, int]]
+
+
+def _chosen(source: Source, schema: Any, choose: Choose) -> Plan:
+    """Return how the columns are read; what pandas keeps as an index is no column."""
+    told = schema.pandas_metadata
+    index = told.get("index_columns") if isinstance(told, dict) else None
+    names = [name for name in schema.names if not (isinstance(index, list) and name in index)]
+    kinds = {name: kind_of(kind) for name, kind in zip(schema.names, schema.types, strict=True)}
+    plan = choose(source.name, names, lambda some: {name: kinds[name] for name in some})
+    for name in plan.columns:
+        if kinds[name] is None:
+            reason = f"column {name!r} holds {schema.field(name).type}, neither numbers nor words"
+            raise DataError(source.name, f"{reason}: leave it out with ignore=[{name!r}], or convert it")
+    return plan
+
+
+def _parquet(source: Source, choose: Choose) -> Opened:
+    if source.handle is not None and not source.again:
+        raise DataError(source.name, "Parquet is not read in order: save it as a file first")
+    if source.handle is not None:
+        source.handle.seek(0)
+    opened = source.name if source.handle is None else source.handle
+    with parquet.ParquetFile(opened, buffer_size=BUFFER_BYTES, pre_buffer=False) as file:
+        plan = _chosen(source, file.schema_arrow, choose)
+        rows, size, told = 0, source.size or 0, file.metadata
+        all_bytes = sum(told.row_group(i).total_byte_size for i in range(told.num_row_groups))
+        at_once = max(1, min(BATCH_ROWS, READ_BYTES * told.num_rows // max(1, all_bytes)))
+        for batch in file.iter_batches(at_once, columns=plan.columns):
+            rows += batch.num_rows
+            yield _checked(_selected(batch, plan)), size * rows // told.num_rows
+
+
+def _arrow(source: Source, choose: Choose) -> Opened:
+    head = source.head()
+    if head.startswith(b"FEA1"):
+        raise DataError(source.name, "it is Feather of version 1: write it again as version 2")
+    with source.open() as data:
+        if source.handle is None and data.compression is None and head.startswith(IPC_FILE):
+            with pa.memory_map(source.name) as file:
+                reader, size = pa.ipc.open_file(file), source.size or 0
+                plan = _chosen(source, reader.schema, choose)
+                for i in range(reader.num_record_batches):
+                    batch = _selected(reader.get_batch(i), plan)
+                    yield _checked(batch), size * (i + 1) // reader.num_record_batches
+            return
+        if head.startswith(IPC_FILE):  # a file is a stream between two marks
+            data.read_into(memoryview(bytearray(len(IPC_FILE))))
+        stream = pa.ipc.open_stream(pa.PythonFile(Raw(data), mode="r"))
+        plan = _chosen(source, stream.schema, choose)
+        for batch in stream:
+            yield _checked(_selected(batch, plan)), data.position
+
+
+def _table(source: Source, choose: Choose) -> Opened:
+    table = source.handle
+    if type(table).__module__.split(".")[0] == "pandas":
+        try:
+            table = pa.Table.from_pandas(table, preserve_index=False)
+        except (TypeError, ValueError) as error:
+            raise DataError(source.name, f"the table can't be read: {error}") from None
+    elif hasattr(table, "__arrow_c_array__"):
+        table = pa.Table.from_batches([pa.record_batch(table)])
+    elif not hasattr(table, "__arrow_c_stream__"):
+        raise TypeError(f"a table is one of pandas, polars or pyarrow; got {type(table).__name__}")
+    reader = pa.RecordBatchReader.from_stream(table)
+    plan = _chosen(source, reader.schema, choose)
+    for batch in reader:
+        yield _selected(batch, plan), 0
+
+
+def _selected(batch: Any, plan: Plan) -> Any:
+    """Return the columns of a batch that are read."""
+    batch = batch.select(plan.columns)
+    return batch if plan.documents is None else as_bytes(batch, plan.documents.column)
+
+
+def _checked(batch: Any) -> Any:
+    """Return a batch of a file, of which nothing lies outside of the file."""
+    batch.validate(full=True)
+    return batch

@@ -1,0 +1,92 @@
+"""What the columns of a table are for: numbers, words, documents, labels or weights."""
+
+from typing import Any, NamedTuple
+
+from linsep.data.errors import DataError
+from linsep.data.tables.columns import NUMBER
+
+Kinds = Any
+
+LABELS = ("label", "target", "y", "class")
+"""What a column of labels is called, if nobody says."""
+MOST_LISTED = 30
+"""Columns that an error lists."""
+
+
+class Found(NamedTuple):
+    """The columns of a table, by name: what each is for."""
+
+    numbers: list[str]
+    words: list[str]
+    label: str | None
+    label_words: bool
+    weight: str | None
+
+
+def roles(file: str, names: list[str], kinds: Kinds, said: Any) -> Found:
+    """Return what the columns of a file are for, by what was said of them and what they hold.
+
+    >>> from types import SimpleNamespace
+    >>> said = SimpleNamespace(label="", weight=None, columns=None, ignore=["id"], words=[], text=None)
+    >>> roles(
+    ...     "t.csv", ["id", "age", "city", "y"], lambda names: {"age": "number", "city": "words", "y": "number"}, said
+    ... )
+    Found(numbers=['age'], words=['city'], label='y', label_words=False, weight=None)
+    """
+    for name in (*(said.columns or ()), *said.ignore, *said.words):
+        _check_name(name, file, names)
+    label = _named(said.label, file, names) if said.label != "" else _label_among(file, names)
+    weight = _named(said.weight, file, names)
+    if said.text is not None:
+        _check_name(said.text, file, names)
+        if said.text in (label, weight, *said.ignore, *said.words):
+            raise DataError(
+                file, f"text={said.text!r}: it is the column of labels, of weights, or one of ignore, words"
+            )
+    left_out = {label, weight, said.text, *said.ignore}
+    chosen = [name for name in said.columns or names if name not in left_out]
+    if not chosen and said.text is None:
+        raise DataError(file, f"no column is left to learn from; {listed(names)}")
+    if "" in chosen:
+        number = names.index("") + 1
+        raise DataError(file, f"column {number} has no name: give it one, or leave it out with ignore=['']")
+    asked = [*chosen, label] if label is not None else chosen
+    holds = kinds(asked) if asked else {}
+    plain = {name for name, kind in holds.items() if kind == NUMBER} - set(said.words)
+    numbers, words = [name for name in chosen if name in plain], [name for name in chosen if name not in plain]
+    return Found(numbers, words, label, label is not None and label not in plain, weight)
+
+
+def listed(names: list[str]) -> str:
+    """Return which columns there are, for an error message."""
+    more = f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
+    return f"the columns are {', '.join(map(repr, names[:MOST_LISTED]))}{more}"
+
+
+def _check_name(name: str, file: str, names: list[str]) -> None:
+    if name not in names:
+        raise DataError(file, f"there is no column {name!r}; {listed(names)}")
+
+
+def _named(column: str | int | None, file: str, names: list[str]) -> str | None:
+    """Return the name of a column that is given by its name or number."""
+    if column is None:
+        return None
+    if isinstance(column, int):
+        if not -len(names) <= column < len(names):
+            raise DataError(file, f"there is no column number {column}; {listed(names)}")
+        return names[column]
+    _check_name(column, file, names)
+    return column
+
+
+def _label_among(file: str, names: list[str]) -> str:
+    """Return the one column that is called as labels are."""
+    found = [name for name in names if name.lower() in LABELS]
+    if len(found) != 1:
+        many = f"{', '.join(map(repr, found))} might all be" if found else "none is called like"
+        raise DataError(
+            file, f"which column holds the labels? {many} one; say label=..., or label=None if there are none; "
+            + listed(names)
+        )  # fmt: skip
+    return found[0]

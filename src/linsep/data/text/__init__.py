@@ -1,0 +1,1 @@
+"""Documents to rows of n-grams, and names to columns."""

@@ -1,0 +1,294 @@
+"""Documents to rows, as a transformer for scikit-learn's pipelines."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from numbers import Integral
+from typing import Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import NotFittedError
+
+from linsep.core.threads import share, threads
+from linsep.data.lines import in_order
+from linsep.data.rows import Spelling
+from linsep.data.text.frequencies import Frequencies
+from linsep.data.text.grams import LARGEST, Counts, Grams, hash_text, joined
+from linsep.data.text.names import Names, listed
+from linsep.data.text.utf8 import not_utf8
+from linsep.data.text.vocabulary import Vocabulary
+
+Array = NDArray[Any]
+T = TypeVar("T")
+
+CHUNK_BYTES = 1 << 19
+"""Text that a thread takes at a time."""
+
+
+class Chunk(NamedTuple):
+    """Documents that a thread takes at a time: the number of the first, their text, where each begins and ends."""
+
+    first: int
+    text: Array
+    begins: Array
+    ends: Array
+
+
+def chunks(documents: Iterable[str | bytes], size: int) -> Iterator[Chunk]:
+    """Yield documents as UTF-8 in chunks of about `size` bytes."""
+    held: list[bytes] = []
+    first = held_size = 0
+    for i, document in enumerate(documents):
+        if not isinstance(document, (str, bytes)):
+            raise TypeError(f"document {i:,} is of type {type(document).__name__}: it must be str or bytes")
+        try:
+            encoded = document.encode() if isinstance(document, str) else document
+        except UnicodeEncodeError as error:
+            reason = f"document {i:,}: character {error.start + 1:,}, {error.object[error.start]!a}, is no character"
+            raise ValueError(f"{reason}: it stands for a byte that was not read as text") from None
+        held.append(encoded)
+        held_size += len(encoded)
+        if held_size >= size:
+            yield Chunk(first, *joined(held))
+            held, first, held_size = [], i + 1, 0
+    if held:
+        yield Chunk(first, *joined(held))
+
+
+def grams_of(how: Any, n_features: int, signed: bool) -> Grams:
+    """Return which n-grams count by the parameters of `how`; raises where one of them is not possible."""
+    low, high = how.ngram_range
+    checks = {
+        "n_features": isinstance(n_features, Integral) and 1 <= n_features < LARGEST,
+        "ngram_range": 1 <= low <= high,
+        "analyzer": how.analyzer in ("word", "char"),
+        "norm": how.norm in ("l2", None),
+    }
+    for name, fine in checks.items():
+        if not fine:
+            kind = type(how).__name__
+            raise ValueError(f"{name}={getattr(how, name)!r} is not possible: see {kind}'s documentation")
+    return Grams(
+        how.analyzer == "char", int(low), int(high), int(n_features), bool(signed), bool(how.binary),
+        how.norm == "l2", bool(how.lowercase),
+    )  # fmt: skip
+
+
+class TextTransformer(TransformerMixin, BaseEstimator):
+    """What transformers of documents share: the parameters that say which n-grams count, and the walk over chunks."""
+
+    ngram_range: tuple[int, int]
+    analyzer: str
+    binary: bool
+    norm: str | None
+    idf: bool
+    lowercase: bool
+    n_jobs: int | None
+    dtype: Any
+    _frequencies: Frequencies
+
+    def _how(self, n_features: int = 1, signed: bool = False) -> Grams:
+        """Return which n-grams count, and how; raises where a parameter is none of those that are possible."""
+        if np.dtype(self.dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
+            raise ValueError(f"dtype={self.dtype!r} is not possible: values are float32 or float64")
+        grams = grams_of(self, n_features, signed)
+        return grams._replace(unit=grams.unit and not self.idf)
+
+    def _walk(self, X: Any, work: Callable[[Chunk], tuple[Counts, T]]) -> Iterator[tuple[Counts, T]]:
+        """Yield what the work on each chunk of the documents gives, in order."""
+        if isinstance(X, (str, bytes)):
+            raise ValueError("X is one document: give a list of documents")
+        if X is None:
+            raise ValueError("X is None: there is something to learn from the documents, so give them")
+
+        def task(chunk: Chunk) -> tuple[Chunk, tuple[Counts, T]]:
+            return chunk, work(chunk)
+
+        for chunk, result in in_order(task, chunks(X, CHUNK_BYTES), threads(self.n_jobs)):
+            _check(chunk, result[0].faults)
+            yield result
+
+    def _weigh(self, counts: Counts) -> None:
+        """Weigh the columns of rows by how rare they are, if that is asked for."""
+        if self.idf:
+            self._frequencies.weigh(counts.indptr, counts.indices, counts.values, self.norm == "l2")
+
+    def _check_fitted(self) -> None:
+        """Raise where columns are to be weighed but no documents were counted."""
+        if self.idf and not (hasattr(self, "_frequencies") and self._frequencies.documents):
+            raise NotFittedError("idf=True weighs columns by the documents that have them: fit documents first")
+
+    def _idf(self, width: int) -> Array:
+        """Return what the columns are multiplied by."""
+        if not self.idf:
+            raise AttributeError("columns are not weighed: set idf=True before fit")
+        self._check_fitted()
+        return self._frequencies.weights(np.arange(width), self.dtype)
+
+    def _matrix(self, parts: list[Counts], width: int) -> csr_array:
+        """Return the rows of all chunks."""
+        columns = [np.empty(0, np.int32), *(part.indices for part in parts)]
+        entries = [np.empty(0, self.dtype), *(part.values for part in parts)]
+        copies = [partial(np.concatenate, columns), partial(np.concatenate, entries)]
+        indices, values = share(copies, threads(self.n_jobs))
+        indptr = np.cumsum(np.concatenate([np.zeros(1, np.int64), *(np.diff(part.indptr) for part in parts)]))
+        indptr = indptr.astype(np.int32) if len(indices) < LARGEST else indptr
+        matrix = csr_array((values, indices, indptr), shape=(len(indptr) - 1, width))
+        matrix.has_canonical_format = True
+        return matrix
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        return tags
+
+
+class TextHasher(TextTransformer):
+    """Documents to a sparse matrix of hashed n-gram counts.
+
+    Parameters
+    ----------
+    n_features : int, default=2**20
+        The columns.
+    ngram_range : (int, int), default=(1, 1)
+        The fewest and the most words (or characters) of an n-gram.
+    analyzer : {"word", "char"}, default="word"
+        n-grams of words of two or more word characters; or of characters, white space run together.
+    binary : bool, default=False
+        Whether every n-gram that is there counts 1.
+    norm : {"l2", None}, default="l2"
+        Whether rows have length 1.
+    alternate_sign : bool, default=True
+        Whether half of the n-grams count -1, so that those that meet in a column cancel on average.
+    lowercase : bool, default=True
+        Whether documents are lower-cased first.
+    keep_names : bool, default=False
+        Whether the n-grams that are transformed are kept, so that `names_of` can tell what a column means.
+    n_jobs : int or None, default=None
+        Threads; None is 1, -1 all cores. The result does not depend on it.
+    dtype : {float64, float32}, default=float64
+        The type of the values.
+    idf : bool, default=False
+        Whether counts are multiplied by ln((1 + n) / (1 + d)) + 1 for the d of n documents, of all that were fitted,
+        that have something in the column. There is nothing to fit otherwise.
+
+    Attributes
+    ----------
+    collisions_ : int
+        Columns in which more than one n-gram was seen, where names are kept.
+    idf_ : array of n_features
+        What columns are multiplied by, with idf=True.
+
+    Examples
+    --------
+    >>> hasher = TextHasher(keep_names=True, norm=None)
+    >>> X = hasher.transform(["A rose is a rose", "is it?"])
+    >>> {hasher.names_of(column)[0]: float(value) for column, value in zip(X.indices[:2], X.data[:2])}
+    {'is': 1.0, 'rose': -2.0}
+    """
+
+    def __init__(
+        self, n_features: int = 2**20, ngram_range: tuple[int, int] = (1, 1), analyzer: str = "word",
+        binary: bool = False, norm: str | None = "l2", alternate_sign: bool = True, lowercase: bool = True,
+        keep_names: bool = False, n_jobs: int | None = None, dtype: Any = np.float64, idf: bool = False,
+    ) -> None:  # fmt: skip
+        self.n_features = n_features
+        self.ngram_range = ngram_range
+        self.analyzer = analyzer
+        self.binary = binary
+        self.norm = norm
+        self.alternate_sign = alternate_sign
+        self.lowercase = lowercase
+        self.keep_names = keep_names
+        self.n_jobs = n_jobs
+        self.dtype = dtype
+        self.idf = idf
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Check the parameters, forget the names and documents seen, and count in how many of these a column is."""
+        frequencies = self._counted(X)
+        self._names, self._frequencies = Names(), frequencies
+        return self
+
+    def partial_fit(self, X: Any = None, y: Any = None) -> Self:
+        """Count more documents: those of all calls together weigh as if they were fitted at once."""
+        more = self._counted(X)
+        if not hasattr(self, "_frequencies"):
+            self._frequencies = Frequencies()
+        self._frequencies.widen(len(more.counts))
+        columns = np.flatnonzero(more.counts)
+        self._frequencies.see(more.documents, columns, more.counts[columns])
+        return self
+
+    def _counted(self, X: Any) -> Frequencies:
+        """Return in how many of these documents each column is, if that matters."""
+        grams = self._how(self.n_features, self.alternate_sign)
+        frequencies = Frequencies(self.n_features if self.idf else 0)
+
+        def work(chunk: Chunk) -> tuple[Counts, None]:
+            return hash_text(chunk.text, chunk.begins, chunk.ends, grams, np.float64), None
+
+        for counts, _ in self._walk(X, work) if self.idf else ():
+            frequencies.see(len(counts.faults), counts.indices)
+        return frequencies
+
+    def transform(self, X: Iterable[str | bytes]) -> csr_array:
+        """Return a row for every document."""
+        grams, dtype = self._how(self.n_features, self.alternate_sign), np.dtype(self.dtype)
+        self._check_fitted()
+
+        def work(chunk: Chunk) -> tuple[Counts, Spelling | None]:
+            counts = hash_text(chunk.text, chunk.begins, chunk.ends, grams, dtype)
+            self._weigh(counts)
+            return counts, _spelling(chunk, grams) if self.keep_names else None
+
+        parts: list[Counts] = []
+        for counts, spelling in self._walk(X, work):
+            if spelling is not None:
+                self._kept().take(spelling)
+            parts.append(counts)
+        return self._matrix(parts, self.n_features)
+
+    def names_of(self, column: int) -> list[str]:
+        """Return the n-grams seen in a column, in the order in which they were first seen."""
+        return self._kept().of(column, self.n_features)
+
+    @property
+    def collisions_(self) -> int:
+        """Columns in which more than one n-gram was seen."""
+        return self._kept().collisions(self.n_features)
+
+    @property
+    def idf_(self) -> Array:
+        """What columns are multiplied by."""
+        return self._idf(self.n_features)
+
+    def _kept(self) -> Names:
+        """Return the names kept so far."""
+        if not self.keep_names:
+            raise AttributeError("no names were kept: set keep_names=True before transform")
+        if not hasattr(self, "_names"):
+            self._names = Names()
+        return self._names
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = self.idf
+        return tags
+
+
+def _spelling(chunk: Chunk, grams: Grams) -> Spelling:
+    """Return the n-grams of a chunk, each once."""
+    clean, begins, ends, _, _ = listed(chunk.text, chunk.begins, chunk.ends, grams)
+    vocabulary = Vocabulary()
+    vocabulary.number(clean, begins, ends)
+    return vocabulary.spelling
+
+
+def _check(chunk: Chunk, faults: Array) -> None:
+    """Raise where a document is not UTF-8."""
+    for i in np.flatnonzero(faults >= 0)[:1].tolist():
+        document = chunk.text[chunk.begins[i] : chunk.ends[i]].tobytes()
+        raise ValueError(f"document {chunk.first + i:,}: {not_utf8(document, int(faults[i]))}: decode it first")

@@ -1,0 +1,1 @@
+"""Vowpal Wabbit text to rows."""
