@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from linsep.data.errors import DataError
     from linsep.data.reading import convert, read, stream
     from linsep.data.text.counter import TextCounter
     from linsep.data.text.hasher import TextHasher
@@ -24,6 +25,7 @@ __all__ = [
     "ROMMA",
     "AveragedPerceptron",
     "BalancedWinnow",
+    "DataError",
     "LogisticRegression",
     "OnlineClassifier",
     "PNormPerceptron",
@@ -44,6 +46,7 @@ _HOMES = {
     "ROMMA": "romma",
     "AveragedPerceptron": "perceptron",
     "BalancedWinnow": "winnow",
+    "DataError": "linsep.data.errors",
     "LogisticRegression": "logistic",
     "OnlineClassifier": "online",
     "PNormPerceptron": "p_norm",

@@ -3,18 +3,30 @@
 import gzip
 import io
 import json
+import os
 import re
 import subprocess
 import sys
+import threading
 from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import linsep
 from linsep.data.errors import DataError
 from linsep.data.formats import FORMATS, form_named
 from tests.docs.pages import ROOT
+
+
+class Once(io.BytesIO):
+    """A pipe: it can be read, not wound back."""
+
+    def seekable(self):
+        return False
 
 
 def from_text(text, **options):
@@ -56,8 +68,8 @@ def test_a_byte_order_mark_is_no_label():
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_options_of_a_format_are_checked(name):
-    with pytest.raises(ValueError, match=f"colour= is no option of {name} data; these have .*"):
-        from_text(b"1 1:1\n", format=name, colour="red")
+    with pytest.raises(ValueError, match=f"zzz= is no option of {name} data: these have .*on_error"):
+        from_text(b"1 1:1\n", format=name, zzz="red")
 
 
 def test_options_are_checked():
@@ -91,11 +103,6 @@ def test_features_never_seen_count_for_nothing_and_are_reported(kind):
 
 def test_like_a_pipe_that_has_been_read():
     """Which of its columns had entries is not known any more: all count."""
-
-    class Once(io.BytesIO):
-        def seekable(self):
-            return False
-
     train = linsep.stream(Once(TRAIN))
     assert sum(map(len, train)) == 2
     assert from_text(TEST, like=train).unseen == 1
@@ -103,7 +110,7 @@ def test_like_a_pipe_that_has_been_read():
 
 def test_strict_refuses_them():
     train = from_text(TRAIN)
-    with pytest.raises(DataError, match=r"line 1: the row has a feature that the data it is read like did not have"):
+    with pytest.raises(DataError, match=r"line 1, column 7: index 3 is one that the data it is read like did not have"):
         from_text(TEST, like=train, strict=True)
     data = from_text(TEST, like=train, strict=True, on_error="skip")
     assert data.X.toarray().tolist() == [[0, 1, 0, 0, 0]]
@@ -114,7 +121,7 @@ def test_like_takes_data_that_were_read_and_no_other_options():
     train = from_text(TRAIN)
     with pytest.raises(TypeError, match="like= takes data that were read here"):
         from_text(TEST, like=train.X)
-    with pytest.raises(ValueError, match="like the others: leave out n_features"):
+    with pytest.raises(ValueError, match="n_features= is that of the data these are read like"):
         from_text(TEST, like=train, n_features=3)
 
 
@@ -167,3 +174,137 @@ def test_states_of_forms_are_json(name):
     again = from_text(LINES_OF[name], like=replace(first, form=form))
     assert again.X.shape == first.X.shape
     assert again.unseen == 0
+
+
+@pytest.mark.parametrize("kind", ["a named pipe", "/dev/fd"])
+def test_pipes_that_are_given_by_a_path_lose_nothing(kind, tmp_path):
+    """The format is told by a look at what can't be read twice."""
+    text = b"".join(b"%d %d:1\n" % (k % 2, k % 9 + 1) for k in range(30_000))
+    if kind == "a named pipe":
+        path = str(tmp_path / "pipe")
+        os.mkfifo(path)
+        writer = threading.Thread(target=lambda: Path(path).write_bytes(text))
+    else:
+        out, into = os.pipe()
+        path = f"/dev/fd/{out}"
+        writer = threading.Thread(target=lambda: [os.write(into, text), os.close(into)])
+    writer.start()
+    X, y = linsep.read(path)
+    writer.join()
+    assert (X.shape, y.sum()) == ((30_000, 9), 15_000)
+
+
+def test_a_source_is_never_written_to(tmp_path):
+    path = tmp_path / "rows.svm"
+    path.write_text("1 1:1\nbad\n")
+    with pytest.raises(ValueError, match=r"rows of .*rows.svm can't be written there"):
+        linsep.read(path, on_error="quarantine", quarantine=tmp_path / "." / "rows.svm")
+    with pytest.raises(ValueError, match="is the source itself"):
+        linsep.convert(path, path, on_error="skip")
+    assert path.read_text() == "1 1:1\nbad\n"
+    with pytest.raises(DataError, match="rows can't be quarantined there: no such file or directory"):
+        linsep.read(path, on_error="quarantine", quarantine=tmp_path / "none" / "q")
+
+
+def test_a_folder_holds_parts_of_one_whole(tmp_path):
+    for name in ("part.0", "part.1.gz", "_SUCCESS", ".part.0.crc"):
+        (tmp_path / name).write_bytes(gzip.compress(b"1 1:1\n") if name.endswith("gz") else b"1 1:1\n")
+    assert len(linsep.read(tmp_path)) == 2
+    (tmp_path / "part.0.bak").write_text("1 1:1\n")
+    with pytest.raises(DataError, match=r"end in several ways \('', '.bak'\): say which with a pattern"):
+        linsep.read(tmp_path)
+    (tmp_path / "more").mkdir()
+    with pytest.raises(DataError, match="there is a folder in it, 'more': say which files with a pattern"):
+        linsep.read(tmp_path)
+
+
+def test_like_takes_a_stream_and_not_one_of_its_blocks():
+    for block in linsep.stream(io.BytesIO(TRAIN), block_rows=1):
+        with pytest.raises(ValueError, match="give the stream, not one of its blocks"):
+            from_text(TEST, like=block)
+
+
+def test_like_a_stream_looks_at_it_once():
+    told = []
+    train = linsep.stream(io.BytesIO(TRAIN), progress=told.append)
+    for _ in range(3):
+        assert from_text(TEST, like=train).unseen == 3
+    assert told == []
+
+
+@pytest.mark.parametrize("trained", ["csv", "tsv", "parquet", "arrow", "pandas", "polars", "binary"])
+@pytest.mark.parametrize("asked", ["csv", "parquet", "pandas", "binary"])
+def test_tables_like_tables_of_another_kind(trained, asked, tmp_path):
+    frame = pd.DataFrame({"age": [1.0, 2, 3], "city": ["Oslo", "Rome", "Oslo"], "label": [0, 1, 0]})
+    other = frame.assign(city=["Rome", "Paris", "Oslo"])[["city", "age", "label"]]
+
+    def saved(table, kind):
+        path = tmp_path / f"{id(table)}.{kind}"
+        if kind in ("csv", "tsv"):
+            table.to_csv(path, index=False, sep="," if kind == "csv" else "\t")
+        elif kind == "parquet":
+            table.to_parquet(path)
+        elif kind == "arrow":
+            table.to_feather(path)
+        return path if path.exists() else table if kind == "pandas" else pl.DataFrame(table)
+
+    train = linsep.read(saved(frame, "csv" if trained == "binary" else trained))
+    if trained == "binary":
+        train = linsep.convert(saved(frame, "csv"), tmp_path / "train.npz")
+    if asked == "binary":
+        linsep.convert(saved(other, "csv"), tmp_path / "test.npz", like=train)
+        test = linsep.read(tmp_path / "test.npz", like=train)
+    else:
+        test = linsep.read(saved(other, asked), like=train)
+        assert test.unseen == 1
+    assert test.X.toarray().tolist() == [[1, 0, 1], [2, 0, 0], [3, 1, 0]]
+    assert list(test.feature_names) == ["age", "city=Oslo", "city=Rome"]
+
+
+def test_like_data_of_another_format():
+    with pytest.raises(
+        DataError, match="it looks like csv, but the data it is to be read like are svmlight: say format="
+    ):
+        from_text(b"a,label\n1,2\n", like=from_text(TRAIN))
+
+
+def test_binary_data_keep_their_type_unless_another_is_stated(tmp_path):
+    (tmp_path / "rows.svm").write_bytes(TRAIN)
+    narrow = linsep.convert(tmp_path / "rows.svm", tmp_path / "rows.npz", dtype="float32")
+    assert narrow.X.dtype == np.float32
+    assert linsep.read(tmp_path / "rows.npz", dtype="float64").X.dtype == np.float64
+    assert {X.dtype for X, _ in linsep.stream(tmp_path / "rows.npz", dtype="float64")} == {np.dtype("float64")}
+    again = linsep.convert(tmp_path / "rows.npz", tmp_path / "again.npz")
+    assert again.X.dtype == np.float32
+    assert from_text(TEST, like=again).unseen == 3
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: linsep.read(np.eye(3)), TypeError, "got ndarray: arrays need not be read"),
+        (lambda: linsep.read(b"1 1:1"), TypeError, r"got bytes: io.BytesIO\(...\) makes a file"),
+        (lambda: linsep.read({"a": [1]}), TypeError, "got dict"),
+        (lambda: linsep.read(pl.LazyFrame({"a": [1]})), TypeError, r"collect\(\) it first"),
+        (lambda: linsep.read("https://example.org/rows.svm"), DataError, "an address: download it first"),
+        (lambda: from_text(TRAIN, onerror="skip"), ValueError, "is no option of svmlight data; did you mean on_error="),
+        (lambda: from_text(TRAIN, block_rows=3), ValueError, "block_rows= is an option of linsep.stream"),
+        (lambda: from_text(TRAIN, progress=True), ValueError, "progress=True: it is a function"),
+        (lambda: linsep.stream(io.BytesIO(TRAIN), block_rows="2"), ValueError, "block_rows='2': it is a whole number"),
+        (lambda: linsep.stream(io.BytesIO(TRAIN), block_rows=2.0), ValueError, "block_rows=2.0: it is a whole number"),
+        (lambda: linsep.Perceptron().fit(from_text(TRAIN), [1, 0]), TypeError, "which unpacks as X, y: give its X"),
+        (lambda: linsep.TextCounter().fit(pd.DataFrame({"a": ["b"]})), ValueError, "give one column, a document each"),
+        (lambda: linsep.TextHasher(ngram_range=2).fit(["a"]), ValueError, r"ngram_range=2 is not .*as in \(1, 2\)"),
+        (lambda: linsep.TextHasher(analyzer="chars").fit(["a"]), ValueError, "it is 'word' or 'char'"),
+    ],
+)  # fmt: skip
+def test_mistakes_get_one_clear_line(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_a_stream_shows_what_it_is(tmp_path):
+    (tmp_path / "rows.svm").write_bytes(TRAIN)
+    assert repr(linsep.stream(tmp_path / "rows.svm")).endswith("rows.svm', block_rows=10000)")
+    assert linsep.stream(tmp_path / "rows.svm").feature_names is None
+    assert linsep.DataError is DataError

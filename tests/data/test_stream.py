@@ -112,7 +112,7 @@ def test_indices_outside_of_what_was_stated(text, kind):
 
 
 def test_block_rows():
-    with pytest.raises(ValueError, match="one row at least"):
+    with pytest.raises(ValueError, match="block_rows=0: it is a whole number, 1 at least"):
         linsep.stream(io.BytesIO(b"1 1:1\n"), block_rows=0)
-    with pytest.raises(ValueError, match="one byte at least"):
+    with pytest.raises(ValueError, match="block_bytes=0: it is a whole number, 1 at least"):
         linsep.stream(io.BytesIO(b"1 1:1\n"), block_bytes=0)

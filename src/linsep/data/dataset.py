@@ -36,6 +36,8 @@ class Dataset:
         Entries of features that the data these were read `like` did not have; they count for nothing.
     form : Form, or None
         How the data were read, so that others can be read like them.
+    block : bool
+        Whether these are only some rows of a stream.
     """
 
     X: Any
@@ -45,6 +47,7 @@ class Dataset:
     rejected: int = 0
     unseen: int = 0
     form: Form | None = None
+    block: bool = False
 
     def __iter__(self) -> Iterator[Any]:
         yield self.X
@@ -53,7 +56,10 @@ class Dataset:
     @cached_property
     def label_names(self) -> Sequence[str] | None:
         """The distinct labels in order, where they are words."""
-        return None if np.issubdtype(self.y.dtype, np.number) else np.unique(self.y).tolist()
+        return np.unique(self.y).tolist() if self.y.dtype.kind == "U" else None
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("this is a data set, which unpacks as X, y: give its X")
 
     def __len__(self) -> int:
         return len(self.y)
@@ -61,7 +67,7 @@ class Dataset:
 
 def as_labels(numbers: Array) -> Array:
     """Return labels that are all whole numbers as integers, and words as they are."""
-    if not np.issubdtype(numbers.dtype, np.number):
+    if numbers.dtype.kind != "f":
         return numbers
     whole = numbers.astype(np.int64) if np.all(np.abs(numbers) < 2.0**53) else None
     return whole if whole is not None and np.array_equal(whole, numbers) else numbers

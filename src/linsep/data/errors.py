@@ -76,8 +76,15 @@ class Policy:
             self.rejected += 1
             if self.path is not None:
                 if self._file is None:
-                    self._file = self.path.open("wb")
+                    self._file = self._opened(self.path)
                 self._file.write(fault.row.rstrip(b"\n") + b"\n")
+
+    def _opened(self, path: Path) -> BinaryIO:
+        try:
+            return path.open("wb")
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            raise DataError(str(path), f"rows can't be quarantined there: {why}") from None
 
     def close(self) -> None:
         """Close the quarantine file."""

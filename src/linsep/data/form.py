@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.data.errors import Fault, Policy
+from linsep.data.errors import DataError, Fault, Policy
 from linsep.data.lines import NEWLINE, Block, Clock, blocks, in_order
 from linsep.data.rows import Rows, without, without_entries
 from linsep.data.sources import Source
@@ -135,6 +135,19 @@ class Form:
         form.known, form.strict = known, strict
         return form
 
+    def for_format(self, name: str, file: str) -> "Form":
+        """Return this form for data of another format, if that is possible."""
+        if name != self.name:
+            raise DataError(
+                file, f"it looks like {name}, but the data it is to be read like are {self.name}: "
+                f"say format={self.name!r} if it is that, too",
+            )  # fmt: skip
+        return self
+
+    def told(self, index: int) -> tuple[bytes, str]:
+        """Return the word of a row that an index comes from, if that is known, and what to call it."""
+        return b"", "the row has a feature that"
+
     def _taken(self, rows: Rows, block: Block, policy: Policy, line: int) -> Rows:
         """Return the rows of a block that are sound, after the others have gone the way of the policy."""
         rows, wrong = self.take(rows)
@@ -153,8 +166,10 @@ class Form:
         if not unknown.any():
             return rows
         if self.strict:
-            for row in np.unique(row_of(rows, np.flatnonzero(unknown))).tolist():
-                wrong.setdefault(row, (b"", "the row has a feature that the data it is read like did not have"))
+            entries = np.flatnonzero(unknown)
+            for row, entry in zip(row_of(rows, entries).tolist(), entries.tolist(), strict=True):
+                word, what = self.told(int(rows.indices[entry]))
+                wrong.setdefault(row, (word, f"{what} the data it is read like did not have"))
             return rows
         self.unseen += int(np.count_nonzero(unknown))
         return without_entries(rows, unknown)

@@ -3,21 +3,23 @@
 import re
 from collections.abc import Callable
 from dataclasses import fields
+from difflib import get_close_matches
 from importlib import import_module
-from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from linsep.data.errors import DataError, shown
 from linsep.data.form import Form
-from linsep.data.sources import Source
+from linsep.data.sources import Source, suffix_of
 
 NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 SVMLIGHT = re.compile(rb"[ \t]*" + NUMBER + rb"(?:[ \t]+qid:\d+)?(?:[ \t]+\d+:" + NUMBER + rb")*[ \t\r]*(?:#.*)?")
 VW = re.compile(rb" *(?:" + NUMBER + rb" +){0,3}(?:'[^\s|]* *|[\w./-]+)?\|")
 ENTRY, LABEL = re.compile(rb"\S+[ \t]+\d+:"), re.compile(rb"[ \t]*" + NUMBER + rb"(?:\s|$)")
+COMMON = ("format", "dtype", "like", "strict", "on_error", "quarantine", "n_jobs", "progress", "block_bytes")
+STREAMS = ("block_rows", "cache")
+"""Options of all formats, and those of streams."""
 LINES = 20
 """Lines that are looked at to tell a format."""
-PACKED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
 
 
 class Format(NamedTuple):
@@ -62,14 +64,12 @@ def found(source: Source) -> str:
     if source.table:
         return "table"
     head = source.head()
-    suffixes = [suffix.lower() for suffix in PurePath(source.name).suffixes]
-    while suffixes and suffixes[-1] in PACKED:
-        suffixes.pop()
+    suffix = suffix_of(source.name)
     for name, format in FORMATS.items():
         if head.startswith(format.begins or (b"\0no",)):
             return name
     for name, format in FORMATS.items():
-        if suffixes and suffixes[-1] in format.suffixes:
+        if suffix in format.suffixes:
             return name
     lines = [line for line in head.splitlines() if line.strip() and not line.lstrip().startswith(b"#")]
     if not lines:
@@ -87,8 +87,21 @@ def form_of(sources: list[Source], format: str | None, options: dict[str, Any]) 
     if name not in FORMATS:
         raise ValueError(f"format={name!r}: it is one of {', '.join(FORMATS)}")
     form = form_named(name)
-    known = [field.name for field in fields(form) if field.init]
     for option in options:
-        if option not in known:
-            raise ValueError(f"{option}= is no option of {name} data; these have {', '.join(known)}")
+        if option not in options_of(form):
+            raise ValueError(_no_option(option, name, options_of(form)))
     return form(**options)
+
+
+def options_of(form: type[Form]) -> list[str]:
+    """Return the options that a form takes."""
+    return [field.name for field in fields(form) if field.init]
+
+
+def _no_option(option: str, name: str, own: list[str]) -> str:
+    """Return what is told of an option that does not exist."""
+    if option in STREAMS:
+        return f"{option}= is an option of linsep.stream"
+    close = get_close_matches(option, [*own, *COMMON], 1)
+    others = f"; did you mean {close[0]}=?" if close else f": these have {', '.join(own)}, and {', '.join(COMMON)}"
+    return f"{option}= is no option of {name} data{others}"

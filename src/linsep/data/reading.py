@@ -1,25 +1,26 @@
 """`read` and `stream`: from any sources, in any format, to rows and labels."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from linsep.core.threads import threads
-from linsep.data.binary.file import blocks as binary_blocks
+from linsep.data.binary.file import blocks as in_place
 from linsep.data.binary.form import Stored
 from linsep.data.binary.keeping import Keeper
 from linsep.data.binary.writer import Writer
 from linsep.data.dataset import Dataset, as_csr, as_labels
 from linsep.data.errors import DataError, Policy
-from linsep.data.form import Form, Job
-from linsep.data.formats import form_of
+from linsep.data.form import Form, Job, whole
+from linsep.data.formats import form_of, found
 from linsep.data.lines import BLOCK_BYTES, Clock, Progress
 from linsep.data.rows import Rows, cut, joined
-from linsep.data.sources import sources_of
+from linsep.data.sources import Source, sources_of
 
 Array = NDArray[Any]
 Tell = Callable[[Progress], None]
@@ -29,23 +30,29 @@ class Reader:
     """One source of rows with all that was said about it, or found out by a look at all of it."""
 
     def __init__(
-        self, source: Any, *, format: str | None = None, dtype: Any = np.float64, like: Any = None,
+        self, source: Any, *, format: str | None = None, dtype: Any = None, like: Any = None,
         strict: bool = False, on_error: str = "raise", quarantine: str | Path | None = None, n_jobs: int | None = -1,
         progress: Tell | None = None, block_bytes: int = BLOCK_BYTES, **options: Any,
     ) -> None:  # fmt: skip
         if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
             raise ValueError(f"dtype={dtype!r}: values are read as float32 or float64")
-        if block_bytes < 1:
-            raise ValueError(f"block_bytes={block_bytes}: a block has one byte at least")
+        if progress is not None and not callable(progress):
+            raise ValueError(f"progress={progress!r}: it is a function, which is told how far the reading has come")
         if strict and like is None:
             raise ValueError("strict=True refuses features that earlier data did not have: say which with like=")
         self.sources = sources_of(source)
         self.dtype = np.dtype(dtype).type
         self.policy = Policy(on_error, quarantine)
-        self.jobs, self.progress, self.block_bytes = threads(n_jobs), progress, block_bytes
-        self.form = (
-            form_of(self.sources, format, options) if like is None else _form_like(like, format, options, strict)
-        )
+        self.jobs, self.progress, self.block_bytes = threads(n_jobs), progress, whole("block_bytes", block_bytes)
+        if like is None:
+            self.form = form_of(self.sources, format, options)
+        else:
+            self.form = _form_like(like, self.sources, format, options, strict)
+        if isinstance(self.form, Stored):
+            self.form.cast = None if dtype is None else np.dtype(dtype)
+        for source in self.sources:
+            if quarantine is not None and (source.is_at(quarantine) or isinstance(self.form, Stored)):
+                raise ValueError(f"quarantine={str(quarantine)!r}: rows of {source.name} can't be written there")
         if not self.again:
             self.form.read_once()
 
@@ -97,15 +104,24 @@ class Reader:
         )  # fmt: skip
 
 
-def _form_like(like: Any, format: str | None, options: dict[str, Any], strict: bool) -> Form:
+def _form_like(
+    like: Any, sources: list[Source], format: str | None, options: dict[str, Any], strict: bool
+) -> Form:  # fmt: skip
     """Return the form of earlier data, which knows the columns that those had."""
     form = getattr(like, "form", None)
     if form is None:
         raise TypeError(f"like= takes data that were read here, a data set or a stream; got {type(like).__name__}")
-    if options or format not in (None, form.name):
-        extra = ", ".join(options) or "format"
-        raise ValueError(f"the data are read as {form.name}, like the others: leave out {extra}")
-    return form.like([like] if isinstance(like, Dataset) else like.columns(), strict)
+    if getattr(like, "block", False):
+        raise ValueError("like= takes all of the data that were learned from: give the stream, not one of its blocks")
+    if options:
+        raise ValueError(
+            f"{', '.join(options)}= is that of the data these are read like: state it where those are read"
+        )
+    name = format or found(sources[0])
+    seen = [like] if isinstance(like, Dataset) else like.columns()
+    if name == "binary":
+        return Stored.with_columns_of(form, seen, strict)
+    return form.like(seen, strict).for_format(name, sources[0].name)
 
 
 def read(source: Any, **options: Any) -> Dataset:
@@ -153,12 +169,11 @@ class Stream:
     """Blocks of rows, read as they are asked for, in bounded memory; can be walked again, epoch after epoch."""
 
     def __init__(self, source: Any, *, block_rows: int = 10_000, cache: Any = None, **options: Any) -> None:
-        if block_rows < 1:
-            raise ValueError(f"block_rows={block_rows}: a block has one row at least")
-        self.block_rows, self.reader = block_rows, Reader(source, **options)
+        self.block_rows, self.reader = whole("block_rows", block_rows), Reader(source, **options)
         reader = self.reader
         self.keeper = Keeper(reader.sources, reader.form, reader.dtype, reader.policy, cache)
         self._walks, self._as_kept = 0, False
+        self._columns: Array | None = None
 
     @property
     def form(self) -> Form:
@@ -166,12 +181,27 @@ class Stream:
         self._settle()
         return self.reader.form
 
-    def columns(self) -> Iterator[Any]:
-        """Yield rows and labels that tell which columns the data have; all, if they can't be read again to see."""
-        if self.reader.again:
-            yield from self
-        else:
-            yield np.ones((1, self.form.width)), None
+    @property
+    def feature_names(self) -> Sequence[str] | None:
+        """The names of the features, where the data tell."""
+        return self.form.feature_names
+
+    def columns(self) -> list[Any]:
+        """Return a row, and no label, that has an entry in every column that the data have; looked for once.
+
+        These are all columns, if the data can't be read again to see.
+        """
+        if self._columns is None:
+            told, self.reader.progress = self.reader.progress, None
+            seen = np.full(self.form.width, not self.reader.again)
+            for X, _ in self if self.reader.again else []:
+                seen[X.indices if hasattr(X, "indices") else slice(None)] = True
+            self.reader.progress, self._columns = told, seen
+        return [(sp.csr_array(self._columns[None]), None)]
+
+    def __repr__(self) -> str:
+        names = ", ".join(source.name for source in self.reader.sources)
+        return f"stream({names!r}, block_rows={self.block_rows})"
 
     @property
     def rejected(self) -> int:
@@ -190,12 +220,13 @@ class Stream:
         self._walks += 1
         if self._settle():
             clock = Clock(reader.sources, reader.progress)
-            yield from keeper.walk(reader.form, reader.policy, clock, self.block_rows)
+            blocks = keeper.walk(reader.form, reader.policy, clock, self.block_rows)
         elif isinstance(reader.form, Stored) and (data := reader.form.opened(reader.sources)) is not None:
-            for block in binary_blocks(data, self.block_rows):
-                yield replace(block, form=reader.form)
+            blocks = in_place(replace(data, form=reader.form), self.block_rows)
         else:
-            yield from self._read()
+            blocks = self._read()
+        for block in blocks:
+            yield replace(block, block=True)
 
     def _settle(self) -> bool:
         """See that all is known that all rows together decide; tell whether the rows are kept."""
@@ -257,7 +288,7 @@ def stream(source: Any, *, block_rows: int = 10_000, cache: Any = None, **option
     return Stream(source, block_rows=block_rows, cache=cache, **options)
 
 
-def convert(source: Any, target: str | Path, *, block_rows: int = 10_000, **options: Any) -> None:
+def convert(source: Any, target: str | Path, *, block_rows: int = 10_000, **options: Any) -> Dataset:
     """Write rows to a file in binary form, which opens at once, is read in place, and is replaced only as a whole.
 
     Parameters
@@ -268,11 +299,21 @@ def convert(source: Any, target: str | Path, *, block_rows: int = 10_000, **opti
         The file, an uncompressed `.npz` archive, which `scipy.sparse.load_npz` and `numpy.load` read too.
     block_rows : int, default=10_000
         Rows that are in memory at a time.
+
+    Returns
+    -------
+    Dataset
+        The file, opened.
     """
     rows = Stream(source, block_rows=block_rows, cache=False, **options)
+    if any(part.is_at(target) for part in rows.reader.sources):
+        raise ValueError(f"target={str(target)!r} is the source itself: give another name")
     with Writer(target) as writer:
         for block in rows:
             writer.write(block.X, block.y, block.weights)
+        form = rows.form.before if isinstance(rows.form, Stored) else rows.form
         writer.rejected, names = rows.rejected, rows.form.feature_names
         writer.feature_names = None if getattr(names, "hashed", False) else names
-        writer.about["form"] = {"format": rows.form.name, "state": rows.form.state()}
+        if form is not None:
+            writer.about["form"] = {"format": form.name, "state": form.state()}
+    return read(target)

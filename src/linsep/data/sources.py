@@ -7,7 +7,7 @@ import io
 import lzma
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,14 @@ from linsep.data.errors import DataError
 
 MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 """How a compressed file begins."""
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
+"""How the names of compressed files end."""
+CURES = {
+    "bytes": ": io.BytesIO(...) makes a file of them",
+    "ndarray": ": arrays need not be read, learners take them",
+    "LazyFrame": ": collect() it first",
+}
+"""What to do about things that are no source of data."""
 HEAD = 1 << 16
 """Bytes that are looked at to tell a format."""
 HIDDEN = (".", "_")
@@ -40,12 +48,22 @@ class Source:
     @property
     def size(self) -> int | None:
         """Its bytes as they are stored, if known."""
-        return os.stat(self.name).st_size if self.handle is None else None
+        return self._stat().st_size if self.handle is None else None
 
     def stamp(self) -> tuple[int, int, int]:
         """Return what changes when the file does."""
-        found = os.stat(self.name)
+        found = self._stat()
         return found.st_ino, found.st_size, found.st_mtime_ns
+
+    def _stat(self) -> os.stat_result:
+        try:
+            return os.stat(self.name)
+        except OSError as error:
+            raise DataError(self.name, (error.strerror or str(error)).lower()) from None
+
+    def is_at(self, path: Any) -> bool:
+        """Tell whether it is the file at this path."""
+        return self.handle is None and os.path.exists(path) and os.path.samefile(self.name, path)
 
     def head(self) -> bytes:
         """Return how its decompressed bytes begin; they are not lost to what opens it next."""
@@ -69,6 +87,33 @@ class Source:
         if self.again:
             self.handle.seek(0)
         return Bytes(self.name, getattr(self.handle, "buffer", self.handle), own=False)
+
+
+class Pipe(io.RawIOBase):
+    """A named pipe, or another file that is no regular one: opened when it is read, and read once."""
+
+    def __init__(self, path: str) -> None:
+        self.name, self._file = path, io.BytesIO()
+        self._opened = False
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Fill the buffer as far as one read goes."""
+        if not self._opened:
+            self._file, self._opened = open(self.name, "rb", buffering=0), True  # type: ignore[assignment]  # noqa: SIM115
+        got = self._file.readinto(buffer)
+        if not got:
+            self._file.close()
+            self._file = io.BytesIO()
+        return got
+
+    def close(self) -> None:
+        """Close it."""
+        self._file.close()
+        super().close()
 
 
 class Counted(io.RawIOBase):
@@ -171,33 +216,62 @@ def _zstd(raw: Any, name: str) -> Any:
 
 def sources_of(what: Any) -> list[Source]:
     """Return the sources that a path, many, a glob, a folder, an open file or "-" stand for, in a fixed order."""
-    if hasattr(what, "__arrow_c_stream__") or type(what).__module__.startswith("pandas."):
-        return [Source(f"<{type(what).__name__}>", what, table=True)]
-    if what == "-":
-        return [Source("-", sys.stdin.buffer)]
+    kind = type(what).__name__
+    if hasattr(what, "__arrow_c_stream__") or kind == "DataFrame":
+        return [Source(f"<{kind}>", what, table=True)]
+    if isinstance(what, (str, os.PathLike)):
+        return [Source("-", sys.stdin.buffer)] if what == "-" else _named(os.path.expanduser(os.fspath(what)))
     if hasattr(what, "read"):
         return [Source(str(getattr(what, "name", "<file>")), what)]
-    if isinstance(what, (str, os.PathLike)):
-        return _named(os.fspath(what))
-    if isinstance(what, Iterable):
+    if isinstance(what, (list, tuple, set, frozenset, Iterator)):
         found = [source for part in what for source in sources_of(part)]
         if not found:
             raise DataError("[]", "there is no file in the list")
         return found
-    raise TypeError(f"data come from a path, a list of them, an open file, a table or '-'; got {type(what).__name__}")
+    raise TypeError(
+        f"data come from a path, a list of them, an open file, a table or '-'; got {kind}{CURES.get(kind, '')}"
+    )
 
 
 def _named(path: str) -> list[Source]:
     if os.path.isdir(path):
-        parts = sorted(p for p in Path(path).iterdir() if p.is_file() and not p.name.startswith(HIDDEN))
-        if not parts:
-            raise DataError(path, "the folder holds no files")
-        return [Source(str(part)) for part in parts]
+        return _parts(path)
     if glob.has_magic(path) and not os.path.exists(path):
         found = sorted(p for p in glob.glob(path, recursive=True) if os.path.isfile(p))
         if not found:
             raise DataError(path, "no file matches the pattern")
         return [Source(p) for p in found]
     if not os.path.exists(path):
-        raise DataError(path, "no such file")
-    return [Source(path)]
+        raise DataError(path, "it is no file, but an address: download it first" if "://" in path else "no such file")
+    return [Source(path) if os.path.isfile(path) else Source(path, Pipe(path))]
+
+
+def _parts(folder: str) -> list[Source]:
+    """Return the files of a folder, which must be parts of one whole by the ends of their names."""
+    seen = sorted(p for p in Path(folder).iterdir() if not p.name.startswith(HIDDEN))
+    parts = [p for p in seen if p.is_file()]
+    kinds = sorted({suffix_of(p.name) for p in parts})
+    inner = [p.name for p in seen if p.is_dir()]
+    if inner:
+        raise DataError(
+            folder, f"there is a folder in it, {inner[0]!r}: say which files with a pattern such as **/*.svm"
+        )
+
+    if len(kinds) > 1:
+        several = ", ".join(repr(kind) for kind in kinds)
+        raise DataError(folder, f"the names of its files end in several ways ({several}): say which with a pattern")
+    if not parts:
+        raise DataError(folder, "the folder holds no files")
+    return [Source(str(part)) for part in parts]
+
+
+def suffix_of(name: str) -> str:
+    """Return the end of a file's name that tells its format: without that of a compression, or a number.
+
+    >>> suffix_of("rows.svm.gz"), suffix_of("part-0.csv"), suffix_of("part.0017")
+    ('.svm', '.csv', '')
+    """
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
+    while suffixes and (suffixes[-1] in PACKED or suffixes[-1][1:].isdigit()):
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""

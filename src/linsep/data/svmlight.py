@@ -304,6 +304,10 @@ class Svmlight(Form):
             self._note(int(kept.min()), int(kept.max()))
         return rows, wrong
 
+    def told(self, index: int) -> tuple[bytes, str]:
+        """Return an index as it is written, and what to call it."""
+        return b"%d:" % index, f"index {index} is one that"
+
     def settle(self) -> str | None:
         """Fix where indices begin and how many features there are."""
         if self.zero_based is None:

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from linsep.data.binary.file import about, blocks, open_binary
 from linsep.data.dataset import Dataset
-from linsep.data.errors import DataError
+from linsep.data.errors import DataError, Fault
 from linsep.data.form import Form, Job
 from linsep.data.formats import form_named
-from linsep.data.rows import Rows
+from linsep.data.rows import Rows, without
 from linsep.data.sources import Source
 
 PART_ROWS = 1 << 16
@@ -29,6 +29,8 @@ class Stored(Form):
 
     name = "binary"
     verify: bool = False
+    cast: Any = field(default=None, init=False, repr=False)
+    """The type of the values, if it need not be that of the file."""
     columns: int | None = field(default=None, init=False, repr=False)
     names: Any = field(default=None, init=False, repr=False)
     before: Form | None = field(default=None, init=False, repr=False)
@@ -70,8 +72,8 @@ class Stored(Form):
                 wrong: dict[int, tuple[bytes, str]] = {}
                 if self.known is not None and rows.indices is not None:
                     rows = self._of_known(rows, self.known, wrong)
-                for row, (_, reason) in wrong.items():
-                    raise DataError(source.name, f"row {first + row}: {reason}")
+                job.policy.take([Fault(row, None, why, b"") for row, (_, why) in wrong.items()], source.name, first + 1)
+                rows = without(rows, list(wrong)) if wrong else rows
                 first += len(block)
                 job.clock.tick(before + size * first // len(data), len(block))
                 yield rows
@@ -82,9 +84,19 @@ class Stored(Form):
         return Rows(np.empty(0), None, None, np.empty((0, self.width), dtype), np.empty(0, np.int64), 0)
 
     def opened(self, sources: list[Source]) -> Dataset | None:
-        """Return a single file in place; None if there are several, or if only some columns count."""
+        """Return a single file in place; None if there are several, only some columns count, or numbers must change."""
         self.look(sources)
-        return self._opened(sources[0]) if len(sources) == 1 and self.known is None else None
+        data = self._opened(sources[0])
+        same = self.cast is None or self.cast == data.X.dtype
+        return data if len(sources) == 1 and self.known is None and same else None
+
+    @classmethod
+    def with_columns_of(cls, form: Form, data: Iterable[Any], strict: bool) -> Self:
+        """Return how to read files in binary form into the columns that other data have."""
+        stored, like = cls(), form._like(data, strict)
+        stored.known, stored.strict = like.known, strict
+        stored.columns, stored.names = form.width, form.feature_names
+        return stored
 
     def like(self, data: Iterable[Any], strict: bool) -> Form:
         """Return how to read rows, in the form that these had before, into the columns that these have."""
@@ -98,6 +110,7 @@ class Stored(Form):
     def _rows(self, block: Dataset, first: int) -> Rows:
         X, places = block.X, np.arange(first, first + len(block))
         indptr, indices, values = (X.indptr, X.indices, X.data) if hasattr(X, "indptr") else (None, None, X)
+        values = values if self.cast is None else values.astype(self.cast, copy=False)
         return Rows(block.y, indptr, indices, values, places, len(block), weights=block.weights)
 
 

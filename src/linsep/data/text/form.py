@@ -58,12 +58,12 @@ class LabelledText(Form):
     def __post_init__(self) -> None:
         if self.vocabulary and (self.n_features is not None or self.keep_names):
             raise ValueError("with vocabulary=True every n-gram has a column: leave out n_features and keep_names")
-        self.ngram_range = (int(self.ngram_range[0]), int(self.ngram_range[1]))
         if not self.vocabulary:
             self.n_features = 1 << 20 if self.n_features is None else whole("n_features", self.n_features)
             self.seen = HashedNames(self.n_features) if self.keep_names else None
             self.frequencies.widen(self.n_features if self.idf else 0)
-        self._grams()
+        grams = self._grams()
+        self.ngram_range = (grams.low, grams.high)
 
     @property
     def settled(self) -> bool:

@@ -59,17 +59,24 @@ def chunks(documents: Iterable[str | bytes], size: int) -> Iterator[Chunk]:
 
 def grams_of(how: Any, n_features: int, signed: bool) -> Grams:
     """Return which n-grams count by the parameters of `how`; raises where one of them is not possible."""
-    low, high = how.ngram_range
+    try:
+        low, high = how.ngram_range
+        rises = 1 <= low <= high
+    except (TypeError, ValueError):
+        rises = False
+    if not rises:
+        raise ValueError(f"ngram_range={how.ngram_range!r} is not possible: it is the least and the most, as in (1, 2)")
     checks = {
-        "n_features": isinstance(n_features, Integral) and 1 <= n_features < LARGEST,
-        "ngram_range": 1 <= low <= high,
-        "analyzer": how.analyzer in ("word", "char"),
-        "norm": how.norm in ("l2", None),
+        "n_features": (
+            isinstance(n_features, Integral) and 1 <= n_features < LARGEST,
+            "a whole number from 1 to 2**31",
+        ),
+        "analyzer": (how.analyzer in ("word", "char"), "'word' or 'char'"),
+        "norm": (how.norm in ("l2", None), "'l2' or None"),
     }
-    for name, fine in checks.items():
+    for name, (fine, what) in checks.items():
         if not fine:
-            kind = type(how).__name__
-            raise ValueError(f"{name}={getattr(how, name)!r} is not possible: see {kind}'s documentation")
+            raise ValueError(f"{name}={getattr(how, name)!r} is not possible: it is {what}")
     return Grams(
         how.analyzer == "char", int(low), int(high), int(n_features), bool(signed), bool(how.binary),
         how.norm == "l2", bool(how.lowercase),
@@ -100,6 +107,8 @@ class TextTransformer(TransformerMixin, BaseEstimator):
         """Yield what the work on each chunk of the documents gives, in order."""
         if isinstance(X, (str, bytes)):
             raise ValueError("X is one document: give a list of documents")
+        if getattr(X, "ndim", 1) != 1:
+            raise ValueError("X has rows and columns: give one column, a document each")
         if X is None:
             raise ValueError("X is None: there is something to learn from the documents, so give them")
 
