@@ -32,7 +32,7 @@ def check(form, text):
     assert rows.lines == len(written)
     places = [*rows.places.tolist(), *(fault.line for fault in rows.faults)]
     assert len(set(places)) == len(places) <= len(written)
-    assert all(written[place].removesuffix(b"\r").strip(b" \t") for place in places)
+    assert all(written[place].removesuffix(b"\r").strip(b" ") for place in places)
     for fault in rows.faults:
         assert fault.row.rstrip(b"\r\n") == written[fault.line].rstrip(b"\r")
         assert fault.column is None or 1 <= fault.column <= len(fault.row) + 1

@@ -30,7 +30,7 @@ from linsep.data.lines import BLOCK_BYTES, Clock
 from linsep.data.numbers import exactly
 from linsep.data.sources import Source
 from linsep.data.tables import csv_text
-from linsep.data.tables.columns import Plan
+from linsep.data.tables.columns import NUMBER, WORDS, Plan
 from linsep.data.tables.csv_text import Text, mark_rows
 from linsep.data.tables.form import Arrow, Csv, InMemory, Parquet, Tsv
 from linsep.data.text.hashing import hashed
@@ -148,7 +148,7 @@ def test_the_three_ways_to_read_text_agree(lines, end, words):
     text = "".join(line + end for line in lines).encode()
     if mark_rows(np.frombuffer(text, np.uint8), ord(",")).stop != len(text):
         return
-    plan = Plan(("a", "b"), (), "y", words, None, "zero")
+    plan = Plan(("a", "b"), (), "y", WORDS if words else NUMBER, None, "zero")
     slow = way("_read_strictly", text, plan)
     for fast in (way("_filled", text, plan), way("_read_plainly", text, plan)):
         if fast is not None:
@@ -386,6 +386,205 @@ def test_tables_without_a_header_and_with_other_delimiters():
     fails("there is no column number 3", b"1,2,3\n", header=False, label=3)
 
 
+@pytest.mark.parametrize(
+    "text", ["5,1.5,1\n6,2,0\n", "-1e3, .5,+7\r\n1,2,3\r\n", "5,,NA\n1,2,3\n", '"5","1"\n2,3\n', "\n\n1\t2\n3\t4\n"]
+)
+def test_a_first_line_of_numbers_is_no_header(text):
+    format = "tsv" if "\t" in text else "csv"
+    reason = "the first line holds numbers: header=False is for files without names, header=True if these are names"
+    error = fails(reason, text.encode(), format, label=-1)
+    assert error.line == 1 + len(text) - len(text.lstrip("\n"))
+    assert len(read(text.encode(), format, label=-1, header=False, missing="zero", on_error="skip").X) >= 1
+    fails(reason, [b"a,y\n1,2\n", b"3,4\n"])
+
+
+def test_names_that_are_numbers():
+    frame = pd.DataFrame(np.arange(6.0).reshape(2, 3))
+    text = frame.to_csv(index=False).encode()
+    got = linsep.read(io.BytesIO(text), format="csv", label=-1, header=True)
+    assert got.feature_names == ["0", "1"]
+    assert got.y.tolist() == [2, 5]
+    assert linsep.read(io.BytesIO(text), format="csv", like=got).X.tolist() == [[0, 1], [3, 4]]
+    assert read(text.replace(b"2\n", b"label\n")).names == ["0", "1"], "one name is enough"
+
+
+def test_other_data_without_names():
+    named = linsep.read(io.BytesIO(b"a,b,y\n1,2,0\n3,4,1\n"), format="csv")
+    with pytest.raises(DataError, match=r"no column 'a', .* its first line holds numbers, and no names$"):
+        linsep.read(io.BytesIO(b"5,6,1\n7,8,0\n"), format="csv", like=named)
+    nameless = linsep.read(io.BytesIO(b"1,2,0\n3,4,1\n"), format="csv", header=False, label=-1)
+    assert linsep.read(io.BytesIO(b"5,6,1\n"), format="csv", like=nameless).X.tolist() == [[5, 6]]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("lost", [b"3,x,1\n", b"a,y\n", b"a,b,c,y\n\n\n", b"a,a,b,y\n"])
+def test_files_without_rows_have_the_same_columns_too(lost, order, tmp_path):
+    """A file of one row and no names is no file of names and no rows."""
+    with pytest.raises(DataError, match=r"which the other data have|the other data have no|two columns called 'a'"):
+        read([b"a,b,y\n1,z,1\n", lost][::order])
+    got = read([b"b,y,a\n", b"a,b,y\n1,z,1\n", b"y,b,a\n"][::order])
+    assert got.X.tolist() == [[1, 1]]
+    for k, text in enumerate([b"a,b,y\n1,z,1\n", lost][::order]):
+        (tmp_path / f"{k}.csv").write_bytes(text)
+    with pytest.raises(DataError):
+        list(linsep.stream(tmp_path))
+
+
+class Pipe(io.BytesIO):
+    def seekable(self):
+        return False
+
+
+def streamed(data, **options):
+    return linsep.stream(Pipe(data), format="csv", block_rows=2, block_bytes=64, **options)
+
+
+LATE = b"n,w,y\n" + b"".join(b"%d,%s,%d\n" % (i, b"abcdefgh"[i // 6 : i // 6 + 1] * 9, i % 2) for i in range(48))
+
+
+@pytest.mark.parametrize("text", [None, "w"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_comes_through_a_pipe_grows(text, packed):
+    options = {} if text is None else {"text": text, "text_features": 16, "words": ["n"]}
+    expected = linsep.read(io.BytesIO(LATE), format="csv", **options)
+    blocks = list(streamed(gzip.compress(LATE) if packed else LATE, **options))
+    widths = [block.X.shape[1] for block in blocks]
+    assert widths == sorted(widths)
+    assert widths[0] < widths[len(widths) // 2] < widths[-1] == expected.X.shape[1]
+    learner, whole = linsep.Perceptron(shuffle=False), linsep.Perceptron(shuffle=False)
+    for k, block in enumerate(blocks):
+        width = block.X.shape[1]
+        assert list(block.feature_names) == list(expected.feature_names[:width])
+        rows = expected.X[2 * k : 2 * k + 2]
+        assert rows[:, width:].nnz == 0
+        assert np.array_equal(block.X.toarray(), rows.toarray()[:, :width])
+        assert np.array_equal(block.y, expected.y[2 * k : 2 * k + 2])
+        learner.grow(width).partial_fit(block.X, block.y, classes=[0, 1])
+    whole.partial_fit(expected.X, expected.y, classes=[0, 1])
+    assert np.array_equal(learner.coef_, whole.coef_)
+    assert len(blocks) == 24
+
+
+def test_numbers_and_hashed_words_through_a_pipe():
+    for options in ({"ignore": ["w"]}, {"categories": "hashed", "n_features": 8}, {"missing": "indicator"}):
+        expected = linsep.read(io.BytesIO(LATE), format="csv", **options)
+        X = [block.X for block in streamed(LATE, **options)]
+        wide = [sp.csr_array((x.data, x.indices, x.indptr), (2, expected.X.shape[1])) for x in X if sp.issparse(x)]
+        got = sp.vstack(wide).toarray() if wide else np.concatenate(X)
+        assert np.array_equal(got, expected.X.toarray() if wide else expected.X)
+
+
+def test_data_that_came_through_a_pipe_tell_how_to_read_others(tmp_path):
+    pipe = streamed(LATE)
+    with pytest.raises(ValueError, match="nothing has been read yet"):
+        linsep.read(io.BytesIO(LATE), format="csv", like=pipe)
+    list(pipe)
+    test = linsep.read(io.BytesIO(b"w,n\nhhhhhhhhh,3\nunheard,4\n"), format="csv", like=pipe)
+    assert test.X.toarray().tolist() == [[3, *[0] * 7, 1], [4, *[0] * 8]]
+    assert test.unseen == 1
+    with pytest.raises(DataError, match="it can be read only once"):
+        list(pipe)
+    linsep.convert(Pipe(LATE), tmp_path / "t.npz", format="csv", block_rows=5, block_bytes=64)
+    assert np.array_equal(
+        linsep.read(tmp_path / "t.npz").X.toarray(), linsep.read(Pipe(LATE), format="csv").X.toarray()
+    )
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_a_single_column_may_be_several(mark):
+    text = mark.join("aby").encode() + b"\n" + mark.join("123").encode() + b"\n"
+    cure = f": say delimiter={mark!r} if that separates them"
+    for options in ({}, {"label": "y"}, {"label": 0}, {"label": 1}, {"label": None, "ignore": "a"}):
+        assert fails(f"the columns are {mark.join('aby')!r}{cure}", text, **options).reason.endswith(cure)
+    assert read(text, delimiter=mark).names == ["a", "b"]
+    assert fails("say delimiter=','", b"a,y\n1,2\n", "tsv").reason.startswith("which column")
+    assert "delimiter" not in fails("which column", b"a|b,c\n1,2\n").reason
+    assert read(b"a;b\n1\n", label=None).names == ["a;b"]
+
+
+def test_data_that_are_read_like_others_are_told_other_cures():
+    first = read(b"age,city,y\n1,Oslo,0\n2,Rome,1\n").table
+    cures = {
+        b"x,Oslo,1": "'x' in column 'age' is not a number: read the first data with words=['age'] if the column holds",
+        b",Oslo,1": "column 'age': a value is missing; read the first data with missing='zero' if it is 0, or missing=",
+        b"1,,1": "column 'city': a value is missing; read the first data with missing='zero' if it is 0, or missing=",
+        b"1,Oslo,x": "'x' in column 'y' is not a number: read the first data with words=['y']",
+    }
+    for row, reason in cures.items():
+        text = b"age,city,y\n3,Oslo,1\n3,Oslo,1\n" + row + b"\n"
+        assert fails(reason, text, table=first.like([], strict=False)).line == 4
+        assert "the first data" not in fails(reason.split(":")[0], text).reason
+    dates = read(pa.table({"a": [1.0], "y": [1]}), "table").table.like([], strict=False)
+    fails("neither numbers nor words: convert it, or read the first data with ignore=['a']", pa.table({"a": DATE}),
+          "table", table=dates)  # fmt: skip
+
+
+TRUTH = pd.DataFrame({"a": [3.0, -2.0, 1.0], "label": [True, False, True]})
+
+
+@pytest.mark.parametrize("kind", ["pandas", "category", "nullable", "polars", "Table", "parquet", "arrow"])
+def test_labels_that_are_true_or_false_by_their_type(kind, tmp_path):
+    tables = {
+        "pandas": TRUTH, "category": TRUTH.astype({"label": "category"}), "nullable": TRUTH.convert_dtypes(),
+        "polars": pl.from_pandas(TRUTH), "Table": pa.Table.from_pandas(TRUTH),
+    }  # fmt: skip
+    path = tmp_path / "t"
+    if kind in WAYS:
+        WAYS[kind](TRUTH, path)
+    data, format = (path, kind) if kind in WAYS else (tables[kind], "table")
+    got = linsep.read(data, format=format)
+    assert got.y.dtype == bool
+    assert np.array_equal(got.y, TRUTH.label)
+    assert [y for block in linsep.stream(data, format=format, block_rows=1) for y in block.y] == [True, False, True]
+    assert linsep.read(data, format=format, words="label").y.tolist() == ["true", "false", "true"]
+    assert linsep.read(data, format=format, label=None).feature_names == ["a", "label=true", "label=false"]
+    assert linsep.Perceptron().fit(*got).predict(got.X).dtype == bool
+    stored = type(got.form).restored(json.loads(json.dumps(got.form.state())))
+    assert stored == got.form
+    assert linsep.read(data, format=format, like=replace(got, form=stored)).y.tolist() == [True, False, True]
+
+
+def test_labels_that_are_true_or_false_are_so_in_all_data():
+    missing = pa.table({"a": [1, 2], "label": [True, None]})
+    assert fails("there is no label in column 'label'", missing, "table", missing="zero").line == 2
+    assert read(missing, "table", on_error="skip").y.tolist() == [True]
+    words = pa.table({"a": [1, 2, 3], "label": ["TRUE", "false", "maybe"]})
+    reason = "label 'maybe' in column 'label' is neither true nor false, as the labels before it are"
+    assert fails(reason, [TRUTH, words], "table").line == 3
+    got = read([TRUTH, words], "table", on_error="skip")
+    assert got.y.dtype == bool
+    assert got.y.tolist() == [True, False, True, True, False]
+    assert read([words, TRUTH], "table").y.tolist() == ["true", "false", "maybe", "true", "false", "true"]
+    text = b"a,label\n1,true\n2,False\n"
+    assert read(text).y.tolist() == ["true", "false"]
+    like = linsep.read(TRUTH)
+    for rows in (text, b'a,label\n"1",true\n2,False\n'):
+        y = linsep.read(io.BytesIO(rows), format="csv", like=like).y
+        assert (y.dtype, y.tolist()) == (bool, [True, False])
+    with pytest.raises(DataError, match="line 2, column 3: label '1' in column 'label' is neither true nor false"):
+        linsep.read(io.BytesIO(b"a,label\n1,1\n2,0\n"), format="csv", like=like)
+
+
+def test_columns_are_chosen_by_number():
+    text = b"id,a,b,day,y\n7,1,2,3,1\n8,3,4,5,0\n"
+    named = {"columns": ["b", "a"], "ignore": ["id", "day"], "words": ["day", "a"]}
+    numbered = {"columns": [2, -4], "ignore": (np.int64(0), 3), "words": [3, "a"]}
+    for option, columns in numbered.items():
+        for others in ([text, b"y,day,id,a,b\n1,2,3,4,5\n"], text):
+            got, expected = read(others, **{option: columns}), read(others, **{option: named[option]})
+            assert np.array_equal(got.X, expected.X)
+            assert got.names == expected.names
+            assert json.loads(json.dumps(got.table.state())) == json.loads(json.dumps(expected.table.state()))
+        fails("there is no column number 5; the columns are 'id',", text, **{option: [5]})
+        with pytest.raises(TypeError):
+            Csv(**{option: [1.5]})
+    assert read(text, ignore=0).names == ["a", "b", "day"]
+    assert read(text, columns=[1, "a", -4]).names == ["a"]
+    assert read(b"1,2,3\n", header=False, label=0, columns=range(1, 3)).X.tolist() == [[2, 3]]
+    like = read(text, ignore=[0]).table.like([], strict=False)
+    assert read(b"day,y,b,a\n3,1,2,1\n", table=like).X.tolist() == [[1, 2, 3]]
+
+
 def test_columns_are_chosen_by_name():
     text = b"id,a,b,day,y\n7,1,2,monday,1\n8,3,4,friday,0\n"
     assert read(text, ignore=["id", "day"]).names == ["a", "b"]
@@ -402,15 +601,17 @@ def test_several_files_have_the_same_columns_in_any_order():
     got = read([b"a,b,y\n1,x,0\n", b"a,b,y\n", b"b,y,a\nz,1,2\n"])
     assert got.X.tolist() == [[1, 1, 0], [2, 0, 1]]
     assert got.y.tolist() == [0, 1]
-    fails("there is no column 'b', which the data before it have", [b"a,b,y\n1,2,0\n", b"a,y\n1,0\n"])
-    fails("no column 'c': leave it out with ignore=['c']", [b"a,y\n1,2\n", b"a,c,y\n1,1,0\n"])
+    fails("there is no column 'b', which the other data have", [b"a,b,y\n1,2,0\n", b"a,y\n1,0\n"])
+    more = [b"a,y\n1,2\n", b"a,c,y\n3,4,0\n"]
+    fails("the other data have no column 'c': say with columns=[...] which are read", more)
+    assert read(more, columns=["a"]).X.tolist() == [[1], [3]]
     error = fails("'x' in column 'a'", [b"a,y\n1,0\n", b"a,y\n1,0\nx,0\n"])
     assert error.line == 3
 
 
 @pytest.mark.parametrize("categories", ["indexed", "hashed"])
 def test_other_data_are_read_like_the_first(categories):
-    got = read(CITIES, categories=categories, n_features=50)
+    got = read(CITIES, categories=categories, n_features=50 if categories == "hashed" else None)
     first, rows = got.table, [(sp.csr_array(got.X), got.y)]
     stored = Csv.restored(json.loads(json.dumps(first.state())))
     assert stored == first
@@ -511,7 +712,7 @@ def test_types_of_numbers():
     got = read(pa.table(columns), "table", missing="zero")
     assert got.names == ["half", "large", "exact", "nothing", "nan", "codes=7", "codes=8"]
     assert got.X.tolist() == [[1.5, 2.0**64, 1.25, 0, 0, 1, 0], [2, 0, -3, 0, 1, 0, 1]]
-    assert got.y.tolist() == ["true", "false"]
+    assert got.y.tolist() == [True, False]
     assert fails("column 'large': a value is missing", pa.table(columns), "table", ignore=["nothing", "nan"]).line == 2
     words = read(pa.table({"zip": [123, 45], "y": [1, 2]}), "table", words=["zip", "y"])
     assert words.names == ["zip=123", "zip=45"]
@@ -528,7 +729,7 @@ def test_types_of_numbers():
 )  # fmt: skip
 def test_columns_that_are_neither_numbers_nor_words(values, type):
     table = pa.table({"a": [1.0], "when": values, "y": [1]})
-    error = fails("leave it out with ignore=['when'], or convert it", table, "table")
+    error = fails("convert it, or leave it out with ignore=['when']", table, "table")
     assert f"column 'when' holds {type}" in error.reason
     assert read(table, "table", ignore=["when"]).X.tolist() == [[1]]
 
@@ -591,8 +792,19 @@ def test_invalid_text_in_parquet_is_told(tmp_path):
 
 
 def test_tables_that_can_not_be_read():
-    with pytest.raises(TypeError, match="one of pandas, polars or pyarrow; got LazyFrame"):
-        read(pl.from_pandas(FRAME).lazy(), "table")
+    for data, got in ((pl.from_pandas(FRAME).lazy(), "LazyFrame"), (FRAME.n, "Series: to_frame()"), (b"a,y", "Bytes")):
+        with pytest.raises(TypeError, match=f"of pandas or polars, or a table of pyarrow; got {re.escape(got)}"):
+            read(data, "table")
+    for data in (pl.Series([1]), pa.chunked_array([[1, 2]]), pd.Series([1, 2])):
+        with pytest.raises(TypeError, match="a table is a data frame"):
+            linsep.read(data, format="table")
+    with pytest.raises(TypeError, match=r"a table is a data frame .*; got a file"):
+        linsep.read(__file__, format="table")
+    with pytest.raises(TypeError, match=r"LazyFrame: collect\(\) it first"):
+        linsep.read(pl.from_pandas(FRAME).lazy())
+    for kind in ("csv", "parquet", "arrow"):
+        with pytest.raises(DataError, match=f"it is a table in memory, and not {kind}: leave out format="):
+            linsep.read(FRAME, format=kind)
     fails("two columns called 'a'", pa.table([[1], [2], [3]], names=["a", "a", "y"]), "table")
     fails("Duplicate column names", pd.DataFrame([[1, 2]], columns=["a", "a"]), "table")
     fails("the table can't be read", pd.DataFrame({"a": [1, "x", {}], "y": 1}), "table")
@@ -653,7 +865,9 @@ def test_a_file_that_changes_is_refused(tmp_path):
     ("options", "reason"),
     [
         ({"categories": "both"}, "it is one of 'indexed', 'hashed'"), ({"missing": "mean"}, "'zero', 'indicator'"),
-        ({"n_features": 0}, "1 at least"), ({"delimiter": '"'}, "one ASCII"), ({"delimiter": ""}, "one ASCII"),
+        ({"n_features": 9}, "say categories='hashed'"), ({"n_features": 1 << 20}, "say categories='hashed'"),
+        ({"categories": "hashed", "n_features": 0}, "1 at least"), ({"delimiter": '"'}, "one ASCII"),
+        ({"delimiter": ""}, "one ASCII"), ({"header": 0}, "True or False"), ({"header": "no"}, "True or False"),
     ],
 )  # fmt: skip
 def test_options_that_are_not_possible(options, reason):

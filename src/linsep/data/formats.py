@@ -87,6 +87,8 @@ def form_of(sources: list[Source], format: str | None, options: dict[str, Any]) 
     if name not in FORMATS:
         raise ValueError(f"format={name!r}: it is one of {', '.join(FORMATS)}")
     form = form_named(name)
+    if sources[0].table and not FORMATS[name].form.startswith("tables"):
+        raise DataError(sources[0].name, f"it is a table in memory, and not {name}: leave out format=")
     for option in options:
         if option not in options_of(form):
             raise ValueError(_no_option(option, name, options_of(form)))

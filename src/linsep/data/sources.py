@@ -43,7 +43,11 @@ class Source:
     @property
     def again(self) -> bool:
         """Whether it can be read more than once."""
-        return self.handle is None or self.table or (hasattr(self.handle, "seekable") and self.handle.seekable())
+        if self.handle is None:
+            return True
+        if self.table:
+            return not hasattr(self.handle, "read_next_batch")
+        return hasattr(self.handle, "seekable") and bool(self.handle.seekable())
 
     @property
     def size(self) -> int | None:

@@ -104,7 +104,7 @@ class Archive:
             if mark != START or map_[at + 30 : at + 30 + lengths[0]] != name.encode():
                 raise broken
             if info.compress_type or info.flag_bits & 1 or info.compress_size != info.file_size:
-                raise self.error(f"{name} is compressed or encrypted: save it with compressed=False")
+                raise self.error(f"{name} is compressed or encrypted: save it with compressed=False, or numpy.savez")
             if begin + info.file_size > len(map_):
                 raise broken
             self.members[name] = Member(begin, begin + info.file_size, info.CRC)

@@ -226,7 +226,7 @@ def _dataset(archive: Archive) -> tuple[Dataset, dict[str, Any]]:
     needed = ("format", "shape", "data", "indices", "indptr", "y") if sparse else ("X", "y")
     missing = [name for name in needed if f"{name}.npy" not in archive.members]
     if missing == ["y"]:
-        raise archive.error("the archive holds no labels (y.npy): write X and y with linsep.data.binary.writer.Writer")
+        raise archive.error("the archive holds no labels (y.npy): linsep.convert writes files that do")
     if missing:
         raise archive.error(f"the archive holds no {missing[0]}.npy: it is no sparse matrix (csr), and no table X")
     meta, (*parts, y) = _meta(archive), [archive.array(f"{name}.npy") for name in needed]

@@ -259,11 +259,13 @@ def _table(X: Any) -> Any:
 
 
 def _labels(y: Any) -> Array:
-    """Return labels as int64, float64 or words."""
+    """Return labels as bool, int64, float64 or words."""
     y = np.asarray(y)
     if y.dtype.kind == "u" and y.size and int(y.max()) > np.iinfo(np.int64).max:
         raise ValueError(f"y holds {y.max()}, which is too large for int64")
-    if y.dtype.kind in "biuf":
+    if y.dtype.kind == "b":
+        return y
+    if y.dtype.kind in "iuf":
         return y.astype(np.float64 if y.dtype.kind == "f" else np.int64, copy=False)
     if y.dtype.kind != "U":
         raise TypeError(f"y is of type {y.dtype}: labels are numbers, or words (an array of str, not of objects)")

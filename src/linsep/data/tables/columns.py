@@ -25,8 +25,8 @@ except ImportError as error:
 
 Array = NDArray[Any]
 
-NUMBER, WORDS = "number", "words"
-"""What a column holds."""
+NUMBER, WORDS, TRUTH = "number", "words", "truth"
+"""What a column holds: TRUTH is true and false by its type, which are words but for labels."""
 DECIMAL = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 ENDLESS = r"^[+-]?inf(?:inity)?$"
 NOTHING = r"^(?:|#?n/?a|<na>|#n/a n/a|-?1\.#(?:ind|qnan)|[+-]?nan(?:\([0-9a-z_]*\))?|null|none)$"
@@ -36,12 +36,14 @@ NULLS = [*("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "1.#IND", "1.#Q
 """The usual ones of the latter: text with others is read with more care, and less speed."""
 FINE, MISSING, NO_NUMBER, INFINITE = range(4)
 """What is the matter with the number of a cell."""
-NO_NUMBER_REASON = "{} in column {name!r} is not a number: words=[{name!r}] if the column holds words"
+NO_NUMBER_REASON = "{} in column {name!r} is not a number: {first}words=[{name!r}] if the column holds words"
 INFINITE_REASON = "{} in column {name!r} is not a finite number of its type"
 MISSING_REASON = (
-    "{} in column {name!r}: a value is missing; missing='zero' takes it for 0, "
-    "missing='indicator' tells so in a column of its own"
+    "{} in column {name!r}: a value is missing; {first}missing='zero' if it is 0, "
+    "or missing='indicator' to tell so in a column of its own"
 )
+FIRST = "read the first data with "
+"""The cure for data that are read like others, which have no options of their own."""
 
 
 class Plan(NamedTuple):
@@ -50,10 +52,12 @@ class Plan(NamedTuple):
     numbers: tuple[str, ...]
     words: tuple[str, ...]
     label: str | None
-    label_words: bool
+    label_kind: str
     weight: str | None
     missing: str
     documents: Documents | None = None
+    fixed: bool = False
+    """Whether they are read like those of earlier data."""
 
     @property
     def columns(self) -> list[str]:
@@ -115,14 +119,17 @@ def kept(cells: Cells, keep: Array) -> Cells:
 def kind_of(kind: Any) -> str | None:
     """Return what a column of an Arrow type holds; None for types that are neither numbers nor words.
 
-    >>> kind_of(pa.int8()), kind_of(pa.bool_()), kind_of(pa.date32())
-    ('number', 'words', None)
+    >>> kind_of(pa.int8()), kind_of(pa.string()), kind_of(pa.bool_()), kind_of(pa.date32())
+    ('number', 'words', 'truth', None)
     """
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
         return NUMBER
+    if pa.types.is_boolean(kind):
+        return TRUTH
     if pa.types.is_dictionary(kind):
-        return None if kind_of(kind.value_type) is None else WORDS
-    return WORDS if pa.types.is_boolean(kind) or _textual(kind) else None
+        within = kind_of(kind.value_type)
+        return WORDS if within == NUMBER else within
+    return WORDS if _textual(kind) else None
 
 
 def _textual(kind: Any) -> bool:
@@ -266,7 +273,8 @@ class _Reader:
         for row in rows.tolist():
             cell = self.columns[name][row].as_py()
             text = cell if isinstance(cell, bytes) else b"" if cell is None else str(cell).encode()
-            self.troubles.setdefault(row, Trouble(row, name, reason.format(shown(text), name=name)))
+            told = reason.format(shown(text), name=name, first=FIRST if self.plan.fixed else "")
+            self.troubles.setdefault(row, Trouble(row, name, told))
 
     def number(self, name: str, dtype: Any, missing: str | None) -> tuple[Array, Array | None]:
         """Return the numbers of a column, and a mask of those that are missing, if they may be."""
@@ -310,17 +318,27 @@ class _Reader:
         return counts, absent
 
     def labels(self) -> Array:
-        """Return the labels: whole numbers as such, other numbers as floats, or words."""
+        """Return the labels: whole numbers as such, other numbers as floats, truth as such, or words."""
         name = self.plan.label
         if name is None:
             return np.full(self.rows, np.nan)
         missing = "there is no label in column {name!r}"
-        if self.plan.label_words:
+        if self.plan.label_kind == WORDS:
             return spelled(self.word(name, missing))
+        if self.plan.label_kind == TRUTH:
+            return self.truth(name, missing)
         column = self.columns[name]
         if pa.types.is_integer(column.type) and not column.null_count:
             return _array(column).astype(np.int64, copy=False)
         return self.number(name, np.float64, missing)[0]
+
+    def truth(self, name: str, missing: str) -> Array:
+        """Return which cells of a column are true; others than true and false are at fault."""
+        words = self.word(name, missing)
+        true, false = (np.append(_mask(pc.equal(words.values, word)), False)[words.codes] for word in ("true", "false"))
+        wrong = np.flatnonzero(~(true | false | (words.codes < 0)))
+        self.note(wrong, name, "label {} in column {name!r} is neither true nor false, as the labels before it are")
+        return true
 
     def weights(self) -> Array | None:
         """Return the weights, none of them negative."""
@@ -335,7 +353,7 @@ class _Reader:
 def cells_of(columns: dict[str, Any], rows: int, plan: Plan, dtype: Any) -> Cells:
     """Return the cells of a part of a table, given as its columns, with the rows that are at fault left out.
 
-    >>> plan = Plan(("age",), ("city",), None, False, None, "zero")
+    >>> plan = Plan(("age",), ("city",), None, NUMBER, None, "zero")
     >>> cells = cells_of({"age": pa.array([3, None]), "city": pa.array(["Oslo", "Paris"])}, 2, plan, np.float64)
     >>> cells.values.ravel(), cells.words[0].codes
     (array([3., 0.]), array([0, 1]))

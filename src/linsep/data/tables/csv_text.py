@@ -27,9 +27,12 @@ from linsep.data.lines import BLOCK_BYTES, NEWLINE, Block, blocks
 from linsep.data.numbers import HARD, NO_NUMBER, ONE, doubtful, fives, number
 from linsep.data.sources import Source
 from linsep.data.tables.columns import (
+    DECIMAL,
     MISSING,
+    NOTHING,
     NULLS,
     NUMBER,
+    TRUTH,
     WORDS,
     Cells,
     Choose,
@@ -242,14 +245,14 @@ class Text:
 
     def _filled(self, plan: Plan, dtype: Any) -> Cells | None:
         """Return the cells of rows that are plain numbers, but for words as labels; None if there is anything else."""
-        width, most = len(plan.numbers), self.body
+        width, most, worded = len(plan.numbers), self.body, plan.label_kind == WORDS
         places = {name: j for j, name in enumerate(plan.numbers)}
         if plan.weight is not None:
             places[plan.weight] = width + 1
         if plan.label is not None:
-            places[plan.label] = LETTERS if plan.label_words else width
+            places[plan.label] = LETTERS if worded else width
         values, aside = np.empty((most, width)), np.zeros((most, 2))
-        letters = np.empty(len(self.text) if plan.label_words else 0, np.uint8)
+        letters = np.empty(len(self.text) if worded else 0, np.uint8)
         marks, hard = np.zeros(most + 1, np.int64), np.empty((len(self.text) // 20 + 1, 4), np.int64)
         text, spots = self.text.view(), np.array([places.get(name, SKIP) for name in self.names])
         text.flags.writeable = spots.flags.writeable = False
@@ -263,7 +266,7 @@ class Text:
         if doubts and not _exactly(self.text, hard[:doubts], values, aside):
             return None
         labels = aside[:, 0] if plan.label is not None else np.full(most, np.nan)
-        if plan.label_words:
+        if worded:
             words = _words(letters, marks)
             if words is None:
                 return None
@@ -274,7 +277,7 @@ class Text:
         """Return the cells of rows none of which is at fault; None if one is."""
         types = dict.fromkeys(plan.columns, pa.float64()) | dict.fromkeys(plan.words, WORD)
         types |= dict.fromkeys(plan.numbers, pa.from_numpy_dtype(dtype))
-        if plan.label is not None and plan.label_words:
+        if plan.label is not None and plan.label_kind != NUMBER:
             types[plan.label] = WORD
         if plan.documents is not None:
             types[plan.documents.column] = pa.binary()
@@ -321,7 +324,7 @@ class Text:
 
 
 def _only_numbers(plan: Plan) -> bool:
-    return not plan.words and plan.documents is None
+    return not plan.words and plan.documents is None and plan.label_kind != TRUTH
 
 
 def _where(mask: Array) -> list[int]:
@@ -361,7 +364,7 @@ def _begin_of(row: bytes, field: int, delimiter: str) -> int:
 
 
 def text_parts(
-    sources: list[Source], delimiter: str, header: bool, choose: Choose, size: int = BLOCK_BYTES
+    sources: list[Source], delimiter: str, header: bool | None, choose: Choose, size: int = BLOCK_BYTES
 ) -> Iterator[Text]:  # fmt: skip
     """Yield the rows of CSV files in parts; `choose` is told the columns of each file that has rows."""
     before = 0
@@ -400,12 +403,12 @@ def _whole_rows(source: Source, delimiter: int, size: int) -> Iterator[Block]:
         raise DataError(source.name, "a quote that is opened in this row is not closed", line=lines + 1)
 
 
-def _header(block: Block, delimiter: str, header: bool) -> tuple[list[str], int, int]:
+def _header(block: Block, delimiter: str, header: bool | None) -> tuple[list[str], int, int]:
     """Return the names of the columns, and where the rows begin: the byte, and the line."""
     rows = mark_rows(block.text, ord(delimiter))
     if not len(rows.begins):
         raise DataError(block.file, "the file is empty")
-    if not header:
+    if header is False:
         return [str(j) for j in range(rows.fields[0])], 0, 0
     row = block.text[rows.begins[0] : rows.ends[0]].tobytes()
     line = int(rows.lines[0]) + 1
@@ -417,6 +420,20 @@ def _header(block: Block, delimiter: str, header: bool) -> tuple[list[str], int,
         raise DataError(block.file, not_utf8(row, error.start), line, error.start + 1) from None
     except python_csv.Error as error:
         raise DataError(block.file, f"the header can't be read: {error}", line) from None
+    if header is None and no_names(names):
+        reason = "the first line holds numbers: header=False is for files without names, header=True if these are names"
+        raise DataError(block.file, reason, line)
     if len(rows.begins) == 1:
         return names, len(block.text), int(np.count_nonzero(block.text == NEWLINE))
     return names, int(rows.begins[1]), int(rows.lines[1])
+
+
+def no_names(names: list[str]) -> bool:
+    """Tell whether what should be names are numbers, though some may be missing.
+
+    >>> no_names(["5.1", "", "-3e2"]), no_names(["0", "1", "label"])
+    (True, False)
+    """
+    cells = [name.strip(" \t").lower() for name in names]
+    numbers = [re.match(DECIMAL, cell) is not None for cell in cells]
+    return any(numbers) and all(number or re.match(NOTHING, cell) for number, cell in zip(numbers, cells, strict=True))

@@ -8,6 +8,7 @@ seen or hashed, in which a row has a 1; these come last, as they may grow.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
+from operator import index
 from typing import Any, Self
 
 import numpy as np
@@ -18,12 +19,12 @@ from linsep.data.form import Form, Job, whole
 from linsep.data.lines import BLOCK_BYTES, in_order
 from linsep.data.rows import Rows, Spelling
 from linsep.data.sources import Source
-from linsep.data.tables.columns import Cells, Plan, Trouble, kept, named
-from linsep.data.tables.csv_text import Text, text_parts
+from linsep.data.tables.columns import NUMBER, Cells, Plan, Trouble, kept, named
+from linsep.data.tables.csv_text import Text, no_names, text_parts
 from linsep.data.tables.documents import Documents, without
 from linsep.data.tables.names import TableNames
 from linsep.data.tables.record_batches import Records, record_parts
-from linsep.data.tables.roles import Found, Kinds, listed, roles
+from linsep.data.tables.roles import Found, Kinds, listed, resolved, roles
 from linsep.data.tables.sparse_cells import numbers_and_words, with_documents
 from linsep.data.text.grams import Counts, Grams
 from linsep.data.text.hashed_names import VocabularyNames
@@ -36,6 +37,7 @@ DELIMITERS = {"csv": ",", "tsv": "\t"}
 CHOICES = {"categories": ("indexed", "hashed"), "missing": ("error", "zero", "indicator")}
 OF_TEXT = ("text_features", "ngram_range", "analyzer", "binary", "lowercase")
 """Options that say how documents are read."""
+DEFAULT_FEATURES = 1 << 20
 NONE, UNSEEN = -1, -2
 """Columns of words that are missing, and of those that earlier data did not have."""
 
@@ -51,21 +53,22 @@ class Table(Form):
         label, target, y or class.
     weight : str or int, optional
         The column of the rows' weights.
-    columns : list of str, optional
-        The columns that are features; by default all others.
-    ignore : list of str
+    columns : list of str or int, optional
+        The columns that are features, by name or number; by default all others.
+    ignore : list of str or int
         Columns that are left out.
-    words : list of str
+    words : list of str or int
         Columns whose values are words even if they look like numbers; the labels may be among them.
     categories : {"indexed", "hashed"}
         Whether each `column=value` gets a number when it is first seen, or is hashed.
-    n_features : int
-        The columns that values are hashed to, which come after all others.
+    n_features : int, optional
+        The columns that values are hashed to, which come after all others; 2**20 by default.
     missing : {"error", "zero", "indicator"}
         What a cell without a value is: a fault of its row; 0, no word, or an empty document; or that, and a 1 in a
         column `column=`.
-    header : bool
-        Whether text files begin with the names of the columns; these are "0", "1" and so on otherwise.
+    header : bool, optional
+        Whether text files begin with the names of the columns; these are "0", "1" and so on otherwise. By default they
+        do, and names that are all numbers are refused.
     delimiter : str, optional
         What separates the fields of text files, if it is neither the comma of CSV nor the tab of TSV.
     text : str, optional
@@ -79,7 +82,8 @@ class Table(Form):
     Notes
     -----
     What a column of a text file holds is decided by the first block of text: words, if more than half of the cells that
-    are not missing are no numbers.
+    are not missing are no numbers. Labels are bool where the type of their column is: in a text file, true is a word.
+    From a source that can be read only once, words get their columns as they come: later blocks of a stream are wider.
 
     Attributes
     ----------
@@ -102,13 +106,13 @@ class Table(Form):
 
     label: str | int | None = ""
     weight: str | int | None = None
-    columns: list[str] | None = None
-    ignore: list[str] = field(default_factory=list)
-    words: list[str] = field(default_factory=list)
+    columns: list[Any] | None = None
+    ignore: list[Any] = field(default_factory=list)
+    words: list[Any] = field(default_factory=list)
     categories: str = "indexed"
-    n_features: int = 1 << 20
+    n_features: int | None = None
     missing: str = "error"
-    header: bool = True
+    header: bool | None = None
     delimiter: str | None = None
     text: str | None = None
     text_features: int = 1 << 20
@@ -126,9 +130,13 @@ class Table(Form):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name}={getattr(self, name)!r}: it is one of {', '.join(map(repr, choices))}")
         for name in ("columns", "ignore", "words"):
-            chosen = getattr(self, name)
-            setattr(self, name, [chosen] if isinstance(chosen, str) else chosen if chosen is None else list(chosen))
-        self.n_features = whole("n_features", self.n_features)
+            setattr(self, name, _several(getattr(self, name)))
+        if self.categories == "hashed":
+            self.n_features = whole("n_features", DEFAULT_FEATURES if self.n_features is None else self.n_features)
+        elif self.n_features is not None:
+            raise ValueError("n_features= says how many columns words are hashed to: say categories='hashed', too")
+        if self.header is not None and not isinstance(self.header, bool):
+            raise ValueError(f"header={self.header!r}: it is True or False")
         if self.delimiter is not None and (
             len(self.delimiter) != 1 or self.delimiter in '"\r\n' or self.delimiter > "~"
         ):
@@ -155,7 +163,7 @@ class Table(Form):
         """
         if self.found is None:
             raise ValueError("nothing has been read yet that other data could be like")
-        hashed = self.text is not None or (self._worded and self.categories == "hashed")
+        hashed = self.text is not None or (self._worded and self.n_features is not None)
         table = self._like(data if hashed else [], strict)
         table.fixed = table.complete = True
         return table
@@ -191,21 +199,21 @@ class Table(Form):
 
     @property
     def settled(self) -> bool:
-        """Whether the columns of the rows are known before all of them have been seen."""
-        return self.found is not None and (not self._worded or self.categories == "hashed" or self.complete)
+        """Whether the columns of the rows are known before all of them have been seen, or may grow."""
+        return self.complete or (self.found is not None and (not self._worded or self.n_features is not None))
 
     @property
     def width(self) -> int:
         """The number of features, as far as is known."""
         if self.found is None:
             return 0
-        more = self.n_features if self.categories == "hashed" else len(self._vocabulary)
+        more = len(self._vocabulary) if self.n_features is None else self.n_features
         return self._first_word + (more if self._worded else 0)
 
     @property
     def feature_names(self) -> Sequence[str] | None:
         """The names of the features, as far as they are known; None where words are hashed."""
-        if self.found is None or (self._worded and self.categories == "hashed"):
+        if self.found is None or (self._worded and self.n_features is not None):
             return None
         if self.text is None:
             return [*self.found.numbers, *self._vocabulary.names()]
@@ -225,6 +233,14 @@ class Table(Form):
             self._numbered(Spelling(np.frombuffer(spelling, np.uint8), np.array([0, len(spelling)])), False)[0]
         )
         return None if column < 0 else self._first_word + column
+
+    def for_format(self, name: str, file: str) -> Form:
+        """Return this form for a table in another format: columns are matched by their names."""
+        if name not in FORMATS:
+            return super().for_format(name, file)
+        table = FORMATS[name].restored(self.state())
+        table.known = self.known
+        return table
 
     def look(self, sources: list[Source]) -> None:
         """Find out what the columns are for, from the first rows."""
@@ -266,15 +282,24 @@ class Table(Form):
     def _tasks(self, sources: list[Source], block_bytes: int) -> Iterator["Task"]:
         """Yield the parts of all sources with what their columns are for, which is None if there are no rows."""
         plan: Plan | None = None
+        unchecked: list[tuple[str, list[str]]] = []
 
         def choose(file: str, names: list[str], kinds: Kinds) -> Plan:
             nonlocal plan
             plan = self._plan(file, names, kinds)
             return plan
 
+        for source in sources:
+            if source.table and self.name != InMemory.name:
+                raise DataError(source.name, f"it is a table in memory, and not {self.name}: leave out format=")
         if self.name in DELIMITERS:
             delimiter = self.delimiter or DELIMITERS[self.name]
-            for text in text_parts(sources, delimiter, self.header, choose, block_bytes):
+            header = True if self.fixed and self.header is None else self.header
+            for text in text_parts(sources, delimiter, header, choose, block_bytes):
+                if text.first:
+                    unchecked.append((text.file, text.names))
+                while unchecked and self.found is not None:  # files without rows have names, too
+                    self._plan(*unchecked.pop(0), None)
                 yield text, plan if len(text.text) else None
         else:
             for records in record_parts(sources, self.name, choose):
@@ -287,22 +312,29 @@ class Table(Form):
             twice = next(name for name, count in Counter(names).items() if count > 1)
             raise DataError(file, f"there are two columns called {twice!r}")
         if self.found is None:
+            self.columns = None if self.columns is None else resolved(self.columns, file, names)
+            self.ignore, self.words = (resolved(some, file, names) for some in (self.ignore, self.words))
             self.found = roles(file, names, kinds, self)
-        numbers, words, label, label_words, weight = self.found
+        numbers, words, label, label_kind, weight = self.found
         if self.fixed:
             label, weight = (name if name in there else None for name in (label, weight))
         documents = None if self.text is None else Documents(self.text, self._grams)
-        worded = label_words and label is not None
-        plan = Plan(tuple(numbers), tuple(words), label, worded, weight, self.missing, documents)
+        kind = NUMBER if label is None else label_kind
+        plan = Plan(tuple(numbers), tuple(words), label, kind, weight, self.missing, documents, self.fixed)
         lost = [name for name in plan.columns if name not in there]
         if lost:
-            raise DataError(file, f"there is no column {lost[0]!r}, which the data before it have; {listed(names)}")
+            hint = "; its first line holds numbers, and no names" if self._lacks_names(names) else ""
+            raise DataError(file, f"there is no column {lost[0]!r}, which the other data have; {listed(names)}{hint}")
         left_out = {*plan.columns, *self.ignore, self.found.label, self.found.weight}
         extra = [] if self.columns is not None else [name for name in names if name not in left_out]
         if extra and not self.fixed:
-            raise DataError(file, f"the data before it have no column {extra[0]!r}: leave it out with ignore={extra!r}")
+            raise DataError(file, f"the other data have no column {extra[0]!r}: say with columns=[...] which are read")
         self.extra += [name for name in extra if name not in self.extra]
         return plan
+
+    def _lacks_names(self, names: list[str]) -> bool:
+        """Tell whether a text file that should begin with names begins with numbers."""
+        return self.name in DELIMITERS and self.header is not False and no_names(names)
 
     def _rows(self, part: Text | Records, cells: Cells, policy: Policy, line: int) -> Rows:
         """Return the rows of a part, after those at fault have gone the way of the policy."""
@@ -378,7 +410,7 @@ class Table(Form):
 
     def _numbered(self, names: Spelling, grow: bool) -> Array:
         """Return the numbers of names, NONE for those that have none."""
-        if self.categories == "indexed":
+        if self.n_features is None:
             return self._vocabulary.take(names, grow)
         seen = Vocabulary()
         numbers = seen.take(names)
@@ -386,6 +418,14 @@ class Table(Form):
         if self.known is not None:
             columns[~self.known[self._first_word + columns]] = NONE
         return columns
+
+
+def _several(columns: Any) -> list[Any] | None:
+    """Return columns that were given by their names or numbers, or a single one, as a list."""
+    if columns is None:
+        return None
+    some = [columns] if isinstance(columns, (str, int)) else columns
+    return [column if isinstance(column, str) else index(column) for column in some]
 
 
 class Csv(Table):
@@ -418,4 +458,5 @@ class InMemory(Table):
     name = "table"
 
 
+FORMATS = {form.name: form for form in (Csv, Tsv, Parquet, Arrow, InMemory)}
 Task = tuple[Text | Records, Plan | None]

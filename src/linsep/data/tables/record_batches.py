@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from linsep.data.errors import DataError, Fault
 from linsep.data.sources import Bytes, Source
-from linsep.data.tables.columns import Cells, Choose, Plan, Trouble, cells_of, kind_of
+from linsep.data.tables.columns import FIRST, Cells, Choose, Plan, Trouble, cells_of, kind_of
 from linsep.data.tables.documents import as_bytes
 
 Array = NDArray[Any]
@@ -128,7 +128,8 @@ def _chosen(source: Source, schema: Any, choose: Choose) -> Plan:
     for name in plan.columns:
         if kinds[name] is None:
             reason = f"column {name!r} holds {schema.field(name).type}, neither numbers nor words"
-            raise DataError(source.name, f"{reason}: leave it out with ignore=[{name!r}], or convert it")
+            cure = f"{FIRST if plan.fixed else 'leave it out with '}ignore=[{name!r}]"
+            raise DataError(source.name, f"{reason}: convert it, or {cure}")
     return plan
 
 
@@ -170,20 +171,30 @@ def _arrow(source: Source, choose: Choose) -> Opened:
 
 
 def _table(source: Source, choose: Choose) -> Opened:
-    table = source.handle
-    if type(table).__module__.split(".")[0] == "pandas":
+    reader = _reader(source)
+    plan = _chosen(source, reader.schema, choose)
+    for batch in reader:
+        yield _selected(batch, plan), 0
+
+
+def _reader(source: Source) -> Any:
+    """Return what yields the record batches of a table in memory."""
+    table, got = source.handle, "a file" if source.handle is None else type(source.handle).__name__
+    cure = ": to_frame() makes one of it" if hasattr(table, "to_frame") else ""
+    no_table = TypeError(f"a table is a data frame of pandas or polars, or a table of pyarrow; got {got}{cure}")
+    if type(table).__module__.split(".")[0] == "pandas" and hasattr(table, "columns"):
         try:
             table = pa.Table.from_pandas(table, preserve_index=False)
         except (TypeError, ValueError) as error:
             raise DataError(source.name, f"the table can't be read: {error}") from None
-    elif hasattr(table, "__arrow_c_array__"):
-        table = pa.Table.from_batches([pa.record_batch(table)])
+    elif isinstance(table, pa.RecordBatch):
+        table = pa.Table.from_batches([table])
     elif not hasattr(table, "__arrow_c_stream__"):
-        raise TypeError(f"a table is one of pandas, polars or pyarrow; got {type(table).__name__}")
-    reader = pa.RecordBatchReader.from_stream(table)
-    plan = _chosen(source, reader.schema, choose)
-    for batch in reader:
-        yield _selected(batch, plan), 0
+        raise no_table
+    try:
+        return pa.RecordBatchReader.from_stream(table)
+    except pa.ArrowInvalid:  # a single column, or what can't be given as columns
+        raise no_table from None
 
 
 def _selected(batch: Any, plan: Plan) -> Any:

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from linsep.data.errors import DataError
-from linsep.data.tables.columns import NUMBER
+from linsep.data.tables.columns import NUMBER, TRUTH, WORDS
 
 Kinds = Any
 
@@ -11,6 +11,8 @@ LABELS = ("label", "target", "y", "class")
 """What a column of labels is called, if nobody says."""
 MOST_LISTED = 30
 """Columns that an error lists."""
+SEPARATORS = (";", "\t", "|", ",")
+"""What may separate the fields of a text, if nobody says."""
 
 
 class Found(NamedTuple):
@@ -19,7 +21,7 @@ class Found(NamedTuple):
     numbers: list[str]
     words: list[str]
     label: str | None
-    label_words: bool
+    label_kind: str
     weight: str | None
 
 
@@ -31,10 +33,8 @@ def roles(file: str, names: list[str], kinds: Kinds, said: Any) -> Found:
     >>> roles(
     ...     "t.csv", ["id", "age", "city", "y"], lambda names: {"age": "number", "city": "words", "y": "number"}, said
     ... )
-    Found(numbers=['age'], words=['city'], label='y', label_words=False, weight=None)
+    Found(numbers=['age'], words=['city'], label='y', label_kind='number', weight=None)
     """
-    for name in (*(said.columns or ()), *said.ignore, *said.words):
-        _check_name(name, file, names)
     label = _named(said.label, file, names) if said.label != "" else _label_among(file, names)
     weight = _named(said.weight, file, names)
     if said.text is not None:
@@ -46,7 +46,7 @@ def roles(file: str, names: list[str], kinds: Kinds, said: Any) -> Found:
     left_out = {label, weight, said.text, *said.ignore}
     chosen = [name for name in said.columns or names if name not in left_out]
     if not chosen and said.text is None:
-        raise DataError(file, f"no column is left to learn from; {listed(names)}")
+        raise DataError(file, f"no column is left to learn from; {_told(names)}")
     if "" in chosen:
         number = names.index("") + 1
         raise DataError(file, f"column {number} has no name: give it one, or leave it out with ignore=['']")
@@ -54,7 +54,18 @@ def roles(file: str, names: list[str], kinds: Kinds, said: Any) -> Found:
     holds = kinds(asked) if asked else {}
     plain = {name for name, kind in holds.items() if kind == NUMBER} - set(said.words)
     numbers, words = [name for name in chosen if name in plain], [name for name in chosen if name not in plain]
-    return Found(numbers, words, label, label is not None and label not in plain, weight)
+    truth = label is not None and holds[label] == TRUTH and label not in said.words
+    kind = NUMBER if label is None or label in plain else TRUTH if truth else WORDS
+    return Found(numbers, words, label, kind, weight)
+
+
+def resolved(columns: list[Any], file: str, names: list[str]) -> list[str]:
+    """Return the names of columns that are given by their names or numbers, each once.
+
+    >>> resolved([-1, "age", 0], "t.csv", ["age", "city", "y"])
+    ['y', 'age']
+    """
+    return list(dict.fromkeys(str(_named(column, file, names)) for column in columns))
 
 
 def listed(names: list[str]) -> str:
@@ -63,9 +74,15 @@ def listed(names: list[str]) -> str:
     return f"the columns are {', '.join(map(repr, names[:MOST_LISTED]))}{more}"
 
 
+def _told(names: list[str]) -> str:
+    """Return which columns there are, and how there might be more."""
+    separators = [mark for mark in SEPARATORS if len(names) == 1 and mark in names[0]]
+    return listed(names) + (f": say delimiter={separators[0]!r} if that separates them" if separators else "")
+
+
 def _check_name(name: str, file: str, names: list[str]) -> None:
     if name not in names:
-        raise DataError(file, f"there is no column {name!r}; {listed(names)}")
+        raise DataError(file, f"there is no column {name!r}; {_told(names)}")
 
 
 def _named(column: str | int | None, file: str, names: list[str]) -> str | None:
@@ -74,7 +91,7 @@ def _named(column: str | int | None, file: str, names: list[str]) -> str | None:
         return None
     if isinstance(column, int):
         if not -len(names) <= column < len(names):
-            raise DataError(file, f"there is no column number {column}; {listed(names)}")
+            raise DataError(file, f"there is no column number {column}; {_told(names)}")
         return names[column]
     _check_name(column, file, names)
     return column
@@ -87,6 +104,6 @@ def _label_among(file: str, names: list[str]) -> str:
         many = f"{', '.join(map(repr, found))} might all be" if found else "none is called like"
         raise DataError(
             file, f"which column holds the labels? {many} one; say label=..., or label=None if there are none; "
-            + listed(names)
+            + _told(names)
         )  # fmt: skip
     return found[0]
