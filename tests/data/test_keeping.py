@@ -1,7 +1,11 @@
 """Rows that are kept in binary form: converted, or for the later passes of a stream."""
 
 import gc
+import io
 import os
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -60,7 +64,7 @@ def test_every_pass_is_the_same(rows, folder, options):
 
 def test_a_pass_that_is_the_only_one_writes_nothing(rows, folder):
     stacked(linsep.stream(rows, n_features=20, zero_based=False))
-    assert not list(folder.iterdir())
+    assert not folder.exists()
 
 
 def test_an_index_0_that_comes_late(rows, folder):
@@ -197,3 +201,93 @@ def test_tables_are_kept_with_their_names(tmp_path):
         [block] = source
         assert block.feature_names == kept.feature_names
     assert in_place(block)
+
+
+def test_two_walks_at_a_time(rows, tmp_path):
+    """Each keeps its own rows."""
+    how = {"n_features": 20, "zero_based": False, "block_rows": 100, "block_bytes": 2000}
+    source = linsep.stream(rows, cache=tmp_path / "kept", **how)
+    assert [(len(a), len(b)) for a, b in zip(source, source, strict=True)] == [(100, 100)] * 10
+    assert sum(map(len, source)) == sum(map(len, linsep.stream(rows, cache=tmp_path / "kept", **how))) == 1000
+
+
+def test_two_walks_at_a_time_of_what_can_be_walked_once(rows, tmp_path):
+    opened = linsep.stream(io.BytesIO(TEXT.encode()), block_rows=100)
+    rows.write_text(TEXT + "bad\n")
+    quarantined = linsep.stream(rows, on_error="quarantine", quarantine=tmp_path / "q", block_rows=100)
+    for source in (opened, quarantined):
+        with pytest.raises(DataError, match="it is being read already: end that pass, or make another stream"):
+            list(zip(source, source, strict=True))
+        assert sum(map(len, source)) == 1000
+        next(iter(source))
+        assert sum(map(len, source)) == 1000
+    assert (tmp_path / "q").read_text() == "bad\n"
+    rows.write_text(TEXT)
+    assert sum(map(len, quarantined)) == 1000
+    assert (tmp_path / "q").read_text() == ""
+
+
+@pytest.mark.parametrize("options", [{"idf": True, "format": "text"}, {}])
+def test_a_first_look_that_fails_leaves_nothing_behind(rows, options):
+    good = "a\tone two\nb\ttwo three\n" if options else "1 1:1\n0 3:1\n"
+    rows.write_text(good + ("bad\n" if options else "1 9:1\nbad\n"))
+    source = linsep.stream(rows, **options)
+    with pytest.raises(DataError):
+        list(source)
+    rows.write_text(good)
+    assert stacked(source) == stacked(linsep.stream(rows, **options))
+
+
+def test_a_folder_of_caches_that_can_not_be_made(rows, monkeypatch):
+    monkeypatch.setenv("LINSEP_CACHE", "/proc/nowhere/cache")
+    monkeypatch.setattr(keeping, "MUCH", 1)
+    source = linsep.stream(rows)
+    with pytest.warns(UserWarning, match="later passes will read the text again"):
+        assert len(list(source)) == 1
+    assert sum(map(len, source)) == 1000
+
+
+def test_what_a_dead_process_left_is_removed(rows, folder):
+    folder.mkdir()
+    done = subprocess.Popen([sys.executable, "-c", ""])
+    done.wait()
+    dead, alive, other = (
+        folder / f".{name}.npz" for name in (f"{done.pid}-{'a' * 16}", f"{os.getpid()}-{'b' * 16}", "x")
+    )
+    for path in (dead, alive, other):
+        path.touch()
+    list(linsep.stream(rows))
+    assert not dead.exists()
+    assert alive.exists()
+    assert other.exists()
+
+
+def test_progress_and_counts_of_binary_data(rows, tmp_path):
+    rows.write_text(TEXT + "bad\n")
+    linsep.convert(rows, tmp_path / "rows.npz", on_error="skip")
+    told = []
+    source = linsep.stream(tmp_path / "rows.npz", progress=told.append, block_rows=300)
+    assert sum(map(len, source)) == 1000
+    assert source.rejected == 1
+    assert [step.rows for step in told] == [300, 600, 900, 1000]
+    assert told[-1].done == told[-1].total
+
+
+def test_no_rows_keep_their_width(rows, tmp_path):
+    rows.write_text("# nothing\n")
+    assert linsep.convert(rows, tmp_path / "rows.npz", n_features=5).X.shape == (0, 5)
+
+
+def test_like_no_rows_at_all(rows):
+    nothing = linsep.read(io.BytesIO(b"# nothing\n"))
+    assert linsep.read(rows, like=nothing).X.shape == (1000, 0)
+    wide = linsep.read(io.BytesIO(b"1 99999999999999999:1\n"))
+    with pytest.raises(ValueError, match="which of the columns were seen, and can't do so for 99,999,999,999,999,999"):
+        linsep.read(rows, like=wide)
+
+
+def test_many_rows_outside_of_what_was_stated(rows):
+    rows.write_text("1 9:1\n" * 50_000)
+    began = time.perf_counter()
+    assert linsep.read(rows, n_features=5, zero_based=False, on_error="skip").rejected == 50_000
+    assert time.perf_counter() - began < 5

@@ -14,7 +14,7 @@ from linsep.data.form import Form
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Dataset:
     """Rows and their labels; unpacks as `X, y`.
 
@@ -31,7 +31,7 @@ class Dataset:
     weights : array, (rows,), or None
         The importance of each row, where the data tell: a learner's `sample_weight`.
     rejected : int
-        Rows that were malformed, and left out because `on_error` says so.
+        Rows that were malformed, and left out because `on_error` says so; in blocks of a stream, so far.
     unseen : int
         Entries of features that the data these were read `like` did not have; they count for nothing.
     form : Form, or None

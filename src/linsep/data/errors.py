@@ -61,10 +61,11 @@ class Policy:
         self.first: DataError | None = None
         self._file: BinaryIO | None = None
 
-    def restart(self) -> None:
-        """Begin another pass over the data: counts, and the quarantine file, start again."""
-        self.close()
-        self.rejected, self.first = 0, None
+    def anew(self) -> "Policy":
+        """Return the same for another pass over the data: counts, and the quarantine file, start again."""
+        policy = Policy(self.on_error, self.path)
+        policy._file = None if self.path is None else self._opened(self.path)
+        return policy
 
     def take(self, faults: list[Fault], file: str, first_line: int) -> None:
         """Deal with the faults of a block whose first line has this number; raises at the first if asked to."""
@@ -75,8 +76,7 @@ class Policy:
             self.first = self.first or error
             self.rejected += 1
             if self.path is not None:
-                if self._file is None:
-                    self._file = self._opened(self.path)
+                self._file = self._file or self._opened(self.path)
                 self._file.write(fault.row.rstrip(b"\n") + b"\n")
 
     def _opened(self, path: Path) -> BinaryIO:

@@ -16,6 +16,8 @@ from linsep.data.sources import Source
 
 Array = NDArray[Any]
 Wrong = dict[int, tuple[bytes, str]]
+MOST_KNOWN = 1 << 32
+"""Columns of data that others can be read like: a byte each."""
 
 
 class Job(NamedTuple):
@@ -128,6 +130,8 @@ class Form:
         return self._like(data, strict)
 
     def _like(self, data: Iterable[Any], strict: bool) -> Self:
+        if self.width > MOST_KNOWN:
+            raise ValueError(f"like= remembers which of the columns were seen, and can't do so for {self.width:,}")
         known = np.zeros(self.width, bool)
         for X, _ in data:
             known[X.indices if hasattr(X, "indices") else slice(None)] = True
@@ -153,7 +157,11 @@ class Form:
         rows, wrong = self.take(rows)
         if self.known is not None:
             rows = self._of_known(rows, self.known, wrong)
-        faults = sorted([*rows.faults, *(_fault(block, int(rows.places[i]), *why) for i, why in wrong.items())])
+        faults = rows.faults
+        if wrong:
+            ends = np.flatnonzero(block.text == NEWLINE)
+            found = (_fault(block, ends, int(rows.places[i]), *why) for i, why in wrong.items())
+            faults = sorted([*faults, *found])
         policy.take(faults, block.file, line)
         return without(rows, list(wrong)) if wrong else rows
 
@@ -162,7 +170,8 @@ class Form:
         assert rows.indices is not None
         columns = rows.indices - self.first
         inside = (columns >= 0) & (columns < len(known))
-        unknown = ~(inside & known[np.where(inside, columns, 0)])
+        unknown = ~inside
+        unknown[inside] = ~known[columns[inside]]
         if not unknown.any():
             return rows
         if self.strict:
@@ -175,9 +184,8 @@ class Form:
         return without_entries(rows, unknown)
 
 
-def _fault(block: Block, place: int, word: bytes, reason: str) -> Fault:
-    """Return what is told of a word in the line of a block, counted from 0."""
-    ends = np.flatnonzero(block.text == NEWLINE)
+def _fault(block: Block, ends: Array, place: int, word: bytes, reason: str) -> Fault:
+    """Return what is told of a word in the line of a block, counted from 0; lines end at `ends`."""
     line = block.text[0 if place == 0 else ends[place - 1] + 1 : ends[place]].tobytes()
     found = re.search(rb"(?<!\S)" + re.escape(word), line) if word else None
     return Fault(place, found.start() + 1 if found else None, reason, line)

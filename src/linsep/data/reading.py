@@ -1,6 +1,7 @@
 """`read` and `stream`: from any sources, in any format, to rows and labels."""
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from linsep.core.threads import threads
-from linsep.data.binary.file import blocks as in_place
 from linsep.data.binary.form import Stored
-from linsep.data.binary.keeping import Keeper
+from linsep.data.binary.keeping import Keeper, Record, kept_blocks, widen
 from linsep.data.binary.writer import Writer
 from linsep.data.dataset import Dataset, as_csr, as_labels
 from linsep.data.errors import DataError, Policy
@@ -56,41 +56,43 @@ class Reader:
         if not self.again:
             self.form.read_once()
 
+    def clock(self) -> Clock:
+        """Return a clock for a pass, which tells how far it has come."""
+        return Clock(self.sources, self.progress)
+
     @property
     def again(self) -> bool:
         """Whether the sources can be read more than once."""
         return all(source.again for source in self.sources)
 
-    def parts(self) -> Iterator[Rows]:
+    def parts(self, form: Form, clock: Clock) -> Iterator[Rows]:
         """Yield the rows in parts; malformed rows go the way of the policy."""
-        self.policy.restart()
-        clock = Clock(self.sources, self.progress)
+        policy = self.policy = self.policy.anew()
         try:
-            yield from self.form.parts(Job(self.sources, self.dtype, self.policy, clock, self.jobs, self.block_bytes))
+            yield from form.parts(Job(self.sources, self.dtype, policy, clock, self.jobs, self.block_bytes))
         finally:
-            self.policy.close()
+            policy.close()
 
-    def settle(self) -> None:
-        """Fix what all rows together decide."""
-        contradiction = self.form.settle()
+    def settle(self, form: Form) -> None:
+        """Let the form be settled, after it has seen all rows."""
+        contradiction = form.settle()
         if contradiction is not None:
             raise DataError(self.sources[0].name, contradiction)
+        self.form = form
 
     def scan(self, keeper: Keeper) -> None:
         """Look at all rows, if need be, to settle what was not said; the keeper may keep them."""
         self.form.look(self.sources)
         if self.form.settled:
             return
-        told, self.progress = self.progress, None
-        keeper.begin()
+        form, record = deepcopy(self.form), keeper.begin()
         try:
-            for rows in self.parts():
-                keeper.add(self.form.draft(rows))
-            self.settle()
-            keeper.end(self.form, self.policy.rejected)
+            for rows in self.parts(form, Clock(self.sources, None)):
+                record.add(form.draft(rows))
+            self.settle(form)
+            record.end(form, self.policy.rejected)
         finally:
-            self.progress = told
-            keeper.drop()
+            record.drop()
 
     def joined(self, parts: list[Rows]) -> Dataset:
         """Return the rows of all parts, finished."""
@@ -160,8 +162,8 @@ def read(source: Any, **options: Any) -> Dataset:
         opened = reader.form.opened(reader.sources)
         if opened is not None:
             return replace(opened, form=reader.form)
-    parts = list(reader.parts())
-    reader.settle()
+    parts = list(reader.parts(reader.form, reader.clock()))
+    reader.settle(reader.form)
     return reader.joined(parts)
 
 
@@ -172,7 +174,7 @@ class Stream:
         self.block_rows, self.reader = whole("block_rows", block_rows), Reader(source, **options)
         reader = self.reader
         self.keeper = Keeper(reader.sources, reader.form, reader.dtype, reader.policy, cache)
-        self._walks, self._as_kept = 0, False
+        self._walks, self._walking, self._as_kept = 0, 0, False
         self._columns: Array | None = None
 
     @property
@@ -217,16 +219,22 @@ class Stream:
         reader, keeper = self.reader, self.keeper
         if self._walks and not reader.again:
             raise DataError(reader.sources[0].name, "it can be read only once; write it to a file for more epochs")
-        self._walks += 1
-        if self._settle():
-            clock = Clock(reader.sources, reader.progress)
-            blocks = keeper.walk(reader.form, reader.policy, clock, self.block_rows)
-        elif isinstance(reader.form, Stored) and (data := reader.form.opened(reader.sources)) is not None:
-            blocks = in_place(replace(data, form=reader.form), self.block_rows)
-        else:
-            blocks = self._read()
-        for block in blocks:
-            yield replace(block, block=True)
+        alone = reader.policy.path is not None or any(source.handle is not None for source in reader.sources)
+        if self._walking and alone:
+            raise DataError(reader.sources[0].name, "it is being read already: end that pass, or make another stream")
+        self._walks, self._walking = self._walks + 1, self._walking + 1
+        try:
+            data = keeper.opened() if self._settle() else None
+            if isinstance(reader.form, Stored):
+                data = reader.form.opened(reader.sources)
+            if data is None:
+                blocks = self._read()
+            else:
+                blocks = kept_blocks(data, reader.form, reader.policy, reader.clock(), self.block_rows)
+            for block in blocks:
+                yield replace(block, block=True)
+        finally:
+            self._walking -= 1
 
     def _settle(self) -> bool:
         """See that all is known that all rows together decide; tell whether the rows are kept."""
@@ -240,20 +248,19 @@ class Stream:
     def _read(self) -> Iterator[Dataset]:
         """Yield blocks from the sources themselves; they are kept if others will want them."""
         reader, keeper = self.reader, self.keeper
-        if keeper.stated or self._walks > 1:
-            keeper.begin()
+        record = keeper.begin() if keeper.stated or self._walks > 1 else Record(keeper)
         waiting: list[Rows] = []
         try:
-            for rows in reader.parts():
-                keeper.add(reader.form.draft(rows))
+            for rows in reader.parts(reader.form, reader.clock()):
+                record.add(reader.form.draft(rows))
                 waiting.append(rows)
                 while sum(map(len, waiting)) >= self.block_rows:
                     yield self._block(waiting, self.block_rows)
             while any(map(len, waiting)):
                 yield self._block(waiting, self.block_rows)
-            keeper.end(reader.form, reader.policy.rejected)
+            record.end(reader.form, reader.policy.rejected)
         finally:
-            keeper.drop()
+            record.drop()
 
     def _block(self, waiting: list[Rows], count: int) -> Dataset:
         """Take the first rows out of those that wait, as a block."""
@@ -311,6 +318,7 @@ def convert(source: Any, target: str | Path, *, block_rows: int = 10_000, **opti
     with Writer(target) as writer:
         for block in rows:
             writer.write(block.X, block.y, block.weights)
+        widen(writer, rows.form.width)
         form = rows.form.before if isinstance(rows.form, Stored) else rows.form
         writer.rejected, names = rows.rejected, rows.form.feature_names
         writer.feature_names = None if getattr(names, "hashed", False) else names

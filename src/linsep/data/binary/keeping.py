@@ -1,9 +1,11 @@
 """Later passes over text: its rows are kept in binary form, and read from there as long as the text does not change."""
 
 import os
+import re
 import secrets
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +39,6 @@ class Keeper:
         named = all(source.handle is None for source in sources)
         self.stated = where is not None
         self.path: Path | None = None
-        self.writer: Writer | None = None
         if not named or isinstance(form, Stored) or where is False or form.known is not None or policy.path is not None:
             if self.stated and where is not False:
                 raise ValueError(
@@ -49,9 +50,8 @@ class Keeper:
         if self.stated:
             self.path = cache_file(sources, options, where)
         elif sum(source.size or 0 for source in sources) >= MUCH:
-            cache_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
             self.path = cache_folder() / f".{os.getpid()}-{secrets.token_hex(8)}.npz"
-            finalize(self, self.path.unlink, missing_ok=True)
+            finalize(self, _remove, self.path)
         self.sources, self.options = sources, options
 
     def ready(self) -> bool:
@@ -63,41 +63,47 @@ class Keeper:
         assert self.path is not None
         return form.restored(about(self.path)["form"])
 
-    def walk(self, form: Form, policy: Policy, clock: Clock, block_rows: int) -> Iterator[Dataset]:
-        """Yield the rows in blocks, in place."""
+    def opened(self) -> Dataset:
+        """Return the rows that are kept."""
         assert self.path is not None
-        data = open_binary(self.path)
-        policy.rejected = data.rejected
-        done = 0
-        for block in blocks(data, block_rows):
-            done += len(block)
-            clock.tick(done * (clock.total or 0) // len(data), len(block))
-            yield replace(block, y=as_labels(block.y), feature_names=form.feature_names, form=form)
+        return open_binary(self.path)
 
-    def begin(self) -> None:
+    def begin(self) -> "Record":
         """Begin to keep the rows of a pass over the text."""
+        record = Record(self)
+        if self.path is not None and not self.stated:
+            record.tried(lambda: _make_room(cache_folder()))
         if self.path is not None:
-            self.writer = cache_writer(self.path, cache_key(self.sources, self.options))
+            record.writer = cache_writer(self.path, cache_key(self.sources, self.options))
+        return record
+
+
+class Record:
+    """The rows of one pass over the text, as far as they are kept."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self.keeper = keeper
+        self.writer: Writer | None = None
 
     def add(self, rows: Rows | None) -> None:
         """Keep these rows, as learners see them; None if nobody can tell yet, and then nothing is kept of this pass."""
-        if self.writer is None:
+        writer = self.writer
+        if writer is None:
             return
         if rows is None:
             return self.drop()
         X: Any = rows.values
         if rows.indices is not None and rows.indptr is not None:
             X = as_csr(X, rows.indices, rows.indptr, int(rows.indices.max(initial=-1)) + 1)
-        self._tried(lambda writer: writer.write(X, as_labels(rows.labels), rows.weights))
+        self.tried(lambda: writer.write(X, as_labels(rows.labels), rows.weights))
 
     def end(self, form: Form, rejected: int) -> None:
         """Put the file in its place, after a whole pass, with what the form found out."""
-        if self.writer is not None:
-            if self.writer.rows and self.writer.width < form.width:
-                empty = as_csr(np.empty(0), np.empty(0, np.int32), np.zeros(1, np.int64), form.width)
-                self._tried(lambda writer: writer.write(empty, np.empty(0, np.int64)))
-            self.writer.about["form"], self.writer.rejected = form.state(), rejected
-            self._tried(lambda writer: writer.__exit__(None, None, None))
+        writer = self.writer
+        if writer is not None:
+            self.tried(lambda: widen(writer, form.width))
+            writer.about["form"], writer.rejected = form.state(), rejected
+            self.tried(lambda: writer.__exit__(None, None, None))
             self.writer = None
 
     def drop(self) -> None:
@@ -106,14 +112,56 @@ class Keeper:
             self.writer.__exit__(GeneratorExit, None, None)
             self.writer = None
 
-    def _tried(self, write: Any) -> None:
-        """Write; where the disk is full and nobody asked for a cache, go on without one."""
+    def tried(self, write: Callable[[], object]) -> None:
+        """Write; where that is not possible and nobody asked for a cache, go on without one."""
         try:
-            if self.writer is not None:
-                write(self.writer)
-        except OSError as error:
+            if self.keeper.path is not None:
+                write()
+        except (OSError, ValueError) as error:
             self.drop()
-            self.path = None
-            if self.stated:
+            self.keeper.path = None
+            if self.keeper.stated:
                 raise
-            warnings.warn(f"later passes will read the text again, as its rows can't be kept: {error}", stacklevel=4)
+            warnings.warn(f"later passes will read the text again, as its rows can't be kept: {error}", stacklevel=5)
+
+
+def kept_blocks(data: Dataset, form: Form, policy: Policy, clock: Clock, block_rows: int) -> Iterator[Dataset]:
+    """Yield rows in binary form in blocks, in place, as the text would give them."""
+    policy.rejected = data.rejected
+    done = 0
+    for block in blocks(data, block_rows):
+        done += len(block)
+        clock.tick(done * (clock.total or 0) // len(data), len(block))
+        plain = block.weights is None or bool(np.all(block.weights == 1))
+        weights = None if plain else block.weights
+        yield replace(block, y=as_labels(block.y), weights=weights, feature_names=form.feature_names, form=form)
+
+
+def widen(writer: Writer, width: int) -> None:
+    """Let the rows of a file have this many columns."""
+    if writer.width < width:
+        writer.write(as_csr(np.empty(0), np.empty(0, np.int32), np.zeros(1, np.int64), width), np.empty(0, np.int64))
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
+
+
+def _make_room(folder: Path) -> None:
+    """Make the folder of caches, and remove what processes left there that did not come to their end."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for path in folder.iterdir():
+        owner = re.fullmatch(r"\.(\d+)-[0-9a-f]{16}\.npz", path.name)
+        if owner and not _lives(int(owner[1])):
+            _remove(path)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
