@@ -3,6 +3,7 @@
 The same property is hunted for longer, guided by coverage, by `benchmarks/fuzz.py`.
 """
 
+import io
 import subprocess
 import sys
 
@@ -11,6 +12,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import linsep
+from linsep.data.errors import DataError
 from linsep.data.form import Form
 from linsep.data.formats import FORMATS, form_named
 from tests.data.wall import at_the_wall
@@ -61,3 +64,28 @@ def test_the_wall_is_one():
     for length, fine in ((3, True), (4, False)):
         done = subprocess.run([sys.executable, "-c", over.format(length)], check=False)
         assert (done.returncode == 0) == fine
+
+
+TABLES = sorted(set(FORMS) - set(LINES) - {"table", "binary"})
+CELLS = [*PIECES, b'"', b";", b"a,b,label\n", b"a\tb\tlabel\n", b"true", b"NA", b"\xef\xbb\xbf", b"2024-01-01", b"\n\n"]
+tables = st.lists(st.sampled_from(CELLS) | st.binary(max_size=4), max_size=40).map(b"".join)
+
+
+def check_table(name, text, size):
+    """Hold that bytes are rows, or one error of ours, wherever they are cut."""
+    for block_bytes in (size, 1 << 20):
+        try:
+            data = linsep.read(
+                io.BytesIO(text), format=name, label=None, missing="zero", on_error="skip", block_bytes=block_bytes
+            )
+        except DataError:
+            continue
+        dense = data.X.toarray() if hasattr(data.X, "toarray") else data.X
+        assert np.isfinite(dense).all()
+
+
+@pytest.mark.parametrize("name", TABLES)
+@given(text=tables, size=st.integers(1, 40))
+@settings(deadline=None, max_examples=60)
+def test_any_bytes_are_a_table_or_an_error(name, text, size):
+    check_table(name, text, size)
