@@ -6,6 +6,8 @@ import io
 import json
 import math
 import re
+import subprocess
+import sys
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
@@ -109,6 +111,52 @@ def _starts(parts):
     return np.cumsum([0, *(rows.lines for rows in parts)])[:-1]
 
 
+MARKED = "\ufeff"
+
+
+def whole_and_cut(text, **options):
+    """What a text gives in one part, which must be what it gives in many: rows, names, rows at fault, or an error."""
+    found = []
+    for size in (1 << 20, 1, 7, 40):
+        try:
+            got = read(text.encode(), block_bytes=size, **options)
+        except DataError as error:
+            found.append(str(error))
+        else:
+            found.append((got.X.tolist(), list(map(str, got.y)), got.names, got.rejected, str(got.first)))
+    assert found[1:] == found[:1] * 3
+    return found[0]
+
+
+def test_a_mark_of_the_encoding_is_left_out_only_where_a_file_begins():
+    X, _, names, *_ = whole_and_cut(f"{MARKED}c,y\nOslo,1\n{MARKED}Oslo,0\n")
+    assert names == ["c=Oslo", f"c={MARKED}Oslo"]
+    assert X == [[1, 0], [0, 1]]
+    quoted = f'a,y\n{MARKED}"x,1"\n'
+    assert whole_and_cut(quoted, words=["a"], label=None, ignore=["y"])[2] == [f'a={MARKED}"x']
+    assert whole_and_cut(quoted, missing="zero")[1] == ['1"']
+    assert "'\\ufeff1' in column 'a' is not a number" in whole_and_cut(f"a,y\n1,1\n2,1\n{MARKED}1,1\n")
+    assert read(b"c\n\xef\n\xef\xbb\nx\n", label=None, on_error="skip", block_bytes=1).rejected == 2
+
+
+pieces = st.sampled_from([MARKED, '"', ",", "x", "1", " ", "\n", "\r\n", "\r", "\ufefe", "é", ",1\n", ",2\n"])
+
+
+@settings(max_examples=60)
+@given(st.lists(pieces, max_size=15).map("".join))
+def test_rows_of_words_do_not_depend_on_how_the_file_is_cut(text):
+    whole_and_cut(f"a,y\nx,1\n{text}", words=["a", "y"], on_error="skip")
+
+
+def test_what_arrow_can_not_read_is_an_error_of_the_data(monkeypatch):
+    def refuse(*_, **__):
+        raise pa.ArrowInvalid("CSV parse error: no\nmore")
+
+    monkeypatch.setattr(csv_text.csv, "read_csv", refuse)
+    for options in ({"words": ["a"]}, {}):
+        fails("t: it can't be read as CSV: CSV parse error: no", b'a,y\n"1",1\n', **options)
+
+
 HARD = [
     "2.2250738585072011e-308", "9007199254740993", "9007199254740992.99999999999999999", "1e23", "8.5e-324", "1.", ".5",
     "+7", "-0", "0.000000000000000000000000000000000000000000000000001", "179769313486231570000e288", "1E+5",
@@ -177,7 +225,7 @@ def plainly(text):
             if not all(map(any, zip(decimal, nothing, strict=True))) or nothing[2]:
                 raise ValueError
             values = [0.0 if none else float(field) for none, field in zip(nothing, fields, strict=True)]
-            if not all(map(math.isfinite, values)):
+            if not all(map(math.isfinite, values)) or abs(values[2]) >= 2**53:
                 raise ValueError
             X.append(values)
         except ValueError:
@@ -263,6 +311,41 @@ def test_missing_labels_and_weights_are_faults_under_any_rule():
     got = read(b"a,w,y\n1,0.5,x\n2,1,x\n", weight="w")
     assert got.weights.tolist() == [0.5, 1]
     assert got.X.tolist() == [[1], [2]]
+
+
+LARGE = "label '{}' in column 'y' is too large for an exact number: words=['y'] takes it as a word"
+
+
+@pytest.mark.parametrize("row", ["{},1", '"{}",1', "{},x", " {},1"])
+@pytest.mark.parametrize("label", ["9007199254740993", "-9007199254740992", "18446744073709551616", "+9.1e15"])
+def test_labels_that_text_would_blur_are_faults(row, label):
+    rows = [row.format(y) for y in ("9007199254740991", label, "3")]
+    text = ("y,w\n" + "\n".join(rows) + "\n").encode()
+    error = fails(LARGE.format(label if row[0] != " " else " " + label), text)
+    assert (error.line, error.column) == (3, 1)
+    got = read(text, on_error="skip")
+    assert got.y.tolist() == [9007199254740991, 3]
+    assert got.rejected == 1
+    assert [y.strip() for y in read(text, words=["y"]).y] == ["9007199254740991", label, "3"]
+    like = read(b"y,w\n1,1\n").table.like([], strict=False)
+    if "x" not in row:
+        fails("exact number: read the first data with words=['y'] takes", text, table=like)
+
+
+def test_labels_of_typed_columns_are_exact_or_faults():
+    large = pa.table({"a": [1, 2, 3], "y": pa.array([2**63 + 5, 2**63 - 1, None], pa.uint64())})
+    assert fails(LARGE.format(2**63 + 5), large, "table").line == 1
+    got = read(large, "table", on_error="skip")
+    assert got.y.tolist() == [2**63 - 1]
+    assert got.rejected == 2
+    assert read(large[:2], "table", words=["y"]).y.tolist() == [str(2**63 + 5), str(2**63 - 1)]
+    exact = pa.table({"a": [1, 2, 3], "y": pa.array([2**53 + 1, None, -(2**63)], pa.int64())})
+    assert fails("there is no label in column 'y'", exact, "table").line == 2
+    assert read(exact, "table", on_error="skip").y.tolist() == [2**53 + 1, -(2**63)]
+    decimals = pa.table({"a": [1, 2], "y": [Decimal(2**53 + 1), Decimal("2.5")]})
+    assert fails(LARGE.format(Decimal("9007199254740993.0")), decimals, "table").line == 1
+    assert read(decimals[1:], "table").y.tolist() == [2.5]
+    assert read(pa.table({"a": [1, 2], "y": [1e300, 2.0**53]}), "table").y.tolist() == [1e300, 2.0**53]
 
 
 def test_a_word_among_numbers_is_a_fault_wherever_it_is():
@@ -859,6 +942,82 @@ def test_a_file_that_changes_is_refused(tmp_path):
     path.write_bytes(path.read_bytes() + b" ")
     with pytest.raises(DataError, match="changed while it was read"):
         list(walk)
+
+
+CUT_OFF = """
+import os, sys
+import linsep
+path = sys.argv[1]
+walk = iter(linsep.stream(path, format="arrow", block_rows=1000, n_jobs=1))
+next(walk)
+os.truncate(path, 4096)
+try:
+    for _ in walk:
+        pass
+except linsep.DataError as error:
+    print(error.reason)
+"""
+
+
+def test_a_file_that_is_cut_off_while_it_is_read_does_not_end_the_process(tmp_path):
+    path = tmp_path / "t.arrow"
+    table = pa.table({"a": np.random.default_rng(0).normal(size=200_000), "y": np.arange(200_000) % 2})
+    feather.write_feather(table, str(path), "uncompressed", chunksize=50_000)
+    done = subprocess.run(
+        [sys.executable, "-c", CUT_OFF, str(path)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "the file changed while it was read\n", "")
+
+
+def test_only_the_columns_that_are_chosen_are_read_from_arrow(tmp_path):
+    path = tmp_path / "t"
+    columns = {"b": ["x", "y"], "day": DATE.take(pa.array([0, 0])), "c": ["u", "v"], "y": [1, 0], "a": [1.0, 2.0]}
+    table = pa.table(columns | {"b": pa.array(columns["b"]).dictionary_encode()})
+    feather.write_feather(table, str(path), chunksize=1)
+    got = read(path, "arrow", columns=["a", "c", "b"])
+    assert got.names == ["a", "c=u", "b=x", "c=v", "b=y"]
+    assert got.X.tolist() == [[1, 1, 1, 0, 0], [2, 0, 0, 1, 1]]
+
+
+def changed(tmp_path, kind, frame):
+    path = tmp_path / f"t.{kind}"
+    WAYS[kind](frame, path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "arrow"])
+def test_words_that_are_new_in_a_later_pass_are_faults(kind, tmp_path):
+    frame = pd.DataFrame({"w": ["Oslo", "Rome"], "a": [1.0, 2.0], "y": [1, 0]})
+    stream = linsep.stream(changed(tmp_path, kind, frame), format=kind, on_error="skip")
+    strict = linsep.stream(changed(tmp_path, kind, frame), format=kind)
+    for walk in (stream, strict):
+        assert [block.X.toarray().tolist() for block in walk] == [[[1, 1, 0], [2, 0, 1]]]
+    changed(tmp_path, kind, pd.DataFrame({"w": ["Rome", "Bern", "Oslo"], "a": [3.0, 4.0, 5.0], "y": [1, 0, 1]}))
+    for _ in range(2):
+        assert [block.X.toarray().tolist() for block in stream] == [[[3, 0, 1], [5, 1, 0]]]
+        assert stream.rejected == 1
+    reason = "'Bern' in column 'w' was not there before: the data have changed since they were first looked at"
+    with pytest.raises(DataError, match=reason) as caught:
+        list(strict)
+    assert caught.value.line == (3 if kind in ("csv", "tsv") else 2)
+    assert list(stream.feature_names) == ["a", "w=Oslo", "w=Rome"]
+
+
+def test_values_that_are_missing_only_in_a_later_pass(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, np.nan], "y": [1, 0]})
+    stream = linsep.stream(changed(tmp_path, "csv", frame), missing="indicator")
+    assert [block.X.toarray().tolist() for block in stream] == [[[1, 1, 0], [2, 0, 1]]]
+    changed(tmp_path, "csv", frame.assign(a=[1.0, np.nan]))
+    with pytest.raises(DataError, match="'' in column 'a' was not there before: the data have changed"):
+        list(stream)
+
+
+def test_data_that_are_read_like_those_of_a_pipe_do_not_grow():
+    pipe = streamed(LATE)
+    list(pipe)
+    again = linsep.stream(Pipe(b"n,w,y\n1,new,1\n2,bbbbbbbbb,0\n"), format="csv", like=pipe)
+    assert [block.X.shape for block in again] == [(2, pipe.form.width)]
+    assert again.unseen == 1
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,8 @@ NOTHING = r"^(?:|#?n/?a|<na>|#n/a n/a|-?1\.#(?:ind|qnan)|[+-]?nan(?:\([0-9a-z_]*
 NULLS = [*("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "1.#IND", "1.#QNAN", "N/A", "n/a", "NA", "<NA>"),
          *("NULL", "Null", "null", "NaN", "NAN", "nan", "-NaN", "-nan", "None", "none")]  # fmt: skip
 """The usual ones of the latter: text with others is read with more care, and less speed."""
+EXACT = 2.0**53
+"""Where floats begin to leave out whole numbers: two labels beyond may become one."""
 FINE, MISSING, NO_NUMBER, INFINITE = range(4)
 """What is the matter with the number of a cell."""
 NO_NUMBER_REASON = "{} in column {name!r} is not a number: {first}words=[{name!r}] if the column holds words"
@@ -41,6 +43,9 @@ INFINITE_REASON = "{} in column {name!r} is not a finite number of its type"
 MISSING_REASON = (
     "{} in column {name!r}: a value is missing; {first}missing='zero' if it is 0, "
     "or missing='indicator' to tell so in a column of its own"
+)
+INEXACT_REASON = (
+    "label {} in column {name!r} is too large for an exact number: {first}words=[{name!r}] takes it as a word"
 )
 FIRST = "read the first data with "
 """The cure for data that are read like others, which have no options of their own."""
@@ -179,6 +184,15 @@ def parsed(column: Any, dtype: Any) -> tuple[Array, Array | None]:
     state = np.where(nothing, MISSING, np.where(endless, INFINITE, NO_NUMBER)).astype(np.uint8)
     state[_mask(fine) & np.isfinite(values)] = FINE
     return np.where(state == FINE, values, dtype(0)), state if state.any() else None
+
+
+def inexact(labels: Array) -> Array:
+    """Return which labels are so large that text for another number might have given the same.
+
+    >>> inexact(np.array([-1.5, 9007199254740991, 9007199254740992, np.nan]))
+    array([False, False,  True, False])
+    """
+    return np.abs(labels) >= EXACT
 
 
 def _array(column: Any) -> Array:
@@ -327,10 +341,25 @@ class _Reader:
             return spelled(self.word(name, missing))
         if self.plan.label_kind == TRUTH:
             return self.truth(name, missing)
+        kind = self.columns[name].type
+        if pa.types.is_integer(kind):
+            return self.whole(name, missing)
+        labels, _ = self.number(name, np.float64, missing)
+        if not pa.types.is_floating(kind):
+            self.note(np.flatnonzero(inexact(labels)), name, INEXACT_REASON)
+        return labels
+
+    def whole(self, name: str, missing: str) -> Array:
+        """Return the whole numbers of a column; those that are too large for int64 are at fault."""
         column = self.columns[name]
-        if pa.types.is_integer(column.type) and not column.null_count:
-            return _array(column).astype(np.int64, copy=False)
-        return self.number(name, np.float64, missing)[0]
+        if column.null_count:
+            self.note(np.flatnonzero(_array(column.is_null())), name, missing)
+            column = column.fill_null(pa.scalar(0, column.type))
+        raw = _array(column)
+        labels = raw.astype(np.int64, copy=False)
+        if raw.dtype == np.uint64:
+            self.note(np.flatnonzero(labels < 0), name, INEXACT_REASON)
+        return labels
 
     def truth(self, name: str, missing: str) -> Array:
         """Return which cells of a column are true; others than true and false are at fault."""

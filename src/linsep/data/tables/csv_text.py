@@ -9,6 +9,7 @@ import csv as python_csv
 import io
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -23,7 +24,7 @@ from linsep.core.passes import Kernel, compiled
 from linsep.core.verbs import word
 from linsep.data.digest import data_digest
 from linsep.data.errors import DataError, Fault
-from linsep.data.lines import BLOCK_BYTES, NEWLINE, Block, blocks
+from linsep.data.lines import BLOCK_BYTES, MARK, NEWLINE, Block, blocks
 from linsep.data.numbers import HARD, NO_NUMBER, ONE, doubtful, fives, number
 from linsep.data.sources import Source
 from linsep.data.tables.columns import (
@@ -40,6 +41,7 @@ from linsep.data.tables.columns import (
     Trouble,
     cells_of,
     coded,
+    inexact,
     parsed,
     spelled,
 )
@@ -207,10 +209,11 @@ class Text:
 
     def kinds(self, names: list[str]) -> dict[str, str | None]:
         """Return what columns hold: words, where fewer than half of the cells that are not missing are numbers."""
-        origin, _, columns = self._bytes(names)
+        with _told(self.file):
+            origin, _, columns = self._bytes(names)
+            states = {name: parsed(columns[name], np.float64)[1] for name in names}
         found: dict[str, str | None] = {}
-        for name in names:
-            state = parsed(columns[name], np.float64)[1]
+        for name, state in states.items():
             counts = np.bincount(np.zeros(len(origin), np.uint8) if state is None else state, minlength=4)
             found[name] = WORDS if 2 * counts[NO_NUMBER_HERE] > counts.sum() - counts[MISSING] else NUMBER
         return found
@@ -223,7 +226,8 @@ class Text:
         cells = self._filled(plan, dtype) if sound and _only_numbers(plan) and self.text[-1] == NEWLINE else None
         if cells is None and sound:
             cells = self._read_plainly(plan, dtype)
-        return self._read_strictly(plan, dtype) if cells is None else cells
+        with _told(self.file):
+            return self._read_strictly(plan, dtype) if cells is None else cells
 
     def places(self, cells: Cells) -> Array:
         """Return the line of each row, from 0."""
@@ -263,7 +267,7 @@ class Text:
             return None
         with np.errstate(over="ignore"):
             values = values.astype(dtype, copy=False)
-        if doubts and not _exactly(self.text, hard[:doubts], values, aside):
+        if (doubts and not _exactly(self.text, hard[:doubts], values, aside)) or inexact(aside[:, 0]).any():
             return None
         labels = aside[:, 0] if plan.label is not None else np.full(most, np.nan)
         if worded:
@@ -286,7 +290,8 @@ class Text:
         except pa.ArrowInvalid:
             return None
         cells = cells_of(columns, rows, plan, dtype)
-        return None if cells.troubles else cells
+        blurred = plan.label_kind == NUMBER and inexact(cells.labels).any()
+        return None if cells.troubles or blurred else cells
 
     def _read_strictly(self, plan: Plan, dtype: Any) -> Cells:
         """Return the cells of the rows that are sound, and what is wrong with the others."""
@@ -314,6 +319,8 @@ class Text:
         """Let Arrow read columns of these types; return them, and how many rows there are."""
         if not len(text):
             return {name: pa.array([], kind) for name, kind in types.items()}, 0
+        if text[0] == MARK[0]:  # which Arrow leaves out where a text begins, though it is part of a row here
+            text = np.insert(text, 0, NEWLINE)
         table = csv.read_csv(
             pa.BufferReader(pa.py_buffer(text)),
             csv.ReadOptions(column_names=self.names, use_threads=False, block_size=len(text) + 1),
@@ -321,6 +328,15 @@ class Text:
             csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=NULLS),
         )
         return {name: table[name].combine_chunks() for name in types}, table.num_rows
+
+
+@contextmanager
+def _told(file: str) -> Iterator[None]:
+    """Tell the file where Arrow can't read its text."""
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise DataError(file, f"it can't be read as CSV: {str(error).splitlines()[0]}") from None
 
 
 def _only_numbers(plan: Plan) -> bool:

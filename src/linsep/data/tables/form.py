@@ -40,6 +40,8 @@ OF_TEXT = ("text_features", "ngram_range", "analyzer", "binary", "lowercase")
 DEFAULT_FEATURES = 1 << 20
 NONE, UNSEEN = -1, -2
 """Columns of words that are missing, and of those that earlier data did not have."""
+NEW = "does not occur in the data that these are read like"
+CHANGED = "was not there before: the data have changed since they were first looked at"
 
 
 @dataclass
@@ -123,6 +125,7 @@ class Table(Form):
     found: Found | None = field(default=None, init=False)
     fixed: bool = field(default=False, init=False)
     complete: bool = field(default=False, init=False)
+    grows: bool = field(default=False, init=False)
     extra: list[str] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
@@ -166,6 +169,7 @@ class Table(Form):
         hashed = self.text is not None or (self._worded and self.n_features is not None)
         table = self._like(data if hashed else [], strict)
         table.fixed = table.complete = True
+        table.grows = False
         return table
 
     def state(self) -> dict[str, Any]:
@@ -249,7 +253,7 @@ class Table(Form):
 
     def read_once(self) -> None:
         """Let the columns of words grow."""
-        self.complete = True
+        self.complete, self.grows = True, not self.fixed
 
     def none(self, dtype: Any) -> Rows:
         """Return no rows."""
@@ -338,23 +342,25 @@ class Table(Form):
 
     def _rows(self, part: Text | Records, cells: Cells, policy: Policy, line: int) -> Rows:
         """Return the rows of a part, after those at fault have gone the way of the policy."""
-        troubles = cells.troubles
-        if self.strict:
-            new = self._new(cells)
-            rows = np.searchsorted(cells.origin, [trouble.row for trouble in new])
-            keep = np.ones(len(cells), bool)
-            keep[rows] = False
-            cells, troubles = kept(cells, keep), sorted([*troubles, *new], key=lambda trouble: trouble.row)
+        troubles, words = cells.troubles, None
+        if self.complete and not self.grows:
+            words = self._columns(cells, grow=False)
+            new = self._new(cells, words) if self.strict or not self.fixed else []
+            if new:
+                keep = np.ones(len(cells), bool)
+                keep[np.searchsorted(cells.origin, [trouble.row for trouble in new])] = False
+                cells, words = kept(cells, keep), [column[keep] for column in words]
+                troubles = sorted([*troubles, *new], key=lambda trouble: trouble.row)
         policy.take(part.faults(troubles), part.file, line)
         places = part.places(cells)
         labels, values, weights = cells.labels, cells.values, cells.weights
         if not self.sparse:
             return Rows(labels, None, None, values, places, part.lines, weights=weights)
-        return Rows(labels, *self._sparse(cells), places, part.lines, weights=weights)
+        words = self._columns(cells, grow=True) if words is None else words
+        return Rows(labels, *self._sparse(cells, words), places, part.lines, weights=weights)
 
-    def _sparse(self, cells: Cells) -> tuple[Array, Array, Array]:
-        """Return sparse rows; words and n-grams that earlier data did not have are counted, and left out."""
-        words = self._columns(cells, grow=not self.fixed)
+    def _sparse(self, cells: Cells, words: list[Array]) -> tuple[Array, Array, Array]:
+        """Return sparse rows; words, given by their columns, and n-grams that are new are counted, and left out."""
         self.unseen += sum(int(np.count_nonzero(column == UNSEEN)) for column in words)
         if cells.documents is None:
             return numbers_and_words(cells.values, words)
@@ -362,17 +368,17 @@ class Table(Form):
         self.unseen += int(np.count_nonzero(new))
         return with_documents(cells.values, without(cells.documents, new), self.text_features, words)
 
-    def _new(self, cells: Cells) -> list[Trouble]:
-        """Return the rows with words or n-grams that earlier data did not have."""
+    def _new(self, cells: Cells, words: list[Array]) -> list[Trouble]:
+        """Return the rows with words or n-grams that earlier data, or these when first looked at, did not have."""
         found: dict[int, Trouble] = {}
-        for (name, codes, values), columns in zip(cells.words, self._columns(cells, grow=False), strict=True):
+        for (name, codes, values), columns in zip(cells.words, words, strict=True):
             for row in np.flatnonzero(columns == UNSEEN).tolist():
                 text = shown((values[int(codes[row])].as_py() or "").encode())
-                reason = f"{text} in column {name!r} does not occur in the data that these are read like"
+                reason = f"{text} in column {name!r} {NEW if self.fixed else CHANGED}"
                 found.setdefault(row, Trouble(int(cells.origin[row]), name, reason))
         if cells.documents is not None:
             entries = np.flatnonzero(self._new_grams(cells.documents))
-            reason = f"an n-gram in column {self.text!r} does not occur in the data that these are read like"
+            reason = f"an n-gram in column {self.text!r} {NEW}"
             for row in np.unique(np.searchsorted(cells.documents.indptr, entries, "right") - 1).tolist():
                 found.setdefault(row, Trouble(int(cells.origin[row]), self.text, reason))
         return list(found.values())

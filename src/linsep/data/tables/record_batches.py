@@ -75,6 +75,23 @@ def _told(file: str, what: str) -> Iterator[None]:
         raise DataError(file, f"it can't be read as {what}: {str(error).splitlines()[0]}") from None
 
 
+@contextmanager
+def _unchanged(source: Source) -> Iterator[None]:
+    """Tell if a file changes while it is read, whatever else is wrong with it then."""
+    stamp = source.stamp() if source.handle is None else None
+    try:
+        yield
+    except DataError:
+        _check_stamp(source, stamp)
+        raise
+    _check_stamp(source, stamp)
+
+
+def _check_stamp(source: Source, stamp: tuple[int, ...] | None) -> None:
+    if stamp is not None and source.stamp() != stamp:
+        raise DataError(source.name, "the file changed while it was read") from None
+
+
 class Raw(io.RawIOBase):
     """Decompressed bytes as a file that Arrow can read."""
 
@@ -95,15 +112,13 @@ def record_parts(sources: list[Source], format: str, choose: Choose) -> Iterator
     opener = {"parquet": _parquet, "arrow": _arrow, "table": _table}[format]
     before = 0
     for source in sources:
-        first, stamp = True, source.stamp() if source.handle is None else None
-        with _told(source.name, OPENED[format]):
+        first = True
+        with _unchanged(source), _told(source.name, OPENED[format]):
             for batch, done in opener(source, choose):
                 rows = _rows_of_part(batch)
                 for begin in range(0, batch.num_rows, rows):
                     yield Records(batch.slice(begin, rows), source.name, first, before + done)
                     first = False
-        if stamp is not None and source.stamp() != stamp:
-            raise DataError(source.name, "the file changed while it was read")
         before += source.size or 0 if source.handle is None else 0
 
 
@@ -155,9 +170,11 @@ def _arrow(source: Source, choose: Choose) -> Opened:
         raise DataError(source.name, "it is Feather of version 1: write it again as version 2")
     with source.open() as data:
         if source.handle is None and data.compression is None and head.startswith(IPC_FILE):
-            with pa.memory_map(source.name) as file:
-                reader, size = pa.ipc.open_file(file), source.size or 0
-                plan = _chosen(source, reader.schema, choose)
+            with pa.OSFile(source.name) as file:  # a map of a file that is cut off ends the process
+                schema, size = pa.ipc.open_file(file).schema, source.size or 0
+                plan = _chosen(source, schema, choose)
+                read = pa.ipc.IpcReadOptions(included_fields=sorted(map(schema.get_field_index, plan.columns)))
+                reader = pa.ipc.open_file(file, options=read)
                 for i in range(reader.num_record_batches):
                     batch = _selected(reader.get_batch(i), plan)
                     yield _checked(batch), size * (i + 1) // reader.num_record_batches
