@@ -7,6 +7,8 @@ import lzma
 import os
 import subprocess
 import sys
+import tracemalloc
+from time import perf_counter
 
 import numpy as np
 import pyarrow as pa
@@ -107,6 +109,72 @@ def test_standard_input():
     assert done.stdout.decode().split("\n")[0] == "(3000, 7) 3000"
 
 
+def test_standard_input_is_read_once_even_from_a_file(tmp_path):
+    """A stream that could be sought would be scanned, and be found to begin at 0."""
+    path = tmp_path / "rows"
+    path.write_bytes(b"1 1:1\n-1 2:1\n")
+    program = """
+import linsep
+data = linsep.stream("-", block_rows=1)
+print([X.shape for X, _ in data])
+list(data)
+"""
+    with path.open("rb") as file:
+        done = subprocess.run([sys.executable, "-c", program], stdin=file, capture_output=True)
+    assert done.stdout.decode().split("\n")[0] == "[(1, 1), (1, 2)]"
+    assert b"-: it can be read only once" in done.stderr
+    path.write_bytes(b"1 1:1\n-1 0:1\n")
+    with path.open("rb") as file:
+        done = subprocess.run([sys.executable, "-c", program], stdin=file, capture_output=True)
+    assert b"-, line 2, column 4: index 0: indices are said to begin at 1" in done.stderr
+
+
+class Dribble(io.RawIOBase):
+    """A raw file that gives a few bytes at a time; None stands for nothing to read yet."""
+
+    def __init__(self, parts):
+        self.parts = iter(parts)
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        part = next(self.parts, b"")
+        if part is not None:
+            buffer[: len(part)] = part
+        return None if part is None else len(part)
+
+
+class OnlyRead:
+    def __init__(self, parts):
+        self.read = Dribble(parts).read
+
+
+@each_packing
+@pytest.mark.parametrize("raw", [Dribble, OnlyRead])
+def test_a_file_that_gives_one_byte_at_a_time(kind, raw):
+    data = PACKED[kind](TEXT)
+    same(linsep.read(raw(data[k : k + 1] for k in range(len(data)))))
+
+
+@each_packing
+@pytest.mark.parametrize("raw", [Dribble, OnlyRead])
+@pytest.mark.parametrize("before", [0, 3, 500])
+def test_nothing_to_read_yet_is_not_the_end(kind, raw, before):
+    data = PACKED[kind](TEXT)
+    parts = [*(data[k : k + 1] for k in range(before)), None, *(data[k : k + 1] for k in range(before, len(data)))]
+    with pytest.raises(DataError, match="<file>: there is nothing to read yet: open it in blocking mode"):
+        linsep.read(raw(parts), format="svmlight")
+
+
+def test_a_pipe_that_does_not_wait():
+    end, begin = os.pipe()
+    os.set_blocking(end, False)
+    os.write(begin, b"1 1:1\n")
+    with open(end, "rb") as file, open(begin, "wb"), pytest.raises(DataError, match="there is nothing to read yet"):
+        linsep.read(file)
+
+
 MISSING = {
     "no file": ("nothing.svm", "no such file"),
     "no match": ("*.nothing", "no file matches the pattern"),
@@ -156,6 +224,22 @@ def test_a_file_that_changes_under_the_reader(tmp_path):
         list(walk)
 
 
+def test_a_change_is_noticed_though_size_and_time_are_put_back(tmp_path):
+    path = tmp_path / "rows"
+    path.write_bytes(TEXT)
+    (source,) = sources_of(path)
+    before, told = source.stamp(), path.stat()
+    assert source.stamp() == before
+    while path.stat().st_ctime_ns == told.st_ctime_ns:  # the file system's clock may be coarse
+        with path.open("r+b") as file:
+            file.write(b"1")
+        os.utime(path, ns=(told.st_atime_ns, told.st_mtime_ns))
+    after = path.stat()
+    assert (after.st_ino, after.st_size, after.st_mtime_ns) == (told.st_ino, told.st_size, told.st_mtime_ns)
+    assert source.stamp() != before
+    assert all(type(part) is int for part in source.stamp())
+
+
 @pytest.mark.parametrize("size", [1, 2, 7, 20, 100_000])
 def test_blocks_are_whole_lines(size, tmp_path):
     path = tmp_path / "rows"
@@ -168,8 +252,46 @@ def test_blocks_are_whole_lines(size, tmp_path):
     assert [block.first for block in found] == [True] + [False] * (len(found) - 1)
 
 
+@pytest.mark.parametrize("size", [1, 3, 4, 5, 8, 9, 10, 1000])
+@pytest.mark.parametrize("end", [b"", b"\n", b"\nx", b"\nx\n", b"\n\n", b"x" * 9])
+def test_blocks_of_lines_longer_than_they_are(size, end):
+    text = b"a\n" + b"b" * 9 + b"\n\n" + b"c" * 8 + end
+    found = list(blocks(sources_of(io.BytesIO(text)), size))
+    assert b"".join(block.text.tobytes() for block in found) == text + (b"" if text.endswith(b"\n") else b"\n")
+    assert all(block.text[-1] == 10 for block in found)
+    assert [block.first for block in found] == [True] + [False] * (len(found) - 1)
+    assert not list(blocks(sources_of(io.BytesIO(b"")), size))
+
+
+def seconds_of_a_line(length):
+    """The least of three runs, in blocks so small that copying the line anew for each would take most of the time."""
+    text, times = b"x" * length + b"\n", []
+    for _ in range(3):
+        begin = perf_counter()
+        (block,) = blocks(sources_of(io.BytesIO(text)), 1 << 14)
+        times.append(perf_counter() - begin)
+        assert len(block.text) == length + 1
+    return min(times)
+
+
+def test_a_long_line_takes_time_in_proportion():
+    short, long = seconds_of_a_line(2_000_000), seconds_of_a_line(32_000_000)
+    assert long < 5 * 16 * short
+
+
+@pytest.mark.parametrize("end", [b"", b"\n", b"\n-1 3:1\n"])
+def test_a_long_line_takes_memory_in_proportion(end):
+    sources = sources_of(io.BytesIO(b"1 # " + b"x" * 32_000_000 + end))
+    tracemalloc.start()
+    found = [len(block.text) for block in blocks(sources)]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert max(found) >= 32_000_005
+    assert peak < 1.6 * 32_000_000
+
+
 def test_a_very_long_line(tmp_path):
-    """100 MB in one row, read in blocks of 4 MB: time and memory in proportion to the line."""
+    """One row of 100 MB, most of it a comment, read in blocks of 2 MB."""
     path = tmp_path / "long"
     entry = b" ".join(b"%d:1" % j for j in range(1, 100_001))
     with path.open("wb") as file:

@@ -2,6 +2,7 @@
 
 import io
 import json
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -18,6 +19,13 @@ DOCUMENTS = [
 LABELS = ["spam", "ham", "ham", "spam", "ham", "été", *(("spam", "ham")[k % 2] for k in range(60))]
 TEXT = "".join(f"{label}\t{document}\n" for label, document in zip(LABELS, DOCUMENTS, strict=True)).encode()
 SMALL = {"block_bytes": 200}
+
+
+class Once(io.BytesIO):
+    """Bytes that can be read only once, as those of a pipe."""
+
+    def seekable(self):
+        return False
 
 
 def from_text(text, **options):
@@ -111,20 +119,106 @@ def test_text_like_other_text():
     assert from_text(b"ham\tfree lunch tomorrow\n", like=hashed).unseen == 1
 
 
-@pytest.mark.parametrize("options", [{"n_features": 64}, {"vocabulary": True}, {"vocabulary": True, "idf": True}])
+@pytest.mark.parametrize("idf", [False, True])
+@pytest.mark.parametrize("how", ["hashed", "keep_names", "vocabulary"])
+def test_text_like_other_text_from_a_pipe(how, idf):
+    train = from_text(TEXT, format="text", idf=idf, **({how: True} if how != "hashed" else {}))
+    later = b"ham\tfree lunch tomorrow, free\nspam\tnever before\n"
+    ours, theirs = linsep.read(Once(later), like=train), from_text(later, like=train)
+    assert ours.X.shape == (2, train.X.shape[1])
+    assert (ours.X != theirs.X).nnz == 0
+    assert ours.X.nnz == 2
+    (block,) = linsep.stream(Once(later), like=train)
+    assert (block.X != theirs.X).nnz == 0
+    assert block.X.shape == theirs.X.shape
+
+
+def test_a_pipe_like_a_pipe():
+    train = linsep.read(Once(TEXT), vocabulary=True)
+    test = linsep.read(Once(b"ham\tbefore noon\n"), like=train)
+    assert test.X.shape == (1, train.X.shape[1])
+    assert [test.feature_names[column] for column in test.X.indices] == ["noon"]
+
+
+@pytest.mark.parametrize("norm", ["l2", None])
+@pytest.mark.parametrize("idf", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_values_like_those_of_other_text_do_not_depend_on_names(idf, norm, dtype):
+    rows = ["cheap pills now", "meet noon", "cheap noon"]
+    text = "".join(f"x\t{row}\n" for row in rows).encode()
+    later = ["cheap thing", "cheap thing now now", "nothing known"]
+    theirs = TfidfVectorizer(use_idf=idf, norm=norm, dtype=dtype).fit(rows)
+    expected = theirs.transform(later).toarray()
+    words = "".join(f"x\t{word}\n" for word in theirs.get_feature_names_out()).encode()
+    for how in ({}, {"keep_names": True}, {"vocabulary": True}):
+        train = from_text(text, idf=idf, norm=norm, dtype=dtype, alternate_sign=False, **how)
+        test = from_text("".join(f"x\t{row}\n" for row in later).encode(), like=train, dtype=dtype)
+        columns = from_text(words, like=train).X.indices
+        np.testing.assert_allclose(test.X.toarray()[:, columns], expected, rtol=1e-6)
+        assert (test.X.nnz, test.unseen, test.X.dtype) == (3, 4, dtype)
+
+
+@pytest.mark.parametrize("options", [{}, {"idf": True}, {"binary": True}])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_hashed_text_like_itself_is_itself(options, dtype):
+    train = from_text(TEXT, n_features=32, dtype=dtype, **options)
+    again = from_text(TEXT, like=train, dtype=dtype)
+    assert np.array_equal(again.X.toarray(), train.X.toarray())
+    assert again.unseen == 0
+
+
+@pytest.mark.parametrize("idf", [False, True])
+@pytest.mark.parametrize("signed", [False, True])
+def test_names_that_are_kept_do_not_change_binary_values(signed, idf):
+    options = {"n_features": 8, "binary": True, "alternate_sign": signed, "idf": idf}
+    kept, plain = (from_text(TEXT, keep_names=names, **options) for names in (True, False))
+    assert np.array_equal(kept.X.toarray(), plain.X.toarray())
+
+
+def test_names_are_those_of_the_data_that_were_learned_from():
+    train = from_text(TEXT, n_features=64, keep_names=True)
+    names = list(train.feature_names)
+    assert list(from_text(b"ham\tunheard of\n", like=train).feature_names) == names
+
+
+@pytest.mark.parametrize("idf", [False, True])
+def test_text_that_changes_between_epochs(tmp_path, idf):
+    path = tmp_path / "mail.txt"
+    path.write_bytes(b"ham\tlunch noon\n")
+    source = linsep.stream(path, vocabulary=True, idf=idf, cache=False)
+    assert [block.X.shape for block in source] == [(1, 2)]
+    path.write_bytes(b"ham\tnoon lunch\nham\tlunch is on me\n")
+    with pytest.raises(DataError, match="line 2: the row has a name that was not there before: the data have changed"):
+        list(source)
+    assert list(source.feature_names) == ["lunch", "noon"]
+    skipping = linsep.stream(path, vocabulary=True, idf=idf, cache=False, on_error="skip")
+    assert [block.X.shape for block in skipping] == [(2, 5)]
+    path.write_bytes(b"ham\tnoon lunch\nham\tnews\n")
+    assert [(block.X.shape, block.rejected) for block in skipping] == [((1, 5), 1)]
+
+
+@pytest.mark.parametrize(
+    "options", [{"n_features": 64}, {"vocabulary": True}, {"vocabulary": True, "idf": True}, {"keep_names": True}]
+)
 def test_the_state_is_json(options):
     train = from_text(TEXT, **options)
     again = LabelledText.restored(json.loads(json.dumps(train.form.state())))
     ours, theirs = (from_text(TEXT, like=like) for like in (train, type(train)(train.X, train.y, form=again)))
     assert np.array_equal(ours.X.toarray(), theirs.X.toarray())
     assert ours.X.shape == train.X.shape
+    assert again.state() == train.form.state()
 
 
-def test_a_vocabulary_that_grows(monkeypatch):
-    class Once(io.BytesIO):
-        def seekable(self):
-            return False
+@pytest.mark.parametrize("options", [{"n_features": 64, "keep_names": True}, {"vocabulary": True, "idf": True}])
+def test_a_copy_of_a_form_stands_alone(options):
+    form = from_text(TEXT, **options).form
+    before, copy = form.state(), deepcopy(form)
+    copy.looked = False
+    copy.take(copy.parse(np.frombuffer(b"ham\ta name anew\n", np.uint8), np.float64))
+    assert form.state() == before != copy.state()
 
+
+def test_a_vocabulary_that_grows():
     learner, widths = linsep.Perceptron(), []
     for X, y in linsep.stream(Once(TEXT), vocabulary=True, block_rows=3, **SMALL):
         learner.grow(X.shape[1]).partial_fit(X, y)
@@ -134,9 +228,16 @@ def test_a_vocabulary_that_grows(monkeypatch):
         linsep.stream(Once(TEXT), idf=True)
 
 
+def test_a_vocabulary_grows_by_the_rows_of_blocks():
+    blocks = list(linsep.stream(Once(b"a\tone two\nb\ttwo\na\tthree\n"), vocabulary=True, block_rows=1))
+    assert [block.X.shape[1] for block in blocks] == [2, 2, 3]
+
+
 def test_options_that_do_not_go_together():
     with pytest.raises(ValueError, match="leave out n_features and keep_names"):
         from_text(TEXT, vocabulary=True, n_features=5)
+    with pytest.raises(ValueError, match="keep_names='no': it is True or False"):
+        LabelledText(keep_names="no")
     for bad in ({"ngram_range": (2, 1)}, {"analyzer": "line"}, {"norm": "l1"}):
         with pytest.raises(ValueError, match="is not possible"):
             from_text(TEXT, **bad)

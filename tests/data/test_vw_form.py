@@ -155,6 +155,16 @@ def test_read_like_other_data(how, kind):
         from_text(LATER, like=train, strict=True)
 
 
+@pytest.mark.parametrize("how", [{}, {"vocabulary": True}, {"keep_names": True}])
+def test_a_pipe_is_read_like_other_data(how):
+    train = from_text(TEXT, **how)
+    for later in (LATER, "1 |a x new\n"):
+        expected = from_text(later, like=train)
+        (test,) = blocks_of(later, once=True, like=train)
+        assert test.X.shape == expected.X.shape == (later.count("\n"), train.X.shape[1])
+        assert (test.X - expected.X).count_nonzero() == 0
+
+
 def test_hashed_data_read_like_others():
     test = from_text(LATER, like=from_text(TEXT))
     assert test.unseen == 4
@@ -204,6 +214,17 @@ def test_data_that_changed_after_they_were_looked_at():
     assert "not there before" in wrong[1][1]
     assert rows.indices[:2].tolist() == [0, 1]
     assert list(form.feature_names) == ["a^x", "a^y"]
+
+
+def test_data_that_change_between_epochs(tmp_path):
+    path = tmp_path / "rows.vw"
+    path.write_text("1 |a x\n1 |a y\n")
+    blocks = linsep.stream(path, vocabulary=True, cache=False)
+    assert [block.X.shape for block in blocks] == [(2, 2)]
+    path.write_text("1 |a y x\n1 |a z x\n")
+    with pytest.raises(DataError, match="line 2: the row has a name that was not there before: the data have changed"):
+        list(blocks)
+    assert list(blocks.feature_names) == ["a^x", "a^y"]
 
 
 def test_no_rows():

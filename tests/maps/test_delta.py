@@ -150,6 +150,25 @@ def test_counting_and_extending_side_by_side():
     assert trick.fit(X).next_row_ == 0
 
 
+@pytest.mark.parametrize("order", ["count first", "extend first", "extend all first", "by turns"])
+def test_rows_that_are_counted_and_extended_have_one_column(order):
+    trick, X = DeltaTrick(), np.arange(12.0).reshape(6, 2)
+    blocks = np.split(X, 3)
+    steps = {
+        "count first": [(DeltaTrick.partial_fit, b) for b in blocks] + [(DeltaTrick.extend, b) for b in blocks],
+        "extend first": [(step, b) for b in blocks for step in (DeltaTrick.extend, DeltaTrick.partial_fit)],
+        "extend all first": [(step, b) for step in (DeltaTrick.extend, DeltaTrick.partial_fit) for b in blocks],
+        "by turns": [(step, b) for b in blocks for step in (DeltaTrick.partial_fit, DeltaTrick.extend)],
+    }
+    for _ in range(3):
+        trick.restart()
+        for step, block in steps[order]:
+            step(trick, block)
+        assert (trick.n_rows_, trick.next_row_, trick.n_features_out_) == (6, 6, 8)
+    assert trick.transform(X).shape == (6, 8)
+    assert trick.fit(X[:3]).n_rows_ == 3
+
+
 def test_more_rows_than_stated():
     trick = DeltaTrick(n_rows=3)
     trick.extend(np.ones((2, 2)))

@@ -3,6 +3,7 @@
 import math
 import tracemalloc
 from itertools import combinations, combinations_with_replacement
+from time import perf_counter
 
 import numpy as np
 import pandas as pd
@@ -96,6 +97,22 @@ def test_wide_sparse_rows(degree, interaction_only):
         form.get_feature_names_out()
     last = " ".join(f"x{j}" for j in range(width - degree, width)) if interaction_only else f"x{width - 1}^{degree}"
     assert form.name_of(form.n_features_out_ - 1) == last
+
+
+def test_products_of_nearly_all_columns_take_time_by_their_number():
+    """40 columns have 40 products of 39 and 780 of 38, but 2^40 beginnings that nothing can complete."""
+    width = 40
+    X = np.ones((2, width))
+    X[0] = np.arange(width) % 2 + 1
+    form = Polynomial((width - 2, width - 1), interaction_only=True).fit(X)
+    warm = Polynomial((1, 2), interaction_only=True).fit(X[:, :3])
+    for kind in (np.array, csr_array):
+        warm.transform(kind(X[:, :3]))
+        begin = perf_counter()
+        result = form.transform(kind(X))
+        assert perf_counter() - begin < 5
+        assert np.array_equal(dense(result), written_out(X, list(form._products())))
+    assert result.indices.tolist() == 2 * list(range(820))
 
 
 def test_numbers_near_the_end_of_64_bits():

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.data.errors import DataError
-from linsep.data.sources import Source
+from linsep.data.sources import Bytes, Source
 
 Array = NDArray[Any]
 T = TypeVar("T")
@@ -77,28 +77,35 @@ def blocks(sources: Iterable[Source], size: int = BLOCK_BYTES) -> Iterator[Block
         stamp = source.stamp() if source.handle is None else None
         first = True
         with source.open() as file:
-            rest = b""
-            while True:
-                text = np.empty(len(rest) + size, np.uint8)
-                text[: len(rest)] = np.frombuffer(rest, np.uint8)
-                got = file.read_into(text[len(rest) :].data)
-                filled, last = len(rest) + got, got < size
-                if last and filled and text[filled - 1] != NEWLINE:
-                    text = np.append(text[:filled], np.uint8(NEWLINE))
-                    filled += 1
-                end = filled if last else len(rest) + _last_line(text[len(rest) : filled])
+            for text in _whole_lines(file, size):
                 done = before + file.position
-                if end > len(rest) or (last and end):
-                    yield Block(_unmarked(text[:end], source.name) if first else text[:end], source.name, first, done)
-                    first = False
-                    rest = text[end:filled].tobytes()
-                else:
-                    rest = text[:filled].tobytes()
-                if last:
-                    break
+                yield Block(_unmarked(text, source.name) if first else text, source.name, first, done)
+                first = False
             before += file.position
         if stamp is not None and source.stamp() != stamp:
             raise DataError(source.name, "the file changed while it was read")
+
+
+def _whole_lines(file: Bytes, size: int) -> Iterator[Array]:
+    """Yield the lines of a file, read `size` bytes at a time; a long line is gathered in room that grows with it."""
+    rest, long, last = b"", bytearray(), False
+    while not last:
+        text = np.empty(len(rest) + size, np.uint8)
+        text[: len(rest)] = np.frombuffer(rest, np.uint8)
+        got = file.read_into(text[len(rest) :].data)
+        text, last = text[: len(rest) + got], got < size
+        end = len(text) if last else _last_line(text)
+        if not (end or last):
+            long += text.data
+            rest = b""
+            continue
+        lines, rest = text[:end], text[end:].tobytes()
+        if long or (end and lines[-1] != NEWLINE):
+            long += lines.data
+            long += b"" if long.endswith(b"\n") else b"\n"
+            lines, long = np.frombuffer(long, np.uint8), bytearray()
+        if len(lines):
+            yield lines
 
 
 def _unmarked(text: Array, file: str) -> Array:

@@ -88,7 +88,7 @@ class Reader:
         form, record = deepcopy(self.form), keeper.begin()
         try:
             for rows in self.parts(form, Clock(self.sources, None)):
-                record.add(form.draft(rows))
+                record.add(form, rows)
             self.settle(form)
             record.end(form, self.policy.rejected)
         finally:
@@ -252,7 +252,7 @@ class Stream:
         waiting: list[Rows] = []
         try:
             for rows in reader.parts(reader.form, reader.clock()):
-                record.add(reader.form.draft(rows))
+                record.add(reader.form, rows)
                 waiting.append(rows)
                 while sum(map(len, waiting)) >= self.block_rows:
                     yield self._block(waiting, self.block_rows)

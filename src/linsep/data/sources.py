@@ -16,6 +16,7 @@ from linsep.data.errors import DataError
 
 MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 """How a compressed file begins."""
+LONGEST_MAGIC = max(map(len, MAGIC))
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
 """How the names of compressed files end."""
 CURES = {
@@ -38,11 +39,15 @@ class Source:
     handle: Any = None
     table: bool = False
     """Whether it is a table in memory, which has no bytes."""
+    once: bool = False
+    """Whether it is read once even where it could be read again."""
     _begun: "Bytes | None" = None
 
     @property
     def again(self) -> bool:
         """Whether it can be read more than once."""
+        if self.once:
+            return False
         if self.handle is None:
             return True
         if self.table:
@@ -54,10 +59,10 @@ class Source:
         """Its bytes as they are stored, if known."""
         return self._stat().st_size if self.handle is None else None
 
-    def stamp(self) -> tuple[int, int, int]:
-        """Return what changes when the file does."""
+    def stamp(self) -> tuple[int, int, int, int]:
+        """Return what changes when the file does, even if its time of modification is put back."""
         found = self._stat()
-        return found.st_ino, found.st_size, found.st_mtime_ns
+        return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
     def _stat(self) -> os.stat_result:
         try:
@@ -109,7 +114,7 @@ class Pipe(io.RawIOBase):
         if not self._opened:
             self._file, self._opened = open(self.name, "rb", buffering=0), True  # type: ignore[assignment]  # noqa: SIM115
         got = self._file.readinto(buffer)
-        if not got:
+        if got == 0:
             self._file.close()
             self._file = io.BytesIO()
         return got
@@ -125,9 +130,11 @@ class Counted(io.RawIOBase):
 
     def __init__(self, raw: Any) -> None:
         self.raw, self.count = raw, 0
-        self.head = raw.read(max(map(len, MAGIC))) or b""
-        if not isinstance(self.head, bytes):
-            raise TypeError("the file is open as text: open it in binary mode ('rb')")
+        self.head = b""
+        while len(self.head) < LONGEST_MAGIC and (more := _there(raw.read(LONGEST_MAGIC - len(self.head)))):
+            if not isinstance(more, bytes):
+                raise TypeError("the file is open as text: open it in binary mode ('rb')")
+            self.head += more
 
     def readable(self) -> bool:
         """Tell that it can be read."""
@@ -136,13 +143,20 @@ class Counted(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Fill the buffer as far as one read goes."""
         if not self.head and hasattr(self.raw, "readinto"):
-            got = self.raw.readinto(buffer) or 0
+            got = int(_there(self.raw.readinto(buffer)))
         else:
-            data = self.head[: len(buffer)] if self.head else self.raw.read(len(buffer)) or b""
+            data = self.head[: len(buffer)] if self.head else _there(self.raw.read(len(buffer)))
             got, self.head = len(data), self.head[len(data) :]
             buffer[:got] = data
         self.count += got
         return got
+
+
+def _there(read: Any) -> Any:
+    """Return what a read gave, unless the file had nothing to give yet, which is not its end."""
+    if read is None:
+        raise BlockingIOError("there is nothing to read yet: open it in blocking mode (os.set_blocking)")
+    return read
 
 
 class Bytes:
@@ -173,6 +187,8 @@ class Bytes:
                 if not got:
                     break
                 filled += got
+        except BlockingIOError as error:
+            raise DataError(self.name, str(error)) from None
         except (EOFError, OSError, lzma.LZMAError, ValueError) as error:
             if self.compression is None:
                 raise DataError(self.name, str(error)) from None
@@ -223,8 +239,10 @@ def sources_of(what: Any) -> list[Source]:
     kind = type(what).__name__
     if hasattr(what, "__arrow_c_stream__") or kind == "DataFrame":
         return [Source(f"<{kind}>", what, table=True)]
+    if isinstance(what, str) and what == "-":
+        return [Source("-", sys.stdin.buffer, once=True)]
     if isinstance(what, (str, os.PathLike)):
-        return [Source("-", sys.stdin.buffer)] if what == "-" else _named(os.path.expanduser(os.fspath(what)))
+        return _named(os.path.expanduser(os.fspath(what)))
     if hasattr(what, "read"):
         return [Source(str(getattr(what, "name", "<file>")), what)]
     if isinstance(what, (list, tuple, set, frozenset, Iterator)):

@@ -25,7 +25,7 @@ from linsep.data.slabs import Slabs
 Array = NDArray[Any]
 
 NEWLINE, RETURN, SPACE, TAB, COLON, HASH, SMALL_Q = 10, 13, 32, 9, 58, 35, 113
-BAD_LABEL, BAD_INDEX, BAD_VALUE, FALLING, TOO_HIGH, BAD_QID, NO_COLON, TOO_LARGE = range(8)
+BAD_LABEL, BAD_INDEX, BAD_VALUE, FALLING, TOO_HIGH, BAD_QID, NO_COLON, TOO_LARGE, TWO_QIDS = range(9)
 REASONS = {
     BAD_LABEL: "{} is not a label: a row begins with a number",
     BAD_INDEX: "{} is not index:value",
@@ -33,12 +33,15 @@ REASONS = {
     FALLING: "index {} is not above the one before it: indices must rise within a row",
     TOO_HIGH: "index {} is too large",
     BAD_QID: "{} is not qid:number",
+    TWO_QIDS: "{} is the second qid: a row has one at most",
     TOO_LARGE: "{} is too large for the type of the values",
     NO_COLON: "{} is not index:value: there is no colon after the index",
 }
 MOST_FAULTS, MOST_HARD = 256, 256
 """Faults and hard numbers after which the compiled reader lets Python deal with them, and goes on."""
 slabs = Slabs()
+BEFORE_QID, AFTER_QID = np.int64(-2), np.int64(-1)
+"""What stands for the last index of a row that has had none yet."""
 TWO, THREE, NINE, TEN = (np.uint64(k) for k in (2, 3, 9, 10))
 
 
@@ -80,8 +83,8 @@ def _parse(
     """Read rows from text[begin:], which ends with a newline, until its end or until there are too many faults.
 
     `counts` holds the rows, entries, faults and hard numbers so far, the lowest and highest index, and the lines.
-    Returns where it stopped. A row at fault leaves a line in `faults` (where the row and the fault begin, the reason)
-    and nothing else.
+    Returns where it stopped. A row at fault leaves a line in `faults` (where the fault begins, the reason) and nothing
+    else.
     """
     k, stop = np.uint64(begin), np.uint64(text.shape[0])
     top = np.uint64(np.iinfo(indices.dtype).max)
@@ -100,7 +103,7 @@ def _parse(
                 h += 1
             if status == NO_NUMBER or not _ends(text, k):
                 reason = BAD_LABEL
-            last = np.int64(-1)
+            last = BEFORE_QID
             bottom = low
             while reason < 0 and not full:
                 while text[k] == SPACE or text[k] == TAB:
@@ -112,6 +115,9 @@ def _parse(
                     k, fine = _qid(text, k)
                     if not fine:
                         reason = BAD_QID
+                    elif last == AFTER_QID:
+                        reason = TWO_QIDS
+                    last = AFTER_QID
                     continue
                 index = np.uint64(0)
                 d = digit(text[k])
@@ -148,7 +154,7 @@ def _parse(
                 counts[:] = n, first, f, hard_before, low, high, lines
                 return row
             if reason >= 0:
-                faults[f, 0], faults[f, 1], faults[f, 2] = row, at, reason
+                faults[f, 0], faults[f, 1] = at, reason
                 f += 1
                 m, h = first, hard_before
             else:
@@ -190,17 +196,17 @@ def parse(text: Array, dtype: Any = np.float64, index: Any = np.int32) -> Rows:
     most_rows = lines_in(text)
     labels, places, indptr = np.empty(most_rows), np.empty(most_rows, np.int64), np.zeros(most_rows + 1, np.int64)
     indices, values = slabs.room(len(text) // 4 + 1, index, dtype)  # " 1:1" is the shortest entry
-    faulty, hard = np.empty((MOST_FAULTS, 3), np.int64), np.empty((MOST_HARD, 3), np.int64)
+    faulty, hard = np.empty((MOST_FAULTS, 2), np.int64), np.empty((MOST_HARD, 3), np.int64)
     counts = np.array([0, 0, 0, 0, NO_INDEX, -1, 0])
-    faults: list[Fault] = []
+    found: list[list[int]] = []
     lost: list[int] = []
     begin = 0
     while begin < len(text):
         before = begin
         begin = int(_reader()(text, begin, labels, places, indptr, indices, values, faulty, hard, fives(), counts))
-        if index is np.int32 and TOO_HIGH in faulty[: counts[2], 2]:
+        if index is np.int32 and TOO_HIGH in faulty[: counts[2], 1]:
             return parse(text, dtype, np.int64)
-        faults += [_fault(text, *line) for line in faulty[: counts[2]].tolist()]
+        found += faulty[: counts[2]].tolist()
         for entry, at, end in hard[: counts[3]].tolist():
             value = exactly(text[at:end].tobytes(), np.float64 if entry < 0 else dtype)
             if entry < 0:
@@ -210,24 +216,34 @@ def parse(text: Array, dtype: Any = np.float64, index: Any = np.int32) -> Rows:
             if not np.isfinite(value):
                 row_of_entry = np.searchsorted(indptr[: counts[0] + 1], entry, "right") - 1
                 lost.append(-entry - 1 if entry < 0 else int(row_of_entry))
-                row = text[:at].tobytes().rfind(b"\n") + 1
-                faults.append(_fault(text, row, at, BAD_LABEL if entry < 0 else TOO_LARGE))
+                found.append([at, BAD_LABEL if entry < 0 else TOO_LARGE])
         if begin == before:
             hard = np.empty((4 * len(hard), 3), np.int64)
         counts[2:4] = 0
     n, m, _, _, low, high, lines = counts.tolist()
-    rows = Rows(labels[:n], indptr[: n + 1], *slabs.take(m), places[:n], lines, sorted(faults), low=low, high=high)
+    faults = _faults(text, sorted(found))
+    rows = Rows(labels[:n], indptr[: n + 1], *slabs.take(m), places[:n], lines, faults, low=low, high=high)
     return without(rows, lost) if lost else rows
 
 
-def _fault(text: Array, row: int, at: int, reason: int) -> Fault:
-    """Return what is told of a fault at text[at], in the row that begins at text[row]."""
-    line = text[row : row + int(np.argmax(text[row:] == NEWLINE))].tobytes()
-    words = line[at - row :].split()
+def _faults(text: Array, found: list[list[int]]) -> list[Fault]:
+    """Return what is told of faults: where in the text they begin, in rising order, and the reasons."""
+    if not found:
+        return []
+    ends = np.flatnonzero(text == NEWLINE)
+    lines = np.searchsorted(ends, [at for at, _ in found])
+    begins = np.append(0, ends + 1)[lines]
+    places = zip(found, lines.tolist(), begins.tolist(), ends[lines].tolist(), strict=True)
+    return [_fault(text[begin:end].tobytes(), line, at - begin, reason) for (at, reason), line, begin, end in places]
+
+
+def _fault(row: bytes, line: int, at: int, reason: int) -> Fault:
+    """Return what is told of a fault at row[at]."""
+    words = row[at:].split(maxsplit=1)
     word = words[0] if words else b""
     if reason == FALLING:
         word = word.split(b":")[0]
-    return Fault(int(np.count_nonzero(text[:row] == NEWLINE)), at - row + 1, REASONS[reason].format(shown(word)), line)
+    return Fault(line, at + 1, REASONS[reason].format(shown(word)), row)
 
 
 @dataclass

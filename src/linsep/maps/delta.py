@@ -36,8 +36,9 @@ class DeltaTrick(FeatureMap):
     ----------
     n_rows_ : int
         The columns for rows.
-    next_row_ : int
-        The number of the row that `extend` will take for the first of its block.
+    next_row_, next_counted_ : int
+        The numbers of the rows that `extend` and `partial_fit` will take for the first of their next blocks. Both go
+        through the same training rows, each at its own pace: a row that both have seen has one column.
 
     References
     ----------
@@ -80,8 +81,8 @@ class DeltaTrick(FeatureMap):
         return with_last_entries(_sparse(rows), new, self.delta, self.n_features_out_)
 
     def restart(self) -> Self:
-        """Let the next block be the first of an epoch."""
-        self.next_row_ = 0
+        """Let the next block, to be extended or counted, be the first of an epoch."""
+        self.next_row_ = self.next_counted_ = 0
         return self
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
@@ -90,7 +91,8 @@ class DeltaTrick(FeatureMap):
         return np.append(super().get_feature_names_out(input_features), rows).astype(object)
 
     def _learn(self, X: Any) -> None:
-        self._make_room(getattr(self, "n_rows_", 0) + X.shape[0])
+        self.next_counted_ = getattr(self, "next_counted_", 0) + X.shape[0]
+        self._make_room(max(self.next_counted_, getattr(self, "n_rows_", 0)))
         self.next_row_ = getattr(self, "next_row_", 0)
 
     def _make_room(self, n: int) -> None:

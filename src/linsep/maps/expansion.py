@@ -47,14 +47,14 @@ def expand(
             level = 0 if ends[degree] >= 0 else -1
             place[0], product[0], base[0] = 0, 1.0, ends[degree]
             while level >= 0:
-                if level < degree - 1 and place[level] < k:
-                    q, left = place[level], degree - level
+                q, left = place[level], degree - level
+                if left > 1 and q + (1 if repeats else left) <= k:
                     place[level + 1] = q if repeats else q + 1
                     product[level + 1] = product[level] * values[start + q]
                     base[level + 1] = base[level] - here[left, q] + after[left - 1, q]
                     level += 1
                     continue
-                if level == degree - 1:
+                if left == 1:
                     p, b = product[level], base[level] - width
                     for q in range(place[level], k):
                         products[out] = p * values[start + q]

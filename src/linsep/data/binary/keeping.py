@@ -85,11 +85,12 @@ class Record:
         self.keeper = keeper
         self.writer: Writer | None = None
 
-    def add(self, rows: Rows | None) -> None:
-        """Keep these rows, as learners see them; None if nobody can tell yet, and then nothing is kept of this pass."""
+    def add(self, form: Form, part: Rows) -> None:
+        """Keep rows as learners will see them; where that can't be told yet, nothing is kept of this pass."""
         writer = self.writer
         if writer is None:
             return
+        rows = form.draft(part)
         if rows is None:
             return self.drop()
         X: Any = rows.values

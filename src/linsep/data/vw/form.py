@@ -13,22 +13,16 @@ Rows that Vowpal Wabbit makes something of, though hardly what was meant, are ma
 0, and control bytes other than tabs. Blank lines are no rows.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
-from linsep.data.form import Form, Wrong, row_of, whole
-from linsep.data.rows import Rows, renumbered
 from linsep.data.text.hashed_names import HashedNames, HashedRows, VocabularyNames
-from linsep.data.text.vocabulary import Vocabulary
+from linsep.data.text.named_form import NamedForm
 from linsep.data.vw.rows import HASHED, MOST_BITS, NAMED, NUMBERED, parse
 
 Array = NDArray[Any]
-
-DEFAULT_FEATURES = 1 << 18
 
 
 def _shown(name: str) -> str:
@@ -53,7 +47,7 @@ class _Numbered(VocabularyNames):
 
 
 @dataclass
-class Vw(Form):
+class Vw(NamedForm):
     """Vowpal Wabbit text.
 
     Parameters
@@ -67,100 +61,19 @@ class Vw(Form):
     """
 
     name: ClassVar[str] = "vw"
-    n_features: int | None = None
-    vocabulary: bool = False
-    keep_names: bool = False
-    looked: bool = field(default=False, init=False, repr=False)
-    high: int = field(default=-1, init=False, repr=False)
-    grows: bool = field(default=False, init=False, repr=False)
-    numbers: Vocabulary = field(default_factory=Vocabulary, init=False, repr=False)
-    seen: HashedNames | None = field(default=None, init=False, repr=False)
+    default_features: ClassVar[int] = 1 << 18
+    least_features: ClassVar[int] = 2
+    hashed_names: ClassVar[type[HashedNames]] = _Hashed
+    numbered_names: ClassVar[type[VocabularyNames]] = _Numbered
 
     def __post_init__(self) -> None:
-        for name in ("vocabulary", "keep_names"):
-            if getattr(self, name) not in (True, False):
-                raise ValueError(f"{name}={getattr(self, name)!r}: it is True or False")
-        if self.vocabulary:
-            if self.n_features is not None or self.keep_names:
-                raise ValueError("with vocabulary=True every name has a column: leave out n_features and keep_names")
-            return
-        n = self.n_features = DEFAULT_FEATURES if self.n_features is None else whole("n_features", self.n_features, 2)
-        if n & (n - 1) or n > 1 << MOST_BITS:
+        super().__post_init__()
+        n = self.n_features
+        if n is not None and (n & (n - 1) or n > 1 << MOST_BITS):
             raise ValueError(f"n_features={n}: names are hashed to a power of two columns, 2**{MOST_BITS} at most")
-        self.seen = _Hashed(n) if self.keep_names else None
-
-    @property
-    def settled(self) -> bool:
-        """Whether the number of features is known, or may grow."""
-        return not self.vocabulary or self.looked or self.grows
-
-    @property
-    def width(self) -> int:
-        """The number of features, as far as is known."""
-        if self.n_features is not None:
-            return self.n_features
-        return self.high + 1 if self.grows else len(self.numbers)
-
-    @property
-    def feature_names(self) -> Sequence[str] | None:
-        """The names of the features, each spelled out when it is asked for."""
-        return _Numbered(self.numbers, self.width) if self.vocabulary else self.seen
-
-    def read_once(self) -> None:
-        """Let the features grow in number."""
-        self.grows = self.vocabulary
 
     def parse(self, text: Array, dtype: Any) -> HashedRows:
         """Read a block of whole lines."""
-        if self.vocabulary or self.n_features is None:
+        if self.n_features is None:
             return parse(text, dtype, mode=NUMBERED)
-        named = self.keep_names and self.known is None
-        return parse(text, dtype, self.n_features.bit_length() - 1, NAMED if named else HASHED)
-
-    def take(self, rows: Rows) -> tuple[Rows, Wrong]:
-        """Keep the names; number the columns by those of all rows so far, instead of this block's."""
-        if rows.names is None:
-            return rows, {}
-        if not self.vocabulary:
-            assert self.seen is not None
-            assert isinstance(rows, HashedRows)
-            assert rows.columns is not None
-            self.seen.see(rows.names, rows.columns)
-            return replace(rows, names=None, columns=None), {}
-        numbers = self.numbers.take(rows.names, grow=self.known is None and not self.looked)
-        new = np.flatnonzero(numbers < 0)
-        width = len(self.numbers)
-        numbers[new] = width + np.arange(len(new))
-        rows = renumbered(rows, numbers)
-        if self.known is not None or not len(new):
-            return rows, {}
-        assert rows.indices is not None
-        late = row_of(rows, np.flatnonzero(rows.indices >= width)).tolist()
-        why = "the row has a name that was not there before: the data have changed since they were first looked at"
-        return rows, dict.fromkeys(late, (b"", why))
-
-    def settle(self) -> str | None:
-        """Fix how many features there are."""
-        self.looked = not self.grows
-        return None
-
-    def finish(self, rows: Rows) -> Rows:
-        """Count as many features as have been seen, if they grow."""
-        assert rows.indices is not None
-        if self.grows and len(rows.indices):
-            self.high = max(self.high, int(rows.indices.max()))
-        return rows
-
-    def state(self) -> dict[str, Any]:
-        """Return all that is needed to read other data to the same columns, ready for JSON."""
-        seen = None if self.seen is None else self.seen.state()
-        return super().state() | {"numbers": self.numbers.names(), "seen": seen}
-
-    @classmethod
-    def restored(cls, state: dict[str, Any]) -> Self:
-        """Return what a state was taken from."""
-        form = super().restored({name: value for name, value in state.items() if name not in ("numbers", "seen")})
-        form.numbers = Vocabulary.of(state["numbers"])
-        if form.seen is not None:
-            form.seen.restore(state["seen"])
-        return form
+        return parse(text, dtype, self.n_features.bit_length() - 1, NAMED if self.keeps else HASHED)
