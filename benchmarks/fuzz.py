@@ -1,8 +1,8 @@
 """Hunt for bytes that a reader chokes on: `python -m benchmarks.fuzz FORMAT [seconds]`.
 
 Text of lines ends at memory that may not be read, so that a byte read too many ends the run; any other broken promise
-is an exception. Coverage is that of the check only: what atheris adds to a function to see its branches can't be compiled.
-It needs `pip install atheris` and is for nights; the test run holds the same properties with hypothesis.
+is an exception. Coverage is that of the check only: what atheris adds to a function to see its branches can't be
+compiled. It needs `pip install atheris` and is for nights; the test run holds the same properties with hypothesis.
 """
 
 import sys
