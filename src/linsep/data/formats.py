@@ -31,7 +31,7 @@ class Format(NamedTuple):
 
 
 FORMATS = {
-    "svmlight": Format("svmlight:Svmlight", (".svm", ".svmlight", ".libsvm")),
+    "svmlight": Format("svmlight.form:Svmlight", (".svm", ".svmlight", ".libsvm")),
     "vw": Format("vw.form:Vw", (".vw",)),
     "text": Format("text.form:LabelledText", (".txt",)),
     "csv": Format("tables.form:Csv", (".csv",)),

@@ -1,0 +1,1 @@
+"""svmlight and libsvm text to rows."""
