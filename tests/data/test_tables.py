@@ -1280,3 +1280,91 @@ def test_documents_alone_and_columns_for_two_uses():
 def test_options_of_documents_that_are_not_possible(options, reason):
     with pytest.raises(ValueError, match=reason):
         Csv(**options)
+
+
+def names_seen(frame, width):
+    """Each column's n-grams and words by hash, in the order in which the rows have them."""
+    grams, first = {}, 1 + width
+    analyze = HashingVectorizer().build_analyzer()
+    for review, city in zip(frame.review, frame.city, strict=True):
+        for gram in analyze(review):
+            column = 1 + abs(np.int32(np.uint32(hashed(gram)))) % width
+            grams.setdefault(int(column), {})[f"review:{gram}"] = None
+        word = first + abs(np.int32(np.uint32(hashed(f"city={city}")))) % 5
+        grams.setdefault(int(word), {})[f"city={city}"] = None
+    return {column: list(names) for column, names in grams.items()}
+
+
+@pytest.mark.parametrize("width", [7, 1 << 20])
+@pytest.mark.parametrize("more", [{}, {"binary": True}, {"dtype": np.float32}])
+def test_names_of_what_is_hashed_are_kept(width, more, tmp_path):
+    path = tmp_path / "r.csv"
+    REVIEWS.to_csv(path, index=False)
+    options = {
+        "text": "review",
+        "label": "stars",
+        "text_features": width,
+        "categories": "hashed",
+        "n_features": 5,
+    } | more
+    plain = linsep.read(path, **options)
+    expected = names_seen(REVIEWS, width)
+    for jobs, size in ((1, 1), (2, 60), (2, 1 << 20)):
+        got = linsep.read(path, keep_names=True, n_jobs=jobs, block_bytes=size, **options)
+        assert np.array_equal(got.X.indptr, plain.X.indptr)
+        assert np.array_equal(got.X.indices, plain.X.indices)
+        assert np.array_equal(got.X.data, plain.X.data)
+        names = got.feature_names
+        assert {column: names.of(column) for column in expected} == expected
+        assert {column: names[column] for column in expected} == {c: " / ".join(n) for c, n in expected.items()}
+        assert names.collisions == sum(len(some) > 1 for some in expected.values())
+        assert len(names) == got.X.shape[1] == 1 + width + 5
+        if width == 7:
+            unseen = {column: f"review#{column - 1}" if column < 8 else f"#{column}" for column in range(1, 13)}
+            told = unseen | {column: " / ".join(some) for column, some in expected.items()} | {0: "price"}
+            assert list(names) == [told[column] for column in range(13)] == [names[k] for k in range(13)]
+    assert plain.feature_names is None
+    assert got.form.column_of("review:good") in expected
+    assert "review:good" in expected[got.form.column_of("review:good")]
+
+
+def test_names_that_are_kept_stay_those_of_the_first_data(tmp_path):
+    options = {"text": "review", "label": "stars", "keep_names": True, "text_features": 1000}
+    got = linsep.read(REVIEWS, **options)
+    stored = type(got.form).restored(json.loads(json.dumps(got.form.state())))
+    assert stored == got.form
+    assert list(stored.feature_names) == list(got.feature_names)
+    assert [*got.feature_names][-3:] == ["city=Oslo", "city=Rome", "city=Bern"]
+    other = pd.DataFrame({"city": ["Bern"], "review": ["good unheard things"], "price": [1.0]})
+    test = linsep.read(other, like=replace(got, form=stored))
+    assert list(test.feature_names) == list(got.feature_names)
+    assert test.unseen == 2
+    plain = linsep.read(other, like=linsep.read(REVIEWS, **options | {"keep_names": False}))
+    same(test.X, plain.X)
+    path = tmp_path / "r.csv"
+    REVIEWS.to_csv(path, index=False)
+    stream = linsep.stream(path, block_rows=2, block_bytes=50, cache=tmp_path, **options)
+    for _ in range(3):
+        assert list(list(stream)[-1].feature_names) == list(got.feature_names)
+
+
+def test_names_of_rows_at_fault_are_not_kept():
+    data = b"t,w,y\nbad day,q,\ngood bad,p,1\nill \xff,p,1\nbad,p\n"
+    for jobs, size in ((1, 1), (2, 1 << 20)):
+        got = read(
+            data, text="t", on_error="skip", keep_names=True, categories="hashed", text_features=1 << 20,
+            jobs=jobs, block_bytes=size,
+        )  # fmt: skip
+        assert {name for name in got.names if "#" not in name} == {"t:good", "t:bad", "w=p"}
+        assert got.rejected == 3
+
+
+def test_names_are_kept_only_where_some_are_hashed():
+    with pytest.raises(ValueError, match="keep_names= keeps the names of what is hashed: say categories='hashed' or"):
+        Csv(keep_names=True)
+    with pytest.raises(ValueError, match="keep_names='yes': it is True or False"):
+        Csv(text="t", keep_names="yes")
+    words = read(CITIES, categories="hashed", n_features=4, keep_names=True)
+    assert sorted(" / ".join(words.names[1:]).split(" / "))[-4:] == sorted(
+        ["city=Oslo", "city=Paris", "fair=false", "fair=true"]
+    )

@@ -21,13 +21,13 @@ from linsep.data.rows import Rows, Spelling
 from linsep.data.sources import Source
 from linsep.data.tables.columns import NUMBER, Cells, Plan, Trouble, kept, named
 from linsep.data.tables.csv_text import Text, no_names, text_parts
-from linsep.data.tables.documents import Documents, without
+from linsep.data.tables.documents import Documents, hashed_columns, without
 from linsep.data.tables.names import TableNames
 from linsep.data.tables.record_batches import Records, record_parts
 from linsep.data.tables.roles import Found, Kinds, listed, resolved, roles
 from linsep.data.tables.sparse_cells import numbers_and_words, with_documents
 from linsep.data.text.grams import Counts, Grams
-from linsep.data.text.hashed_names import VocabularyNames
+from linsep.data.text.hashed_names import HashedNames, VocabularyNames
 from linsep.data.text.hasher import TextHasher, grams_of
 from linsep.data.text.vocabulary import Vocabulary
 
@@ -65,6 +65,9 @@ class Table(Form):
         Whether each `column=value` gets a number when it is first seen, or is hashed.
     n_features : int, optional
         The columns that values are hashed to, which come after all others; 2**20 by default.
+    keep_names : bool
+        Whether the names of words and n-grams that are hashed are kept, so that `feature_names` can tell what a column
+        means.
     missing : {"error", "zero", "indicator"}
         What a cell without a value is: a fault of its row; 0, no word, or an empty document; or that, and a 1 in a
         column `column=`.
@@ -113,6 +116,7 @@ class Table(Form):
     words: list[Any] = field(default_factory=list)
     categories: str = "indexed"
     n_features: int | None = None
+    keep_names: bool = False
     missing: str = "error"
     header: bool | None = None
     delimiter: str | None = None
@@ -138,8 +142,9 @@ class Table(Form):
             self.n_features = whole("n_features", DEFAULT_FEATURES if self.n_features is None else self.n_features)
         elif self.n_features is not None:
             raise ValueError("n_features= says how many columns words are hashed to: say categories='hashed', too")
-        if self.header is not None and not isinstance(self.header, bool):
-            raise ValueError(f"header={self.header!r}: it is True or False")
+        for name in ("header", "keep_names"):
+            if not isinstance(getattr(self, name), bool) and (name, getattr(self, name)) != ("header", None):
+                raise ValueError(f"{name}={getattr(self, name)!r}: it is True or False")
         if self.delimiter is not None and (
             len(self.delimiter) != 1 or self.delimiter in '"\r\n' or self.delimiter > "~"
         ):
@@ -149,7 +154,9 @@ class Table(Form):
         self.text_features = whole("text_features", self.text_features)
         self.ngram_range = (int(self.ngram_range[0]), int(self.ngram_range[1]))
         self._grams = self._grams_of_text()
-        self._vocabulary = Vocabulary()
+        if self.keep_names and self.text is None and self.n_features is None:
+            raise ValueError("keep_names= keeps the names of what is hashed: say categories='hashed' or text=, too")
+        self._vocabulary, self._seen = Vocabulary(), HashedNames(0)
 
     def _grams_of_text(self) -> Grams:
         """Return which n-grams of documents count; raises where an option is not possible, or of no use."""
@@ -175,7 +182,8 @@ class Table(Form):
     def state(self) -> dict[str, Any]:
         """Return all that is needed to read other data to the same columns, ready for JSON."""
         found = None if self.found is None else self.found._asdict()
-        return super().state() | {"found": found, "names": self._vocabulary.names(), "extra": []}
+        more = {"found": found, "names": self._vocabulary.names(), "seen": self._seen.state(), "extra": []}
+        return super().state() | more
 
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Self:
@@ -183,6 +191,7 @@ class Table(Form):
         table = super().restored(state)
         table.found = None if state["found"] is None else Found(**state["found"])
         table._vocabulary = Vocabulary.of(state["names"])
+        table._seen.restore(state["seen"])
         return table
 
     @property
@@ -202,6 +211,11 @@ class Table(Form):
         return numbers + (0 if self.text is None else self.text_features)
 
     @property
+    def _keeps(self) -> bool:
+        """Whether names that are hashed are kept: where rows are read like others, names are those of the others."""
+        return self.keep_names and not self.fixed
+
+    @property
     def settled(self) -> bool:
         """Whether the columns of the rows are known before all of them have been seen, or may grow."""
         return self.complete or (self.found is not None and (not self._worded or self.n_features is not None))
@@ -216,19 +230,24 @@ class Table(Form):
 
     @property
     def feature_names(self) -> Sequence[str] | None:
-        """The names of the features, as far as they are known; None where words are hashed."""
-        if self.found is None or (self._worded and self.n_features is not None):
+        """The names of the features, as far as they are known; None where words are hashed, unless names are kept."""
+        hashed = self._worded and self.n_features is not None
+        if self.found is None or (hashed and not self.keep_names):
             return None
-        if self.text is None:
+        if self.text is None and not hashed:
             return [*self.found.numbers, *self._vocabulary.names()]
-        words = VocabularyNames(self._vocabulary, len(self._vocabulary))
-        return TableNames(self.found.numbers, self.text, self.text_features, words)
+        words = self.n_features if hashed else VocabularyNames(self._vocabulary, len(self._vocabulary))
+        assert words is not None
+        return TableNames(self.found.numbers, self.text, self.text_features, words, self._seen)
 
     def column_of(self, name: str) -> int | None:
         """Return the column of a feature such as `age`, `review#7` or `city=Paris`; None if there is none."""
         numbers = [] if self.found is None else self.found.numbers
         if name in numbers:
             return numbers.index(name)
+        if self.text is not None and name.startswith(f"{self.text}:"):
+            gram = Vocabulary.of([name.removeprefix(f"{self.text}:")])
+            return len(numbers) + int(hashed_columns(gram, self.text_features)[0][0])
         begin, mark, number = name.rpartition("#")
         if mark and begin == self.text and number.isdecimal() and int(number) < self.text_features:
             return len(numbers) + int(number)
@@ -322,7 +341,7 @@ class Table(Form):
         numbers, words, label, label_kind, weight = self.found
         if self.fixed:
             label, weight = (name if name in there else None for name in (label, weight))
-        documents = None if self.text is None else Documents(self.text, self._grams)
+        documents = None if self.text is None else Documents(self.text, self._grams, self._keeps)
         kind = NUMBER if label is None else label_kind
         plan = Plan(tuple(numbers), tuple(words), label, kind, weight, self.missing, documents, self.fixed)
         lost = [name for name in plan.columns if name not in there]
@@ -356,8 +375,15 @@ class Table(Form):
         labels, values, weights = cells.labels, cells.values, cells.weights
         if not self.sparse:
             return Rows(labels, None, None, values, places, part.lines, weights=weights)
-        words = self._columns(cells, grow=True) if words is None else words
+        if words is None:
+            words = self._columns(cells, grow=True)
+            self._keep_grams(cells)
         return Rows(labels, *self._sparse(cells, words), places, part.lines, weights=weights)
+
+    def _keep_grams(self, cells: Cells) -> None:
+        """Keep the names of hashed n-grams, if they are told."""
+        if cells.grams is not None and self.found is not None:
+            self._seen.see(cells.grams.spelling, len(self.found.numbers) + cells.grams.columns)
 
     def _sparse(self, cells: Cells, words: list[Array]) -> tuple[Array, Array, Array]:
         """Return sparse rows; words, given by their columns, and n-grams that are new are counted, and left out."""
@@ -420,9 +446,11 @@ class Table(Form):
             return self._vocabulary.take(names, grow)
         seen = Vocabulary()
         numbers = seen.take(names)
-        columns = np.abs(seen.hashes.view(np.int32).astype(np.int64))[numbers] % self.n_features
+        columns = hashed_columns(seen, self.n_features)[0][numbers]
         if self.known is not None:
             columns[~self.known[self._first_word + columns]] = NONE
+        elif grow and self._keeps:
+            self._seen.see(names, self._first_word + columns)
         return columns
 
 
