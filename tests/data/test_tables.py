@@ -23,7 +23,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 
 import linsep
 from linsep.data.errors import DataError, Policy
@@ -1368,3 +1368,61 @@ def test_names_are_kept_only_where_some_are_hashed():
     assert sorted(" / ".join(words.names[1:]).split(" / "))[-4:] == sorted(
         ["city=Oslo", "city=Paris", "fair=false", "fair=true"]
     )
+
+
+def weighed(documents, fitted=None, text_features=1 << 20, **options):
+    fitted = documents if fitted is None else fitted
+    transformer = TfidfTransformer().fit(counted(fitted, text_features, norm=None, **options))
+    return transformer.transform(counted(documents, text_features, norm=None, **options))
+
+
+@pytest.mark.parametrize("more", [{}, {"ngram_range": (1, 2)}, {"binary": True}, {"keep_names": True}])
+@pytest.mark.parametrize("categories", ["indexed", "hashed"])
+def test_rare_n_grams_weigh_more(more, categories, tmp_path):
+    path, frame = tmp_path / "r.csv", pd.concat([REVIEWS, REVIEWS[1:3]])
+    frame.to_csv(path, index=False)
+    how = {name: value for name, value in more.items() if name != "keep_names"}
+    expected = beside(frame, weighed(frame.review, **how))
+    options = {"text": "review", "label": "stars", "idf": True, "categories": categories} | more
+    X = linsep.read(path, ignore="city", **options).X
+    same(X[:, : expected.shape[1]], expected)
+    plain = linsep.read(path, **options | {"idf": False}).X
+    for jobs, size in ((1, 1), (2, 100), (2, 1 << 20)):
+        got = linsep.read(path, n_jobs=jobs, block_bytes=size, **options)
+        same(got.X[:, : expected.shape[1]], expected)
+        assert (got.X[:, expected.shape[1] :] != plain[:, expected.shape[1] :]).nnz == 0
+    for cache in (False, tmp_path):
+        stream = linsep.stream(path, block_rows=2, block_bytes=90, cache=cache, **options)
+        for _ in range(3):
+            same(sp.vstack([block.X for block in stream], format="csr"), got.X)
+
+
+def test_weights_of_n_grams_are_those_of_the_first_data(tmp_path):
+    got = linsep.read(REVIEWS, text="review", label="stars", idf=True, dtype=np.float32)
+    assert got.X.dtype == np.float32
+    stored = type(got.form).restored(json.loads(json.dumps(got.form.state())))
+    assert stored == got.form
+    other = pd.DataFrame({"city": ["Bern", "Rome"], "review": ["good bad bad unheard", "new"], "price": [1.0, 2.0]})
+    known = other.assign(review=["good bad bad", ""])
+    expected = weighed(known.review, REVIEWS.review)
+    linsep.convert(REVIEWS, tmp_path / "r.npz", text="review", label="stars", idf=True)
+    for like in (got, replace(got, form=stored), linsep.read(tmp_path / "r.npz")):
+        test = linsep.read(other, like=like)
+        assert test.unseen == 2
+        np.testing.assert_allclose(test.X[:, 1 : 1 + 2**20].toarray(), expected.toarray(), rtol=1e-6)
+        csv_text = Pipe(other.to_csv(index=False).encode())
+        assert (linsep.read(csv_text, format="csv", like=like).X != test.X).nnz == 0
+
+
+def test_weights_count_sound_rows_and_need_them_all():
+    text = b"t,y\ngood bad,1\nbad,\nbad \xff,1\n,0\ngood,1\n"
+    got = linsep.read(io.BytesIO(text), format="csv", text="t", idf=True, missing="zero", on_error="skip")
+    same(got.X, sp.csr_array(weighed(["good bad", "", "good"])))
+    assert got.rejected == 2
+    with pytest.raises(ValueError, match="idf=True takes two passes: write the table to a file first"):
+        linsep.read(Pipe(text), format="csv", text="t", idf=True)
+    with pytest.raises(ValueError, match="idf= says how documents are read: say which column holds them with text="):
+        Csv(idf=True)
+    table = Csv(text="t", idf=True)
+    table.look([Source("t", io.BytesIO(text))])
+    assert not table.settled

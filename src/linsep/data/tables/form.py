@@ -7,7 +7,7 @@ seen or hashed, in which a row has a 1; these come last, as they may grow.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from operator import index
 from typing import Any, Self
 
@@ -26,6 +26,7 @@ from linsep.data.tables.names import TableNames
 from linsep.data.tables.record_batches import Records, record_parts
 from linsep.data.tables.roles import Found, Kinds, listed, resolved, roles
 from linsep.data.tables.sparse_cells import numbers_and_words, with_documents
+from linsep.data.text.frequencies import Frequencies
 from linsep.data.text.grams import Counts, Grams
 from linsep.data.text.hashed_names import HashedNames, VocabularyNames
 from linsep.data.text.hasher import TextHasher, grams_of
@@ -35,7 +36,7 @@ Array = NDArray[Any]
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 CHOICES = {"categories": ("indexed", "hashed"), "missing": ("error", "zero", "indicator")}
-OF_TEXT = ("text_features", "ngram_range", "analyzer", "binary", "lowercase")
+OF_TEXT = ("text_features", "idf", "ngram_range", "analyzer", "binary", "lowercase")
 """Options that say how documents are read."""
 DEFAULT_FEATURES = 1 << 20
 NONE, UNSEEN = -1, -2
@@ -81,6 +82,9 @@ class Table(Form):
         and before those of words. The n-grams of a document have length 1 together.
     text_features : int
         The columns that n-grams are hashed to.
+    idf : bool
+        Whether counts of n-grams are multiplied with ln((1 + rows) / (1 + rows with the n-gram)) + 1 before documents
+        get their length. That of data that are read like others is the length of what those had, too.
     ngram_range, analyzer, binary, lowercase
         Which n-grams count, as in TextHasher.
 
@@ -122,6 +126,7 @@ class Table(Form):
     delimiter: str | None = None
     text: str | None = None
     text_features: int = 1 << 20
+    idf: bool = False
     ngram_range: tuple[int, int] = (1, 1)
     analyzer: str = "word"
     binary: bool = False
@@ -142,7 +147,7 @@ class Table(Form):
             self.n_features = whole("n_features", DEFAULT_FEATURES if self.n_features is None else self.n_features)
         elif self.n_features is not None:
             raise ValueError("n_features= says how many columns words are hashed to: say categories='hashed', too")
-        for name in ("header", "keep_names"):
+        for name in ("header", "keep_names", "idf"):
             if not isinstance(getattr(self, name), bool) and (name, getattr(self, name)) != ("header", None):
                 raise ValueError(f"{name}={getattr(self, name)!r}: it is True or False")
         if self.delimiter is not None and (
@@ -156,7 +161,7 @@ class Table(Form):
         self._grams = self._grams_of_text()
         if self.keep_names and self.text is None and self.n_features is None:
             raise ValueError("keep_names= keeps the names of what is hashed: say categories='hashed' or text=, too")
-        self._vocabulary, self._seen = Vocabulary(), HashedNames(0)
+        self._vocabulary, self._seen, self._frequencies = Vocabulary(), HashedNames(0), Frequencies()
 
     def _grams_of_text(self) -> Grams:
         """Return which n-grams of documents count; raises where an option is not possible, or of no use."""
@@ -164,7 +169,7 @@ class Table(Form):
             if self.text is None and option.name in OF_TEXT and getattr(self, option.name) != option.default:
                 raise ValueError(f"{option.name}= says how documents are read: say which column holds them with text=")
         how = TextHasher(self.text_features, self.ngram_range, self.analyzer, self.binary, lowercase=self.lowercase)
-        return grams_of(how, self.text_features, signed=True)
+        return grams_of(how, self.text_features, signed=True)._replace(unit=not self.idf)
 
     def like(self, data: Iterable[Any], strict: bool) -> Form:
         """Return how other data are read to the same columns, found by name; what is new is left out or refused.
@@ -183,7 +188,7 @@ class Table(Form):
         """Return all that is needed to read other data to the same columns, ready for JSON."""
         found = None if self.found is None else self.found._asdict()
         more = {"found": found, "names": self._vocabulary.names(), "seen": self._seen.state(), "extra": []}
-        return super().state() | more
+        return super().state() | more | {"frequencies": self._frequencies.state()}
 
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Self:
@@ -192,6 +197,7 @@ class Table(Form):
         table.found = None if state["found"] is None else Found(**state["found"])
         table._vocabulary = Vocabulary.of(state["names"])
         table._seen.restore(state["seen"])
+        table._frequencies = Frequencies.restored(state["frequencies"], table.text_features if table.idf else 0)
         return table
 
     @property
@@ -217,8 +223,9 @@ class Table(Form):
 
     @property
     def settled(self) -> bool:
-        """Whether the columns of the rows are known before all of them have been seen, or may grow."""
-        return self.complete or (self.found is not None and (not self._worded or self.n_features is not None))
+        """Whether the columns of the rows, and weights, are known before all have been seen, or columns may grow."""
+        known = self.found is not None and (not self._worded or self.n_features is not None)
+        return self.complete or (known and not self.idf)
 
     @property
     def width(self) -> int:
@@ -271,8 +278,27 @@ class Table(Form):
             next((plan for _, plan in self._tasks(sources, BLOCK_BYTES) if plan is not None), None)
 
     def read_once(self) -> None:
-        """Let the columns of words grow."""
+        """Let the columns of words grow; weights that need all rows can't be had."""
+        if self.idf and not self.fixed:
+            raise ValueError("idf=True takes two passes: write the table to a file first")
         self.complete, self.grows = True, not self.fixed
+
+    def draft(self, rows: Rows) -> Rows | None:
+        """Return rows as `finish` gives them, if all weights are known."""
+        if not self.idf:
+            return rows
+        return self.finish(replace(rows, values=rows.values.copy())) if self.complete else None
+
+    def finish(self, rows: Rows) -> Rows:
+        """Weigh the counts of n-grams in place, and give documents the length 1."""
+        if not self.idf or rows.indptr is None or rows.indices is None or self.found is None:
+            return rows
+        columns = rows.indices - len(self.found.numbers)
+        grams = (columns >= 0) & (columns < self.text_features)
+        indptr, values = np.concatenate([[0], np.cumsum(grams)])[rows.indptr], rows.values[grams]
+        self._frequencies.weigh(indptr, columns[grams], values, unit=True)
+        rows.values[grams] = values
+        return rows
 
     def none(self, dtype: Any) -> Rows:
         """Return no rows."""
@@ -378,6 +404,9 @@ class Table(Form):
         if words is None:
             words = self._columns(cells, grow=True)
             self._keep_grams(cells)
+        if self.idf and not self.complete and cells.documents is not None:
+            self._frequencies.widen(self.text_features)
+            self._frequencies.see(len(cells), cells.documents.indices)
         return Rows(labels, *self._sparse(cells, words), places, part.lines, weights=weights)
 
     def _keep_grams(self, cells: Cells) -> None:
