@@ -23,7 +23,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer, TfidfVectorizer
 
 import linsep
 from linsep.data.errors import DataError, Policy
@@ -1132,6 +1132,24 @@ def test_documents_are_those_that_python_reads(rows, size, jobs):
     cities = list(dict.fromkeys(city for city, _ in rows if city))
     assert got.names[64:] == [f"city={city}" for city in cities]
     assert got.X[:, 64:].tolist() == [[float(city == name) for name in cities] for city, _ in rows]
+    names = {}
+    for city, review in rows:
+        grams = re.findall(r"\b\w\w+\b", review.lower())
+        names |= dict.fromkeys([*([f"city={city}"] if city else []), *(f"review:{gram}" for gram in grams)])
+    numbered = read(
+        text.getvalue().encode(), text="review", missing="zero", words=["city"], block_bytes=size + 20, jobs=jobs,
+        vocabulary=True,
+    )  # fmt: skip
+    assert list(numbered.names) == list(names)
+    assert np.array_equal(
+        numbered.X != 0,
+        [
+            [name == f"city={city}" or name[7:] in re.findall(r"\b\w\w+\b", review.lower()) for name in names]
+            if names
+            else []
+            for city, review in rows
+        ],
+    )
 
 
 MISSING_TEXT = b"a,review,y\n1,good,1\n2,,0\n3,NA,1\n"
@@ -1426,3 +1444,132 @@ def test_weights_count_sound_rows_and_need_them_all():
     table = Csv(text="t", idf=True)
     table.look([Source("t", io.BytesIO(text))])
     assert not table.settled
+
+
+def in_order_of_sight(frame, fitted=None, idf=False, **options):
+    """Numbers, then words and n-grams as rows have them, each row's words first; and the names of all columns."""
+    fitted = frame if fitted is None else fitted
+    analyze = TfidfVectorizer(**options).build_analyzer()
+    names = {}
+    for city, review in zip(fitted.city, fitted.review, strict=True):
+        names |= dict.fromkeys([f"city={city}", *(f"review:{gram}" for gram in analyze(review))])
+    grams = [name.removeprefix("review:") for name in names if name.startswith("review:")]
+    theirs = TfidfVectorizer(use_idf=idf, vocabulary=grams, **options).fit(fitted.review)
+    rows = dict(zip(grams, theirs.transform(frame.review).toarray().T, strict=True))
+    columns = [
+        rows[name.removeprefix("review:")] if name.startswith("review:") else (frame.city == name[5:]).astype(float)
+        for name in names
+    ]
+    return np.column_stack([frame.price, *columns]), ["price", *names]
+
+
+@pytest.mark.parametrize("idf", [False, True])
+@pytest.mark.parametrize(
+    "more", [{}, {"ngram_range": (1, 2)}, {"binary": True}, {"analyzer": "char", "ngram_range": (1, 3)}]
+)  # fmt: skip
+def test_n_grams_may_have_columns_of_their_own(idf, more, tmp_path):
+    path, frame = tmp_path / "r.csv", pd.concat([REVIEWS, REVIEWS[1:3]])
+    frame.to_csv(path, index=False)
+    expected, names = in_order_of_sight(frame, idf=idf, **more)
+    options = {"text": "review", "label": "stars", "vocabulary": True, "idf": idf} | more
+    whole = linsep.read(path, **options)
+    np.testing.assert_allclose(whole.X.toarray(), expected, rtol=1e-14)
+    for jobs, size in ((1, 1), (2, 100), (2, 1 << 20)):
+        got = linsep.read(path, n_jobs=jobs, block_bytes=size, **options)
+        assert list(got.feature_names) == names == [got.feature_names[k] for k in range(len(names))]
+        assert [got.form.column_of(name) for name in names] == list(range(len(names)))
+        assert np.array_equal(got.X.indices, whole.X.indices)
+        assert np.array_equal(got.X.data, whole.X.data)
+        assert got.X.has_canonical_format
+    assert got.form.column_of("review:unheard") is None
+    for cache in (False, tmp_path):
+        stream = linsep.stream(path, block_rows=2, block_bytes=90, cache=cache, **options)
+        for _ in range(3):
+            blocks = list(stream)
+            same(sp.vstack([block.X for block in blocks], format="csr"), whole.X)
+            assert list(blocks[0].feature_names) == names
+    stored = linsep.convert(path, tmp_path / "r.npz", **options)
+    assert list(stored.feature_names) == names
+    same(sp.csr_array(stored.X), whole.X)
+
+
+@pytest.mark.parametrize("idf", [False, True])
+def test_other_documents_have_the_n_grams_of_the_first(idf, tmp_path):
+    options = {"text": "review", "label": "stars", "vocabulary": True, "idf": idf}
+    got = linsep.read(REVIEWS, **options)
+    stored = type(got.form).restored(json.loads(json.dumps(got.form.state())))
+    assert stored == got.form
+    other = pd.DataFrame(
+        {"city": ["Bern", "Paris"], "review": ["bad good unheard bad", "new things"], "price": [1.0, 2.0]}
+    )
+    expected, names = in_order_of_sight(other, REVIEWS, idf)
+    linsep.convert(REVIEWS, tmp_path / "r.npz", **options)
+    for like in (got, replace(got, form=stored), linsep.read(tmp_path / "r.npz")):
+        test = linsep.read(other, like=like)
+        np.testing.assert_allclose(test.X.toarray(), expected, rtol=1e-14)
+        assert list(test.feature_names) == names
+        assert test.unseen == 4
+        with pytest.raises(DataError, match="line 1: an n-gram in column 'review' does not occur in the data that"):
+            linsep.read(other, like=like, strict=True)
+    assert len(linsep.read(REVIEWS, like=got, strict=True)) == len(REVIEWS)
+    text = Pipe(other.to_csv(index=False).encode())
+    assert (linsep.read(text, format="csv", like=got).X != test.X).nnz == 0
+
+
+def test_n_grams_with_columns_of_their_own_grow_through_a_pipe():
+    options = {"text": "w", "vocabulary": True, "words": ["n"]}
+    expected = linsep.read(io.BytesIO(LATE), format="csv", **options)
+    blocks = list(streamed(LATE, **options))
+    widths = [block.X.shape[1] for block in blocks]
+    assert widths == sorted(widths)
+    assert widths[0] < widths[-1] == expected.X.shape[1]
+    for k, block in enumerate(blocks):
+        assert list(block.feature_names) == expected.feature_names[: widths[k]]
+        assert np.array_equal(block.X.toarray(), expected.X[2 * k : 2 * k + 2].toarray()[:, : widths[k]])
+
+
+def test_rows_at_fault_have_no_n_grams():
+    data = b"t,w,y\nbad day,q,\ngood bad,p,1\nill \xff,p,1\nbad,p\n,p,2\nday,,3\n"
+    for jobs, size in ((1, 1), (2, 1 << 20)):
+        got = read(
+            data, text="t", on_error="skip", vocabulary=True, jobs=jobs, block_bytes=size, missing="indicator",
+        )  # fmt: skip
+        assert list(got.names) == ["w=p", "t:good", "t:bad", "t=", "w=", "t:day"]
+        root = math.sqrt(0.5)
+        np.testing.assert_allclose(got.X, [[1, root, root, 0, 0, 0], [1, 0, 0, 1, 0, 0], [0, 0, 0, 0, 1, 1]])
+        assert got.rejected == 3
+
+
+def test_documents_that_change_after_the_first_look(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("t,y\ngood,1\nbad,0\n")
+    stream = linsep.stream(path, text="t", vocabulary=True, cache=False)
+    assert list(stream.feature_names) == ["t:good", "t:bad"]
+    path.write_text("t,y\ngood,1\nnew,0\n")
+    with pytest.raises(DataError, match="line 3, column 1: an n-gram in column 't' was not there before"):
+        list(stream)
+    assert list(stream.feature_names) == ["t:good", "t:bad"]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"vocabulary": True}, "vocabulary= says how documents are read"), ({"text": "t", "vocabulary": 1}, "True or"),
+        ({"text": "t", "vocabulary": True, "keep_names": True}, "leave out categories='hashed', text_features and"),
+        ({"text": "t", "vocabulary": True, "categories": "hashed"}, "leave out categories='hashed', text_features and"),
+        ({"text": "t", "vocabulary": True, "text_features": 9}, "leave out categories='hashed', text_features and"),
+    ],
+)  # fmt: skip
+def test_vocabularies_that_are_not_possible(options, reason):
+    with pytest.raises(ValueError, match=reason):
+        Csv(**options)
+
+
+def test_columns_that_are_called_like_n_grams():
+    data = b"t,t:x,y\ngood,p,1\nbad,q,0\n"
+    fails(
+        "column 't:x' is called as n-grams of column 't' are: give it another name, or", data, text="t", vocabulary=True
+    )
+    got = read(data, text="t", text_features=4)
+    assert got.table.column_of("t:x=q") == 5
+    assert read(data, text="t", vocabulary=True, ignore=["t:x"]).names[:] == ["t:good", "t:bad"]

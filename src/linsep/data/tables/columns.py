@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from linsep.data.errors import shown
 from linsep.data.rows import Spelling
-from linsep.data.tables.documents import Documents, Named, chosen, counted, placed, told
+from linsep.data.tables.documents import Documents, Named, as_text, chosen, counted, placed, told
 from linsep.data.tables.documents import spelled as spelling_of
 from linsep.data.text.grams import Counts
 from linsep.data.text.utf8 import not_utf8
@@ -108,7 +108,7 @@ class Cells:
     troubles: list[Trouble] = field(default_factory=list)
     documents: Counts | None = None
     grams: Named | None = None
-    """The names of the n-grams, if they are kept."""
+    """The names of the n-grams, if they are kept or numbered."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -249,11 +249,13 @@ def spelled(words: Coded) -> Array:
     return np.array(["", *(value or "" for value in words.values.to_pylist())])[words.codes + 1]
 
 
-def named(words: list[Coded], used: list[Array], order: Array) -> Spelling:
-    """Return `column=value` for the values of each column that are used, all of them in this order."""
+def named(words: list[Coded], grams: Spelling | None, used: list[Array], order: Array) -> Spelling:
+    """Return `column=value` for the values of each column that are used, and the n-grams that are, in this order."""
     names = [
-        told(f"{column}=", values.take(pa.array(some))) for (column, _, values), some in zip(words, used, strict=True)
+        told(f"{column}=", values.take(pa.array(some))) for (column, _, values), some in zip(words, used, strict=False)
     ]
+    if grams is not None:
+        names.append(as_text(grams).take(pa.array(used[-1])))
     return spelling_of(pa.concat_arrays(names).take(pa.array(order)))
 
 

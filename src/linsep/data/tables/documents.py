@@ -24,13 +24,15 @@ class Documents(NamedTuple):
     column: str
     grams: Grams
     kept: bool = False
+    numbered: bool = False
+    """Whether n-grams are not hashed, but numbered in the order in which they are first seen."""
 
 
 class Named(NamedTuple):
-    """The n-grams of some documents, each once: how they are spelled, and the column that each is hashed to."""
+    """The n-grams of some documents, each once: how they are spelled, and the column of each, if they are hashed."""
 
     spelling: Spelling
-    columns: Array
+    columns: Array | None
 
 
 def as_bytes(batch: Any, name: str) -> Any:
@@ -75,17 +77,20 @@ def counted(text: Array, begins: Array, ends: Array, how: Documents, dtype: Any)
     >>> rows.indices, rows.values, names.columns, names.spelling.letters.tobytes()
     (array([2], dtype=int32), array([1.]), array([2, 2]), b'review:noreview:yes')
     """
-    if not how.kept:
+    if not how.kept and not how.numbered:
         return hash_text(text, begins, ends, how.grams, dtype), None
     seen = Vocabulary()
     counts, _ = count_text(text, begins, ends, how.grams._replace(unit=False), seen, dtype=dtype)
+    names = spelled(told(f"{how.column}:", as_text(seen.spelling)))
+    if how.numbered:
+        return counts, Named(names, None)
     columns, signs = hashed_columns(seen, how.grams.n_features)
     counts = Counts(*added_up(*counts[:3], columns.astype(np.int32), signs.astype(dtype)), counts.faults)
     if how.grams.binary:
         counts.values[:] = 1
     if how.grams.unit:
         to_unit(counts.indptr, counts.values)
-    return counts, Named(spelled(told(f"{how.column}:", as_text(seen.spelling))), columns)
+    return counts, Named(names, columns)
 
 
 def hashed_columns(names: Vocabulary, n_features: int) -> tuple[Array, Array]:

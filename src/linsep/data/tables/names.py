@@ -16,14 +16,13 @@ class TableNames(LazyNames):
     ('age', 'review#0', 'review#999', 'city=Oslo', 1002)
     """
 
-    hashed = True
-
     def __init__(
         self, numbers: Sequence[str], text: str | None, text_features: int, words: Sequence[str] | int,
         seen: HashedNames | None = None,
     ) -> None:  # fmt: skip
         self.numbers, self.text, self.words, self.seen = numbers, text, words, seen
         self.first_word = len(numbers) + (0 if text is None else text_features)
+        self.hashed = self.first_word > len(numbers) or isinstance(words, int)
 
     def __len__(self) -> int:
         return self.first_word + (self.words if isinstance(self.words, int) else len(self.words))
