@@ -1106,6 +1106,7 @@ def test_documents_stand_between_numbers_and_words(kind, tmp_path):
 def test_ways_to_count_n_grams(options, dtype):
     got = linsep.read(REVIEWS, text="review", label="stars", ignore="city", dtype=dtype, **options)
     assert got.X.dtype == dtype
+    assert got.X.indices.dtype == np.int32
     expected = beside(REVIEWS, counted(REVIEWS.review, **options))
     got.X.eliminate_zeros()  # n-grams that cancel
     same(got.X, expected)
