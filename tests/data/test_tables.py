@@ -23,7 +23,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer, TfidfVectorizer
 
 import linsep
 from linsep.data.errors import DataError, Policy
@@ -1106,6 +1106,7 @@ def test_documents_stand_between_numbers_and_words(kind, tmp_path):
 def test_ways_to_count_n_grams(options, dtype):
     got = linsep.read(REVIEWS, text="review", label="stars", ignore="city", dtype=dtype, **options)
     assert got.X.dtype == dtype
+    assert got.X.indices.dtype == np.int32
     expected = beside(REVIEWS, counted(REVIEWS.review, **options))
     got.X.eliminate_zeros()  # n-grams that cancel
     same(got.X, expected)
@@ -1132,6 +1133,24 @@ def test_documents_are_those_that_python_reads(rows, size, jobs):
     cities = list(dict.fromkeys(city for city, _ in rows if city))
     assert got.names[64:] == [f"city={city}" for city in cities]
     assert got.X[:, 64:].tolist() == [[float(city == name) for name in cities] for city, _ in rows]
+    names = {}
+    for city, review in rows:
+        grams = re.findall(r"\b\w\w+\b", review.lower())
+        names |= dict.fromkeys([*([f"city={city}"] if city else []), *(f"review:{gram}" for gram in grams)])
+    numbered = read(
+        text.getvalue().encode(), text="review", missing="zero", words=["city"], block_bytes=size + 20, jobs=jobs,
+        vocabulary=True,
+    )  # fmt: skip
+    assert list(numbered.names) == list(names)
+    assert np.array_equal(
+        numbered.X != 0,
+        [
+            [name == f"city={city}" or name[7:] in re.findall(r"\b\w\w+\b", review.lower()) for name in names]
+            if names
+            else []
+            for city, review in rows
+        ],
+    )
 
 
 MISSING_TEXT = b"a,review,y\n1,good,1\n2,,0\n3,NA,1\n"
@@ -1280,3 +1299,278 @@ def test_documents_alone_and_columns_for_two_uses():
 def test_options_of_documents_that_are_not_possible(options, reason):
     with pytest.raises(ValueError, match=reason):
         Csv(**options)
+
+
+def names_seen(frame, width):
+    """Each column's n-grams and words by hash, in the order in which the rows have them."""
+    grams, first = {}, 1 + width
+    analyze = HashingVectorizer().build_analyzer()
+    for review, city in zip(frame.review, frame.city, strict=True):
+        for gram in analyze(review):
+            column = 1 + abs(np.int32(np.uint32(hashed(gram)))) % width
+            grams.setdefault(int(column), {})[f"review:{gram}"] = None
+        word = first + abs(np.int32(np.uint32(hashed(f"city={city}")))) % 5
+        grams.setdefault(int(word), {})[f"city={city}"] = None
+    return {column: list(names) for column, names in grams.items()}
+
+
+@pytest.mark.parametrize("width", [7, 1 << 20])
+@pytest.mark.parametrize("more", [{}, {"binary": True}, {"dtype": np.float32}])
+def test_names_of_what_is_hashed_are_kept(width, more, tmp_path):
+    path = tmp_path / "r.csv"
+    REVIEWS.to_csv(path, index=False)
+    options = {
+        "text": "review",
+        "label": "stars",
+        "text_features": width,
+        "categories": "hashed",
+        "n_features": 5,
+    } | more
+    plain = linsep.read(path, **options)
+    expected = names_seen(REVIEWS, width)
+    for jobs, size in ((1, 1), (2, 60), (2, 1 << 20)):
+        got = linsep.read(path, keep_names=True, n_jobs=jobs, block_bytes=size, **options)
+        assert np.array_equal(got.X.indptr, plain.X.indptr)
+        assert np.array_equal(got.X.indices, plain.X.indices)
+        assert np.array_equal(got.X.data, plain.X.data)
+        names = got.feature_names
+        assert {column: names.of(column) for column in expected} == expected
+        assert {column: names[column] for column in expected} == {c: " / ".join(n) for c, n in expected.items()}
+        assert names.collisions == sum(len(some) > 1 for some in expected.values())
+        assert len(names) == got.X.shape[1] == 1 + width + 5
+        if width == 7:
+            unseen = {column: f"review#{column - 1}" if column < 8 else f"#{column}" for column in range(1, 13)}
+            told = unseen | {column: " / ".join(some) for column, some in expected.items()} | {0: "price"}
+            assert list(names) == [told[column] for column in range(13)] == [names[k] for k in range(13)]
+    assert plain.feature_names is None
+    assert got.form.column_of("review:good") in expected
+    assert "review:good" in expected[got.form.column_of("review:good")]
+
+
+def test_names_that_are_kept_stay_those_of_the_first_data(tmp_path):
+    options = {"text": "review", "label": "stars", "keep_names": True, "text_features": 1000}
+    got = linsep.read(REVIEWS, **options)
+    stored = type(got.form).restored(json.loads(json.dumps(got.form.state())))
+    assert stored == got.form
+    assert list(stored.feature_names) == list(got.feature_names)
+    assert [*got.feature_names][-3:] == ["city=Oslo", "city=Rome", "city=Bern"]
+    other = pd.DataFrame({"city": ["Bern"], "review": ["good unheard things"], "price": [1.0]})
+    test = linsep.read(other, like=replace(got, form=stored))
+    assert list(test.feature_names) == list(got.feature_names)
+    assert test.unseen == 2
+    plain = linsep.read(other, like=linsep.read(REVIEWS, **options | {"keep_names": False}))
+    same(test.X, plain.X)
+    path = tmp_path / "r.csv"
+    REVIEWS.to_csv(path, index=False)
+    stream = linsep.stream(path, block_rows=2, block_bytes=50, cache=tmp_path, **options)
+    for _ in range(3):
+        assert list(list(stream)[-1].feature_names) == list(got.feature_names)
+
+
+def test_names_of_rows_at_fault_are_not_kept():
+    data = b"t,w,y\nbad day,q,\ngood bad,p,1\nill \xff,p,1\nbad,p\n"
+    for jobs, size in ((1, 1), (2, 1 << 20)):
+        got = read(
+            data, text="t", on_error="skip", keep_names=True, categories="hashed", text_features=1 << 20,
+            jobs=jobs, block_bytes=size,
+        )  # fmt: skip
+        assert {name for name in got.names if "#" not in name} == {"t:good", "t:bad", "w=p"}
+        assert got.rejected == 3
+
+
+def test_names_are_kept_only_where_some_are_hashed():
+    with pytest.raises(ValueError, match="keep_names= keeps the names of what is hashed: say categories='hashed' or"):
+        Csv(keep_names=True)
+    with pytest.raises(ValueError, match="keep_names='yes': it is True or False"):
+        Csv(text="t", keep_names="yes")
+    words = read(CITIES, categories="hashed", n_features=4, keep_names=True)
+    assert sorted(" / ".join(words.names[1:]).split(" / "))[-4:] == sorted(
+        ["city=Oslo", "city=Paris", "fair=false", "fair=true"]
+    )
+
+
+def weighed(documents, fitted=None, text_features=1 << 20, **options):
+    fitted = documents if fitted is None else fitted
+    transformer = TfidfTransformer().fit(counted(fitted, text_features, norm=None, **options))
+    return transformer.transform(counted(documents, text_features, norm=None, **options))
+
+
+@pytest.mark.parametrize("more", [{}, {"ngram_range": (1, 2)}, {"binary": True}, {"keep_names": True}])
+@pytest.mark.parametrize("categories", ["indexed", "hashed"])
+def test_rare_n_grams_weigh_more(more, categories, tmp_path):
+    path, frame = tmp_path / "r.csv", pd.concat([REVIEWS, REVIEWS[1:3]])
+    frame.to_csv(path, index=False)
+    how = {name: value for name, value in more.items() if name != "keep_names"}
+    expected = beside(frame, weighed(frame.review, **how))
+    options = {"text": "review", "label": "stars", "idf": True, "categories": categories} | more
+    X = linsep.read(path, ignore="city", **options).X
+    same(X[:, : expected.shape[1]], expected)
+    plain = linsep.read(path, **options | {"idf": False}).X
+    for jobs, size in ((1, 1), (2, 100), (2, 1 << 20)):
+        got = linsep.read(path, n_jobs=jobs, block_bytes=size, **options)
+        same(got.X[:, : expected.shape[1]], expected)
+        assert (got.X[:, expected.shape[1] :] != plain[:, expected.shape[1] :]).nnz == 0
+    for cache in (False, tmp_path):
+        stream = linsep.stream(path, block_rows=2, block_bytes=90, cache=cache, **options)
+        for _ in range(3):
+            same(sp.vstack([block.X for block in stream], format="csr"), got.X)
+
+
+def test_weights_of_n_grams_are_those_of_the_first_data(tmp_path):
+    got = linsep.read(REVIEWS, text="review", label="stars", idf=True, dtype=np.float32)
+    assert got.X.dtype == np.float32
+    stored = type(got.form).restored(json.loads(json.dumps(got.form.state())))
+    assert stored == got.form
+    other = pd.DataFrame({"city": ["Bern", "Rome"], "review": ["good bad bad unheard", "new"], "price": [1.0, 2.0]})
+    known = other.assign(review=["good bad bad", ""])
+    expected = weighed(known.review, REVIEWS.review)
+    linsep.convert(REVIEWS, tmp_path / "r.npz", text="review", label="stars", idf=True)
+    for like in (got, replace(got, form=stored), linsep.read(tmp_path / "r.npz")):
+        test = linsep.read(other, like=like)
+        assert test.unseen == 2
+        np.testing.assert_allclose(test.X[:, 1 : 1 + 2**20].toarray(), expected.toarray(), rtol=1e-6)
+        csv_text = Pipe(other.to_csv(index=False).encode())
+        assert (linsep.read(csv_text, format="csv", like=like).X != test.X).nnz == 0
+
+
+def test_weights_count_sound_rows_and_need_them_all():
+    text = b"t,y\ngood bad,1\nbad,\nbad \xff,1\n,0\ngood,1\n"
+    got = linsep.read(io.BytesIO(text), format="csv", text="t", idf=True, missing="zero", on_error="skip")
+    same(got.X, sp.csr_array(weighed(["good bad", "", "good"])))
+    assert got.rejected == 2
+    with pytest.raises(ValueError, match="idf=True takes two passes: write the table to a file first"):
+        linsep.read(Pipe(text), format="csv", text="t", idf=True)
+    with pytest.raises(ValueError, match="idf= says how documents are read: say which column holds them with text="):
+        Csv(idf=True)
+    table = Csv(text="t", idf=True)
+    table.look([Source("t", io.BytesIO(text))])
+    assert not table.settled
+
+
+def in_order_of_sight(frame, fitted=None, idf=False, **options):
+    """Numbers, then words and n-grams as rows have them, each row's words first; and the names of all columns."""
+    fitted = frame if fitted is None else fitted
+    analyze = TfidfVectorizer(**options).build_analyzer()
+    names = {}
+    for city, review in zip(fitted.city, fitted.review, strict=True):
+        names |= dict.fromkeys([f"city={city}", *(f"review:{gram}" for gram in analyze(review))])
+    grams = [name.removeprefix("review:") for name in names if name.startswith("review:")]
+    theirs = TfidfVectorizer(use_idf=idf, vocabulary=grams, **options).fit(fitted.review)
+    rows = dict(zip(grams, theirs.transform(frame.review).toarray().T, strict=True))
+    columns = [
+        rows[name.removeprefix("review:")] if name.startswith("review:") else (frame.city == name[5:]).astype(float)
+        for name in names
+    ]
+    return np.column_stack([frame.price, *columns]), ["price", *names]
+
+
+@pytest.mark.parametrize("idf", [False, True])
+@pytest.mark.parametrize(
+    "more", [{}, {"ngram_range": (1, 2)}, {"binary": True}, {"analyzer": "char", "ngram_range": (1, 3)}]
+)  # fmt: skip
+def test_n_grams_may_have_columns_of_their_own(idf, more, tmp_path):
+    path, frame = tmp_path / "r.csv", pd.concat([REVIEWS, REVIEWS[1:3]])
+    frame.to_csv(path, index=False)
+    expected, names = in_order_of_sight(frame, idf=idf, **more)
+    options = {"text": "review", "label": "stars", "vocabulary": True, "idf": idf} | more
+    whole = linsep.read(path, **options)
+    np.testing.assert_allclose(whole.X.toarray(), expected, rtol=1e-14)
+    for jobs, size in ((1, 1), (2, 100), (2, 1 << 20)):
+        got = linsep.read(path, n_jobs=jobs, block_bytes=size, **options)
+        assert list(got.feature_names) == names == [got.feature_names[k] for k in range(len(names))]
+        assert [got.form.column_of(name) for name in names] == list(range(len(names)))
+        assert np.array_equal(got.X.indices, whole.X.indices)
+        assert np.array_equal(got.X.data, whole.X.data)
+        assert got.X.has_canonical_format
+    assert got.form.column_of("review:unheard") is None
+    for cache in (False, tmp_path):
+        stream = linsep.stream(path, block_rows=2, block_bytes=90, cache=cache, **options)
+        for _ in range(3):
+            blocks = list(stream)
+            same(sp.vstack([block.X for block in blocks], format="csr"), whole.X)
+            assert list(blocks[0].feature_names) == names
+    stored = linsep.convert(path, tmp_path / "r.npz", **options)
+    assert list(stored.feature_names) == names
+    same(sp.csr_array(stored.X), whole.X)
+
+
+@pytest.mark.parametrize("idf", [False, True])
+def test_other_documents_have_the_n_grams_of_the_first(idf, tmp_path):
+    options = {"text": "review", "label": "stars", "vocabulary": True, "idf": idf}
+    got = linsep.read(REVIEWS, **options)
+    stored = type(got.form).restored(json.loads(json.dumps(got.form.state())))
+    assert stored == got.form
+    other = pd.DataFrame(
+        {"city": ["Bern", "Paris"], "review": ["bad good unheard bad", "new things"], "price": [1.0, 2.0]}
+    )
+    expected, names = in_order_of_sight(other, REVIEWS, idf)
+    linsep.convert(REVIEWS, tmp_path / "r.npz", **options)
+    for like in (got, replace(got, form=stored), linsep.read(tmp_path / "r.npz")):
+        test = linsep.read(other, like=like)
+        np.testing.assert_allclose(test.X.toarray(), expected, rtol=1e-14)
+        assert list(test.feature_names) == names
+        assert test.unseen == 4
+        with pytest.raises(DataError, match="line 1: an n-gram in column 'review' does not occur in the data that"):
+            linsep.read(other, like=like, strict=True)
+    assert len(linsep.read(REVIEWS, like=got, strict=True)) == len(REVIEWS)
+    text = Pipe(other.to_csv(index=False).encode())
+    assert (linsep.read(text, format="csv", like=got).X != test.X).nnz == 0
+
+
+def test_n_grams_with_columns_of_their_own_grow_through_a_pipe():
+    options = {"text": "w", "vocabulary": True, "words": ["n"]}
+    expected = linsep.read(io.BytesIO(LATE), format="csv", **options)
+    blocks = list(streamed(LATE, **options))
+    widths = [block.X.shape[1] for block in blocks]
+    assert widths == sorted(widths)
+    assert widths[0] < widths[-1] == expected.X.shape[1]
+    for k, block in enumerate(blocks):
+        assert list(block.feature_names) == expected.feature_names[: widths[k]]
+        assert np.array_equal(block.X.toarray(), expected.X[2 * k : 2 * k + 2].toarray()[:, : widths[k]])
+
+
+def test_rows_at_fault_have_no_n_grams():
+    data = b"t,w,y\nbad day,q,\ngood bad,p,1\nill \xff,p,1\nbad,p\n,p,2\nday,,3\n"
+    for jobs, size in ((1, 1), (2, 1 << 20)):
+        got = read(
+            data, text="t", on_error="skip", vocabulary=True, jobs=jobs, block_bytes=size, missing="indicator",
+        )  # fmt: skip
+        assert list(got.names) == ["w=p", "t:good", "t:bad", "t=", "w=", "t:day"]
+        root = math.sqrt(0.5)
+        np.testing.assert_allclose(got.X, [[1, root, root, 0, 0, 0], [1, 0, 0, 1, 0, 0], [0, 0, 0, 0, 1, 1]])
+        assert got.rejected == 3
+
+
+def test_documents_that_change_after_the_first_look(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("t,y\ngood,1\nbad,0\n")
+    stream = linsep.stream(path, text="t", vocabulary=True, cache=False)
+    assert list(stream.feature_names) == ["t:good", "t:bad"]
+    path.write_text("t,y\ngood,1\nnew,0\n")
+    with pytest.raises(DataError, match="line 3, column 1: an n-gram in column 't' was not there before"):
+        list(stream)
+    assert list(stream.feature_names) == ["t:good", "t:bad"]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"vocabulary": True}, "vocabulary= says how documents are read"), ({"text": "t", "vocabulary": 1}, "True or"),
+        ({"text": "t", "vocabulary": True, "keep_names": True}, "leave out categories='hashed', text_features and"),
+        ({"text": "t", "vocabulary": True, "categories": "hashed"}, "leave out categories='hashed', text_features and"),
+        ({"text": "t", "vocabulary": True, "text_features": 9}, "leave out categories='hashed', text_features and"),
+    ],
+)  # fmt: skip
+def test_vocabularies_that_are_not_possible(options, reason):
+    with pytest.raises(ValueError, match=reason):
+        Csv(**options)
+
+
+def test_columns_that_are_called_like_n_grams():
+    data = b"t,t:x,y\ngood,p,1\nbad,q,0\n"
+    fails(
+        "column 't:x' is called as n-grams of column 't' are: give it another name, or", data, text="t", vocabulary=True
+    )
+    got = read(data, text="t", text_features=4)
+    assert got.table.column_of("t:x=q") == 5
+    assert read(data, text="t", vocabulary=True, ignore=["t:x"]).names[:] == ["t:good", "t:bad"]

@@ -129,8 +129,20 @@ def renumbered(rows: Rows, numbers: Array, signs: Array | None = None) -> Rows:
     """Return sparse rows whose column k becomes numbers[k], in order; those that become one add up, by their signs."""
     assert rows.indptr is not None
     assert rows.indices is not None
-    values = rows.values if signs is None else rows.values * signs[rows.indices]
-    X: Any = sp.csr_array((len(rows), int(numbers.max(initial=-1)) + 1), dtype=values.dtype)
-    X.data, X.indices, X.indptr = values.copy(), numbers[rows.indices], rows.indptr.astype(numbers.dtype)
+    indptr, indices, values = added_up(rows.indptr, rows.indices, rows.values, numbers, signs)
+    return replace(rows, indptr=indptr, indices=indices, values=values, names=None)
+
+
+def added_up(
+    indptr: Array, indices: Array, values: Array, numbers: Array, signs: Array | None = None
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Return sparse entries whose column k becomes numbers[k], in order; those that become one add up, by their signs.
+
+    >>> added_up(np.array([0, 3]), np.array([0, 1, 2]), np.ones(3), np.array([5, 1, 5]))
+    (array([0, 2]), array([1, 5]), array([1., 2.]))
+    """
+    values = values if signs is None else values * signs[indices]
+    X: Any = sp.csr_array((len(indptr) - 1, int(numbers.max(initial=-1)) + 1), dtype=values.dtype)
+    X.data, X.indices, X.indptr = values.copy(), numbers[indices], indptr.astype(numbers.dtype)
     X.sum_duplicates()
-    return replace(rows, indptr=X.indptr.astype(np.int64), indices=X.indices, values=X.data, names=None)
+    return X.indptr.astype(np.int64), X.indices, X.data

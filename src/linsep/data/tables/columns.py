@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from linsep.data.errors import shown
 from linsep.data.rows import Spelling
-from linsep.data.tables.documents import Documents, chosen, placed
-from linsep.data.text.grams import Counts, hash_text
+from linsep.data.tables.documents import Documents, Named, as_text, chosen, counted, placed, told
+from linsep.data.tables.documents import spelled as spelling_of
+from linsep.data.text.grams import Counts
 from linsep.data.text.utf8 import not_utf8
 
 try:
@@ -106,6 +107,8 @@ class Cells:
     origin: Array
     troubles: list[Trouble] = field(default_factory=list)
     documents: Counts | None = None
+    grams: Named | None = None
+    """The names of the n-grams, if they are kept or numbered."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -246,16 +249,14 @@ def spelled(words: Coded) -> Array:
     return np.array(["", *(value or "" for value in words.values.to_pylist())])[words.codes + 1]
 
 
-def named(words: list[Coded], used: list[Array], order: Array) -> Spelling:
-    """Return `column=value` for the values of each column that are used, all of them in this order."""
-    names, nothing = [], pa.scalar("", pa.large_string())
-    for (column, _, values), some in zip(words, used, strict=True):
-        begin = pa.scalar(f"{column}=", pa.large_string())
-        names.append(pc.binary_join_element_wise(begin, values.take(pa.array(some)).cast(begin.type), nothing))
-    joined = pa.concat_arrays(names).take(pa.array(order))
-    _, marks, letters = joined.buffers()
-    places = np.frombuffer(marks, np.int64)[joined.offset : joined.offset + len(joined) + 1]
-    return Spelling(np.frombuffer(letters, np.uint8), places)
+def named(words: list[Coded], grams: Spelling | None, used: list[Array], order: Array) -> Spelling:
+    """Return `column=value` for the values of each column that are used, and the n-grams that are, in this order."""
+    names = [
+        told(f"{column}=", values.take(pa.array(some))) for (column, _, values), some in zip(words, used, strict=False)
+    ]
+    if grams is not None:
+        names.append(as_text(grams).take(pa.array(used[-1])))
+    return spelling_of(pa.concat_arrays(names).take(pa.array(order)))
 
 
 def _not_utf8(column: Any, first: int = 0) -> dict[int, str]:
@@ -315,21 +316,22 @@ class _Reader:
             self.note(np.flatnonzero(words.codes < 0), name, missing)
         return words
 
-    def documents(self, how: Documents, dtype: Any, missing: str | None) -> tuple[Counts, Array]:
-        """Return the n-grams of the documents, and a mask of those that are missing."""
+    def documents(self, how: Documents, dtype: Any, missing: str | None) -> tuple[Counts, Named | None, Array]:
+        """Return the n-grams of the documents in rows without a fault, and a mask of those that are missing."""
         name, column = how.column, self.columns[how.column]
         if pa.types.is_dictionary(column.type):
             column = _decoded(column)
         plain = pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)
         text, begins, ends = placed(column if plain or pa.types.is_binary_view(column.type) else _text(column))
-        counts = hash_text(text, begins, ends, how.grams, dtype)
+        absent = begins == ends
+        ends = np.where(np.isin(np.arange(self.rows), list(self.troubles)), begins, ends)
+        counts, named = counted(text, begins, ends, how, dtype)
         for row in np.flatnonzero(counts.faults >= 0).tolist():
             reason = not_utf8(text[begins[row] : ends[row]].tobytes(), int(counts.faults[row]))
             self.troubles.setdefault(row, Trouble(row, name, f"column {name!r}: {reason}"))
-        absent = begins == ends
         if missing is not None:
             self.note(np.flatnonzero(absent), name, missing)
-        return counts, absent
+        return counts, named, absent
 
     def labels(self) -> Array:
         """Return the labels: whole numbers as such, other numbers as floats, truth as such, or words."""
@@ -397,14 +399,14 @@ def cells_of(columns: dict[str, Any], rows: int, plan: Plan, dtype: Any) -> Cell
         values[:, j], absent = reader.number(name, dtype, missing)
         if absent is not None and plan.missing == "indicator":
             words.append(_told_missing(name, absent))
-    counts = None
+    labels, weights = reader.labels(), reader.weights()
+    counts = grams = None
     if plan.documents is not None:
-        counts, absent = reader.documents(plan.documents, dtype, missing)
+        counts, grams, absent = reader.documents(plan.documents, dtype, missing)
         if plan.missing == "indicator":
             words.append(_told_missing(plan.documents.column, absent))
-    labels, weights = reader.labels(), reader.weights()
     troubles = [reader.troubles[row] for row in sorted(reader.troubles)]
-    cells = Cells(values, words, labels, weights, np.arange(rows), troubles, counts)
+    cells = Cells(values, words, labels, weights, np.arange(rows), troubles, counts, grams)
     if not troubles:
         return cells
     keep = np.ones(rows, bool)

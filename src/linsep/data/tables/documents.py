@@ -4,9 +4,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from linsep.data.text.grams import Counts, Grams
+from linsep.data.rows import Spelling, added_up
+from linsep.data.text.grams import Counts, Grams, hash_text, to_unit
+from linsep.data.text.names import count_text
+from linsep.data.text.vocabulary import Vocabulary
 
 Array = NDArray[Any]
 
@@ -15,10 +19,20 @@ BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.stri
 
 
 class Documents(NamedTuple):
-    """Which column holds documents, and which n-grams of these count."""
+    """Which column holds documents, which n-grams of these count, and whether names of hashed ones are kept."""
 
     column: str
     grams: Grams
+    kept: bool = False
+    numbered: bool = False
+    """Whether n-grams are not hashed, but numbered in the order in which they are first seen."""
+
+
+class Named(NamedTuple):
+    """The n-grams of some documents, each once: how they are spelled, and the column of each, if they are hashed."""
+
+    spelling: Spelling
+    columns: Array | None
 
 
 def as_bytes(batch: Any, name: str) -> Any:
@@ -53,6 +67,67 @@ def placed(column: Any) -> tuple[Array, Array, Array]:
     if column.null_count:
         ends = np.where(column.is_null().to_numpy(zero_copy_only=False), begins, ends)
     return text, begins, ends
+
+
+def counted(text: Array, begins: Array, ends: Array, how: Documents, dtype: Any) -> tuple[Counts, Named | None]:
+    """Return the n-grams of the documents text[begins[i]:ends[i]] as rows, and their names, if these are wanted.
+
+    >>> how = Documents("review", Grams(n_features=4, unit=False), kept=True)
+    >>> rows, names = counted(np.frombuffer(b"no no yes", np.uint8), np.array([0]), np.array([9]), how, np.float64)
+    >>> rows.indices, rows.values, names.columns, names.spelling.letters.tobytes()
+    (array([2], dtype=int32), array([1.]), array([2, 2]), b'review:noreview:yes')
+    """
+    if not how.kept and not how.numbered:
+        return hash_text(text, begins, ends, how.grams, dtype), None
+    seen = Vocabulary()
+    counts, _ = count_text(text, begins, ends, how.grams._replace(unit=False), seen, dtype=dtype)
+    names = spelled(told(f"{how.column}:", as_text(seen.spelling)))
+    if how.numbered:
+        return counts, Named(names, None)
+    columns, signs = hashed_columns(seen, how.grams.n_features)
+    counts = Counts(*added_up(*counts[:3], columns.astype(np.int32), signs.astype(dtype)), counts.faults)
+    if how.grams.binary:
+        counts.values[:] = 1
+    if how.grams.unit:
+        to_unit(counts.indptr, counts.values)
+    return counts, Named(names, columns)
+
+
+def hashed_columns(names: Vocabulary, n_features: int) -> tuple[Array, Array]:
+    """Return the columns that names are hashed to, and their signs.
+
+    >>> hashed_columns(Vocabulary.of(["no", "yes"]), 1 << 20)
+    (array([992878, 369542]), array([ 1, -1]))
+    """
+    hashes = names.hashes.view(np.int32).astype(np.int64)
+    return np.abs(hashes) % n_features, np.where(hashes < 0, -1, 1)
+
+
+def as_text(spelling: Spelling) -> Any:
+    """Return names as an array of Arrow.
+
+    >>> as_text(Spelling(np.frombuffer(b"noyes", np.uint8), np.array([0, 2, 5]))).to_pylist()
+    ['no', 'yes']
+    """
+    letters, marks = (pa.py_buffer(np.ascontiguousarray(part)) for part in spelling)
+    return pa.LargeStringArray.from_buffers(len(spelling.marks) - 1, marks, letters)
+
+
+def told(begin: str, names: Any) -> Any:
+    """Return names that all begin in the same way.
+
+    >>> told("city=", pa.array(["Oslo", "Rome"])).to_pylist()
+    ['city=Oslo', 'city=Rome']
+    """
+    first = pa.scalar(begin, pa.large_string())
+    return pc.binary_join_element_wise(first, names.cast(first.type), pa.scalar("", first.type))
+
+
+def spelled(names: Any) -> Spelling:
+    """Return the names that an array of Arrow, of large strings, has."""
+    _, marks, letters = names.buffers()
+    places = np.frombuffer(marks, np.int64)[names.offset : names.offset + len(names) + 1]
+    return Spelling(np.frombuffer(letters or b"", np.uint8), places)
 
 
 def chosen(counts: Counts, keep: Array) -> Counts:

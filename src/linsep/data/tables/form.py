@@ -1,13 +1,13 @@
 """Tables to rows: CSV, TSV, Parquet and Arrow files, and tables in memory.
 
 Columns of numbers stay as they are and come first, in the order of the table. A column of documents becomes columns of
-hashed n-grams. Words, booleans and dictionaries become a column for each `column=value`, numbered as they are first
-seen or hashed, in which a row has a 1; these come last, as they may grow.
+hashed n-grams, unless these are numbered along with words. Words, booleans and dictionaries become a column for each
+`column=value`, numbered as they are first seen or hashed, in which a row has a 1; these come last, as they may grow.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from operator import index
 from typing import Any, Self
 
@@ -21,13 +21,14 @@ from linsep.data.rows import Rows, Spelling
 from linsep.data.sources import Source
 from linsep.data.tables.columns import NUMBER, Cells, Plan, Trouble, kept, named
 from linsep.data.tables.csv_text import Text, no_names, text_parts
-from linsep.data.tables.documents import Documents, without
+from linsep.data.tables.documents import Documents, hashed_columns, without
 from linsep.data.tables.names import TableNames
 from linsep.data.tables.record_batches import Records, record_parts
 from linsep.data.tables.roles import Found, Kinds, listed, resolved, roles
-from linsep.data.tables.sparse_cells import numbers_and_words, with_documents
-from linsep.data.text.grams import Counts, Grams
-from linsep.data.text.hashed_names import VocabularyNames
+from linsep.data.tables.sparse_cells import numbers_and_words, with_documents, with_numbered
+from linsep.data.text.frequencies import Frequencies
+from linsep.data.text.grams import Counts, Grams, to_unit
+from linsep.data.text.hashed_names import HashedNames, VocabularyNames
 from linsep.data.text.hasher import TextHasher, grams_of
 from linsep.data.text.vocabulary import Vocabulary
 
@@ -35,9 +36,9 @@ Array = NDArray[Any]
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 CHOICES = {"categories": ("indexed", "hashed"), "missing": ("error", "zero", "indicator")}
-OF_TEXT = ("text_features", "ngram_range", "analyzer", "binary", "lowercase")
+OF_TEXT = ("text_features", "vocabulary", "idf", "ngram_range", "analyzer", "binary", "lowercase")
 """Options that say how documents are read."""
-DEFAULT_FEATURES = 1 << 20
+DEFAULT_FEATURES = TEXT_FEATURES = 1 << 20
 NONE, UNSEEN = -1, -2
 """Columns of words that are missing, and of those that earlier data did not have."""
 NEW = "does not occur in the data that these are read like"
@@ -65,6 +66,9 @@ class Table(Form):
         Whether each `column=value` gets a number when it is first seen, or is hashed.
     n_features : int, optional
         The columns that values are hashed to, which come after all others; 2**20 by default.
+    keep_names : bool
+        Whether the names of words and n-grams that are hashed are kept, so that `feature_names` can tell what a column
+        means.
     missing : {"error", "zero", "indicator"}
         What a cell without a value is: a fault of its row; 0, no word, or an empty document; or that, and a 1 in a
         column `column=`.
@@ -78,6 +82,12 @@ class Table(Form):
         and before those of words. The n-grams of a document have length 1 together.
     text_features : int
         The columns that n-grams are hashed to.
+    vocabulary : bool
+        Whether n-grams get columns of their own instead, `text:n-gram`. They are numbered along with words: as they are
+        first seen, those of a row after its words.
+    idf : bool
+        Whether counts of n-grams are multiplied with ln((1 + rows) / (1 + rows with the n-gram)) + 1 before documents
+        get their length. That of data that are read like others is the length of what those had, too.
     ngram_range, analyzer, binary, lowercase
         Which n-grams count, as in TextHasher.
 
@@ -113,11 +123,14 @@ class Table(Form):
     words: list[Any] = field(default_factory=list)
     categories: str = "indexed"
     n_features: int | None = None
+    keep_names: bool = False
     missing: str = "error"
     header: bool | None = None
     delimiter: str | None = None
     text: str | None = None
-    text_features: int = 1 << 20
+    text_features: int = TEXT_FEATURES
+    vocabulary: bool = False
+    idf: bool = False
     ngram_range: tuple[int, int] = (1, 1)
     analyzer: str = "word"
     binary: bool = False
@@ -138,8 +151,9 @@ class Table(Form):
             self.n_features = whole("n_features", DEFAULT_FEATURES if self.n_features is None else self.n_features)
         elif self.n_features is not None:
             raise ValueError("n_features= says how many columns words are hashed to: say categories='hashed', too")
-        if self.header is not None and not isinstance(self.header, bool):
-            raise ValueError(f"header={self.header!r}: it is True or False")
+        for name in ("header", "keep_names", "vocabulary", "idf"):
+            if not isinstance(getattr(self, name), bool) and (name, getattr(self, name)) != ("header", None):
+                raise ValueError(f"{name}={getattr(self, name)!r}: it is True or False")
         if self.delimiter is not None and (
             len(self.delimiter) != 1 or self.delimiter in '"\r\n' or self.delimiter > "~"
         ):
@@ -149,7 +163,14 @@ class Table(Form):
         self.text_features = whole("text_features", self.text_features)
         self.ngram_range = (int(self.ngram_range[0]), int(self.ngram_range[1]))
         self._grams = self._grams_of_text()
-        self._vocabulary = Vocabulary()
+        if self.vocabulary and (self.keep_names or self.n_features is not None or self.text_features != TEXT_FEATURES):
+            raise ValueError(
+                "with vocabulary=True every n-gram has a column, as every word has: "
+                "leave out categories='hashed', text_features and keep_names"
+            )
+        if self.keep_names and self.text is None and self.n_features is None:
+            raise ValueError("keep_names= keeps the names of what is hashed: say categories='hashed' or text=, too")
+        self._vocabulary, self._seen, self._frequencies = Vocabulary(), HashedNames(0), Frequencies()
 
     def _grams_of_text(self) -> Grams:
         """Return which n-grams of documents count; raises where an option is not possible, or of no use."""
@@ -157,7 +178,7 @@ class Table(Form):
             if self.text is None and option.name in OF_TEXT and getattr(self, option.name) != option.default:
                 raise ValueError(f"{option.name}= says how documents are read: say which column holds them with text=")
         how = TextHasher(self.text_features, self.ngram_range, self.analyzer, self.binary, lowercase=self.lowercase)
-        return grams_of(how, self.text_features, signed=True)
+        return grams_of(how, self.text_features, signed=True)._replace(unit=not self.idf)
 
     def like(self, data: Iterable[Any], strict: bool) -> Form:
         """Return how other data are read to the same columns, found by name; what is new is left out or refused.
@@ -166,7 +187,7 @@ class Table(Form):
         """
         if self.found is None:
             raise ValueError("nothing has been read yet that other data could be like")
-        hashed = self.text is not None or (self._worded and self.n_features is not None)
+        hashed = self._hashed_grams or (self._worded and self.n_features is not None)
         table = self._like(data if hashed else [], strict)
         table.fixed = table.complete = True
         table.grows = False
@@ -175,7 +196,8 @@ class Table(Form):
     def state(self) -> dict[str, Any]:
         """Return all that is needed to read other data to the same columns, ready for JSON."""
         found = None if self.found is None else self.found._asdict()
-        return super().state() | {"found": found, "names": self._vocabulary.names(), "extra": []}
+        more = {"found": found, "names": self._vocabulary.names(), "seen": self._seen.state(), "extra": []}
+        return super().state() | more | {"frequencies": self._frequencies.state()}
 
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Self:
@@ -183,6 +205,8 @@ class Table(Form):
         table = super().restored(state)
         table.found = None if state["found"] is None else Found(**state["found"])
         table._vocabulary = Vocabulary.of(state["names"])
+        table._seen.restore(state["seen"])
+        table._frequencies = Frequencies.restored(state["frequencies"], table._weights)
         return table
 
     @property
@@ -199,44 +223,78 @@ class Table(Form):
     def _first_word(self) -> int:
         """The first column of words."""
         numbers = 0 if self.found is None else len(self.found.numbers)
-        return numbers + (0 if self.text is None else self.text_features)
+        return numbers + self._hashed_grams
+
+    @property
+    def _hashed_grams(self) -> int:
+        """How many columns n-grams are hashed to."""
+        return 0 if self.text is None or self.vocabulary else self.text_features
+
+    @property
+    def _weights(self) -> int:
+        """How many columns there are, after those of numbers, that may be n-grams with weights."""
+        return 0 if not self.idf else len(self._vocabulary) if self.vocabulary else self.text_features
+
+    @property
+    def _numbered_names(self) -> bool:
+        """Whether columns are numbered as they are seen."""
+        return self.vocabulary or (self._worded and self.n_features is None)
+
+    @property
+    def _keeps(self) -> bool:
+        """Whether names that are hashed are kept: where rows are read like others, names are those of the others."""
+        return self.keep_names and not self.fixed
 
     @property
     def settled(self) -> bool:
-        """Whether the columns of the rows are known before all of them have been seen, or may grow."""
-        return self.complete or (self.found is not None and (not self._worded or self.n_features is not None))
+        """Whether the columns of the rows, and weights, are known before all have been seen, or columns may grow."""
+        return self.complete or (self.found is not None and not self._numbered_names and not self.idf)
 
     @property
     def width(self) -> int:
         """The number of features, as far as is known."""
         if self.found is None:
             return 0
-        more = len(self._vocabulary) if self.n_features is None else self.n_features
-        return self._first_word + (more if self._worded else 0)
+        hashed = self.n_features if self._worded and self.n_features is not None else 0
+        return self._first_word + (len(self._vocabulary) if self._numbered_names else hashed)
 
     @property
     def feature_names(self) -> Sequence[str] | None:
-        """The names of the features, as far as they are known; None where words are hashed."""
-        if self.found is None or (self._worded and self.n_features is not None):
+        """The names of the features, as far as they are known; None where words are hashed, unless names are kept."""
+        hashed = self._worded and self.n_features is not None
+        if self.found is None or (hashed and not self.keep_names):
             return None
-        if self.text is None:
+        if self.text is None and not hashed:
             return [*self.found.numbers, *self._vocabulary.names()]
-        words = VocabularyNames(self._vocabulary, len(self._vocabulary))
-        return TableNames(self.found.numbers, self.text, self.text_features, words)
+        words = self.n_features if hashed else VocabularyNames(self._vocabulary, len(self._vocabulary))
+        assert words is not None
+        return TableNames(self.found.numbers, self.text, self._hashed_grams, words, self._seen)
 
     def column_of(self, name: str) -> int | None:
         """Return the column of a feature such as `age`, `review#7` or `city=Paris`; None if there is none."""
         numbers = [] if self.found is None else self.found.numbers
         if name in numbers:
             return numbers.index(name)
+        if self._hashed_grams and self._like_grams([name]) and not self._like_grams(self._all_columns):
+            gram = Vocabulary.of([name.removeprefix(f"{self.text}:")])
+            return len(numbers) + int(hashed_columns(gram, self.text_features)[0][0])
         begin, mark, number = name.rpartition("#")
-        if mark and begin == self.text and number.isdecimal() and int(number) < self.text_features:
+        if mark and begin == self.text and number.isdecimal() and int(number) < self._hashed_grams:
             return len(numbers) + int(number)
         spelling = name.encode()
         column = int(
             self._numbered(Spelling(np.frombuffer(spelling, np.uint8), np.array([0, len(spelling)])), False)[0]
         )
         return None if column < 0 else self._first_word + column
+
+    @property
+    def _all_columns(self) -> list[str]:
+        """All columns of numbers and words."""
+        return [] if self.found is None else [*self.found.numbers, *self.found.words]
+
+    def _like_grams(self, names: list[str]) -> list[str]:
+        """Return the names that begin as those of n-grams do."""
+        return [name for name in names if self.text is not None and name.startswith(f"{self.text}:")]
 
     def for_format(self, name: str, file: str) -> Form:
         """Return this form for a table in another format: columns are matched by their names."""
@@ -252,8 +310,29 @@ class Table(Form):
             next((plan for _, plan in self._tasks(sources, BLOCK_BYTES) if plan is not None), None)
 
     def read_once(self) -> None:
-        """Let the columns of words grow."""
+        """Let the columns of words grow; weights that need all rows can't be had."""
+        if self.idf and not self.fixed:
+            raise ValueError("idf=True takes two passes: write the table to a file first")
         self.complete, self.grows = True, not self.fixed
+
+    def draft(self, rows: Rows) -> Rows | None:
+        """Return rows as `finish` gives them, if all weights are known."""
+        if not self.idf:
+            return rows
+        return self.finish(replace(rows, values=rows.values.copy())) if self.complete else None
+
+    def finish(self, rows: Rows) -> Rows:
+        """Weigh the counts of n-grams in place, and give documents the length 1."""
+        if not self.idf or rows.indptr is None or rows.indices is None or self.found is None:
+            return rows
+        columns = rows.indices - len(self.found.numbers)
+        grams = (columns >= 0) & (columns < self._weights)
+        if self.vocabulary:  # words were never counted
+            grams[grams] = self._frequencies.counts[columns[grams]] > 0
+        indptr, values = np.concatenate([[0], np.cumsum(grams)])[rows.indptr], rows.values[grams]
+        self._frequencies.weigh(indptr, columns[grams], values, unit=True)
+        rows.values[grams] = values
+        return rows
 
     def none(self, dtype: Any) -> Rows:
         """Return no rows."""
@@ -318,11 +397,16 @@ class Table(Form):
         if self.found is None:
             self.columns = None if self.columns is None else resolved(self.columns, file, names)
             self.ignore, self.words = (resolved(some, file, names) for some in (self.ignore, self.words))
-            self.found = roles(file, names, kinds, self)
+            found = roles(file, names, kinds, self)
+            alike = self._like_grams([*found.numbers, *found.words]) if self.vocabulary else []
+            if alike:
+                reason = f"column {alike[0]!r} is called as n-grams of column {self.text!r} are"
+                raise DataError(file, f"{reason}: give it another name, or leave it out with ignore=[{alike[0]!r}]")
+            self.found = found
         numbers, words, label, label_kind, weight = self.found
         if self.fixed:
             label, weight = (name if name in there else None for name in (label, weight))
-        documents = None if self.text is None else Documents(self.text, self._grams)
+        documents = None if self.text is None else Documents(self.text, self._grams, self._keeps, self.vocabulary)
         kind = NUMBER if label is None else label_kind
         plan = Plan(tuple(numbers), tuple(words), label, kind, weight, self.missing, documents, self.fixed)
         lost = [name for name in plan.columns if name not in there]
@@ -344,7 +428,7 @@ class Table(Form):
         """Return the rows of a part, after those at fault have gone the way of the policy."""
         troubles, words = cells.troubles, None
         if self.complete and not self.grows:
-            words = self._columns(cells, grow=False)
+            cells, words = self._columns(cells, grow=False)
             new = self._new(cells, words) if self.strict or not self.fixed else []
             if new:
                 keep = np.ones(len(cells), bool)
@@ -356,8 +440,18 @@ class Table(Form):
         labels, values, weights = cells.labels, cells.values, cells.weights
         if not self.sparse:
             return Rows(labels, None, None, values, places, part.lines, weights=weights)
-        words = self._columns(cells, grow=True) if words is None else words
+        if words is None:
+            cells, words = self._columns(cells, grow=True)
+            self._keep_grams(cells)
+        if self.idf and not self.complete and cells.documents is not None:
+            self._frequencies.widen(self._weights)
+            self._frequencies.see(len(cells), cells.documents.indices)
         return Rows(labels, *self._sparse(cells, words), places, part.lines, weights=weights)
+
+    def _keep_grams(self, cells: Cells) -> None:
+        """Keep the names of hashed n-grams, if they are told."""
+        if cells.grams is not None and cells.grams.columns is not None and self.found is not None:
+            self._seen.see(cells.grams.spelling, len(self.found.numbers) + cells.grams.columns)
 
     def _sparse(self, cells: Cells, words: list[Array]) -> tuple[Array, Array, Array]:
         """Return sparse rows; words, given by their columns, and n-grams that are new are counted, and left out."""
@@ -366,7 +460,12 @@ class Table(Form):
             return numbers_and_words(cells.values, words)
         new = self._new_grams(cells.documents)
         self.unseen += int(np.count_nonzero(new))
-        return with_documents(cells.values, without(cells.documents, new), self.text_features, words)
+        documents = without(cells.documents, new)
+        if not self.vocabulary:
+            return with_documents(cells.values, documents, self.text_features, words)
+        if not self.idf:
+            to_unit(documents.indptr, documents.values)
+        return with_numbered(cells.values, documents, words)
 
     def _new(self, cells: Cells, words: list[Array]) -> list[Trouble]:
         """Return the rows with words or n-grams that earlier data, or these when first looked at, did not have."""
@@ -378,41 +477,54 @@ class Table(Form):
                 found.setdefault(row, Trouble(int(cells.origin[row]), name, reason))
         if cells.documents is not None:
             entries = np.flatnonzero(self._new_grams(cells.documents))
-            reason = f"an n-gram in column {self.text!r} {NEW}"
+            reason = f"an n-gram in column {self.text!r} {NEW if self.fixed else CHANGED}"
             for row in np.unique(np.searchsorted(cells.documents.indptr, entries, "right") - 1).tolist():
                 found.setdefault(row, Trouble(int(cells.origin[row]), self.text, reason))
         return list(found.values())
 
     def _new_grams(self, documents: Counts) -> Array:
-        """Return which entries are of n-grams that earlier data did not have."""
+        """Return which entries are of n-grams that earlier data, or these when first looked at, did not have."""
+        if self.vocabulary:
+            return documents.indices < 0
         if self.known is None or self.found is None:
             return np.zeros(len(documents.indices), bool)
         return ~self.known[len(self.found.numbers) + documents.indices]
 
-    def _columns(self, cells: Cells, grow: bool) -> list[Array]:
+    def _columns(self, cells: Cells, grow: bool) -> tuple[Cells, list[Array]]:
         """Return the column, counted from the first one of words, of every row's word in each column of words.
 
         New words are numbered in the order of the rows, and of the columns within a row, wherever parts are cut.
+        N-grams that are numbered along with them, after the words of their row, have those numbers in the cells.
         """
+        documents = cells.documents if self.vocabulary else None
+        spelling = None if documents is None or cells.grams is None else cells.grams.spelling
         firsts = []
         for words in cells.words:
             first = np.full(len(words.values) + 1, len(cells))
             first[words.codes[::-1]] = np.arange(len(cells))[::-1]
             firsts.append(first[:-1])
+        if documents is not None and spelling is not None:
+            first = np.full(len(spelling.marks) - 1, len(cells))
+            first[documents.indices[::-1]] = np.repeat(np.arange(len(cells)), np.diff(documents.indptr))[::-1]
+            firsts.append(first)
         used = [np.flatnonzero(first < len(cells)) for first in firsts]
         if not sum(map(len, used)):
-            return [np.full(len(cells), NONE)] * len(used)
+            return cells, [np.full(len(cells), NONE)] * len(cells.words)
         sight = np.concatenate([first[some] for first, some in zip(firsts, used, strict=True)])
         order = np.argsort(sight, kind="stable")
         numbered = np.empty(len(order), np.int64)
-        numbered[order] = self._numbered(named(cells.words, used, order), grow)
+        numbered[order] = self._numbered(named(cells.words, spelling, used, order), grow)
         numbered[numbered == NONE] = UNSEEN
         columns = []
-        for words, some in zip(cells.words, used, strict=True):
+        for words, some in zip(cells.words, used, strict=False):
             table = np.full(len(words.values) + 1, NONE)
             table[some], numbered = numbered[: len(some)], numbered[len(some) :]
             columns.append(table[words.codes])
-        return columns
+        if documents is not None and spelling is not None:
+            numbers = np.full(len(spelling.marks) - 1, UNSEEN)
+            numbers[used[-1]] = numbered
+            cells = replace(cells, documents=documents._replace(indices=numbers[documents.indices]))
+        return cells, columns
 
     def _numbered(self, names: Spelling, grow: bool) -> Array:
         """Return the numbers of names, NONE for those that have none."""
@@ -420,9 +532,11 @@ class Table(Form):
             return self._vocabulary.take(names, grow)
         seen = Vocabulary()
         numbers = seen.take(names)
-        columns = np.abs(seen.hashes.view(np.int32).astype(np.int64))[numbers] % self.n_features
+        columns = hashed_columns(seen, self.n_features)[0][numbers]
         if self.known is not None:
             columns[~self.known[self._first_word + columns]] = NONE
+        elif grow and self._keeps:
+            self._seen.see(names, self._first_word + columns)
         return columns
 
 

@@ -89,18 +89,13 @@ class LabelledText(NamedForm):
 
     def state(self) -> dict[str, Any]:
         """Return all that is needed to read other text to the same columns, ready for JSON."""
-        counts = self.frequencies.counts
-        columns = np.flatnonzero(counts)
-        rows = {"documents": self.frequencies.documents, "columns": columns.tolist(), "in": counts[columns].tolist()}
-        return super().state() | {"frequencies": rows}
+        return super().state() | {"frequencies": self.frequencies.state()}
 
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Self:
         """Return what a state was taken from."""
         form = super().restored({name: value for name, value in state.items() if name != "frequencies"})
-        frequencies = state["frequencies"]
-        form.frequencies.widen(form.width if form.idf else 0)
-        form.frequencies.see(frequencies["documents"], np.array(frequencies["columns"], np.int64), frequencies["in"])
+        form.frequencies = Frequencies.restored(state["frequencies"], form.width if form.idf else 0)
         return form
 
     @property

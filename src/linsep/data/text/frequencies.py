@@ -1,6 +1,6 @@
 """How rare an n-gram is among documents, as a weight."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,22 @@ class Frequencies:
         """Count documents: each of the columns was in one of them, or in as many as `times` says."""
         self.documents += documents
         np.add.at(self.counts, columns, times)
+
+    def state(self) -> dict[str, Any]:
+        """Return what was counted, ready for JSON."""
+        columns = np.flatnonzero(self.counts)
+        return {"documents": self.documents, "columns": columns.tolist(), "in": self.counts[columns].tolist()}
+
+    @classmethod
+    def restored(cls, state: dict[str, Any], width: int) -> Self:
+        """Return what a state was taken from, with room for this many columns.
+
+        >>> Frequencies.restored({"documents": 5, "columns": [1], "in": [3]}, 2).counts
+        array([0, 3])
+        """
+        frequencies = cls(width)
+        frequencies.see(state["documents"], np.array(state["columns"], np.int64), state["in"])
+        return frequencies
 
     def weights(self, columns: Array, dtype: Any) -> Array:
         """Return the weights of columns."""

@@ -95,6 +95,10 @@ class HashedNames(LazyNames):
             self._columns, self._sorted = [columns], (columns[names], names)
         return self._sorted
 
+    def columns(self) -> frozenset[int]:
+        """Return the columns that have names."""
+        return frozenset(self._by_column()[0].tolist())
+
     def of(self, column: int) -> list[str]:
         """Return the names of a column, in the order in which they were seen."""
         columns, names = self._by_column()
@@ -102,7 +106,7 @@ class HashedNames(LazyNames):
         return [self._seen.name(name) for name in found.tolist()]
 
     def __iter__(self) -> Iterator[str]:
-        seen = set(self._by_column()[0].tolist())
+        seen = self.columns()
         return (self.name(column) if column in seen else f"#{column}" for column in range(len(self)))
 
     def name(self, column: int) -> str:
