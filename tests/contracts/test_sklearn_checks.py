@@ -7,9 +7,9 @@ import warnings
 
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from linsep import LEARNERS, ROMMA
+from tests.sklearn_checks import ARRAY_API, cases, name_of
 
 NOT_REPETITION = "a sample weight multiplies the step of a mistake-driven rule, which is not repetition of the row"
 DIVERGES = "a weight above 2 overshoots the margin by more than it was missed, and ROMMA diverges"
@@ -20,8 +20,6 @@ FAILS_EVERYWHERE = {
 }
 FAILS = {ROMMA: {"check_class_weight_classifiers": DIVERGES, "check_sample_weights_list": DIVERGES}}
 
-# This one needs an environment variable before scipy is imported.
-ARRAY_API = "check_array_api_input"
 CHILD = f"""
 from sklearn.utils.estimator_checks import {ARRAY_API}
 from tests.contracts.test_sklearn_checks import learners
@@ -41,18 +39,12 @@ def checks():
     """All pairs of a learner and a check."""
     for learner in learners():
         fails = FAILS_EVERYWHERE | FAILS.get(type(learner), {})
-        options = {"legacy": True, "expected_failed_checks": fails, "mark": "xfail", "xfail_strict": True}
-        for case in estimator_checks_generator(learner, **options):
-            _, check = case.values if hasattr(case, "values") else case
-            if check.func.__name__ != ARRAY_API:
-                yield case
+        yield from cases(learner, fails)
 
 
 def name(value):
     """`Perceptron-check_fit1d`, with the check's own arguments if it has any."""
-    if hasattr(value, "func"):
-        return "-".join([value.func.__name__, *map(str, value.keywords.values())])
-    return type(value).__name__
+    return name_of(value) if hasattr(value, "func") else type(value).__name__
 
 
 @pytest.mark.parametrize(("learner", "check"), list(checks()), ids=name)

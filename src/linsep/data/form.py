@@ -1,6 +1,6 @@
 """What a format is to the reader: options, sources to rows, and what a look at all rows settles."""
 
-import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, fields
@@ -9,9 +9,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.data.errors import DataError, Fault, Policy
-from linsep.data.lines import NEWLINE, Block, Clock, blocks, in_order
-from linsep.data.rows import Rows, without, without_entries
+from linsep.data.errors import DataError, Policy
+from linsep.data.lines import Clock
+from linsep.data.rows import Rows, without_entries
 from linsep.data.sources import Source
 
 Array = NDArray[Any]
@@ -32,10 +32,10 @@ class Job(NamedTuple):
 
 
 @dataclass
-class Form:
-    """How the lines of a format become rows. The fields are its options, with what was found out filled in.
+class Form(ABC):
+    """How the sources of a format become rows. The fields are its options, with what was found out filled in.
 
-    Blocks of text are parsed side by side, then taken in order, and finished once all is settled.
+    Rows come in parts, and are finished once all is settled.
     """
 
     name: ClassVar[str]
@@ -56,26 +56,26 @@ class Form:
         """Whether rows can be finished before all of them have been seen."""
         return True
 
-    def read_once(self) -> None:
+    def read_once(self) -> None:  # noqa: B027  (most need not)
         """Settle, or let grow, what can't be looked for in a source that can be read only once."""
 
     @property
+    @abstractmethod
     def width(self) -> int:
         """The number of features, as far as is known."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def parts(self, job: Job) -> Iterator[Rows]:
+        """Yield the rows of all sources in parts; malformed rows go the way of the policy."""
+
+    @abstractmethod
+    def none(self, dtype: Any) -> Rows:
+        """Return no rows."""
 
     @property
     def feature_names(self) -> Sequence[str] | None:
         """The names of the features, if they have any."""
         return None
-
-    def parse(self, text: Array, dtype: Any) -> Rows:
-        """Read a block of whole lines."""
-        raise NotImplementedError
-
-    def take(self, rows: Rows) -> tuple[Rows, Wrong]:
-        """Note what all rows together settle; tell the rows that can't be: the word at fault, and why."""
-        return rows, {}
 
     def settle(self) -> str | None:
         """Fix what was left open, after a look at all rows; return what contradicts itself, if anything does."""
@@ -89,27 +89,8 @@ class Form:
         """Return the rows, which may be changed in place, with columns and values as learners see them."""
         return rows
 
-    def look(self, sources: list[Source]) -> None:
+    def look(self, sources: list[Source]) -> None:  # noqa: B027  (most need not)
         """Find out what the first rows tell."""
-
-    def parts(self, job: Job) -> Iterator[Rows]:
-        """Yield the rows of all sources block by block; malformed rows go the way of the policy."""
-        self.unseen = 0
-        line = 1
-
-        def parsed(block: Block) -> tuple[Block, Rows]:
-            return block, self.parse(block.text, job.dtype)
-
-        for block, rows in in_order(parsed, blocks(job.sources, job.block_bytes), job.jobs):
-            line = 1 if block.first else line
-            rows = self._taken(rows, block, job.policy, line)
-            line += rows.lines
-            job.clock.tick(block.done, len(rows))
-            yield rows
-
-    def none(self, dtype: Any) -> Rows:
-        """Return no rows."""
-        return self.parse(np.empty(0, np.uint8), dtype)
 
     def state(self) -> dict[str, Any]:
         """Return all that is needed to read other data to the same columns, ready for JSON."""
@@ -152,19 +133,6 @@ class Form:
         """Return the word of a row that an index comes from, if that is known, and what to call it."""
         return b"", "the row has a feature that"
 
-    def _taken(self, rows: Rows, block: Block, policy: Policy, line: int) -> Rows:
-        """Return the rows of a block that are sound, after the others have gone the way of the policy."""
-        rows, wrong = self.take(rows)
-        if self.known is not None:
-            rows = self._of_known(rows, self.known, wrong)
-        faults = rows.faults
-        if wrong:
-            ends = np.flatnonzero(block.text == NEWLINE)
-            found = (_fault(block, ends, int(rows.places[i]), *why) for i, why in wrong.items())
-            faults = sorted([*faults, *found])
-        policy.take(faults, block.file, line)
-        return without(rows, list(wrong)) if wrong else rows
-
     def _of_known(self, rows: Rows, known: Array, wrong: Wrong) -> Rows:
         """Leave out the entries of features that earlier data did not have; or refuse their rows."""
         assert rows.indices is not None
@@ -182,13 +150,6 @@ class Form:
             return rows
         self.unseen += int(np.count_nonzero(unknown))
         return without_entries(rows, unknown)
-
-
-def _fault(block: Block, ends: Array, place: int, word: bytes, reason: str) -> Fault:
-    """Return what is told of a word in the line of a block, counted from 0; lines end at `ends`."""
-    line = block.text[0 if place == 0 else ends[place - 1] + 1 : ends[place]].tobytes()
-    found = re.search(rb"(?<!\S)" + re.escape(word), line) if word else None
-    return Fault(place, found.start() + 1 if found else None, reason, line)
 
 
 def row_of(rows: Rows, entry: Any) -> Any:

@@ -78,6 +78,16 @@ def leading_zeros(typing_context: Any, word: Any) -> Any:
 
 
 @intrinsic
+def trailing_zeros(typing_context: Any, word: Any) -> Any:
+    """Return the zero bits after the last one of a word that is not 0."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
 def float_of_bits(typing_context: Any, bits: Any) -> Any:
     """Return the float64 that these bits are."""
 

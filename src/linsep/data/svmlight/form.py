@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.data.form import Form, Wrong, row_of, whole
+from linsep.data.form import Wrong, row_of, whole
+from linsep.data.line_form import LineForm
 from linsep.data.rows import NO_INDEX, Rows, without
 from linsep.data.svmlight.rows import parse
 
@@ -14,7 +15,7 @@ Array = NDArray[Any]
 
 
 @dataclass
-class Svmlight(Form):
+class Svmlight(LineForm):
     """svmlight text.
 
     Parameters

@@ -1,5 +1,6 @@
 """Names of columns that are spelled out when asked for: by number, or by hash, where several may share a column."""
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,9 +27,9 @@ class LazyNames(Sequence[str]):
     hashed = False
     """Whether there are as many as a hash has values, most of them never seen."""
 
+    @abstractmethod
     def name(self, column: int) -> str:
         """Return the name of a column."""
-        raise NotImplementedError
 
     def __getitem__(self, column: Any) -> Any:
         if isinstance(column, slice):

@@ -6,7 +6,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from linsep.data.form import Form, Wrong, row_of, whole
+from linsep.data.form import Wrong, row_of, whole
+from linsep.data.line_form import LineForm
 from linsep.data.rows import Rows, renumbered
 from linsep.data.text.hashed_names import HashedNames, HashedRows, VocabularyNames
 from linsep.data.text.vocabulary import Vocabulary
@@ -15,7 +16,7 @@ LATE = "the row has a name that was not there before: the data have changed sinc
 
 
 @dataclass
-class NamedForm(Form):
+class NamedForm(LineForm):
     r"""A form whose columns have names.
 
     A subclass parses: to rows with `names` that are numbered for a block if there is a vocabulary, to `HashedRows` that

@@ -71,13 +71,3 @@ def look_at_block(typing_context: Any, text: Any, k: Any, small: Any, w: Any, bi
         return context.make_tuple(builder, signature.return_type, masks)
 
     return types.UniTuple(types.uint64, 2)(text, types.uint64, small, types.uint64, types.uint8), generate
-
-
-@intrinsic
-def first_bit(typing_context: Any, word: Any) -> Any:
-    """Return the place of the lowest bit of a word that is not 0."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.uint64(types.uint64), generate

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numba.extending import register_jitable
 
+from linsep.data.numbers import trailing_zeros
 from linsep.data.text.utf8 import CASED, ONE, TWO, WHITE, WORD, ZERO, decoded, encoded
-from linsep.data.text.vectors import BLOCK, STEP, copy_step, first_bit, look_at_block
+from linsep.data.text.vectors import BLOCK, STEP, copy_step, look_at_block
 
 SPACE = np.uint8(32)
 
@@ -52,15 +53,15 @@ def _ascii_words(text: Any, k: Any, stop: Any, fold: Any, low: Any, clean: Any, 
             return n, False
         edges = within ^ (within << ONE | before)
         if before and edges:
-            w, n = _put(low, begin, base + first_bit(edges), clean, begins, w, n)
+            w, n = _put(low, begin, base + trailing_zeros(edges), clean, begins, w, n)
             edges &= edges - ONE
             before = ZERO
         while edges:
-            begin = base + first_bit(edges)
+            begin = base + trailing_zeros(edges)
             edges &= edges - ONE
             if edges == ZERO:
                 break
-            w, n = _put(low, begin, base + first_bit(edges), clean, begins, w, n)
+            w, n = _put(low, begin, base + trailing_zeros(edges), clean, begins, w, n)
             edges &= edges - ONE
         before = within >> np.uint64(63)
         base += BLOCK

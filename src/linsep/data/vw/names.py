@@ -8,27 +8,14 @@ namespace has the hash 0. The last bits of a feature's hash are its column.
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
-from linsep.data.numbers import EIGHT, TEN, ZERO, ZEROS, digit, eight_bytes
+from linsep.data.numbers import EIGHT, TEN, ZERO, ZEROS, digit, eight_bytes, trailing_zeros
 from linsep.data.text.hashing import C1, C2, C3, C4, C5, FIVE, hashed
 from linsep.data.vw.lean import called, written_out
 
 HALF, LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
 ALL_ONES, ONES, HIGH_BITS = (np.uint64(int(byte * 8, 16)) for byte in ("ff", "01", "80"))
 BLANKS, COLONS, BARS, ABOVE_NINE = (np.uint64(int(byte * 8, 16)) for byte in ("21", "3a", "7c", "76"))
-
-
-@intrinsic
-def trailing_zeros(typing_context: Any, word: Any) -> Any:
-    """Return the zero bits after the last one of a word that is not 0."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.uint64(types.uint64), generate
 
 
 @written_out

@@ -26,9 +26,10 @@ from linsep.data.numbers import (
     doubtful,
     eight_bytes,
     number,
+    trailing_zeros,
 )
 from linsep.data.vw.lean import called, written_out
-from linsep.data.vw.names import trailing_zeros, whole
+from linsep.data.vw.names import whole
 
 HARDS = 3
 """Where the count of hard numbers is among the reader's counts."""
