@@ -1,4 +1,8 @@
-"""The whole run: hypothesis without a clock, and the count of compiled kernels, checked last."""
+"""The whole run: hypothesis without a clock, and the count of compiled kernels, checked last.
+
+Hypothesis tries the same examples in every run, so that a change is judged by what it changed. To look for new ones:
+`pytest --hypothesis-profile=explore`, which tries others each time.
+"""
 
 import pytest
 from hypothesis import settings
@@ -6,7 +10,8 @@ from hypothesis import settings
 from linsep.learners import inputs
 from tests.kernels import MOST, count
 
-settings.register_profile("linsep", deadline=None)
+settings.register_profile("explore", deadline=None)
+settings.register_profile("linsep", deadline=None, derandomize=True)
 settings.load_profile("linsep")
 
 
