@@ -26,7 +26,7 @@ from linsep.core.digest import digest_of, engine_digest
 from linsep.core.examples import FINE, announce, entries, fetch, fetch_weights, flaw, gather, row, sparse, squared
 from linsep.core.links import Imaged, debts, factor, measure, norm2, read, tend, trusted
 from linsep.core.memory import prefetch
-from linsep.core.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, tick
+from linsep.core.readouts import MISTAKES, SKIPPED, UPDATES, Array, Log, Tally, tick
 from linsep.core.scores import all_trusted, best_rival, gather_all, settle, settle_all
 from linsep.core.step import reads_norm, step
 from linsep.core.updates import record, shrink, spread, spread_all
@@ -61,6 +61,19 @@ def count(tally: Tally, c: int, wrong: bool, amount: float) -> None:
         tally.counts[MISTAKES, c] += 1
         if amount == 0.0:
             tally.counts[SKIPPED, c] += 1
+
+
+@word
+def wins(scores: Array, known: int, true: int) -> bool:
+    """Tell whether the true label, of the first `known`, is that of the scores; of two, the second's score decides."""
+    if known == 1:
+        return True
+    if known == 2:
+        return scores[1] > 0 if true == 1 else scores[1] < 0
+    as_high = 0
+    for c in range(known):
+        as_high += scores[c] >= scores[true]
+    return as_high == 1
 
 
 @cache
@@ -131,16 +144,17 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
 def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
     """Return the pass of a rule over rows for many columns of weights.
 
-    Called like :func:`learn_rows`, with `codes` the column of each row's class, and three more numbers bound: `pair`
+    Called like :func:`learn_rows`, with `codes` the column of each row's class, and four more numbers bound: `pair`
     (true: one machine, the true class against its best rival; false: a machine a column, its class against the
-    rest), `base` (what to add to a column for its class in the log) and `far` (the weights are too large for the
-    cache: prefetch the next row's).
+    rest), `base` (what to add to a column for its class in the log), `far` (the weights are too large for the
+    cache: prefetch the next row's) and `known` (how many of the columns are labels, for the count of errors; 0
+    where there is none).
     """
     digest, normed, imaged = digest_of(Rule), reads_norm(Rule), Link is Imaged
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
         digest  # noqa: B018
-        rule_, w_, readout_, tally_, log_, data_, codes, weights, order, pair, base, far = opened(bound)
+        rule_, w_, readout_, tally_, log_, data_, codes, weights, order, pair, base, far, known = opened(bound)
         rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*(row_ + data_))
         tally, log = Tally(*tally_), Log(*log_)
         defect = flaw(X)
@@ -214,6 +228,8 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                         return p, status
                 tally.rounds[0] = t
                 tick(readout, w, weight)
+                if known > 0 and not wins(scores, known, np.intp(codes[i])):
+                    tally.errors[0] += 1
                 for c in range(K):
                     keep, amount = keeps[c], amounts[c]
                     count(tally, c, scores[c] <= 0 if codes[i] == c else scores[c] >= 0, amount)

@@ -10,7 +10,7 @@ from linsep.core.readouts import Average, Last, Tally
 
 FORMS = {"exponential": EXPONENTIAL, "sinh": SINH, "p-norm": P_NORM}
 """The links by name, beside "additive" and "scaled"."""
-FOR_ALL = ("rounds", "clock")
+FOR_ALL = ("rounds", "clock", "errors")
 """Fields that are one number for all columns."""
 FLOOR = {Last: 1e-100, Average: 1e-6}
 """A scale below this is folded into the sums. Averages lose digits earlier: they subtract masses that nearly agree."""
@@ -54,7 +54,7 @@ def start_readout(kind: type, rows: int, columns: int) -> Any:
 
 def start_tally(columns: int) -> Tally:
     """Make counters at 0."""
-    return Tally(np.zeros(1, np.int64), np.zeros((3, columns), np.int64))
+    return Tally(np.zeros(1, np.int64), np.zeros((3, columns), np.int64), np.zeros(1, np.int64))
 
 
 def widen(link: Any, readout: Any, more: int) -> tuple[Any, Any]:

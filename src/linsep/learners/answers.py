@@ -72,6 +72,21 @@ class Answers:
         return self._count(SKIPPED)
 
     @property
+    def errors_(self) -> int:
+        """Rows whose label was not the one that the scores before the update were for: the progressive error, times t_.
+
+        A score of 0, or a tie, counts as an error. For two classes and for pairs these are the mistakes. For more, one
+        against the rest, they are counted as one thread sees all scores, and these can be compared (so not Winnow's).
+        """
+        errors = self._fitted().errors
+        if errors is None:
+            raise AttributeError(
+                "errors_ was not counted: several threads shared the classes (n_jobs=1 counts it), or the weights "
+                "are known only up to a factor for each class"
+            )
+        return errors
+
+    @property
     def t_(self) -> int:
         """Rounds so far."""
         return int(self._fitted().tally.rounds[0])

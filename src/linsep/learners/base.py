@@ -1,6 +1,8 @@
 """What all online learners share: checks at the boundary, fit and partial_fit, single rows, the answers."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral
 from typing import Any, Self
 
@@ -26,7 +28,7 @@ from linsep.learners.inputs import (
 )
 from linsep.learners.intact import all_or_nothing
 from linsep.learners.labels import clean, codes_among, encode, refuse_another_type
-from linsep.learners.machine import IN_ORDER, NO_WEIGHTS, Machine, Parts
+from linsep.learners.machine import IN_ORDER, NO_WEIGHTS, Machine, Parts, Watch
 from linsep.learners.one_row import AT_THE_DESK, OneRow
 from linsep.learners.parameters import Parameters
 
@@ -38,6 +40,8 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
 
     A subclass says in `_parts` what it is made of; everything else is here and in the other bases.
     """
+
+    _watch: Watch | None = None
 
     def _parts(self, features: int, rows: int | None) -> Parts:
         """Return the learner's rule, link and readout for data of that width; `rows` is None for a stream."""
@@ -139,6 +143,21 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
         self._machine, self.classes_, self.n_iter_ = machine, known, 1
         return self
 
+    @contextmanager
+    def watched(self, watch: Watch) -> Iterator[None]:
+        """Let training that goes on inside of the block be looked at, between rows, now and then.
+
+        `watch` is called with the machine in training before the first row of each pass; what it returns is the number
+        of rows after which to be called again. The machine must not be changed.
+        """
+        self._watch = watch
+        try:
+            yield
+        finally:
+            del self._watch
+            if hasattr(self, "_machine"):
+                self._machine.watch = None
+
     def set_params(self, **params: Any) -> Self:
         """Set parameters; training that goes on follows them, or refuses those that the weights can't follow."""
         self._close_desk()
@@ -167,7 +186,8 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is at hand for single rows: it is no part of the model, and is made again when needed."""
-        return {name: value for name, value in super().__getstate__().items() if name not in AT_THE_DESK}
+        left_out = (*AT_THE_DESK, "_watch")
+        return {name: value for name, value in super().__getstate__().items() if name not in left_out}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_machine")
@@ -185,11 +205,15 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
     def _start(self, features: int, classes: int, rows: int | None, open_labels: bool) -> Machine:
         pair = self.multi_class == "pair"
         columns = classes + (not pair) if open_labels else 1 if classes == 2 and not pair else classes
-        return Machine.start(self._parts(features, rows), features, columns, pair, self._wanted_bias)
+        background = open_labels and not pair
+        machine = Machine.start(self._parts(features, rows), features, columns, pair, self._wanted_bias, background)
+        machine.watch = self._watch
+        return machine
 
     def _going_on(self, rows: int | None) -> Machine:
         """Return a copy of the machine, moved by the parameters as they are now."""
         machine = self._trimmed().copy()
+        machine.watch = self._watch
         self._follow(machine, rows)
         return machine
 

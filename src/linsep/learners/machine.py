@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from linsep.core.bound import Bound
 from linsep.core.examples import Array, Csr, Dense
 from linsep.core.links import Additive, Imaged, Scaled
 from linsep.core.passes import DONE, LOG_FULL, Kernel, learn_classes, learn_rows
-from linsep.core.readouts import Average, Last, Log, Tally
+from linsep.core.readouts import MISTAKES, Average, Last, Log, Tally
 from linsep.core.step import needs_norm, settles, shrinks, steps_by_one
 from linsep.core.weights import (
     FOR_ALL,
@@ -63,6 +63,13 @@ def as_floats(rule: Any) -> Any:
     return type(rule)(*map(float, rule))
 
 
+class Watch(Protocol):
+    """Looks at a machine now and then while it learns."""
+
+    def __call__(self, machine: "Machine") -> int:
+        """Look; return after how many more rows to be called again."""
+
+
 class StoppedError(Exception):
     """A pass met a row whose score or step is not a finite number."""
 
@@ -88,11 +95,15 @@ class Machine:
     first_features: int = 0
     epochs: int = 0
     rows: int = 0
+    background: bool = False
+    watch: Watch | None = field(default=None, repr=False)
     _answer: Any = field(default=None, repr=False)
 
     @classmethod
-    def start(cls, parts: Parts, features: int, columns: int, pair: bool, bias: float) -> "Machine":
-        """Return a machine before its first round."""
+    def start(
+        cls, parts: Parts, features: int, columns: int, pair: bool, bias: float, background: bool = False
+    ) -> "Machine":
+        """Return a machine before its first round; its last column may stand for all labels still to come."""
         rule = as_floats(parts.rule)
         link = "scaled" if shrinks(type(rule)) else parts.link
         normed = needs_norm(type(rule))
@@ -105,6 +116,7 @@ class Machine:
             bias,
             no_log(),
             first_features=features,
+            background=background,
         )
 
     def follow(self, parts: Parts, pair: bool, bias: float) -> None:
@@ -163,6 +175,17 @@ class Machine:
         """The number of features, the bias not counted."""
         return len(self.link.s) - 1
 
+    @property
+    def errors(self) -> int | None:
+        """Rows so far whose label was not the one that the scores, before the update, were for; None if not known.
+
+        Not above all others is not for it, so that a score of 0, or a tie, is an error.
+        """
+        if self.pair or self.columns == 1:
+            return int(self.tally.counts[MISTAKES, 0])
+        errors = int(self.tally.errors[0])
+        return None if errors < 0 or isinstance(self.link, Imaged) else errors
+
     def copy(self) -> "Machine":
         """Return a machine that shares no memory with this one, but for the part of the log already written."""
         parts = {name: copied(getattr(self, name)) for name in ("link", "readout", "tally")}
@@ -178,9 +201,11 @@ class Machine:
         bound = self.bound(tuple(data), codes, weights, order, base)
         rows = rows_of(data) if not len(order) else len(order)
         stride = max(1, CHUNK * rows_of(data) // max(1, data.values.size * self.columns))
-        p = 0
+        p, look = 0, rows if self.watch is None else self.watch(self)
         while p < rows:
-            p, status = kernel(bound, (), p, min(rows, p + stride), first)
+            p, status = kernel(bound, (), p, min(rows, p + stride, look), first)
+            if self.watch is not None and p >= look:
+                look = p + self.watch(self)
             if status == LOG_FULL:
                 self.enlarge_log()
                 bound = self.bound(tuple(data), codes, weights, order, base)
@@ -199,7 +224,8 @@ class Machine:
         """Return this machine and what :meth:`kernel` is told of the rows, as it takes them."""
         parts = map(tuple, (self.rule, self.link, self.readout, self.tally, self.log))
         many = self.columns > 1 or self.pair or base is not None
-        how = (self.pair, base or 0, self.link.s.nbytes > CACHE_BYTES) if many else ()
+        known = self.columns - self.background if self.errors is not None else 0
+        how = (self.pair, base or 0, self.link.s.nbytes > CACHE_BYTES, known) if many else ()
         return Bound(*parts, data, codes, weights, order, *how)
 
     def enlarge_log(self) -> None:
@@ -220,12 +246,13 @@ class Machine:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again, and the log's free room."""
-        return vars(self) | {"_answer": None, "log": trimmed(self.log)}
+        return vars(self) | {"watch": None, "_answer": None, "log": trimmed(self.log)}
 
     def block(self, lo: int, hi: int) -> "Machine":
         """Return a machine of some of the columns, with an empty log, that shares no memory with this one."""
         cut = {name: copied(getattr(self, name), slice(lo, hi)) for name in ("link", "readout", "tally")}
-        return replace(self, **cut, log=empty_like(self.log), _answer=None)
+        cut["tally"].errors[0] = -1  # a block sees its own columns alone
+        return replace(self, **cut, log=empty_like(self.log), watch=None, _answer=None)
 
     def join(self, blocks: list["Machine"]) -> None:
         """Take over the columns of blocks that together are all of this machine's, and their logs."""

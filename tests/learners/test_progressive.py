@@ -1,0 +1,109 @@
+"""The progressive error: each row is predicted before it is learned; and looks at a machine while it learns."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from linsep import AveragedPerceptron, Pegasos, Perceptron, Winnow
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+rng = np.random.default_rng(4)
+X = rng.integers(-3, 4, (300, 5)).astype(float)
+ROUGH = X + 0.1 * rng.normal(size=X.shape)  # for weights that are rounded: no score is near another's by accident
+Y = {K: np.argmax(X[:, :K] + rng.normal(size=(300, K)), axis=1) for K in (2, 3, 5)}
+
+
+def wins(scores, true):
+    """Tell whether a label's score is above all others; of two, whether the one score is on its side of 0."""
+    if scores.ndim == 0:
+        return scores > 0 if true else scores < 0
+    return np.all(scores[true] > np.delete(scores, true))
+
+
+def errors_one_by_one(clf, X, y, classes):
+    errors = 0
+    for i in range(len(X)):
+        known = list(getattr(clf, "classes_", range(len(classes)) if classes else [y[i]]))
+        if i == 0:
+            errors += len(known) > 1  # all scores are 0
+        elif len(known) > 1 and y[i] in known:
+            errors += not wins(clf.decision_function(X[i : i + 1])[0], known.index(y[i]))
+        elif y[i] not in known:
+            errors += 1  # a label never seen has, at best, the score of those still to come
+        clf.partial_fit(X[i : i + 1], y[i : i + 1], classes=classes)
+    return errors
+
+
+@pytest.mark.parametrize("K", [2, 3, 5])
+@pytest.mark.parametrize("multi_class", ["ovr", "pair"])
+@pytest.mark.parametrize("learner", [Perceptron, Pegasos])
+def test_errors_are_those_of_predicting_each_row_before_it_is_learned(K, multi_class, learner):
+    rows = ROUGH if learner is Pegasos else X
+    expected = errors_one_by_one(learner(multi_class=multi_class), rows, Y[K], list(range(K)))
+    assert 0 < expected < len(X)
+    assert learner(multi_class=multi_class).partial_fit(rows, Y[K], classes=range(K)).errors_ == expected
+
+
+@pytest.mark.parametrize("K", [3, 5])
+def test_labels_that_arrive_late_are_errors_when_they_do(K):
+    one_by_one, at_once = Perceptron(), Perceptron()
+    expected = errors_one_by_one(one_by_one, X, Y[K], None)
+    assert one_by_one.errors_ == expected
+    at_once.partial_fit(X[:100], Y[K][:100]).partial_fit(X[100:], Y[K][100:])
+    assert abs(at_once.errors_ - expected) <= K  # all labels of a block are known at its start
+
+
+def test_errors_of_two_labels_and_of_pairs_are_the_mistakes():
+    assert (binary := Perceptron(random_state=0).fit(X, Y[2])).errors_ == binary.mistakes_
+    assert (pairs := Perceptron(multi_class="pair", random_state=0).fit(X, Y[5])).errors_ == pairs.mistakes_
+
+
+def test_errors_of_single_rows():
+    one, many = Perceptron().grow(5), Perceptron()
+    for x, label in zip(X, Y[3].tolist(), strict=True):
+        one.learn_one(x, label)
+    errors_one_by_one(many, X, Y[3], None)
+    assert one.errors_ == many.errors_
+
+
+@pytest.mark.parametrize("clf", [Perceptron(n_jobs=2), Winnow()])
+def test_errors_that_nobody_counted_are_not_told(clf):
+    clf.fit(X / 3, Y[3])
+    with pytest.raises(AttributeError, match="errors_ was not counted"):
+        _ = clf.errors_
+    clf.set_params(n_jobs=1, warm_start=True).fit(X / 3, Y[3])
+    assert not hasattr(clf, "errors_")
+
+
+def test_a_watch_is_called_when_it_wants_to_be_and_changes_nothing():
+    seen = []
+
+    def watch(machine):
+        seen.append((int(machine.tally.rounds[0]), machine.errors))
+        return max(1, seen[-1][0])
+
+    clf, plain = (AveragedPerceptron(max_iter=1, random_state=0, tol=0) for _ in range(2))
+    with clf.watched(watch):
+        clf.fit(X, Y[5])
+    assert [rounds for rounds, _ in seen] == [0, 1, 2, 4, 8, 16, 32, 64, 128, 256]
+    plain.fit(X, Y[5])
+    assert clf.coef_.tobytes() == plain.coef_.tobytes()
+    assert clf.errors_ == plain.errors_ >= seen[-1][1] > 0
+    clf.fit(X, Y[5])
+    assert len(seen) == 10  # nobody looks any more
+
+
+def test_a_watch_is_no_part_of_the_model_and_ends_with_its_block_even_by_an_error():
+    clf = Perceptron(random_state=0, tol=0)
+    with clf.watched(lambda machine: 1000):
+        pickle.loads(pickle.dumps(clf.fit(X, Y[2])))
+    with pytest.raises(KeyboardInterrupt), clf.watched(interrupt):
+        clf.partial_fit(X, Y[2])
+    assert clf._machine.watch is None
+    assert clf._watch is None
+
+
+def interrupt(machine):
+    raise KeyboardInterrupt
