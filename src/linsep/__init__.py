@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from linsep.learners.romma import ROMMA
     from linsep.learners.table import LEARNERS
     from linsep.learners.winnow import BalancedWinnow, Winnow
+    from linsep.models.archive import ModelError
+    from linsep.models.file import load, save
 
 __version__ = "0.1.0"
 
@@ -27,6 +29,7 @@ __all__ = [
     "BalancedWinnow",
     "DataError",
     "LogisticRegression",
+    "ModelError",
     "OnlineClassifier",
     "PNormPerceptron",
     "PassiveAggressive",
@@ -36,7 +39,9 @@ __all__ = [
     "TextHasher",
     "Winnow",
     "convert",
+    "load",
     "read",
+    "save",
     "stream",
 ]
 
@@ -48,6 +53,7 @@ _HOMES = {
     "BalancedWinnow": "winnow",
     "DataError": "linsep.data.errors",
     "LogisticRegression": "logistic",
+    "ModelError": "linsep.models.archive",
     "OnlineClassifier": "online",
     "PNormPerceptron": "p_norm",
     "PassiveAggressive": "passive_aggressive",
@@ -57,7 +63,9 @@ _HOMES = {
     "TextHasher": "linsep.data.text.hasher",
     "Winnow": "winnow",
     "convert": "linsep.data.reading",
+    "load": "linsep.models.file",
     "read": "linsep.data.reading",
+    "save": "linsep.models.file",
     "stream": "linsep.data.reading",
 }
 

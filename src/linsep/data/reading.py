@@ -110,9 +110,12 @@ def _form_like(
     like: Any, sources: list[Source], format: str | None, options: dict[str, Any], strict: bool
 ) -> Form:  # fmt: skip
     """Return the form of earlier data, which knows the columns that those had."""
-    form = getattr(like, "form", None)
+    form = getattr(like, "form", None) or getattr(like, "form_", None)
     if form is None:
-        raise TypeError(f"like= takes data that were read here, a data set or a stream; got {type(like).__name__}")
+        raise TypeError(
+            "like= takes data that were read here, a data set or a stream, or a model that was saved with data=; "
+            f"got {type(like).__name__}"
+        )
     if getattr(like, "block", False):
         raise ValueError("like= takes all of the data that were learned from: give the stream, not one of its blocks")
     if options:
@@ -120,10 +123,15 @@ def _form_like(
             f"{', '.join(options)}= is that of the data these are read like: state it where those are read"
         )
     name = format or found(sources[0])
-    seen = [like] if isinstance(like, Dataset) else like.columns()
+    seen = [like] if isinstance(like, Dataset) else like.columns() if isinstance(like, Stream) else _columns_of(form)
     if name == "binary":
         return Stored.with_columns_of(form, seen, strict)
     return form.like(seen, strict).for_format(name, sources[0].name)
+
+
+def _columns_of(form: Form) -> list[Any]:
+    """Return a row, and no label, that has an entry in every column that the form knows; that is all, if it can't tell."""
+    return [(sp.csr_array((np.ones(form.width, bool) if form.known is None else form.known)[None]), None)]
 
 
 def read(source: Any, **options: Any) -> Dataset:
@@ -137,7 +145,7 @@ def read(source: Any, **options: Any) -> Dataset:
         The format's name; by default it is found by itself.
     dtype : float64 or float32, default=float64
         The type of the values; each is the number of that type nearest to the text.
-    like : Dataset or Stream, optional
+    like : Dataset, Stream, or model that was saved with its data, optional
         Read the rows as those were, into the same columns. Entries of features that those did not have are left out,
         and counted in `unseen`.
     strict : bool, default=False

@@ -1,0 +1,152 @@
+"""Named arrays and a description in one file that tells when a bit of it has changed.
+
+The file is a safetensors file: arrays side by side, and before them a header in JSON. Its metadata hold the
+description, JSON too, with the SHA-256 of every array, and the SHA-256 of the description: so each bit is vouched for.
+Nothing in it is ever executed, and the arrays take no more memory than the file has bytes.
+"""
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+Array = NDArray[Any]
+
+FORMAT = 1
+"""The version of the format: raised when files written now could not be read by earlier releases."""
+ABOUT, SEAL = "linsep", "sha256"
+"""Where in the metadata the description is, and its digest."""
+
+
+class ModelError(ValueError):
+    """A model file that can't be read, and why.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    reason : str
+        What is wrong with it, and the cure.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], reason: str) -> None:
+        super().__init__(f"{os.fspath(path)}: {reason}")
+        self.path, self.reason = os.fspath(path), reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.path, self.reason)
+
+
+def write(path: str | os.PathLike[str], about: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    """Write a file aside, see it safely on the disk, and put it in its place: the old one is whole until then."""
+    target = os.path.realpath(os.fspath(path))
+    solid = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    whole = {**about, "format": FORMAT, "tensors": {name: _entry(array) for name, array in solid.items()}}
+    text = json.dumps(whole, allow_nan=False)
+    metadata = {ABOUT: text, SEAL: hashlib.sha256(text.encode()).hexdigest()}
+    folder, name = os.path.split(target)
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"{path}: there is no folder {folder}")
+    draft = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
+    try:
+        save_file(solid, draft, metadata)
+        _settle(draft, target)
+    except SafetensorError as error:
+        raise OSError(f"{path}: can't be written: {error}") from None
+    finally:
+        Path(draft).unlink(missing_ok=True)
+
+
+def _settle(draft: str, target: str) -> None:
+    """Let a file take the place of another, and be on the disk before and after; it has the rights of a new file."""
+    mask = os.umask(0)
+    os.umask(mask)
+    os.chmod(draft, os.stat(target).st_mode & 0o777 if os.path.exists(target) else 0o666 & ~mask)
+    with open(draft, "rb") as file:
+        os.fsync(file.fileno())
+    os.replace(draft, target)
+    folder = os.open(os.path.dirname(target), os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _entry(array: Array) -> dict[str, Any]:
+    """Return what vouches for an array."""
+    return {"dtype": array.dtype.str, "shape": list(array.shape), "sha256": _digest(array)}
+
+
+def _digest(array: Array) -> str:
+    return hashlib.sha256(array.reshape(-1).view(np.uint8).data).hexdigest()
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the description and the arrays of a file, all of them checked."""
+    try:
+        with open(path, "rb") as file:
+            if not os.path.isfile(path):
+                raise ModelError(path, "it is not a regular file: a model is read from a file, not from a pipe")
+            head = file.read(8)
+        with safe_open(path, framework="numpy") as file:
+            about = _about(path, file.metadata() or {})
+            return about, {name: _checked(path, name, file, entry) for name, entry in _entries(path, about, file)}
+    except SafetensorError as error:
+        empty = " (it is empty)" if not head else ""
+        cure = "copy it again, or save the model anew" if _looks_cut(path, head) else "load takes files that save wrote"
+        raise ModelError(path, f"it is no whole linsep model{empty}: {cure}; {error}") from None
+    except IsADirectoryError:
+        raise ModelError(path, "it is a folder: give the file of a model") from None
+
+
+def _looks_cut(path: str | os.PathLike[str], head: bytes) -> bool:
+    """Tell whether a file could be the beginning of a model."""
+    size = int.from_bytes(head, "little")
+    with open(path, "rb") as file:
+        file.seek(8)
+        return len(head) == 8 and size < 1 << 40 and file.read(1) in (b"", b"{")
+
+
+def _about(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str, Any]:
+    if ABOUT not in metadata or SEAL not in metadata:
+        raise ModelError(path, "it is a safetensors file, but not a model that linsep saved")
+    text = metadata[ABOUT]
+    if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != metadata[SEAL]:
+        raise ModelError(
+            path, "its description is damaged (the SHA-256 differs): copy it again, or save the model anew"
+        )
+    try:
+        about = json.loads(text)
+    except (ValueError, RecursionError):
+        about = None
+    if not isinstance(about, dict) or not isinstance(about.get("format"), int):
+        raise ModelError(path, "its description is not one that linsep writes")
+    if about["format"] > FORMAT:
+        raise ModelError(
+            path, f"it has format {about['format']}, of linsep {about.get('version')!s:.20}; this one reads formats up "
+            f"to {FORMAT}: install a newer linsep",
+        )  # fmt: skip
+    return about
+
+
+def _entries(path: str | os.PathLike[str], about: dict[str, Any], file: Any) -> list[tuple[str, Any]]:
+    entries = about.get("tensors")
+    if not isinstance(entries, dict) or sorted(entries) != sorted(file.keys()):
+        raise ModelError(path, "its arrays are not those that its description lists: copy it again")
+    return list(entries.items())
+
+
+def _checked(path: str | os.PathLike[str], name: str, file: Any, entry: Any) -> Array:
+    """Return an array, if it is the one that was written."""
+    array: Array = file.get_tensor(name)
+    if not isinstance(entry, dict) or _entry(array) != entry:
+        raise ModelError(path, f"its array {name!r} is damaged (the SHA-256 differs): copy it again, or save anew")
+    return array

@@ -1,0 +1,131 @@
+"""Learners, feature maps and pipelines of them to plain values and arrays, and back."""
+
+import re
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from linsep.data.text.counter import TextCounter
+from linsep.data.text.hasher import TextHasher
+from linsep.learners.base import OnlineLearner
+from linsep.learners.online import OnlineClassifier
+from linsep.learners.table import LEARNERS
+from linsep.maps.table import MAPS
+from linsep.models.machines import packed_machine, unpacked_machine
+from linsep.models.values import Arrays, Foreign, Unpacker, document, packed, text_array
+
+CLASSIFIERS: dict[str, type[OnlineLearner]] = {
+    **{name: entry.learner for name, entry in LEARNERS.items()},
+    "online-classifier": OnlineClassifier,
+}
+TRANSFORMERS: dict[str, type] = {**MAPS, "text-hasher": TextHasher, "text-counter": TextCounter}
+LEARNED = re.compile(r"[a-z][a-z_]*_|_names|_frequencies")
+"""How what a transformer has learned is called."""
+MOST_FEATURES = 1 << 48
+ONLY = "save takes a learner of linsep, or a Pipeline of linsep's maps (and TextHasher, TextCounter) and a learner"
+
+
+def packed_model(model: Any, arrays: Arrays) -> dict[str, Any]:
+    """Return what tells of a learner or a pipeline, or say what can't be saved."""
+    if not isinstance(model, Pipeline):
+        return _packed_learner(model, arrays, "model")
+    if model.memory is not None:
+        raise ValueError(f"{ONLY}: this one has memory={model.memory!r:.40}, which no file can hold")
+    *steps, (last, learner) = model.steps
+    told = [[name, _packed_transformer(step, arrays, f"steps.{name}")] for name, step in steps]
+    return {"pipeline": [*told, [last, _packed_learner(learner, arrays, f"steps.{last}")]]}
+
+
+def unpacked_model(told: dict[str, Any], read: Unpacker) -> Any:
+    """Return the learner or the pipeline that was packed."""
+    if "pipeline" not in told:
+        return _unpacked_learner(told, read, "model")
+    *steps, (last, learner) = told["pipeline"]
+    made = [(str(name), _unpacked_transformer(step, read)) for name, step in steps]
+    return Pipeline([*made, (str(last), _unpacked_learner(learner, read, f"steps.{last}"))])
+
+
+def learner_of(model: Any) -> OnlineLearner:
+    """Return the learner itself, without what stands before it."""
+    return model.steps[-1][1] if isinstance(model, Pipeline) else model
+
+
+def _packed_transformer(step: Any, arrays: Arrays, name: str) -> Any:
+    if step is None or (isinstance(step, str) and step == "passthrough"):
+        return {"map": "passthrough"}
+    kind = next((kind for kind, of in TRANSFORMERS.items() if type(step) is of), None)
+    if kind is None:
+        raise ValueError(f"{ONLY}; {type(step).__name__} is none of these")
+    parameters = step.get_params(deep=False)
+    learned = {of: value for of, value in vars(step).items() if of not in parameters and LEARNED.fullmatch(of)}
+    return {
+        "map": kind,
+        "parameters": _all_packed(parameters, arrays, f"{name}.parameters"),
+        "learned": _all_packed(learned, arrays, name),
+    }
+
+
+def _unpacked_transformer(told: dict[str, Any], read: Unpacker) -> Any:
+    if told["map"] == "passthrough":
+        return "passthrough"
+    step = TRANSFORMERS[told["map"]](**_parameters(TRANSFORMERS[told["map"]], told, read))
+    for name, value in told["learned"].items():
+        if not LEARNED.fullmatch(name) or isinstance(getattr(type(step), name, None), property):
+            raise Foreign(f"{name!r:.40} is nothing that a map learns")
+        setattr(step, name, read.value(value))
+    return step
+
+
+def _all_packed(values: dict[str, Any], arrays: Arrays, name: str) -> dict[str, Any]:
+    return {of: packed(value, arrays, f"{name}.{of}") for of, value in values.items()}
+
+
+def _parameters(kind: Any, told: dict[str, Any], read: Unpacker) -> dict[str, Any]:
+    """Return the parameters of an estimator, which must be all of its own and no others."""
+    parameters = {name: read.value(value) for name, value in told["parameters"].items()}
+    unknown = set(parameters) - set(kind._get_param_names())
+    if unknown:
+        raise Foreign(f"{kind.__name__} has no parameter {min(unknown)!r:.40}")
+    return parameters
+
+
+def _packed_learner(learner: Any, arrays: Arrays, name: str) -> dict[str, Any]:
+    kind = next((kind for kind, of in CLASSIFIERS.items() if type(learner) is of), None)
+    if kind is None:
+        raise ValueError(f"{ONLY}; {type(learner).__name__} is none of these")
+    machine, features = learner._trimmed(), int(learner.n_features_in_)
+    names = learner._names
+    if names is not None:
+        arrays[f"{name}.feature_names"] = text_array(list(names))
+    return {
+        "learner": kind,
+        "parameters": _all_packed(learner.get_params(deep=False), arrays, f"{name}.parameters"),
+        "classes": packed(learner.classes_, arrays, f"{name}.classes"),
+        "features": features,
+        "named": names is not None,
+        "open": bool(learner._open),
+        "seed": int(learner.seed_),
+        "n_iter": int(learner.n_iter_),
+        "machine": packed_machine(machine, None, arrays, name),
+    }
+
+
+def _unpacked_learner(told: dict[str, Any], read: Unpacker, name: str) -> OnlineLearner:
+    kind = CLASSIFIERS[told["learner"]]
+    learner = kind(**_parameters(kind, told, read))
+    learner._validate_params()
+    classes, features, seed, passes = read.value(told["classes"]), told["features"], told["seed"], told["n_iter"]
+    if not isinstance(classes, np.ndarray) or classes.ndim != 1 or not len(classes):
+        raise Foreign("its classes are not a list of labels")
+    if any(type(number) is not int or number < 0 for number in (features, seed, passes)) or features > MOST_FEATURES:
+        raise Foreign("one of its counts is not a count")
+    if told["named"] is True:
+        names = document(read.arrays[f"{name}.feature_names"])
+        if len(set(names)) != features or not all(isinstance(of, str) for of in names):
+            raise Foreign(f"it has {len(names)} names for {features} features")
+        learner._names = {of: j for j, of in enumerate(names)}
+    learner._open = bool(told["open"])
+    learner._machine = unpacked_machine(told["machine"], features, len(classes), learner._open, read, name)
+    learner.classes_, learner.n_features_in_, learner.seed_, learner.n_iter_ = classes, features, seed, passes
+    return learner

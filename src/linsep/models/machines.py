@@ -1,0 +1,142 @@
+"""A machine in training to plain values and arrays, and back, checked: compiled code trusts the shapes it is given."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.links import Additive, Imaged, Scaled
+from linsep.core.readouts import Average, Last, Log, Tally
+from linsep.core.weights import FORMS
+from linsep.learners.machine import Machine
+from linsep.learners.record import no_log, trimmed
+from linsep.models.values import Arrays, Foreign, Unpacker, packed
+
+Array = NDArray[Any]
+
+LINKS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Additive, Scaled, Imaged)}
+READOUTS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Last, Average)}
+NUMBERS = (
+    "pair", "bias", "log_limit", "no_log_because", "data_bytes", "first_features", "epochs", "rows", "background",
+)  # fmt: skip
+"""What of a machine is one number or word."""
+BY_FEATURE = ("s", "u", "image")
+"""Arrays that have a row for each feature, and one for the bias."""
+
+
+def packed_machine(machine: Machine, kept: Array | None, arrays: Arrays, name: str) -> dict[str, Any]:
+    """Return what tells of a machine; of the features, only those `kept`, if they are not all."""
+    told: dict[str, Any] = {of: packed(getattr(machine, of), arrays, of) for of in NUMBERS}
+    told["rule"] = packed(machine.rule, arrays, "rule")
+    told["kinds"] = [type(machine.link).__name__.lower(), type(machine.readout).__name__.lower()]
+    parts = {"link": machine.link, "readout": machine.readout, "tally": machine.tally}
+    told["link"] = {}
+    for part, values in parts.items():
+        for of, value in values._asdict().items():
+            if isinstance(value, np.ndarray):
+                few = value if kept is None or of not in BY_FEATURE else value[np.append(kept, len(value) - 1)]
+                arrays[f"{name}.{part}.{of}"] = few
+            else:
+                told["link"][of] = packed(value, arrays, of)
+    told["logged"] = len(machine.log.numbers) > 0
+    if told["logged"]:
+        log = trimmed(machine.log)
+        lines = int(log.filled[0])
+        arrays[f"{name}.log.numbers"], arrays[f"{name}.log.sizes"] = log.numbers[:lines], log.sizes[:lines]
+    return told
+
+
+def unpacked_machine(
+    told: dict[str, Any], features: int, classes: int, open_labels: bool, read: Unpacker, name: str
+) -> Machine:
+    """Return a machine of this many rows of weights (the bias not counted), if it is sound."""
+    numbers = {of: read.value(told[of]) for of in NUMBERS}
+    pair, background = _flag(numbers["pair"]), _flag(numbers["background"])
+    if background != (open_labels and not pair):
+        raise Foreign("it has a column for labels to come, or none, against what is said of its labels")
+    columns = classes + 1 if background else 1 if classes == 2 and not pair and not open_labels else classes
+    of = Shapes(features + 1, columns, read.arrays, name)
+    link_kind, readout_kind = told["kinds"]
+    link = LINKS[link_kind](**of.of("link", LINKS[link_kind]), **_link_numbers(link_kind, told["link"], read))
+    readout = READOUTS[readout_kind](**of.of("readout", READOUTS[readout_kind]))
+    if isinstance(link, Imaged) and isinstance(readout, Average):
+        raise Foreign("weights of its kind have no average")
+    machine = Machine(
+        rule=read.value(told["rule"]), link=link, readout=readout, tally=Tally(**of.of("tally", Tally)),
+        log=_log(told, pair, columns, read, name), **numbers,
+    )  # fmt: skip
+    whole = ("data_bytes", "first_features", "epochs", "rows")
+    if any(type(numbers[count]) is not int or numbers[count] < 0 for count in whole):
+        raise Foreign("one of its counts is not a count")
+    if not isinstance(numbers["no_log_because"], str) or not np.isfinite(float(numbers["bias"])):
+        raise Foreign("its bias is not a number")
+    return machine
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise Foreign(f"{value!r:.20} is neither true nor false")
+    return value
+
+
+class Shapes:
+    """The arrays of a machine, each of the type and shape that it must have."""
+
+    def __init__(self, rows: int, columns: int, arrays: Arrays, name: str) -> None:
+        self.arrays, self.name = arrays, name
+        table, row, one = (rows, columns), (columns,), (1,)
+        self.floats = {
+            "s": table,
+            "u": table,
+            "image": table,
+            "origin": row,
+            "scale": row,
+            "norm2": row,
+            "mass": row,
+            "clock": one,
+        }
+        self.counts = {"debt": row, "age": row, "rounds": one, "errors": one, "counts": (3, columns)}
+
+    def of(self, part: str, kind: Any) -> dict[str, Array]:
+        """Return the arrays of a part by name."""
+        return {of: self._one(part, of) for of in kind._fields if of in self.floats or of in self.counts}
+
+    def _one(self, part: str, of: str) -> Array:
+        array = self.arrays[f"{self.name}.{part}.{of}"]
+        shape, dtype = (self.floats[of], np.float64) if of in self.floats else (self.counts[of], np.int64)
+        if array.shape != shape or array.dtype != dtype:
+            raise Foreign(
+                f"its array {part}.{of} is {array.dtype}{list(array.shape)}, and not {np.dtype(dtype)}{list(shape)}"
+            )
+        return np.ascontiguousarray(array)
+
+
+def _link_numbers(kind: str, told: dict[str, Any], read: Unpacker) -> dict[str, Any]:
+    """Return what a link has beside arrays."""
+    if kind == "scaled":
+        return {"floor": float(read.value(told["floor"])), "normed": _flag(told["normed"])}
+    if kind == "imaged":
+        if told["form"] not in FORMS.values():
+            raise Foreign(f"its link has the form {told['form']!r:.20}, which does not exist")
+        return {"number": float(read.value(told["number"])), "form": int(told["form"])}
+    return {}
+
+
+def _log(told: dict[str, Any], pair: bool, columns: int, read: Unpacker, name: str) -> Log:
+    """Return the log, open as it was."""
+    if not _flag(told["logged"]):
+        return no_log()
+    numbers, sizes = (read.arrays[f"{name}.log.{of}"] for of in ("numbers", "sizes"))
+    names = 2 if pair else int(columns > 1)
+    if numbers.dtype != np.int64 or numbers.ndim != 2 or numbers.shape[1] != 2 + names:
+        raise Foreign("its log has lines of another length")
+    if sizes.dtype != np.float64 or sizes.ndim != 2 or sizes.shape[1] > 2 or len(sizes) != len(numbers):
+        raise Foreign("its log has other sizes than lines")
+    if len(numbers) and (numbers.min() < 0 or numbers[:, 2:].max(initial=0) >= columns):
+        raise Foreign("its log names a row or a class that does not exist")
+    return trimmed(Log(numbers, sizes, np.array([len(numbers)]))) if len(numbers) else _room(numbers, sizes)
+
+
+def _room(numbers: Array, sizes: Array) -> Log:
+    """Return a log that is open and has no line yet."""
+    return Log(np.empty((1, numbers.shape[1]), np.int64), np.empty((1, sizes.shape[1])), np.zeros(1, np.int64))

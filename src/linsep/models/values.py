@@ -1,0 +1,181 @@
+"""Plain values to JSON and arrays, and back: nothing else is stored, so nothing else can come out of a file."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep import rules
+from linsep.core.step import check_rule
+from linsep.data.text.frequencies import Frequencies
+from linsep.data.text.names import Names
+from linsep.data.text.vocabulary import Vocabulary
+
+Array = NDArray[Any]
+Arrays = dict[str, Array]
+
+RULES: dict[str, type] = {name: getattr(rules, name) for name in rules.__all__}
+"""The rules that files may name without being told what they are."""
+DTYPES = ("float64", "float32")
+ROOM = 64
+"""Letters that an array of words may have room for beyond its longest."""
+
+
+class Foreign(ValueError):
+    """A value that is not of a kind that is stored."""
+
+
+def packed(value: Any, arrays: Arrays, name: str) -> Any:
+    """Return a value ready for JSON; arrays go among the others, under its name.
+
+    What JSON has no word for is a dict with one key that says what it is.
+    """
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, np.generic):
+        return packed(value.item(), arrays, name)
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else {"float": repr(value)}
+    if isinstance(value, np.ndarray):
+        return packed_array(value, arrays, name)
+    for kind, tag in ((list, "list"), (tuple, "tuple")):
+        if type(value) is kind:
+            return {tag: [packed(item, arrays, f"{name}.{k}") for k, item in enumerate(value)]}
+    if type(value) is dict:
+        items = enumerate(value.items())
+        return {"dict": [[packed(of, arrays, f"{name}.{k}") for of in pair] for k, pair in items]}
+    for write in (_packed_type, _packed_random_state, _packed_rule, _packed_words):
+        result = write(value, arrays, name)
+        if result is not None:
+            return result
+    raise Foreign(f"{name} is {value!r:.60}, of the type {type(value).__name__}, which a file can't hold")
+
+
+def packed_array(value: Array, arrays: Arrays, name: str) -> Any:
+    """Return what tells of an array: words become text, numbers an array of the file."""
+    if value.dtype.kind in "UO":
+        words = value.ravel().tolist()
+        if all(isinstance(word, str) for word in words):
+            arrays[name] = text_array(words)
+            width = min(value.dtype.itemsize // 4, max(_longest(words), ROOM)) if value.dtype.kind == "U" else 0
+            return {"words": name, "width": width, "shape": list(value.shape)}
+    elif value.dtype.kind in "fiub" and value.dtype.itemsize <= 8 and value.dtype != np.dtype("longdouble"):
+        arrays[name] = value.astype(value.dtype.newbyteorder("="), copy=False)
+        return {"array": name}
+    raise Foreign(f"{name} is an array of {value.dtype}, which a file can't hold")
+
+
+def _longest(words: list[str]) -> int:
+    return max(map(len, words), default=0)
+
+
+def text_array(document: Any) -> Array:
+    """Return a document of any length as an array of letters."""
+    return np.frombuffer(json.dumps(document).encode(), np.uint8)
+
+
+def document(array: Array) -> Any:
+    """Return the document that an array of letters spells."""
+    if array.dtype != np.uint8 or array.ndim != 1:
+        raise Foreign("a text is not an array of letters")
+    return json.loads(array.tobytes())
+
+
+def _packed_type(value: Any, arrays: Arrays, name: str) -> Any:
+    if isinstance(value, (type, np.dtype)) and np.issubdtype(value, np.floating) and np.dtype(value).name in DTYPES:
+        return {"dtype": np.dtype(value).name}
+    return None
+
+
+def _packed_random_state(value: Any, arrays: Arrays, name: str) -> Any:
+    if not isinstance(value, np.random.RandomState):
+        return None
+    kind, key, place, has_normal, normal = value.get_state(legacy=True)
+    if kind != "MT19937":
+        return None
+    arrays[name] = np.asarray(key, np.uint32)
+    return {"random_state": name, "place": int(place), "normal": [int(has_normal), float(normal)]}
+
+
+def _packed_rule(value: Any, arrays: Arrays, name: str) -> Any:
+    if not (isinstance(value, tuple) and hasattr(value, "step") and hasattr(value, "_asdict")):
+        return None
+    numbers = {of: packed(float(number), arrays, name) for of, number in value._asdict().items()}
+    return {"rule": type(value).__name__, "numbers": numbers}
+
+
+def _packed_words(value: Any, arrays: Arrays, name: str) -> Any:
+    if isinstance(value, Vocabulary):
+        arrays[name] = text_array(value.names())
+        return {"vocabulary": name}
+    if isinstance(value, Names):
+        arrays[name] = text_array(value._seen.names())
+        return {"names": name}
+    if isinstance(value, Frequencies):
+        arrays[name] = text_array(value.state())
+        return {"frequencies": name, "width": len(value.counts)}
+    return None
+
+
+class Unpacker:
+    """Turns what :func:`packed` wrote into values again; rules that are not linsep's own are looked up by name."""
+
+    def __init__(self, arrays: Arrays, own_rules: dict[str, type]) -> None:
+        self.arrays, self.rules = arrays, {**own_rules, **RULES}
+        self.tags: dict[str, Callable[[dict[str, Any]], Any]] = {
+            "float": lambda of: {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}[of["float"]],
+            "list": lambda of: [self.value(item) for item in of["list"]],
+            "tuple": lambda of: tuple(self.value(item) for item in of["tuple"]),
+            "dict": lambda of: {self.value(key): self.value(item) for key, item in of["dict"]},
+            "array": lambda of: self.arrays[of["array"]],
+            "words": self._words,
+            "dtype": lambda of: {name: getattr(np, name) for name in DTYPES}[of["dtype"]],
+            "random_state": self._random_state,
+            "rule": self._rule,
+            "vocabulary": lambda of: Vocabulary.of(self._text(of["vocabulary"])),
+            "names": self._names,
+            "frequencies": lambda of: Frequencies.restored(self._text(of["frequencies"]), of["width"]),
+        }
+
+    def value(self, told: Any) -> Any:
+        """Return the value that was packed."""
+        if not isinstance(told, dict):
+            return told
+        tag = next((tag for tag in self.tags if tag in told), None)
+        if tag is None:
+            raise Foreign(f"{told!r:.60} is nothing that linsep writes")
+        return self.tags[tag](told)
+
+    def _text(self, name: str) -> Any:
+        return document(self.arrays[name])
+
+    def _words(self, told: dict[str, Any]) -> Array:
+        words, width = self._text(told["words"]), told["width"]
+        if not all(isinstance(word, str) for word in words) or not 0 <= width <= max(_longest(words), ROOM):
+            raise Foreign("an array of words has something else in it")
+        return np.array(words, f"<U{width}" if width else object).reshape(told["shape"])
+
+    def _random_state(self, told: dict[str, Any]) -> np.random.RandomState:
+        state, key = np.random.RandomState(0), self.arrays[told["random_state"]]
+        state.set_state(("MT19937", key, told["place"], *told["normal"]))
+        return state
+
+    def _rule(self, told: dict[str, Any]) -> Any:
+        name = told["rule"]
+        if name not in self.rules:
+            raise Foreign(f"its rule {name!s:.60} is not one of linsep's own: load it with rules=[{name!s:.60}]")
+        fields: Any = getattr(self.rules[name], "_fields", None)
+        if fields is None or list(fields) != list(told["numbers"]):
+            raise Foreign(f"the rule {name} was saved with the numbers {list(told['numbers'])}, and has others now")
+        rule = self.rules[name](**{of: float(self.value(number)) for of, number in told["numbers"].items()})
+        check_rule(rule)
+        return rule
+
+    def _names(self, told: dict[str, Any]) -> Names:
+        names = Names()
+        names._seen = Vocabulary.of(self._text(told["names"]))
+        return names
