@@ -16,7 +16,7 @@ SVMLIGHT = re.compile(rb"[ \t]*" + NUMBER + rb"(?:[ \t]+qid:\d+)?(?:[ \t]+\d+:" 
 VW = re.compile(rb" *(?:" + NUMBER + rb" +){0,3}(?:'[^\s|]* *|[\w./-]+)?\|")
 ENTRY, LABEL = re.compile(rb"\S+[ \t]+\d+:"), re.compile(rb"[ \t]*" + NUMBER + rb"(?:\s|$)")
 COMMON = ("format", "dtype", "like", "strict", "on_error", "quarantine", "n_jobs", "progress", "block_bytes")
-STREAMS = ("block_rows", "cache")
+STREAMS = ("block_rows", "cache", "once")
 """Options of all formats, and those of streams."""
 LINES = 20
 """Lines that are looked at to tell a format."""

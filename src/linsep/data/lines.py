@@ -77,7 +77,7 @@ def blocks(sources: Iterable[Source], size: int = BLOCK_BYTES) -> Iterator[Block
         stamp = source.stamp() if source.handle is None else None
         first = True
         with source.open() as file:
-            for text in _whole_lines(file, size):
+            for text in _whole_lines(file, size, source.live):
                 done = before + file.position
                 yield Block(_unmarked(text, source.name) if first else text, source.name, first, done)
                 first = False
@@ -86,14 +86,17 @@ def blocks(sources: Iterable[Source], size: int = BLOCK_BYTES) -> Iterator[Block
             raise DataError(source.name, "the file changed while it was read")
 
 
-def _whole_lines(file: Bytes, size: int) -> Iterator[Array]:
-    """Yield the lines of a file, read `size` bytes at a time; a long line is gathered in room that grows with it."""
+def _whole_lines(file: Bytes, size: int, live: bool) -> Iterator[Array]:
+    """Yield the lines of a file, read `size` bytes at a time; a long line is gathered in room that grows with it.
+
+    Lines of a live source are yielded as soon as they are there.
+    """
     rest, long, last = b"", bytearray(), False
     while not last:
         text = np.empty(len(rest) + size, np.uint8)
         text[: len(rest)] = np.frombuffer(rest, np.uint8)
-        got = file.read_into(text[len(rest) :].data)
-        text, last = text[: len(rest) + got], got < size
+        got = file.read_into(text[len(rest) :].data, live)
+        text, last = text[: len(rest) + got], got == 0 if live else got < size
         end = len(text) if last else _last_line(text)
         if not (end or last):
             long += text.data

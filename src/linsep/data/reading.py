@@ -130,7 +130,7 @@ def _form_like(
 
 
 def _columns_of(form: Form) -> list[Any]:
-    """Return a row, and no label, that has an entry in every column that the form knows; that is all, if it can't tell."""
+    """Return a row, and no label, that has an entry in every column that the form knows: in all, if it can't tell."""
     return [(sp.csr_array((np.ones(form.width, bool) if form.known is None else form.known)[None]), None)]
 
 
@@ -178,9 +178,13 @@ def read(source: Any, **options: Any) -> Dataset:
 class Stream:
     """Blocks of rows, read as they are asked for, in bounded memory; can be walked again, epoch after epoch."""
 
-    def __init__(self, source: Any, *, block_rows: int = 10_000, cache: Any = None, **options: Any) -> None:
+    def __init__(
+        self, source: Any, *, block_rows: int = 10_000, cache: Any = None, once: bool = False, **options: Any
+    ) -> None:
         self.block_rows, self.reader = whole("block_rows", block_rows), Reader(source, **options)
         reader = self.reader
+        if once and reader.again:
+            reader.form.read_once()
         self.keeper = Keeper(reader.sources, reader.form, reader.dtype, reader.policy, cache)
         self._walks, self._walking, self._as_kept = 0, 0, False
         self._columns: Array | None = None
@@ -283,7 +287,9 @@ class Stream:
         return self.reader.joined(taken)
 
 
-def stream(source: Any, *, block_rows: int = 10_000, cache: Any = None, **options: Any) -> Stream:
+def stream(
+    source: Any, *, block_rows: int = 10_000, cache: Any = None, once: bool = False, **options: Any
+) -> Stream:  # fmt: skip
     """Read rows in blocks, in bounded memory; the options are those of :func:`read`.
 
     Parameters
@@ -297,10 +303,13 @@ def stream(source: Any, *, block_rows: int = 10_000, cache: Any = None, **option
         do not change. True, next to the first of them, and a path, in that folder, are for later runs too. None is the
         user's folder of caches, if there is much text and it is read more than once, until the stream is gone. False
         is nowhere.
+    once : bool, default=False
+        Whether files are read as pipes are, without a look at all rows first: blocks then grow wider as higher
+        indices, or new names, come, so that `clf.grow(X.shape[1])` belongs before each `partial_fit`.
     **options
         Those of :func:`read`.
     """
-    return Stream(source, block_rows=block_rows, cache=cache, **options)
+    return Stream(source, block_rows=block_rows, cache=cache, once=once, **options)
 
 
 def convert(source: Any, target: str | Path, *, block_rows: int = 10_000, **options: Any) -> Dataset:

@@ -41,6 +41,8 @@ class Source:
     """Whether it is a table in memory, which has no bytes."""
     once: bool = False
     """Whether it is read once even where it could be read again."""
+    live: bool = False
+    """Whether its lines are wanted as soon as they are there."""
     _begun: "Bytes | None" = None
 
     @property
@@ -131,9 +133,12 @@ class Counted(io.RawIOBase):
     def __init__(self, raw: Any) -> None:
         self.raw, self.count = raw, 0
         self.head = b""
-        while len(self.head) < LONGEST_MAGIC and (more := _there(raw.read(LONGEST_MAGIC - len(self.head)))):
+        while any(len(magic) > len(self.head) and magic.startswith(self.head) for magic in MAGIC):
+            more = _there(raw.read(1 if self.head else LONGEST_MAGIC))
             if not isinstance(more, bytes):
                 raise TypeError("the file is open as text: open it in binary mode ('rb')")
+            if not more:
+                break
             self.head += more
 
     def readable(self) -> bool:
@@ -177,12 +182,12 @@ class Bytes:
         """How far the source has been read."""
         return self._counted.count
 
-    def read_into(self, view: memoryview) -> int:
-        """Fill the view as far as there are bytes; 0 at the end. A broken or cut compressed file is an error."""
+    def read_into(self, view: memoryview, live: bool = False) -> int:
+        """Fill the view as far as there are bytes, or are so far; 0 at the end. Broken compressed data are an error."""
         filled = min(len(self._ahead), len(view))
         view[:filled], self._ahead = self._ahead[:filled], self._ahead[filled:]
         try:
-            while filled < len(view):
+            while filled < len(view) and not (live and filled):
                 got = self._file.readinto(view[filled:])
                 if not got:
                     break

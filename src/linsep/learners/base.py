@@ -17,7 +17,7 @@ from linsep.core.examples import Array, Csr, Dense
 from linsep.core.readouts import Average, Last
 from linsep.core.step import reads_norm, settles
 from linsep.learners.answers import Answers
-from linsep.learners.drivers import one_pass, train
+from linsep.learners.drivers import one_pass, refuse_overflow, train
 from linsep.learners.inputs import (
     bytes_of,
     canonical,
@@ -42,6 +42,7 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
     """
 
     _watch: Watch | None = None
+    _in_place = False
 
     def _parts(self, features: int, rows: int | None) -> Parts:
         """Return the learner's rule, link and readout for data of that width; `rows` is None for a stream."""
@@ -136,6 +137,8 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
             data = without_duplicates(data)
         machine.keep_log(self.log, len(weights) > 0, bytes_of(data))
         one_pass(self, machine, data, codes, weights, IN_ORDER, machine.rows)
+        if not self._in_place:
+            refuse_overflow(machine)
         machine.rows += rows_of(data)
         if first:
             self.seed_ = self._draw_seed()
@@ -157,6 +160,21 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
             del self._watch
             if hasattr(self, "_machine"):
                 self._machine.watch = None
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """Let `partial_fit` learn in place inside of the block.
+
+        Otherwise it works on a copy of the weights, so that a call that raises changes nothing: too much for many
+        small calls and many features. If one raises here, the learner is of no use any more.
+        """
+        self._in_place = True
+        try:
+            yield
+        finally:
+            del self._in_place
+        if hasattr(self, "_machine"):
+            refuse_overflow(self._machine)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; training that goes on follows them, or refuses those that the weights can't follow."""
@@ -212,7 +230,7 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
 
     def _going_on(self, rows: int | None) -> Machine:
         """Return a copy of the machine, moved by the parameters as they are now."""
-        machine = self._trimmed().copy()
+        machine = self._trimmed() if self._in_place else self._trimmed().copy()
         machine.watch = self._watch
         self._follow(machine, rows)
         return machine

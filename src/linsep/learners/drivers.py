@@ -43,7 +43,6 @@ def one_pass(
     team = Team(machine, threads(how.n_jobs))
     team_pass(team, data, codes, weights, order, first)
     team.join()
-    refuse_overflow(machine)
 
 
 def team_pass(team: Team, data: Any, codes: Array, weights: Array, order: Array, first: int) -> None:
@@ -120,6 +119,7 @@ def batch(how: Settings, machine: Machine, data: Any, codes: Array, weights: Arr
             break
         row = pick(str(how.select), margin, wrong, np.random.default_rng([how.seed_, int(machine.tally.rounds[0])]))
         one_pass(how, machine, data, codes, weights, np.array([row], np.intp), 0)
+        refuse_overflow(machine)
     return done, not len(wrong)
 
 

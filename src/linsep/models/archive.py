@@ -8,15 +8,15 @@ Nothing in it is ever executed, and the arrays take no more memory than the file
 import hashlib
 import json
 import os
-import secrets
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
+
+from linsep.models.aside import aside
 
 Array = NDArray[Any]
 
@@ -47,37 +47,15 @@ class ModelError(ValueError):
 
 def write(path: str | os.PathLike[str], about: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
     """Write a file aside, see it safely on the disk, and put it in its place: the old one is whole until then."""
-    target = os.path.realpath(os.fspath(path))
     solid = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     whole = {**about, "format": FORMAT, "tensors": {name: _entry(array) for name, array in solid.items()}}
     text = json.dumps(whole, allow_nan=False)
     metadata = {ABOUT: text, SEAL: hashlib.sha256(text.encode()).hexdigest()}
-    folder, name = os.path.split(target)
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(f"{path}: there is no folder {folder}")
-    draft = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
     try:
-        save_file(solid, draft, metadata)
-        _settle(draft, target)
+        with aside(path) as draft:
+            save_file(solid, draft, metadata)
     except SafetensorError as error:
-        raise OSError(f"{path}: can't be written: {error}") from None
-    finally:
-        Path(draft).unlink(missing_ok=True)
-
-
-def _settle(draft: str, target: str) -> None:
-    """Let a file take the place of another, and be on the disk before and after; it has the rights of a new file."""
-    mask = os.umask(0)
-    os.umask(mask)
-    os.chmod(draft, os.stat(target).st_mode & 0o777 if os.path.exists(target) else 0o666 & ~mask)
-    with open(draft, "rb") as file:
-        os.fsync(file.fileno())
-    os.replace(draft, target)
-    folder = os.open(os.path.dirname(target), os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+        raise OSError(f"{os.fspath(path)}: can't be written: {error}") from None
 
 
 def _entry(array: Array) -> dict[str, Any]:

@@ -116,8 +116,10 @@ def _unpacked_learner(told: dict[str, Any], read: Unpacker, name: str) -> Online
     learner = kind(**_parameters(kind, told, read))
     learner._validate_params()
     classes, features, seed, passes = read.value(told["classes"]), told["features"], told["seed"], told["n_iter"]
-    if not isinstance(classes, np.ndarray) or classes.ndim != 1 or not len(classes):
+    if not isinstance(classes, np.ndarray) or classes.dtype.kind not in "biufUO" or not len(classes):
         raise Foreign("its classes are not a list of labels")
+    if not np.array_equal(np.unique(classes), classes):
+        raise Foreign("its classes are not a list of labels in order")
     if any(type(number) is not int or number < 0 for number in (features, seed, passes)) or features > MOST_FEATURES:
         raise Foreign("one of its counts is not a count")
     if told["named"] is True:
