@@ -4,11 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from scipy.sparse import csr_array
+from sklearn.exceptions import NotFittedError
 
 from linsep import ROMMA, AveragedPerceptron, BalancedWinnow, PassiveAggressive, Perceptron
 from linsep.cli.picture import FEATURES, ORDER, draw_boundary, two_irises
 from linsep.plots import boundary_path
 from linsep.plots.replay import replay
+from tests.training import fit
 
 X, y = two_irises()
 
@@ -106,3 +109,33 @@ def test_the_demo_writes_the_same_files_again(tmp_path):
     first = [file.read_bytes() for file in draw_boundary(tmp_path)]
     assert first == [file.read_bytes() for file in draw_boundary(tmp_path)]
     assert {file.name for file in tmp_path.iterdir()} == {"boundary.png", "boundary.svg"}
+
+
+def test_sparse_rows_are_played_again(demo_run):
+    np.testing.assert_array_equal(replay(demo_run, csr_array(X), y), replay(demo_run, X, y))
+    ax = boundary_path(demo_run, csr_array(X), y, ax=Figure().add_subplot())
+    assert len(ax.lines) == len(boundary_path(demo_run, X, y, ax=Figure().add_subplot()).lines)
+
+
+def test_a_sparsified_learner_is_played_again(demo_run):
+    clf = Perceptron(random_state=ORDER, max_iter=100).fit(X, y).sparsify()
+    np.testing.assert_array_equal(replay(clf, X, y), replay(demo_run, X, y))
+
+
+def test_rows_at_one_place_have_a_frame():
+    rows, labels = [[1.0, 2.0], [1.0, 2.0]], [0, 1]
+    clf = fit(Perceptron(shuffle=False, max_iter=1), rows, labels)
+    with pytest.raises(ValueError, match="the last weights are 0"):
+        boundary_path(clf, rows, labels)
+    clf = Perceptron(shuffle=False).partial_fit(rows[:1], labels[:1], classes=[0, 1])
+    ax = boundary_path(clf, rows[:1], labels[:1], ax=Figure().add_subplot())
+    assert ax.get_xlim()[0] < 1 < ax.get_xlim()[1]
+
+
+def test_bad_input_is_refused(demo_run):
+    with pytest.raises(NotFittedError):
+        boundary_path(Perceptron(), X, y)
+    with pytest.raises(ValueError, match="X has 100 rows and y has 99 labels"):
+        boundary_path(demo_run, X, y[1:])
+    with pytest.raises(ValueError, match="has 3 names"):
+        boundary_path(demo_run, X, y, feature_names="abc")

@@ -1,5 +1,57 @@
 """Pictures, as matplotlib axes; they need the extra `linsep[plot]`."""
 
-from linsep.plots.boundary import boundary_path
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["boundary_path"]
+if TYPE_CHECKING:
+    from linsep.plots.boundary import boundary_path
+    from linsep.plots.confusion_matrix import confusion
+    from linsep.plots.decision_regions import decision_boundary
+    from linsep.plots.margin_histogram import margins
+    from linsep.plots.mistake_curve import mistakes
+    from linsep.plots.progress_curve import progress
+    from linsep.plots.ranking import Result, comparison
+    from linsep.plots.reliability import calibration
+    from linsep.plots.weight_bars import weights
+
+__all__ = [
+    "Result",
+    "boundary_path",
+    "calibration",
+    "comparison",
+    "confusion",
+    "decision_boundary",
+    "margins",
+    "mistakes",
+    "progress",
+    "weights",
+]
+
+# Names are imported when first used. No file is called as its function is: importing the file would hide the function.
+_HOMES = {
+    "Result": "ranking",
+    "boundary_path": "boundary",
+    "calibration": "reliability",
+    "comparison": "ranking",
+    "confusion": "confusion_matrix",
+    "decision_boundary": "decision_regions",
+    "margins": "margin_histogram",
+    "mistakes": "mistake_curve",
+    "progress": "progress_curve",
+    "weights": "weight_bars",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'linsep.plots' has no attribute {name!r}")
+    try:
+        return getattr(import_module(f"linsep.plots.{_HOMES[name]}"), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "matplotlib":
+            raise
+        raise ModuleNotFoundError("pictures need matplotlib: pip install 'linsep[plot]'", name="matplotlib") from error
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

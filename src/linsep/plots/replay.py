@@ -6,6 +6,12 @@ import numpy as np
 
 from linsep.core.examples import Array
 from linsep.learners.base import OnlineLearner
+from linsep.maps.rows import is_sparse
+
+
+def dense(X: Any) -> Array:
+    """Return rows as a dense array of float64."""
+    return np.asarray(X.toarray() if is_sparse(X) else X, np.float64)
 
 
 def replay(clf: OnlineLearner, X: Any, y: Any) -> Array:
@@ -17,7 +23,7 @@ def replay(clf: OnlineLearner, X: Any, y: Any) -> Array:
     ----------
     clf : a fitted learner of two classes
         With additive weights that answer as they stand at the end, and a full log from the start of its training.
-    X : array, (rows, features)
+    X : array or sparse matrix, (rows, features)
         The rows that it was fitted on.
     y : array, (rows,)
         Their labels.
@@ -36,7 +42,9 @@ def replay(clf: OnlineLearner, X: Any, y: Any) -> Array:
            [ 0., -1., -1.],
            [ 1., -1.,  0.]])
     """
-    X, y = np.asarray(X, np.float64), np.asarray(y)
+    X, y = dense(X), np.asarray(y)
+    if len(X) != len(y):
+        raise ValueError(f"X has {len(X)} rows and y has {len(y)} labels")
     if len(clf.classes_) != 2:
         raise ValueError(f"only a run on two classes is played again; this one had {len(clf.classes_)}")
     log, beta = clf.log_, clf._bias
@@ -50,7 +58,7 @@ def replay(clf: OnlineLearner, X: Any, y: Any) -> Array:
     for k in range(len(log)):
         path[k + 1] = keeps[k] * path[k] + amounts[k] * rows[k]
     path[:, -1] *= beta
-    if not np.allclose(path[-1], [*clf.coef_[0], *clf.intercept_], rtol=1e-9, atol=1e-12):
+    if not np.allclose(path[-1], [*dense(clf.coef_)[0], *clf.intercept_], rtol=1e-9, atol=1e-12):
         raise ValueError(
             f"the log of this {type(clf).__name__} does not lead to its coef_: X and y are not those of fit, or the "
             "weights that answer are not the sum of the updates (an average, or exponential, sinh or p-norm weights)"

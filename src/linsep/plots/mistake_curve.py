@@ -1,0 +1,133 @@
+"""Mistakes over the rounds of a run, against their bound."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator, NullFormatter
+
+from linsep.core.examples import Array
+from linsep.plots import style
+from linsep.plots.checks import classes_of, finite, same_length
+
+FEW = 8
+"""Classes up to which each has a line of its own."""
+CORNERS = 2000
+"""Of more steps than this, as many are drawn, evenly chosen."""
+FAR = 20
+"""A bound that is so many times the count is drawn on a logarithmic axis."""
+
+Curve = tuple[Array, Array]
+
+
+def mistakes(run: Any, *, bound: float | Callable[[Array], Any] | None = None, ax: Axes | None = None) -> Axes:
+    """Draw how many mistakes a learner had made after each round.
+
+    A learner whose steps are not all ±1 logs its updates, not its mistakes, and so those are counted. One-vs-rest of up
+    to 8 classes has a line for each machine, otherwise all are added up.
+
+    Parameters
+    ----------
+    run : a fitted learner with a log, or a pair of arrays
+        The pair is (rounds, counts): the rounds, rising, and how many mistakes had been made after each.
+    bound : float or callable, optional
+        What the count can't pass: one number, or a function that returns it for an array of rounds.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default in a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from linsep import Perceptron
+    >>> clf = Perceptron(shuffle=False).fit([[0, 1], [1, 0], [2, 1], [1, 2]], [0, 1, 1, 0])
+    >>> mistakes(clf, bound=12).get_title(loc="left")
+    'Perceptron: 2 mistakes in 8 rounds'
+    """
+    if isinstance(run, tuple):
+        curves, what, title, drawn = [_given(run)], "mistakes", "", "default"
+    else:
+        curves, what = _logged(run)
+        title, drawn = f"{type(run).__name__}: ", "steps-post"
+    rounds, counts = int(max(x[-1] for x, _ in curves)), [int(y[-1]) for _, y in curves]
+    ax = style.axes(ax, (7.2, 4.0))
+    for k, (x, y) in enumerate(curves):
+        colour = style.colour_of(k) if len(curves) > 1 else style.WRONG
+        ax.plot(x, y, drawstyle=drawn, color=colour, linewidth=1.8, linestyle=("-", "--")[k // len(style.COLOURS)],
+                zorder=3)  # fmt: skip
+    _draw_bound(ax, bound, rounds, max(counts))
+    ax.set_xlim(0, rounds or 1)
+    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(style.thousands())
+    if len(curves) > 1:
+        order = sorted(range(len(curves)), key=lambda k: -counts[k])
+        labels = [f"{style.shortened(run.classes_[k], 24)}: {counts[k]:,}" for k in order]
+        style.legend(ax, [ax.lines[k] for k in order], labels)
+    total = style.counted(sum(counts), what.removesuffix("s"))
+    style.head(ax, f"{title}{total} in {style.counted(rounds, 'round')}")
+    style.name_axes(ax, "round", f"{what} so far{' of each class' if len(curves) > 1 else ''}")
+    return ax
+
+
+def _given(run: tuple[Any, ...]) -> Curve:
+    if len(run) != 2:
+        raise ValueError(f"a curve is a pair (rounds, counts); {len(run)} arrays were given")
+    rounds, counts = finite("rounds", run[0]), finite("counts", run[1])
+    same_length(rounds=rounds, counts=counts)
+    for name, values in (("rounds", rounds), ("counts", counts)):
+        falls = np.flatnonzero(np.diff(values, prepend=0.0) < 0)
+        if len(falls):
+            raise ValueError(f"{name} falls to {values[falls[0]]:g} at place {falls[0]}: counts go up, from 0")
+    return rounds, counts
+
+
+def _logged(clf: Any) -> tuple[list[Curve], str]:
+    """Return the curves of a learner's log, and what it counts."""
+    classes = classes_of(clf)
+    if not hasattr(clf, "t_"):
+        raise TypeError(f"{type(clf).__name__} counts no rounds: pass an online learner, or a pair (rounds, counts)")
+    try:
+        log = clf.log_
+    except AttributeError as error:
+        raise ValueError(f"{error}; fit with log=True, or pass a pair (rounds, counts)") from error
+    counts_mistakes = log.amounts is None and len(log) == np.sum(clf.mistakes_)
+    if log.classes is not None and log.classes.ndim == 1 and len(classes) <= FEW:
+        parts = [log.rounds[log.classes == k] for k in range(len(classes))]
+    else:
+        parts = [log.rounds]
+    return [_stepped(part, clf.t_) for part in parts], "mistakes" if counts_mistakes else "updates"
+
+
+def _stepped(rounds: Array, last: int) -> Curve:
+    """Return the corners of a count that rises by 1 at each of these rounds; those of one round rise together."""
+    x, y = np.append(0, rounds), np.arange(len(rounds) + 1)
+    final = np.append(x[1:] != x[:-1], True)
+    x, y = x[final], y[final]
+    if len(x) > CORNERS:
+        kept = np.linspace(0, len(x) - 1, CORNERS).round().astype(np.intp)
+        x, y = x[kept], y[kept]
+    return np.append(x, last), np.append(y, y[-1])
+
+
+def _draw_bound(ax: Axes, bound: Any, rounds: int, count: int) -> None:
+    if bound is None:
+        ax.set_ylim(bottom=0)
+        return
+    x = np.linspace(0, rounds, 200)[1:] if callable(bound) else np.array([0.0, rounds])
+    y = np.asarray(bound(x) if callable(bound) else np.full(2, float(bound)), dtype=np.float64)
+    if y.shape != x.shape or not np.isfinite(y).all() or (y < 0).any():
+        raise ValueError("bound is a number that is not below 0, or a function that returns one for each round")
+    ax.plot(x, y, color=style.ink(), linewidth=1.4, linestyle="dashed", zorder=2)
+    if y[-1] > FAR * count > 0:
+        ax.set_yscale("log")
+        ax.yaxis.set_minor_formatter(NullFormatter())
+        ax.set_ylim(1, 2 * y.max())
+    else:
+        ax.set_ylim(0, 1.12 * max(y.max(), count, 1))
+    text = f"bound {y[-1]:,.0f}" if y[-1] >= 1000 else f"bound {y[-1]:.4g}"
+    ax.annotate(text, (x[-1], y[-1]), (-4, 4), textcoords="offset points", ha="right", va="bottom", color=style.ink(),
+                fontsize=style.SMALL)  # fmt: skip
