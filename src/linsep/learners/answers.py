@@ -1,7 +1,7 @@
 """What a trained learner answers: scores, labels, weights, counts."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -10,13 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.core.examples import Array
 from linsep.core.readouts import MISTAKES, SKIPPED, UPDATES
 from linsep.core.threads import threads
+from linsep.learners.compact import compacted, kept_of, rows_of_coef, whole
 from linsep.learners.inputs import canonical, refuse_bad_entries
 from linsep.learners.machine import Machine
 from linsep.learners.record import Record
 
 
 class Answers:
-    """The part of a learner that reads the machine and changes nothing."""
+    """The part of a learner that reads the machine; what it is told here may change its form, never an answer."""
 
     classes_: Array
     n_features_in_: int
@@ -47,9 +48,12 @@ class Answers:
         return self._labels(self.decision_function(X))
 
     @property
-    def coef_(self) -> Array:
-        """The weights that answer, (1, features) for two classes, else (classes, features); normalised."""
-        return self._of_classes(self._weights()[:-1].T, axis=0, flat=False)
+    def coef_(self) -> Any:
+        """The weights that answer, (1, features) for two classes, else (classes, features); normalised.
+
+        A CSR array after `sparsify`.
+        """
+        return rows_of_coef(self._trimmed(), self._of_classes(self._weights()[:-1].T, axis=0, flat=False))
 
     @property
     def intercept_(self) -> Array:
@@ -101,6 +105,39 @@ class Answers:
         if self._open and not machine.pair:
             return record.of_classes(len(self.classes_))
         return record
+
+    @property
+    def sparsify(self) -> Callable[[], Self]:
+        """Keep only the weights of features that matter: those that are not all zero; returns the learner.
+
+        Its answers stay the same to the bit, and `coef_` is a CSR array from then on. Training by any method makes it
+        whole again by itself. Exponential weights (Winnow's) are never zero, so that their learners do not have this.
+
+        >>> from linsep import Perceptron
+        >>> clf = Perceptron().partial_fit([[0.0, 3.0, 0.0, 0.0]], [0], classes=[0, 1]).sparsify()
+        >>> clf.kept_, clf.n_features_in_, clf.coef_.toarray()
+        (1, 4, array([[ 0., -3.,  0.,  0.]]))
+        """
+        if "exponential" in (getattr(self, "_link", ""), getattr(self, "link", "")):
+            raise AttributeError(f"{type(self).__name__}'s weights are exponentials, of which none is 0")
+        return self._sparsify
+
+    def _sparsify(self) -> Self:
+        self._machine = compacted(self._trimmed())
+        self._close_desk()
+        return self
+
+    def densify(self) -> Self:
+        """Keep all weights again; the learner is then as it was before `sparsify`."""
+        if hasattr(self, "_machine") and (machine := whole(self._machine)) is not self._machine:
+            self._machine = machine
+            self._close_desk()
+        return self
+
+    @property
+    def kept_(self) -> int:
+        """The number of features whose weights are kept: all, or after `sparsify` those that matter."""
+        return kept_of(self._trimmed())
 
     @property
     def _wanted_bias(self) -> float:

@@ -196,7 +196,7 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
         if n_features < width:
             raise ValueError(f"grow({n_features}): the learner has {width} features already and can't lose any")
         if hasattr(self, "_machine"):
-            self._trimmed().resize(n_features)
+            self.densify()._trimmed().resize(n_features)
         self.n_features_in_ = int(n_features)
         if n_features > width:
             self._close_desk()
@@ -230,6 +230,7 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
 
     def _going_on(self, rows: int | None) -> Machine:
         """Return a copy of the machine, moved by the parameters as they are now."""
+        self.densify()
         machine = self._trimmed() if self._in_place else self._trimmed().copy()
         machine.watch = self._watch
         self._follow(machine, rows)

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy import fromiter
 
 from linsep.core.examples import Array
+from linsep.learners.compact import asking_of
 from linsep.learners.desk import Asking, Learning, refuse_unequal
 from linsep.learners.intact import intact
 from linsep.learners.labels import clean
@@ -77,6 +78,7 @@ class OneRow:
                 desk.learn(*entries, code)
                 return self
         with intact(self):
+            self.densify()
             self._welcome_names(x)
             entries = self._entries_of(x)
             if self._entry_limit is not None:
@@ -89,7 +91,7 @@ class OneRow:
         """Return the label of one row; features never seen count as 0."""
         asking = self._asking
         if asking is None:
-            asking = self._asking = Asking(self._fitted(), self._bias, self.classes_)
+            asking = self._asking = asking_of(self._fitted(), self._bias, self.classes_)
         if type(x) is tuple and asking.fits(x):
             return asking.answer(*x)
         entries = self._known_dict(x) if type(x) is dict else self._entries_of(x)

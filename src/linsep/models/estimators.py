@@ -1,10 +1,10 @@
 """Learners, feature maps and pipelines of them to plain values and arrays, and back."""
 
 import re
+import sys
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from linsep.data.text.counter import TextCounter
 from linsep.data.text.hasher import TextHasher
@@ -28,7 +28,7 @@ ONLY = "save takes a learner of linsep, or a Pipeline of linsep's maps (and Text
 
 def packed_model(model: Any, arrays: Arrays) -> dict[str, Any]:
     """Return what tells of a learner or a pipeline, or say what can't be saved."""
-    if not isinstance(model, Pipeline):
+    if not is_pipeline(model):
         return _packed_learner(model, arrays, "model")
     if model.memory is not None:
         raise ValueError(f"{ONLY}: this one has memory={model.memory!r:.40}, which no file can hold")
@@ -43,12 +43,20 @@ def unpacked_model(told: dict[str, Any], read: Unpacker) -> Any:
         return _unpacked_learner(told, read, "model")
     *steps, (last, learner) = told["pipeline"]
     made = [(str(name), _unpacked_transformer(step, read)) for name, step in steps]
+    from sklearn.pipeline import Pipeline
+
     return Pipeline([*made, (str(last), _unpacked_learner(learner, read, f"steps.{last}"))])
 
 
 def learner_of(model: Any) -> OnlineLearner:
     """Return the learner itself, without what stands before it."""
-    return model.steps[-1][1] if isinstance(model, Pipeline) else model
+    return model.steps[-1][1] if is_pipeline(model) else model
+
+
+def is_pipeline(model: Any) -> bool:
+    """Tell whether a model is a Pipeline, without loading scikit-learn's module for them, which takes long."""
+    module = sys.modules.get("sklearn.pipeline")
+    return module is not None and isinstance(model, module.Pipeline)
 
 
 def _packed_transformer(step: Any, arrays: Arrays, name: str) -> Any:

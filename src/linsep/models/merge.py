@@ -1,0 +1,261 @@
+"""Models trained on shards, as one."""
+
+import copy
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.base import clone
+
+from linsep.core.examples import Array
+from linsep.core.links import Additive, Imaged, Scaled
+from linsep.core.readouts import Average
+from linsep.core.step import reads_sign_only
+from linsep.core.weights import name_of, refreshed
+from linsep.learners.base import OnlineLearner
+from linsep.learners.compact import whole
+from linsep.learners.labels import refuse_another_type
+from linsep.learners.machine import Machine
+from linsep.learners.parameters import Shared
+from linsep.learners.record import no_log
+
+Learner = TypeVar("Learner", bound=OnlineLearner)
+
+MATTER = ("fit_intercept", "intercept_scaling", "multi_class")
+"""Of the parameters that every learner has, those that say what its weights mean."""
+OWED = 1 << 62
+"""With this debt, the next pass takes the image of the sums anew before it reads it."""
+
+
+def merge(models: Iterable[Learner], *, how: str = "average", weights: Sequence[float] | None = None) -> Learner:
+    """Return one learner from several of a kind, each trained on rows of its own.
+
+    What is averaged or summed are the sums that training moves: the weights of additive learners and of those that
+    shrink; for Winnow the exponents, so that the weights are multiplied (a sum) or are their geometric mean (an
+    average), and for the p-norm the s of w(s). A learner that answers with an average over rounds answers with the
+    average over the rounds of all models.
+
+    A sum of perceptrons has added all rows that any of them has added. Learners that ask more of a score than its
+    sign, such as margin 1 or a probability, are averaged only: the sum's scores would be too large by far.
+
+    Parameters
+    ----------
+    models : learners
+        Fitted, of one type, with the same parameters (but for those that only say how long and in what order to
+        train), features and feature names. Labels may differ where they are taken as they come (`partial_fit` without
+        `classes`): the result has all of them.
+    how : "average" or "sum", default="average"
+        Averages are parameter mixing (McDonald, Hall and Mann, 2010).
+    weights : sequence of numbers, optional
+        What each model counts, not below 0; averages divide by their sum. By default 1 in a sum, and in an average the
+        rounds that each model has made, so that a small shard has a small say.
+
+    Returns
+    -------
+    learner
+        A new one: it has made the rounds, the mistakes and the updates of all models, and training can go on from
+        there. It has no log, since there was no single run. One model alone is returned as it is, in a copy.
+
+    Examples
+    --------
+    >>> from linsep import Perceptron
+    >>> first = Perceptron(shuffle=False).fit([[0, 1], [1, 0]], [-1, 1])
+    >>> second = Perceptron(shuffle=False).fit([[2, 1], [1, 2]], [1, -1])
+    >>> both = merge([first, second], how="sum")
+    >>> both.coef_, both.mistakes_
+    (array([[ 2., -2.]]), 4)
+    """
+    models = list(models)
+    if how not in ("average", "sum"):
+        raise ValueError(f'how={how!r}: models are merged by "average" or by "sum"')
+    machines = [_machine(model, i) for i, model in enumerate(models)]
+    if not models:
+        raise ValueError("there is no model to merge")
+    for i in range(1, len(models)):
+        _refuse_another_kind(models, machines, i)
+    shares, divisor = _shares(machines, how, weights)
+    if len(models) == 1 and shares[0] == divisor:
+        return copy.deepcopy(models[0])
+    rule = type(machines[0].rule)
+    if how == "sum" and not reads_sign_only(rule):
+        raise ValueError(
+            f"{type(models[0]).__name__} is not summed: the rule {rule.__name__} reads the value of scores, and those "
+            'of a sum are too large; use how="average"'
+        )
+    classes = _classes(models)
+    machines = [_with_classes(machine, m.classes_, classes) for machine, m in zip(machines, models, strict=True)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        machine = _merged(machines, shares, divisor)
+    if not np.isfinite(machine.link.s).all():
+        raise ValueError("a merged weight is too large for float64: use how='average', or smaller weights")
+    return _learner(models, classes, machine)
+
+
+def _machine(model: Any, i: int) -> Machine:
+    if not isinstance(model, OnlineLearner):
+        cure = ": merge the last steps of pipelines whose other steps are the same" if hasattr(model, "steps") else ""
+        raise TypeError(f"models[{i}] is a {type(model).__name__}, not a learner of linsep{cure}")
+    return whole(model._trimmed())
+
+
+def _refuse_another_kind(models: Sequence[OnlineLearner], machines: Sequence[Machine], i: int) -> None:
+    """Raise a ValueError that names the first thing in which models[i] differs from models[0]."""
+    kind, another = type(models[0]), type(models[i])
+    if kind is not another:
+        raise ValueError(f"models[{i}] is a {another.__name__}, models[0] a {kind.__name__}: they can't be merged")
+    one, other = _traits(models[0], machines[0]), _traits(models[i], machines[i])
+    for what, value in one.items():
+        if not _same(value, other[what]):
+            raise ValueError(f"models[{i}] has {what} {other[what]}, models[0] has {value}: they can't be merged")
+    names, others = (model._names for model in (models[0], models[i]))
+    if (names is None) != (others is None):
+        which = "models[0] has" if others is None else f"models[{i}] has"
+        raise ValueError(f"only {which} feature names: their features must be the same, by name and in order")
+    for a, b in zip(names or (), others or (), strict=True):
+        if a != b:
+            raise ValueError(f"models[{i}] has the feature {b!r} where models[0] has {a!r}: order them alike, by name")
+
+
+def _traits(model: OnlineLearner, machine: Machine) -> dict[str, Any]:
+    """Return what models must share, in the order in which it is asked."""
+    own = {f"the parameter {name} =": value for name, value in model.get_params(deep=False).items() if _matters(name)}
+    return {
+        "the number of features": machine.features,
+        "weights of the kind": name_of(machine.link),
+        "weights whose rate or power is": getattr(machine.link, "number", None),
+        "the readout": type(machine.readout).__name__.lower(),
+        "multi_class": "pair" if machine.pair else "ovr",
+        "a bias feature of": machine.bias,
+        "labels that": "arrive with the rows" if model._open else "are fixed (by fit, or by classes=...)",
+    } | own
+
+
+def _matters(parameter: str) -> bool:
+    return parameter not in Shared.__annotations__ or parameter in MATTER
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Tell whether two parameters agree; rules are tuples, and equal as such even where their types differ."""
+    return bool(a == b) and (type(a) is type(b) or not isinstance(a, tuple))
+
+
+def _shares(machines: Sequence[Machine], how: str, weights: Sequence[float] | None) -> tuple[list[float], float]:
+    """Return what to multiply each model with, and what to divide the sum by."""
+    if weights is None:
+        shares = [1.0] * len(machines)
+        if how == "average" and any(map(_rounds, machines)):
+            shares = [_rounds(machine) for machine in machines]
+    else:
+        shares = [float(weight) for weight in weights]
+        if len(shares) != len(machines):
+            raise ValueError(f"there are {len(shares)} weights for {len(machines)} models")
+        for i, share in enumerate(shares):
+            if not 0 <= share < np.inf:
+                raise ValueError(f"weights[{i}]={share} is not a finite number from 0 on")
+        if not any(shares):
+            raise ValueError("all weights are 0: nothing would be left")
+    return shares, sum(shares) if how == "average" else 1.0
+
+
+def _rounds(machine: Machine) -> float:
+    """Return the rounds that a model has made; where an average counts them by their weight, so does this."""
+    return float((machine.readout.clock if isinstance(machine.readout, Average) else machine.tally.rounds)[0])
+
+
+def _classes(models: Sequence[OnlineLearner]) -> Array:
+    """Return the classes of all models."""
+    first = models[0].classes_
+    for i, model in enumerate(models):
+        refuse_another_type(model.classes_, first)
+        if not model._open and not np.array_equal(model.classes_, first):
+            raise ValueError(
+                f"models[{i}] has the classes {model.classes_.tolist()}, models[0] has {first.tolist()}, and both are "
+                "fixed: train with partial_fit, with the same `classes` or without"
+            )
+    return np.unique(np.concatenate([model.classes_ for model in models]))
+
+
+def _with_classes(machine: Machine, known: Array, classes: Array) -> Machine:
+    """Return the machine with a column for each class, as it would be had it met the others without a row of them."""
+    missing = np.setdiff1d(classes, known)
+    if len(missing):
+        machine = replace(machine.copy(), log=no_log())
+        for label in missing:
+            place = int(np.searchsorted(known, label))
+            known = np.insert(known.astype(classes.dtype), place, label)
+            machine.admit(place)
+    return machine
+
+
+def _merged(machines: Sequence[Machine], shares: Sequence[float], divisor: float) -> Machine:
+    """Return one machine that has made the rounds of all."""
+    first = machines[0]
+    s = _total(map(_weights, machines), shares)
+    s /= divisor
+    counts = {field: sum(getattr(m.tally, field) for m in machines) for field in first.tally._fields}
+    if any(machine.tally.errors[0] < 0 for machine in machines):  # not known of one, so of all
+        counts["errors"] = np.array([-1])
+    readout = first.readout
+    if isinstance(readout, Average):
+        clock = sum(machine.readout.clock for machine in machines)
+        parts = [share / (_rounds(machine) or 1.0) for share, machine in zip(shares, machines, strict=True)]
+        # As after :data:`linsep.core.readouts.bank`: the sum of the weights of all rounds so far is -u.
+        u = _total((m.readout.u - m.readout.mass * m.link.s for m in machines), parts)
+        u *= clock / divisor
+        readout = Average(u, np.zeros_like(readout.mass), clock)
+    return replace(
+        first,
+        link=_link(first, s),
+        readout=readout,
+        tally=type(first.tally)(**counts),
+        log=no_log(),
+        no_log_because=f"{len(machines)} models were merged, so that there is no single run",
+        data_bytes=sum(machine.data_bytes for machine in machines),
+        first_features=max(machine.first_features for machine in machines),
+        epochs=max(machine.epochs for machine in machines),
+        rows=sum(machine.rows for machine in machines),
+        _answer=None,
+    )
+
+
+def _weights(machine: Machine) -> Array:
+    """Return what is summed: the weights in training, or the sums that they are a function of."""
+    link = machine.link
+    return link.s * link.scale if isinstance(link, Scaled) else link.s
+
+
+def _total(arrays: Iterable[Array], shares: Sequence[float]) -> Array:
+    """Return the sum of arrays, each times its share."""
+    terms = (array * share for array, share in zip(arrays, shares, strict=True))
+    total = next(terms)
+    for term in terms:
+        total += term
+    return total
+
+
+def _link(first: Machine, s: Array) -> Additive | Scaled | Imaged:
+    """Return a link of the first machine's kind with these sums."""
+    link = first.link
+    if isinstance(link, Scaled):
+        norm2 = np.einsum("jc,jc->c", s, s)
+        if first.pair:
+            norm2 = np.append(norm2.sum(), np.zeros(len(norm2) - 1))
+        return link._replace(s=s, scale=np.ones_like(link.scale), norm2=norm2, age=np.zeros_like(link.age))
+    if isinstance(link, Imaged):
+        imaged: Imaged = refreshed(link._replace(s=s), first.pair, first.bias != 0.0)[0]
+        return imaged._replace(debt=np.full_like(link.debt, OWED))
+    return Additive(s)
+
+
+def _learner(models: Sequence[Learner], classes: Array, machine: Machine) -> Learner:
+    """Return a learner with the first model's parameters and names, and with this machine."""
+    first = models[0]
+    learner: Learner = clone(first)
+    learner.n_features_in_ = first.n_features_in_
+    if first._names is not None:
+        learner._names = dict(first._names)
+    learner.classes_, learner._open = classes, first._open
+    learner.seed_, learner.n_iter_ = first.seed_, max(model.n_iter_ for model in models)
+    learner._machine = machine
+    return learner
