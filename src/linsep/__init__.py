@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from linsep.learners.winnow import BalancedWinnow, Winnow
     from linsep.models.archive import ModelError
     from linsep.models.file import load, save
+    from linsep.models.merge import merge
+    from linsep.models.named_weights import export_csv, export_json
+    from linsep.models.onnx import export_onnx
 
 __version__ = "0.1.0"
 
@@ -39,7 +42,11 @@ __all__ = [
     "TextHasher",
     "Winnow",
     "convert",
+    "export_csv",
+    "export_json",
+    "export_onnx",
     "load",
+    "merge",
     "read",
     "save",
     "stream",
@@ -63,7 +70,11 @@ _HOMES = {
     "TextHasher": "linsep.data.text.hasher",
     "Winnow": "winnow",
     "convert": "linsep.data.reading",
+    "export_csv": "linsep.models.named_weights",
+    "export_json": "linsep.models.named_weights",
+    "export_onnx": "linsep.models.onnx",
     "load": "linsep.models.file",
+    "merge": "linsep.models.merge",
     "read": "linsep.data.reading",
     "save": "linsep.models.file",
     "stream": "linsep.data.reading",

@@ -9,7 +9,8 @@ import pytest
 
 from linsep import Perceptron
 from linsep.cli.data_sets import prepared, text
-from linsep.cli.screen import PATIENCE, AtWork, Screen
+from linsep.cli.learner_bar import PATIENCE, AtWork
+from linsep.cli.screen import Screen
 from linsep.cli.trials import Trial
 
 TRIALS = [

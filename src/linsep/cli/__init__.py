@@ -9,18 +9,29 @@ from typing import Annotated
 import typer
 
 from linsep import __version__
-from linsep.cli import demo
+from linsep.cli import bench, compare, convert, demo, evaluate, fit, inspect, predict
+from linsep.cli.commands import Command, DataCommand, LearnerCommand, TrialsCommand
+from linsep.cli.frame import Frame, epilog
+from linsep.cli.lean import start_lean
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="linsep",
+    cls=Frame,
     help="Linear separators that prove their own mistake bounds.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo")(demo.run)
+app.command("demo", cls=Command)(demo.run)
+app.command("fit", cls=LearnerCommand, epilog=epilog(fit.EXAMPLES))(fit.run)
+app.command("predict", cls=DataCommand, epilog=epilog(predict.EXAMPLES))(predict.run)
+app.command("evaluate", cls=DataCommand, epilog=epilog(evaluate.EXAMPLES))(evaluate.run)
+app.command("compare", cls=TrialsCommand, epilog=epilog(compare.EXAMPLES))(compare.run)
+app.command("inspect", cls=Command, epilog=epilog(inspect.EXAMPLES))(inspect.run)
+app.command("convert", cls=DataCommand, epilog=epilog(convert.EXAMPLES))(convert.run)
+app.command("bench", cls=DataCommand, epilog=epilog(bench.EXAMPLES))(bench.run)
 
 
 def _version(wanted: bool) -> None:
@@ -39,6 +50,7 @@ def _options(
 
 def main() -> None:
     """Run the command that the arguments name."""
+    start_lean()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # bounds have squares in them; an ASCII terminal gets a mark instead

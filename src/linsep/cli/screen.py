@@ -7,47 +7,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill, indent
-from time import perf_counter
-from typing import NoReturn
 
-from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, SpinnerColumn, Task
 from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
 from linsep import __version__
 from linsep.cli.data_sets import DataSet
-from linsep.cli.trials import Tell, Trial
+from linsep.cli.learner_bar import LearnerBar, Tell
+from linsep.cli.output import Stdout, short, table
+from linsep.cli.trials import Trial
 from linsep.learners.table import LEARNERS
 
-PATIENCE = 0.4
-"""Seconds after which a first fit that is not done must be compiling: machine code on disk loads faster."""
-CLOSED_PIPE = 141
-"""The status of a program that a closed pipe has ended."""
 RAN_OUT, LIMITED = "*", "°"
 NARROW = 76
 """Columns below which a table has no room for the bounds: they are listed once, at the end."""
-
-
-class Stdout(Console):
-    """Standard output, which ends quietly when its reader does."""
-
-    def on_broken_pipe(self) -> NoReturn:
-        """Leave without a word."""
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(CLOSED_PIPE)
-
-
-class AtWork(ProgressColumn):
-    """The learner at work and, when its first fit drags on, why."""
-
-    def render(self, task: Task) -> Text:
-        """Return the line of the moment."""
-        learner, since = task.fields["learner"], task.fields["since"]
-        compiling = since is not None and perf_counter() - since > PATIENCE
-        return Text(f"compiling {learner} ... (once; kept on disk)" if compiling else learner)
 
 
 class Screen:
@@ -68,22 +43,10 @@ class Screen:
     @contextmanager
     def progress(self, title: str) -> Iterator[Tell]:
         """Show a bar over the learners while they train."""
-        columns = (SpinnerColumn(), title, BarColumn(bar_width=12), MofNCompleteColumn(), AtWork())
-        with Progress(*columns, console=self.err, transient=True, disable=not self.err.is_terminal) as bar:
-            task = bar.add_task("", total=len(LEARNERS), learner="", since=None)
-            since = perf_counter()
-
-            def begin(learner: str) -> None:
-                nonlocal since
-                since = perf_counter()
-                bar.update(task, learner=learner, since=since)
-
-            def ready() -> None:
-                took = perf_counter() - since
-                self.compiling += took if took > PATIENCE else 0.0
-                bar.update(task, advance=1, since=None)
-
-            yield Tell(begin, ready)
+        bar = LearnerBar(self.err, len(LEARNERS))
+        with bar.shown(title) as tell:
+            yield tell
+        self.compiling += bar.compiling
 
     def results(self, data: DataSet, trials: Sequence[Trial]) -> None:
         """Show a data set and its table."""
@@ -135,31 +98,16 @@ class Screen:
 
 
 def _table(trials: Sequence[Trial], bounds: bool) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, header_style="bold")
-    table.add_column("learner", no_wrap=True)
-    for name in ("mistakes", "test error", "rows/s"):
-        table.add_column(name, justify="right", no_wrap=True)
+    made = table("learner", ">mistakes", ">test error", ">rows/s", pad=True)
     if bounds:
-        table.add_column("bound on mistakes")
+        made.add_column("bound on mistakes")
     best = min(trial.test_error for trial in trials)
     for trial in trials:
         marks = ("" if trial.settled else f" {RAN_OUT}") + (f" {LIMITED}" if trial.limited else "")
         error = Text(f"{100 * trial.test_error:.1f} %", style="bold green" if trial.test_error == best else "")
         cells = [Text(trial.name + marks), Text(f"{trial.mistakes:,}"), error, Text(short(trial.rows_per_second))]
-        table.add_row(*cells, *([Text(trial.bound)] if bounds else []))
-    return table
-
-
-def short(number: float) -> str:
-    """Write a large number with two or three digits.
-
-    >>> short(2_435_070), short(679_253), short(31.2)
-    ('2.4 M', '679 k', '31')
-    """
-    for size, letter in ((1e6, " M"), (1e3, " k")):
-        if number >= size:
-            return f"{number / size:.{1 if number < 10 * size else 0}f}{letter}"
-    return f"{number:.0f}"
+        made.add_row(*cells, *([Text(trial.bound)] if bounds else []))
+    return made
 
 
 def _python() -> str:

@@ -1,14 +1,14 @@
 """Train every learner of the table on the same rows, and measure it."""
 
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from linsep.cli.data_sets import DataSet
+from linsep.cli.learner_bar import Tell
+from linsep.cli.quiet import quiet_fit
 from linsep.learners.base import OnlineLearner
 from linsep.learners.table import LEARNERS
 
@@ -33,19 +33,12 @@ class Trial(NamedTuple):
     limited: bool
 
 
-class Tell(NamedTuple):
-    """Who is told which learner begins, and that it is compiled and trains from now on."""
-
-    begin: Callable[[str], None]
-    ready: Callable[[], None]
-
-
 def trials(data: DataSet, seed: int, tell: Tell) -> Iterator[Trial]:
     """Try every learner of the table with its own defaults."""
     for name, entry in LEARNERS.items():
         tell.begin(name)
         first = entry.learner(max_iter=1, random_state=seed)
-        quiet_fit(first, data)
+        quiet_fit(first, data.X, data.y)
         first.predict(data.X_test)
         tell.ready()
         learner = entry.learner(max_iter=data.epochs, random_state=seed)
@@ -60,15 +53,7 @@ def timed(learner: OnlineLearner, data: DataSet) -> tuple[bool, float]:
     began, fits, best = perf_counter(), 0, np.inf
     while fits < FEWEST or perf_counter() - began < ENOUGH:
         start = perf_counter()
-        settled = quiet_fit(learner, data)
+        settled = quiet_fit(learner, data.X, data.y)
         best = min(best, perf_counter() - start)
         fits += 1
     return settled, learner.t_ / best
-
-
-def quiet_fit(learner: OnlineLearner, data: DataSet) -> bool:
-    """Fit, and return whether the learner settled instead of letting it warn."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvergenceWarning)
-        learner.fit(data.X, data.y)
-    return not any(issubclass(warning.category, ConvergenceWarning) for warning in caught)

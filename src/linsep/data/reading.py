@@ -262,11 +262,12 @@ class Stream:
         reader, keeper = self.reader, self.keeper
         record = keeper.begin() if keeper.stated or self._walks > 1 else Record(keeper)
         waiting: list[Rows] = []
+        least = 1 if any(source.live for source in reader.sources) else self.block_rows
         try:
             for rows in reader.parts(reader.form, reader.clock()):
                 record.add(reader.form, rows)
                 waiting.append(rows)
-                while sum(map(len, waiting)) >= self.block_rows:
+                while sum(map(len, waiting)) >= least:
                     yield self._block(waiting, self.block_rows)
             while any(map(len, waiting)):
                 yield self._block(waiting, self.block_rows)

@@ -82,7 +82,7 @@ class Source:
             with self.open() as file:
                 return file.peek()
         self._begun = self._begun or self.open()
-        return self._begun.peek()
+        return self._begun.peek(a_line=True)
 
     def open(self) -> "Bytes":
         """Open it at its beginning, decompressed."""
@@ -200,11 +200,14 @@ class Bytes:
             raise DataError(self.name, f"the {self.compression} data are cut off or broken ({error})") from None
         return filled
 
-    def peek(self) -> bytes:
-        """Return the bytes that come next, as many as tell a format; they are read again later."""
+    def peek(self, a_line: bool = False) -> bytes:
+        """Return the bytes that come next, as many as tell a format, or as a line takes; they are not lost."""
         if not self._ahead:
-            ahead = bytearray(HEAD)
-            self._ahead = bytes(ahead[: self.read_into(memoryview(ahead))])
+            ahead, filled, got = bytearray(HEAD), 0, 1
+            while got and filled < HEAD and not (a_line and b"\n" in ahead[:filled]):
+                got = self.read_into(memoryview(ahead)[filled:], a_line)
+                filled += got
+            self._ahead = bytes(ahead[:filled])
         return self._ahead
 
     def close(self) -> None:

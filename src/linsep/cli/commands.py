@@ -1,0 +1,220 @@
+"""Commands that share options: of data and, if they train, of learners, which are loaded when such a command is run."""
+
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from linsep.cli.failures import Usage
+from linsep.cli.help import Helpful
+from linsep.cli.options import DATA, DEFAULT, LEARNER, NAMED, SEED, Given, known_learner
+
+FORMATS = ("svmlight", "vw", "text", "csv", "tsv", "parquet", "arrow", "binary")
+"""Formats of files; a test holds them to the table of formats, which takes long to load."""
+
+
+def _learner_names() -> list[tuple[str, str]]:
+    """Return the learners and what each is, for shells that complete names."""
+    from linsep.learners.table import LEARNERS
+
+    return [(name, entry.summary) for name, entry in LEARNERS.items()]
+
+
+def _of_data(
+    format: Annotated[
+        str | None, typer.Option(metavar="NAME", help=f"{', '.join(FORMATS)}; found by itself if not said.")
+    ] = None,
+    label: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of labels, in tables.")] = None,
+    weight: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of weights, in tables.")] = None,
+    on_error: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHAT", help="What happens at a malformed row: raise (the default), skip or quarantine it."
+        ),
+    ] = None,
+    quarantine: Annotated[Path | None, typer.Option(metavar="FILE", help="Where malformed rows go.")] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            "-O",
+            metavar="NAME=VALUE",
+            help="Any other option of the reader, such as text=review; again for each.",
+        ),
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(metavar="N", help="Threads; all cores if not said. They never change a result.")
+    ] = None,
+) -> None:
+    """Declare the options of commands that read data."""
+
+
+def _of_training(
+    learner: Annotated[
+        str,
+        typer.Option(
+            "--learner", "-l", metavar="NAME", autocompletion=_learner_names,
+            help="LEARNERS; with it, --help shows the options of that learner alone.",
+        ),
+    ] = DEFAULT,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of the order of rows.")] = SEED,
+) -> None:  # fmt: skip
+    """Declare the options of a command that trains one learner."""
+
+
+def _of_trials(
+    learner: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--learner", "-l", metavar="NAME", autocompletion=_learner_names,
+            help="One to compare, again for each: LEARNERS; all if none is named.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of the split and the order of rows.")] = SEED,
+) -> None:  # fmt: skip
+    """Declare the options of a command that trains several learners."""
+
+
+@cache
+def declared(function: Callable[..., Any], panel: str | None = None) -> list[Any]:
+    """Return the parameters that typer makes of a function's signature."""
+    app = typer.Typer(add_completion=False)
+    app.command()(function)
+    params = typer.main.get_command(app).params
+    for param in params:
+        param.rich_help_panel = panel or getattr(param, "rich_help_panel", None)  # type: ignore[attr-defined]
+    return params
+
+
+@cache
+def _of_learners(shown: tuple[str, ...]) -> list[Any]:
+    """Return the parameters of all learners as options; help shows those of some learners."""
+    from linsep.cli.learner_options import signature
+
+    def holder() -> None: ...
+
+    made = signature(shown)
+    holder.__signature__ = made  # type: ignore[attr-defined]
+    holder.__annotations__ = {name: parameter.annotation for name, parameter in made.parameters.items()}
+    return declared(holder)
+
+
+class Command(Helpful, TyperCommand):
+    """A command with help of the house's kind."""
+
+
+class DataCommand(Command):
+    """A command that reads data: it has the reader's options."""
+
+    def added(self, ctx: Any) -> list[Any]:
+        """Return the options that the command has beside its own."""
+        return declared(_of_data, "Data")
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the command's own options and those that it shares with others; --help comes last."""
+        *own, last = super().get_params(ctx)
+        return [*own, *self.added(ctx), last]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; what was said of the data is kept apart from the command's own."""
+        rest = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            own = {param.name for param in self.params}
+            self.keep(ctx, {name: ctx.params.pop(name) for name in list(ctx.params) if name not in own})
+        return rest
+
+    def keep(self, ctx: Any, said: dict[str, Any]) -> None:
+        """Keep what was said where `reading` finds it."""
+        names = ("format", "label", "weight", "on_error", "quarantine")
+        options: dict[str, Any] = {name: said[name] for name in names if said[name] is not None}
+        options |= {name: _value(options[name]) for name in ("label", "weight") if name in options}
+        if "quarantine" in options:
+            options.setdefault("on_error", "quarantine")
+        for pair in said.get("option") or ():
+            name, mark, text = pair.partition("=")
+            if not mark:
+                raise Usage(f"-O {pair}: write it as name=value")
+            options[name.replace("-", "_")] = _value(text)
+        if said.get("threads") is not None:
+            options["n_jobs"] = said["threads"]
+        ctx.meta[DATA] = options
+
+
+class LearnerCommand(DataCommand):
+    """A command that trains: it has the options of learners, too."""
+
+    training: Callable[..., None] = staticmethod(_of_training)
+
+    def added(self, ctx: Any) -> list[Any]:
+        """Return the options that the command has beside its own."""
+        learners = dict(_learner_names())
+        shown = tuple(name for name in ctx.meta[NAMED] if name in learners)
+        training = declared(self.training)
+        training[0].help = training[0].help.replace("LEARNERS", ", ".join(learners))
+        return [*training, *super().added(ctx), *_of_learners(shown)]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Look for the learner first, as help depends on it."""
+        ctx.meta[NAMED] = tuple(_named(args))
+        return super().parse_args(ctx, args)
+
+    def keep(self, ctx: Any, said: dict[str, Any]) -> None:
+        """Keep what was said where `given` and `reading` find it."""
+        from linsep.cli.learner_options import names
+
+        super().keep(ctx, said)
+        named = said["learner"] or []
+        learners = tuple(map(known_learner, [named] if isinstance(named, str) else named))
+        parameters = {name: said[name] for name in names() if said[name] is not None}
+        parameters = {name: _parameter(name, text, learners) for name, text in parameters.items()}
+        parameters["random_state"] = said["seed"]
+        if said["threads"] is not None:
+            parameters["n_jobs"] = said["threads"]
+        ctx.meta[LEARNER] = Given(learners, parameters)
+
+
+class TrialsCommand(LearnerCommand):
+    """A command that trains several learners."""
+
+    training = staticmethod(_of_trials)
+
+
+def _named(args: list[str]) -> list[str]:
+    """Return the learners that the arguments name, as far as they go.
+
+    >>> _named(["a.svm", "--learner", "winnow", "--learner=romma", "-l", "pegasos", "--", "-l", "x"])
+    ['winnow', 'romma', 'pegasos']
+    """
+    words = args[: args.index("--")] if "--" in args else args
+    pairs = zip(words, [*words[1:], ""], strict=False)
+    named = ((word, after) if word in ("--learner", "-l") else word.split("=", 1) for word, after in pairs)
+    return [pair[1] for pair in named if len(pair) == 2 and pair[0] in ("--learner", "-l")]
+
+
+def _parameter(name: str, text: Any, learners: tuple[str, ...]) -> Any:
+    """Return a parameter's value, as the learners that were named take it."""
+    from linsep.cli.learner_options import described, option, owners
+
+    if isinstance(text, bool):
+        return text
+    having = [learner for learner in learners if name in described(learner)] or owners(name)
+    try:
+        return described(having[0])[name].value(text)
+    except ValueError as error:
+        raise Usage(f"{option(name)}: {error}") from None
+
+
+def _value(text: str) -> Any:
+    """Return a JSON value, or a word.
+
+    >>> _value("[1, 2]"), _value("true"), _value("review")
+    ([1, 2], True, 'review')
+    """
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,135 @@
+"""`linsep compare`: learners side by side."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linsep.cli.options import Json, Quiet, Report, Sources, given, reading
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from linsep.cli.comparing import Attempt, Contest
+
+EXAMPLES = """
+linsep compare train.svm
+linsep compare train.svm --test test.svm --epochs 20 --report comparison.html
+linsep compare train.svm --learner winnow --learner perceptron --x-max 16
+"""
+RAN_OUT = "*"
+
+
+def run(
+    ctx: typer.Context,
+    data: Sources,
+    test: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="Rows to be judged by; if not said, some of DATA are set aside."),
+    ] = None,
+    holdout: Annotated[
+        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="How many are set aside, of each class.")
+    ] = 0.25,
+    json: Json = False,
+    quiet: Quiet = False,
+    report: Report = None,
+) -> None:
+    """Train learners on the same rows and rank them by their error on others.
+
+    All learners of the table, or those that are named; each takes those options that it has. A learner that can't take
+    the data is listed with the reason. All rows are in memory.
+    """
+    from linsep.cli.comparing import Contest, chosen, ranked
+    from linsep.cli.learner_bar import LearnerBar
+    from linsep.cli.output import percent, stderr, stdout, tell_json
+
+    told, writes = given(ctx), _writer() if report is not None else None
+    names = chosen(told.learners)
+    contest = Contest.of(*_read(data, test, reading(ctx)), holdout, told.parameters["random_state"])
+    bar = LearnerBar(stderr(), len(names))
+    with bar.shown("comparing") as tell:
+        attempts = ranked(list(contest.attempts(names, told.parameters, tell)))
+    if writes is not None:
+        writes(report, data, test, contest, attempts)
+    best = attempts[0]
+    if json:
+        tell_json(as_json(contest, attempts))
+    elif quiet:
+        stdout().print(f"{best.name}: error {percent(best.error)}" if best.error is not None else "no learner could")
+    else:
+        show(stdout(), data, test, contest, attempts, bar.compiling)
+        if report is not None:
+            stdout().print(f"\nreport  {report}", soft_wrap=True)
+    if best.error is None:
+        raise typer.Exit(1)
+
+
+def _writer() -> Any:
+    """Return what writes a report; it needs matplotlib, which is looked for before the work."""
+    from linsep.cli.reports import write_comparison
+
+    return write_comparison
+
+
+def _read(data: list[str], test: list[str] | None, options: dict[str, Any]) -> tuple[Any, Any]:
+    import linsep
+    from linsep.cli.output import reading_bar
+
+    with reading_bar("reading") as tell:
+        rows = linsep.read(data, progress=tell, **options)
+        general = {name: options[name] for name in ("on_error", "quarantine", "n_jobs") if name in options}
+        return rows, None if test is None else linsep.read(test, like=rows, progress=tell, **general)
+
+
+def as_json(contest: "Contest", attempts: "list[Attempt]") -> dict[str, Any]:
+    """Return the ranking, for machines."""
+    return {
+        "rows": len(contest.train.y),
+        "test_rows": len(contest.test.y),
+        "features": contest.train.X.shape[1],
+        "classes": contest.classes,
+        "learners": [
+            {name: value for name, value in attempt._asdict().items() if name != "scores"} for attempt in attempts
+        ],
+    }
+
+
+def show(
+    console: "Console", data: list[str], test: list[str] | None, contest: "Contest", attempts: "list[Attempt]",
+    compiling: float,
+) -> None:  # fmt: skip
+    """Print the ranking."""
+    from linsep.cli.output import note, title
+
+    title(console, f"{len(attempts)} learners on {', '.join(data)}")
+    judges = f"{len(contest.test.y):,} of {', '.join(test)}" if test else f"{len(contest.test.y):,} set aside"
+    rows, features, classes = len(contest.train.y), contest.train.X.shape[1], len(contest.classes)
+    note(console, f"{rows:,} rows to learn from, {judges} to be judged by; {features:,} features; {classes} classes")
+    console.print()
+    console.print(_table([attempt for attempt in attempts if attempt.error is not None]))
+    for why in dict.fromkeys(attempt.why for attempt in attempts if attempt.why is not None):
+        console.print()
+        note(console, f"{', '.join(attempt.name for attempt in attempts if attempt.why == why)}: {why}")
+    console.print()
+    if any(attempt.settled is False for attempt in attempts):
+        note(console, f"{RAN_OUT} made mistakes to the end: not separable, or more --epochs are needed")
+    if compiling >= 1:
+        note(console, f"compiling took {compiling:.0f} s on top, once")
+    note(console, "interval: of 95 %, for the error on rows like these; time: of training")
+
+
+def _table(attempts: "list[Attempt]") -> Any:
+    from rich.text import Text
+
+    from linsep.cli.output import percent, seconds, short, table
+
+    made = table("learner", ">error", ">interval", ">mistakes", ">time", ">rows/s")
+    for attempt in attempts:
+        assert attempt.scores is not None
+        low, high = attempt.scores.interval
+        best = "bold green" if attempt.error == attempts[0].error else ""
+        made.add_row(
+            attempt.name + ("" if attempt.settled else f" {RAN_OUT}"), Text(percent(attempt.scores.error), best),
+            f"{100 * low:.1f}–{100 * high:.1f} %", f"{attempt.mistakes:,}",
+            seconds(attempt.seconds or 0.0), short(attempt.rows_per_second or 0.0),
+        )  # fmt: skip
+    return made

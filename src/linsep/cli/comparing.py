@@ -1,0 +1,146 @@
+"""Learners side by side: the same rows to learn from, the same to be judged by."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.cli.failures import BadData, Usage, judged
+from linsep.cli.learner_bar import Tell
+from linsep.cli.learner_options import OTHERWISE, option, owners
+from linsep.cli.options import learner_from
+from linsep.cli.quiet import quiet_fit
+from linsep.cli.scoring import Scores, Scoring
+from linsep.data.dataset import Dataset
+from linsep.learners.table import LEARNERS
+
+Array = NDArray[Any]
+
+
+class Rows(NamedTuple):
+    """Rows, labels and weights."""
+
+    X: Any
+    y: Array
+    weights: Array | None
+
+    def some(self, chosen: Array) -> "Rows":
+        """Return the chosen ones."""
+        return Rows(self.X[chosen], self.y[chosen], None if self.weights is None else self.weights[chosen])
+
+
+class Attempt(NamedTuple):
+    """What a learner made of it; `why` says why it could not, and nothing else is known then.
+
+    `settled` is false where it ran out of epochs while still making mistakes.
+    """
+
+    name: str
+    error: float | None = None
+    scores: Scores | None = None
+    mistakes: int | None = None
+    updates: int | None = None
+    epochs: int | None = None
+    seconds: float | None = None
+    rows_per_second: float | None = None
+    settled: bool | None = None
+    why: str | None = None
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Rows to learn from and rows to be judged by."""
+
+    train: Rows
+    test: Rows
+
+    @classmethod
+    def of(cls, data: Dataset, test: Dataset | None, holdout: float, seed: int) -> "Contest":
+        """Return all rows and others to be judged by, or a part of the rows set aside for that."""
+        rows = labelled(data)
+        if test is not None:
+            return cls(rows, labelled(test))
+        aside = set_aside(rows.y, holdout, seed)
+        return cls(rows.some(np.flatnonzero(~aside)), rows.some(np.flatnonzero(aside)))
+
+    @property
+    def classes(self) -> Array:
+        """The labels of the rows to learn from."""
+        return np.unique(self.train.y)
+
+    def attempts(self, names: list[str], parameters: dict[str, Any], tell: Tell) -> Iterator[Attempt]:
+        """Try learners one after the other, each with those parameters that it has."""
+        check_owned(parameters, names)
+        for name in names:
+            tell.begin(name)
+            own = {key: value for key, value in parameters.items() if key in OTHERWISE or name in owners(key)}
+            try:
+                yield self._attempt(name, own, tell)
+            except ValueError as error:
+                found = judged(error)
+                if found is None:
+                    raise
+                tell.ready()
+                yield Attempt(name, why=found[1])
+
+    def _attempt(self, name: str, parameters: dict[str, Any], tell: Tell) -> Attempt:
+        few = self.train.some(np.unique(self.train.y, return_index=True)[1])
+        first = learner_from(name, parameters | {"max_iter": 1})
+        quiet_fit(first, *few)
+        first.predict(few.X)
+        tell.ready()
+        learner, began = learner_from(name, parameters), perf_counter()
+        settled = quiet_fit(learner, *self.train)
+        took = perf_counter() - began
+        scores = Scoring(learner.classes_).add(self.test.y, learner.predict(self.test.X)).result()
+        mistakes, updates = int(np.sum(learner.mistakes_)), int(np.sum(learner.updates_))
+        speed = learner.t_ / took
+        return Attempt(name, scores.error, scores, mistakes, updates, learner.n_iter_, took, speed, settled)
+
+
+def check_owned(parameters: dict[str, Any], names: list[str]) -> None:
+    """Refuse a parameter that none of the learners has."""
+    for parameter in parameters:
+        if parameter not in OTHERWISE and not set(owners(parameter)) & set(names):
+            having = ", ".join(owners(parameter))
+            raise Usage(f"none of these learners has {option(parameter)}; it is an option of {having}")
+
+
+def ranked(attempts: list[Attempt]) -> list[Attempt]:
+    """Return the attempts by error, then by time; those that failed come last."""
+    return sorted(attempts, key=lambda a: (a.error is None, a.error or 0.0, a.seconds or 0.0))
+
+
+def chosen(names: tuple[str, ...]) -> list[str]:
+    """Return the learners that were named, each once; all of the table if none was."""
+    return list(dict.fromkeys(names or LEARNERS))
+
+
+def labelled(data: Dataset) -> Rows:
+    """Return the rows that have a label."""
+    rows = Rows(data.X, data.y, data.weights)
+    if data.y.dtype.kind == "f" and np.isnan(data.y).any():
+        rows = rows.some(np.flatnonzero(~np.isnan(data.y)))
+    if not len(rows.y):
+        raise BadData("there is no row with a label")
+    return rows
+
+
+def set_aside(y: Array, share: float, seed: int) -> Array:
+    """Return which rows to set aside: that share of each class, as nearly as it can be.
+
+    >>> aside = set_aside(np.repeat([0, 1], [80, 20]), 0.25, seed=0)
+    >>> int(aside[:80].sum()), int(aside[80:].sum())
+    (20, 5)
+    """
+    order = np.random.default_rng(seed).permutation(len(y))
+    order = order[np.argsort(y[order], kind="stable")]
+    counted = np.floor(np.arange(len(y) + 1) * share + 1e-9)
+    aside = np.zeros(len(y), bool)
+    aside[order[np.diff(counted) > 0]] = True
+    if not aside.any() or aside.all():
+        raise BadData(f"{len(y):,} rows are too few to set a share of {share:g} aside")
+    return aside

@@ -1,0 +1,80 @@
+"""`linsep convert`: data to the binary form, a model to other programs' forms."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linsep.cli.failures import Usage
+from linsep.cli.options import reading
+
+if TYPE_CHECKING:
+    from linsep.models.file import Saved
+
+EXAMPLES = """
+linsep convert train.svm train.npz
+linsep convert 'train*.svm' all.npz
+linsep convert model.linsep weights.csv
+linsep convert model.linsep weights.json
+"""
+DATA, EXPORTS = (".npz",), (".json", ".csv", ".onnx")
+"""How the names of targets end."""
+
+
+def run(
+    ctx: typer.Context,
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="DATA... OUT.npz | MODEL OUT", show_default=False, help=(
+            "Data and a file that ends in .npz, the binary form, which opens at once and is read in place; or a model "
+            "and a file that ends in .json or .csv, its weights by name, or in .onnx, for other runtimes."
+        )),
+    ],
+) -> None:  # fmt: skip
+    """Write data in binary form, or a model in a form that other programs read."""
+    if len(sources) < 2:
+        raise Usage("give what to convert, and the file to write: linsep convert train.svm train.npz")
+    *given, last = sources
+    target = Path(last)
+    if target.suffix in DATA:
+        _convert(given, target, reading(ctx))
+    elif target.suffix in EXPORTS:
+        if len(given) > 1:
+            raise Usage(f"{target.suffix} takes one model; got {', '.join(given)}")
+        _export(Path(given[0]), target)
+    else:
+        raise Usage(f"{last}: the file to write ends in {', '.join([*DATA, *EXPORTS])}, which says what to write")
+
+
+def _convert(given: list[str], target: Path, options: dict[str, Any]) -> None:
+    import linsep
+    from linsep.cli.output import reading_bar, size, stdout
+
+    with reading_bar("converting") as tell:
+        data = linsep.convert(given, target, progress=tell, **options)
+    rejected = f", {data.rejected:,} malformed rows left out" if data.rejected else ""
+    rows, features = data.X.shape
+    about = f"{rows:,} rows, {features:,} features{rejected}, {size(target.stat().st_size)}"
+    stdout().print(f"{target}: {about}", soft_wrap=True)
+
+
+def _export(source: Path, target: Path) -> None:
+    from linsep.cli.output import size, stdout
+    from linsep.models.file import opened
+
+    saved = opened(source)
+    _write(saved, target)
+    stdout().print(f"{target}: {size(target.stat().st_size)}", soft_wrap=True)
+
+
+def _write(saved: "Saved", target: Path) -> None:
+    if target.suffix == ".onnx":
+        from linsep.models.onnx import export_onnx
+
+        export_onnx(saved.model, target)
+        return
+    from linsep.cli.features import names_of
+    from linsep.models.named_weights import export_csv, export_json
+
+    export = export_csv if target.suffix == ".csv" else export_json
+    export(saved.model, target, names_of(saved))

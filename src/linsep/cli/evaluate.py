@@ -1,0 +1,208 @@
+"""`linsep evaluate`: how well a model answers."""
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from linsep.cli.options import Json, Model, Quiet, Report, Sources, reading
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from linsep.cli.scoring import Scores
+
+EXAMPLES = """
+linsep evaluate model.linsep test.svm
+linsep evaluate model.linsep test.svm --report evaluation.html
+linsep evaluate model.linsep 'test*.svm' --json
+"""
+MOST_CLASSES, MOST_ACROSS = 40, 20
+"""Classes that the table shows, and those of a matrix if there is room for them."""
+QUANTILES = (0, 0.05, 0.25, 0.5, 0.75, 0.95, 1)
+"""Those that are shown."""
+MOST_CONFUSIONS = 10
+
+
+def run(
+    ctx: typer.Context, model: Model, data: Sources, json: Json = False, quiet: Quiet = False, report: Report = None
+) -> None:  # fmt: skip
+    """Tell how well a model answers rows whose labels are known.
+
+    Error, precision and recall of each class, the confusion matrix, the distribution of margins; Brier score and
+    calibration where the model gives probabilities. Data are read in blocks, and so may be larger than memory.
+    """
+    from linsep.cli.answering import answers, rows_for
+    from linsep.cli.failures import BadData
+    from linsep.cli.output import percent, reading_bar, stdout, tell_json
+    from linsep.cli.scoring import Scoring
+    from linsep.models.file import opened
+
+    saved, began = opened(model), perf_counter()
+    scoring = Scoring(saved.model.classes_)
+    gathered = _gathering(saved) if report is not None else None
+    with reading_bar("evaluating") as tell:
+        rows = rows_for(saved, data, {"progress": tell, **reading(ctx)})
+        for block in rows:
+            if len(block):
+                found = answers(saved.model, block.X)
+                scoring.add(block.y, *found[1::-1], found.probabilities)
+                if gathered is not None:
+                    gathered.add(block, found)
+    scores = scoring.result()
+    if not scores.rows:
+        raise BadData(f"{', '.join(data)}: there is no row with a label")
+    took = perf_counter() - began
+    if gathered is not None and report is not None:
+        gathered.write(report, str(model), data, scores)
+    if json:
+        tell_json(as_json(scores) | {"unseen": rows.unseen, "rejected": rows.rejected, "seconds": took})
+    elif quiet:
+        stdout().print(f"error {percent(scores.error)} ({scores.wrong:,} of {scores.rows:,} rows)")
+    else:
+        show(stdout(), str(model), saved, data, scores, rows, took)
+        if report is not None:
+            stdout().print(f"\nreport  {report}", soft_wrap=True)
+
+
+def _gathering(saved: Any) -> Any:
+    """Return what gathers a report; it needs matplotlib, which is looked for before the work."""
+    from linsep.cli.reports import Evaluation
+
+    return Evaluation(saved)
+
+
+def as_json(scores: "Scores") -> dict[str, Any]:
+    """Return what was counted, for machines."""
+    return {
+        "rows": scores.rows,
+        "wrong": scores.wrong,
+        "error": scores.error,
+        "interval": scores.interval,
+        "accuracy": scores.accuracy,
+        "macro_f1": scores.macro_f1,
+        "unlabelled": scores.unlabelled,
+        "brier": scores.brier,
+        "calibration_error": scores.calibration_error,
+        "calibration": None if scores.calibration is None else [group._asdict() for group in scores.calibration],
+        "margins": scores.margins,
+        "classes": [part._asdict() for part in scores.classes],
+        "confusion": [
+            {"label": scores.classes[i].label, "answer": scores.classes[j].label, "rows": int(n)}
+            for i, j, n in _pairs(scores)
+        ],
+    }
+
+
+def _pairs(scores: "Scores") -> list[tuple[int, int, int]]:
+    """Return which classes were answered as which, and how often."""
+    found = scores.confusion.tocoo()
+    return sorted(zip(found.row.tolist(), found.col.tolist(), found.data.tolist(), strict=True))
+
+
+def show(
+    console: "Console", model: str, saved: Any, data: list[str], scores: "Scores", rows: Any, took: float
+) -> None:  # fmt: skip
+    """Print all of it."""
+    from linsep.cli.answering import name_of
+    from linsep.cli.output import facts, percent, seconds, short, title
+
+    low, high = scores.interval
+    title(console, f"{name_of(saved.model)} of {model} on {', '.join(data)}")
+    console.print()
+    facts(
+        console,
+        {
+            "error": f"{percent(scores.error)}, {scores.wrong:,} of {scores.rows:,} rows; between {percent(low)} and "
+            f"{percent(high)} on rows like these (95 %)",
+            "macro F1": f"{scores.macro_f1:.3f}",
+            "Brier": None if scores.brier is None else f"{scores.brier:.4f}",
+            "calibration": None if scores.calibration_error is None else f"off by {percent(scores.calibration_error)}",
+            "unlabelled": f"{scores.unlabelled:,} rows left out" if scores.unlabelled else None,
+            "malformed": f"{rows.rejected:,} rows left out" if rows.rejected else None,
+            "unseen": f"{rows.unseen:,} entries of features that the training data did not have"
+            if rows.unseen
+            else None,
+            "time": f"{seconds(took)}, {short(scores.rows / took)} rows/s",
+        },
+    )
+    console.print()
+    _show_classes(console, scores)
+    console.print()
+    _show_confusion(console, scores)
+    _show_margins(console, scores)
+    _show_calibration(console, scores)
+
+
+def _show_classes(console: "Console", scores: "Scores") -> None:
+    from linsep.cli.output import note, table
+
+    made = table("class", ">rows", ">answers", ">precision", ">recall", ">F1")
+    shown = scores.classes[:MOST_CLASSES]
+    for part in shown:
+        shares = ("–" if share != share else f"{share:.3f}" for share in (part.precision, part.recall, part.f1))
+        made.add_row(_cut(part.label), f"{part.rows:,}", f"{part.answered:,}", *shares)
+    console.print(made)
+    if len(shown) < len(scores.classes):
+        note(console, f"and {len(scores.classes) - len(shown):,} more classes: --json has them all")
+
+
+def _show_confusion(console: "Console", scores: "Scores") -> None:
+    """Print the matrix, if there is room for it; else the mistakes that are made most."""
+    from rich.text import Text
+
+    from linsep.cli.output import note, table
+
+    if len(scores.classes) <= MOST_ACROSS:
+        names = [_cut(part.label, 10) for part in scores.classes]
+        made = table("true / answer", *(f">{name}" for name in names))
+        for i, row in enumerate(scores.confusion.toarray().tolist()):
+            cells = (Text(f"{n:,}" if n else "·", _colour(i == j, n)) for j, n in enumerate(row))
+            made.add_row(names[i], *cells)
+        if console.measure(made).maximum <= console.width:
+            console.print(made)
+            return
+    worst = sorted((pair for pair in _pairs(scores) if pair[0] != pair[1]), key=lambda pair: -pair[2])
+    made = table("true", "answered", ">rows")
+    for i, j, n in worst[:MOST_CONFUSIONS]:
+        made.add_row(_cut(scores.classes[i].label), _cut(scores.classes[j].label), f"{n:,}")
+    console.print(made)
+    note(console, f"the most frequent of {len(worst):,} confusions")
+
+
+def _colour(right: bool, rows: int) -> str:
+    return "dim" if not rows else "green" if right else "red"
+
+
+def _show_margins(console: "Console", scores: "Scores") -> None:
+    from linsep.cli.output import table
+
+    if scores.margins is None:
+        return
+    console.print()
+    made = table("share of rows", *(f">{_share(share)}" for share in QUANTILES))
+    made.add_row("margin at most", *(f"{scores.margins[share]:.3g}" for share in QUANTILES))
+    console.print(made)
+
+
+def _share(share: float) -> str:
+    return "least" if share == 0 else "all" if share == 1 else f"{100 * share:g} %"
+
+
+def _show_calibration(console: "Console", scores: "Scores") -> None:
+    from linsep.cli.output import percent, table
+
+    if not scores.calibration:
+        return
+    console.print()
+    made = table("probability", ">rows", ">mean", ">came true")
+    for group in scores.calibration:
+        made.add_row(
+            f"{group.low:.1f} to {group.high:.1f}", f"{group.rows:,}", percent(group.said), percent(group.came_true)
+        )
+    console.print(made)
+
+
+def _cut(label: Any, most: int = 30) -> str:
+    text = str(label)
+    return text if len(text) <= most else text[: most - 1] + "…"

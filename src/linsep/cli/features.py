@@ -1,0 +1,80 @@
+"""The features of a model: how they are called, and which speak loudest."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.cli.failures import Usage
+from linsep.cli.scoring import shown
+from linsep.models.estimators import learner_of
+
+Array = NDArray[Any]
+
+
+class Strongest(NamedTuple):
+    """Features that speak for a class, the strongest first: their columns, and weights above 0."""
+
+    label: Any
+    columns: Array
+    weights: Array
+
+
+def names_of(saved: Any) -> Callable[[int], str]:
+    """Return what names a column that the learner sees; columns without a name go by the number that files have."""
+    model, form = saved.model, saved.form
+    if hasattr(model, "steps") and len(model.steps) > 1:
+        given = list(form.feature_names) if form is not None and form.feature_names is not None else None
+        names: Any = model[:-1].get_feature_names_out(given)
+    else:
+        names = getattr(learner_of(model), "feature_names_in_", None)
+        names = getattr(form, "feature_names", None) if names is None else names
+    if names is not None:
+        return lambda column: str(names[column])
+    first = getattr(form, "first", 0)
+    return lambda column: str(column + first)
+
+
+def strongest(model: Any, top: int, label: str | None = None) -> list[Strongest]:
+    """Return the strongest features of each class; with a label, those for it and those against it.
+
+    >>> import linsep
+    >>> clf = linsep.Perceptron(shuffle=False).fit([[0, 1], [1, 0], [2, 1], [1, 2]], ["no", "yes", "yes", "no"])
+    >>> [(part.label, part.columns.tolist(), part.weights.tolist()) for part in strongest(clf, 5)]
+    [('no', [1], [1.0]), ('yes', [0], [1.0])]
+    """
+    learner = learner_of(model)
+    classes, coef = learner.classes_, learner.coef_
+    labels = classes.tolist()
+    if label is not None:
+        code = _code_of(label, classes)
+        row, sign = (0, 1 if code else -1) if len(classes) == 2 else (code, 1)
+        return [
+            Strongest(f"for {label}", *_largest(coef, row, sign, top)),
+            Strongest(f"against {label}", *_largest(coef, row, -sign, top)),
+        ]
+    if len(classes) == 2:
+        return [Strongest(labels[k], *_largest(coef, 0, sign, top)) for k, sign in ((0, -1), (1, 1))]
+    return [Strongest(labels[k], *_largest(coef, k, 1, top)) for k in range(coef.shape[0])]
+
+
+def _code_of(label: str, classes: Array) -> int:
+    """Return the number of a class that is called by its text."""
+    for code, known in enumerate(classes.tolist()):
+        if str(known) == label:
+            return code
+    raise Usage(f"there is no class {label!r}: the model knows {shown(classes)}")
+
+
+def _largest(coef: Any, row: int, sign: int, top: int) -> tuple[Array, Array]:
+    """Return the columns of the largest weights above 0 of a row, times a sign, and the weights."""
+    if hasattr(coef, "indptr"):
+        part = slice(coef.indptr[row], coef.indptr[row + 1])
+        columns, weights = coef.indices[part], sign * coef.data[part]
+    else:
+        columns, weights = np.arange(coef.shape[1]), sign * coef[row]
+    chosen = np.argpartition(weights, len(weights) - top)[-top:] if len(weights) > top else np.arange(len(weights))
+    chosen = chosen[weights[chosen] > 0]
+    chosen = chosen[np.lexsort((chosen, -weights[chosen]))]
+    return columns[chosen], weights[chosen]

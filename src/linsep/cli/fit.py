@@ -1,0 +1,212 @@
+"""`linsep fit`: from files to a model."""
+
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linsep.cli.failures import Interrupted, Usage
+from linsep.cli.options import NAMED, Json, Quiet, Report, Sources, given, learner_from, reading
+
+if TYPE_CHECKING:
+    from linsep.cli.training import Task, Trained
+    from linsep.learners.base import OnlineLearner
+    from linsep.models.file import Saved
+
+EXAMPLES = """
+linsep fit train.svm -o model.linsep
+linsep fit train.csv --label income -o model.linsep --learner winnow --holdout 0.2
+linsep fit train.svm -o model.linsep --stream --epochs 2 --test test.svm
+linsep fit more.svm --resume model.linsep -o model.linsep
+"""
+
+
+def run(
+    ctx: typer.Context,
+    data: Sources,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="The file that the model is written to.")],
+    test: Annotated[
+        list[str] | None, typer.Option("--test", metavar="FILE", help="Rows to judge the model by; again for more.")
+    ] = None,
+    holdout: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="Judge the model by this share of the rows, held out.")
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option("--resume", metavar="MODEL", help="Go on training this model.")
+    ] = None,
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream",
+            help="Learn rows as they come, in the order of the files, in bounded memory, and once unless --epochs says "
+            "more. Otherwise all rows are read into memory first, and learned in a random order.",
+        ),
+    ] = False,
+    report: Report = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Train a learner on files, and write the model to a file.
+
+    While it runs, the progressive error is shown: each row is predicted before it is learned.
+    """
+    began = perf_counter()
+    if holdout is not None and not 0 < holdout < 1:
+        raise Usage(f"--holdout {holdout:g}: it is a share of the rows, between 0 and 1")
+    if test and holdout is not None:
+        raise Usage("--test and --holdout both say what to judge the model by: give one of them")
+    _check_folder(out)
+    from linsep.cli.training import Task, in_memory, streamed
+    from linsep.cli.watching import Watching
+
+    learner, epochs, saved = _chosen(ctx, resume, stream)
+    task = Task(
+        data, reading(ctx), learner, epochs, given(ctx).parameters["random_state"],
+        Watching(shown=not (json or quiet)), test, holdout, saved,
+    )  # fmt: skip
+    try:
+        trained = streamed(task) if stream else in_memory(task)
+        about = _about(task, trained)
+        _save(trained, out, about)
+    except KeyboardInterrupt:
+        kept = f"{out} is as it was before" if out.exists() else "nothing was written"
+        raise Interrupted(kept=kept) from None
+    about["seconds"]["all"] = perf_counter() - began
+    if report is not None:
+        from linsep.cli.fit_report import fit_report
+
+        fit_report(trained, about, task).write(report)
+        about["report"] = str(report)
+    _tell(trained, about, out, json, quiet)
+
+
+def _check_folder(out: Path) -> None:
+    """Refuse early what could not be written in the end."""
+    if out.is_dir():
+        raise Usage(f"{out} is a folder: give the file that the model is written to")
+    if not out.absolute().parent.is_dir():
+        raise Usage(f"there is no folder {out.parent} for the model")
+
+
+def _chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> "tuple[OnlineLearner, int, Saved | None]":
+    """Return the learner to train, new or resumed, for how many epochs, and the model that it is resumed from."""
+    told = given(ctx)
+    parameters = {name: value for name, value in told.parameters.items() if name != "n_jobs"}
+    if stream and "shuffle" in parameters:
+        raise Usage("--stream learns rows in the order of the files: leave out --shuffle")
+    if stream and parameters.get("select") is not None:
+        raise Usage("--select locates a row among all of them: leave out --stream")
+    saved, learner = None, None
+    if resume is None:
+        learner = learner_from(told.learner, parameters)
+    else:
+        saved, learner = _resumed(ctx, resume, parameters)
+    epochs = parameters.get("max_iter", 1) if stream else learner.max_iter
+    return learner.set_params(n_jobs=1), epochs, saved
+
+
+def _resumed(ctx: typer.Context, resume: Path, parameters: dict[str, Any]) -> "tuple[Saved, OnlineLearner]":
+    from linsep.cli.answering import learner_of, name_of
+    from linsep.models.file import opened
+
+    saved, told = opened(resume), given(ctx)
+    if learner_of(saved.model) is not saved.model:
+        raise Usage(f"{resume} is a pipeline: --resume goes on with learners")
+    name = name_of(saved.model)
+    if ctx.meta[NAMED] and told.learner != name:
+        raise Usage(f"{resume} is of the learner {name}: leave out --learner {told.learner}")
+    said = {of: value for of, value in parameters.items() if of != "random_state"}
+    learner_from(name, said)
+    return saved, saved.model.set_params(**said, warm_start=True)
+
+
+def _save(trained: "Trained", out: Path, about: dict[str, Any]) -> None:
+    from linsep.models.file import save
+
+    trained.learner.set_params(warm_start=False, n_jobs=None)
+    save(trained.learner, out, data=trained.seen, about=about)
+
+
+def _about(task: "Task", trained: "Trained") -> dict[str, Any]:
+    """Return how the model came to be, as its file tells it."""
+    from datetime import UTC, datetime
+
+    first = task.watching.first_epoch
+    counted = None if first is None or first[1] is None or not first[0] else first[1] / first[0]
+    learner = trained.learner
+    test = trained.test
+    return {
+        "learner": type(learner).__name__,
+        "data": task.sources,
+        "rows": trained.rows,
+        "features": int(learner.n_features_in_),
+        "labels": len(learner.classes_),
+        "rejected": trained.rejected,
+        "unseen": trained.unseen,
+        "order": "as in the files" if trained.streamed else _order(learner),
+        "epochs": task.epochs if trained.streamed else int(learner.n_iter_),
+        "seed": int(learner.seed_),
+        "resumed": task.resume is not None,
+        "progressive_error": counted,
+        "curve": [[rows, errors] for rows, errors in task.watching.curve if errors is not None],
+        "mistakes": int(_total(learner.mistakes_)),
+        "updates": int(_total(learner.updates_)),
+        "test": None if test is None else {"name": trained.test_name, "rows": test.rows, "error": test.error},
+        "seconds": {"read": trained.read_seconds, "learn": trained.learn_seconds},
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _total(counts: Any) -> Any:
+    return counts.sum() if hasattr(counts, "sum") else counts
+
+
+def _order(learner: Any) -> str:
+    if learner.select is not None:
+        return f"the {learner.select} misclassified row each time"
+    orders = {False: "as in the files", True: "random, anew in each epoch", "once": "random", "blocks": "random blocks"}
+    return orders[learner.shuffle]
+
+
+def _tell(trained: "Trained", about: dict[str, Any], out: Path, json: bool, quiet: bool) -> None:
+    from linsep.cli.output import facts, percent, seconds, size, stdout, tell_json, title
+
+    if json:
+        tell_json({"model": str(out), "bytes": out.stat().st_size, **about})
+        return
+    test = trained.test
+    error = None if test is None else f"{percent(test.error)} of {test.rows:,} rows ({trained.test_name})"
+    progressive = about["progressive_error"]
+    if quiet:
+        judged = "" if test is None else f", test error {percent(test.error)}"
+        learned = "" if progressive is None else f", progressive error {percent(progressive)}"
+        typer.echo(f"{out}: {about['rows']:,} rows{learned}{judged}, {seconds(about['seconds']['all'])}")
+        return
+    from linsep.cli.answering import name_of
+
+    time = about["seconds"]
+    parts = [f"read {seconds(time['read'])}", f"learn {seconds(time['learn'])}"] if not trained.streamed else []
+    console = stdout()
+    title(console, name_of(trained.learner), ", ".join(about["data"]))
+    facts(
+        console,
+        {
+            "rows": f"{about['rows']:,}"
+            + (f" ({about['rejected']:,} malformed ones left out)" if about["rejected"] else ""),
+            "features": f"{about['features']:,}",
+            "labels": _labels(trained.learner.classes_),
+            "order": f"{about['order']}; {about['epochs']} epoch{'s' * (about['epochs'] != 1)}",
+            "progressive error": None if progressive is None else f"{percent(progressive)} in the first epoch",
+            "mistakes": f"{about['mistakes']:,}, {about['updates']:,} updates",
+            "test error": error,
+            "time": ", ".join([*parts, f"{seconds(time['all'])} in all"]),
+            "report": about.get("report"),
+            "model": f"{out}, {size(out.stat().st_size)}",
+        },
+    )
+
+
+def _labels(classes: Any, most: int = 8) -> str:
+    shown = ", ".join(map(str, classes[:most].tolist()))
+    return f"{len(classes)}: {shown}{', ...' if len(classes) > most else ''}"

@@ -1,0 +1,175 @@
+"""`linsep inspect`: what a model is."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linsep.cli.options import Json, Model
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from linsep.cli.features import Strongest
+
+EXAMPLES = """
+linsep inspect model.linsep
+linsep inspect model.linsep --top 20 --json
+"""
+SAID = ("learner", "features", "labels")
+"""What is told of the training, but is there for all to see."""
+MOST_LABELS = 20
+"""Classes whose features are shown, and labels that are listed."""
+
+
+def run(
+    model: Model,
+    top: Annotated[int, typer.Option(metavar="N", min=1, help="Features of each class.")] = 10,
+    label: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="Show what speaks for this class, and what against it.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show what a model is, its strongest features for each class, and how it was trained."""
+    from linsep.cli.features import names_of, strongest
+    from linsep.cli.output import stdout, tell_json
+    from linsep.models.file import opened
+
+    saved = opened(model)
+    facts, parts, name = described(model, saved), strongest(saved.model, top, label), names_of(saved)
+    named = [(part, [name(column) for column in part.columns.tolist()]) for part in parts]
+    if json:
+        listed = [
+            {
+                "label": part.label,
+                "features": [{"name": n, "weight": w} for n, w in zip(names, part.weights, strict=True)],
+            }
+            for part, names in named
+        ]
+        tell_json({**facts, "strongest": listed, "about": saved.about})
+        return
+    show(stdout(), facts, named, saved.about)
+
+
+def described(path: Path, saved: Any) -> dict[str, Any]:
+    """Return what the model is."""
+    import numpy as np
+
+    from linsep.cli.answering import name_of
+    from linsep.models.estimators import learner_of
+
+    learner = learner_of(saved.model)
+    steps = getattr(saved.model, "steps", [])
+    defaults = type(learner)().get_params() if name_of(learner) != type(learner).__name__ else {}
+    told = {name: value for name, value in learner.get_params(deep=False).items() if value != defaults.get(name)}
+    coef = learner.coef_
+    return {
+        "file": str(path),
+        "size": path.stat().st_size,
+        "version": saved.version,
+        "learner": name_of(saved.model),
+        "steps": [type(step).__name__ for _, step in steps[:-1]],
+        "parameters": told,
+        "classes": learner.classes_,
+        "features": int(learner.n_features_in_),
+        "nonzero": int(coef.nnz if hasattr(coef, "nnz") else np.count_nonzero(coef)),
+        "intercept": learner.intercept_,
+        "format": None if saved.form is None else saved.form.name,
+    }
+
+
+def show(
+    console: "Console", known: dict[str, Any], parts: "list[tuple[Strongest, list[str]]]", about: dict[str, Any]
+) -> None:  # fmt: skip
+    """Print what the model is, what it listens to, and how it was trained."""
+    from linsep.cli.output import facts, size, title
+
+    title(console, f"{known['learner']} of {known['file']}")
+    console.print()
+    weights = known["features"] * len(known["intercept"])
+    share = f" ({100 * known['nonzero'] / max(weights, 1):.3g} %)"
+    facts(
+        console,
+        {
+            "after": ", ".join(known["steps"]) or None,
+            "parameters": ", ".join(f"{name}={value!r}" for name, value in known["parameters"].items())
+            or "its defaults",
+            "classes": _listed(known["classes"].tolist()),
+            "features": f"{known['features']:,}",
+            "weights": f"{known['nonzero']:,} of {weights:,} are not 0{share}",
+            "bias": _listed([float(f"{bias:.4g}") for bias in known["intercept"].tolist()]),
+            "read as": known["format"],
+            "file": f"{size(known['size'])}, written by linsep {known['version']}",
+        },
+    )
+    console.print()
+    if len(parts) == 2:
+        _show_two(console, parts)
+    else:
+        _show_many(console, parts)
+    if about:
+        title(console, "\nTrained")
+        facts(console, trained(about))
+
+
+def _listed(values: list[Any]) -> str:
+    more = f", ... ({len(values):,} in all)" if len(values) > MOST_LABELS else ""
+    return ", ".join(map(str, values[:MOST_LABELS])) + more
+
+
+def _show_two(console: "Console", parts: "list[tuple[Strongest, list[str]]]") -> None:
+    """Print the features of two sides beside each other."""
+    from linsep.cli.output import table
+
+    (one, its), (other, others) = parts
+    made = table(str(one.label), ">weight", str(other.label), ">weight")
+    for k in range(max(len(its), len(others))):
+        cells = [_cell(part, names, k) for part, names in parts]
+        made.add_row(*cells[0], *cells[1])
+    console.print(made)
+
+
+def _cell(part: "Strongest", names: list[str], k: int) -> tuple[str, str]:
+    return (names[k], f"{part.weights[k]:.4g}") if k < len(names) else ("", "")
+
+
+def _show_many(console: "Console", parts: "list[tuple[Strongest, list[str]]]") -> None:
+    """Print the features of each class on lines of their own."""
+    from linsep.cli.output import facts, note, title
+
+    title(console, "Speaks for")
+    texts = {
+        str(part.label): ", ".join(
+            f"{name}\xa0({weight:.3g})" for name, weight in zip(names, part.weights, strict=True)
+        )
+        or "nothing"
+        for part, names in parts[:MOST_LABELS]
+    }
+    facts(console, texts)
+    if len(parts) > MOST_LABELS:
+        note(console, f"and {len(parts) - MOST_LABELS:,} more classes: --label shows one, --json all")
+
+
+def trained(about: dict[str, Any]) -> dict[str, str]:
+    """Return how a model was trained, in words; what was said above is left out, and long lists are for machines.
+
+    >>> trained({"rows": 1200, "seconds": {"read": 0.5, "learn": 2.0}, "test": {"error": 0.25}, "curve": [[1, 0]]})
+    {'rows': '1,200', 'seconds': 'read 0.50 s, learn 2.00 s', 'test': 'error 25.0 %'}
+    """
+    told = {}
+    for name, value in about.items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{part} {_written(name, part, of)}" for part, of in value.items())
+        if isinstance(value, list):
+            value = ", ".join(value) if all(isinstance(part, str) for part in value) else None
+        if name not in SAID and value not in (None, "", False):
+            told[name.replace("_", " ")] = _written("", name, value)
+    return told
+
+
+def _written(group: str, name: str, value: Any) -> str:
+    from linsep.cli.output import percent, seconds
+
+    if isinstance(value, float):
+        return percent(value) if "error" in name else seconds(value) if "seconds" in (group, name) else f"{value:.4g}"
+    return "yes" if value is True else f"{value:,}" if isinstance(value, int) else str(value)

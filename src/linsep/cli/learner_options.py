@@ -1,0 +1,212 @@
+"""The parameters of learners as options, made from the table: signatures say the defaults, docstrings what they mean.
+
+Loads the learners, so that only a command that trains may import it.
+"""
+
+import inspect
+import json
+import re
+from functools import cache
+from numbers import Integral
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
+
+from linsep.learners.base import OnlineLearner
+from linsep.learners.table import LEARNERS
+
+OTHERWISE = {"max_iter": "epochs", "random_state": "seed", "n_jobs": "threads"}
+"""Parameters whose options have other names."""
+LEFT_OUT = ("random_state", "n_jobs", "warm_start")
+"""Parameters without an option of their own: the first two are stated for every command, and --resume is the third."""
+WORDS = {"true": True, "false": False}
+NONE = "none"
+
+
+class Described(NamedTuple):
+    """A parameter, as a learner describes it."""
+
+    default: Any
+    constraints: tuple[Any, ...]
+    text: str
+
+    @property
+    def choices(self) -> list[str]:
+        """The words that it may be."""
+        of_strings = [sorted(kind.options) for kind in self.constraints if isinstance(kind, StrOptions)]
+        yes_or_no = list(WORDS) if "boolean" in self.constraints else []
+        return [*yes_or_no, *(word for words in of_strings for word in words), *self._none]
+
+    @property
+    def _none(self) -> list[str]:
+        return [NONE] if None in self.constraints else []
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it is true or false, and nothing else."""
+        return self.constraints == ("boolean",)
+
+    @property
+    def form(self) -> str:
+        """How a value looks, for help."""
+        numbers = [
+            "INTEGER" if kind.type is Integral else "NUMBER" for kind in self.constraints if isinstance(kind, Interval)
+        ]
+        pairs = ["LABEL=WEIGHT,..."] if dict in self.constraints else []
+        return "|".join([*numbers, *pairs, *self.choices])
+
+    def value(self, text: str) -> Any:
+        """Return the value that a text stands for; raise a ValueError that says what it may be.
+
+        >>> described("winnow")["x_max"].value("none"), described("winnow")["eta"].value("1e-2")
+        (None, 0.01)
+        """
+        if text.lower() == NONE and None in self.constraints:
+            return None
+        if text.lower() in WORDS and "boolean" in self.constraints:
+            return WORDS[text.lower()]
+        for kind in self.constraints:
+            meant = _meant(text, kind)
+            if meant is not None and make_constraint(kind).is_satisfied_by(meant):
+                return meant
+        raise ValueError(f"{text!r} is not {self._wanted}")
+
+    @property
+    def _wanted(self) -> str:
+        numbers = [_range(kind) for kind in self.constraints if isinstance(kind, Interval)]
+        pairs = ["pairs label=weight"] if dict in self.constraints else []
+        *first, last = [*numbers, *pairs, *map(repr, self.choices)]
+        return f"{', '.join(first)} or {last}" if first else last
+
+
+def _meant(text: str, kind: Any) -> Any:
+    """Return a text as a number, a word or weights of labels, or None where it is no such thing."""
+    if isinstance(kind, StrOptions):
+        return text
+    try:
+        if isinstance(kind, Interval):
+            return int(text) if kind.type is Integral else float(text)
+        return weights_of(text) if kind is dict else None
+    except ValueError:
+        return None
+
+
+def _range(kind: Any) -> str:
+    """Return the numbers of an interval in words; all of ours begin at a number and end nowhere."""
+    number = "a whole number" if kind.type is Integral else "a number"
+    return f"{number} {'of at least' if kind.closed == 'left' else 'above'} {kind.left:g}"
+
+
+def weights_of(text: str) -> dict[Any, float]:
+    """Return weights of labels, from JSON or from pairs; a label that looks like a number is one, unless in quotes.
+
+    >>> weights_of("spam=2,ham=0.5"), weights_of('{"1": 3}'), weights_of('"1"=3')
+    ({'spam': 2.0, 'ham': 0.5}, {1: 3.0}, {'1': 3.0})
+    """
+    if text.lstrip().startswith("{"):
+        pairs = list(json.loads(text).items())
+    else:
+        pairs = [pair.rpartition("=")[::2] for pair in text.split(",")]
+    return {_label(name.strip()): float(weight) for name, weight in pairs}
+
+
+def _label(text: str) -> Any:
+    if re.fullmatch('".+"', text):
+        return text[1:-1]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    if not text:
+        raise ValueError("a label is missing")
+    return text
+
+
+def option(name: str) -> str:
+    """Return the option for a parameter.
+
+    >>> option("max_iter"), option("fit_intercept"), option("C")
+    ('--epochs', '--fit-intercept', '--C')
+    """
+    return "--" + OTHERWISE.get(name, name).replace("_", "-")
+
+
+@cache
+def described(learner: str) -> dict[str, Described]:
+    """Return the parameters of a learner that are options."""
+    kind = LEARNERS[learner].learner
+    texts = _texts(kind)
+    return {
+        name: Described(parameter.default, tuple(kind._parameter_constraints[name]), texts[name])
+        for name, parameter in inspect.signature(kind).parameters.items()
+        if name not in LEFT_OUT
+    }
+
+
+def _texts(kind: type[OnlineLearner]) -> dict[str, str]:
+    """Return what a learner's docstring says of each parameter, on one line."""
+    section = (inspect.getdoc(kind) or "").split("Parameters\n----------\n")[1].split("\n\n")[0]
+    parts = re.split(r"^(\w+) : .*\n", section, flags=re.MULTILINE)[1:]
+    return {name: " ".join(text.split()) for name, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def owners(name: str) -> list[str]:
+    """Return the learners that have a parameter.
+
+    >>> owners("eta")
+    ['winnow', 'balanced-winnow']
+    """
+    return [learner for learner in LEARNERS if name in described(learner)]
+
+
+def names() -> list[str]:
+    """Return all parameters that are options, those of every learner first."""
+    found = dict.fromkeys(name for learner in LEARNERS for name in described(learner))
+    return sorted(found, key=lambda name: -(len(owners(name)) == len(LEARNERS)))
+
+
+def signature(shown: tuple[str, ...]) -> inspect.Signature:
+    """Return a signature whose parameters are the options; help shows those of some learners, or of all if none."""
+    return inspect.Signature([_as_parameter(name, shown) for name in names()])
+
+
+def _as_parameter(name: str, shown: tuple[str, ...]) -> inspect.Parameter:
+    having = owners(name)
+    wanted = [learner for learner in having if learner in shown] or ([] if shown else having)
+    parameter = described((wanted or having)[0])[name]
+    flags = option(name) + (f"/--no-{option(name)[2:]}" if parameter.is_flag else "")
+    all_have = len(having) == len(LEARNERS)
+    about = typer.Option(
+        flags,
+        help=_help(name, wanted or having),
+        metavar=None if parameter.is_flag else parameter.form,
+        show_default=False,
+        hidden=not wanted,
+        rich_help_panel="Every learner" if all_have else f"Only {', '.join(wanted or having)}",
+        autocompletion=lambda: parameter.choices,
+    )
+    kind = bool | None if parameter.is_flag else str | None
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, about])
+
+
+def _help(name: str, learners: list[str]) -> str:
+    """Return what a parameter means, and its default; for each learner if they differ in that."""
+    texts: dict[str, list[str]] = {}
+    for learner in learners:
+        parameter = described(learner)[name]
+        default = parameter.default if isinstance(parameter.default, str) else str(parameter.default).lower()
+        shown = "" if re.search(r"\bdefault\b", parameter.text) else f" [default:\xa0{default}]"
+        texts.setdefault(_of_options(parameter.text) + shown, []).append(learner)
+    if len(texts) == 1:
+        return next(iter(texts))
+    return " ".join(f"{', '.join(some)}: {text}" for text, some in texts.items())
+
+
+def _of_options(text: str) -> str:
+    """Return a text of Python's in the words of the command line: options for parameters in backticks, words bare."""
+    known = {*names(), *LEFT_OUT}
+    text = re.sub(r"`(\w+)`", lambda found: option(found[1]) if found[1] in known else found[1], text)
+    text = re.sub(r"\b(None|True|False)\b", lambda found: found[1].lower(), text)
+    return re.sub(r'[`"]', "", text)

@@ -1,0 +1,91 @@
+"""Options that several commands have: of learners and of data; how a command adds them and reads them.
+
+A command is registered with `cls=` one of the classes of :mod:`linsep.cli.commands`, which add options of data and of
+learners; it declares none of these, and asks for what was said:
+
+    def run(ctx: typer.Context, data: Sources) -> None:
+        told = given(ctx)
+        learner = learner_from(told.learner, told.parameters)
+        for block in linsep.stream(data, **reading(ctx)): ...
+
+`told.parameters` has what was said, by the learners' own names: --epochs is max_iter, --seed random_state and --threads
+n_jobs. `reading(ctx)` has what was said of the data. Learners are loaded only when a command that trains is run.
+"""
+
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from linsep.cli.failures import Usage
+
+if TYPE_CHECKING:
+    from linsep.learners.base import OnlineLearner
+
+DEFAULT = "averaged-perceptron"
+"""The learner, if none is named."""
+SEED = 0
+LEARNER, DATA, NAMED = "linsep.learner", "linsep.data", "linsep.named"
+"""Where a context keeps what was said, and which learners were named before all is parsed."""
+
+Sources = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA...", show_default=False, help="Files, patterns in quotes, a folder, or - for the standard input."
+    ),
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A file that fit has written.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print a single line.")]
+Report = Annotated[Path | None, typer.Option("--report", metavar="FILE.html", help="Write a page with pictures, too.")]
+
+
+class Given(NamedTuple):
+    """What was said of learners: their names, none if none was named, and their parameters."""
+
+    learners: tuple[str, ...]
+    parameters: dict[str, Any]
+
+    @property
+    def learner(self) -> str:
+        """The learner, where there is one."""
+        return self.learners[0] if self.learners else DEFAULT
+
+
+def given(ctx: typer.Context) -> Given:
+    """Return what was said of the learner."""
+    found: Given = ctx.meta[LEARNER]
+    return found
+
+
+def reading(ctx: typer.Context) -> dict[str, Any]:
+    """Return what was said of the data, as keywords of `linsep.read`, `stream` and `convert`."""
+    return dict(ctx.meta[DATA])
+
+
+def learner_from(name: str, parameters: dict[str, Any]) -> "OnlineLearner":
+    """Return a learner of the table with these parameters; the seed is 0 unless it is among them.
+
+    >>> learner_from("winnow", {"eta": 0.1})
+    Winnow(eta=0.1, random_state=0)
+    """
+    from linsep.cli.learner_options import OTHERWISE, option, owners
+    from linsep.learners.table import LEARNERS
+
+    learner = LEARNERS[known_learner(name)].learner
+    for parameter in parameters:
+        if parameter not in OTHERWISE and name not in owners(parameter):
+            raise Usage(f"{name} has no {option(parameter)}; it is an option of {', '.join(owners(parameter))}")
+    return learner(**{"random_state": SEED, **parameters})
+
+
+def known_learner(name: str) -> str:
+    """Return a learner's name, if there is such a learner."""
+    from linsep.learners.table import LEARNERS
+
+    if name in LEARNERS:
+        return name
+    close = get_close_matches(name, LEARNERS, 1)
+    cure = f"did you mean {close[0]}?" if close else f"there are {', '.join(LEARNERS)}"
+    raise Usage(f"there is no learner {name!r}; {cure}")

@@ -1,0 +1,183 @@
+"""What commands show: results on stdout, progress on stderr and only on a terminal."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from linsep.cli.failures import leave_quietly
+
+if TYPE_CHECKING:
+    from linsep.data.lines import Progress
+
+
+class Stdout(Console):
+    """Standard output, which ends quietly when its reader does."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Leave without a word."""
+        leave_quietly()
+        raise AssertionError
+
+
+def stdout() -> Console:
+    """Return the console for results; NO_COLOR and COLUMNS are kept."""
+    return Stdout(highlight=False, emoji=False, markup=False)
+
+
+def stderr() -> Console:
+    """Return the console for progress and remarks."""
+    return Console(stderr=True, highlight=False, emoji=False, markup=False)
+
+
+def tell_json(result: Any) -> None:
+    """Print one JSON object, numbers of numpy among them; what is not a finite number is null.
+
+    >>> import numpy as np
+    >>> tell_json({"error": np.float64(0.25), "counts": np.arange(3), "brier": float("nan")})
+    {"error": 0.25, "counts": [0, 1, 2], "brier": null}
+    """
+    import json
+
+    import typer
+
+    typer.echo(json.dumps(plain(result), allow_nan=False, ensure_ascii=False))
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it.
+
+    >>> plain({1: (float("inf"), "a"), "b": None})
+    {'1': [None, 'a'], 'b': None}
+    """
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {str(plain(name)): plain(item) for name, item in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if value - value == 0 else None
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+def table(*columns: str, pad: bool = False) -> Table:
+    """Return a table in the house's style; a column whose name begins with `>` stands to the right.
+
+    >>> [column.justify for column in table("learner", ">error").columns]
+    ['left', 'right']
+    """
+    from rich import box
+
+    room = (0, 1) if pad else (0, 1, 0, 0)
+    made = Table(box=box.SIMPLE_HEAD, show_edge=False, header_style="bold", pad_edge=pad, padding=room)
+    for name in columns:
+        made.add_column(name.lstrip(">"), justify="right" if name.startswith(">") else "left", no_wrap=True)
+    return made
+
+
+def facts(console: Console, known: Mapping[str, Any]) -> None:
+    """Print names and what is known of them, aligned; what is None is left out."""
+    shown = {name: str(value) for name, value in known.items() if value is not None}
+    edge = max(map(len, shown), default=0) + 2
+    for name, value in shown.items():
+        lines = wrapped(value, max(console.width - edge, 20))
+        for first, line in zip([name] + [""] * len(lines), lines, strict=False):
+            console.print(Text.assemble((f"{first:{edge}}", "dim"), line), soft_wrap=True)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Return a text in lines, a number and its % on the same one; words are whole even if longer than a line.
+
+    >>> wrapped("about 95 % of them", 9)
+    ['about', '95 % of', 'them']
+    """
+    from textwrap import wrap
+
+    lines = wrap(text.replace(" %", "\xa0%"), width, break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\xa0", " ") for line in lines] or [""]
+
+
+def title(console: Console, *parts: str) -> None:
+    """Print what follows, in bold."""
+    console.print(Text(" · ".join(parts), style="bold"), soft_wrap=True)
+
+
+def note(console: Console, sentence: str) -> None:
+    """Print a remark, dim, in lines that fit."""
+    console.print(Text("\n".join(wrapped(sentence, console.width - 1)), style="dim"))
+
+
+def short(number: float) -> str:
+    """Write a large number with two or three digits.
+
+    >>> short(2_435_070), short(679_253), short(31.2), short(3.2e9)
+    ('2.4 M', '679 k', '31', '3.2 G')
+    """
+    for unit, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if number >= unit:
+            return f"{number / unit:.{1 if number < 10 * unit else 0}f}{letter}"
+    return f"{number:.0f}"
+
+
+def percent(share: float) -> str:
+    """Write a share; small ones keep two digits.
+
+    >>> percent(0.0312), percent(0.5), percent(0.00041), percent(0), percent(1)
+    ('3.12 %', '50.0 %', '0.041 %', '0 %', '100 %')
+    """
+    hundredths = 100 * share
+    digits = 1 if hundredths >= 10 else 2 if hundredths >= 0.1 else 3
+    return f"{hundredths:.0f} %" if share in (0, 1) else f"{hundredths:.{digits}f} %"
+
+
+def seconds(time: float) -> str:
+    """Write a time.
+
+    >>> seconds(0.00123), seconds(0.25), seconds(12.3), seconds(754)
+    ('1.2 ms', '0.25 s', '12.3 s', '12 min 34 s')
+    """
+    if time < 0.1:
+        return f"{1000 * time:.1f} ms"
+    if time < 100:
+        return f"{time:.{2 if time < 10 else 1}f} s"
+    return f"{time // 60:.0f} min {time % 60:02.0f} s"
+
+
+def size(bytes: float) -> str:
+    """Write a number of bytes.
+
+    >>> size(812), size(41_300), size(1_340_000_000)
+    ('812 B', '41 kB', '1.3 GB')
+    """
+    text = short(bytes)
+    return text + "B" if " " in text else f"{text} B"
+
+
+@contextmanager
+def reading_bar(title: str) -> "Iterator[Callable[[Progress], None] | None]":
+    """Show how far the reading has come; give what is told of it, for `progress=`, or None without a terminal."""
+    console = stderr()
+    if not console.is_terminal or os.environ.get("TERM") == "dumb":
+        yield None
+        return
+    from rich import progress as bars
+
+    columns = (
+        bars.SpinnerColumn(), bars.TextColumn("{task.description}"), bars.BarColumn(bar_width=24),
+        bars.TaskProgressColumn(), bars.TextColumn("{task.fields[speed]}"), bars.TimeRemainingColumn(compact=True),
+    )  # fmt: skip
+    with bars.Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(title, total=None, speed="")
+
+        def tell(now: "Progress") -> None:
+            speed = f"{now.rows:,} rows, {short(now.rows_per_second)} rows/s"
+            bar.update(task, completed=now.done, total=now.total, speed=speed)
+
+        yield tell

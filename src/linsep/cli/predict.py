@@ -1,0 +1,56 @@
+"""`linsep predict`: from a model and rows to answers, one line each."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from linsep.cli.failures import Interrupted, Usage
+from linsep.cli.options import Model, reading
+
+EXAMPLES = """
+linsep predict model.linsep test.svm -o labels.txt
+linsep predict model.linsep test.svm --scores
+cat test.svm | linsep predict model.linsep -
+"""
+
+
+def run(
+    ctx: typer.Context,
+    model: Model,
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[DATA]...", show_default=False,
+            help="Files, patterns in quotes, a folder, or - for the standard input.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Where the answers go, if not to the standard output."),
+    ] = None,
+    scores: Annotated[
+        bool, typer.Option("--scores", help="Write scores instead of labels; of more than two classes, one for each.")
+    ] = False,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", "--proba", help="Write probabilities, of learners that have them.")
+    ] = False,
+) -> None:  # fmt: skip
+    """Write a line for each line of the data: its label, scores or probabilities.
+
+    Rows of a pipe are answered as they come. The line of a blank line, or of a malformed one that is skipped, is empty.
+    """
+    if scores and probabilities:
+        raise Usage("--scores and --probabilities: give one of them")
+    if out is not None and not out.absolute().parent.is_dir():
+        raise Usage(f"there is no folder {out.parent} for the answers")
+
+    from linsep.cli.predicting import predict
+    from linsep.models.file import opened
+
+    what = "scores" if scores else "probabilities" if probabilities else "labels"
+    try:
+        predict(opened(model), data or ["-"], what, out, reading(ctx))
+    except KeyboardInterrupt:
+        kept = "" if out is None else f"{out} is as it was before" if out.exists() else "nothing was written"
+        raise Interrupted(kept=kept or "the lines so far are written") from None

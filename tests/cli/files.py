@@ -1,0 +1,65 @@
+"""Small files to run commands on."""
+
+import numpy as np
+
+import linsep
+from linsep.cli.quiet import quiet_fit
+from linsep.models.file import save
+
+WORDS = {"spam": "cheap pills offer click win money", "ham": "meet noon lunch project thanks report"}
+
+
+def write_svmlight(path, rows, seed):
+    """Write rows of three classes, which a few columns tell apart; entries are above 0 and at most 1."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    for _ in range(rows):
+        label = int(rng.integers(3))
+        columns = sorted({*rng.choice(np.arange(7, 13), 3, replace=False).tolist(), 2 * label + 1, 2 * label + 2})
+        lines.append(f"{label} " + " ".join(f"{j}:{rng.integers(1, 9) / 8}" for j in columns))
+    path.write_text("\n".join(lines) + "\n")
+
+
+def write_mail(path, rows, seed):
+    """Write labelled lines of words."""
+    rng = np.random.default_rng(seed)
+    labels = rng.choice(["spam", "ham"], rows).tolist()
+    lines = [f"{label}\t{' '.join(rng.choice(WORDS[label].split(), 4))} the and" for label in labels]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def write_table(path, rows, seed):
+    """Write a table with a column of labels called income."""
+    rng = np.random.default_rng(seed)
+    lines = ["age,city,income"]
+    for _ in range(rows):
+        age, city = int(rng.integers(20, 70)), rng.choice(["Oslo", "Rome"])
+        lines.append(f"{age / 100},{city},{'high' if (age > 45) ^ (city == 'Rome' and age > 60) else 'low'}")
+    path.write_text("\n".join(lines) + "\n")
+
+
+def write_vw(path, rows, seed):
+    """Write rows in Vowpal Wabbit's form."""
+    rng = np.random.default_rng(seed)
+    labels = rng.choice([-1, 1], rows).tolist()
+    lines = [f"{label} |a {'up' if label > 0 else 'down'} x:{rng.integers(1, 9) / 8}" for label in labels]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def write_files(folder):
+    """Write all files that the examples of --help name."""
+    for name, rows, seed in (("train", 120, 0), ("test", 40, 1), ("more", 60, 2), ("new", 20, 3)):
+        write_svmlight(folder / f"{name}.svm", rows, seed)
+        write_table(folder / f"{name}.csv", rows, seed)
+        write_mail(folder / f"{name}.txt", rows, seed)
+        write_vw(folder / f"{name}.vw", rows, seed)
+    write_model(folder / "model.linsep", folder / "train.svm")
+
+
+def write_model(path, data, learner=None, about=None, **options):
+    """Train on a file, and save the model."""
+    rows = linsep.read(data, **options)
+    model = linsep.AveragedPerceptron(random_state=0) if learner is None else learner
+    quiet_fit(model, rows.X, rows.y)
+    save(model, path, data=rows, about=about)
+    return model

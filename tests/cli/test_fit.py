@@ -1,0 +1,246 @@
+"""`linsep fit`: a model equal to the library's, progress for people and machines, files that are whole or not there."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file
+from typer.testing import CliRunner
+
+import linsep
+from linsep.cli import app
+from linsep.models.file import opened
+from tests.contracts.table import bits, problem, quiet
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, seed in (("train", 0), ("more", 1), ("test", 2)):
+        X, y = problem(3, n=200, p=12, seed=seed)
+        dump_svmlight_file(X, y, f"{name}.svm", zero_based=False)
+    (tmp_path / "two.svm").write_text(
+        "".join(f"{1 if i % 3 else -1} {1 + i % 5}:1 {6 + i % 3}:0.5\n" for i in range(60))
+    )
+    return tmp_path
+
+
+def run(*args, code=0, **more):
+    result = CliRunner().invoke(app, ["fit", *args], **more)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def told(*args, **more):
+    return json.loads(run(*args, "--json", **more).stdout)
+
+
+@pytest.mark.parametrize("name", linsep.LEARNERS)
+def test_a_model_is_the_librarys(name):
+    run("two.svm", "-o", "m.linsep", "--learner", name, "--epochs", "3", "--seed", "4")
+    data = linsep.read("two.svm")
+    expected = quiet(linsep.LEARNERS[name].learner(max_iter=3, random_state=4).fit, data.X, data.y)
+    model = linsep.load("m.linsep")
+    assert bits(model.coef_) == bits(expected.coef_)
+    assert model.get_params() == expected.get_params()
+
+
+def test_a_stream_is_learned_in_order_and_once():
+    run("train.svm", "more.svm", "-o", "m.linsep", "--stream", "--learner", "perceptron")
+    expected = linsep.Perceptron(random_state=0)
+    X, y = linsep.read(["train.svm", "more.svm"], zero_based=True)
+    expected.partial_fit(X, y)
+    assert bits(linsep.load("m.linsep").coef_) == bits(expected.coef_)
+    assert opened("m.linsep").about["epochs"] == 1
+
+
+def test_epochs_of_a_stream_and_its_growth():
+    Path("wide.svm").write_text("1 40:1\n0 41:2 900:1\n")
+    run("train.svm", "wide.svm", "-o", "m.linsep", "--stream", "--epochs", "2", "-O", "block_rows=7")
+    X, y = linsep.read(["train.svm", "wide.svm"], zero_based=True)
+    expected = linsep.AveragedPerceptron(random_state=0).partial_fit(X, y).partial_fit(X, y)
+    assert bits(linsep.load("m.linsep").coef_) == bits(expected.coef_)
+
+
+@pytest.mark.parametrize("how", [[], ["--stream"]])
+def test_resume_goes_on(how):
+    first, second, both = (["-o", f"{name}.linsep", *how] for name in ("first", "second", "both"))
+    if how:
+        Path("more.svm").write_text(Path("more.svm").read_text() + "1 40:1\n0 41:2 900:1\n")
+        run("train.svm", *first)
+        run("more.svm", *second, "--resume", "first.linsep")
+        run("train.svm", "more.svm", *both)
+    else:
+        run("train.svm", *first, "--epochs", "2")
+        run("train.svm", *second, "--epochs", "3", "--resume", "first.linsep")
+        run("train.svm", *both, "--epochs", "5")
+    a, b = linsep.load("second.linsep"), linsep.load("both.linsep")
+    assert bits(a.coef_) == bits(b.coef_)
+    assert a.t_ == b.t_
+
+
+def test_resume_says_what_it_can_not():
+    run("train.svm", "-o", "m.linsep")
+    assert (
+        "leave out --learner winnow"
+        in run("more.svm", "-o", "n.linsep", "--resume", "m.linsep", "--learner", "winnow", code=2).stderr
+    )
+    run("more.svm", "-o", "n.linsep", "--resume", "train.svm", code=4)
+    assert not os.path.exists("n.linsep")
+
+
+def test_a_summary_a_line_or_json():
+    text = run("train.svm", "-o", "m.linsep", "--test", "test.svm").stdout
+    for word in ("averaged-perceptron", "progressive error", "200", "test error", "m.linsep"):
+        assert word in text
+    line = run("train.svm", "-o", "m.linsep", "--quiet").stdout
+    assert re.fullmatch(r"m\.linsep: 200 rows, progressive error [\d.]+ %, [\d.]+ m?s\n", line)
+    result = told("train.svm", "-o", "m.linsep", "--test", "test.svm")
+    X, y = linsep.read("test.svm", like=linsep.load("m.linsep"))
+    assert result["test"]["error"] == 1 - linsep.load("m.linsep").score(X, y)
+    assert result["rows"] == 200
+    assert opened("m.linsep").about["progressive_error"] == result["progressive_error"]
+
+
+@pytest.mark.parametrize("how", [[], ["--stream"]])
+def test_lines_at_powers_of_two(how):
+    result = run("train.svm", "-o", "m.linsep", "--epochs", "1", *how)
+    rows = [int(line.split()[0].replace(",", "")) for line in result.stderr.splitlines()[1:]]
+    assert rows == [1, 2, 4, 8, 16, 32, 64, 128, 200]
+    clf = opened("m.linsep")
+    assert clf.about["progressive_error"] == clf.model.errors_ / 200
+    assert result.stderr.splitlines()[-1].split()[1] == f"{100 * clf.model.errors_ / 200:.1f}"
+    assert run("train.svm", "-o", "m.linsep", "-q", *how).stderr == ""
+
+
+def test_rows_held_out_are_not_learned_from():
+    result = told("train.svm", "-o", "m.linsep", "--holdout", "0.25")
+    assert (result["rows"], result["test"]["rows"]) == (150, 50)
+    again = told("train.svm", "-o", "n.linsep", "--holdout", "0.25")
+    assert again["test"] == result["test"]
+    streamed = told("train.svm", "-o", "m.linsep", "--holdout", "0.25", "--stream", "--learner", "perceptron")
+    assert (streamed["rows"], streamed["test"]["rows"]) == (150, 50)
+    X, y = linsep.read("train.svm", zero_based=True)
+    held = np.arange(200) % 4 == 3
+    expected = linsep.Perceptron().partial_fit(X[~held], y[~held])
+    assert streamed["test"]["error"] == pytest.approx(1 - expected.score(X[held], y[held]))
+
+
+def test_the_standard_input_is_read():
+    text = Path("train.svm").read_bytes()
+    for how in ([], ["--stream"]):
+        run("-", "-o", "m.linsep", *how, input=text)
+        run("train.svm", "-o", "n.linsep", *how)
+        assert bits(linsep.load("m.linsep").coef_) == bits(linsep.load("n.linsep").coef_)
+    assert "read only once" in run("-", "-o", "m.linsep", "--stream", "--epochs", "2", input=text, code=2).stderr
+    assert "read only once" in run("-", "-o", "m.linsep", "--stream", "--holdout", "0.5", input=text, code=2).stderr
+
+
+def test_words_text_and_weights(folder):
+    (folder / "mail.txt").write_text("spam\tcheap pills\nham\tmeet at noon\n" * 5)
+    (folder / "people.csv").write_text("age,city,w,label\n31,Oslo,1,yes\n27,Rome,2,no\n44,Oslo,1,yes\n")
+    for how in ([], ["--stream"]):
+        run("mail.txt", "-o", "m.linsep", *how)
+        assert linsep.load("m.linsep").classes_.tolist() == ["ham", "spam"]
+        run("people.csv", "-o", "m.linsep", "--weight", "w", *how)
+        assert list(opened("m.linsep").form.feature_names) == ["age", "city=Oslo", "city=Rome"]
+
+
+WRONG = {
+    "no file": (["nothing.svm"], 3, "nothing.svm: no such file"),
+    "a malformed row": (["bad.svm"], 3, "bad.svm, line 2, column 3"),
+    "one label": (["same.svm"], 3, "one class"),
+    "one label streamed": (["same.svm", "--stream"], 3, "all rows have the label"),
+    "no rows": (["empty.svm"], 3, "no rows"),
+    "a share": (["train.svm", "--holdout", "1.5"], 2, "between 0 and 1"),
+    "two tests": (["train.svm", "--holdout", "0.5", "--test", "test.svm"], 2, "give one of them"),
+    "another's option": (["train.svm", "--eta", "0.1"], 2, "averaged-perceptron has no --eta"),
+    "a wrong value": (["train.svm", "--learner", "winnow", "--eta", "-1"], 2, "eta"),
+    "a learner that is not": (["train.svm", "--learner", "perceptorn"], 2, "did you mean perceptron?"),
+    "entries that it can't take": (["train.svm", "--learner", "winnow"], 3, "x_max"),
+    "an order": (["train.svm", "--stream", "--shuffle", "once"], 2, "leave out --shuffle"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_one_line_and_a_code(case, folder):
+    (folder / "bad.svm").write_text("1 1:1\n1 x:1\n")
+    (folder / "same.svm").write_text("1 1:1\n1 2:1\n")
+    (folder / "empty.svm").touch()
+    args, code, words = WRONG[case]
+    result = run(*args, "-o", "m.linsep", "-q", code=code)
+    assert result.stderr.count("\n") == 1
+    assert words in result.stderr
+    assert not os.path.exists("m.linsep")
+
+
+def test_malformed_rows_can_be_left_out(folder):
+    (folder / "bad.svm").write_text("1 1:1\n1 x:1\n0 2:1\n")
+    assert told("bad.svm", "-o", "m.linsep", "--on-error", "skip")["rejected"] == 1
+    run("bad.svm", "-o", "m.linsep", "--quarantine", "out.svm", "--stream")
+    assert (folder / "out.svm").read_text() == "1 x:1\n"
+
+
+def test_the_model_must_have_a_place(folder):
+    assert "no folder" in run("train.svm", "-o", "nowhere/m.linsep", code=2).stderr
+    assert "is a folder" in run("train.svm", "-o", str(folder), code=2).stderr
+
+
+SLOW = """
+import sys, time, linsep.cli
+sys.argv = ["linsep", "fit", "-", "-o", "m.linsep", "--stream"]
+linsep.cli.main()
+"""
+
+
+def test_an_interruption_leaves_the_old_model(folder):
+    run("train.svm", "-o", "m.linsep")
+    old = (folder / "m.linsep").read_bytes()
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW], stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder
+    ) as child:
+        child.stdin.write(b"1 1:1\n0 2:1\n" * 50_000)
+        child.stdin.flush()
+        while b"65,536" not in child.stderr.readline():
+            pass
+        child.send_signal(signal.SIGINT)
+        said = child.stderr.read().decode()
+        assert child.wait() == 130
+    assert "interrupted; m.linsep is as it was before" in said
+    assert "Traceback" not in said
+    assert (folder / "m.linsep").read_bytes() == old
+    assert [name for name in os.listdir(folder) if name.endswith(".tmp")] == []
+
+
+def test_a_bar_on_a_terminal(folder):
+    run("train.svm", "-o", "m.linsep")  # compiled
+    parent, child = pty.openpty()
+    command = [sys.executable, "-m", "linsep", "fit", "train.svm", "-o", "m.linsep", "--epochs", "300"]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "NO_COLOR": "1"}
+    process = subprocess.Popen(command, stderr=child, stdout=subprocess.PIPE, cwd=folder, env=environment)
+    os.close(child)
+    shown, end = b"", time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            part = os.read(parent, 1 << 16)
+        except OSError:
+            break
+        if not part:
+            break
+        shown += part
+    assert process.wait() == 0
+    process.stdout.close()
+    os.close(parent)
+    assert b"learning" in shown
+    assert b"rows/s" in shown
+    assert b"error" in shown

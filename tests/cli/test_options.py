@@ -1,0 +1,193 @@
+"""Options of learners come from the table, those of data reach the reader; both say what is wrong with a value."""
+
+import inspect
+import re
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import linsep
+from linsep.cli import app
+from linsep.cli.commands import FORMATS, DataCommand, LearnerCommand, TrialsCommand
+from linsep.cli.frame import Frame
+from linsep.cli.learner_options import LEFT_OUT, described, names, option, owners, weights_of
+from linsep.cli.options import given, learner_from, reading
+from linsep.data import formats
+
+SAID = []
+
+
+def command(kind):
+    """Return an app of one command, which keeps what was said."""
+    made = typer.Typer(cls=Frame)
+
+    @made.command("try", cls=kind)
+    def attempt(ctx: typer.Context, data: list[str]) -> None:
+        SAID[:] = [reading(ctx), given(ctx) if kind is not DataCommand else None]
+
+    made.callback()(lambda: None)
+    return made
+
+
+def said(kind, *args):
+    result = CliRunner().invoke(command(kind), ["try", "a.svm", *args])
+    assert result.exit_code == 0, result.output
+    return SAID[0] if kind is DataCommand else SAID[1]
+
+
+def refused(*args, kind=LearnerCommand):
+    result = CliRunner().invoke(command(kind), ["try", "a.svm", *args])
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+    return result.stderr.removeprefix("linsep try: ").rstrip()
+
+
+PARAMETERS = [(learner, name) for learner in linsep.LEARNERS for name in described(learner)]
+
+
+def test_every_parameter_of_every_learner_is_an_option():
+    for name, entry in linsep.LEARNERS.items():
+        assert {*described(name), *LEFT_OUT} == {*inspect.signature(entry.learner).parameters}
+
+
+@pytest.mark.parametrize("learner", linsep.LEARNERS)
+def test_help_for_a_learner_shows_its_options_and_no_others(learner):
+    page = CliRunner().invoke(app, ["fit", "--learner", learner, "--help"]).stdout
+    for name in names():
+        flag = option(name)
+        shown = re.search(rf"^  (--\[no-\]{flag[2:]}|{flag})\b", page, flags=re.MULTILINE)
+        assert bool(shown) == (name in described(learner)), name
+
+
+def test_help_without_a_learner_shows_all_options():
+    page = CliRunner().invoke(app, ["fit", "--help"]).stdout
+    assert all(f"{option(name)[2:]}" in page for name in names())
+    assert "Only winnow, balanced-winnow" in page
+
+
+@pytest.mark.parametrize(("learner", "name"), PARAMETERS)
+def test_a_default_can_be_said(learner, name):
+    parameter = described(learner)[name]
+    assert (
+        parameter.value(str(parameter.default).lower() if parameter.default is None else str(parameter.default))
+        == parameter.default
+    )
+
+
+@pytest.mark.parametrize(("learner", "name"), PARAMETERS)
+def test_the_help_is_the_docstring_s(learner, name):
+    page = " ".join(CliRunner().invoke(app, ["fit", "-l", learner, "--help"]).stdout.split())
+    first = re.split(r"[`\"(]|None|True|False", described(learner)[name].text)[0].strip()
+    assert first in page
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["--epochs", "3"], {"max_iter": 3}),
+        (["--tol", "none"], {"tol": None}),
+        (["--tol", "1e-3"], {"tol": 1e-3}),
+        (["--shuffle", "false"], {"shuffle": False}),
+        (["--shuffle", "blocks"], {"shuffle": "blocks"}),
+        (["--no-fit-intercept"], {"fit_intercept": False}),
+        (["--fit-intercept"], {"fit_intercept": True}),
+        (["--class-weight", "balanced"], {"class_weight": "balanced"}),
+        (["--class-weight", "1=2,0=0.5"], {"class_weight": {1: 2.0, 0: 0.5}}),
+        (["--class-weight", '{"spam": 3}'], {"class_weight": {"spam": 3.0}}),
+        (["--learner", "winnow", "--x-max", "none", "--eta", "0.25"], {"x_max": None, "eta": 0.25}),
+        (["-l", "passive-aggressive", "--C", "10", "--variant", "PA-II"], {"C": 10.0, "variant": "PA-II"}),
+        (["--seed", "7"], {"random_state": 7}),
+        (["--threads", "2"], {"n_jobs": 2}),
+        ([], {}),
+    ],
+)
+def test_what_is_said_of_a_learner(args, expected):
+    found = said(LearnerCommand, *args)
+    assert found.parameters == {"random_state": 0, **expected}
+    learner = learner_from(found.learner, found.parameters)
+    assert {name: learner.get_params()[name] for name in expected} == expected
+
+
+def test_learners_that_are_named():
+    assert said(LearnerCommand).learner == "averaged-perceptron"
+    assert said(LearnerCommand, "--learner=romma").learner == "romma"
+    assert said(TrialsCommand).learners == ()
+    assert said(TrialsCommand, "-l", "romma", "--learner", "winnow").learners == ("romma", "winnow")
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--learner", "winow"], "did you mean winnow?"),
+        (["--learner", "tree"], "there are perceptron, averaged-perceptron"),
+        (["--epochs", "0"], "--epochs: '0' is not a whole number of at least 1"),
+        (["--epochs", "two"], "--epochs: 'two' is not a whole number"),
+        (["--tol", "-1"], "--tol: '-1' is not a number of at least 0 or 'none'"),
+        (["--learner", "winnow", "--eta", "0"], "--eta: '0' is not a number above 0 or 'none'"),
+        (["--multi-class", "all"], "--multi-class: 'all' is not 'ovr' or 'pair'"),
+        (["--class-weight", "heavy"], "--class-weight: 'heavy' is not pairs label=weight"),
+        (["--class-weight", "=2"], "--class-weight: '=2' is not"),
+        (["--epoch", "3"], "--epochs"),
+        (["--seed", "-1"], "--seed"),
+        (["-O", "text"], "-O text: write it as name=value"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(args, words):
+    assert words in refused(*args)
+
+
+def test_a_parameter_of_other_learners_is_refused_with_their_names():
+    with pytest.raises(Exception, match="perceptron has no --eta; it is an option of winnow, balanced-winnow"):
+        learner_from("perceptron", {"eta": 1.0})
+    assert owners("readout") == ["passive-aggressive", "romma", "logistic-regression", "pegasos"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a=1", {"a": 1.0}),
+        ("1=2,2.5=3", {1: 2.0, 2.5: 3.0}),
+        ('"1"=2', {"1": 2.0}),
+        ("k=v=2", {"k=v": 2.0}),
+        ('{"a": 1, "-1": 2}', {"a": 1.0, -1: 2.0}),
+    ],
+)
+def test_weights_of_labels(text, expected):
+    assert weights_of(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "a", "a=", "a=b", "{", "[1]", '{"a": "b"}'])
+def test_what_is_no_weight_is_refused(text):
+    with pytest.raises(ValueError):  # noqa: PT011  (what is said of it is the option's business)
+        weights_of(text)
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        ([], {}),
+        (
+            ["--format", "csv", "--label", "income", "--weight", "w"],
+            {"format": "csv", "label": "income", "weight": "w"},
+        ),
+        (["--label", "-1"], {"label": -1}),
+        (["--label", "null"], {"label": None}),
+        (["--on-error", "skip"], {"on_error": "skip"}),
+        (["--threads", "1"], {"n_jobs": 1}),
+        (["-O", "n_features=10", "--option", "text=review"], {"n_features": 10, "text": "review"}),
+        (["-O", "ngram_range=[1, 2]", "-O", "keep-names=true"], {"ngram_range": [1, 2], "keep_names": True}),
+        (["-O", "delimiter=;"], {"delimiter": ";"}),
+    ],
+)
+def test_what_is_said_of_data(args, expected):
+    assert said(DataCommand, *args) == expected
+
+
+def test_a_quarantine_is_a_policy(tmp_path):
+    found = said(DataCommand, "--quarantine", str(tmp_path / "bad"))
+    assert found == {"quarantine": tmp_path / "bad", "on_error": "quarantine"}
+
+
+def test_formats_are_those_of_the_table():
+    assert set(FORMATS) == set(formats.FORMATS) - {"table"}

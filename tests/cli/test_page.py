@@ -1,0 +1,45 @@
+"""What docs/command-line.md shows is what happens."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
+
+from typer.testing import CliRunner
+
+from linsep.cli import app
+from tests.docs.pages import ROOT
+
+PAGE = (ROOT / "docs" / "command-line.md").read_text()
+COMMANDS = [command.name for command in app.registered_commands]
+
+
+def shown():
+    """Yield commands, and what the page says they print."""
+    for block in re.findall(r"^```console\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILINE):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            yield command, output
+
+
+def run(command):
+    if command.startswith("linsep "):
+        return CliRunner().invoke(app, shlex.split(command)[1:]).output
+    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+    done = subprocess.run(
+        command, shell=True, capture_output=True, text=True, env={**os.environ, "PATH": path}, check=False
+    )
+    return done.stdout + done.stderr
+
+
+def test_the_page_is_true(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for command, expected in shown():
+        found = run(command)
+        assert OutputChecker().check_output(expected, found, ELLIPSIS | NORMALIZE_WHITESPACE), f"$ {command}\n{found}"
+
+
+def test_the_page_has_every_command():
+    assert re.findall(r"^\| `linsep (\w+)", PAGE, flags=re.MULTILINE) == COMMANDS
