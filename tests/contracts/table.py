@@ -81,7 +81,7 @@ def _bytes(value):
     if isinstance(value, tuple):
         return [_bytes(part) for part in value]
     if hasattr(value, "__dataclass_fields__"):
-        return {name: _bytes(part) for name, part in vars(value).items() if name != "_answer"}
+        return {name: _bytes(part) for name, part in vars(value).items() if name not in ("_answer", "table")}
     return repr(value)
 
 

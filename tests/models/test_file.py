@@ -1,16 +1,19 @@
 """Model files: what is saved is what is loaded, training goes on as if nothing had been, and no file is trusted."""
 
+import hashlib
 import json
 import os
 import pickle
 import signal
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from safetensors import safe_open
 from safetensors.numpy import save_file
 from sklearn.pipeline import make_pipeline
@@ -244,6 +247,64 @@ def test_what_is_told_of_a_model(path):
     assert saved.form is None
 
 
+# Weights that are mostly zero.
+
+WIDE = 1 << 24
+
+
+def wide(name, features=WIDE, classes=2, **more):
+    """A learner of many features that has seen few of them."""
+    X = sp.csr_array(problem(classes, reals=True)[0])
+    X = sp.csr_array((X.data, 1000 * X.indices.astype(np.int32), X.indptr), shape=(X.shape[0], features))
+    return build(name, **more).partial_fit(X, problem(classes)[1]), X
+
+
+@pytest.mark.parametrize("name", ["perceptron", "averaged-perceptron", "passive-aggressive", "pegasos", "romma"])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("asked", [False, True])
+def test_weights_that_are_mostly_zero_make_a_small_file(name, classes, asked, path):
+    first, X = wide(name, features=100_000, classes=classes)
+    if asked:
+        first.sparsify()
+    second = again(first, path)
+    assert path.stat().st_size < 20_000
+    assert bits(second.decision_function(X)) == bits(first.decision_function(X))
+    assert isinstance(second.coef_, np.ndarray) != asked
+    assert second.kept_ == first.kept_ == (6 if asked else 100_000)
+    assert second.predict_one((np.array([1000]), np.array([1.0]))) == first.predict_one(
+        (np.array([1000]), np.array([1.0]))
+    )
+    third = again(second, path)
+    for clf in (first, second, third):
+        clf.partial_fit(X, problem(classes)[1])
+    assert trace(second) == trace(first) == trace(third)
+    assert state(second) == state(first)
+
+
+def test_a_hashed_model_of_16_million_features_is_a_small_file_and_takes_little_memory(path):
+    clf, X = wide("averaged-perceptron")
+    save(clf, path)
+    assert path.stat().st_size < 20_000
+    tracemalloc.start()
+    model = load(path)
+    loading = tracemalloc.get_traced_memory()[1]
+    scores = model.decision_function(X)
+    asking = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert loading < 1_000_000
+    assert asking < WIDE / 2  # the weights alone would be 8 * WIDE
+    assert bits(scores) == bits(clf.decision_function(X))
+
+
+def test_forged_lists_of_features_are_refused(path):
+    save(wide("perceptron", features=100_000)[0], path)
+    about, arrays = parts(path)
+    kept = arrays["model.kept"]
+    for other in (kept[::-1], kept + 99_000, kept - 1, kept[:-1], kept.astype(np.float64), np.zeros_like(kept)):
+        with pytest.raises(ModelError, match="though its sums are right"):
+            load(forged(path, about, {**arrays, "model.kept": other}))
+
+
 # Files that are not what they should be.
 
 
@@ -413,6 +474,14 @@ except linsep.ModelError as error:
 # Writing.
 
 
+def test_one_model_is_one_file_to_the_byte(small):
+    files = set()
+    for _ in range(5):
+        save(load(small), small)
+        files.add(small.read_bytes())
+    assert len(files) == 1
+
+
 def test_a_failed_write_leaves_the_old_file_whole(small, monkeypatch):
     old = small.read_bytes()
 
@@ -539,5 +608,7 @@ def test_there_is_a_golden_file_of_every_format_and_learner():
 
 def test_the_header_is_plain_safetensors(small):
     with safe_open(small, framework="numpy") as file:
-        assert json.loads(file.metadata()["linsep"])["format"] == archive.FORMAT
+        digest, _, text = file.metadata()["linsep"].partition(" ")
+        assert digest == hashlib.sha256(text.encode()).hexdigest()
+        assert json.loads(text)["format"] == archive.FORMAT
         assert file.get_tensor("model.link.s").shape == (4, 1)

@@ -1,6 +1,7 @@
 """Weights that are mostly zero: only the rows of features that matter are kept, and asked."""
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,15 +36,14 @@ class Columns:
 
     kept: Array
     features: int
-    bits: Array = field(init=False, repr=False)
-    before: Array = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        flags = np.zeros(-(-self.features // 64) * 64 or 64, bool)
-        flags[self.kept] = True
-        self.bits = np.packbits(flags, bitorder="little").view("<u8").astype(np.uint64, copy=False)
-        counts = np.bitwise_count(self.bits).astype(np.int32)
-        self.before = np.cumsum(counts, dtype=np.int32) - counts
+    @cached_property
+    def table(self) -> tuple[Array, Array]:
+        """The bits, and how many are set before those of each word; made when first asked for."""
+        bits = np.zeros(max(1, -(-self.features // 64)), np.uint64)
+        np.bitwise_or.at(bits, self.kept >> 6, np.uint64(1) << (self.kept & 63).astype(np.uint64))
+        counts = np.bitwise_count(bits).astype(np.int32)
+        return bits, np.cumsum(counts, dtype=np.int32) - counts
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.kept, self.features)
@@ -52,11 +52,12 @@ class Columns:
         """Return where among those kept each column is; after the last if it is not, one more if there is no such."""
         places = np.empty_like(indices)
         one, none = np.uint64(1), len(self.kept)
+        table, before = self.table
         for start in range(0, len(indices), AT_ONCE):
             piece = indices[start : start + AT_ONCE]
-            word = np.minimum(piece.view(f"u{piece.itemsize}") >> 6, len(self.bits) - 1)
-            bits, bit = self.bits[word], (piece & 63).astype(np.uint64)
-            place = self.before[word] + np.bitwise_count(bits & ((one << bit) - one))
+            word = np.minimum(piece.view(f"u{piece.itemsize}") >> 6, len(table) - 1)
+            bits, bit = table[word], (piece & 63).astype(np.uint64)
+            place = before[word] + np.bitwise_count(bits & ((one << bit) - one))
             place = np.where((bits >> bit) & one, place, none)
             known = (piece >= 0) & (piece < self.features)
             places[start : start + AT_ONCE] = np.where(known, place, none + 1)
@@ -75,21 +76,28 @@ class Compact:
     where: Columns
     answering: Any
     divisor: Array
+    wanted: bool = True
+    """Whether it was asked for, by `sparsify`; else nobody sees it, but in the time and memory that it takes."""
 
     @classmethod
     def of(cls, machine: Machine) -> "Compact":
         """Return the machine without the rows of zeros."""
-        link, readout = machine.link, machine.readout
+        link = machine.link
         if isinstance(link, Imaged) and link.form == EXPONENTIAL:
             raise ValueError("the weights are exponentials, of which none is 0: there is nothing to leave out")
         answer, divisor = machine.answer()
-        matter = _any_bit(link.s)
-        if isinstance(readout, Average):
-            matter |= _any_bit(readout.u)
-        kept = np.flatnonzero(matter[:-1])
+        kept = rows_that_matter(machine)
         rows = np.append(kept, len(link.s) - 1)
-        part = replace(machine, link=_rows(link, rows), readout=_rows(readout, rows), watch=None, _answer=None)
+        part = replace(
+            machine, link=_rows(link, rows), readout=_rows(machine.readout, rows), watch=None, _answer=None
+        )  # fmt: skip
         return cls(part, Columns(kept, machine.features), _with_zeros(_rows(answer, rows)), divisor)
+
+    @classmethod
+    def stored(cls, part: Machine, kept: Array, features: int, wanted: bool) -> "Compact":
+        """Return what was stored of a machine of additive or scaled weights, each of which answers on its own."""
+        answer, divisor = part.answer()
+        return cls(replace(part, _answer=None), Columns(kept, features), _with_zeros(answer), divisor, wanted)
 
     def __getattr__(self, name: str) -> Any:
         if name in READ and "part" in vars(self):
@@ -174,18 +182,35 @@ def whole(machine: Any) -> Machine:
 
 def compacted(machine: Any) -> Any:
     """Return a machine without its rows of zeros, in which nothing else looks different."""
-    return machine if isinstance(machine, Compact) else Compact.of(machine)
+    return replace(machine, wanted=True) if isinstance(machine, Compact) else Compact.of(machine)
+
+
+def is_compact(machine: Any) -> bool:
+    """Tell whether a machine was asked to do without its rows of zeros."""
+    return isinstance(machine, Compact) and machine.wanted
+
+
+def rows_that_matter(machine: Machine) -> Array:
+    """Return the features of which any weight, or what its average is made of, is not zero."""
+    matter = _any_bit(machine.link.s)
+    if isinstance(machine.readout, Average):
+        matter |= _any_bit(machine.readout.u)
+    return np.flatnonzero(matter[:-1])
 
 
 def kept_of(machine: Any) -> int:
     """Return how many features a machine keeps weights of."""
-    return len(machine.where.kept) if isinstance(machine, Compact) else int(machine.features)
+    return len(machine.where.kept) if is_compact(machine) else int(machine.features)
 
 
 def rows_of_coef(machine: Any, weights: Array) -> Any:
     """Return weights of the features that a machine has, (classes, features), as users see them."""
     if not isinstance(machine, Compact):
         return weights
+    if not machine.wanted:
+        dense = np.zeros((len(weights), machine.features))
+        dense[:, machine.where.kept] = weights
+        return dense
     row, place = np.nonzero(weights)
     ends = np.append(0, np.cumsum(np.bincount(row, minlength=len(weights))))
     parts = weights[row, place], machine.where.kept[place], ends

@@ -1,7 +1,7 @@
 """Named arrays and a description in one file that tells when a bit of it has changed.
 
-The file is a safetensors file: arrays side by side, and before them a header in JSON. Its metadata hold the
-description, JSON too, with the SHA-256 of every array, and the SHA-256 of the description: so each bit is vouched for.
+The file is a safetensors file: arrays side by side, and before them a header in JSON. Its metadata hold a SHA-256 and
+then the description that it is of, JSON too, with the SHA-256 of every array: so each bit is vouched for.
 Nothing in it is ever executed, and the arrays take no more memory than the file has bytes.
 """
 
@@ -22,8 +22,8 @@ Array = NDArray[Any]
 
 FORMAT = 1
 """The version of the format: raised when files written now could not be read by earlier releases."""
-ABOUT, SEAL = "linsep", "sha256"
-"""Where in the metadata the description is, and its digest."""
+ABOUT = "linsep"
+"""Where in the metadata the description is, after its digest: one entry, as several have no fixed order."""
 
 
 class ModelError(ValueError):
@@ -50,7 +50,7 @@ def write(path: str | os.PathLike[str], about: Mapping[str, Any], arrays: Mappin
     solid = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     whole = {**about, "format": FORMAT, "tensors": {name: _entry(array) for name, array in solid.items()}}
     text = json.dumps(whole, allow_nan=False)
-    metadata = {ABOUT: text, SEAL: hashlib.sha256(text.encode()).hexdigest()}
+    metadata = {ABOUT: f"{hashlib.sha256(text.encode()).hexdigest()} {text}"}
     try:
         with aside(path) as draft:
             save_file(solid, draft, metadata)
@@ -94,10 +94,10 @@ def _looks_cut(path: str | os.PathLike[str], head: bytes) -> bool:
 
 
 def _about(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str, Any]:
-    if ABOUT not in metadata or SEAL not in metadata:
+    if ABOUT not in metadata:
         raise ModelError(path, "it is a safetensors file, but not a model that linsep saved")
-    text = metadata[ABOUT]
-    if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != metadata[SEAL]:
+    digest, _, text = metadata[ABOUT].partition(" ")
+    if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != digest:
         raise ModelError(
             path, "its description is damaged (the SHA-256 differs): copy it again, or save the model anew"
         )

@@ -115,7 +115,7 @@ def _packed_learner(learner: Any, arrays: Arrays, name: str) -> dict[str, Any]:
         "open": bool(learner._open),
         "seed": int(learner.seed_),
         "n_iter": int(learner.n_iter_),
-        "machine": packed_machine(machine, None, arrays, name),
+        "machine": packed_machine(machine, arrays, name),
     }
 
 
@@ -136,6 +136,7 @@ def _unpacked_learner(told: dict[str, Any], read: Unpacker, name: str) -> Online
             raise Foreign(f"it has {len(names)} names for {features} features")
         learner._names = {of: j for j, of in enumerate(names)}
     learner._open = bool(told["open"])
-    learner._machine = unpacked_machine(told["machine"], features, len(classes), learner._open, read, name)
+    machine: Any = unpacked_machine(told["machine"], features, len(classes), learner._open, read, name)
+    learner._machine = machine
     learner.classes_, learner.n_features_in_, learner.seed_, learner.n_iter_ = classes, features, seed, passes
     return learner

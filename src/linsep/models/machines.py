@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from linsep.core.links import Additive, Imaged, Scaled
 from linsep.core.readouts import Average, Last, Log, Tally
 from linsep.core.weights import FORMS
+from linsep.learners.compact import Compact, is_compact, rows_that_matter
 from linsep.learners.machine import Machine
 from linsep.learners.record import no_log, trimmed
 from linsep.models.values import Arrays, Foreign, Unpacker, packed
@@ -24,9 +25,18 @@ BY_FEATURE = ("s", "u", "image")
 """Arrays that have a row for each feature, and one for the bias."""
 
 
-def packed_machine(machine: Machine, kept: Array | None, arrays: Arrays, name: str) -> dict[str, Any]:
-    """Return what tells of a machine; of the features, only those `kept`, if they are not all."""
+MANY, FEW = 1 << 12, 0.25
+"""Of at least so many features, those whose weights are zero are left out if at most this share is left."""
+
+
+def packed_machine(machine: Machine | Compact, arrays: Arrays, name: str) -> dict[str, Any]:
+    """Return what tells of a machine; weights that are mostly zero are stored sparsely."""
+    compact = is_compact(machine)
+    machine, kept = _essence(machine)
     told: dict[str, Any] = {of: packed(getattr(machine, of), arrays, of) for of in NUMBERS}
+    told["compact"], told["sparse"] = compact, kept is not None
+    if kept is not None:
+        arrays[f"{name}.kept"] = kept.astype(np.int64)
     told["rule"] = packed(machine.rule, arrays, "rule")
     told["kinds"] = [type(machine.link).__name__.lower(), type(machine.readout).__name__.lower()]
     parts = {"link": machine.link, "readout": machine.readout, "tally": machine.tally}
@@ -34,8 +44,9 @@ def packed_machine(machine: Machine, kept: Array | None, arrays: Arrays, name: s
     for part, values in parts.items():
         for of, value in values._asdict().items():
             if isinstance(value, np.ndarray):
-                few = value if kept is None or of not in BY_FEATURE else value[np.append(kept, len(value) - 1)]
-                arrays[f"{name}.{part}.{of}"] = few
+                if kept is not None and of in BY_FEATURE and len(value) > len(kept) + 1:
+                    value = value[np.append(kept, len(value) - 1)]
+                arrays[f"{name}.{part}.{of}"] = value
             else:
                 told["link"][of] = packed(value, arrays, of)
     told["logged"] = len(machine.log.numbers) > 0
@@ -46,16 +57,32 @@ def packed_machine(machine: Machine, kept: Array | None, arrays: Arrays, name: s
     return told
 
 
+def _essence(machine: Any) -> tuple[Machine, Array | None]:
+    """Return a machine, and which features alone are worth storing; None if they all are.
+
+    Only additive and scaled weights are left out: each of them answers on its own, and others are normalised together.
+    """
+    if isinstance(machine, Compact):
+        if isinstance(machine.part.link, Imaged):
+            return machine.copy(), None
+        return machine.part, machine.where.kept
+    if isinstance(machine.link, Imaged) or machine.features < MANY:
+        return machine, None
+    kept = rows_that_matter(machine)
+    return machine, kept if len(kept) <= FEW * machine.features else None
+
+
 def unpacked_machine(
     told: dict[str, Any], features: int, classes: int, open_labels: bool, read: Unpacker, name: str
-) -> Machine:
-    """Return a machine of this many rows of weights (the bias not counted), if it is sound."""
+) -> Machine | Compact:
+    """Return a machine of so many features, if it is sound."""
     numbers = {of: read.value(told[of]) for of in NUMBERS}
     pair, background = _flag(numbers["pair"]), _flag(numbers["background"])
     if background != (open_labels and not pair):
         raise Foreign("it has a column for labels to come, or none, against what is said of its labels")
     columns = classes + 1 if background else 1 if classes == 2 and not pair and not open_labels else classes
-    of = Shapes(features + 1, columns, read.arrays, name)
+    kept = _kept(features, read.arrays[f"{name}.kept"]) if _flag(told["sparse"]) else None
+    of = Shapes((features if kept is None else len(kept)) + 1, columns, read.arrays, name)
     link_kind, readout_kind = told["kinds"]
     link = LINKS[link_kind](**of.of("link", LINKS[link_kind]), **_link_numbers(link_kind, told["link"], read))
     readout = READOUTS[readout_kind](**of.of("readout", READOUTS[readout_kind]))
@@ -70,7 +97,20 @@ def unpacked_machine(
         raise Foreign("one of its counts is not a count")
     if not isinstance(numbers["no_log_because"], str) or not np.isfinite(float(numbers["bias"])):
         raise Foreign("its bias is not a number")
-    return machine
+    if kept is None:
+        return Compact.of(machine) if _flag(told["compact"]) else machine
+    if isinstance(link, Imaged):
+        raise Foreign("weights of its kind are not stored sparsely")
+    return Compact.stored(machine, kept, features, _flag(told["compact"]))
+
+
+def _kept(features: int, kept: Array) -> Array:
+    """Return the features that were stored, in order."""
+    if kept.dtype != np.int64 or kept.ndim != 1 or np.any(np.diff(kept) <= 0):
+        raise Foreign("its list of features is not in order")
+    if len(kept) and not (kept[0] >= 0 and kept[-1] < features):
+        raise Foreign("its list of features has one that does not exist")
+    return kept
 
 
 def _flag(value: Any) -> bool:
