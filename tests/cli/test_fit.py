@@ -244,3 +244,26 @@ def test_a_bar_on_a_terminal(folder):
     assert b"learning" in shown
     assert b"rows/s" in shown
     assert b"error" in shown
+
+
+@pytest.mark.parametrize(
+    "how", [["--test", "test.svm"], ["--holdout", "0.2"], [], ["--stream"], ["--stream", "--test", "test.svm"]]
+)
+def test_a_report_tells_what_was_trained_on_what(how):
+    pytest.importorskip("matplotlib")
+    run("train.svm", "-o", "m.linsep", "--report", "page.html", "--learner", "perceptron", *how)
+    page = Path("page.html").read_text()
+    for heading in ("What was trained on what", "How it learned", "Strongest features", "What next"):
+        assert heading in page
+    assert ("Most wrong about" in page) == ("--stream" not in how or "--test" in how)
+    assert ("flatters it" in page) == (how == [])
+    assert page.count("<svg") >= 3
+    assert "Progressive error" in page
+
+
+def test_a_report_of_a_learner_that_counts_no_errors():
+    pytest.importorskip("matplotlib")
+    X, y = problem(3, n=60, p=5)
+    dump_svmlight_file(abs(X) / 3, y, "small.svm", zero_based=False)
+    run("small.svm", "-o", "m.linsep", "--report", "page.html", "--learner", "winnow")
+    assert "Progressive error" not in Path("page.html").read_text()

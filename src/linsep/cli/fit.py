@@ -1,5 +1,6 @@
 """`linsep fit`: from files to a model."""
 
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -60,10 +61,12 @@ def run(
     from linsep.cli.training import Task, in_memory, streamed
     from linsep.cli.watching import Watching
 
+    if report is not None:
+        import_module("linsep.plots.report")  # so that a missing matplotlib is told before the work
     learner, epochs, saved = _chosen(ctx, resume, stream)
     task = Task(
         data, reading(ctx), learner, epochs, given(ctx).parameters["random_state"],
-        Watching(shown=not (json or quiet)), test, holdout, saved,
+        Watching(shown=not (json or quiet)), test, holdout, saved, report is not None,
     )  # fmt: skip
     try:
         trained = streamed(task) if stream else in_memory(task)
@@ -76,7 +79,7 @@ def run(
     if report is not None:
         from linsep.cli.fit_report import fit_report
 
-        fit_report(trained, about, task).write(report)
+        fit_report(trained, about, task.watching, str(out)).write(report)
         about["report"] = str(report)
     _tell(trained, about, out, json, quiet)
 
@@ -153,6 +156,7 @@ def _about(task: "Task", trained: "Trained") -> dict[str, Any]:
         "mistakes": int(_total(learner.mistakes_)),
         "updates": int(_total(learner.updates_)),
         "test": None if test is None else {"name": trained.test_name, "rows": test.rows, "error": test.error},
+        "rounds_per_second": task.watching.curve[-1][0] / max(trained.learn_seconds, 1e-9),
         "seconds": {"read": trained.read_seconds, "learn": trained.learn_seconds},
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -134,9 +134,11 @@ class Evaluation:
             gap = percent(scores.calibration_error)
             tiles.append(Fact("Brier score", f"{scores.brier:.4f}", f"probabilities are off by {gap}"))
         title = f"{name_of(self.saved.model)} on {', '.join(data)}"
-        Report(title, f"Evaluation of {model}", tiles, self._sections(model, data, scores)).write(path)
+        again = Section("Again", [Code(f"linsep evaluate {model} {' '.join(data)}")])
+        Report(title, f"Evaluation of {model}", tiles, [*self.sections(scores), again]).write(path)
 
-    def _sections(self, model: str, data: list[str], scores: Scores) -> list[Section]:
+    def sections(self, scores: Scores) -> list[Section]:
+        """Return what is told of the answers."""
         drawn = self.all_drawn()
         sections = [Section("Classes", [_of_classes(scores)])]
         if len(drawn.y):
@@ -146,7 +148,6 @@ class Evaluation:
         features = features_of(self.saved)
         if features is not None:
             sections.append(Section("Strongest features", [features]))
-        sections.append(Section("Again", [Code(f"linsep evaluate {model} {' '.join(data)}")]))
         return sections
 
     def _pictures(self, drawn: Drawn, of: str) -> list[Picture]:

@@ -49,6 +49,14 @@ class Trained:
     learn_seconds: float
     test: Scores | None = None
     test_name: str = ""
+    gathered: Any = None
+    """What a report shows of the answers to some rows: those of the test or, without one, those learned from."""
+    shown: Scores | None = None
+    """What the answers to those rows are worth."""
+
+    def saved(self) -> Saved:
+        """Return the model as if it had been saved and opened."""
+        return Saved(self.learner, self.seen.form.like(self.seen.columns(), strict=False))
 
 
 class Seen:
@@ -82,6 +90,7 @@ class Task:
     test: list[str] | None = None
     holdout: float | None = None
     resume: Saved | None = None
+    report: bool = False
 
     def like(self) -> dict[str, Any]:
         """Return how a model that is resumed has its data read."""
@@ -112,8 +121,10 @@ def in_memory(task: Task) -> Trained:
         learner, seen, len(rows), data.rejected, data.unseen, False, read_done - began, done - read_done
     )  # fmt: skip
     if held is not None:
-        _judge(trained, [_of(data, held)], f"{len(held):,} rows held out")
+        _judge(task, trained, [_of(data, held)], f"{len(held):,} rows held out")
     _judge_by_files(task, trained)
+    if task.report and trained.gathered is None:
+        _scored(task, trained, [rows])
     return trained
 
 
@@ -144,7 +155,7 @@ def streamed(task: Task) -> Trained:
     seen = Seen(_form(rows.form), known if _marks_all(learner) else None)
     trained = Trained(learner, seen, count, rows.rejected, rows.unseen, True, 0.0, perf_counter() - began)
     if every is not None:
-        _judge(trained, _kept(rows, every, held=True), f"every {every}th row, held out")
+        _judge(task, trained, _kept(rows, every, held=True), f"every {every}th row, held out")
     _judge_by_files(task, trained)
     return trained
 
@@ -247,18 +258,29 @@ def _form(form: Form | None) -> Form:
 def _judge_by_files(task: Task, trained: Trained) -> None:
     if task.test is not None:
         options = {name: value for name, value in task.options.items() if name in ("format", "on_error", "n_jobs")}
-        like = Saved(trained.learner, trained.seen.form.like(trained.seen.columns(), strict=False))
-        blocks = linsep.stream(task.test, block_rows=BLOCK_ROWS, like=like, **options)
-        _judge(trained, blocks, ", ".join(task.test))
+        blocks = linsep.stream(task.test, block_rows=BLOCK_ROWS, like=trained.saved(), **options)
+        _judge(task, trained, blocks, ", ".join(task.test))
 
 
-def _judge(trained: Trained, blocks: Any, name: str) -> None:
+def _judge(task: Task, trained: Trained, blocks: Any, name: str) -> None:
     """Score rows that were not learned from."""
+    trained.test, trained.test_name = _scored(task, trained, blocks), name
+    if not trained.test.rows:
+        raise BadData(f"{name}: there are no rows to be judged by")
+
+
+def _scored(task: Task, trained: Trained, blocks: Any) -> Scores:
+    """Return what the answers to some rows are worth; a report shows them."""
     scoring = Scoring(trained.learner.classes_)
+    if task.report:
+        from linsep.cli.reports import Evaluation
+
+        trained.gathered = Evaluation(trained.saved())
     for block in blocks:
         if len(block):
             found = answers(trained.learner, block.X)
             scoring.add(block.y, found.labels, found.scores, found.probabilities)
-    trained.test, trained.test_name = scoring.result(), name
-    if not trained.test.rows:
-        raise BadData(f"{name}: there are no rows to be judged by")
+            if trained.gathered is not None:
+                trained.gathered.add(block, found)
+    trained.shown = scoring.result()
+    return trained.shown

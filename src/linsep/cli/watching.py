@@ -82,8 +82,9 @@ class Watching:
         self._seen = rows
         if self.first_epoch is None and machine.epochs > self._epochs:
             self.first_epoch = rows, errors
+            self._note(rows, errors)
         if not self.curve or rows >= STEP * self.curve[-1][0]:
-            self.curve.append((rows, errors))
+            self._note(rows, errors)
         if rows >= self._power:
             self._tell_line(rows, errors)
             self._power = 1 << rows.bit_length()
@@ -96,12 +97,15 @@ class Watching:
     def end(self, machine: "Machine") -> None:
         """Look for the last time."""
         rows, errors = self._of(machine)
-        if not self.curve or self.curve[-1][0] < rows:
-            self.curve.append((rows, errors))
+        self._note(rows, errors)
         if self.first_epoch is None:
             self.first_epoch = rows, errors
         if rows > self._line[0]:
             self._tell_line(rows, errors)
+
+    def _note(self, rows: int, errors: int | None) -> None:
+        if rows > (self.curve[-1][0] if self.curve else 0):
+            self.curve.append((rows, errors))
 
     def _of(self, machine: "Machine") -> tuple[int, int | None]:
         rows, errors = int(machine.tally.rounds[0]) - self._before[0], machine.errors
