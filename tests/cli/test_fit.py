@@ -191,6 +191,22 @@ def test_malformed_rows_can_be_left_out(folder):
     assert (folder / "out.svm").read_text() == "1 x:1\n"
 
 
+def test_labels_that_the_first_rows_do_not_have(folder):
+    (folder / "late.svm").write_text(
+        "1 1:1\n2 2:1\n" * 30 + "3 3:1 1:1\n".replace("3:1 1:1", "1:1 3:1") * 5 + "1 1:1\n" * 9
+    )
+    for more in ([], ["--multi-class", "pair"]):
+        run("late.svm", "-o", "m.linsep", "--stream", "--learner", "perceptron", "-O", "block_rows=16", *more)
+        X, y = linsep.read("late.svm", zero_based=True)
+        expected = linsep.Perceptron(multi_class=more[-1] if more else "ovr")
+        for lo in range(0, len(y), 16):
+            expected.partial_fit(X[lo : lo + 16], y[lo : lo + 16])
+        model = linsep.load("m.linsep")
+        assert model.classes_.tolist() == [1, 2, 3]
+        assert bits(model.coef_) == bits(expected.coef_)
+        assert model.errors_ == expected.errors_
+
+
 def test_the_model_must_have_a_place(folder):
     assert "no folder" in run("train.svm", "-o", "nowhere/m.linsep", code=2).stderr
     assert "is a folder" in run("train.svm", "-o", str(folder), code=2).stderr

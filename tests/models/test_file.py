@@ -456,6 +456,24 @@ def test_a_map_learns_only_what_maps_learn(path):
             load(forged(path, told, arrays))
 
 
+def test_words_of_very_different_lengths(path):
+    labels = np.array(["a" * 50_000, *map(str, range(500))])
+    save(
+        Perceptron().partial_fit(np.eye(len(labels))[:2].repeat(600, axis=0), labels[:2].repeat(600), classes=labels),
+        path,
+    )
+    tracemalloc.start()
+    model = load(path)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 5 * path.stat().st_size
+    assert model.classes_.tolist() == np.unique(labels).tolist()
+    about, arrays = parts(path)
+    about["model"]["classes"]["width"] = 50_000
+    with pytest.raises(ModelError, match="something else"):
+        load(forged(path, about, arrays))
+
+
 def test_a_small_file_that_claims_much_takes_little_memory(small):
     change(small, model__features=1 << 40)
     code = f"""

@@ -263,9 +263,9 @@ fitted = Perceptron(shuffle=False, max_iter=1)
 REFUSED = {
     "no model": (list, ValueError, "no model"),
     "a pipeline": (lambda: [make_pipeline(Scale(), Perceptron())], TypeError, "Pipeline.*last steps"),
-    "something else": (lambda: [quiet(fitted.fit, X, y), 7], TypeError, r"models\[1\] is a int"),
+    "something else": (lambda: [quiet(fitted.fit, X, y), 7], TypeError, r"models\[1\] is of type int"),
     "not fitted": (lambda: [quiet(fitted.fit, X, y), Perceptron()], NotFittedError, "not been fitted"),
-    "another learner": (lambda: [fitted, quiet(Pegasos().fit, X, y)], ValueError, r"models\[1\] is a Pegasos"),
+    "another learner": (lambda: [fitted, quiet(Pegasos().fit, X, y)], ValueError, r"models\[1\] is Pegasos"),
     "fewer features": (lambda: [fitted, quiet(Perceptron().fit, X[:, :4], y)], ValueError, "features 4.* has 6"),
     "another bias": (lambda: [fitted, quiet(Perceptron(fit_intercept=False).fit, X, y)], ValueError, "bias feature"),
     "another form": (

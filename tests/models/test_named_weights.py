@@ -131,7 +131,8 @@ def test_names_come_from_where_they_are():
     assert named_weights(learner)[0].names.tolist() == ["a", "b", "c"]
     assert named_weights(learner, "col{}".format)[0].names.tolist() == ["col0", "col1", "col2"]
     assert named_weights(learner, np.array(["p", "q", "r"]))[0].names.tolist() == ["p", "q", "r"]
-    piped = quiet(make_pipeline(Polynomial(terms=["a", "b c"]), Bias(), Perceptron(fit_intercept=False)).fit, frame, y)
+    last = Perceptron(fit_intercept=False, random_state=0)
+    piped = quiet(make_pipeline(Polynomial(terms=["a", "b c"]), Bias(), last).fit, frame, y)
     assert named_weights(piped)[0].names.tolist() == ["a", "b c", "bias"]
     scaled = quiet(make_pipeline(StandardScaler(), Perceptron()).fit, frame, y)
     assert named_weights(scaled)[0].names.tolist() == ["a", "b", "c"]

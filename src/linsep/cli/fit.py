@@ -58,7 +58,8 @@ def run(
     if test and holdout is not None:
         raise Usage("--test and --holdout both say what to judge the model by: give one of them")
     _check_folder(out)
-    from linsep.cli.training import Task, in_memory, streamed
+    from linsep.cli.streaming import streamed
+    from linsep.cli.training import Task, in_memory
     from linsep.cli.watching import Watching
 
     if report is not None:

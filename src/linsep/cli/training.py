@@ -1,11 +1,10 @@
 """From files to a model: what `linsep fit` does, apart from what it shows.
 
-All rows are read into memory and learned epoch after epoch in an order of their own, as `fit` of a learner does; or
-they are learned as they come, in the order of the files and in bounded memory, as `partial_fit` does.
+All rows are read into memory and learned epoch after epoch in an order of their own, as `fit` of a learner does. How
+they are learned as they come is in :mod:`linsep.cli.streaming`.
 """
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -17,14 +16,13 @@ from sklearn.exceptions import ConvergenceWarning
 import linsep
 from linsep.cli.answering import answers
 from linsep.cli.failures import BadData, Usage
-from linsep.cli.live import live_input
+from linsep.cli.output import size as size_of
 from linsep.cli.scoring import Scores, Scoring
 from linsep.cli.watching import Watching
 from linsep.core.links import EXPONENTIAL, Imaged
 from linsep.data.dataset import Dataset
 from linsep.data.form import Form
-from linsep.data.reading import Stream
-from linsep.data.svmlight.form import Svmlight
+from linsep.data.sources import sources_of
 from linsep.learners.base import OnlineLearner
 from linsep.models.file import Saved
 
@@ -100,12 +98,13 @@ class Task:
 def in_memory(task: Task) -> Trained:
     """Read all rows, learn them epoch after epoch, and judge the model by rows that it has not seen."""
     began = perf_counter()
+    _refuse_too_much(task.sources)
     with task.watching.reading() as tell:
         data = linsep.read(task.sources, progress=tell, **task.options, **task.like())
     train, held = _split(len(data), task.holdout, task.seed)
     read_done = perf_counter()
-    learner, rows = task.learner, data if train is None else _of(data, train)
-    _refuse_no_rows(len(rows))
+    learner, rows = task.learner, data if train is None else rows_of(data, train)
+    refuse_no_rows(len(rows))
     passes = learner.max_iter if learner.select is None else 1
     with (
         task.watching.learning(passes * len(rows), getattr(learner, "_machine", None)),
@@ -115,105 +114,42 @@ def in_memory(task: Task) -> Trained:
         warnings.simplefilter("ignore", ConvergenceWarning)  # the errors are told anyway
         learner.fit(rows.X, rows.y, sample_weight=rows.weights)
     task.watching.end(learner._machine)
-    seen = Seen(_form(data.form), _columns([data], data.X.shape[1]) if _marks_all(learner) else None)
+    seen = Seen(form_of(data.form), columns_of([data], data.X.shape[1]) if marks_all(learner) else None)
     done = perf_counter()
     trained = Trained(
         learner, seen, len(rows), data.rejected, data.unseen, False, read_done - began, done - read_done
     )  # fmt: skip
     if held is not None:
-        _judge(task, trained, [_of(data, held)], f"{len(held):,} rows held out")
-    _judge_by_files(task, trained)
+        judge(task, trained, [rows_of(data, held)], f"{len(held):,} rows held out")
+    judge_by_files(task, trained)
     if task.report and trained.gathered is None:
         _scored(task, trained, [rows])
     return trained
 
 
-def streamed(task: Task) -> Trained:
-    """Learn rows as they come, in the order of the files, in bounded memory."""
-    began = perf_counter()
-    rows = _opened(task)
-    every = None if task.holdout is None else max(2, round(1 / task.holdout))
-    learner, known, count = task.learner, _known(task.resume), 0
-    if every is not None and not rows.reader.again:
-        raise Usage("--holdout reads the rows held out a second time, at the end, and a pipe is read only once")
-    if task.epochs > 1 and not rows.reader.again:
-        raise Usage(f"--epochs {task.epochs} reads the rows {task.epochs} times, and a pipe is read only once")
-    with learner.watched(task.watching), learner.in_place():
-        for epoch in range(task.epochs):
-            count = 0
-            with task.watching.learning(None, getattr(learner, "_machine", None) if epoch == 0 else None):
-                for block in _kept(rows, every, held=False):
-                    _learn(learner, block)
-                    count += len(block)
-                    if epoch == 0 and _marks_all(learner):
-                        known = _columns([block], block.X.shape[1], known)
-            _refuse_no_rows(count)
-            if epoch == 0:
-                task.watching.end(learner._machine)
-    if len(learner.classes_) < 2:
-        raise BadData(f"all rows have the label {learner.classes_[0]}: a separator needs two labels at least")
-    seen = Seen(_form(rows.form), known if _marks_all(learner) else None)
-    trained = Trained(learner, seen, count, rows.rejected, rows.unseen, True, 0.0, perf_counter() - began)
-    if every is not None:
-        _judge(task, trained, _kept(rows, every, held=True), f"every {every}th row, held out")
-    _judge_by_files(task, trained)
-    return trained
-
-
-def _opened(task: Task) -> Stream:
-    """Return the rows; those of a pipe as they come.
-
-    Indices of svmlight are columns as they are, as nobody can look where they begin. Where training goes on, it goes on
-    with new ones, too; of other formats, the columns are those of the model.
-    """
-    handle, before = live_input(task.sources), None if task.resume is None else task.resume.form
-    how = {"block_rows": BLOCK_ROWS, "progress": task.watching.told, **task.options}
-    if isinstance(before, Svmlight):
-        how |= {"once": True, "format": "svmlight", "zero_based": before.zero_based}
-    elif before is not None:
-        how |= {"like": task.resume}
-    else:
-        how |= {"once": not task.options.get("idf", False)}
-    if handle is not None:
-        how["n_jobs"] = 1
-    rows = linsep.stream(task.sources if handle is None else handle, **how)
-    for source in rows.reader.sources:
-        source.live = handle is not None
-    form = rows.reader.form
-    if isinstance(form, Svmlight) and form.grows:
-        if "zero_based" not in how:
-            form.zero_based = True
-        form.high = form.first - 1 if before is None else form.first - 1 + before.width
-    return rows
-
-
-def _known(resume: Saved | None) -> Array:
-    """Return which columns the data had that a model was trained on before."""
-    known = None if resume is None or resume.form is None else resume.form.known
-    return np.zeros(0, bool) if known is None else np.array(known)
-
-
-def _learn(learner: OnlineLearner, block: Dataset) -> None:
-    if not len(block):
+def _refuse_too_much(sources: list[str]) -> None:
+    """Refuse files that are larger than the memory that is free, before it is filled."""
+    if "-" in sources:
         return
-    if block.X.shape[1] > getattr(learner, "n_features_in_", 0):
-        learner.grow(block.X.shape[1])
-    learner.partial_fit(block.X, block.y, sample_weight=block.weights)
+    size = sum(source.size or 0 for source in sources_of(sources))
+    free = _free_memory()
+    if free is not None and size > free:
+        raise Usage(
+            f"the files have {size_of(size)}, and {size_of(free)} of memory are free: --stream learns them in bounded "
+            "memory, in the order of the files"
+        )
 
 
-def _kept(rows: Any, every: int | None, held: bool) -> Iterator[Dataset]:
-    """Yield the blocks of a stream: all rows, or of those only the ones that are held out, or are not."""
-    first = 0
-    for block in rows:
-        if every is None:
-            yield block
-        else:
-            chosen = np.arange(first, first + len(block)) % every == every - 1
-            first += len(block)
-            yield _of(block, np.flatnonzero(chosen == held))
+def _free_memory() -> int | None:
+    """Return the bytes of memory that are free or could be, where the system tells."""
+    try:
+        with open("/proc/meminfo") as file:
+            return next(1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        return None
 
 
-def _of(data: Dataset, rows: Array) -> Dataset:
+def rows_of(data: Dataset, rows: Array) -> Dataset:
     """Return some rows."""
     from dataclasses import replace
 
@@ -229,18 +165,19 @@ def _split(n: int, holdout: float | None, seed: int) -> tuple[Array | None, Arra
     return np.sort(order[few:]), np.sort(order[:few])
 
 
-def _refuse_no_rows(n: int) -> None:
+def refuse_no_rows(n: int) -> None:
+    """Say that there is nothing to learn from."""
     if n == 0:
         raise BadData("there are no rows to learn from")
 
 
-def _marks_all(learner: OnlineLearner) -> bool:
+def marks_all(learner: OnlineLearner) -> bool:
     """Whether a feature that was never seen has weight all the same, so that it must be known which were seen."""
     link = learner._machine.link
     return isinstance(link, Imaged) and link.form == EXPONENTIAL
 
 
-def _columns(blocks: list[Dataset], width: int, known: Array | None = None) -> Array:
+def columns_of(blocks: list[Dataset], width: int, known: Array | None = None) -> Array:
     """Return which columns have an entry."""
     seen = np.zeros(width, bool)
     if known is not None:
@@ -250,19 +187,21 @@ def _columns(blocks: list[Dataset], width: int, known: Array | None = None) -> A
     return seen
 
 
-def _form(form: Form | None) -> Form:
+def form_of(form: Form | None) -> Form:
+    """Return how data were read, which all that come from files tell."""
     assert form is not None
     return form
 
 
-def _judge_by_files(task: Task, trained: Trained) -> None:
+def judge_by_files(task: Task, trained: Trained) -> None:
+    """Score the rows of test files, if there are any."""
     if task.test is not None:
         options = {name: value for name, value in task.options.items() if name in ("format", "on_error", "n_jobs")}
         blocks = linsep.stream(task.test, block_rows=BLOCK_ROWS, like=trained.saved(), **options)
-        _judge(task, trained, blocks, ", ".join(task.test))
+        judge(task, trained, blocks, ", ".join(task.test))
 
 
-def _judge(task: Task, trained: Trained, blocks: Any, name: str) -> None:
+def judge(task: Task, trained: Trained, blocks: Any, name: str) -> None:
     """Score rows that were not learned from."""
     trained.test, trained.test_name = _scored(task, trained, blocks), name
     if not trained.test.rows:

@@ -36,9 +36,12 @@ class Watching:
         terminal = self.console.is_terminal and os.environ.get("TERM") != "dumb"
         self.bar = Bar(self.console) if shown and terminal else None
         self.lines = shown and not terminal
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget what was seen."""
         self.curve: list[tuple[int, int | None]] = []
         self.first_epoch: tuple[int, int | None] | None = None
-        self.first_row: float | None = None
         self._line, self._power, self._epochs = (0, 0), 1, 0
         self._began, self._seen, self._before = 0.0, 0, (0, 0)
 
@@ -78,7 +81,6 @@ class Watching:
         rows, errors = self._of(machine)
         if rows and not self._seen:
             self._begun()
-            self.first_row = perf_counter()
         self._seen = rows
         if self.first_epoch is None and machine.epochs > self._epochs:
             self.first_epoch = rows, errors

@@ -120,6 +120,8 @@ def _packed_learner(learner: Any, arrays: Arrays, name: str) -> dict[str, Any]:
 
 
 def _unpacked_learner(told: dict[str, Any], read: Unpacker, name: str) -> OnlineLearner:
+    if told["learner"] not in CLASSIFIERS:
+        raise Foreign(f"there is no learner {told['learner']!r:.40}")
     kind = CLASSIFIERS[told["learner"]]
     learner = kind(**_parameters(kind, told, read))
     learner._validate_params()

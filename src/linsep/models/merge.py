@@ -95,7 +95,7 @@ def merge(models: Iterable[Learner], *, how: str = "average", weights: Sequence[
 def _machine(model: Any, i: int) -> Machine:
     if not isinstance(model, OnlineLearner):
         cure = ": merge the last steps of pipelines whose other steps are the same" if hasattr(model, "steps") else ""
-        raise TypeError(f"models[{i}] is a {type(model).__name__}, not a learner of linsep{cure}")
+        raise TypeError(f"models[{i}] is of type {type(model).__name__}, not a learner of linsep{cure}")
     return whole(model._trimmed())
 
 
@@ -103,7 +103,7 @@ def _refuse_another_kind(models: Sequence[OnlineLearner], machines: Sequence[Mac
     """Raise a ValueError that names the first thing in which models[i] differs from models[0]."""
     kind, another = type(models[0]), type(models[i])
     if kind is not another:
-        raise ValueError(f"models[{i}] is a {another.__name__}, models[0] a {kind.__name__}: they can't be merged")
+        raise ValueError(f"models[{i}] is {another.__name__}, models[0] {kind.__name__}: they can't be merged")
     one, other = _traits(models[0], machines[0]), _traits(models[i], machines[i])
     for what, value in one.items():
         if not _same(value, other[what]):

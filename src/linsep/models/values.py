@@ -20,7 +20,7 @@ RULES: dict[str, type] = {name: getattr(rules, name) for name in rules.__all__}
 """The rules that files may name without being told what they are."""
 DTYPES = ("float64", "float32")
 ROOM = 64
-"""Letters that an array of words may have room for beyond its longest."""
+"""Letters of an array of words, which has as much room for each as for the longest, per letter of its text."""
 
 
 class Foreign(ValueError):
@@ -47,7 +47,7 @@ def packed(value: Any, arrays: Arrays, name: str) -> Any:
             return {tag: [packed(item, arrays, f"{name}.{k}") for k, item in enumerate(value)]}
     if type(value) is dict:
         items = enumerate(value.items())
-        return {"dict": [[packed(of, arrays, f"{name}.{k}") for of in pair] for k, pair in items]}
+        return {"dict": [[packed(of, arrays, f"{name}.{k}:{pair[0]!s:.40}") for of in pair] for k, pair in items]}
     for write in (_packed_type, _packed_random_state, _packed_rule, _packed_words):
         result = write(value, arrays, name)
         if result is not None:
@@ -62,7 +62,8 @@ def packed_array(value: Array, arrays: Arrays, name: str) -> Any:
         if all(isinstance(word, str) for word in words):
             arrays[name] = text_array(words)
             width = min(value.dtype.itemsize // 4, max(_longest(words), ROOM)) if value.dtype.kind == "U" else 0
-            return {"words": name, "width": width, "shape": list(value.shape)}
+            fits = width * len(words) <= ROOM * len(arrays[name])
+            return {"words": name, "width": width if fits else 0, "shape": list(value.shape)}
     elif value.dtype.kind in "fiub" and value.dtype.itemsize <= 8 and value.dtype != np.dtype("longdouble"):
         arrays[name] = value.astype(value.dtype.newbyteorder("="), copy=False)
         return {"array": name}
@@ -155,7 +156,8 @@ class Unpacker:
 
     def _words(self, told: dict[str, Any]) -> Array:
         words, width = self._text(told["words"]), told["width"]
-        if not all(isinstance(word, str) for word in words) or not 0 <= width <= max(_longest(words), ROOM):
+        room = ROOM * len(self.arrays[told["words"]])
+        if not all(isinstance(word, str) for word in words) or not 0 <= width * len(words) <= room:
             raise Foreign("an array of words has something else in it")
         return np.array(words, f"<U{width}" if width else object).reshape(told["shape"])
 

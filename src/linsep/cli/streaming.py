@@ -1,0 +1,146 @@
+"""`linsep fit --stream`: rows are learned as they come, in the order of the files, in bounded memory.
+
+Labels may come at any time, and a machine that stands in for all labels to come takes its time. So those of the first
+block are taken to be all of them; if another comes, all is begun again, with that machine. The result is the same.
+Pipes, which can't be read again, are read with it from the start.
+"""
+
+from collections.abc import Iterator
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+import linsep
+from linsep.cli.failures import BadData, Usage
+from linsep.cli.live import live_input
+from linsep.cli.training import (
+    Seen,
+    Task,
+    Trained,
+    columns_of,
+    form_of,
+    judge,
+    judge_by_files,
+    marks_all,
+    refuse_no_rows,
+    rows_of,
+)
+from linsep.data.dataset import Dataset
+from linsep.data.reading import Stream
+from linsep.data.svmlight.form import Svmlight
+from linsep.models.file import Saved
+
+Array = NDArray[Any]
+
+BLOCK_ROWS = 20_000
+
+
+class NewLabelError(Exception):
+    """A label that the first rows did not have."""
+
+
+def streamed(task: Task) -> Trained:
+    """Learn from the files, and judge the model by rows that it has not seen."""
+    began = perf_counter()
+    rows = _opened(task)
+    every = None if task.holdout is None else max(2, round(1 / task.holdout))
+    if every is not None and not rows.reader.again:
+        raise Usage("--holdout reads the rows held out a second time, at the end, and a pipe is read only once")
+    if task.epochs > 1 and not rows.reader.again:
+        raise Usage(f"--epochs {task.epochs} reads the rows {task.epochs} times, and a pipe is read only once")
+    try:
+        closed = task.resume is None and rows.reader.again and task.learner.multi_class == "ovr"
+        count, known = _learned(task, rows, every, closed)
+    except NewLabelError:
+        task.learner, rows = clone(task.learner), _opened(task)
+        task.watching.restart()
+        count, known = _learned(task, rows, every, closed=False)
+    learner = task.learner
+    if len(learner.classes_) < 2:
+        raise BadData(f"all rows have the label {learner.classes_[0]}: a separator needs two labels at least")
+    seen = Seen(form_of(rows.form), known if marks_all(learner) else None)
+    trained = Trained(learner, seen, count, rows.rejected, rows.unseen, True, 0.0, perf_counter() - began)
+    if every is not None:
+        judge(task, trained, _kept(rows, every, held=True), f"every {every}th row, held out")
+    judge_by_files(task, trained)
+    return trained
+
+
+def _learned(task: Task, rows: Stream, every: int | None, closed: bool) -> tuple[int, Array]:
+    """Learn all epochs; return the rows of one, and which columns they had."""
+    learner, known, labels = task.learner, _known(task.resume), None
+    with learner.watched(task.watching), learner.in_place():
+        for epoch in range(task.epochs):
+            count = 0
+            with task.watching.learning(None, getattr(learner, "_machine", None) if epoch == 0 else None):
+                for block in _kept(rows, every, held=False):
+                    if closed and labels is None and len(block):
+                        labels = np.unique(block.y)
+                        closed = len(labels) > 1
+                    _learn(learner, block, labels if closed else None)
+                    count += len(block)
+                    if epoch == 0 and marks_all(learner):
+                        known = columns_of([block], block.X.shape[1], known)
+            refuse_no_rows(count)
+            if epoch == 0:
+                task.watching.end(learner._machine)
+    return count, known
+
+
+def _learn(learner: Any, block: Dataset, labels: Array | None) -> None:
+    """Learn a block, of which all labels are among some, if these are said."""
+    if not len(block):
+        return
+    if labels is not None and not np.isin(block.y, labels).all():
+        raise NewLabelError
+    if block.X.shape[1] > getattr(learner, "n_features_in_", 0):
+        learner.grow(block.X.shape[1])
+    learner.partial_fit(block.X, block.y, classes=labels, sample_weight=block.weights)
+
+
+def _opened(task: Task) -> Stream:
+    """Return the rows; those of a pipe as they come.
+
+    Indices of svmlight are columns as they are, as nobody can look where they begin. Where training goes on, it goes on
+    with new ones, too; of other formats, the columns are those of the model.
+    """
+    handle, before = live_input(task.sources), None if task.resume is None else task.resume.form
+    how = {"block_rows": BLOCK_ROWS, "progress": task.watching.told, **task.options}
+    if isinstance(before, Svmlight):
+        how |= {"once": True, "format": "svmlight", "zero_based": before.zero_based}
+    elif before is not None:
+        how |= {"like": task.resume}
+    else:
+        how |= {"once": not task.options.get("idf", False)}
+    if handle is not None:
+        how["n_jobs"] = 1
+    rows = linsep.stream(task.sources if handle is None else handle, **how)
+    for source in rows.reader.sources:
+        source.live = handle is not None
+    form = rows.reader.form
+    if isinstance(form, Svmlight) and form.grows:
+        if "zero_based" not in how:
+            form.zero_based = True
+        form.high = form.first - 1 if before is None else form.first - 1 + before.width
+    return rows
+
+
+def _known(resume: Saved | None) -> Array:
+    """Return which columns the data had that a model was trained on before."""
+    known = None if resume is None or resume.form is None else resume.form.known
+    return np.zeros(0, bool) if known is None else np.array(known)
+
+
+def _kept(rows: Stream, every: int | None, held: bool) -> Iterator[Dataset]:
+    """Yield the blocks of a stream: all rows, or of those only the ones that are held out, or are not."""
+    first = 0
+    for block in rows:
+        if every is None:
+            yield block
+        else:
+            chosen = np.arange(first, first + len(block)) % every == every - 1
+            first += len(block)
+            yield rows_of(block, np.flatnonzero(chosen == held))
