@@ -284,7 +284,7 @@ def test_bars_are_in_proportion_and_begin_at_zero(values):
 
 def test_what_has_no_length_has_no_bar():
     assert bars([float("nan"), float("inf"), None, "word", True]) == []
-    assert bars([0.0]) == [(0, 0)]
+    assert bars([0.0]) == bars([-0.0]) == [(0, 0)]
 
 
 def test_columns_write_as_they_are_told_and_tables_mark_the_best():

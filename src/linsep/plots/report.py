@@ -407,7 +407,7 @@ def _cell(column: Column, value: object, limits: tuple[float, float]) -> str:
     low, high = limits
     begin, end = sorted((0.0, number))
     span = (high - low) or 1.0
-    place = f"--from:{100 * (begin - low) / span:.1f}%;--long:{100 * (end - begin) / span:.1f}%"
+    place = f"--from:{abs(100 * (begin - low) / span):.1f}%;--long:{abs(100 * (end - begin) / span):.1f}%"  # never -0.0
     bar = tag("i", class_="below" if number < 0 else None, style=place)
     return tag(
         "td",
