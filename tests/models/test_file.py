@@ -590,6 +590,15 @@ def test_new_data_are_read_into_the_columns_of_a_model(name, options, how, learn
         linsep.read(tmp_path / f"new-{name}", like=load(path), strict=True)
 
 
+@pytest.mark.parametrize(("name", "options"), READINGS)
+def test_a_model_reads_converted_data(name, options, tmp_path, path):
+    (tmp_path / name).write_text(TEXTS[name][0])
+    data = linsep.read(tmp_path / name, **options)
+    save(quiet(build("perceptron").fit, data.X, data.y), path, data=data)
+    linsep.convert(tmp_path / name, tmp_path / "data.npz", like=load(path))
+    assert dense(linsep.read(tmp_path / "data.npz", like=load(path)).X) == dense(data.X)
+
+
 def test_data_that_are_not_the_models_are_refused(path, tmp_path):
     X, y = problem()
     clf = quiet(Perceptron().fit, X, y)

@@ -22,7 +22,7 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="[DATA]...", show_default=False,
-            help="Files, patterns in quotes, a folder, or - for the standard input.",
+            help="Files, patterns in quotes, a folder, or - for the standard input (if none is given, too).",
         ),
     ] = None,
     out: Annotated[
@@ -38,12 +38,15 @@ def run(
 ) -> None:  # fmt: skip
     """Write a line for each line of the data: its label, scores or probabilities.
 
-    Rows of a pipe are answered as they come. The line of a blank line, or of a malformed one that is skipped, is empty.
+    Rows of a pipe are answered as they come, those of CSV too. The line of a blank line, or of a malformed one that is
+    skipped, is empty. Tables have a line for each row, and none for the names of the columns.
     """
     if scores and probabilities:
         raise Usage("--scores and --probabilities: give one of them")
     if out is not None and not out.absolute().parent.is_dir():
         raise Usage(f"there is no folder {out.parent} for the answers")
+    if out is not None and out.exists() and model.exists() and out.samefile(model):
+        raise Usage(f"--out {out} is the model: give another name")
 
     from linsep.cli.predicting import predict
     from linsep.models.file import opened
@@ -52,5 +55,11 @@ def run(
     try:
         predict(opened(model), data or ["-"], what, out, reading(ctx))
     except KeyboardInterrupt:
-        kept = "" if out is None else f"{out} is as it was before" if out.exists() else "nothing was written"
-        raise Interrupted(kept=kept or "the lines so far are written") from None
+        raise Interrupted(kept=_kept(out)) from None
+
+
+def _kept(out: Path | None) -> str:
+    """Return what is left of the answers after an interruption."""
+    if out is None or str(out) == "-" or (out.exists() and not out.is_file()):
+        return "the lines so far are written"
+    return f"{out} is as it was before" if out.exists() else "nothing was written"

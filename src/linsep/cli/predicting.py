@@ -1,10 +1,9 @@
 """Answers as lines: for each line of text that is read there is one, as soon as it is there."""
 
 import os
-import secrets
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,27 +12,58 @@ from numpy.typing import NDArray
 
 from linsep.cli.answering import labels_of, rows_for
 from linsep.cli.failures import Usage
-from linsep.cli.live import live_input
+from linsep.cli.live import Waiting, live_input
 from linsep.data.dataset import as_csr
+from linsep.data.errors import DataError, Fault, Policy
 from linsep.data.form import Form
 from linsep.data.line_form import LineForm
 from linsep.data.reading import Stream
 from linsep.data.rows import Rows
+from linsep.models.aside import aside
 from linsep.models.file import Saved
 
 Array = NDArray[Any]
 Writer = Callable[[Any], list[bytes]]
+TOLD = ("svmlight", "vw", "text", "csv", "tsv")
+"""Formats that a pipe has if the training data had them; another is looked for."""
+EMPTY = b"\n"
+
+
+class Noted(Policy):
+    """What happens to malformed rows, and where the last ones were; an error waits for the answers before it."""
+
+    def __init__(self, on_error: str, quarantine: Path | None) -> None:
+        super().__init__(on_error, quarantine)
+        self.lines: list[int] = []
+        self.error: DataError | None = None
+
+    def anew(self) -> "Noted":
+        """Return the same for another pass over the data."""
+        policy = Noted(self.on_error, self.path)
+        policy._file = None if self.path is None else self._opened(self.path)
+        return policy
+
+    def take(self, faults: list[Fault], file: str, first_line: int) -> None:
+        """Note the faults of a part, and deal with them."""
+        self.lines = [fault.line for fault in faults]
+        try:
+            super().take(faults, file, first_line)
+        except DataError as error:
+            self.error = error
 
 
 def predict(saved: Saved, data: list[str], what: str, out: Path | None, options: dict[str, Any]) -> None:
     """Write the answers to all rows."""
     write = writer(saved.model, what)
-    rows, live = _opened(saved, data, options)
-    with _output(out) as file:
-        for part in _parts(rows):
-            file.write(_lines(part, rows.reader.form, write))
-            if live:
-                file.flush()
+    pipe = live_input(data)
+    with pipe or nullcontext():
+        rows = rows_for(saved, data, options) if pipe is None else _live_rows(saved, pipe, options)
+        _refuse_target(out, rows)
+        with _output(out) as file:
+            for lines in _answers(rows, write):
+                file.write(lines)
+                if pipe is not None:
+                    file.flush()
 
 
 def writer(model: Any, what: str) -> Writer:
@@ -44,9 +74,19 @@ def writer(model: Any, what: str) -> Writer:
         return lambda X: _numbers(model.predict_proba(X))
     if what == "scores":
         return lambda X: _numbers(model.decision_function(X))
-    words = np.array([f"{label}\n".encode() for label in model.classes_.tolist()], object)
+    words = np.array([_word(label) for label in model.classes_.tolist()], object)
     codes = np.arange(len(words))
     return lambda X: words[labels_of(codes, model.decision_function(X))].tolist()
+
+
+def _word(label: Any) -> bytes:
+    r"""Return a label as a line; the ends of lines that it has in it, as quoted ones of tables may, are escaped.
+
+    >>> _word("two\nlines"), _word(-1)
+    (b'two\\nlines\n', b'-1\n')
+    """
+    text = str(label).replace("\r", "\\r").replace("\n", "\\n")
+    return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def _numbers(table: Array) -> list[bytes]:
@@ -55,54 +95,63 @@ def _numbers(table: Array) -> list[bytes]:
     return ["\t".join(map(repr, row)).encode() + b"\n" for row in table.tolist()]
 
 
-def _opened(saved: Saved, data: list[str], options: dict[str, Any]) -> tuple[Stream, bool]:
-    """Return the rows, and whether each is wanted as soon as it is there: those of pipes are."""
-    handle = live_input(data)
-    if handle is None:
-        return rows_for(saved, data, options), False
-    if saved.form is not None and "format" not in options:
-        options = {**options, "format": saved.form.name if saved.form.name != "binary" else "svmlight"}
-    rows = rows_for(saved, [handle], {**options, "n_jobs": 1})
+def _live_rows(saved: Saved, pipe: Waiting, options: dict[str, Any]) -> Stream:
+    """Return the rows of a pipe, each as soon as it is there."""
+    if saved.form is not None and saved.form.name in TOLD:
+        options = {"format": saved.form.name, **options}
+    rows = rows_for(saved, [pipe], {**options, "n_jobs": 1})  # type: ignore[list-item]
     for source in rows.reader.sources:
         source.live = True
-    return rows, True
+    return rows
 
 
-def _parts(rows: Stream) -> Iterator[Rows]:
-    form = rows.form  # settled by a look at all rows, where that is needed
-    return rows.reader.parts(form, rows.reader.clock())
+def _answers(rows: Stream, write: Writer) -> Iterator[bytes]:
+    """Yield the lines of answers of each part; raises at a malformed row, if asked to, after those before it."""
+    form, reader = rows.form, rows.reader  # settled by a look at all rows, where that is needed
+    reader.policy = Noted(reader.policy.on_error, reader.policy.path)
+    for part in reader.parts(form, reader.clock()):
+        policy = reader.policy
+        assert isinstance(policy, Noted)
+        yield _lines(part, form, write, policy)
+        if policy.error is not None:
+            raise policy.error
+        policy.lines = []
 
 
-def _lines(part: Rows, form: Form, write: Writer) -> bytes:
-    """Return a line for every line of a part; those that are no rows, blank or malformed, are empty."""
+def _lines(part: Rows, form: Form, write: Writer, policy: Noted) -> bytes:
+    """Return a line for every line of a part, or every row of a table; that of a blank or malformed one is empty."""
     rows = form.finish(part)
     X: Any = rows.values
     if rows.indptr is not None and rows.indices is not None:
         X = as_csr(rows.values, rows.indices, rows.indptr, form.width)
     answers = write(X) if len(rows) else []
-    if not isinstance(form, LineForm) or len(answers) == part.lines:
+    of_lines = isinstance(form, LineForm)
+    if len(answers) == part.lines if of_lines else not policy.lines:
         return b"".join(answers)
-    lines = [b"\n"] * part.lines
-    for place, answer in zip(part.places.tolist(), answers, strict=True):
-        lines[place] = answer
-    return b"".join(lines)
+    places = np.arange(part.lines) if of_lines else np.union1d(part.places, policy.lines)
+    lines = np.full(len(places), EMPTY, object)
+    lines[np.searchsorted(places, part.places)] = answers
+    end = len(places) if policy.error is None else int(np.searchsorted(places, policy.lines[0]))
+    return b"".join(lines[:end].tolist())
+
+
+def _refuse_target(out: Path | None, rows: Stream) -> None:
+    """Refuse to write answers over the data that they are for."""
+    if out is not None and any(source.is_at(out) for source in rows.reader.sources):
+        raise Usage(f"--out {out} is one of the files to answer: give another name")
 
 
 @contextmanager
 def _output(out: Path | None) -> Iterator[BinaryIO]:
     """Give the standard output, or a file that takes its place only when it is whole."""
     if out is None or str(out) == "-":
+        if sys.stdout is None:
+            raise Usage("there is no standard output: say --out FILE")
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
-        return
-    if out.exists() and not out.is_file():
-        with out.open("wb") as file:
+    elif os.path.exists(out) and not os.path.isfile(out):
+        with open(out, "wb") as file:
             yield file
-        return
-    draft = out.with_name(f".{out.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with draft.open("xb") as file:
+    else:
+        with aside(out) as draft, open(draft, "xb") as file:
             yield file
-        os.replace(draft, out)
-    finally:
-        draft.unlink(missing_ok=True)

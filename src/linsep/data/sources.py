@@ -248,6 +248,8 @@ def sources_of(what: Any) -> list[Source]:
     if hasattr(what, "__arrow_c_stream__") or kind == "DataFrame":
         return [Source(f"<{kind}>", what, table=True)]
     if isinstance(what, str) and what == "-":
+        if sys.stdin is None:
+            raise DataError("-", "there is no standard input: name a file")
         return [Source("-", sys.stdin.buffer, once=True)]
     if isinstance(what, (str, os.PathLike)):
         return _named(os.path.expanduser(os.fspath(what)))

@@ -4,7 +4,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy import special
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from linsep.core.examples import Array
@@ -102,11 +102,11 @@ class LogisticRegression(OnlineLearner):
         if scores.ndim == 1:
             if len(self.classes_) == 1:
                 return np.ones((len(scores), 1))
-            return np.column_stack([expit(-scores), expit(scores)])
+            return np.column_stack([special.expit(-scores), special.expit(scores)])
         if self._machine.pair:
-            return softmax(scores, axis=1)
+            return special.softmax(scores, axis=1)
         # The logs keep the sum above 0 however certain every machine is of "no".
-        return softmax(-np.logaddexp(0.0, -scores), axis=1)
+        return special.softmax(-np.logaddexp(0.0, -scores), axis=1)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return ln Pr(class | x), (rows, classes)."""

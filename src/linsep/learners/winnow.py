@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
-from scipy.special import logsumexp, xlogy
+from scipy import special
 from sklearn.utils._param_validation import Interval
 
 from linsep.core.examples import Array, Csr, Dense
@@ -105,7 +105,7 @@ class _Multiplicative(OnlineLearner):
     def log_weights_(self) -> Array:
         """The logarithms of the normalised weights, in the form of `exponents_`: exponents - ln Z."""
         exponents = self.exponents_
-        return exponents - logsumexp(exponents, axis=1, keepdims=True)
+        return exponents - special.logsumexp(exponents, axis=1, keepdims=True)
 
     def potential(self, u: Any) -> Array:
         """Return KL(u || w) of each machine, for a target u >= 0 with sum 1 in the form of a row of `exponents_`.
@@ -116,7 +116,7 @@ class _Multiplicative(OnlineLearner):
         target = np.asarray(u, np.float64)
         if target.shape[-1] != self.exponents_.shape[1] or np.any(target < 0) or not np.isclose(target.sum(), 1):
             raise ValueError(f"u must be {self.exponents_.shape[1]} numbers, none below 0, with sum 1")
-        return np.sum(xlogy(target, target) - target * self.log_weights_, axis=1)
+        return np.sum(special.xlogy(target, target) - target * self.log_weights_, axis=1)
 
     @property
     def _entry_limit(self) -> float | None:  # type: ignore[override]

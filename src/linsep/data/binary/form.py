@@ -68,7 +68,7 @@ class Stored(Form):
             job.policy.rejected += data.rejected
             first = 0
             for block in blocks(data, PART_ROWS, verify=self.verify):
-                rows = self._rows(block, first)
+                rows = self._rows(block)
                 wrong: dict[int, tuple[bytes, str]] = {}
                 if self.known is not None and rows.indices is not None:
                     rows = self._of_known(rows, self.known, wrong)
@@ -107,8 +107,8 @@ class Stored(Form):
             raise DataError(source.name, "data in binary form are mapped into memory: give the file by its name")
         return open_binary(source.name, verify=self.verify)
 
-    def _rows(self, block: Dataset, first: int) -> Rows:
-        X, places = block.X, np.arange(first, first + len(block))
+    def _rows(self, block: Dataset) -> Rows:
+        X, places = block.X, np.arange(len(block))
         indptr, indices, values = (X.indptr, X.indices, X.data) if hasattr(X, "indptr") else (None, None, X)
         values = values if self.cast is None else values.astype(self.cast, copy=False)
         return Rows(block.y, indptr, indices, values, places, len(block), weights=block.weights)

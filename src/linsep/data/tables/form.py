@@ -188,7 +188,8 @@ class Table(Form):
         if self.found is None:
             raise ValueError("nothing has been read yet that other data could be like")
         hashed = self._hashed_grams or (self._worded and self.n_features is not None)
-        table = self._like(data if hashed else [], strict)
+        every_column = [(np.empty(0), None)]
+        table = self._like(data if hashed else every_column, strict)
         table.fixed = table.complete = True
         table.grows = False
         return table
