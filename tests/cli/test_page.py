@@ -1,4 +1,4 @@
-"""What docs/command-line.md shows is what happens."""
+"""What the pages show of commands is what happens."""
 
 import os
 import re
@@ -7,18 +7,19 @@ import subprocess
 import sys
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
 
+import pytest
 from typer.testing import CliRunner
 
 from linsep.cli import app
 from tests.docs.pages import ROOT
 
-PAGE = (ROOT / "docs" / "command-line.md").read_text()
+PAGE = ROOT / "docs" / "command-line.md"
 COMMANDS = [command.name for command in app.registered_commands]
 
 
-def shown():
-    """Yield commands, and what the page says they print."""
-    for block in re.findall(r"^```console\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILINE):
+def shown(page):
+    """Yield commands, and what a page says they print."""
+    for block in re.findall(r"^```console\n(.*?)^```$", page.read_text(), flags=re.DOTALL | re.MULTILINE):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, output = part.partition("\n")
             yield command, output
@@ -34,12 +35,14 @@ def run(command):
     return done.stdout + done.stderr
 
 
-def test_the_page_is_true(tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", [PAGE, ROOT / "README.md"], ids=["command-line", "readme"])
+def test_the_page_is_true(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for command, expected in shown():
+    assert list(shown(page))
+    for command, expected in shown(page):
         found = run(command)
         assert OutputChecker().check_output(expected, found, ELLIPSIS | NORMALIZE_WHITESPACE), f"$ {command}\n{found}"
 
 
 def test_the_page_has_every_command():
-    assert re.findall(r"^\| `linsep (\w+)", PAGE, flags=re.MULTILINE) == COMMANDS
+    assert re.findall(r"^\| `linsep (\w+)", PAGE.read_text(), flags=re.MULTILINE) == COMMANDS

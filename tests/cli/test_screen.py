@@ -1,6 +1,8 @@
 """What the screen shows on a terminal, in colour and without."""
 
 import re
+import sys
+from pathlib import Path
 from time import perf_counter
 from types import SimpleNamespace
 
@@ -10,6 +12,7 @@ import pytest
 from linsep import Perceptron
 from linsep.cli.data_sets import prepared, text
 from linsep.cli.learner_bar import PATIENCE, AtWork
+from linsep.cli.next_steps import NextSteps
 from linsep.cli.screen import Screen
 from linsep.cli.trials import Trial
 
@@ -31,13 +34,39 @@ def shown(data, capsys):
     screen = Screen()
     screen.results(data, TRIALS)
     screen.notes(TRIALS)
+    screen.summary([(data, TRIALS), (data._replace(name="more dots"), TRIALS)])
     return capsys.readouterr().out
 
 
 def test_a_row_says_it_all(data, capsys):
     lines = shown(data, capsys).splitlines()
-    assert any(line.split()[:7] == ["perceptron", "1,234", "25.0", "%", "2.5", "M", "(R"] for line in lines)
+    assert any(line.split()[:7] == ["perceptron", "1,234", "25.0", "%", "2.5", "M"] for line in lines)
     assert any(line.split()[:7] == ["winnow", "*", "°", "99", "12.5", "%", "31"] for line in lines)
+
+
+def test_the_last_table_has_errors_side_by_side(data, capsys):
+    last = shown(data, capsys).split("Test errors\n")[1].splitlines()
+    assert [line.split() for line in last[:2]] == [["more"], ["learner", "dots", "dots", "bound", "on", "mistakes"]]
+    assert last[3].split() == ["perceptron", "25.0", "%", "25.0", "%", "(R", "/", "gamma)²"]
+
+
+def test_places_are_links_on_a_terminal_and_plain_in_a_pipe(tmp_path, capsys, monkeypatch):
+    page = tmp_path / "report.html"
+    Screen().written(page, [])
+    assert capsys.readouterr().out == f"\nReport   {page}\n"
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    Screen().written(page, [])
+    assert page.as_uri() in capsys.readouterr().out
+
+
+def test_tables_without_pyarrow_are_told_how_to_get_it(capsys, monkeypatch):
+    steps = NextSteps(Path("t.csv"), Path("n.csv"), Path("m.linsep"), None)
+    Screen().next_steps(steps)
+    assert "pyarrow" not in capsys.readouterr().out
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    Screen().next_steps(steps)
+    assert "pip install 'linsep[arrow]'" in capsys.readouterr().out
 
 
 def test_marks_are_explained_only_where_they_occur(data, capsys):
@@ -89,8 +118,16 @@ def test_data_are_divided_by_one_factor(data):
 
 
 def test_generated_text_is_sparse_small_and_separable():
-    X, y = text(2000, 1000, seed=1)
+    X, y, topic = text(2000, 1000, seed=1)
     assert X.shape == (2000, 1000)
     assert (X.indices.dtype, X.dtype) == (np.int32, np.float64)
     assert (text(2000, 1000, seed=1)[0] != X).nnz == 0
+    assert np.array_equal(X @ topic[:-1] + topic[-1] > 0, y)
     assert Perceptron(max_iter=100, random_state=0).fit(X, y).score(X, y) == 1
+
+
+def test_generated_text_has_both_classes_and_a_separator_whatever_the_seed():
+    for seed in range(40):
+        X, y, topic = text(2000, 1000, seed)
+        assert 200 < y.sum() < 1800, seed
+        assert np.array_equal(X @ topic[:-1] + topic[-1] > 0, y), seed

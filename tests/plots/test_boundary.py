@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
 from linsep import ROMMA, AveragedPerceptron, BalancedWinnow, PassiveAggressive, Perceptron
-from linsep.cli.picture import FEATURES, ORDER, draw_boundary, two_irises
+from linsep.cli.picture import FEATURES, ORDER, boundary, save_boundary, two_irises
 from linsep.plots import boundary_path
 from linsep.plots.replay import replay
 from tests.training import fit
@@ -106,8 +106,8 @@ def test_more_features_or_classes_are_refused():
 
 
 def test_the_demo_writes_the_same_files_again(tmp_path):
-    first = [file.read_bytes() for file in draw_boundary(tmp_path)]
-    assert first == [file.read_bytes() for file in draw_boundary(tmp_path)]
+    first = [file.read_bytes() for file in save_boundary(boundary(), tmp_path)]
+    assert first == [file.read_bytes() for file in save_boundary(boundary(), tmp_path)]
     assert {file.name for file in tmp_path.iterdir()} == {"boundary.png", "boundary.svg"}
 
 

@@ -24,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo", cls=Command)(demo.run)
+app.command("demo", cls=Command, epilog=epilog(demo.EXAMPLES))(demo.run)
 app.command("fit", cls=LearnerCommand, epilog=epilog(fit.EXAMPLES))(fit.run)
 app.command("predict", cls=DataCommand, epilog=epilog(predict.EXAMPLES))(predict.run)
 app.command("evaluate", cls=DataCommand, epilog=epilog(evaluate.EXAMPLES))(evaluate.run)

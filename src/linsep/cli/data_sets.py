@@ -1,6 +1,6 @@
 """The demo's data: three sets that come with scikit-learn, and generated text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,11 @@ from linsep.core.examples import Array
 
 
 class DataSet(NamedTuple):
-    """A data set cut in two, one part to learn from and one to be judged by; `factor` is what X was divided by."""
+    """A data set cut in two, one part to learn from and one to be judged by; `factor` is what X was divided by.
+
+    `features` and `labels` are names, where there are any. `separator` is known to separate the rows, where one is: its
+    weights, the bias last.
+    """
 
     name: str
     about: str
@@ -22,6 +26,9 @@ class DataSet(NamedTuple):
     y: Array
     X_test: Any
     y_test: Array
+    features: Sequence[str] = ()
+    labels: Sequence[str] = ()
+    separator: Array | None = None
 
     @property
     def classes(self) -> int:
@@ -29,17 +36,34 @@ class DataSet(NamedTuple):
         return len(np.unique(self.y))
 
 
+class Documents(NamedTuple):
+    """Generated text: the rows, whether each is about the topic, and the weights that say so, the bias last."""
+
+    X: sp.csr_array
+    y: Array
+    topic: Array
+
+
 def data_sets(seed: int, quick: bool) -> Iterator[DataSet]:
     """Make the sets one after the other, all of float64, so that they share compiled passes."""
     many, few = (10, 2) if quick else (100, 20)
     flowers = "three species by the size of their sepals and petals"
-    yield prepared("iris", flowers, many, load_iris(return_X_y=True), seed)
+    yield bundled("iris", flowers, many, load_iris(), seed)
     tumours = "tumours, malignant or benign, by measures of their cells"
-    yield prepared("breast cancer", tumours, many, load_breast_cancer(return_X_y=True), seed)
-    yield prepared("digits", "written by hand, 8 x 8 pixels", few, load_digits(return_X_y=True), seed)
-    size = (2_000, 1_000) if quick else (20_000, 10_000)
-    topic = "generated and separable: one word in 200 speaks for a topic"
-    yield prepared("text", topic, many, text(*size, seed), seed)
+    yield bundled("breast cancer", tumours, many, load_breast_cancer(), seed)
+    yield bundled("digits", "written by hand, 8 x 8 pixels", few, load_digits(), seed)
+    X, y, topic = text(*((2_000, 1_000) if quick else (20_000, 10_000)), seed)
+    about = "generated and separable: one word in 200 speaks for a topic"
+    words = [f"{'topic word' if weight else 'word'} {number}" for number, weight in enumerate(topic[:-1], 1)]
+    data = prepared("text", about, many, (X, y), seed)
+    yield data._replace(features=words, labels=("other", "topic"), separator=topic * [*[data.factor] * len(words), 1.0])
+
+
+def bundled(name: str, about: str, epochs: int, bunch: Any, seed: int) -> DataSet:
+    """Prepare a set that comes with scikit-learn."""
+    features, labels = list(map(str, bunch.feature_names)), list(map(str, bunch.target_names))
+    data = prepared(name, about, epochs, (bunch.data, bunch.target), seed)
+    return data._replace(features=features, labels=labels)
 
 
 def prepared(name: str, about: str, epochs: int, data: tuple[Any, Array], seed: int) -> DataSet:
@@ -50,7 +74,7 @@ def prepared(name: str, about: str, epochs: int, data: tuple[Any, Array], seed: 
     return DataSet(name, about, epochs, factor, X, y, X_test, y_test)
 
 
-def text(documents: int, words: int, seed: int, length: int = 60, gap: float = 0.4) -> tuple[sp.csr_array, Array]:
+def text(documents: int, words: int, seed: int, length: int = 60, gap: float = 0.4) -> Documents:
     """Return documents as ln(1 + count) of each word, and whether each is about a topic.
 
     Words are drawn by Zipf's law. One in 200, neither of the most frequent ones nor of the rare, speaks for the topic:
@@ -69,6 +93,7 @@ def text(documents: int, words: int, seed: int, length: int = 60, gap: float = 0
     chosen = rng.choice(np.arange(20, words // 10), words // 200, replace=False)
     topic[chosen] = rng.uniform(0.5, 1.5, len(chosen))
     says: Array = np.asarray(X @ topic)
-    says = (says - np.median(says)) / says.std()
+    middle = np.median(says) or says.mean()  # where most do not mention it, those that do are about it
+    says = (says - middle) / says.std()
     clear = np.flatnonzero(np.abs(says) > gap)[:documents]
-    return X[clear], says[clear] > 0
+    return Documents(X[clear], says[clear] > 0, np.append(topic, -middle))

@@ -1,11 +1,22 @@
-"""`linsep demo`: every learner on four data sets, and a picture."""
+"""`linsep demo`: every learner on four data sets, and a page with pictures."""
 
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from linsep.cli.failures import Usage
+
+if TYPE_CHECKING:
+    from linsep.cli.data_sets import DataSet
+    from linsep.cli.trials import Trial
+
+EXAMPLES = """
+linsep demo
+linsep demo --quick --out pictures
+linsep demo --report demo.html
+"""
 FIRST_STEPS = """\
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -19,40 +30,65 @@ clf.fit(X_train, y_train)
 print(clf.score(X_test, y_test))  # about 0.95
 print(clf.mistakes_)  # of each digit's machine while it learned
 """
-"""What to try after the demo; the README's example is the same."""
+"""How to begin in Python; the README's example is the same."""
 
 
 def run(
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder that the pictures are written to.")] = Path(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where all is written to.")] = Path(
         "linsep-demo"
     ),
-    seed: Annotated[int, typer.Option(min=0, help="Of the splits, the orders and the generated set.")] = 0,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE.html", help="The page; report.html in FOLDER if not said.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the splits, the orders and the text.")] = 0,
     quick: Annotated[bool, typer.Option("--quick", help="Less data and fewer epochs.")] = False,
 ) -> None:
-    """Train every learner on iris, breast cancer, digits and a generated text; print the tables, draw a picture.
+    """Train every learner on iris, breast cancer, digits and a generated text; print tables, write a page.
 
-    The first run compiles the learners, which takes about a minute; what is compiled is kept on disk.
-
-    Example: linsep demo --out pictures
+    The page has pictures of it all, and needs matplotlib. The folder gets a table of digits, too, to try the other
+    commands on. The first run compiles the learners, which takes about a minute; what is compiled is kept on disk.
     """
+    if report is not None:
+        _check_report(report)
     _make_folder(out)
 
     # Loaded here and not above: `linsep --help` must not wait for the compiler.
     from linsep.cli.data_sets import data_sets
+    from linsep.cli.next_steps import prepare
     from linsep.cli.screen import Screen
     from linsep.cli.trials import trials
 
     screen = Screen()
     screen.headline("Every learner on four data sets", f"seed {seed}{', quick' if quick else ''}")
-    shown = []
+    done: list[tuple[DataSet, list[Trial]]] = []
     for data in data_sets(seed, quick):
         with screen.progress(data.name) as tell:
             results = list(trials(data, seed, tell))
         screen.results(data, results)
-        shown += results
-    screen.notes(shown)
-    screen.pictures(_draw(out))
-    screen.first_steps(FIRST_STEPS)
+        done.append((data, results))
+    screen.notes([trial for _, results in done for trial in results])
+    pages = _pages()
+    steps = prepare(done[2][0], out, drawn=pages is not None)
+    page, pictures = None, []
+    if pages is not None:
+        page = report or out / "report.html"
+        with screen.busy("drawing the report"):
+            way = pages.boundary()
+            pictures = pages.save_boundary(way, out)
+            pages.demo_report(done, seed, way, steps, FIRST_STEPS).write(page)
+    screen.summary(done)
+    screen.written(page, pictures)
+    screen.next_steps(steps)
+
+
+def _check_report(report: Path) -> None:
+    """Refuse early what could not be written in the end."""
+    import matplotlib  # noqa: F401
+
+    if report.is_dir():
+        raise Usage(f"{report} is a folder: give the file that the page is written to")
+    if not report.absolute().parent.is_dir():
+        raise Usage(f"there is no folder {report.parent} for the page")
 
 
 def _make_folder(out: Path) -> None:
@@ -60,16 +96,15 @@ def _make_folder(out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=out).close()
     except OSError as error:
-        typer.echo(f"linsep demo: can't write to the folder {out}: {error.strerror}", err=True)
-        raise typer.Exit(2) from None
+        raise Usage(f"can't write to the folder {out}: {error.strerror}") from None
 
 
-def _draw(out: Path) -> list[Path]:
-    """Draw the perceptron's way on two iris classes; return the files, none where matplotlib is not installed."""
+def _pages() -> Any:
+    """Return what draws, or None where matplotlib is not installed."""
     try:
-        from linsep.cli.picture import draw_boundary
+        from linsep.cli import demo_report
     except ModuleNotFoundError as error:
-        if error.name != "matplotlib":
+        if (error.name or "").partition(".")[0] != "matplotlib":
             raise
-        return []
-    return draw_boundary(out)
+        return None
+    return demo_report

@@ -1,28 +1,26 @@
 """What the demo shows: results on stdout, progress on stderr and only on a terminal."""
 
-import os
-import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill, indent
 
 from rich.console import Console
-from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
 from linsep import __version__
 from linsep.cli.data_sets import DataSet
 from linsep.cli.learner_bar import LearnerBar, Tell
+from linsep.cli.next_steps import NextSteps
 from linsep.cli.output import Stdout, short, table
-from linsep.cli.trials import Trial
+from linsep.cli.trials import LIMITED, RAN_OUT, Trial
 from linsep.learners.table import LEARNERS
 
-RAN_OUT, LIMITED = "*", "°"
 NARROW = 76
-"""Columns below which a table has no room for the bounds: they are listed once, at the end."""
+"""Columns below which the last table has no room for the bounds: they are listed before it."""
+Done = tuple[DataSet, Sequence[Trial]]
 
 
 class Screen:
@@ -58,7 +56,7 @@ class Screen:
             f"{rows:,} rows to learn from, {len(data.y_test):,} to be judged by; {features:,} features, divided by "
             f"{data.factor:.4g}; {data.classes} classes; at most {data.epochs} epochs{machines}"
         )
-        self.out.print(_table(trials, bounds=self.out.width >= NARROW))
+        self.out.print(_table(trials))
 
     def notes(self, trials: Sequence[Trial]) -> None:
         """Explain marks, times and letters."""
@@ -74,21 +72,37 @@ class Screen:
             for name, bound in {trial.name: trial.bound for trial in trials}.items():
                 self._note("", f"{name}: {bound}")
 
-    def pictures(self, files: Sequence[Path]) -> None:
-        """Say where the pictures are, or how to get them."""
-        if not files:
-            self.out.print("\nNo picture: drawing needs matplotlib, pip install 'linsep\\[plot]'")
+    @contextmanager
+    def busy(self, work: str) -> Iterator[None]:
+        """Say what goes on while there is nothing else to see."""
+        if not self.err.is_terminal:
+            yield
             return
-        self.out.print(Text("\nThe perceptron's boundary on two iris species, update by update", style="bold"))
-        for file in files:
-            self.out.print(Text(f"  {file}"), soft_wrap=True)
+        with self.err.status(work):
+            yield
 
-    def first_steps(self, code: str) -> None:
+    def summary(self, done: Sequence[Done]) -> None:
+        """Show all learners on all data sets, in one table."""
+        self.out.print(Text("\nTest errors", style="bold cyan"))
+        self.out.print(_summary(done, bounds=self.out.width >= NARROW))
+
+    def written(self, page: Path | None, pictures: Sequence[Path]) -> None:
+        """Say where the page and the picture are, or how to get them."""
+        self.out.print()
+        if page is None:
+            self.out.print("No report: its pictures need matplotlib, pip install 'linsep\\[plot]'")
+            return
+        for name, file in zip(["Report", "Picture", *[""] * len(pictures)], [page, *pictures], strict=False):
+            link = f"link {file.absolute().as_uri()}"
+            self.out.print(Text.assemble((f"{name:9}", "bold"), (str(file), link)), soft_wrap=True)
+
+    def next_steps(self, steps: NextSteps) -> None:
         """Show what to try next."""
-        self.out.print(Text(f"\nNext, in {_python()}", style="bold"), soft_wrap=True)
-        text = Syntax("", "python", theme="ansi_light", background_color="default").highlight(indent(code, "  "))
-        text.rstrip()
-        self.out.print(text, soft_wrap=True)
+        self.out.print(Text("\nNext, on a file of your own; as they are, these learn the digits above", style="bold"))
+        for command in steps.commands(self.out.width - 3):
+            self.out.print(Text(indent(command, "  "), style="green"), soft_wrap=True)
+        if find_spec("pyarrow") is None:
+            self.out.print("Tables need pyarrow first: pip install 'linsep\\[arrow]'")
 
     def _say(self, sentence: str) -> None:
         self.out.print(Text(fill(sentence, self.out.width - 1)))
@@ -97,22 +111,25 @@ class Screen:
         self.out.print(Text(fill(f"{mark:8}{meaning}", self.out.width - 1, subsequent_indent=" " * 8), style="dim"))
 
 
-def _table(trials: Sequence[Trial], bounds: bool) -> Table:
+def _table(trials: Sequence[Trial]) -> Table:
     made = table("learner", ">mistakes", ">test error", ">rows/s", pad=True)
-    if bounds:
-        made.add_column("bound on mistakes")
     best = min(trial.test_error for trial in trials)
     for trial in trials:
-        marks = ("" if trial.settled else f" {RAN_OUT}") + (f" {LIMITED}" if trial.limited else "")
-        error = Text(f"{100 * trial.test_error:.1f} %", style="bold green" if trial.test_error == best else "")
-        cells = [Text(trial.name + marks), Text(f"{trial.mistakes:,}"), error, Text(short(trial.rows_per_second))]
-        made.add_row(*cells, *([Text(trial.bound)] if bounds else []))
+        cells = [Text(trial.marked), Text(f"{trial.mistakes:,}")]
+        made.add_row(*cells, _error(trial.test_error, best), Text(short(trial.rows_per_second)))
     return made
 
 
-def _python() -> str:
-    """Return the command that starts this interpreter, as short as it can be typed here."""
-    found = shutil.which("python")
-    if found and Path(found).parent == Path(sys.executable).parent:
-        return "python"
-    return min(sys.executable, os.path.relpath(sys.executable), key=len)
+def _summary(done: Sequence[Done], bounds: bool) -> Table:
+    made = table("learner", *(f">{data.name.replace(' ', chr(10))}" for data, _ in done), pad=True)
+    if bounds:
+        made.add_column("bound on mistakes")
+    best = [min(trial.test_error for trial in trials) for _, trials in done]
+    for of_learner in zip(*(trials for _, trials in done), strict=True):
+        errors = [_error(trial.test_error, least) for trial, least in zip(of_learner, best, strict=True)]
+        made.add_row(Text(of_learner[0].name), *errors, *([Text(of_learner[0].bound)] if bounds else []))
+    return made
+
+
+def _error(share: float, best: float) -> Text:
+    return Text(f"{100 * share:.1f} %", style="bold green" if share == best else "")

@@ -12,9 +12,11 @@ from linsep.cli.quiet import quiet_fit
 from linsep.learners.base import OnlineLearner
 from linsep.learners.table import LEARNERS
 
-ENOUGH = 0.1
+ENOUGH = 0.01
 """Seconds of training after which no further repetition is timed."""
 FEWEST = 3
+RAN_OUT, LIMITED = "*", "°"
+"""The marks of learners that did not settle, and of those that can't fit every data set."""
 
 
 class Trial(NamedTuple):
@@ -31,6 +33,11 @@ class Trial(NamedTuple):
     rows_per_second: float
     settled: bool
     limited: bool
+
+    @property
+    def marked(self) -> str:
+        """The name, with marks."""
+        return self.name + ("" if self.settled else f" {RAN_OUT}") + (f" {LIMITED}" if self.limited else "")
 
 
 def trials(data: DataSet, seed: int, tell: Tell) -> Iterator[Trial]:
