@@ -394,7 +394,7 @@ def test_much_through_a_pipe_is_the_same_as_from_a_file(folder):
 
 
 def test_a_reader_that_leaves_is_no_error(folder):
-    (folder / "much.svm").write_bytes((folder / "train.svm").read_bytes() * 2000)
+    (folder / "much.svm").write_bytes((folder / "train.svm").read_bytes() * 20_000)
     with started("svm.linsep", "much.svm") as process:
         assert process.stdout.readline() in (b"0\n", b"1\n", b"2\n")
         process.stdout.close()

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ from typer.core import TyperCommand
 
 from linsep.cli.failures import Usage
 from linsep.cli.help import Helpful
+from linsep.cli.lean import loaded
 from linsep.cli.options import DATA, DEFAULT, LEARNER, NAMED, SEED, Given, known_learner
 
 FORMATS = ("svmlight", "vw", "text", "csv", "tsv", "parquet", "arrow", "binary")
@@ -106,9 +108,21 @@ def _of_learners(shown: tuple[str, ...]) -> list[Any]:
 class Command(Helpful, TyperCommand):
     """A command with help of the house's kind."""
 
+    needs: str | None = None
+    """The module that nearly all of its kind load when they are run."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, once what it needs is loaded."""
+        if self.needs is not None:
+            import_module(self.needs)
+        loaded()
+        return super().invoke(ctx)
+
 
 class DataCommand(Command):
     """A command that reads data: it has the reader's options."""
+
+    needs = "linsep.cli.answering"
 
     def added(self, ctx: Any) -> list[Any]:
         """Return the options that the command has beside its own."""

@@ -5,6 +5,8 @@ commands read tables by Arrow alone. So in a process that runs a command the for
 asked for, and the latter can't be imported.
 """
 
+import atexit
+import gc
 import sys
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
@@ -82,7 +84,19 @@ class Found(Loader):
         module.__spec__ = self.spec
 
 
+def loaded() -> None:
+    """Let the garbage collector begin, after all that a command needs is loaded: that is not garbage.
+
+    It walks all that was loaded again and again while more is, and once more when the process ends.
+    """
+    if any(isinstance(finder, Lean) for finder in sys.meta_path):
+        gc.freeze()
+        gc.enable()
+
+
 def start_lean() -> None:
-    """Let this process load less."""
+    """Let this process load less, and leave sooner; until :func:`loaded`, nothing is garbage."""
     if not any(isinstance(finder, Lean) for finder in sys.meta_path):
         sys.meta_path.insert(0, Lean())
+        gc.disable()
+        atexit.register(gc.freeze)

@@ -23,6 +23,8 @@ from linsep.models.aside import aside
 from linsep.models.file import Saved
 
 Array = NDArray[Any]
+BLOCK_BYTES = 1 << 23
+"""Text whose rows are answered in one go: each time costs as much as some thousand rows."""
 Writer = Callable[[Any], list[bytes]]
 TOLD = ("svmlight", "vw", "text", "csv", "tsv")
 """Formats that a pipe has if the training data had them; another is looked for."""
@@ -57,7 +59,8 @@ def predict(saved: Saved, data: list[str], what: str, out: Path | None, options:
     write = writer(saved.model, what)
     pipe = live_input(data)
     with pipe or nullcontext():
-        rows = rows_for(saved, data, options) if pipe is None else _live_rows(saved, pipe, options)
+        much = {"block_bytes": BLOCK_BYTES, **options}
+        rows = rows_for(saved, data, much) if pipe is None else _live_rows(saved, pipe, options)
         _refuse_target(out, rows)
         with _output(out) as file:
             for lines in _answers(rows, write):

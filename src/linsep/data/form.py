@@ -133,9 +133,20 @@ class Form(ABC):
         """Return the word of a row that an index comes from, if that is known, and what to call it."""
         return b"", "the row has a feature that"
 
+    def _knows_all(self, known: Array) -> bool:
+        """Tell whether earlier data had every column; looked at once."""
+        looked: tuple[Array, bool] | None = vars(self).get("_looked_at")
+        if looked is None or looked[0] is not known:
+            looked = vars(self)["_looked_at"] = known, bool(known.all())
+        return looked[1]
+
     def _of_known(self, rows: Rows, known: Array, wrong: Wrong) -> Rows:
         """Leave out the entries of features that earlier data did not have; or refuse their rows."""
         assert rows.indices is not None
+        if self._knows_all(known):
+            low, high = (rows.low, rows.high) if rows.high >= 0 else (self.first, rows.indices.max(initial=-1))
+            if low >= self.first and high - self.first < len(known):
+                return rows
         columns = rows.indices - self.first
         inside = (columns >= 0) & (columns < len(known))
         unknown = ~inside
