@@ -13,10 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
+from sklearn.pipeline import make_pipeline
 from typer.testing import CliRunner
 
 import linsep
 from linsep.cli import app
+from linsep.maps import Polynomial, Scale
 from linsep.models.file import opened
 from tests.contracts.table import bits, problem, quiet
 
@@ -283,3 +285,42 @@ def test_a_report_of_a_learner_that_counts_no_errors():
     dump_svmlight_file(abs(X) / 3, y, "small.svm", zero_based=False)
     run("small.svm", "-o", "m.linsep", "--report", "page.html", "--learner", "winnow")
     assert "Progressive error" not in Path("page.html").read_text()
+
+
+def test_maps_stand_before_the_learner():
+    run(
+        "train.svm",
+        "-o",
+        "m.linsep",
+        "--map",
+        "scale",
+        "--map",
+        "polynomial:degree=2",
+        "--test",
+        "test.svm",
+        "--seed",
+        "1",
+    )
+    X, y = linsep.read("train.svm")
+    expected = quiet(make_pipeline(Scale(), Polynomial(2), linsep.AveragedPerceptron(random_state=1)).fit, X, y)
+    saved = opened("m.linsep")
+    assert bits(saved.model.decision_function(X)) == bits(expected.decision_function(X))
+    test = linsep.read("test.svm", like=saved)
+    assert saved.about["test"]["error"] == pytest.approx(1 - expected.score(test.X, test.y))
+    assert [name for name, _ in saved.model.steps] == ["scale", "polynomial", "learner"]
+    assert saved.about["features"] == 12
+
+
+NO_MAPS = {
+    "another name": (["--map", "scael"], "did you mean scale?"),
+    "another parameter": (["--map", "polynomial:power=2"], "its parameters are degree"),
+    "a stream": (["--map", "scale", "--stream"], "leave out --stream"),
+    "a model": (["--map", "scale", "--resume", "m.linsep"], "goes on with the features that it has"),
+}
+
+
+@pytest.mark.parametrize("case", NO_MAPS)
+def test_maps_that_can_not_be(case):
+    args, words = NO_MAPS[case]
+    run("train.svm", "-o", "m.linsep")
+    assert words in run("train.svm", "-o", "n.linsep", *args, code=2).stderr

@@ -9,11 +9,12 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli import app
-from linsep.cli.commands import FORMATS, DataCommand, LearnerCommand, TrialsCommand
+from linsep.cli.commands import FORMATS, MAPS, DataCommand, LearnerCommand, TrialsCommand
 from linsep.cli.frame import Frame
 from linsep.cli.learner_options import LEFT_OUT, described, names, option, owners, weights_of
 from linsep.cli.options import given, learner_from, reading
 from linsep.data import formats
+from linsep.maps.table import MAPS as ALL_MAPS
 
 SAID = []
 
@@ -191,3 +192,4 @@ def test_a_quarantine_is_a_policy(tmp_path):
 
 def test_formats_are_those_of_the_table():
     assert set(FORMATS) == set(formats.FORMATS) - {"table"}
+    assert list(MAPS) == list(ALL_MAPS)

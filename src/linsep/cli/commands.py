@@ -16,7 +16,8 @@ from linsep.cli.lean import loaded
 from linsep.cli.options import DATA, DEFAULT, LEARNER, NAMED, SEED, Given, known_learner
 
 FORMATS = ("svmlight", "vw", "text", "csv", "tsv", "parquet", "arrow", "binary")
-"""Formats of files; a test holds them to the table of formats, which takes long to load."""
+MAPS = ("polynomial", "bias", "scale", "scale-columns", "delta-trick")
+"""Formats of files, and feature maps; a test holds them to their tables, which take long to load."""
 
 
 def _learner_names() -> list[tuple[str, str]]:
@@ -55,6 +56,17 @@ def _of_data(
     """Declare the options of commands that read data."""
 
 
+Maps = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="NAME[:P=V,...]",
+        help=f"What is done to the features first, again for each: {', '.join(MAPS)}. Such as scale, or "
+        "polynomial:degree=2.",
+    ),
+]
+
+
 def _of_training(
     learner: Annotated[
         str,
@@ -63,6 +75,7 @@ def _of_training(
             help="LEARNERS; with it, --help shows the options of that learner alone.",
         ),
     ] = DEFAULT,
+    map: Maps = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of the order of rows.")] = SEED,
 ) -> None:  # fmt: skip
     """Declare the options of a command that trains one learner."""
@@ -76,6 +89,7 @@ def _of_trials(
             help="One to compare, again for each: LEARNERS; all if none is named.",
         ),
     ] = None,
+    map: Maps = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of the split and the order of rows.")] = SEED,
 ) -> None:  # fmt: skip
     """Declare the options of a command that trains several learners."""
@@ -188,7 +202,7 @@ class LearnerCommand(DataCommand):
         parameters["random_state"] = said["seed"]
         if said["threads"] is not None:
             parameters["n_jobs"] = said["threads"]
-        ctx.meta[LEARNER] = Given(learners, parameters)
+        ctx.meta[LEARNER] = Given(learners, parameters, tuple(said["map"] or ()))
 
 
 class TrialsCommand(LearnerCommand):

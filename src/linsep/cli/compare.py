@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
 linsep compare train.svm
 linsep compare train.svm --test test.svm --epochs 20 --report comparison.html
-linsep compare train.svm --learner winnow --learner perceptron --x-max 16
+linsep compare train.svm --map scale --learner winnow --learner perceptron
 """
 RAN_OUT = "*"
 
@@ -40,11 +40,13 @@ def run(
     """
     from linsep.cli.comparing import Contest, chosen, ranked
     from linsep.cli.learner_bar import LearnerBar
+    from linsep.cli.mapping import maps_from
     from linsep.cli.output import percent, stderr, stdout, tell_json
 
     told, writes = given(ctx), _writer() if report is not None else None
     names = chosen(told.learners)
-    contest = Contest.of(*_read(data, test, reading(ctx)), holdout, told.parameters["random_state"])
+    maps = maps_from(told.maps)
+    contest = Contest.of(*_read(data, test, reading(ctx)), holdout, told.parameters["random_state"]).mapped(maps)
     bar = LearnerBar(stderr(), len(names))
     with bar.shown("comparing") as tell:
         attempts = ranked(list(contest.attempts(names, told.parameters, tell)))

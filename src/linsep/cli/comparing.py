@@ -66,6 +66,14 @@ class Contest:
         aside = set_aside(rows.y, holdout, seed)
         return cls(rows.some(np.flatnonzero(~aside)), rows.some(np.flatnonzero(aside)))
 
+    def mapped(self, maps: list[Any]) -> "Contest":
+        """Return the rows with other features, by maps that know those to learn from."""
+        train, test = self.train, self.test
+        for step in maps:
+            train = train._replace(X=step.fit_transform(train.X))
+            test = test._replace(X=step.transform(test.X))
+        return Contest(train, test)
+
     @property
     def classes(self) -> Array:
         """The labels of the rows to learn from."""

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 linsep demo
-linsep demo --quick --out pictures
-linsep demo --report demo.html
+linsep demo --quick --out pictures --report demo.html
 """
 FIRST_STEPS = """\
 from sklearn.datasets import load_digits

@@ -1,5 +1,6 @@
 """`linsep evaluate`: how well a model answers."""
 
+from math import floor, log10
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -180,9 +181,22 @@ def _show_margins(console: "Console", scores: "Scores") -> None:
     if scores.margins is None:
         return
     console.print()
-    made = table("share of rows", *(f">{_share(share)}" for share in QUANTILES))
-    made.add_row("margin at most", *(f"{scores.margins[share]:.3g}" for share in QUANTILES))
+    unit, name = _unit(max(abs(margin) for margin in scores.margins.values()))
+    made = table("rows", *(f">{_share(share)}" for share in QUANTILES))
+    made.add_row(f"margin{name} <=", *(f"{scores.margins[share] / unit:.2f}" for share in QUANTILES))
     console.print(made)
+
+
+def _unit(largest: float) -> tuple[float, str]:
+    """Return a power of ten in which numbers up to the largest have few digits, and how it is called.
+
+    >>> _unit(2_000_000), _unit(31), _unit(0.0002), _unit(0)
+    ((1000000.0, ' / 1e6'), (1.0, ''), (0.001, ' / 1e-3'), (1.0, ''))
+    """
+    if largest == 0 or 0.1 <= largest < 1000:
+        return 1.0, ""
+    power = 3 * floor(log10(largest) / 3 + (1 if largest < 0.1 else 0))
+    return 10.0**power, f" / 1e{power}"
 
 
 def _share(share: float) -> str:

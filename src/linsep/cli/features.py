@@ -74,7 +74,8 @@ def _largest(coef: Any, row: int, sign: int, top: int) -> tuple[Array, Array]:
         columns, weights = coef.indices[part], sign * coef.data[part]
     else:
         columns, weights = np.arange(coef.shape[1]), sign * coef[row]
+    some = np.flatnonzero(weights > 0)  # partitioning is slow where most are equal
+    columns, weights = columns[some], weights[some]
     chosen = np.argpartition(weights, len(weights) - top)[-top:] if len(weights) > top else np.arange(len(weights))
-    chosen = chosen[weights[chosen] > 0]
     chosen = chosen[np.lexsort((chosen, -weights[chosen]))]
     return columns[chosen], weights[chosen]

@@ -67,7 +67,7 @@ def run(
     learner, epochs, saved = _chosen(ctx, resume, stream)
     task = Task(
         data, reading(ctx), learner, epochs, given(ctx).parameters["random_state"],
-        Watching(shown=not (json or quiet)), test, holdout, saved, report is not None,
+        Watching(shown=not (json or quiet)), test, holdout, saved, report is not None, _maps(ctx, resume, stream),
     )  # fmt: skip
     try:
         trained = streamed(task) if stream else in_memory(task)
@@ -110,6 +110,18 @@ def _chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> "tuple[Onl
     return learner.set_params(n_jobs=1), epochs, saved
 
 
+def _maps(ctx: typer.Context, resume: Path | None, stream: bool) -> list[Any]:
+    """Return the maps before the learner."""
+    said = given(ctx).maps
+    if said and stream:
+        raise Usage("--map looks at all rows before the first is learned: leave out --stream, or convert the data")
+    if said and resume is not None:
+        raise Usage(f"--map: {resume} goes on with the features that it has")
+    from linsep.cli.mapping import maps_from
+
+    return maps_from(said) if said else []
+
+
 def _resumed(ctx: typer.Context, resume: Path, parameters: dict[str, Any]) -> "tuple[Saved, OnlineLearner]":
     from linsep.cli.answering import learner_of, name_of
     from linsep.models.file import opened
@@ -129,7 +141,7 @@ def _save(trained: "Trained", out: Path, about: dict[str, Any]) -> None:
     from linsep.models.file import save
 
     trained.learner.set_params(warm_start=False, n_jobs=None)
-    save(trained.learner, out, data=trained.seen, about=about)
+    save(trained.model, out, data=trained.seen, about=about)
 
 
 def _about(task: "Task", trained: "Trained") -> dict[str, Any]:
@@ -144,7 +156,8 @@ def _about(task: "Task", trained: "Trained") -> dict[str, Any]:
         "learner": type(learner).__name__,
         "data": task.sources,
         "rows": trained.rows,
-        "features": int(learner.n_features_in_),
+        "features": int(trained.model.n_features_in_),
+        "maps": [repr(step) for step in task.maps],
         "labels": len(learner.classes_),
         "rejected": trained.rejected,
         "unseen": trained.unseen,
@@ -156,8 +169,8 @@ def _about(task: "Task", trained: "Trained") -> dict[str, Any]:
         "curve": [[rows, errors] for rows, errors in task.watching.curve if errors is not None],
         "mistakes": int(_total(learner.mistakes_)),
         "updates": int(_total(learner.updates_)),
-        "test": None if test is None else {"name": trained.test_name, "rows": test.rows, "error": test.error},
-        "rounds_per_second": task.watching.curve[-1][0] / max(trained.learn_seconds, 1e-9),
+        "test": None if test is None else {"error": test.error, "rows": test.rows, "of": trained.test_name},
+        "learned": task.watching.curve[-1][0],
         "seconds": {"read": trained.read_seconds, "learn": trained.learn_seconds},
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -200,6 +213,7 @@ def _tell(trained: "Trained", about: dict[str, Any], out: Path, json: bool, quie
             "rows": f"{about['rows']:,}"
             + (f" ({about['rejected']:,} malformed ones left out)" if about["rejected"] else ""),
             "features": f"{about['features']:,}",
+            "maps": ", ".join(about["maps"]) or None,
             "labels": _labels(trained.learner.classes_),
             "order": f"{about['order']}; {about['epochs']} epoch{'s' * (about['epochs'] != 1)}",
             "progressive error": None if progressive is None else f"{percent(progressive)} in the first epoch",

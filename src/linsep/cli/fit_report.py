@@ -47,7 +47,8 @@ def _tiles(trained: Trained, about: dict[str, Any]) -> list[Fact]:
             Fact("progressive error", percent(about["progressive_error"]), "each row predicted before learned")
         )
     tiles.append(Fact("rows", about["rows"], f"{about['features']:,} features, {about['labels']} labels"))
-    tiles.append(Fact("time", seconds(about["seconds"]["all"]), f"{short(about['rounds_per_second'])} rows/s learning"))
+    speed = about["learned"] / max(about["seconds"]["learn"], 1e-9)
+    tiles.append(Fact("time", seconds(about["seconds"]["all"]), f"{short(speed)} rows/s learning"))
     return tiles
 
 
@@ -59,6 +60,7 @@ def _facts(trained: Trained, about: dict[str, Any], name: str) -> list[Fact]:
         Fact("learner", name, LEARNERS[name].summary),
         Fact("parameters", parameters or "as by default"),
         Fact("data", ", ".join(about["data"])),
+        *([Fact("maps", ", ".join(about["maps"]))] if about["maps"] else []),
         Fact("order", about["order"], f"{about['epochs']} epoch{'s' * (about['epochs'] != 1)}, seed {about['seed']}"),
         Fact("mistakes", about["mistakes"], f"{about['updates']:,} updates"),
         Fact("bound on mistakes", LEARNERS[name].bound),

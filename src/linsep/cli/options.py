@@ -42,10 +42,11 @@ Report = Annotated[Path | None, typer.Option("--report", metavar="FILE.html", he
 
 
 class Given(NamedTuple):
-    """What was said of learners: their names, none if none was named, and their parameters."""
+    """What was said of learners: their names, none if none was named, their parameters, and the maps before them."""
 
     learners: tuple[str, ...]
     parameters: dict[str, Any]
+    maps: tuple[str, ...] = ()
 
     @property
     def learner(self) -> str:

@@ -1,6 +1,7 @@
 """Pages about an evaluation and a comparison; they need matplotlib."""
 
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,11 +20,14 @@ from linsep.data.dataset import Dataset
 from linsep.models.estimators import learner_of
 from linsep.plots.confusion_matrix import MOST as MOST_CLASSES
 from linsep.plots.confusion_matrix import confusion
+from linsep.plots.confusion_matrix import figure_size as matrix_size
 from linsep.plots.margin_histogram import margins
 from linsep.plots.ranking import comparison
+from linsep.plots.ranking import figure_size as ranking_size
 from linsep.plots.reliability import calibration
 from linsep.plots.report import Code, Column, Example, Examples, Fact, Facts, Picture, Report, Section, Table, Text
 from linsep.plots.weight_bars import MOST_BARS, weights
+from linsep.plots.weight_bars import figure_size as bars_size
 
 Array = NDArray[Any]
 SAMPLE = 20_000
@@ -82,6 +86,11 @@ class Evaluation:
         self.drawn: list[Drawn] = []
         self.worst: list[Row] = []
 
+    @cached_property
+    def coef(self) -> Any:
+        """The weights of the learner, put together once."""
+        return learner_of(self.saved.model).coef_
+
     def add(self, block: Dataset, found: Answers) -> None:
         """Take a block and the answers to it; rows whose label the model does not know are left out."""
         known = np.flatnonzero(np.isin(block.y, self.classes))
@@ -109,7 +118,7 @@ class Evaluation:
         model = self.saved.model
         X = model[:-1].transform(X) if hasattr(model, "steps") and len(model.steps) > 1 else X
         columns, values = (X.indices, X.data) if hasattr(X, "indices") else (np.arange(X.shape[1]), np.ravel(X))
-        coef: Any = learner_of(model).coef_
+        coef = self.coef
         code = int(np.searchsorted(self.classes, answer))
         row, sign = (0, 1 if code else -1) if len(self.classes) == 2 else (code, 1)
         own = coef[[row]][:, columns]
@@ -157,14 +166,15 @@ class Evaluation:
             curve = calibration(drawn.y, drawn.probabilities, labels=self.classes, ax=_axes(5.0))
             pictures.append(Picture(curve, "Calibration", f"How often what was said to be probable was true.{of}"))
         if len(self.classes) <= MOST_CLASSES:
-            matrix = confusion(drawn.y, drawn.labels, labels=self.classes)
+            size = matrix_size(self.classes)
+            matrix = confusion(drawn.y, drawn.labels, labels=self.classes, ax=_axes(size[1], size[0]))
             pictures.insert(0, Picture(matrix, "The confusion matrix", f"Which class was taken for which.{of}"))
         return pictures
 
 
-def _axes(height: float) -> Axes:
-    """Return axes of half a page's width."""
-    return Figure(figsize=(5.2, height), layout="constrained").add_subplot()
+def _axes(height: float, width: float = 5.2) -> Axes:
+    """Return axes of half a page's width, or another, that no window knows of."""
+    return Figure(figsize=(width, height), layout="constrained").add_subplot()
 
 
 def _of_classes(scores: Scores) -> Table:
@@ -201,7 +211,8 @@ def features_of(saved: Any, top: int = 10) -> Picture | None:
         def __getitem__(self, column: int) -> str:
             return name(column)
 
-    drawn = weights(learner, names=Names(), top=top)  # type: ignore[arg-type]
+    width, height = bars_size(learner, top=top)
+    drawn = weights(learner, names=Names(), top=top, ax=_axes(height, width))  # type: ignore[arg-type]
     return Picture(drawn, "The strongest features of each class", "Weights times features add up to a score.")
 
 
@@ -216,7 +227,10 @@ def write_comparison(
              Fact("features", contest.train.X.shape[1]), Fact("classes", len(contest.classes))]  # fmt: skip
     if able:
         tiles.insert(0, Fact("lowest error", percent(able[0].error or 0.0), able[0].name))
-    parts: list[Any] = [Picture(comparison(able), "Learners ranked by test error")] if able else []
+    width, height = ranking_size(len(able))
+    parts: list[Any] = []
+    if able:
+        parts.append(Picture(comparison(able, ax=_axes(height, width)), "Learners ranked by test error"))
     sections = [Section("Ranking", [*parts, _ranking(able)])]
     if refused:
         sections.append(Section("Not on these data", [Facts(refused)]))

@@ -62,7 +62,7 @@ def streamed(task: Task) -> Trained:
     if len(learner.classes_) < 2:
         raise BadData(f"all rows have the label {learner.classes_[0]}: a separator needs two labels at least")
     seen = Seen(form_of(rows.form), known if marks_all(learner) else None)
-    trained = Trained(learner, seen, count, rows.rejected, rows.unseen, True, 0.0, perf_counter() - began)
+    trained = Trained(learner, learner, seen, count, rows.rejected, rows.unseen, True, 0.0, perf_counter() - began)
     if every is not None:
         judge(task, trained, _kept(rows, every, held=True), f"every {every}th row, held out")
     judge_by_files(task, trained)

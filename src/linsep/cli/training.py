@@ -5,7 +5,7 @@ they are learned as they come is in :mod:`linsep.cli.streaming`.
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 import linsep
 from linsep.cli.answering import answers
 from linsep.cli.failures import BadData, Usage
+from linsep.cli.mapping import piped
 from linsep.cli.output import size as size_of
 from linsep.cli.scoring import Scores, Scoring
 from linsep.cli.watching import Watching
@@ -38,6 +39,8 @@ class Trained:
     """A model, and how it came to be."""
 
     learner: OnlineLearner
+    model: Any
+    """The learner, or a pipeline of the maps before it and it."""
     seen: "Seen"
     rows: int
     rejected: int
@@ -54,7 +57,7 @@ class Trained:
 
     def saved(self) -> Saved:
         """Return the model as if it had been saved and opened."""
-        return Saved(self.learner, self.seen.form.like(self.seen.columns(), strict=False))
+        return Saved(self.model, self.seen.form.like(self.seen.columns(), strict=False))
 
 
 class Seen:
@@ -89,6 +92,7 @@ class Task:
     holdout: float | None = None
     resume: Saved | None = None
     report: bool = False
+    maps: list[Any] = field(default_factory=list)
 
     def like(self) -> dict[str, Any]:
         """Return how a model that is resumed has its data read."""
@@ -105,6 +109,9 @@ def in_memory(task: Task) -> Trained:
     read_done = perf_counter()
     learner, rows = task.learner, data if train is None else rows_of(data, train)
     refuse_no_rows(len(rows))
+    X = rows.X
+    for step in task.maps:
+        X = step.fit_transform(X)
     passes = learner.max_iter if learner.select is None else 1
     with (
         task.watching.learning(passes * len(rows), getattr(learner, "_machine", None)),
@@ -112,12 +119,13 @@ def in_memory(task: Task) -> Trained:
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore", ConvergenceWarning)  # the errors are told anyway
-        learner.fit(rows.X, rows.y, sample_weight=rows.weights)
+        learner.fit(X, rows.y, sample_weight=rows.weights)
     task.watching.end(learner._machine)
     seen = Seen(form_of(data.form), columns_of([data], data.X.shape[1]) if marks_all(learner) else None)
     done = perf_counter()
     trained = Trained(
-        learner, seen, len(rows), data.rejected, data.unseen, False, read_done - began, done - read_done
+        learner, piped(task.maps, learner), seen, len(rows), data.rejected, data.unseen, False,
+        read_done - began, done - read_done,
     )  # fmt: skip
     if held is not None:
         judge(task, trained, [rows_of(data, held)], f"{len(held):,} rows held out")
@@ -217,7 +225,7 @@ def _scored(task: Task, trained: Trained, blocks: Any) -> Scores:
         trained.gathered = Evaluation(trained.saved())
     for block in blocks:
         if len(block):
-            found = answers(trained.learner, block.X)
+            found = answers(trained.model, block.X)
             scoring.add(block.y, found.labels, found.scores, found.probabilities)
             if trained.gathered is not None:
                 trained.gathered.add(block, found)

@@ -172,7 +172,7 @@ class CompactAsking(Asking):
     def answer(self, indices: Array, values: Array) -> Any:
         """Return the label of the row; features outside of the learner's count as 0."""
         refuse_unequal(indices, values)
-        return super().answer(self.where.places(indices), values)
+        return super().answer(self.where.places(indices.astype(np.int64)), values)
 
 
 def whole(machine: Any) -> Machine:

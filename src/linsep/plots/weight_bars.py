@@ -140,12 +140,13 @@ def _strongest(coef: Any, row: int, code: int, top: int) -> Strongest:
         part = slice(coef.indptr[row], coef.indptr[row + 1])
         features, values = coef.indices[part], coef.data[part]
     else:
-        features, values = None, coef[row]
+        features, values = np.arange(coef.shape[1]), coef[row]
+    some = np.flatnonzero(values)  # partitioning is slow where most are equal
+    features, values = features[some], values[some]
     sizes = np.abs(values)
     chosen = np.argpartition(sizes, len(sizes) - top)[-top:] if len(sizes) > top else np.arange(len(sizes))
-    chosen = chosen[sizes[chosen] > 0]
     chosen = chosen[np.lexsort((chosen, -values[chosen]))]
-    return Strongest(code, chosen if features is None else features[chosen], values[chosen])
+    return Strongest(code, features[chosen], values[chosen])
 
 
 def _colour(code: int, value: float, one_class: bool) -> str:
