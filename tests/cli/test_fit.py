@@ -214,6 +214,23 @@ def test_the_model_must_have_a_place(folder):
     assert "is a folder" in run("train.svm", "-o", str(folder), code=2).stderr
 
 
+OVER = {
+    "the data": ["-o", "train.svm"],
+    "the test": ["-o", "test.svm", "--test", "test.svm"],
+    "a report over the data": ["-o", "m.linsep", "--report", "train.svm"],
+    "a report over the model": ["-o", "m.linsep", "--report", "./m.linsep"],
+    "quarantine": ["-o", "m.linsep", "--quarantine", "train.svm"],
+}
+
+
+@pytest.mark.parametrize("case", OVER)
+def test_nothing_is_written_over_what_it_is_made_of(case):
+    before = {name: Path(name).read_bytes() for name in ("train.svm", "test.svm")}
+    assert re.search("would be lost|name the same file", run("train.svm", *OVER[case], code=2).stderr)
+    assert before == {name: Path(name).read_bytes() for name in before}
+    assert not os.path.exists("m.linsep")
+
+
 SLOW = """
 import sys, time, linsep.cli
 sys.argv = ["linsep", "fit", "-", "-o", "m.linsep", "--stream"]
@@ -275,7 +292,7 @@ def test_a_report_tells_what_was_trained_on_what(how):
         assert heading in page
     assert ("Most wrong about" in page) == ("--stream" not in how or "--test" in how)
     assert ("flatters it" in page) == (how == [])
-    assert page.count("<svg") >= 3
+    assert page.count("<svg") >= (2 if how == ["--stream"] else 3)
     assert "Progressive error" in page
 
 
@@ -324,3 +341,48 @@ def test_maps_that_can_not_be(case):
     args, words = NO_MAPS[case]
     run("train.svm", "-o", "m.linsep")
     assert words in run("train.svm", "-o", "n.linsep", *args, code=2).stderr
+
+
+def test_resume_keeps_the_rows_held_out():
+    run("train.svm", "-o", "m.linsep", "--seed", "7", "--holdout", "0.25", "--epochs", "1")
+    first = opened("m.linsep").about["test"]
+    run("train.svm", "-o", "n.linsep", "--resume", "m.linsep", "--holdout", "0.25", "--epochs", "1")
+    X, y = linsep.read("train.svm")
+    held = np.sort(np.random.default_rng([7, 0x484F4C44]).permutation(200)[:50])
+    assert first["rows"] == 50
+    assert opened("n.linsep").about["test"]["error"] == pytest.approx(
+        1 - linsep.load("n.linsep").score(X[held], y[held])
+    )
+    assert (
+        "leave out --seed" in run("train.svm", "-o", "n.linsep", "--resume", "m.linsep", "--seed", "1", code=2).stderr
+    )
+
+
+@pytest.mark.parametrize("open_labels", [True, False])
+def test_new_labels_when_a_stream_is_resumed(open_labels, folder):
+    (folder / "new.svm").write_text("9 1:1\n0 2:1\n")
+    run("train.svm", "-o", "m.linsep", "--stream", *(["--open-labels"] if open_labels else []))
+    result = run("new.svm", "-o", "m.linsep", "--stream", "--resume", "m.linsep", code=0 if open_labels else 3)
+    assert ("--open-labels" in result.stderr) != open_labels
+    assert (9 in linsep.load("m.linsep").classes_) == open_labels
+
+
+def test_a_stream_keeps_no_log_unless_it_is_said():
+    run("train.svm", "-o", "m.linsep", "--stream")
+    assert not hasattr(linsep.load("m.linsep"), "log_")
+    run("train.svm", "-o", "m.linsep", "--stream", "--log", "true")
+    assert len(linsep.load("m.linsep").log_) > 0
+
+
+@pytest.mark.parametrize("share", ["0.1", "0.4", "0.6", "0.9"])
+def test_as_many_rows_are_held_out_as_were_said(share):
+    for how in ([], ["--stream"]):
+        result = told("train.svm", "-o", "m.linsep", "--holdout", share, *how)
+        assert result["test"]["rows"] == pytest.approx(200 * float(share))
+        assert result["rows"] + result["test"]["rows"] == 200
+
+
+def test_malformed_rows_of_a_test_are_left_out_too(folder):
+    (folder / "bad.svm").write_text("1 1:1\n1 x:1\n0 2:1\n")
+    result = told("train.svm", "-o", "m.linsep", "--test", "bad.svm", "--quarantine", "out.svm")
+    assert result["test"]["rows"] == 2

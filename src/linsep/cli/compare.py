@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linsep.cli.options import Json, Quiet, Report, Sources, given, reading
+from linsep.cli.targets import check_targets
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,6 +44,7 @@ def run(
     from linsep.cli.mapping import maps_from
     from linsep.cli.output import percent, stderr, stdout, tell_json
 
+    check_targets({"--report": report, "--quarantine": reading(ctx).get("quarantine")}, [*data, *(test or [])])
     told, writes = given(ctx), _writer() if report is not None else None
     names = chosen(told.learners)
     maps = maps_from(told.maps)
@@ -78,7 +80,9 @@ def _read(data: list[str], test: list[str] | None, options: dict[str, Any]) -> t
 
     with reading_bar("reading") as tell:
         rows = linsep.read(data, progress=tell, **options)
-        general = {name: options[name] for name in ("on_error", "quarantine", "n_jobs") if name in options}
+        general = {name: options[name] for name in ("on_error", "n_jobs") if name in options}
+        if "on_error" in general:  # only rows to learn from are set aside for a second look
+            general["on_error"] = general["on_error"].replace("quarantine", "skip")
         return rows, None if test is None else linsep.read(test, like=rows, progress=tell, **general)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from linsep.cli.options import Json, Model, Quiet, Report, Sources, reading
+from linsep.cli.targets import check_targets
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,6 +40,7 @@ def run(
     from linsep.cli.scoring import Scoring
     from linsep.models.file import opened
 
+    check_targets({"--report": report}, [model, *data])
     saved, began = opened(model), perf_counter()
     scoring = Scoring(saved.model.classes_)
     gathered = _gathering(saved) if report is not None else None

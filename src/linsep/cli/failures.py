@@ -70,7 +70,8 @@ def told(name: Callable[[], str]) -> Iterator[None]:
         warnings.showwarning = lambda message, *_, **__: _say(f"{name()}: warning: {message}")
         try:
             yield
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
         except BrokenPipeError:
             leave_quietly()
         except (Exception, KeyboardInterrupt) as error:

@@ -1,6 +1,8 @@
 """The features of a model: how they are called, and which speak loudest."""
 
 from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,6 +10,7 @@ from numpy.typing import NDArray
 
 from linsep.cli.failures import Usage
 from linsep.cli.scoring import shown
+from linsep.learners.compact import Compact
 from linsep.models.estimators import learner_of
 
 Array = NDArray[Any]
@@ -36,6 +39,16 @@ def names_of(saved: Any) -> Callable[[int], str]:
     return lambda column: str(column + first)
 
 
+def sparse_view(learner: Any) -> Any:
+    """Return the learner, or one that shares all with it but has a sparse `coef_`, where its weights are stored so."""
+    machine = getattr(learner, "_machine", None)
+    if not isinstance(machine, Compact) or machine.wanted:
+        return learner
+    view = copy(learner)
+    view._machine = replace(machine, wanted=True)
+    return view
+
+
 def strongest(model: Any, top: int, label: str | None = None) -> list[Strongest]:
     """Return the strongest features of each class; with a label, those for it and those against it.
 
@@ -44,7 +57,7 @@ def strongest(model: Any, top: int, label: str | None = None) -> list[Strongest]
     >>> [(part.label, part.columns.tolist(), part.weights.tolist()) for part in strongest(clf, 5)]
     [('no', [1], [1.0]), ('yes', [0], [1.0])]
     """
-    learner = learner_of(model)
+    learner = sparse_view(learner_of(model))
     classes, coef = learner.classes_, learner.coef_
     labels = classes.tolist()
     if label is not None:

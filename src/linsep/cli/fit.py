@@ -9,6 +9,7 @@ import typer
 
 from linsep.cli.failures import Interrupted, Usage
 from linsep.cli.options import NAMED, Json, Quiet, Report, Sources, given, learner_from, reading
+from linsep.cli.targets import check_targets
 
 if TYPE_CHECKING:
     from linsep.cli.training import Task, Trained
@@ -41,7 +42,14 @@ def run(
         typer.Option(
             "--stream",
             help="Learn rows as they come, in the order of the files, in bounded memory, and once unless --epochs says "
-            "more. Otherwise all rows are read into memory first, and learned in a random order.",
+            "more; no log is kept unless --log says so. Otherwise all rows are read into memory first, and learned in "
+            "a random order.",
+        ),
+    ] = False,
+    open_labels: Annotated[
+        bool,
+        typer.Option(
+            "--open-labels", help="With --stream: let labels that are still unknown come when the model is resumed."
         ),
     ] = False,
     report: Report = None,
@@ -57,7 +65,9 @@ def run(
         raise Usage(f"--holdout {holdout:g}: it is a share of the rows, between 0 and 1")
     if test and holdout is not None:
         raise Usage("--test and --holdout both say what to judge the model by: give one of them")
-    _check_folder(out)
+    options = reading(ctx)
+    check_targets({"-o": out, "--report": report, "--quarantine": options.get("quarantine")}, [*data, *(test or [])])
+
     from linsep.cli.streaming import streamed
     from linsep.cli.training import Task, in_memory
     from linsep.cli.watching import Watching
@@ -65,9 +75,10 @@ def run(
     if report is not None:
         import_module("linsep.plots.report")  # so that a missing matplotlib is told before the work
     learner, epochs, saved = _chosen(ctx, resume, stream)
+    seed = given(ctx).parameters["random_state"] if saved is None else learner.seed_
     task = Task(
-        data, reading(ctx), learner, epochs, given(ctx).parameters["random_state"],
-        Watching(shown=not (json or quiet)), test, holdout, saved, report is not None, _maps(ctx, resume, stream),
+        data, options, learner, epochs, seed, Watching(shown=not (json or quiet)), test, holdout, saved,
+        report is not None, _maps(ctx, resume, stream), open_labels,
     )  # fmt: skip
     try:
         trained = streamed(task) if stream else in_memory(task)
@@ -78,19 +89,19 @@ def run(
         raise Interrupted(kept=kept) from None
     about["seconds"]["all"] = perf_counter() - began
     if report is not None:
-        from linsep.cli.fit_report import fit_report
-
-        fit_report(trained, about, task.watching, str(out)).write(report)
-        about["report"] = str(report)
+        _report(trained, about, task, out, report)
     _tell(trained, about, out, json, quiet)
 
 
-def _check_folder(out: Path) -> None:
-    """Refuse early what could not be written in the end."""
-    if out.is_dir():
-        raise Usage(f"{out} is a folder: give the file that the model is written to")
-    if not out.absolute().parent.is_dir():
-        raise Usage(f"there is no folder {out.parent} for the model")
+def _report(trained: "Trained", about: dict[str, Any], task: "Task", out: Path, report: Path) -> None:
+    """Write the page."""
+    from linsep.cli.fit_report import fit_report
+
+    try:
+        fit_report(trained, about, task.watching, str(out)).write(report)
+    except KeyboardInterrupt:
+        raise Interrupted(kept=f"{out} is written, the report is not") from None
+    about["report"] = str(report)
 
 
 def _chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> "tuple[OnlineLearner, int, Saved | None]":
@@ -106,6 +117,8 @@ def _chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> "tuple[Onl
         learner = learner_from(told.learner, parameters)
     else:
         saved, learner = _resumed(ctx, resume, parameters)
+    if stream and "log" not in parameters and resume is None:
+        learner.set_params(log=False)  # it would grow with the stream
     epochs = parameters.get("max_iter", 1) if stream else learner.max_iter
     return learner.set_params(n_jobs=1), epochs, saved
 
@@ -127,6 +140,8 @@ def _resumed(ctx: typer.Context, resume: Path, parameters: dict[str, Any]) -> "t
     from linsep.models.file import opened
 
     saved, told = opened(resume), given(ctx)
+    if getattr(ctx.get_parameter_source("seed"), "name", "") == "COMMANDLINE":
+        raise Usage(f"{resume} goes on with the seed that it has: leave out --seed")
     if learner_of(saved.model) is not saved.model:
         raise Usage(f"{resume} is a pipeline: --resume goes on with learners")
     name = name_of(saved.model)

@@ -1,5 +1,6 @@
 """The page about a training: what was learned from what, how it went, and what the model is like."""
 
+from shlex import join
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -93,5 +94,10 @@ def _axes() -> Axes:
 
 
 def _commands(trained: Trained, about: dict[str, Any], out: str) -> str:
-    data = " ".join(about["data"])
-    return f"linsep inspect {out}\nlinsep evaluate {out} NEW-DATA\nlinsep predict {out} NEW-DATA\nlinsep compare {data}"
+    commands = (
+        ["inspect", out],
+        ["evaluate", out, "NEW-DATA"],
+        ["predict", out, "NEW-DATA"],
+        ["compare", *about["data"]],
+    )
+    return "\n".join(join(["linsep", *command]) for command in commands)

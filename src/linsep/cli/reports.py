@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
+from shlex import join
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.base import BaseEstimator
 
 from linsep.cli.answering import Answers, name_of
 from linsep.cli.comparing import Attempt, Contest
-from linsep.cli.features import names_of
+from linsep.cli.features import names_of, sparse_view
 from linsep.cli.output import percent, seconds, short
 from linsep.cli.scoring import Scores, margins_of
 from linsep.data.dataset import Dataset
@@ -79,8 +80,8 @@ class Scored(BaseEstimator):
 class Evaluation:
     """Gathers what a page about an evaluation shows, block by block, in bounded memory."""
 
-    def __init__(self, saved: Any) -> None:
-        self.saved, self.classes = saved, saved.model.classes_
+    def __init__(self, saved: Any, places: Array | None = None) -> None:
+        self.saved, self.classes, self.places = saved, saved.model.classes_, places
         self.name = names_of(saved)
         self.seen, self.step = 0, 1
         self.drawn: list[Drawn] = []
@@ -89,7 +90,7 @@ class Evaluation:
     @cached_property
     def coef(self) -> Any:
         """The weights of the learner, put together once."""
-        return learner_of(self.saved.model).coef_
+        return sparse_view(learner_of(self.saved.model)).coef_
 
     def add(self, block: Dataset, found: Answers) -> None:
         """Take a block and the answers to it; rows whose label the model does not know are left out."""
@@ -110,7 +111,8 @@ class Evaluation:
         for k in wrong[np.argsort(found[wrong], kind="stable")[:WORST]].tolist():
             at = int(known[k])
             entries = self._entries(block.X[[at]], labels[at])
-            row = Row(float(found[k]), self.seen + at, block.y[at], labels[at], entries)
+            place = self.seen + at if self.places is None else int(self.places[self.seen + at])
+            row = Row(float(found[k]), place, block.y[at], labels[at], entries)
             self.worst = sorted([*self.worst, row], key=lambda row: (row.margin, row.number))[:WORST]
 
     def _entries(self, X: Any, answer: Any) -> dict[str, float]:
@@ -143,7 +145,7 @@ class Evaluation:
             gap = percent(scores.calibration_error)
             tiles.append(Fact("Brier score", f"{scores.brier:.4f}", f"probabilities are off by {gap}"))
         title = f"{name_of(self.saved.model)} on {', '.join(data)}"
-        again = Section("Again", [Code(f"linsep evaluate {model} {' '.join(data)}")])
+        again = Section("Again", [Code(join(["linsep", "evaluate", model, *data]))])
         Report(title, f"Evaluation of {model}", tiles, [*self.sections(scores), again]).write(path)
 
     def sections(self, scores: Scores) -> list[Section]:
@@ -197,7 +199,7 @@ def _worst(rows: list[Row]) -> Examples:
 
 def features_of(saved: Any, top: int = 10) -> Picture | None:
     """Return the strongest features as a picture, or None where there are too many classes for one."""
-    learner = learner_of(saved.model)
+    learner = sparse_view(learner_of(saved.model))
     if not 1 < len(learner.classes_) <= MOST_BARS:
         return None
     name = names_of(saved)
@@ -235,10 +237,9 @@ def write_comparison(
     if refused:
         sections.append(Section("Not on these data", [Facts(refused)]))
     best = able[0].name if able else "averaged-perceptron"
-    judged_by = f" --test {' '.join(test)}" if test else ""
-    commands = (
-        f"linsep compare {' '.join(data)}{judged_by}\nlinsep fit {' '.join(data)} --learner {best} -o model.linsep"
-    )
+    judged_by = [word for name in test or () for word in ("--test", name)]
+    compare = join(["linsep", "compare", *data, *judged_by])
+    commands = f"{compare}\n{join(['linsep', 'fit', *data, '--learner', best, '-o', 'model.linsep'])}"
     note = Text("Intervals hold the error on rows like these with 95 %. Time is that of training, on one thread.")
     sections.append(Section("Again, and next", [note, Code(commands)]))
     Report(f"{len(attempts)} learners on {names}", "Learners side by side", tiles, sections).write(path)

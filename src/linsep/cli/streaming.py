@@ -46,37 +46,39 @@ def streamed(task: Task) -> Trained:
     """Learn from the files, and judge the model by rows that it has not seen."""
     began = perf_counter()
     rows = _opened(task)
-    every = None if task.holdout is None else max(2, round(1 / task.holdout))
-    if every is not None and not rows.reader.again:
+    share = task.holdout
+    if share is not None and not rows.reader.again:
         raise Usage("--holdout reads the rows held out a second time, at the end, and a pipe is read only once")
     if task.epochs > 1 and not rows.reader.again:
         raise Usage(f"--epochs {task.epochs} reads the rows {task.epochs} times, and a pipe is read only once")
     try:
-        closed = task.resume is None and rows.reader.again and task.learner.multi_class == "ovr"
-        count, known = _learned(task, rows, every, closed)
+        closed = (
+            task.resume is None and rows.reader.again and task.learner.multi_class == "ovr" and not task.open_labels
+        )
+        count, known = _learned(task, rows, share, closed)
     except NewLabelError:
         task.learner, rows = clone(task.learner), _opened(task)
         task.watching.restart()
-        count, known = _learned(task, rows, every, closed=False)
+        count, known = _learned(task, rows, share, closed=False)
     learner = task.learner
     if len(learner.classes_) < 2:
         raise BadData(f"all rows have the label {learner.classes_[0]}: a separator needs two labels at least")
     seen = Seen(form_of(rows.form), known if marks_all(learner) else None)
     trained = Trained(learner, learner, seen, count, rows.rejected, rows.unseen, True, 0.0, perf_counter() - began)
-    if every is not None:
-        judge(task, trained, _kept(rows, every, held=True), f"every {every}th row, held out")
+    if share is not None:
+        judge(task, trained, _kept(rows, share, held=True), f"{100 * share:g} % of the rows, held out")
     judge_by_files(task, trained)
     return trained
 
 
-def _learned(task: Task, rows: Stream, every: int | None, closed: bool) -> tuple[int, Array]:
+def _learned(task: Task, rows: Stream, share: float | None, closed: bool) -> tuple[int, Array]:
     """Learn all epochs; return the rows of one, and which columns they had."""
     learner, known, labels = task.learner, _known(task.resume), None
     with learner.watched(task.watching), learner.in_place():
         for epoch in range(task.epochs):
             count = 0
             with task.watching.learning(None, getattr(learner, "_machine", None) if epoch == 0 else None):
-                for block in _kept(rows, every, held=False):
+                for block in _kept(rows, share, held=False):
                     if closed and labels is None and len(block):
                         labels = np.unique(block.y)
                         closed = len(labels) > 1
@@ -96,6 +98,10 @@ def _learn(learner: Any, block: Dataset, labels: Array | None) -> None:
         return
     if labels is not None and not np.isin(block.y, labels).all():
         raise NewLabelError
+    if hasattr(learner, "classes_") and not learner._open:
+        new = np.setdiff1d(block.y, learner.classes_)
+        if len(new):
+            raise BadData(f"the label {new[0]} is new to the model: train it from the start with --open-labels")
     if block.X.shape[1] > getattr(learner, "n_features_in_", 0):
         learner.grow(block.X.shape[1])
     learner.partial_fit(block.X, block.y, classes=labels, sample_weight=block.weights)
@@ -134,13 +140,13 @@ def _known(resume: Saved | None) -> Array:
     return np.zeros(0, bool) if known is None else np.array(known)
 
 
-def _kept(rows: Stream, every: int | None, held: bool) -> Iterator[Dataset]:
+def _kept(rows: Stream, share: float | None, held: bool) -> Iterator[Dataset]:
     """Yield the blocks of a stream: all rows, or of those only the ones that are held out, or are not."""
     first = 0
     for block in rows:
-        if every is None:
+        if share is None:
             yield block
         else:
-            chosen = np.arange(first, first + len(block)) % every == every - 1
+            chosen = np.diff(np.floor(np.arange(first, first + len(block) + 1) * share + 1e-9)) > 0
             first += len(block)
             yield rows_of(block, np.flatnonzero(chosen == held))

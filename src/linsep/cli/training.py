@@ -93,6 +93,7 @@ class Task:
     resume: Saved | None = None
     report: bool = False
     maps: list[Any] = field(default_factory=list)
+    open_labels: bool = False
 
     def like(self) -> dict[str, Any]:
         """Return how a model that is resumed has its data read."""
@@ -128,7 +129,7 @@ def in_memory(task: Task) -> Trained:
         read_done - began, done - read_done,
     )  # fmt: skip
     if held is not None:
-        judge(task, trained, [rows_of(data, held)], f"{len(held):,} rows held out")
+        judge(task, trained, [rows_of(data, held)], f"{len(held):,} rows held out", held)
     judge_by_files(task, trained)
     if task.report and trained.gathered is None:
         _scored(task, trained, [rows])
@@ -204,25 +205,27 @@ def form_of(form: Form | None) -> Form:
 def judge_by_files(task: Task, trained: Trained) -> None:
     """Score the rows of test files, if there are any."""
     if task.test is not None:
-        options = {name: value for name, value in task.options.items() if name in ("format", "on_error", "n_jobs")}
+        options = {name: value for name, value in task.options.items() if name in ("format", "n_jobs")}
+        if "on_error" in task.options:  # only rows to learn from are set aside for a second look
+            options["on_error"] = task.options["on_error"].replace("quarantine", "skip")
         blocks = linsep.stream(task.test, block_rows=BLOCK_ROWS, like=trained.saved(), **options)
         judge(task, trained, blocks, ", ".join(task.test))
 
 
-def judge(task: Task, trained: Trained, blocks: Any, name: str) -> None:
-    """Score rows that were not learned from."""
-    trained.test, trained.test_name = _scored(task, trained, blocks), name
+def judge(task: Task, trained: Trained, blocks: Any, name: str, places: Array | None = None) -> None:
+    """Score rows that were not learned from; `places` tells where in the data they are, if they are only some."""
+    trained.test, trained.test_name = _scored(task, trained, blocks, places), name
     if not trained.test.rows:
         raise BadData(f"{name}: there are no rows to be judged by")
 
 
-def _scored(task: Task, trained: Trained, blocks: Any) -> Scores:
+def _scored(task: Task, trained: Trained, blocks: Any, places: Array | None = None) -> Scores:
     """Return what the answers to some rows are worth; a report shows them."""
     scoring = Scoring(trained.learner.classes_)
     if task.report:
         from linsep.cli.reports import Evaluation
 
-        trained.gathered = Evaluation(trained.saved())
+        trained.gathered = Evaluation(trained.saved(), places)
     for block in blocks:
         if len(block):
             found = answers(trained.model, block.X)
