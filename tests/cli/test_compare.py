@@ -45,10 +45,11 @@ def test_all_learners_are_ranked_by_error(folder):
 
 
 def test_a_learner_does_what_it_does_in_python(folder):
-    found = told("train.svm", "--test", "test.svm", "-l", "romma", "--epochs", "3", "--seed", "5", "--aggressive")
+    how = ["-l", "pegasos", "--epochs", "3", "--seed", "5", "--no-fit-intercept"]
+    found = told("train.svm", "--test", "test.svm", *how)
     train = linsep.read("train.svm")
     test = linsep.read("test.svm", like=train)
-    learner = linsep.ROMMA(max_iter=3, random_state=5, aggressive=True)
+    learner = linsep.Pegasos(max_iter=3, random_state=5, fit_intercept=False)
     quiet_fit(learner, train.X, train.y)
     [only] = found["learners"]
     assert only["error"] == pytest.approx(1 - learner.score(test.X, test.y))

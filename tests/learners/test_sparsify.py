@@ -102,7 +102,7 @@ def test_training_goes_on_from_the_whole_weights(name, classes, multi_class):
         "grow": lambda m: m.grow(WIDTH + 5),
         "grow by nothing": lambda m: m.grow(WIDTH),
         "learn_one": lambda m: m.learn_one(X.toarray()[0], int(y[0])),
-        "learn_one, a pair": lambda m: m.learn_one((X.indices[:3], X.data[:3]), 1),
+        "learn_one, a pair": lambda m: m.learn_one((X.indices[:3].astype(np.int64), X.data[:3]), 1),
     }
     for way, go_on in ways.items():
         plain, sparse = trained(name, classes, multi_class), trained(name, classes, multi_class).sparsify()
@@ -117,7 +117,7 @@ def test_training_goes_on_from_the_whole_weights(name, classes, multi_class):
 def test_single_rows_are_answered_alike_and_change_nothing(name, classes, multi_class):
     learner = trained(name, classes, multi_class)
     X = rows()["csr"]
-    forms = [*X.toarray(), *((X[[k]].indices, X[[k]].data) for k in range(20))]
+    forms = [*X.toarray(), *((X[[k]].indices.astype(np.int64), X[[k]].data) for k in range(20))]
     forms += [{0: 1.0, 31: -2.0, 45: 1.0}, (np.array([500, 33, -1, 199]), np.array([9.0, 1.0, 9.0, 1.0]))]
     before = [learner.predict_one(x) for x in forms]
     learner.sparsify()
