@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
+import linsep
 from linsep import LEARNERS, AveragedPerceptron, LogisticRegression, OnlineClassifier, Pegasos, Perceptron, Winnow
 from linsep.maps import Scale
 from linsep.models.merge import merge
@@ -351,3 +352,21 @@ def test_sample_weights_count_in_an_average_over_rounds():
     b = AveragedPerceptron().partial_fit(csr_array(X[::-1]), y[::-1], classes=[0, 1])
     mean = np.average([a.coef_, b.coef_], axis=0, weights=[share.sum(), len(X)])
     np.testing.assert_allclose(merge([a, b]).coef_, mean, rtol=1e-12)
+
+
+def test_how_data_were_read_is_carried_where_all_agree(tmp_path):
+    (tmp_path / "a.svm").write_text("1 1:1\n0 2:1\n1 4:1\n")
+    (tmp_path / "b.svm").write_text("1 1:1 2:3\n0 2:1\n1 4:1\n")
+    (tmp_path / "c.svm").write_text("1 1:1 2:3\n0 3:1\n1 4:1\n")
+    models = []
+    for name in "abc":
+        data = linsep.read(tmp_path / f"{name}.svm", zero_based=False)
+        linsep.save(quiet(build("perceptron").fit, data.X, data.y), tmp_path / name, data=data)
+        models.append(linsep.load(tmp_path / name))
+    first, same, other = models
+    (tmp_path / "new.svm").write_text("1 1:1 3:5 4:2\n")
+    assert linsep.read(tmp_path / "new.svm", like=merge([first, same])).X.toarray().tolist() == [[1, 0, 0, 2]]
+    assert not hasattr(merge([first, other]), "form_")
+    del same.form_
+    assert not hasattr(merge([first, same]), "form_")
+    assert not hasattr(merge([same, first]), "form_")

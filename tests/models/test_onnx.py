@@ -301,3 +301,11 @@ def test_batches_of_every_size():
     cuts = [0, 1, 3, 3, len(X)]
     parts = [run(learner, X[a:b])["label"] for a, b in pairwise(cuts)]
     assert np.array_equal(np.concatenate(parts), whole)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_every_constant_is_used(classes):
+    X, y = problem(classes)
+    graph = export_onnx(quiet(build("perceptron").fit, X, y)).graph
+    used = {name for node in graph.node for name in node.input}
+    assert {constant.name for constant in graph.initializer} <= used

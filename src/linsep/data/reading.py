@@ -111,7 +111,8 @@ def _form_like(
 ) -> Form:  # fmt: skip
     """Return the form of earlier data, which knows the columns that those had."""
     form = getattr(like, "form", None) or getattr(like, "form_", None)
-    if form is None:
+    of_rows = isinstance(like, (Dataset, Stream))
+    if form is None or not (of_rows or form.known is not None):
         raise TypeError(
             "like= takes data that were read here, a data set or a stream, or a model that was saved with data=; "
             f"got {type(like).__name__}"
@@ -123,15 +124,24 @@ def _form_like(
             f"{', '.join(options)}= is that of the data these are read like: state it where those are read"
         )
     name = format or found(sources[0])
-    seen = [like] if isinstance(like, Dataset) else like.columns() if isinstance(like, Stream) else _columns_of(form)
+    if not of_rows:
+        return _again(form, name, strict).for_format(name, sources[0].name)
+    seen = [like] if isinstance(like, Dataset) else like.columns()
     if name == "binary":
         return Stored.with_columns_of(form, seen, strict)
     return form.like(seen, strict).for_format(name, sources[0].name)
 
 
-def _columns_of(form: Form) -> list[Any]:
-    """Return a row, and no label, that has an entry in every column that the form knows: in all, if it can't tell."""
-    return [(sp.csr_array((np.ones(form.width, bool) if form.known is None else form.known)[None]), None)]
+def _again(form: Form, name: str, strict: bool) -> Form:
+    """Return a form that knows its columns for more rows, or for rows in binary form; what it knows is not copied."""
+    again: Form
+    if name == "binary":
+        again = Stored()
+        again.columns, again.names = form.width, form.feature_names
+    else:
+        again = deepcopy(form, {id(form.known): form.known})
+    again.known, again.strict, again.unseen = form.known, strict, 0
+    return again
 
 
 def read(source: Any, **options: Any) -> Dataset:

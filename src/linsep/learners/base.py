@@ -95,6 +95,7 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
         passes, done = train(self, machine, data, codes, weights)
         if not go_on:
             self.classes_, self._open = classes, False
+            self.__dict__.pop("form_", None)  # how other data were read, that a loaded model was trained on
         self._close_desk()
         self._machine, self.n_iter_ = machine, passes
         if not done and settles(type(machine.rule)):

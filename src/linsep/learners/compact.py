@@ -17,6 +17,8 @@ from linsep.learners.scored import scored
 
 AT_ONCE = 1 << 16
 """Indices that are looked up in one go, so that what is computed on the way stays in the cache."""
+LARGE, SPARSE = 1 << 26, 64
+"""Of more columns than this, and more than so many times those kept, there is no table: it would be mostly empty."""
 BY_FEATURE = ("s", "image", "u")
 """Arrays that have a row for each feature, and one more for the bias."""
 READ = {f.name for f in fields(Machine)} - {"link", "readout", "_answer"} | {"columns", "errors", "record"}
@@ -28,7 +30,8 @@ class Columns:
     """Some of many columns: which they are, and where among them a column is.
 
     A bit for each column, and for each 64 the number of bits before: 3/16 of a byte a column. Looking columns up is
-    as fast as in a table of them all, and eight times as fast as a binary search among 50,000.
+    as fast as in a table of them all, and eight times as fast as a binary search among 50,000: which it is where so few
+    of so many are kept that the bits would take far more memory than these.
 
     >>> Columns(np.array([2, 70, 71]), 100).places(np.array([71, 0, 2, 100, -1])).tolist()  # 3 kept: 3 is none, 4 wrong
     [2, 3, 0, 4, 4]
@@ -51,17 +54,30 @@ class Columns:
     def places(self, indices: Array) -> Array:
         """Return where among those kept each column is; after the last if it is not, one more if there is no such."""
         places = np.empty_like(indices)
-        one, none = np.uint64(1), len(self.kept)
-        table, before = self.table
+        none, search = len(self.kept), self._searched if self._sparse else self._looked_up
         for start in range(0, len(indices), AT_ONCE):
             piece = indices[start : start + AT_ONCE]
-            word = np.minimum(piece.view(f"u{piece.itemsize}") >> 6, len(table) - 1)
-            bits, bit = table[word], (piece & 63).astype(np.uint64)
-            place = before[word] + np.bitwise_count(bits & ((one << bit) - one))
-            place = np.where((bits >> bit) & one, place, none)
             known = (piece >= 0) & (piece < self.features)
-            places[start : start + AT_ONCE] = np.where(known, place, none + 1)
+            places[start : start + AT_ONCE] = np.where(known, search(piece), none + 1)
         return places
+
+    @property
+    def _sparse(self) -> bool:
+        return self.features > max(LARGE, SPARSE * len(self.kept))
+
+    def _looked_up(self, piece: Array) -> Array:
+        one, (table, before) = np.uint64(1), self.table
+        word = np.minimum(piece.view(f"u{piece.itemsize}") >> 6, len(table) - 1)
+        bits, bit = table[word], (piece & 63).astype(np.uint64)
+        place = before[word] + np.bitwise_count(bits & ((one << bit) - one))
+        return np.where((bits >> bit) & one, place, len(self.kept))
+
+    def _searched(self, piece: Array) -> Array:
+        if not len(self.kept):
+            return np.zeros(len(piece), np.intp)
+        place = np.searchsorted(self.kept, piece)
+        found = self.kept[np.minimum(place, len(self.kept) - 1)] == piece
+        return np.where(found, place, len(self.kept))
 
 
 @dataclass

@@ -8,6 +8,7 @@ Nothing in it is ever executed, and the arrays take no more memory than the file
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,6 +25,8 @@ FORMAT = 1
 """The version of the format: raised when files written now could not be read by earlier releases."""
 ABOUT = "linsep"
 """Where in the metadata the description is, after its digest: one entry, as several have no fixed order."""
+DTYPES = {"BOOL", "U8", "I8", "U16", "I16", "U32", "I32", "U64", "I64", "F16", "F32", "F64"}
+"""What arrays are written as, in safetensors' words."""
 
 
 class ModelError(ValueError):
@@ -34,10 +37,11 @@ class ModelError(ValueError):
     path : str
         The file.
     reason : str
-        What is wrong with it, and the cure.
+        What is wrong with it, and the cure; what can't be printed is spelled out.
     """
 
     def __init__(self, path: str | os.PathLike[str], reason: str) -> None:
+        reason = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in reason)
         super().__init__(f"{os.fspath(path)}: {reason}")
         self.path, self.reason = os.fspath(path), reason
 
@@ -69,10 +73,13 @@ def _digest(array: Array) -> str:
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return the description and the arrays of a file, all of them checked."""
+    mode = os.stat(path).st_mode
+    if stat.S_ISDIR(mode):
+        raise ModelError(path, "it is a folder: give the file of a model")
+    if not stat.S_ISREG(mode):
+        raise ModelError(path, "it is not a regular file: a model is read from a file, not from a pipe")
     try:
         with open(path, "rb") as file:
-            if not os.path.isfile(path):
-                raise ModelError(path, "it is not a regular file: a model is read from a file, not from a pipe")
             head = file.read(8)
         with safe_open(path, framework="numpy") as file:
             about = _about(path, file.metadata() or {})
@@ -80,9 +87,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]
     except SafetensorError as error:
         empty = " (it is empty)" if not head else ""
         cure = "copy it again, or save the model anew" if _looks_cut(path, head) else "load takes files that save wrote"
-        raise ModelError(path, f"it is no whole linsep model{empty}: {cure}; {error}") from None
-    except IsADirectoryError:
-        raise ModelError(path, "it is a folder: give the file of a model") from None
+        raise ModelError(path, f"it is no whole linsep model{empty}: {cure}; {error!s:.200}") from None
 
 
 def _looks_cut(path: str | os.PathLike[str], head: bytes) -> bool:
@@ -105,12 +110,12 @@ def _about(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str, 
         about = json.loads(text)
     except (ValueError, RecursionError):
         about = None
-    if not isinstance(about, dict) or not isinstance(about.get("format"), int):
+    if not isinstance(about, dict) or type(about.get("format")) is not int or about["format"] < 1:
         raise ModelError(path, "its description is not one that linsep writes")
     if about["format"] > FORMAT:
         raise ModelError(
-            path, f"it has format {about['format']}, of linsep {about.get('version')!s:.20}; this one reads formats up "
-            f"to {FORMAT}: install a newer linsep",
+            path, f"it has format {about['format']!s:.20}, of linsep {about.get('version')!s:.20}; this one reads "
+            f"formats up to {FORMAT}: install a newer linsep",
         )  # fmt: skip
     return about
 
@@ -124,7 +129,13 @@ def _entries(path: str | os.PathLike[str], about: dict[str, Any], file: Any) -> 
 
 def _checked(path: str | os.PathLike[str], name: str, file: Any, entry: Any) -> Array:
     """Return an array, if it is the one that was written."""
-    array: Array = file.get_tensor(name)
+    kind = file.get_slice(name).get_dtype()
+    if kind not in DTYPES:
+        raise ModelError(path, f"its array {name!r:.60} is of {kind}, which linsep never writes")
+    try:
+        array: Array = file.get_tensor(name)
+    except (ValueError, OverflowError, MemoryError):
+        raise ModelError(path, f"its array {name!r:.60} has a shape that no array has") from None
     if not isinstance(entry, dict) or _entry(array) != entry:
-        raise ModelError(path, f"its array {name!r} is damaged (the SHA-256 differs): copy it again, or save anew")
+        raise ModelError(path, f"its array {name!r:.60} is damaged (the SHA-256 differs): copy it again, or save anew")
     return array

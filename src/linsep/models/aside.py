@@ -2,24 +2,33 @@
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 
 @contextmanager
 def aside(path: str | os.PathLike[str]) -> Iterator[str]:
     """Give the path of a draft to write; when the block ends well, it is seen safely on the disk and takes its place.
 
-    Until then, and if the block raises, what was at `path` stays as it was.
+    Until then, and if the block raises, what was at `path` stays as it was. A pipe or a device is never replaced: what
+    was written is copied into it.
 
-    >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     with aside(f"{folder}/a.txt") as draft:
     ...         _ = Path(draft).write_text("whole")
     ...     os.listdir(folder)
     ['a.txt']
     """
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        with TemporaryDirectory() as folder:
+            draft = os.path.join(folder, "draft")
+            yield draft
+            with open(draft, "rb") as written, open(path, "wb") as file:
+                shutil.copyfileobj(written, file)
+        return
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
     if not os.path.isdir(folder):

@@ -12,7 +12,7 @@ from linsep.learners.base import OnlineLearner
 from linsep.learners.online import OnlineClassifier
 from linsep.learners.table import LEARNERS
 from linsep.maps.table import MAPS
-from linsep.models.machines import packed_machine, unpacked_machine
+from linsep.models.machines import is_count, packed_machine, unpacked_machine
 from linsep.models.values import Arrays, Foreign, Unpacker, document, packed, text_array
 
 CLASSIFIERS: dict[str, type[OnlineLearner]] = {
@@ -23,6 +23,7 @@ TRANSFORMERS: dict[str, type] = {**MAPS, "text-hasher": TextHasher, "text-counte
 LEARNED = re.compile(r"[a-z][a-z_]*_|_names|_frequencies")
 """How what a transformer has learned is called."""
 MOST_FEATURES = 1 << 48
+MOST_THREADS = 1 << 16
 ONLY = "save takes a learner of linsep, or a Pipeline of linsep's maps (and TextHasher, TextCounter) and a learner"
 
 
@@ -95,6 +96,9 @@ def _parameters(kind: Any, told: dict[str, Any], read: Unpacker) -> dict[str, An
     unknown = set(parameters) - set(kind._get_param_names())
     if unknown:
         raise Foreign(f"{kind.__name__} has no parameter {min(unknown)!r:.40}")
+    jobs = parameters.get("n_jobs")
+    if isinstance(jobs, int) and abs(jobs) > MOST_THREADS:
+        raise Foreign(f"it asks for {jobs!r:.20} threads: set n_jobs to {MOST_THREADS:,} at most before save")
     return parameters
 
 
@@ -130,14 +134,18 @@ def _unpacked_learner(told: dict[str, Any], read: Unpacker, name: str) -> Online
         raise Foreign("its classes are not a list of labels")
     if not np.array_equal(np.unique(classes), classes):
         raise Foreign("its classes are not a list of labels in order")
-    if any(type(number) is not int or number < 0 for number in (features, seed, passes)) or features > MOST_FEATURES:
+    if not all(map(is_count, (features, seed, passes))) or features > MOST_FEATURES:
         raise Foreign("one of its counts is not a count")
-    if told["named"] is True:
+    if type(told["named"]) is not bool or type(told["open"]) is not bool:
+        raise Foreign("it does not say whether its features have names, or more labels may come")
+    if told["named"]:
         names = document(read.arrays[f"{name}.feature_names"])
-        if len(set(names)) != features or not all(isinstance(of, str) for of in names):
+        if type(names) is not list or not all(isinstance(of, str) for of in names):
+            raise Foreign("its names of features are not a list of words")
+        if not len(names) == len(set(names)) == features:
             raise Foreign(f"it has {len(names)} names for {features} features")
         learner._names = {of: j for j, of in enumerate(names)}
-    learner._open = bool(told["open"])
+    learner._open = told["open"]
     machine: Any = unpacked_machine(told["machine"], features, len(classes), learner._open, read, name)
     learner._machine = machine
     learner.classes_, learner.n_features_in_, learner.seed_, learner.n_iter_ = classes, features, seed, passes

@@ -19,6 +19,9 @@ from linsep.models.values import Arrays, Foreign, Unpacker, document, packed, te
 Array = NDArray[Any]
 Path = str | os.PathLike[str]
 
+OF_ONE_READING = ("cast", "before", "strict", "unseen")
+"""What of a form's state belongs to one reading of data."""
+
 __all__ = ["ModelError", "Saved", "load", "opened", "save"]
 
 
@@ -104,6 +107,12 @@ def load(path: Path, *, rules: Iterable[type] = ()) -> Any:
     return opened(path, rules=rules).model
 
 
+REFUSED = (
+    Foreign, KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, MemoryError, RecursionError,
+)  # fmt: skip
+"""What comes of a description that linsep did not write."""
+
+
 def opened(path: Path, *, rules: Iterable[type] = ()) -> Saved:
     """Return all that a file holds, the model and what is told of it."""
     about, arrays = read(path)
@@ -113,8 +122,10 @@ def opened(path: Path, *, rules: Iterable[type] = ()) -> Saved:
             unpacked_model(about["model"], unpacker),
             _unpacked_form(about["form"], arrays),
             unpacker.value(about["about"]),
-            str(about["version"]),
+            about["version"],
         )
+        if [type(saved.version), type(saved.about)] != [str, dict]:
+            raise Foreign("what is told of it is not what linsep tells")
         if saved.form is not None:
             if saved.form.width != width_of(saved.model):
                 raise Foreign(
@@ -122,8 +133,8 @@ def opened(path: Path, *, rules: Iterable[type] = ()) -> Saved:
                 )
             saved.model.form_ = saved.form
         return saved
-    except (Foreign, KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, MemoryError) as error:
-        what = f"{error}" if isinstance(error, Foreign) else f"{type(error).__name__}: {error!s:.100}"
+    except REFUSED as error:
+        what = f"{error!s:.200}" if isinstance(error, Foreign) else f"{type(error).__name__}: {error!s:.100}"
         raise ModelError(path, f"it is not a model that linsep wrote, though its sums are right: {what}") from None
 
 
@@ -133,9 +144,13 @@ def width_of(model: Any) -> int:
 
 
 def _form_of(model: Any, data: Any) -> Form | None:
-    """Return how to read data like those that a model was trained on, if that is known."""
+    """Return how to read data like those that a model was trained on, if that is known.
+
+    What a model was loaded with is of no use any more once it was trained on data of another width.
+    """
     if data is None:
-        return getattr(model, "form_", None)
+        form = getattr(model, "form_", None)
+        return form if form is not None and form.width == width_of(model) else None
     form = getattr(data, "form", None)
     if form is None or getattr(data, "block", False):
         raise TypeError(f"data= takes a data set or a stream that linsep read, all of it; got {type(data).__name__}")
@@ -147,15 +162,32 @@ def _packed_form(form: Form | None, model: Any, arrays: Arrays) -> Any:
         return None
     if form.width != width_of(model):
         raise ValueError(f"data= has {form.width} columns, but the model takes {width_of(model)} features")
-    state = {name: value for name, value in form.state().items() if name not in ("cast", "before", "strict", "unseen")}
-    arrays["form"] = text_array(state)
-    known = np.ones(0, bool) if form.known is None else form.known
+    arrays["form"] = text_array(lasting_state(form))
+    known = _known(form)
     if known.all():
         return {"format": form.name, "known": "all"}
     listed = np.flatnonzero(known).astype(np.uint32)
     as_bits = listed.nbytes > len(known) // 8
     arrays["form.known"] = np.packbits(known) if as_bits else listed
     return {"format": form.name, "known": "bits" if as_bits else "list"}
+
+
+def lasting_state(form: Form) -> dict[str, Any]:
+    """Return what of a form's state other data are read by, without what belongs to one reading."""
+    return {name: value for name, value in form.state().items() if name not in OF_ONE_READING}
+
+
+def same_form(one: Form | None, other: Form | None) -> bool:
+    """Tell whether two forms read data into the same columns."""
+    if one is None or other is None:
+        return one is other
+    if one.name != other.name or lasting_state(one) != lasting_state(other):
+        return False
+    return one.known is other.known or np.array_equal(_known(one), _known(other))
+
+
+def _known(form: Form) -> Array:
+    return np.broadcast_to(np.True_, form.width) if form.known is None else form.known
 
 
 def _unpacked_form(told: Any, arrays: Arrays) -> Form | None:
@@ -165,8 +197,8 @@ def _unpacked_form(told: Any, arrays: Arrays) -> Form | None:
         raise Foreign(f"its data were in the format {told['format']!r:.40}, which does not exist")
     form: Form = form_named(told["format"]).restored(document(arrays["form"]))
     width = form.width
-    if not 0 <= width <= MOST_KNOWN:
-        raise Foreign(f"its data have {width} columns")
+    if type(width) is not int or not 0 <= width <= MOST_KNOWN:
+        raise Foreign(f"its data have {width!r:.20} columns")
     if told["known"] == "all":
         form.known = np.broadcast_to(np.True_, width)
         return form
@@ -176,6 +208,8 @@ def _unpacked_form(told: Any, arrays: Arrays) -> Form | None:
             raise Foreign("its list of known columns has another length")
         form.known = np.unpackbits(listed, count=width).view(bool)
     else:
+        if listed.dtype != np.uint32 or listed.ndim != 1:
+            raise Foreign("its list of known columns is none")
         form.known = np.zeros(width, bool)
         form.known[listed] = True
     return form

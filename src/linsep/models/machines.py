@@ -7,11 +7,12 @@ from numpy.typing import NDArray
 
 from linsep.core.links import Additive, Imaged, Scaled
 from linsep.core.readouts import Average, Last, Log, Tally
-from linsep.core.weights import FORMS
+from linsep.core.step import check_rule
+from linsep.core.weights import FLOOR, FORMS
 from linsep.learners.compact import Compact, is_compact, rows_that_matter
 from linsep.learners.machine import Machine
 from linsep.learners.record import no_log, trimmed
-from linsep.models.values import Arrays, Foreign, Unpacker, packed
+from linsep.models.values import Arrays, Foreign, Unpacker, is_number, packed
 
 Array = NDArray[Any]
 
@@ -23,6 +24,11 @@ NUMBERS = (
 """What of a machine is one number or word."""
 BY_FEATURE = ("s", "u", "image")
 """Arrays that have a row for each feature, and one for the bias."""
+FINITE = ("s", "u", "scale", "mass", "clock")
+"""Arrays whose numbers are finite; images and squared lengths may overflow, and training knows what to do then."""
+COUNTS = ("data_bytes", "first_features", "epochs", "rows")
+MOST = 1 << 62
+"""Counts are below: so there is room for more of what they count."""
 
 
 MANY, FEW = 1 << 12, 0.25
@@ -44,6 +50,8 @@ def packed_machine(machine: Machine | Compact, arrays: Arrays, name: str) -> dic
     for part, values in parts.items():
         for of, value in values._asdict().items():
             if isinstance(value, np.ndarray):
+                if of in FINITE and not np.isfinite(value).all():
+                    raise ValueError(f"its {part}.{of} is too large for float64: divide all of X by one factor")
                 if kept is not None and of in BY_FEATURE and len(value) > len(kept) + 1:
                     value = value[np.append(kept, len(value) - 1)]
                 arrays[f"{name}.{part}.{of}"] = value
@@ -77,6 +85,9 @@ def unpacked_machine(
 ) -> Machine | Compact:
     """Return a machine of so many features, if it is sound."""
     numbers = {of: read.value(told[of]) for of in NUMBERS}
+    _refuse_other_numbers(numbers)
+    rule = read.value(told["rule"])
+    check_rule(rule)
     pair, background = _flag(numbers["pair"]), _flag(numbers["background"])
     if background != (open_labels and not pair):
         raise Foreign("it has a column for labels to come, or none, against what is said of its labels")
@@ -89,19 +100,33 @@ def unpacked_machine(
     if isinstance(link, Imaged) and isinstance(readout, Average):
         raise Foreign("weights of its kind have no average")
     machine = Machine(
-        rule=read.value(told["rule"]), link=link, readout=readout, tally=Tally(**of.of("tally", Tally)),
+        rule=rule, link=link, readout=readout, tally=Tally(**of.of("tally", Tally)),
         log=_log(told, pair, columns, read, name), **numbers,
     )  # fmt: skip
-    whole = ("data_bytes", "first_features", "epochs", "rows")
-    if any(type(numbers[count]) is not int or numbers[count] < 0 for count in whole):
-        raise Foreign("one of its counts is not a count")
-    if not isinstance(numbers["no_log_because"], str) or not np.isfinite(float(numbers["bias"])):
-        raise Foreign("its bias is not a number")
     if kept is None:
         return Compact.of(machine) if _flag(told["compact"]) else machine
     if isinstance(link, Imaged):
         raise Foreign("weights of its kind are not stored sparsely")
     return Compact.stored(machine, kept, features, _flag(told["compact"]))
+
+
+def _refuse_other_numbers(numbers: dict[str, Any]) -> None:
+    """Refuse what is none of the numbers and words that a machine has."""
+    for count in COUNTS:
+        if not is_count(numbers[count]):
+            raise Foreign(f"its {count} is {numbers[count]!r:.20}, not a count")
+    bias = numbers["bias"]
+    if not is_number(bias) or not abs(bias) < (np.inf if type(bias) is float else MOST):
+        raise Foreign(f"its bias is {bias!r:.20}, not a number")
+    if not is_number(numbers["log_limit"]) or np.isnan(numbers["log_limit"]):
+        raise Foreign(f"its log_limit is {numbers['log_limit']!r:.20}, not a number")
+    if not isinstance(numbers["no_log_because"], str):
+        raise Foreign("it says why there is no log, but not in words")
+
+
+def is_count(value: Any) -> bool:
+    """Tell whether a value counts something."""
+    return type(value) is int and 0 <= value < MOST
 
 
 def _kept(features: int, kept: Array) -> Array:
@@ -148,17 +173,27 @@ class Shapes:
             raise Foreign(
                 f"its array {part}.{of} is {array.dtype}{list(array.shape)}, and not {np.dtype(dtype)}{list(shape)}"
             )
+        if of in FINITE and not np.isfinite(array).all():
+            raise Foreign(f"its array {part}.{of} has a number that is not finite")
+        if of in self.counts and np.any(array < (-1 if of == "errors" else 0)):
+            raise Foreign(f"its array {part}.{of} has a count below 0")
         return np.ascontiguousarray(array)
 
 
 def _link_numbers(kind: str, told: dict[str, Any], read: Unpacker) -> dict[str, Any]:
     """Return what a link has beside arrays."""
     if kind == "scaled":
-        return {"floor": float(read.value(told["floor"])), "normed": _flag(told["normed"])}
+        floor = read.value(told["floor"])
+        if floor not in FLOOR.values():
+            raise Foreign(f"its link has the floor {floor!r:.20}, which none has")
+        return {"floor": float(floor), "normed": _flag(told["normed"])}
     if kind == "imaged":
         if told["form"] not in FORMS.values():
             raise Foreign(f"its link has the form {told['form']!r:.20}, which does not exist")
-        return {"number": float(read.value(told["number"])), "form": int(told["form"])}
+        number = read.value(told["number"])
+        if not is_number(number) or not 0 < number < np.inf:
+            raise Foreign(f"its link has the rate or power {number!r:.20}, which is none")
+        return {"number": float(number), "form": int(told["form"])}
     return {}
 
 

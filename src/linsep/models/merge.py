@@ -19,6 +19,7 @@ from linsep.learners.labels import refuse_another_type
 from linsep.learners.machine import Machine
 from linsep.learners.parameters import Shared
 from linsep.learners.record import no_log
+from linsep.models.file import same_form
 
 Learner = TypeVar("Learner", bound=OnlineLearner)
 
@@ -55,7 +56,8 @@ def merge(models: Iterable[Learner], *, how: str = "average", weights: Sequence[
     -------
     learner
         A new one: it has made the rounds, the mistakes and the updates of all models, and training can go on from
-        there. It has no log, since there was no single run. One model alone is returned as it is, in a copy.
+        there. It has no log, since there was no single run. If all models tell how their data were read, and tell the
+        same, so does it. One model alone is returned as it is, in a copy.
 
     Examples
     --------
@@ -258,4 +260,7 @@ def _learner(models: Sequence[Learner], classes: Array, machine: Machine) -> Lea
     learner.classes_, learner._open = classes, first._open
     learner.seed_, learner.n_iter_ = first.seed_, max(model.n_iter_ for model in models)
     learner._machine = machine
+    form = getattr(first, "form_", None)
+    if form is not None and all(same_form(form, getattr(model, "form_", None)) for model in models):
+        learner.form_ = form
     return learner

@@ -219,10 +219,9 @@ def _answers(graph: Graph, learner: Any, rows: Rows) -> dict[str, tuple[Any, lis
     coef = coef if isinstance(coef, np.ndarray) else coef.toarray()
     sums = graph.add("MatMul", rows.name, graph.constant(coef[:, : rows.width - rows.zeros].T))
     one = len(coef) == 1
-    axis = graph.constant([1], np.int64)
     scores = graph.add("Add", sums, graph.constant(learner.intercept_), name=None if one else "scores")
     if one:
-        graph.add("Squeeze", scores, axis, name="scores")
+        graph.add("Squeeze", scores, graph.constant([1], np.int64), name="scores")
     if one and known == 2:
         above = graph.add("Greater", "scores", graph.constant(0.0))
         code = graph.add("Cast", above, to=types.INT64)

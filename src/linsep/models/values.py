@@ -59,6 +59,9 @@ def packed_array(value: Array, arrays: Arrays, name: str) -> Any:
     """Return what tells of an array: words become text, numbers an array of the file."""
     if value.dtype.kind in "UO":
         words = value.ravel().tolist()
+        if value.dtype.kind == "O" and words and all(map(_is_int64, words)):
+            arrays[name] = np.array(words, np.int64).reshape(value.shape)
+            return {"array": name, "as_objects": True}
         if all(isinstance(word, str) for word in words):
             arrays[name] = text_array(words)
             width = min(value.dtype.itemsize // 4, max(_longest(words), ROOM)) if value.dtype.kind == "U" else 0
@@ -67,7 +70,14 @@ def packed_array(value: Array, arrays: Arrays, name: str) -> Any:
     elif value.dtype.kind in "fiub" and value.dtype.itemsize <= 8 and value.dtype != np.dtype("longdouble"):
         arrays[name] = value.astype(value.dtype.newbyteorder("="), copy=False)
         return {"array": name}
-    raise Foreign(f"{name} is an array of {value.dtype}, which a file can't hold")
+    raise Foreign(
+        f"{name} is an array of {value.dtype}, which a file can't hold: convert it to numbers or words, as in "
+        "y.astype(float) or y.astype(str)"
+    )
+
+
+def _is_int64(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and -(1 << 63) <= int(value) < 1 << 63
 
 
 def _longest(words: list[str]) -> int:
@@ -118,8 +128,13 @@ def _packed_words(value: Any, arrays: Arrays, name: str) -> Any:
         return {"names": name}
     if isinstance(value, Frequencies):
         arrays[name] = text_array(value.state())
-        return {"frequencies": name, "width": len(value.counts)}
+        return {"frequencies": name, "width": value.width}
     return None
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a number, not merely something that can be taken for one."""
+    return type(value) in (int, float)
 
 
 class Unpacker:
@@ -132,12 +147,12 @@ class Unpacker:
             "list": lambda of: [self.value(item) for item in of["list"]],
             "tuple": lambda of: tuple(self.value(item) for item in of["tuple"]),
             "dict": lambda of: {self.value(key): self.value(item) for key, item in of["dict"]},
-            "array": lambda of: self.arrays[of["array"]],
+            "array": self._array,
             "words": self._words,
             "dtype": lambda of: {name: getattr(np, name) for name in DTYPES}[of["dtype"]],
             "random_state": self._random_state,
             "rule": self._rule,
-            "vocabulary": lambda of: Vocabulary.of(self._text(of["vocabulary"])),
+            "vocabulary": lambda of: self._vocabulary(of["vocabulary"]),
             "names": self._names,
             "frequencies": lambda of: Frequencies.restored(self._text(of["frequencies"]), of["width"]),
         }
@@ -154,16 +169,27 @@ class Unpacker:
     def _text(self, name: str) -> Any:
         return document(self.arrays[name])
 
+    def _array(self, told: dict[str, Any]) -> Array:
+        array = self.arrays[told["array"]]
+        return array.astype(object) if told.get("as_objects") is True else array
+
     def _words(self, told: dict[str, Any]) -> Array:
         words, width = self._text(told["words"]), told["width"]
         room = ROOM * len(self.arrays[told["words"]])
-        if not all(isinstance(word, str) for word in words) or not 0 <= width * len(words) <= room:
+        if type(words) is not list or type(width) is not int or not all(isinstance(word, str) for word in words):
+            raise Foreign("an array of words has something else in it")
+        if width < 0 or width * len(words) > room:
             raise Foreign("an array of words has something else in it")
         return np.array(words, f"<U{width}" if width else object).reshape(told["shape"])
 
     def _random_state(self, told: dict[str, Any]) -> np.random.RandomState:
         state, key = np.random.RandomState(0), self.arrays[told["random_state"]]
-        state.set_state(("MT19937", key, told["place"], *told["normal"]))
+        place, (has_normal, normal) = told["place"], told["normal"]
+        if key.dtype != np.uint32 or key.shape != (624,) or type(place) is not int or not 0 <= place <= 624:
+            raise Foreign("its random state is none")
+        if type(has_normal) is not int or has_normal not in (0, 1) or not is_number(normal) or not np.isfinite(normal):
+            raise Foreign("its random state holds a number that is none")
+        state.set_state(("MT19937", key, place, has_normal, normal))
         return state
 
     def _rule(self, told: dict[str, Any]) -> Any:
@@ -177,7 +203,13 @@ class Unpacker:
         check_rule(rule)
         return rule
 
+    def _vocabulary(self, name: str) -> Vocabulary:
+        words = self._text(name)
+        if type(words) is not list or not all(isinstance(word, str) for word in words):
+            raise Foreign("a list of words has something else in it")
+        return Vocabulary.of(words)
+
     def _names(self, told: dict[str, Any]) -> Names:
         names = Names()
-        names._seen = Vocabulary.of(self._text(told["names"]))
+        names._seen = self._vocabulary(told["names"])
         return names

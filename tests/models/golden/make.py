@@ -1,29 +1,104 @@
-"""Write the golden files of the current format: `python -m tests.models.golden.make`, once for each format."""
+"""Write the golden files of the current format that are missing: `python -m tests.models.golden.make`.
+
+A file that is there is never written again: it is what an earlier linsep wrote.
+"""
 
 import json
 import warnings
 from pathlib import Path
 
+import numpy as np
+from sklearn.pipeline import make_pipeline
+
 import linsep
+from linsep.maps import Polynomial, Scale
 from linsep.models.archive import FORMAT
 from tests.contracts.table import bits, build, problem
 
 HERE = Path(__file__).parent
+ROWS = "2 2:0.5 5:2\n0 3:1\n1 5:0.25 7:-1\n0 2:1 3:-2\n2 7:3\n1 5:1 9:1\n"
+"""Text in svmlight form, with columns that no row has."""
+WIDE = 5000
+
+
+def small():
+    """A few rows with three labels."""
+    X, y = problem(3, n=12, p=3)
+    return X, np.array(["low", "middle", "high"])[y]
+
+
+def of(name):
+    """A way to train a learner of the table."""
+    return lambda: (build(name).fit(*small()), *small(), None)
+
+
+def pipeline():
+    """Maps with what they have learned."""
+    X, y = small()
+    return make_pipeline(Scale(), Polynomial(2), build("averaged-perceptron")).fit(X, y), X, y, None
+
+
+def data():
+    """A model that tells how its data were read, and which columns they had."""
+    path = HERE / "rows.svm"
+    path.write_text(ROWS)
+    rows = linsep.read(path, zero_based=False)
+    path.unlink()
+    return build("perceptron").fit(rows.X, rows.y), rows.X.toarray(), rows.y, rows
+
+
+def sparse():
+    """Weights that are mostly zero, and averages that shrink."""
+    X, y = small()
+    wide = np.zeros((len(X), WIDE))
+    wide[:, [7, 1500, WIDE - 1]] = X
+    return build("pegasos", readout="average").fit(wide, y), wide, y, None
+
+
+def pairs():
+    """Labels that came as they liked, in pairs."""
+    X, y = small()
+    clf = build("logistic-regression", multi_class="pair", log=True)
+    return clf.partial_fit(X[:5], y[:5]).partial_fit(X[5:], y[5:]), X, y, None
+
+
+def random():
+    """A state of the random numbers among the parameters."""
+    X, y = small()
+    return build("perceptron", shuffle=True, random_state=np.random.RandomState(7)).fit(X, y), X, y, None
+
+
+MODELS = {name: of(name) for name in linsep.LEARNERS} | {
+    "a-pipeline": pipeline, "with-data": data, "sparse": sparse, "open-pairs": pairs, "random-state": random,
+}  # fmt: skip
 
 
 def main():
+    """Write what is missing."""
     warnings.simplefilter("ignore")
-    X, y = problem(3, n=12, p=3)
-    labels = [["low", "middle", "high"][code] for code in y]
-    for name in linsep.LEARNERS:
-        clf = build(name).fit(X, labels)
+    for name, make in MODELS.items():
         file = HERE / f"format-{FORMAT}-{name}.linsep"
-        linsep.save(clf, file)
+        if file.exists():
+            continue
+        model, X, y, read = make()
+        linsep.save(model, file, data=read)
         expected = {
-            "X": X.tolist(), "y": labels, "classes": clf.classes_.tolist(), "scores": bits(clf.decision_function(X)),
-            "coef after one more pass": bits(clf.partial_fit(X, labels).coef_),
+            "X": rows_of(X), "y": y.tolist(), "classes": model.classes_.tolist(),
+            "scores": bits(model.decision_function(X)),
         }  # fmt: skip
+        if hasattr(model, "partial_fit"):
+            coef = model.partial_fit(X, y).coef_
+            expected["coef after one more pass"] = bits(coef[coef != 0]) if X.shape[1] == WIDE else bits(coef)
+        if name == "random-state":
+            expected["next random number"] = int(model.random_state.randint(1 << 30))
         file.with_suffix(".json").write_text(json.dumps(expected) + "\n")
+
+
+def rows_of(X):
+    """Rows for JSON: whole, or the entries of wide ones by column."""
+    if X.shape[1] < WIDE:
+        return X.tolist()
+    return {"columns": X.shape[1], "rows": [{int(j): float(row[j]) for j in np.flatnonzero(row)} for row in X]}
 
 
 if __name__ == "__main__":
