@@ -1,5 +1,6 @@
 """`linsep fit`: a model equal to the library's, progress for people and machines, files that are whole or not there."""
 
+import io
 import json
 import os
 import pty
@@ -160,6 +161,7 @@ def test_words_text_and_weights(folder):
 
 WRONG = {
     "no file": (["nothing.svm"], 3, "nothing.svm: no such file"),
+    "no test": (["train.svm", "--test", "nothing.svm"], 3, "nothing.svm: no such file"),
     "a malformed row": (["bad.svm"], 3, "bad.svm, line 2, column 3"),
     "one label": (["same.svm"], 3, "one class"),
     "one label streamed": (["same.svm", "--stream"], 3, "all rows have the label"),
@@ -231,30 +233,37 @@ def test_nothing_is_written_over_what_it_is_made_of(case):
     assert not os.path.exists("m.linsep")
 
 
-SLOW = """
-import sys, time, linsep.cli
-sys.argv = ["linsep", "fit", "-", "-o", "m.linsep", "--stream"]
-linsep.cli.main()
-"""
-
-
-def test_an_interruption_leaves_the_old_model(folder):
-    run("train.svm", "-o", "m.linsep")
-    old = (folder / "m.linsep").read_bytes()
-    with subprocess.Popen(
-        [sys.executable, "-c", SLOW], stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder
-    ) as child:
-        child.stdin.write(b"1 1:1\n0 2:1\n" * 50_000)
+def interrupted(folder, *args, rows, until):
+    """Run fit on rows from a pipe until it says something, then interrupt it; return what it said in the end."""
+    command = [sys.executable, "-m", "linsep", "fit", "-", "-o", "m.linsep", *args]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stderr=pipe, cwd=folder) as child:
+        child.stdin.write(rows)
         child.stdin.flush()
-        while b"65,536" not in child.stderr.readline():
+        while until not in child.stderr.readline():
             pass
         child.send_signal(signal.SIGINT)
         said = child.stderr.read().decode()
         assert child.wait() == 130
-    assert "interrupted; m.linsep is as it was before" in said
     assert "Traceback" not in said
-    assert (folder / "m.linsep").read_bytes() == old
     assert [name for name in os.listdir(folder) if name.endswith(".tmp")] == []
+    return said
+
+
+def test_a_stream_that_is_interrupted_is_a_model(folder):
+    said = interrupted(folder, "--stream", rows=b"1 1:1\n0 2:1\n" * 50_000, until=b"65,536")
+    model = linsep.load("m.linsep")
+    assert f"interrupted; m.linsep has what was learned from {model.t_:,} rows" in said
+    assert model.t_ >= 65_536
+    assert model.predict(linsep.read(io.BytesIO(b"1 1:1\n0 2:1\n"), like=model).X).tolist() == [1, 0]
+
+
+def test_an_interruption_before_there_is_a_model_leaves_the_old_one(folder):
+    run("train.svm", "-o", "m.linsep")
+    old = (folder / "m.linsep").read_bytes()
+    said = interrupted(folder, "--stream", rows=b"1 1:1\n" * 100_000, until=b"65,536")
+    assert "interrupted; m.linsep is as it was before" in said
+    assert (folder / "m.linsep").read_bytes() == old
 
 
 def test_a_bar_on_a_terminal(folder):

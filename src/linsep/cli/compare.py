@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linsep.cli.options import Json, Quiet, Report, Sources, given, reading
+from linsep.cli.options import Json, Quiet, Report, Sources, as_said, given, reading
 from linsep.cli.targets import check_targets
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ def run(
     with bar.shown("comparing") as tell:
         attempts = ranked(list(contest.attempts(names, told.parameters, tell)))
     if writes is not None:
-        writes(report, data, test, contest, attempts)
+        mapped = [word for name in told.maps for word in ("--map", name)]
+        writes(report, data, test, contest, attempts, [*as_said(reading(ctx)), *mapped])
     best = attempts[0]
     if json:
         tell_json(as_json(contest, attempts))

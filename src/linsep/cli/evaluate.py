@@ -162,7 +162,11 @@ def _show_confusion(console: "Console", scores: "Scores") -> None:
         for i, row in enumerate(scores.confusion.toarray().tolist()):
             cells = (Text(f"{n:,}" if n else "·", _colour(i == j, n)) for j, n in enumerate(row))
             made.add_row(names[i], *cells)
-        if console.measure(made).maximum <= console.width:
+        widths = [
+            max(len(name), *(len(f"{n:,}") for n in column))
+            for name, column in zip(names, scores.confusion.toarray().T.tolist(), strict=True)
+        ]
+        if max(map(len, [*names, "true / answer"])) + sum(width + 2 for width in widths) <= console.width:
             console.print(made)
             return
     worst = sorted((pair for pair in _pairs(scores) if pair[0] != pair[1]), key=lambda pair: -pair[2])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linsep.cli.failures import Interrupted, Usage
-from linsep.cli.options import NAMED, Json, Quiet, Report, Sources, given, learner_from, reading
+from linsep.cli.options import NAMED, Json, Quiet, Report, Sources, as_said, given, learner_from, reading
 from linsep.cli.targets import check_targets
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 linsep fit train.svm -o model.linsep
-linsep fit train.csv --label income -o model.linsep --learner winnow --holdout 0.2
+linsep fit train.csv --label income -o model.linsep --holdout 0.2
 linsep fit train.svm -o model.linsep --stream --epochs 2 --test test.svm
 linsep fit more.svm --resume model.linsep -o model.linsep
 """
@@ -71,9 +71,12 @@ def run(
     from linsep.cli.streaming import streamed
     from linsep.cli.training import Task, in_memory
     from linsep.cli.watching import Watching
+    from linsep.data.sources import sources_of
 
     if report is not None:
         import_module("linsep.plots.report")  # so that a missing matplotlib is told before the work
+    for name in test or ():
+        sources_of(name)  # so that a missing file is told before the work
     learner, epochs, saved = _chosen(ctx, resume, stream)
     seed = given(ctx).parameters["random_state"] if saved is None else learner.seed_
     task = Task(
@@ -87,9 +90,12 @@ def run(
     except KeyboardInterrupt:
         kept = f"{out} is as it was before" if out.exists() else "nothing was written"
         raise Interrupted(kept=kept) from None
+    if task.interrupted:
+        raise Interrupted(kept=f"{out} has what was learned from {trained.rows:,} rows")
     about["seconds"]["all"] = perf_counter() - began
     if report is not None:
         _report(trained, about, task, out, report)
+        about["seconds"]["all"] = perf_counter() - began
     _tell(trained, about, out, json, quiet)
 
 
@@ -174,6 +180,7 @@ def _about(task: "Task", trained: "Trained") -> dict[str, Any]:
         "features": int(trained.model.n_features_in_),
         "maps": [repr(step) for step in task.maps],
         "labels": len(learner.classes_),
+        "options": as_said(task.options),
         "rejected": trained.rejected,
         "unseen": trained.unseen,
         "order": "as in the files" if trained.streamed else _order(learner),
@@ -218,7 +225,7 @@ def _tell(trained: "Trained", about: dict[str, Any], out: Path, json: bool, quie
         return
     from linsep.cli.answering import name_of
 
-    time = about["seconds"]
+    time, earlier = about["seconds"], ", those before included" if about["resumed"] else ""
     parts = [f"read {seconds(time['read'])}", f"learn {seconds(time['learn'])}"] if not trained.streamed else []
     console = stdout()
     title(console, name_of(trained.learner), ", ".join(about["data"]))
@@ -231,8 +238,8 @@ def _tell(trained: "Trained", about: dict[str, Any], out: Path, json: bool, quie
             "maps": ", ".join(about["maps"]) or None,
             "labels": _labels(trained.learner.classes_),
             "order": f"{about['order']}; {about['epochs']} epoch{'s' * (about['epochs'] != 1)}",
-            "progressive error": None if progressive is None else f"{percent(progressive)} in the first epoch",
-            "mistakes": f"{about['mistakes']:,}, {about['updates']:,} updates",
+            "progressive error": None if progressive is None else f"{percent(progressive)} in its first epoch",
+            "mistakes": f"{about['mistakes']:,}, {about['updates']:,} updates{earlier}",
             "test error": error,
             "time": ", ".join([*parts, f"{seconds(time['all'])} in all"]),
             "report": about.get("report"),

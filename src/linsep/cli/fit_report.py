@@ -98,6 +98,6 @@ def _commands(trained: Trained, about: dict[str, Any], out: str) -> str:
         ["inspect", out],
         ["evaluate", out, "NEW-DATA"],
         ["predict", out, "NEW-DATA"],
-        ["compare", *about["data"]],
+        ["compare", *about["data"], *about["options"]],
     )
     return "\n".join(join(["linsep", *command]) for command in commands)

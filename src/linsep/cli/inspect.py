@@ -16,7 +16,7 @@ EXAMPLES = """
 linsep inspect model.linsep
 linsep inspect model.linsep --top 20 --json
 """
-SAID = ("learner", "features", "labels")
+SAID = ("learner", "features", "labels", "options", "learned")
 """What is told of the training, but is there for all to see."""
 MOST_LABELS = 20
 """Classes whose features are shown, and labels that are listed."""

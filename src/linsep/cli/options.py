@@ -12,6 +12,7 @@ learners; it declares none of these, and asks for what was said:
 n_jobs. `reading(ctx)` has what was said of the data. Learners are loaded only when a command that trains is run.
 """
 
+import json
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -63,6 +64,22 @@ def given(ctx: typer.Context) -> Given:
 def reading(ctx: typer.Context) -> dict[str, Any]:
     """Return what was said of the data, as keywords of `linsep.read`, `stream` and `convert`."""
     return dict(ctx.meta[DATA])
+
+
+def as_said(options: dict[str, Any]) -> list[str]:
+    """Return what was said of the data as words of a command.
+
+    >>> as_said({"label": "income", "ngram_range": [1, 2], "n_jobs": 2, "idf": True})
+    ['--label', 'income', '-O', 'ngram_range=[1, 2]', '-O', 'idf=true']
+    """
+    words = []
+    for name, value in options.items():
+        text = value if isinstance(value, str) else json.dumps(value, default=str)
+        if name in ("format", "label", "weight"):
+            words += [f"--{name}", text]
+        elif name not in ("n_jobs", "on_error", "quarantine"):
+            words += ["-O", f"{name}={text}"]
+    return words
 
 
 def learner_from(name: str, parameters: dict[str, Any]) -> "OnlineLearner":

@@ -219,7 +219,7 @@ def features_of(saved: Any, top: int = 10) -> Picture | None:
 
 
 def write_comparison(
-    path: Path, data: list[str], test: list[str] | None, contest: Contest, attempts: list[Attempt]
+    path: Path, data: list[str], test: list[str] | None, contest: Contest, attempts: list[Attempt], said: list[str]
 ) -> None:  # fmt: skip
     """Write a page about learners side by side."""
     able = [attempt for attempt in attempts if attempt.error is not None]
@@ -238,8 +238,8 @@ def write_comparison(
         sections.append(Section("Not on these data", [Facts(refused)]))
     best = able[0].name if able else "averaged-perceptron"
     judged_by = [word for name in test or () for word in ("--test", name)]
-    compare = join(["linsep", "compare", *data, *judged_by])
-    commands = f"{compare}\n{join(['linsep', 'fit', *data, '--learner', best, '-o', 'model.linsep'])}"
+    compare = join(["linsep", "compare", *data, *said, *judged_by])
+    commands = f"{compare}\n{join(['linsep', 'fit', *data, *said, '--learner', best, '-o', 'model.linsep'])}"
     note = Text("Intervals hold the error on rows like these with 95 %. Time is that of training, on one thread.")
     sections.append(Section("Again, and next", [note, Code(commands)]))
     Report(f"{len(attempts)} learners on {names}", "Learners side by side", tiles, sections).write(path)

@@ -6,6 +6,7 @@ Pipes, which can't be read again, are read with it from the start.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
@@ -65,6 +66,9 @@ def streamed(task: Task) -> Trained:
         raise BadData(f"all rows have the label {learner.classes_[0]}: a separator needs two labels at least")
     seen = Seen(form_of(rows.form), known if marks_all(learner) else None)
     trained = Trained(learner, learner, seen, count, rows.rejected, rows.unseen, True, 0.0, perf_counter() - began)
+    if task.interrupted:
+        trained.rows = task.watching.curve[-1][0]
+        return trained
     if share is not None:
         judge(task, trained, _kept(rows, share, held=True), f"{100 * share:g} % of the rows, held out")
     judge_by_files(task, trained)
@@ -74,7 +78,8 @@ def streamed(task: Task) -> Trained:
 def _learned(task: Task, rows: Stream, share: float | None, closed: bool) -> tuple[int, Array]:
     """Learn all epochs; return the rows of one, and which columns they had."""
     learner, known, labels = task.learner, _known(task.resume), None
-    with learner.watched(task.watching), learner.in_place():
+    count = 0
+    with _kept_if_interrupted(task), learner.watched(task.watching), learner.in_place():
         for epoch in range(task.epochs):
             count = 0
             with task.watching.learning(None, getattr(learner, "_machine", None) if epoch == 0 else None):
@@ -90,6 +95,18 @@ def _learned(task: Task, rows: Stream, share: float | None, closed: bool) -> tup
             if epoch == 0:
                 task.watching.end(learner._machine)
     return count, known
+
+
+@contextmanager
+def _kept_if_interrupted(task: Task) -> Iterator[None]:
+    """Let Ctrl-C end the training of a stream, which may have no other end; what was learned is kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if len(getattr(task.learner, "classes_", ())) < 2:
+            raise
+        task.interrupted = True
+        task.watching.end(task.learner._machine)
 
 
 def _learn(learner: Any, block: Dataset, labels: Array | None) -> None:

@@ -94,6 +94,7 @@ class Task:
     report: bool = False
     maps: list[Any] = field(default_factory=list)
     open_labels: bool = False
+    interrupted: bool = False
 
     def like(self) -> dict[str, Any]:
         """Return how a model that is resumed has its data read."""

@@ -63,11 +63,9 @@ class Watching:
 
         What a machine has learned `before` does not count.
         """
-        self._began = perf_counter()
+        self._began = self._began or perf_counter()
         if before is not None:
             self._before, self._epochs = (int(before.tally.rounds[0]), before.errors or 0), before.epochs
-        if self.lines:
-            self._say(f"{'rows':>12}  {'error':>8}  {'since':>8}  {'rows/s':>8}")
         with self._unless_begun() as self._begun, self._showing("learning", rows):
             yield
 
@@ -117,6 +115,8 @@ class Watching:
         if not self.lines:
             return
         before, wrong = self._line
+        if not before:
+            self._say(f"{'rows':>12}  {'error':>8}  {'since':>8}  {'rows/s':>8}")
         cells = ["-", "-"] if errors is None else [percent(errors / rows), percent((errors - wrong) / (rows - before))]
         speed = short(rows / max(perf_counter() - self._began, 1e-9))
         self._say(f"{rows:>12,}  {cells[0]:>8}  {cells[1]:>8}  {speed:>8}")

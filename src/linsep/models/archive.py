@@ -10,6 +10,7 @@ import json
 import os
 import stat
 from collections.abc import Mapping
+from errno import EIO
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ def write(path: str | os.PathLike[str], about: Mapping[str, Any], arrays: Mappin
         with aside(path) as draft:
             save_file(solid, draft, metadata)
     except SafetensorError as error:
-        raise OSError(f"{os.fspath(path)}: can't be written: {error}") from None
+        raise OSError(EIO, f"can't be written: {error}", os.fspath(path)) from None
 
 
 def _entry(array: Array) -> dict[str, Any]:
