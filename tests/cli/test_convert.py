@@ -99,3 +99,16 @@ def test_bench_leaves_out_who_cant_and_says_why_if_nobody_can(folder):
     result = run("bench", "one.svm")
     assert result.exit_code == 3
     assert "only one class" in result.stderr
+
+
+def test_models_and_data_go_to_files_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.svm").write_text("1 1:1\n0 2:1\n")
+    runner = CliRunner()
+    assert runner.invoke(app, ["fit", "a.svm", "-o", "m.linsep", "-q"]).exit_code == 0
+    for args, code, words in (
+        (["m.linsep", "m.npz"], 2, "m.linsep is a model"),
+        (["a.svm", "a.csv"], 4, "it is no linsep model; data go to"),
+    ):
+        result = runner.invoke(app, ["convert", *args])
+        assert (result.exit_code, words in result.stderr) == (code, True)

@@ -223,3 +223,14 @@ def test_what_a_report_gathers_is_bounded_and_right(folder, monkeypatch):
     assert 20 < len(gathered.all_drawn().y) <= 50
     assert [row.margin for row in gathered.worst] == sorted(every)[:10]
     assert [every[row.number] for row in gathered.worst] == [row.margin for row in gathered.worst]
+
+
+def test_what_is_said_again_of_the_data_may_be_said_and_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("x,kind,other\n1,a,1\n2,b,0\n3,a,1\n4,b,0\n")
+    runner = CliRunner()
+    assert runner.invoke(app, ["fit", "a.csv", "--label", "kind", "-o", "m.linsep", "-q"]).exit_code == 0
+    assert runner.invoke(app, ["evaluate", "m.linsep", "a.csv", "--label", "kind"]).exit_code == 0
+    result = runner.invoke(app, ["evaluate", "m.linsep", "a.csv", "--label", "other"])
+    assert result.exit_code == 2
+    assert "the model was trained with --label kind" in result.stderr

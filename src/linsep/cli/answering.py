@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 import linsep
 from linsep.cli.failures import Usage
-from linsep.data.formats import found
+from linsep.cli.options import as_said
+from linsep.data.formats import found, options_of
 from linsep.data.reading import Stream
 from linsep.data.sources import sources_of
 from linsep.models.estimators import learner_of as learner_of
@@ -25,13 +26,23 @@ class Answers(NamedTuple):
     probabilities: Array | None
 
 
+def unsaid(form: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options but for those that say again how a model's data were read; to say it otherwise is an error."""
+    own = {name: getattr(form, name) for name in options_of(type(form)) if name in options}
+    for name, value in own.items():
+        found = getattr(getattr(form, "found", None), name, value)
+        if options[name] not in (value, found) and as_said({name: value}) != as_said({name: options[name]}):
+            raise Usage(f"the model was trained with {' '.join(as_said({name: found}))}: leave out {name} here")
+    return {name: value for name, value in options.items() if name not in own}
+
+
 def rows_for(saved: Any, data: list[str], options: dict[str, Any]) -> Stream:
     """Return the rows of some files in the columns of a model that was opened.
 
     If the file does not tell how the training data were read, they are read as the options say.
     """
     if saved.form is not None:
-        return linsep.stream(data, like=saved, **options)
+        return linsep.stream(data, like=saved, **unsaid(saved.form, options))
     width = getattr(saved.model, "n_features_in_", None)
     if width is None:
         raise Usage("the model takes documents, and the file does not tell how to read any: fit it by `linsep fit`")

@@ -46,7 +46,18 @@ def run(
         raise Usage(f"{last}: the file to write ends in {', '.join([*DATA, *EXPORTS])}, which says what to write")
 
 
+def _is_model(path: Path) -> bool:
+    """Tell whether a file begins as those that `fit` writes do."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(25)[8:] == b'{"__metadata__":{'
+
+
 def _convert(given: list[str], target: Path, options: dict[str, Any]) -> None:
+    models = [name for name in given if _is_model(Path(name))]
+    if models:
+        raise Usage(f"{models[0]} is a model, which goes to a file that ends in {', '.join(EXPORTS)}")
     import linsep
     from linsep.cli.output import reading_bar, size, stdout
 
@@ -60,8 +71,10 @@ def _convert(given: list[str], target: Path, options: dict[str, Any]) -> None:
 
 def _export(source: Path, target: Path) -> None:
     from linsep.cli.output import size, stdout
-    from linsep.models.file import opened
+    from linsep.models.file import ModelError, opened
 
+    if source.is_file() and not _is_model(source):
+        raise ModelError(source, f"it is no linsep model; data go to a file that ends in {', '.join(DATA)}")
     saved = opened(source)
     _write(saved, target)
     stdout().print(f"{target}: {size(target.stat().st_size)}", soft_wrap=True)

@@ -56,13 +56,14 @@ def described(path: Path, saved: Any) -> dict[str, Any]:
     import numpy as np
 
     from linsep.cli.answering import name_of
+    from linsep.cli.features import sparse_view
     from linsep.models.estimators import learner_of
 
     learner = learner_of(saved.model)
     steps = getattr(saved.model, "steps", [])
     defaults = type(learner)().get_params() if name_of(learner) != type(learner).__name__ else {}
     told = {name: value for name, value in learner.get_params(deep=False).items() if value != defaults.get(name)}
-    coef = learner.coef_
+    coef = sparse_view(learner).coef_
     return {
         "file": str(path),
         "size": path.stat().st_size,
@@ -75,6 +76,7 @@ def described(path: Path, saved: Any) -> dict[str, Any]:
         "nonzero": int(coef.nnz if hasattr(coef, "nnz") else np.count_nonzero(coef)),
         "intercept": learner.intercept_,
         "format": None if saved.form is None else saved.form.name,
+        "hashed": saved.form is not None and saved.form.name in ("text", "vw") and saved.form.feature_names is None,
     }
 
 
@@ -82,7 +84,7 @@ def show(
     console: "Console", known: dict[str, Any], parts: "list[tuple[Strongest, list[str]]]", about: dict[str, Any]
 ) -> None:  # fmt: skip
     """Print what the model is, what it listens to, and how it was trained."""
-    from linsep.cli.output import facts, size, title
+    from linsep.cli.output import facts, note, size, title
 
     title(console, f"{known['learner']} of {known['file']}")
     console.print()
@@ -107,6 +109,9 @@ def show(
         _show_two(console, parts)
     else:
         _show_many(console, parts)
+    if known["hashed"]:
+        console.print()
+        note(console, "The features are hashed: -O keep_names=true, or -O vocabulary=true, in fit gives them names.")
     if about:
         title(console, "\nTrained")
         facts(console, trained(about))

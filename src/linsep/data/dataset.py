@@ -14,7 +14,7 @@ from linsep.data.form import Form
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """Rows and their labels; unpacks as `X, y`.
 
@@ -63,6 +63,10 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.y)
+
+    def __repr__(self) -> str:
+        kind = "" if self.form is None else f", {self.form.name}"
+        return f"<Dataset of {len(self):,} rows, {self.X.shape[1]:,} features{kind}>"
 
 
 def as_labels(numbers: Array) -> Array:
