@@ -11,7 +11,7 @@ from linsep.learners import inputs
 from tests.kernels import MOST, count
 
 settings.register_profile("explore", deadline=None)
-settings.register_profile("linsep", deadline=None, derandomize=True)
+settings.register_profile("linsep", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("linsep")
 
 
