@@ -185,6 +185,15 @@ def test_commands_quote_names_and_leave_out_a_page_that_cant_be_drawn(page):
     assert predict.endswith("predict m.linsep n.csv")
 
 
+def test_a_page_may_go_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["demo", "--quick", "--report", "it.html"])
+    assert (tmp_path / "it.html").read_text().startswith("<!doctype html>")
+    assert not (tmp_path / "linsep-demo" / "report.html").exists()
+    assert "\nReport   it.html\n" in result.stdout
+    assert "-o linsep-demo/digits.linsep" in result.stdout
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [

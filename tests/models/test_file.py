@@ -597,7 +597,8 @@ def dense(X):
 
 
 @pytest.mark.parametrize(("name", "options"), READINGS)
-@pytest.mark.parametrize(("how", "learner"), [("read", "perceptron"), ("stream", "winnow")])
+@pytest.mark.parametrize("how", ["read", "stream"])
+@pytest.mark.parametrize("learner", ["perceptron", "winnow"])
 def test_new_data_are_read_into_the_columns_of_a_model(name, options, how, learner, tmp_path, path):
     train, new, _ = TEXTS[name]
     (tmp_path / name).write_text(train)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from linsep.cli.trials import Trial
 
 EXAMPLES = """
+linsep demo
 linsep demo --quick --out pictures --report demo.html
 """
 FIRST_STEPS = """\

@@ -18,6 +18,7 @@ import linsep
 from linsep.cli.failures import BadData, Usage
 from linsep.cli.live import live_input
 from linsep.cli.training import (
+    BLOCK_ROWS,
     Seen,
     Task,
     Trained,
@@ -35,8 +36,6 @@ from linsep.data.svmlight.form import Svmlight
 from linsep.models.file import Saved
 
 Array = NDArray[Any]
-
-BLOCK_ROWS = 20_000
 
 
 class NewLabelError(Exception):

@@ -9,7 +9,7 @@ from linsep.core.links import Additive, Imaged, Scaled
 from linsep.core.readouts import Average, Last, Log, Tally
 from linsep.core.step import check_rule
 from linsep.core.weights import FLOOR, FORMS
-from linsep.learners.compact import Compact, is_compact, rows_that_matter
+from linsep.learners.compact import BY_FEATURE, Compact, is_compact, rows_that_matter
 from linsep.learners.machine import Machine
 from linsep.learners.record import no_log, trimmed
 from linsep.models.values import Arrays, Foreign, Unpacker, is_number, packed
@@ -22,8 +22,6 @@ NUMBERS = (
     "pair", "bias", "log_limit", "no_log_because", "data_bytes", "first_features", "epochs", "rows", "background",
 )  # fmt: skip
 """What of a machine is one number or word."""
-BY_FEATURE = ("s", "u", "image")
-"""Arrays that have a row for each feature, and one for the bias."""
 FINITE = ("s", "u", "scale", "mass", "clock")
 """Arrays whose numbers are finite; images and squared lengths may overflow, and training knows what to do then."""
 COUNTS = ("data_bytes", "first_features", "epochs", "rows")
