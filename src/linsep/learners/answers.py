@@ -1,4 +1,4 @@
-"""What a trained learner answers: scores, labels, weights, counts."""
+"""What a trained learner answers: scores, labels, weights."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -8,12 +8,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.examples import Array
-from linsep.core.readouts import MISTAKES, SKIPPED, UPDATES
 from linsep.core.threads import threads
 from linsep.learners.compact import compacted, kept_of, rows_of_coef, whole
 from linsep.learners.inputs import canonical, refuse_bad_entries
 from linsep.learners.machine import Machine
-from linsep.learners.record import Record
 
 
 class Answers:
@@ -25,7 +23,6 @@ class Answers:
     intercept_scaling: float
     n_jobs: int | None
     _machine: Machine
-    _open: bool
     _close_desk: Callable[[], None]
 
     def decision_function(self, X: Any) -> Array:
@@ -59,52 +56,6 @@ class Answers:
     def intercept_(self) -> Array:
         """The bias of each row of `coef_`: the constant feature's weight times its value."""
         return self._of_classes(self._weights()[-1:].T * self._bias, axis=0, flat=False)[:, 0]
-
-    @property
-    def mistakes_(self) -> Any:
-        """How often y * score <= 0 before the update; per class for one-vs-rest of three classes or more."""
-        return self._count(MISTAKES)
-
-    @property
-    def updates_(self) -> Any:
-        """How often the rule added to the weights; per class as for `mistakes_`."""
-        return self._count(UPDATES)
-
-    @property
-    def skipped_(self) -> Any:
-        """Mistakes on which the rule added nothing; per class as for `mistakes_`."""
-        return self._count(SKIPPED)
-
-    @property
-    def errors_(self) -> int:
-        """Rows whose label was not the one that the scores before the update were for: the progressive error, times t_.
-
-        A score of 0, or a tie, counts as an error. For two classes and for pairs these are the mistakes. For more, one
-        against the rest, they are counted as one thread sees all scores, and these can be compared (so not Winnow's).
-        """
-        errors = self._fitted().errors
-        if errors is None:
-            raise AttributeError(
-                "errors_ was not counted: several threads shared the classes (n_jobs=1 counts it), or the weights "
-                "are known only up to a factor for each class"
-            )
-        return errors
-
-    @property
-    def t_(self) -> int:
-        """Rounds so far."""
-        return int(self._fitted().tally.rounds[0])
-
-    @property
-    def log_(self) -> Record:
-        """The updates in order; see :class:`linsep.learners.record.Record`."""
-        machine = self._fitted()
-        if machine.no_log_because:
-            raise AttributeError(f"no log was kept: {machine.no_log_because}")
-        record = machine.record()
-        if self._open and not machine.pair:
-            return record.of_classes(len(self.classes_))
-        return record
 
     @property
     def sparsify(self) -> Callable[[], Self]:
@@ -163,14 +114,6 @@ class Answers:
     def _weights(self) -> Array:
         self._fitted()
         return self._trimmed().weights()
-
-    def _count(self, what: int) -> Any:
-        machine = self._fitted()
-        counts = machine.tally.counts[what]
-        if machine.pair or len(counts) == 1:
-            return int(counts[0])
-        known = len(self.classes_)
-        return int(counts[1]) if known == 2 else counts[:known].copy()
 
     def _of_classes(self, a: Array, axis: int = 1, flat: bool = True) -> Array:
         """Return per-column numbers as per-class ones: two classes have one row or column, their difference."""

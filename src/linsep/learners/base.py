@@ -3,39 +3,29 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import _check_sample_weight
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.examples import Array
 from linsep.core.readouts import Average, Last
 from linsep.core.step import reads_norm, settles
-from linsep.learners.answers import Answers
+from linsep.learners.counts import Counts
 from linsep.learners.drivers import one_pass, refuse_overflow, train
-from linsep.learners.inputs import (
-    bytes_of,
-    canonical,
-    refuse_bad_entries,
-    rows_of,
-    width_of,
-    without_duplicates,
-)
+from linsep.learners.inputs import bytes_of, canonical, rows_of, width_of, without_duplicates
 from linsep.learners.intact import all_or_nothing
 from linsep.learners.labels import clean, codes_among, encode, refuse_another_type
-from linsep.learners.machine import IN_ORDER, NO_WEIGHTS, Machine, Parts, Watch
-from linsep.learners.one_row import AT_THE_DESK, OneRow
+from linsep.learners.learn_one import LearnOne
+from linsep.learners.learner import Learner, refuse_one_class
+from linsep.learners.machine import IN_ORDER, Machine, Parts, Watch
 from linsep.learners.parameters import Parameters
 
 READOUTS: dict[str, type] = {"last": Last, "average": Average}
 
 
-class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator):
+class OnlineLearner(Parameters, Counts, LearnOne, Learner):
     """A rule x a link x a readout, as a scikit-learn classifier.
 
     A subclass says in `_parts` what it is made of; everything else is here and in the other bases.
@@ -47,9 +37,6 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
     def _parts(self, features: int, rows: int | None) -> Parts:
         """Return the learner's rule, link and readout for data of that width; `rows` is None for a stream."""
         raise TypeError(f"{type(self).__name__} does not say what it is made of")
-
-    def _check_entries(self, data: Dense | Csr) -> None:
-        """Refuse entries that the learner can't take; those that are not finite are found by the pass itself."""
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
@@ -77,10 +64,7 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
             codes = codes_among(labels, self.classes_)
         else:
             classes, codes = encode(labels)
-            if len(classes) < 2:
-                raise ValueError(
-                    f"y has only one class, {classes.tolist()[0]!r}: a separator needs two classes at least"
-                )
+            refuse_one_class(classes)
         weights = self._row_weights(codes, self.classes_ if go_on else classes, sample_weight, data)
         present = int(np.count_nonzero(weights)) if len(weights) else rows_of(data)
         self._check_entries(data)
@@ -177,13 +161,6 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
         if hasattr(self, "_machine"):
             refuse_overflow(self._machine)
 
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters; training that goes on follows them, or refuses those that the weights can't follow."""
-        self._close_desk()
-        if hasattr(self, "_machine"):
-            self._changed = True
-        return super().set_params(**params)
-
     def _check_changes(self) -> None:
         """Check parameters that were set in mid-training, as `fit` does at its start."""
         if self.__dict__.pop("_changed", False):
@@ -202,24 +179,6 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
         if n_features > width:
             self._close_desk()
         return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is at hand for single rows: it is no part of the model, and is made again when needed."""
-        left_out = (*AT_THE_DESK, "_watch")
-        return {name: value for name, value in super().__getstate__().items() if name not in left_out}
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_machine")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    def _draw_seed(self) -> int:
-        if isinstance(self.random_state, Integral):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _start(self, features: int, classes: int, rows: int | None, open_labels: bool) -> Machine:
         pair = self.multi_class == "pair"
@@ -259,38 +218,6 @@ class OnlineLearner(Parameters, Answers, OneRow, ClassifierMixin, BaseEstimator)
                 known = np.insert(known.astype(np.result_type(known, labels)), place, label)
                 machine.admit(place)
         return known, machine
-
-    def _row_weights(
-        self, codes: Array, classes: Array, sample_weight: Any, data: Dense | Csr, whole: bool = True
-    ) -> Array:
-        """Return the product of sample and class weights of each row, or nothing where all are 1."""
-        if sample_weight is None and self.class_weight is None:
-            return NO_WEIGHTS
-        weights = _check_sample_weight(
-            sample_weight, np.empty((rows_of(data), 1)), dtype=np.float64, ensure_non_negative=True, copy=True
-        )
-        if self.class_weight is not None:
-            weights *= self._class_weights(codes, classes)[codes]
-        if whole and not (weights > 0).any():
-            raise ValueError("every row has weight zero: there is nothing to learn from")
-        if not weights.all():
-            refuse_bad_entries(data)  # rows of weight 0 are not visited, so the pass would not find theirs
-        return weights
-
-    def _class_weights(self, codes: Array, classes: Array) -> Array:
-        """Return the weight of each class; a dict may leave classes out, and name some that are still to come."""
-        if isinstance(self.class_weight, str) and not len(codes):
-            raise ValueError('class_weight="balanced" needs all labels at once: use a dict of weights, or fit')
-        if not isinstance(self.class_weight, dict):
-            return compute_class_weight(self.class_weight, classes=classes, y=classes[codes])
-        known = set(classes.tolist())
-        strange = [label for label in self.class_weight if label not in known]
-        if strange and not getattr(self, "_open", False):
-            raise ValueError(f"class_weight names {strange[0]!r}, which is not among the classes {sorted(known)}")
-        weights = np.array([self.class_weight.get(label, 1.0) for label in classes.tolist()], np.float64)
-        if not (weights >= 0).all():
-            raise ValueError(f"class_weight={self.class_weight} has a weight that is negative or NaN")
-        return weights
 
     def _warn_not_separated(self) -> None:
         unit = "epochs" if self.select is None else "updates"

@@ -5,6 +5,7 @@ from linsep.rules.logistic import Logistic
 from linsep.rules.passive_aggressive import PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII
 from linsep.rules.perceptron import Perceptron
 from linsep.rules.romma import AggressiveRomma, Romma
+from linsep.rules.solved import Solved
 
 __all__ = [
     "AggressiveRomma",
@@ -15,4 +16,5 @@ __all__ = [
     "PassiveAggressiveII",
     "Perceptron",
     "Romma",
+    "Solved",
 ]

@@ -1,0 +1,130 @@
+"""Learning one row at a time, in any form: dicts, (indices, values), arrays."""
+
+from math import isfinite
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from linsep.core.examples import Array
+from linsep.learners.desk import Learning
+from linsep.learners.intact import intact
+from linsep.learners.labels import clean
+from linsep.learners.machine import NO_WEIGHTS
+from linsep.learners.one_row import NO_NAMES, PredictOne
+
+
+def refuse_beyond(entries: tuple[Array, Array, bool], limit: float) -> None:
+    """Raise a ValueError that names the first value beyond the limit, if there is one."""
+    indices, values, _ = entries
+    beyond = np.flatnonzero(np.abs(values) > limit)
+    if len(beyond):
+        k = int(beyond[0])
+        raise ValueError(f"x has the entry {values[k]:g} at column {indices[k]}, beyond x_max={limit:g}")
+
+
+class LearnOne(PredictOne):
+    """`learn_one`, for a learner that can go on."""
+
+    _entry_limit: float | None = None
+    _learning: Learning | None = None
+    """Open as `_asking` is."""
+
+    def learn_one(self: Any, x: Any, y: Any) -> Any:
+        """Learn from one row.
+
+        Parameters
+        ----------
+        x : dict, (indices, values) or 1-d array
+            A dict maps feature names or column numbers to values; names not seen before become new features. Column
+            numbers and indices must be below the number of features: see `grow`.
+        y : label
+            A label not seen before becomes a new class, unless classes were fixed by `fit` or
+            `partial_fit(classes=...)`.
+
+        Returns
+        -------
+        self
+        """
+        desk = self._learning
+        if desk is not None and y in desk.codes:
+            limit, code = self._entry_limit, desk.codes[y]
+            if limit is None and type(x) is tuple and desk.learned(x, code):
+                return self
+            entries = self._known_dict(x) if type(x) is dict else self._entries_of(x)
+            if entries is not None:
+                if limit is not None:
+                    refuse_beyond(entries, limit)
+                desk.learn(*entries, code)
+                return self
+        with intact(self):
+            self.densify()
+            self._welcome_names(x)
+            entries = self._entries_of(x)
+            if self._entry_limit is not None:
+                refuse_beyond(entries, self._entry_limit)
+            self._open_desk(y)
+            self._learning.learn(*entries, self._learning.codes[y])
+        return self
+
+    def _welcome_names(self: Any, x: Any) -> None:
+        """Let the learner have a feature for each name in x; the weights are widened by doubling."""
+        if not hasattr(x, "items"):
+            if not hasattr(self, "n_features_in_") and not isinstance(x, tuple):
+                self.n_features_in_ = np.asarray(x).size
+            return
+        x = dict(x.items())
+        strange = [name for name in x if not isinstance(name, (str, Integral))]
+        if strange:
+            raise ValueError(f"x has the key {strange[0]!r}: features go by names (str), or by column numbers (int)")
+        named = [name for name in x if isinstance(name, str)]
+        if not named:
+            if self._names is not None:
+                raise ValueError("x numbers its columns, but the learner's features have names")
+            return
+        if len(named) < len(x):
+            raise ValueError(f"x mixes names such as {named[0]!r} with column numbers")
+        if self._names is None:
+            if getattr(self, "n_features_in_", 0) > 0:
+                raise ValueError(NO_NAMES)
+            self._check_open_width()
+            self._names, self.n_features_in_ = {}, 0
+        for name in named:
+            if not isfinite(x[name]):
+                raise ValueError(f"x contains {x[name]} for the feature {name!r}: fill it in, or drop the row")
+            self._names.setdefault(name, len(self._names))
+        self.n_features_in_ = max(self.n_features_in_, len(self._names))
+        if hasattr(self, "_machine") and self.n_features_in_ > self._machine.features:
+            self._machine.resize(2 * self.n_features_in_)
+            self._close_desk()
+
+    def _check_open_width(self) -> None:
+        """Raise a ValueError when a parameter depends on the number of features, which names leave open."""
+
+    def _open_desk(self: Any, y: Any) -> None:
+        """Prepare for single rows; a label that is new becomes a class, if labels may arrive."""
+        if np.ndim(y) != 0:
+            raise ValueError(f"y is one label; got {y!r}")
+        if not hasattr(self, "_machine"):
+            self._validate_params()
+            if not hasattr(self, "n_features_in_"):
+                raise ValueError(
+                    "the number of features is not known yet: call grow(n_features) first, or use a dict of names"
+                )
+            self._open, self.classes_ = True, clean([y], 1)
+            self.seed_, self.n_iter_ = self._draw_seed(), 1
+            self._machine = self._start(self.n_features_in_, 1, None, open_labels=True)
+        elif y not in self.classes_.tolist():
+            known, machine = self._welcome(clean([y], 1), None, self.n_features_in_)
+            if y not in known.tolist():
+                raise ValueError(f"the label {y!r} is not among the classes {known.tolist()}")
+            self.classes_, self._machine = known, machine
+        else:
+            self._check_changes()
+            self._follow(self._machine, None)
+        self._close_desk()
+        weighted = self.class_weight is not None
+        self._machine.keep_log(self.log, weighted, 0)
+        codes = {label: code for code, label in enumerate(self.classes_.tolist())}
+        weights = self._class_weights(np.empty(0, np.intp), self.classes_) if weighted else NO_WEIGHTS
+        self._learning = Learning(self._machine, self._bias, codes, weights)
