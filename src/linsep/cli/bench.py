@@ -111,8 +111,10 @@ def timed(files: list[str], options: dict[str, Any], tell: Callable[[str], None]
     yield Timing("reading", *best(lambda: linsep.read(files, **options)), len(y), entries, size)
     trained, trouble = None, None
     for name, entry in linsep.LEARNERS.items():
+        if entry.small:
+            continue
         tell(name)
-        learner = entry.learner(max_iter=1, random_state=0)
+        learner = entry.make(random_state=0, **({"max_iter": 1} if entry.online else {}))
         try:
             yield Timing(name, *best(partial(quiet_fit, learner, X, y)), len(y), entries)
             trained = learner
@@ -171,7 +173,8 @@ def show(console: "Console", data: list[str] | None, timings: list[Timing]) -> N
     console.print(made)
     console.print()
     parts = about()
-    note(console, "A learner's time is that of one pass in a random order, on one thread. Each is the best of "
+    note(console, "A learner's time is that of one pass in a random order, on one thread, or of a solver that sees all "
+         "rows at once. Each is the best of "
          f"{min(timing.runs for timing in timings)} runs or more, after a first.")  # fmt: skip
     note(console, ", ".join(f"{name} {parts[name]}" for name in ("linsep", "python", "numpy", "numba", "system"))
          + f", {parts['cores']} cores")  # fmt: skip

@@ -36,8 +36,8 @@ def run(
 ) -> None:
     """Train learners on the same rows and rank them by their error on others.
 
-    All learners of the table, or those that are named; each takes those options that it has. A learner that can't take
-    the data is listed with the reason. All rows are in memory.
+    All learners of the table but those for small data, or the ones that are named; each takes those options that it
+    has. A learner that can't take the data is listed with the reason. All rows are in memory.
     """
     from linsep.cli.comparing import Contest, chosen, ranked
     from linsep.cli.learner_bar import LearnerBar
@@ -118,7 +118,7 @@ def show(
         note(console, f"{', '.join(attempt.name for attempt in attempts if attempt.why == why)}: {why}")
     console.print()
     if any(attempt.settled is False for attempt in attempts):
-        note(console, f"{RAN_OUT} made mistakes to the end: not separable, or more --epochs are needed")
+        note(console, f"{RAN_OUT} was not done at the end: rows that no line separates, or more --epochs are needed")
     if compiling >= 1:
         note(console, f"compiling took {compiling:.0f} s on top, once")
     note(console, "interval: of 95 %, for the error on rows like these; time: of training")
@@ -136,7 +136,7 @@ def _table(attempts: "list[Attempt]") -> Any:
         best = "bold green" if attempt.error == attempts[0].error else ""
         made.add_row(
             attempt.name + ("" if attempt.settled else f" {RAN_OUT}"), Text(percent(attempt.scores.error), best),
-            f"{100 * low:.1f}–{100 * high:.1f} %", f"{attempt.mistakes:,}",
+            f"{100 * low:.1f}–{100 * high:.1f} %", "" if attempt.mistakes is None else f"{attempt.mistakes:,}",
             seconds(attempt.seconds or 0.0), short(attempt.rows_per_second or 0.0),
         )  # fmt: skip
     return made

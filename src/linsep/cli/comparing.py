@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from linsep.cli.failures import BadData, Usage, judged
 from linsep.cli.learner_bar import Tell
-from linsep.cli.learner_options import OTHERWISE, option, owners
+from linsep.cli.learner_options import LEFT_OUT, option, owners
 from linsep.cli.options import learner_from
 from linsep.cli.quiet import quiet_fit
 from linsep.cli.scoring import Scores, Scoring
 from linsep.data.dataset import Dataset
+from linsep.learners.base import OnlineLearner
 from linsep.learners.table import LEARNERS
 
 Array = NDArray[Any]
@@ -35,7 +36,8 @@ class Rows(NamedTuple):
 class Attempt(NamedTuple):
     """What a learner made of it; `why` says why it could not, and nothing else is known then.
 
-    `settled` is false where it ran out of epochs while still making mistakes.
+    `settled` is false where it ran out of epochs while still making mistakes, or of steps on its way. Learners that see
+    all rows at once make no mistakes that are counted; their rows per second are those of the data.
     """
 
     name: str
@@ -84,7 +86,7 @@ class Contest:
         check_owned(parameters, names)
         for name in names:
             tell.begin(name)
-            own = {key: value for key, value in parameters.items() if key in OTHERWISE or name in owners(key)}
+            own = {key: value for key, value in parameters.items() if key in LEFT_OUT or name in owners(key)}
             try:
                 yield self._attempt(name, own, tell)
             except ValueError as error:
@@ -96,7 +98,8 @@ class Contest:
 
     def _attempt(self, name: str, parameters: dict[str, Any], tell: Tell) -> Attempt:
         few = self.train.some(np.unique(self.train.y, return_index=True)[1])
-        first = learner_from(name, parameters | {"max_iter": 1})
+        once = {"max_iter": 1} if LEARNERS[name].online else {}
+        first = learner_from(name, parameters | once)
         quiet_fit(first, *few)
         first.predict(few.X)
         tell.ready()
@@ -104,15 +107,16 @@ class Contest:
         settled = quiet_fit(learner, *self.train)
         took = perf_counter() - began
         scores = Scoring(learner.classes_).add(self.test.y, learner.predict(self.test.X)).result()
-        mistakes, updates = int(np.sum(learner.mistakes_)), int(np.sum(learner.updates_))
-        speed = learner.t_ / took
-        return Attempt(name, scores.error, scores, mistakes, updates, learner.n_iter_, took, speed, settled)
+        mistakes, updates, rounds = None, None, len(self.train.y)
+        if isinstance(learner, OnlineLearner) and learner.t_:
+            mistakes, updates, rounds = int(np.sum(learner.mistakes_)), int(np.sum(learner.updates_)), learner.t_
+        return Attempt(name, scores.error, scores, mistakes, updates, learner.n_iter_, took, rounds / took, settled)
 
 
 def check_owned(parameters: dict[str, Any], names: list[str]) -> None:
     """Refuse a parameter that none of the learners has."""
     for parameter in parameters:
-        if parameter not in OTHERWISE and not set(owners(parameter)) & set(names):
+        if parameter not in LEFT_OUT and not set(owners(parameter)) & set(names):
             having = ", ".join(owners(parameter))
             raise Usage(f"none of these learners has {option(parameter)}; it is an option of {having}")
 
@@ -123,8 +127,8 @@ def ranked(attempts: list[Attempt]) -> list[Attempt]:
 
 
 def chosen(names: tuple[str, ...]) -> list[str]:
-    """Return the learners that were named, each once; all of the table if none was."""
-    return list(dict.fromkeys(names or LEARNERS))
+    """Return the learners that were named, each once; all of the table if none was, but those for small data."""
+    return list(dict.fromkeys(names or (name for name, entry in LEARNERS.items() if not entry.small)))
 
 
 def labelled(data: Dataset) -> Rows:

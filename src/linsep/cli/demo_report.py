@@ -12,13 +12,12 @@ from linsep.cli.next_steps import NextSteps
 from linsep.cli.output import percent, short
 from linsep.cli.picture import boundary, digit_weights, digits, save_boundary
 from linsep.cli.quiet import quiet_fit
-from linsep.cli.trials import Trial
+from linsep.cli.trials import ONLINE, Trial
 from linsep.core.examples import Array
 from linsep.learners.base import OnlineLearner
 from linsep.learners.logistic import LogisticRegression
 from linsep.learners.passive_aggressive import PassiveAggressive
 from linsep.learners.perceptron import Perceptron
-from linsep.learners.table import LEARNERS
 from linsep.plots import style
 from linsep.plots.confusion_matrix import confusion
 from linsep.plots.decision_regions import decision_boundary
@@ -34,10 +33,10 @@ Done = tuple[DataSet, Sequence[Trial]]
 WORST, STRONGEST = 12, 12
 """Digits shown of those that a learner is most wrong about, and weights of those that say most."""
 PETALS = ["petal length (cm)", "petal width (cm)"]
-TITLE = f"{len(LEARNERS)} ways to draw a line between things"
+TITLE = f"{len(ONLINE)} ways to draw a line between things"
 SUBTITLE = (
     f"A linear classifier tells classes apart by weighing features: on paper that is a straight line, in many "
-    f"dimensions a flat boundary. Here {len(LEARNERS)} of them learn four data sets, one row at a time, on one thread."
+    f"dimensions a flat boundary. Here {len(ONLINE)} of them learn four data sets, one row at a time, on one thread."
 )
 GLANCE = """
 The share of rows that each learner gets wrong, of rows that it has not seen before. The last column is a theorem, where
@@ -134,9 +133,9 @@ def _tiles(done: Sequence[Done], promise: Promise) -> list[Fact]:
     fastest, where = max(
         ((trial, data.name) for data, trials in done for trial in trials), key=lambda pair: pair[0].rows_per_second
     )
-    proved_ones = sum(entry.bound != "none" for entry in LEARNERS.values())
+    proved_ones = sum(entry.bound != "none" for entry in ONLINE.values())
     return [
-        Fact("learners", len(LEARNERS), f"{proved_ones} of them with a bound on their mistakes"),
+        Fact("learners", len(ONLINE), f"{proved_ones} of them with a bound on their mistakes"),
         Fact("digits read rightly", percent(1 - best.test_error),
              f"of {len(digits_read.y_test)} that {best.name} had not seen"),
         Fact("mistakes of the perceptron", int(promise.perceptron.mistakes_),
@@ -214,7 +213,7 @@ def _ranked(one: Done) -> list[Part]:
 def _trained(one: Done, seed: int) -> OnlineLearner:
     """Return the best learner on a data set, trained once more, by the names of the classes."""
     data, best = one[0], _ranking(one[1])[0]
-    learner = LEARNERS[best.name].learner(max_iter=data.epochs, random_state=seed)
+    learner = ONLINE[best.name].learner(max_iter=data.epochs, random_state=seed)
     quiet_fit(learner, data.X, named(data, data.y))
     return learner
 

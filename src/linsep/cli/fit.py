@@ -13,7 +13,7 @@ from linsep.cli.targets import check_targets
 
 if TYPE_CHECKING:
     from linsep.cli.training import Task, Trained
-    from linsep.learners.base import OnlineLearner
+    from linsep.learners.learner import Learner
     from linsep.models.file import Saved
 
 EXAMPLES = """
@@ -110,7 +110,7 @@ def _report(trained: "Trained", about: dict[str, Any], task: "Task", out: Path, 
     about["report"] = str(report)
 
 
-def _chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> "tuple[OnlineLearner, int, Saved | None]":
+def _chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> "tuple[Learner, int, Saved | None]":
     """Return the learner to train, new or resumed, for how many epochs, and the model that it is resumed from."""
     told = given(ctx)
     parameters = {name: value for name, value in told.parameters.items() if name != "n_jobs"}
@@ -123,10 +123,13 @@ def _chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> "tuple[Onl
         learner = learner_from(told.learner, parameters)
     else:
         saved, learner = _resumed(ctx, resume, parameters)
-    if stream and "log" not in parameters and resume is None:
+    if stream and not hasattr(learner, "partial_fit"):
+        raise Usage(f"{told.learner} sees all rows at once: leave out --stream")
+    known = learner.get_params(deep=False)
+    if stream and "log" in known and "log" not in parameters and resume is None:
         learner.set_params(log=False)  # it would grow with the stream
-    epochs = parameters.get("max_iter", 1) if stream else learner.max_iter
-    return learner.set_params(n_jobs=1), epochs, saved
+    epochs = parameters.get("max_iter", 1) if stream else known.get("max_iter", 1)
+    return learner.set_params(n_jobs=1) if "n_jobs" in known else learner, epochs, saved
 
 
 def _maps(ctx: typer.Context, resume: Path | None, stream: bool) -> list[Any]:
@@ -141,7 +144,7 @@ def _maps(ctx: typer.Context, resume: Path | None, stream: bool) -> list[Any]:
     return maps_from(said) if said else []
 
 
-def _resumed(ctx: typer.Context, resume: Path, parameters: dict[str, Any]) -> "tuple[Saved, OnlineLearner]":
+def _resumed(ctx: typer.Context, resume: Path, parameters: dict[str, Any]) -> "tuple[Saved, Learner]":
     from linsep.cli.answering import learner_of, name_of
     from linsep.models.file import opened
 
@@ -153,6 +156,8 @@ def _resumed(ctx: typer.Context, resume: Path, parameters: dict[str, Any]) -> "t
     name = name_of(saved.model)
     if ctx.meta[NAMED] and told.learner != name:
         raise Usage(f"{resume} is of the learner {name}: leave out --learner {told.learner}")
+    if "warm_start" not in saved.model.get_params(deep=False):
+        raise Usage(f"{resume} is of the learner {name}, which sees all rows at once: fit it anew")
     said = {of: value for of, value in parameters.items() if of != "random_state"}
     learner_from(name, said)
     return saved, saved.model.set_params(**said, warm_start=True)
@@ -161,7 +166,9 @@ def _resumed(ctx: typer.Context, resume: Path, parameters: dict[str, Any]) -> "t
 def _save(trained: "Trained", out: Path, about: dict[str, Any]) -> None:
     from linsep.models.file import save
 
-    trained.learner.set_params(warm_start=False, n_jobs=None)
+    passing = {"warm_start": False, "n_jobs": None}
+    known = trained.learner.get_params(deep=False)
+    trained.learner.set_params(**{name: value for name, value in passing.items() if name in known})
     save(trained.model, out, data=trained.seen, about=about)
 
 
@@ -171,8 +178,8 @@ def _about(task: "Task", trained: "Trained") -> dict[str, Any]:
 
     first = task.watching.first_epoch
     counted = None if first is None or first[1] is None or not first[0] else first[1] / first[0]
-    learner = trained.learner
-    test = trained.test
+    learner, test = trained.learner, trained.test
+    rounds = getattr(learner, "t_", 0)
     return {
         "learner": type(learner).__name__,
         "data": task.sources,
@@ -183,16 +190,17 @@ def _about(task: "Task", trained: "Trained") -> dict[str, Any]:
         "options": as_said(task.options),
         "rejected": trained.rejected,
         "unseen": trained.unseen,
-        "order": "as in the files" if trained.streamed else _order(learner),
+        "order": _order(learner, trained.streamed),
         "epochs": task.epochs if trained.streamed else int(learner.n_iter_),
         "seed": int(learner.seed_),
         "resumed": task.resume is not None,
         "progressive_error": counted,
         "curve": [[rows, errors] for rows, errors in task.watching.curve if errors is not None],
-        "mistakes": int(_total(learner.mistakes_)),
-        "updates": int(_total(learner.updates_)),
+        "mistakes": int(_total(learner.mistakes_)) if rounds else None,
+        "updates": int(_total(learner.updates_)) if rounds else None,
+        "found": _found(learner),
         "test": None if test is None else {"error": test.error, "rows": test.rows, "of": trained.test_name},
-        "learned": task.watching.curve[-1][0],
+        "learned": task.watching.curve[-1][0] if rounds else trained.rows,
         "seconds": {"read": trained.read_seconds, "learn": trained.learn_seconds},
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -202,7 +210,17 @@ def _total(counts: Any) -> Any:
     return counts.sum() if hasattr(counts, "sum") else counts
 
 
-def _order(learner: Any) -> str:
+def _found(learner: Any) -> dict[str, Any]:
+    """Return what a solver found beside the weights, as far as it is a number or a sentence."""
+    facts = {name: getattr(learner, name) for name in learner._facts if name in vars(learner)}
+    return {name.strip("_"): fact for name, fact in facts.items() if isinstance(fact, (bool, int, float, str))}
+
+
+def _order(learner: Any, streamed: bool) -> str:
+    if streamed:
+        return "as in the files"
+    if not getattr(learner, "t_", 0):
+        return "all rows at once"
     if learner.select is not None:
         return f"the {learner.select} misclassified row each time"
     orders = {False: "as in the files", True: "random, anew in each epoch", "once": "random", "blocks": "random blocks"}
@@ -227,6 +245,8 @@ def _tell(trained: "Trained", about: dict[str, Any], out: Path, json: bool, quie
 
     time, earlier = about["seconds"], ", those before included" if about["resumed"] else ""
     parts = [f"read {seconds(time['read'])}", f"learn {seconds(time['learn'])}"] if not trained.streamed else []
+    solved = about["mistakes"] is None
+    unit = "step" if solved and not trained.streamed else "epoch"
     console = stdout()
     title(console, name_of(trained.learner), ", ".join(about["data"]))
     facts(
@@ -237,15 +257,27 @@ def _tell(trained: "Trained", about: dict[str, Any], out: Path, json: bool, quie
             "features": f"{about['features']:,}",
             "maps": ", ".join(about["maps"]) or None,
             "labels": _labels(trained.learner.classes_),
-            "order": f"{about['order']}; {about['epochs']} epoch{'s' * (about['epochs'] != 1)}",
+            "order": f"{about['order']}; {about['epochs']} {unit}{'s' * (about['epochs'] != 1)}",
             "progressive error": None if progressive is None else f"{percent(progressive)} in its first epoch",
-            "mistakes": f"{about['mistakes']:,}, {about['updates']:,} updates{earlier}",
+            "mistakes": None if solved else f"{about['mistakes']:,}, {about['updates']:,} updates{earlier}",
+            **{name.replace("_", " "): shown(fact) for name, fact in about["found"].items()},
             "test error": error,
             "time": ", ".join([*parts, f"{seconds(time['all'])} in all"]),
             "report": about.get("report"),
             "model": f"{out}, {size(out.stat().st_size)}",
         },
     )
+
+
+def shown(fact: Any) -> str:
+    """Return a fact as a person reads it.
+
+    >>> shown(True), shown(0.000123456), shown("not separable")
+    ('yes', '0.000123', 'not separable')
+    """
+    if isinstance(fact, bool):
+        return "yes" if fact else "no"
+    return fact if isinstance(fact, str) else f"{fact:.3g}"
 
 
 def _labels(classes: Any, most: int = 8) -> str:

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from linsep.cli.answering import name_of
+from linsep.cli.fit import shown
 from linsep.cli.output import percent, seconds, short
 from linsep.cli.reports import features_of
 from linsep.cli.training import Trained
@@ -62,13 +63,24 @@ def _facts(trained: Trained, about: dict[str, Any], name: str) -> list[Fact]:
         Fact("parameters", parameters or "as by default"),
         Fact("data", ", ".join(about["data"])),
         *([Fact("maps", ", ".join(about["maps"]))] if about["maps"] else []),
-        Fact("order", about["order"], f"{about['epochs']} epoch{'s' * (about['epochs'] != 1)}, seed {about['seed']}"),
-        Fact("mistakes", about["mistakes"], f"{about['updates']:,} updates"),
-        Fact("bound on mistakes", LEARNERS[name].bound),
+        *_of_rounds(about, name),
         Fact("finished", about["date"]),
     ]
     left_out = {"malformed rows left out": about["rejected"], "entries of unknown features": about["unseen"]}
     return facts + [Fact(of, count) for of, count in left_out.items() if count]
+
+
+def _of_rounds(about: dict[str, Any], name: str) -> list[Fact]:
+    """Return how rows were learned one by one, or what a solver found."""
+    if about["mistakes"] is None:
+        found = [Fact(of.replace("_", " "), shown(fact)) for of, fact in about["found"].items()]
+        return [Fact("order", about["order"], f"{about['epochs']} steps"), *found]
+    epochs = f"{about['epochs']} epoch{'s' * (about['epochs'] != 1)}, seed {about['seed']}"
+    return [
+        Fact("order", about["order"], epochs),
+        Fact("mistakes", about["mistakes"], f"{about['updates']:,} updates"),
+        Fact("bound on mistakes", LEARNERS[name].bound),
+    ]
 
 
 def _curves(trained: Trained, watching: Watching) -> list[Any]:
@@ -86,6 +98,8 @@ def _curves(trained: Trained, watching: Watching) -> list[Any]:
         drawn = mistakes(trained.learner, ax=_axes())
         drawn.set_title("Mistakes in all epochs", loc="left")
         parts.append(Picture(drawn, "Mistakes over rounds", "A line that grows flat has found its separator."))
+    if watching.first_epoch is None:
+        return [Text("A solver saw all rows at once: there are no rounds to follow.")]
     return parts or [Text("The learner counts no errors in one number for all classes, and kept no log.")]
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
 
-from linsep.learners.base import OnlineLearner
+from linsep.learners.learner import Learner
 from linsep.learners.table import LEARNERS
 
 OTHERWISE = {"max_iter": "epochs", "random_state": "seed", "n_jobs": "threads"}
@@ -145,7 +145,7 @@ def described(learner: str) -> dict[str, Described]:
     }
 
 
-def _texts(kind: type[OnlineLearner]) -> dict[str, str]:
+def _texts(kind: type[Learner]) -> dict[str, str]:
     """Return what a learner's docstring says of each parameter, on one line."""
     section = (inspect.getdoc(kind) or "").split("Parameters\n----------\n")[1].split("\n\n")[0]
     parts = re.split(r"^(\w+) : .*\n", section, flags=re.MULTILINE)[1:]
@@ -162,9 +162,9 @@ def owners(name: str) -> list[str]:
 
 
 def names() -> list[str]:
-    """Return all parameters that are options, those of every learner first."""
+    """Return all parameters that are options, those of most learners first."""
     found = dict.fromkeys(name for learner in LEARNERS for name in described(learner))
-    return sorted(found, key=lambda name: -(len(owners(name)) == len(LEARNERS)))
+    return sorted(found, key=lambda name: -len(owners(name)))
 
 
 def signature(shown: tuple[str, ...]) -> inspect.Signature:
@@ -177,18 +177,29 @@ def _as_parameter(name: str, shown: tuple[str, ...]) -> inspect.Parameter:
     wanted = [learner for learner in having if learner in shown] or ([] if shown else having)
     parameter = described((wanted or having)[0])[name]
     flags = option(name) + (f"/--no-{option(name)[2:]}" if parameter.is_flag else "")
-    all_have = len(having) == len(LEARNERS)
+    all_have = set(having) == set(LEARNERS)
+    all_online = {learner for learner, entry in LEARNERS.items() if entry.online} <= set(having)
     about = typer.Option(
         flags,
         help=_help(name, wanted or having),
         metavar=None if parameter.is_flag else parameter.form,
         show_default=False,
         hidden=not wanted,
-        rich_help_panel="Every learner" if all_have else f"Only {', '.join(wanted or having)}",
+        rich_help_panel=_panel(all_have, all_online, wanted or having),
         autocompletion=lambda: parameter.choices,
     )
     kind = bool | None if parameter.is_flag else str | None
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, about])
+
+
+def _panel(all_have: bool, all_online: bool, having: list[str]) -> str:
+    """Return under which heading of help a parameter stands."""
+    if all_have:
+        return "Every learner"
+    beside = [learner for learner in having if not (all_online and LEARNERS[learner].online)]
+    if all_online and len(beside) < len(having):
+        return ", ".join(["Every learner that goes row by row", *beside])
+    return f"Only {', '.join(having)}"
 
 
 def _help(name: str, learners: list[str]) -> str:

@@ -22,7 +22,7 @@ import typer
 from linsep.cli.failures import Usage
 
 if TYPE_CHECKING:
-    from linsep.learners.base import OnlineLearner
+    from linsep.learners.learner import Learner
 
 DEFAULT = "averaged-perceptron"
 """The learner, if none is named."""
@@ -82,20 +82,21 @@ def as_said(options: dict[str, Any]) -> list[str]:
     return words
 
 
-def learner_from(name: str, parameters: dict[str, Any]) -> "OnlineLearner":
+def learner_from(name: str, parameters: dict[str, Any]) -> "Learner":
     """Return a learner of the table with these parameters; the seed is 0 unless it is among them.
 
     >>> learner_from("winnow", {"eta": 0.1})
     Winnow(eta=0.1, random_state=0)
     """
-    from linsep.cli.learner_options import OTHERWISE, option, owners
+    from linsep.cli.learner_options import LEFT_OUT, option, owners
     from linsep.learners.table import LEARNERS
 
-    learner = LEARNERS[known_learner(name)].learner
+    entry = LEARNERS[known_learner(name)]
     for parameter in parameters:
-        if parameter not in OTHERWISE and name not in owners(parameter):
+        if parameter not in LEFT_OUT and name not in owners(parameter):
             raise Usage(f"{name} has no {option(parameter)}; it is an option of {', '.join(owners(parameter))}")
-    return learner(**{"random_state": SEED, **parameters})
+    learner: Learner = entry.make(**{"random_state": SEED, **parameters})
+    return learner
 
 
 def known_learner(name: str) -> str:

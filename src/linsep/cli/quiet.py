@@ -5,10 +5,10 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from linsep.learners.base import OnlineLearner
+from linsep.learners.learner import Learner
 
 
-def quiet_fit(learner: OnlineLearner, X: Any, y: Any, weights: Any = None) -> bool:
+def quiet_fit(learner: Learner, X: Any, y: Any, weights: Any = None) -> bool:
     """Fit, and return whether the learner settled instead of letting it warn.
 
     >>> from linsep import Perceptron

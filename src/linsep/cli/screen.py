@@ -15,8 +15,7 @@ from linsep.cli.data_sets import DataSet
 from linsep.cli.learner_bar import LearnerBar, Tell
 from linsep.cli.next_steps import NextSteps
 from linsep.cli.output import Stdout, short, table
-from linsep.cli.trials import LIMITED, RAN_OUT, Trial
-from linsep.learners.table import LEARNERS
+from linsep.cli.trials import LIMITED, ONLINE, RAN_OUT, Trial
 
 NARROW = 76
 """Columns below which the last table has no room for the bounds: they are listed before it."""
@@ -41,7 +40,7 @@ class Screen:
     @contextmanager
     def progress(self, title: str) -> Iterator[Tell]:
         """Show a bar over the learners while they train."""
-        bar = LearnerBar(self.err, len(LEARNERS))
+        bar = LearnerBar(self.err, len(ONLINE))
         with bar.shown(title) as tell:
             yield tell
         self.compiling += bar.compiling

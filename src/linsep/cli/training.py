@@ -25,6 +25,7 @@ from linsep.data.dataset import Dataset
 from linsep.data.form import Form
 from linsep.data.sources import sources_of
 from linsep.learners.base import OnlineLearner
+from linsep.learners.learner import Learner
 from linsep.models.file import Saved
 
 Array = NDArray[Any]
@@ -38,7 +39,7 @@ HELD_OUT = 0x484F4C44
 class Trained:
     """A model, and how it came to be."""
 
-    learner: OnlineLearner
+    learner: Learner
     model: Any
     """The learner, or a pipeline of the maps before it and it."""
     seen: "Seen"
@@ -84,7 +85,7 @@ class Task:
     sources: list[str]
     options: dict[str, Any]
     """Those of the reader."""
-    learner: OnlineLearner
+    learner: Learner
     epochs: int
     seed: int
     watching: Watching
@@ -114,15 +115,9 @@ def in_memory(task: Task) -> Trained:
     X = rows.X
     for step in task.maps:
         X = step.fit_transform(X)
-    passes = learner.max_iter if learner.select is None else 1
-    with (
-        task.watching.learning(passes * len(rows), getattr(learner, "_machine", None)),
-        learner.watched(task.watching),
-        warnings.catch_warnings(),
-    ):
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the errors are told anyway
-        learner.fit(X, rows.y, sample_weight=rows.weights)
-    task.watching.end(learner._machine)
+        _fit(learner, X, rows, task.watching)
     seen = Seen(form_of(data.form), columns_of([data], data.X.shape[1]) if marks_all(learner) else None)
     done = perf_counter()
     trained = Trained(
@@ -135,6 +130,18 @@ def in_memory(task: Task) -> Trained:
     if task.report and trained.gathered is None:
         _scored(task, trained, [rows])
     return trained
+
+
+def _fit(learner: Learner, X: Any, rows: Dataset, watching: Watching) -> None:
+    """Train on all rows; one that goes row by row is watched."""
+    if not isinstance(learner, OnlineLearner):
+        with watching.solving():
+            learner.fit(X, rows.y, sample_weight=rows.weights)
+        return
+    passes = learner.max_iter if learner.select is None else 1
+    with watching.learning(passes * len(rows), getattr(learner, "_machine", None)), learner.watched(watching):
+        learner.fit(X, rows.y, sample_weight=rows.weights)
+    watching.end(learner._machine)
 
 
 def _refuse_too_much(sources: list[str]) -> None:
@@ -181,7 +188,7 @@ def refuse_no_rows(n: int) -> None:
         raise BadData("there are no rows to learn from")
 
 
-def marks_all(learner: OnlineLearner) -> bool:
+def marks_all(learner: Learner) -> bool:
     """Whether a feature that was never seen has weight all the same, so that it must be known which were seen."""
     link = learner._machine.link
     return isinstance(link, Imaged) and link.form == EXPONENTIAL

@@ -1,4 +1,4 @@
-"""Train every learner of the table on the same rows, and measure it."""
+"""Train every online learner of the table on the same rows, and measure it."""
 
 from collections.abc import Iterator
 from time import perf_counter
@@ -12,6 +12,8 @@ from linsep.cli.quiet import quiet_fit
 from linsep.learners.base import OnlineLearner
 from linsep.learners.table import LEARNERS
 
+ONLINE = {name: entry for name, entry in LEARNERS.items() if entry.online}
+"""The learners that are tried: those that go row by row, and count their mistakes."""
 ENOUGH = 0.01
 """Seconds of training after which no further repetition is timed."""
 FEWEST = 3
@@ -41,14 +43,14 @@ class Trial(NamedTuple):
 
 
 def trials(data: DataSet, seed: int, tell: Tell) -> Iterator[Trial]:
-    """Try every learner of the table with its own defaults."""
-    for name, entry in LEARNERS.items():
+    """Try every learner that goes row by row, with its own defaults."""
+    for name, entry in ONLINE.items():
         tell.begin(name)
-        first = entry.learner(max_iter=1, random_state=seed)
+        first = entry.make(random_state=seed, max_iter=1)
         quiet_fit(first, data.X, data.y)
         first.predict(data.X_test)
         tell.ready()
-        learner = entry.learner(max_iter=data.epochs, random_state=seed)
+        learner = entry.make(random_state=seed, max_iter=data.epochs)
         settled, speed = timed(learner, data)
         error = 1 - learner.score(data.X_test, data.y_test)
         limited = learner.__sklearn_tags__().classifier_tags.poor_score

@@ -69,6 +69,12 @@ class Watching:
         with self._unless_begun() as self._begun, self._showing("learning", rows):
             yield
 
+    @contextmanager
+    def solving(self) -> "Iterator[None]":
+        """Show that a solver is at work, which sees all rows at once."""
+        with self._showing("solving"):
+            yield
+
     def told(self, now: "Progress") -> None:
         """Hear how far the reading has come, while rows are learned as they are read."""
         if self.bar is not None:

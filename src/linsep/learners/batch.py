@@ -18,7 +18,7 @@ A subclass lists its parameters in `__init__` and `_parameter_constraints`, as s
 
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -70,14 +70,10 @@ class BatchLearner(Learner):
     fit_intercept: bool = True
     intercept_scaling: float = 1.0
     n_jobs: int | None = None
-    _facts: ClassVar[tuple[str, ...]] = ()
 
     def _solve(self, problem: Problem) -> Solution:
         """Return the weights for these rows."""
         raise TypeError(f"{type(self).__name__} does not say how it solves")
-
-    def _check_facts(self) -> None:
-        """Raise a ValueError when facts that came from a file can't have been found by the learner."""
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
@@ -126,7 +122,7 @@ class BatchLearner(Learner):
         for name, fact in solution.facts.items():
             setattr(self, name, fact)
         if solution.warning is not None:
-            warnings.warn(f"{type(self).__name__} {solution.warning}", ConvergenceWarning, stacklevel=6)
+            warnings.warn(f"{type(self).__name__} {solution.warning}", ConvergenceWarning, stacklevel=5)
 
 
 def solved_machine(solution: Solution, features: int, bias: float, parts: Parts | None = None) -> Machine:

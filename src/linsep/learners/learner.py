@@ -1,7 +1,7 @@
 """What all learners share, whether they go row by row or see all rows at once."""
 
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -24,6 +24,11 @@ class Learner(Answers, PredictOne, ClassifierMixin, BaseEstimator):
     seed_: int
     n_iter_: int
     _open = False
+    _facts: ClassVar[tuple[str, ...]] = ()
+    """Attributes that a solver sets beside the weights; they are saved with the model."""
+
+    def _check_facts(self) -> None:
+        """Raise a ValueError when facts that came from a file can't have been found by the learner."""
 
     def _check_entries(self, data: Dense | Csr) -> None:
         """Refuse entries that the learner can't take; those that are not finite are found elsewhere."""

@@ -1,8 +1,9 @@
 """The one table of learners: it drives the contract tests, the command line, the documentation and the benchmarks."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from linsep.learners.base import OnlineLearner
+from linsep.learners.learner import Learner
 from linsep.learners.logistic import LogisticRegression
 from linsep.learners.p_norm import PNormPerceptron
 from linsep.learners.passive_aggressive import PassiveAggressive
@@ -13,10 +14,22 @@ from linsep.learners.winnow import BalancedWinnow, Winnow
 
 
 class Entry(NamedTuple):
-    """A learner, and the bound on its mistakes (or on what it minimises) in a few words."""
+    """A learner, and the bound on its mistakes, or the proof of its optimum, in a few words."""
 
-    learner: type[OnlineLearner]
+    learner: type[Learner]
     bound: str
+    small: bool = False
+    """Whether its time grows faster than the data, so that it is for small sets."""
+
+    @property
+    def online(self) -> bool:
+        """Whether it goes row by row, and makes mistakes that are counted."""
+        return issubclass(self.learner, OnlineLearner)
+
+    def make(self, **parameters: Any) -> Any:
+        """Return a learner with those of these parameters that it has."""
+        known = self.learner._get_param_names()
+        return self.learner(**{name: value for name, value in parameters.items() if name in known})
 
     @property
     def summary(self) -> str:

@@ -8,14 +8,14 @@ import numpy as np
 
 from linsep.data.text.counter import TextCounter
 from linsep.data.text.hasher import TextHasher
-from linsep.learners.base import OnlineLearner
+from linsep.learners.learner import Learner
 from linsep.learners.online import OnlineClassifier
 from linsep.learners.table import LEARNERS
 from linsep.maps.table import MAPS
 from linsep.models.machines import is_count, packed_machine, unpacked_machine
 from linsep.models.values import Arrays, Foreign, Unpacker, document, packed, text_array
 
-CLASSIFIERS: dict[str, type[OnlineLearner]] = {
+CLASSIFIERS: dict[str, type[Learner]] = {
     **{name: entry.learner for name, entry in LEARNERS.items()},
     "online-classifier": OnlineClassifier,
 }
@@ -49,7 +49,7 @@ def unpacked_model(told: dict[str, Any], read: Unpacker) -> Any:
     return Pipeline([*made, (str(last), _unpacked_learner(learner, read, f"steps.{last}"))])
 
 
-def learner_of(model: Any) -> OnlineLearner:
+def learner_of(model: Any) -> Learner:
     """Return the learner itself, without what stands before it."""
     return model.steps[-1][1] if is_pipeline(model) else model
 
@@ -120,10 +120,11 @@ def _packed_learner(learner: Any, arrays: Arrays, name: str) -> dict[str, Any]:
         "seed": int(learner.seed_),
         "n_iter": int(learner.n_iter_),
         "machine": packed_machine(machine, arrays, name),
+        "facts": _all_packed(_facts_of(learner), arrays, f"{name}.facts"),
     }
 
 
-def _unpacked_learner(told: dict[str, Any], read: Unpacker, name: str) -> OnlineLearner:
+def _unpacked_learner(told: dict[str, Any], read: Unpacker, name: str) -> Learner:
     if told["learner"] not in CLASSIFIERS:
         raise Foreign(f"there is no learner {told['learner']!r:.40}")
     kind = CLASSIFIERS[told["learner"]]
@@ -149,4 +150,14 @@ def _unpacked_learner(told: dict[str, Any], read: Unpacker, name: str) -> Online
     machine: Any = unpacked_machine(told["machine"], features, len(classes), learner._open, read, name)
     learner._machine = machine
     learner.classes_, learner.n_features_in_, learner.seed_, learner.n_iter_ = classes, features, seed, passes
+    for of, value in told.get("facts", {}).items():  # files of before there were facts have none
+        if of not in kind._facts:
+            raise Foreign(f"{of!r:.40} is nothing that {kind.__name__} finds")
+        setattr(learner, of, read.value(value))
+    learner._check_facts()
     return learner
+
+
+def _facts_of(learner: Learner) -> dict[str, Any]:
+    """Return what a solver found beside the weights, as far as the learner has it."""
+    return {of: getattr(learner, of) for of in learner._facts if of in vars(learner)}

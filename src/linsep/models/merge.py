@@ -16,12 +16,13 @@ from linsep.core.weights import name_of, refreshed
 from linsep.learners.base import OnlineLearner
 from linsep.learners.compact import whole
 from linsep.learners.labels import refuse_another_type
+from linsep.learners.learner import Learner
 from linsep.learners.machine import Machine
 from linsep.learners.parameters import Shared
 from linsep.learners.record import no_log
 from linsep.models.file import same_form
 
-Learner = TypeVar("Learner", bound=OnlineLearner)
+Online = TypeVar("Online", bound=OnlineLearner)
 
 MATTER = ("fit_intercept", "intercept_scaling", "multi_class")
 """Of the parameters that every learner has, those that say what its weights mean."""
@@ -29,7 +30,7 @@ OWED = 1 << 62
 """With this debt, the next pass takes the image of the sums anew before it reads it."""
 
 
-def merge(models: Iterable[Learner], *, how: str = "average", weights: Sequence[float] | None = None) -> Learner:
+def merge(models: Iterable[Online], *, how: str = "average", weights: Sequence[float] | None = None) -> Online:
     """Return one learner from several of a kind, each trained on rows of its own.
 
     What is averaged or summed are the sums that training moves: the weights of additive learners and of those that
@@ -97,6 +98,8 @@ def merge(models: Iterable[Learner], *, how: str = "average", weights: Sequence[
 def _machine(model: Any, i: int) -> Machine:
     if not isinstance(model, OnlineLearner):
         cure = ": merge the last steps of pipelines whose other steps are the same" if hasattr(model, "steps") else ""
+        if isinstance(model, Learner):
+            cure = " that goes row by row: fit one on the rows of all"
         raise TypeError(f"models[{i}] is of type {type(model).__name__}, not a learner of linsep{cure}")
     return whole(model._trimmed())
 
@@ -250,10 +253,10 @@ def _link(first: Machine, s: Array) -> Additive | Scaled | Imaged:
     return Additive(s)
 
 
-def _learner(models: Sequence[Learner], classes: Array, machine: Machine) -> Learner:
+def _learner(models: Sequence[Online], classes: Array, machine: Machine) -> Online:
     """Return a learner with the first model's parameters and names, and with this machine."""
     first = models[0]
-    learner: Learner = clone(first)
+    learner: Online = clone(first)
     learner.n_features_in_ = first.n_features_in_
     if first._names is not None:
         learner._names = dict(first._names)

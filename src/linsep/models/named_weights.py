@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from linsep import __version__
 from linsep.core.examples import Array
-from linsep.learners.base import OnlineLearner
+from linsep.learners.learner import Learner
 from linsep.models.aside import aside
 
 AT_ONCE = 1 << 16
@@ -156,10 +156,10 @@ def export_csv(model: Any, path: str | os.PathLike[str], names: Names = None) ->
                 writer.writerows(zip(repeat(part.label), repeat("feature"), called, numbers, strict=False))
 
 
-def learner_of(model: Any) -> OnlineLearner:
+def learner_of(model: Any) -> Learner:
     """Return the learner that a model is, or that a pipeline ends in."""
     learner = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    if not isinstance(learner, OnlineLearner):
+    if not isinstance(learner, Learner):
         raise TypeError(f"weights have names in a learner of linsep, or a pipeline that ends in one; got {learner!r}")
     return learner
 
@@ -175,7 +175,7 @@ def _nonzero(coef: Any) -> Iterator[tuple[Array, Array]]:
             yield coef.indices[span].astype(np.intp), coef.data[span]
 
 
-def _called(model: Any, learner: OnlineLearner, names: Names, columns: Array) -> Array:
+def _called(model: Any, learner: Learner, names: Names, columns: Array) -> Array:
     """Return the names of some columns."""
     if names is None:
         names = _own_names(model, learner)
@@ -192,7 +192,7 @@ def _called(model: Any, learner: OnlineLearner, names: Names, columns: Array) ->
     return result
 
 
-def _own_names(model: Any, learner: OnlineLearner) -> Sequence[str] | Callable[[int], str]:
+def _own_names(model: Any, learner: Learner) -> Sequence[str] | Callable[[int], str]:
     """Return the names that a model itself has for what its learner sees."""
     if isinstance(model, Pipeline) and len(model.steps) > 1:
         try:
@@ -212,7 +212,7 @@ def _refuse_bad_names(found: list[Any], columns: Array) -> None:
         raise ValueError(f"the name {twice!r} is that of two columns: give each a name of its own")
 
 
-def _refuse_odd_labels(learner: OnlineLearner) -> None:
+def _refuse_odd_labels(learner: Learner) -> None:
     label = learner.classes_.tolist()[0]
     if not isinstance(label, (str, int, float)):
         raise ValueError(f"the label {label!r} has no form in JSON: use strings or numbers")

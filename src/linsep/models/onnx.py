@@ -11,8 +11,8 @@ from sklearn.pipeline import Pipeline
 from linsep import __version__
 from linsep.core.examples import Array
 from linsep.core.links import EXPONENTIAL, P_NORM, TINY, Imaged
-from linsep.learners.base import OnlineLearner
 from linsep.learners.compact import whole
+from linsep.learners.learner import Learner
 from linsep.learners.logistic import LogisticRegression
 from linsep.maps import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
 from linsep.models.aside import aside
@@ -52,7 +52,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     """
     steps = list(model.steps) if isinstance(model, Pipeline) else [("learner", model)]
     learner = steps[-1][1]
-    if not isinstance(learner, OnlineLearner):
+    if not isinstance(learner, Learner):
         raise TypeError(f"export_onnx takes a learner of linsep, or a pipeline that ends in one; got {learner!r}")
     maps = [(name, step) for name, step in steps[:-1] if step not in (None, "passthrough")]
     for name, step in maps:
@@ -270,7 +270,7 @@ def _labels(classes: Array) -> tuple[Array, Any]:
     return labels, labels.dtype
 
 
-def _refuse_lost_weights(learner: OnlineLearner) -> None:
+def _refuse_lost_weights(learner: Learner) -> None:
     """Raise a ValueError when weights that are not 0 are too small for float64 beside the others.
 
     Rows of such features alone are scored here by the sums that the weights are functions of, which ONNX does not have.

@@ -1,0 +1,388 @@
+"""Calibration: what a learner's scores are worth as probabilities."""
+
+import copy
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
+
+from linsep.core.examples import Array
+from linsep.learners.labels import clean, codes_among, encode
+from linsep.learners.recent import Recent, blocks
+from linsep.solvers.isotonic import Isotonic, fit_isotonic
+from linsep.solvers.platt import Platt, fit_platt
+
+METHODS: dict[str, Callable[..., Platt | Isotonic]] = {"platt": fit_platt, "isotonic": fit_isotonic}
+
+
+def _learns_rows(model: Any) -> bool:
+    return hasattr(model.learner, "partial_fit")
+
+
+class Calibrated(ClassifierMixin, BaseEstimator):
+    """A learner whose scores are turned into probabilities, learned on scores of rows that it had not seen.
+
+    Any learner with a `decision_function` will do. Two classes have one map, from the score to the probability of the
+    second; more have one each, class against rest, and what the maps say is divided by its sum (all of them 0: each
+    class is as probable). `predict` answers the most probable class, which need not be the one of the highest score;
+    ties go to the learner's own answer, which is always at hand as `learner_.predict`.
+
+    Parameters
+    ----------
+    learner : learner
+        What to train; with `on="prefit"`, a learner that is trained already.
+    method : "platt" or "isotonic", default="platt"
+        The map. Platt's sigmoid, 1 / (1 + e^-(a s + b)), has two numbers and so needs few rows. The best map that never
+        falls has no form of its own, and is better from some thousand rows on; it may say 0 and 1.
+    on : "held-out", "progressive" or "prefit", default="held-out"
+        What `fit` learns the map from. "held-out": each row is scored by a learner trained on the other folds; the
+        learner that answers is trained on all rows. "progressive": the rows are learned in one pass, in the order
+        given, each scored before it is learned (see Notes); half of the time or less, for learners that go row by row.
+        "prefit": the rows given to `fit` are held out, and only the map is learned from them.
+    cv : int, default=5
+        Folds of "held-out": every class is spread evenly over them.
+    window : int, default=4096
+        The rows that the map goes by while labels come: the last ones scored before they were learned. They are kept
+        with the model, at 20 bytes a row for two classes. Raise it where a class is rare.
+
+    Attributes
+    ----------
+    learner_ : learner
+        The trained learner.
+    calibration_ : list of Platt or Isotonic
+        The maps: one for two classes, else one a class. `slope` and `offset` are a and b of Platt's; `x` and `y` the
+        corners of the other.
+
+    Notes
+    -----
+    `partial_fit` is the online form. Rows are scored block by block, each block before any of it is learned, and the
+    map is the one for the last `window` rows: exactly that of `method`, not an approximation that depends on the path.
+    It is found when it is asked for, so that learning costs a score more a row. A block has an eighth of the rows
+    before it, 16 at least and 1,024 at most, so that the learner who scores a row had seen almost as much as at its
+    turn. How rows are cut into calls changes nothing in the learner; nor in the map, if calls end where blocks end
+    (:func:`linsep.learners.recent.blocks`), else some rows are scored a little later than they would have been.
+
+    A new label begins the window anew where there were two at most, as their one score says nothing of three. Later
+    ones leave it, and the new class's own map goes by the rows since it is known.
+
+    Sample weights count in the learner and in the map; a learner's `class_weight` is no part of the map.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linsep import Perceptron
+    >>> from linsep.learners.calibration import Calibrated
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 1))
+    >>> y = rng.random(2000) < 1 / (1 + np.exp(-2 * X[:, 0]))
+    >>> clf = Calibrated(Perceptron(readout="average", random_state=0), on="progressive").fit(X, y)
+    >>> clf.predict_proba([[-1], [0], [1]])[:, 1].round(1)  # in truth 0.12, 0.5, 0.88
+    array([0.1, 0.5, 0.9])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "learner": [HasMethods(["fit", "decision_function"])],
+        "method": [StrOptions(set(METHODS))],
+        "on": [StrOptions({"held-out", "progressive", "prefit"})],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+        "window": [Interval(Integral, 1, None, closed="left")],
+    }
+    learner_: Any
+    _recent: Recent
+    _rows: int
+    _maps: list[Platt | Isotonic] | None
+    _in_place = False
+
+    def __init__(
+        self, learner: Any, *, method: str = "platt", on: str = "held-out", cv: int = 5, window: int = 4096
+    ) -> None:
+        self.learner = learner
+        self.method = method
+        self.on = on
+        self.cv = cv
+        self.window = window
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train the learner, and learn the map; see the parameter `on`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe, (rows, features)
+            The examples.
+        y : array, (rows,)
+            Their labels.
+        sample_weight : array, (rows,), optional
+            As the learner takes it; in the map, how many rows each row counts as.
+
+        Returns
+        -------
+        self
+        """
+        if self.on == "progressive":
+            self._refuse_no_partial_fit()
+            classes = encode(clean(y, _num_samples(X)))[0]
+            found = self._learned(clone(self.learner), Recent.none(), 0, X, y, classes, sample_weight)
+            self._take(*found, None)
+            return self
+        learner, scores, codes = (self._held_out if self.on == "held-out" else self._prefit)(X, y, sample_weight)
+        seen = Recent.none().followed_by(Recent(scores, codes, _weights_of(sample_weight, codes)), len(codes))
+        maps = self._maps_of(seen, len(learner.classes_))
+        self._take(learner, seen.spread(self.window), len(codes), maps)
+        return self
+
+    @available_if(_learns_rows)
+    @_fit_context(prefer_skip_nested_validation=False)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Score these rows, learn them, and let the map follow: the online form; see Notes.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe, (rows, features)
+            The examples.
+        y : array, (rows,)
+            Their labels.
+        classes : array, optional
+            As in the learner's `partial_fit`: all labels that will ever come, in the first call.
+        sample_weight : array, (rows,), optional
+            As in `fit`.
+
+        Returns
+        -------
+        self
+        """
+        learner, recent, rows = self._begun(), getattr(self, "_recent", Recent.none()), getattr(self, "_rows", 0)
+        self._take(*self._learned(learner, recent, rows, X, y, classes, sample_weight), None)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the learner's own scores."""
+        check_is_fitted(self)
+        return self.learner_.decision_function(X)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return Pr(class | score), (rows, classes)."""
+        return self._probabilities(self.decision_function(X))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return ln Pr(class | score), (rows, classes)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> Array:
+        """Return the most probable label of each row; ties go to the learner's own answer."""
+        scores = self.decision_function(X)
+        probabilities = self._probabilities(scores)
+        codes = np.argmax(probabilities, axis=1)
+        if len(self.classes_) > 1:
+            own = (scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
+            rows = np.arange(len(codes))
+            codes = np.where(probabilities[rows, own] == probabilities[rows, codes], own, codes)
+        return self.classes_[codes]
+
+    @property
+    def calibration_(self) -> list[Platt | Isotonic]:
+        """The maps from scores to probabilities: one for two classes, else one a class."""
+        self._fitted()
+        if self._maps is None:
+            self._maps = self._maps_of(self._recent, len(self.classes_))
+        return self._maps
+
+    @property
+    def classes_(self) -> Array:
+        """The labels, in order."""
+        return self._fitted().classes_
+
+    @property
+    def coef_(self) -> Any:
+        """The learner's weights."""
+        return self._fitted().coef_
+
+    @property
+    def intercept_(self) -> Array:
+        """The learner's biases."""
+        return self._fitted().intercept_
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features that the learner takes."""
+        return self._fitted().n_features_in_
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """The names of the features, where the learner knows them."""
+        return self._fitted().feature_names_in_
+
+    def grow(self, n_features: int) -> Self:
+        """Widen the learner's weights to `n_features`."""
+        self._begun().grow(n_features)
+        return self
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """Let `partial_fit` learn in place inside of the block, as the learner's own `in_place` does.
+
+        `learner_` is there from the block's beginning, even if nothing has been learned yet. If a call raises here, the
+        model is of no use any more.
+        """
+        learner = self._begun()
+        self._in_place = True
+        try:
+            with learner.in_place():
+                yield
+        finally:
+            del self._in_place
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "learner_" in vars(self) and _is_fitted(self.learner_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags, own = super().__sklearn_tags__(), get_tags(self.learner)
+        tags.input_tags = copy.deepcopy(own.input_tags)
+        tags.classifier_tags = copy.deepcopy(own.classifier_tags)
+        return tags
+
+    def _fitted(self) -> Any:
+        """Return the trained learner."""
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError("this Calibrated has not been fitted yet: call fit or partial_fit first")
+        return self.learner_
+
+    def _begun(self) -> Any:
+        """Return the learner in training, which is never the one that was given."""
+        self._refuse_no_partial_fit()
+        if "learner_" not in vars(self):
+            self.learner_ = copy.deepcopy(self._trained()) if self.on == "prefit" else clone(self.learner)
+        elif self.learner_ is self.learner:
+            self.learner_ = copy.deepcopy(self.learner)
+        return self.learner_
+
+    def _take(self, learner: Any, recent: Recent, rows: int, maps: list[Platt | Isotonic] | None) -> None:
+        if "learner_" not in vars(self) or learner.n_features_in_ != getattr(self.learner_, "n_features_in_", 0):
+            self.__dict__.pop("form_", None)  # how other data were read, that a loaded model was trained on
+        self.learner_, self._recent, self._rows, self._maps = learner, recent, rows, maps
+
+    def _held_out(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array]:
+        """Return a learner trained on all rows, and the scores of each by one that was not trained on it."""
+        from sklearn.model_selection import StratifiedKFold  # takes long to import
+
+        learner = clone(self.learner).fit(X, y, **_given(sample_weight))
+        labels = clean(y, _num_samples(X))
+        classes, codes = encode(labels)
+        few = np.bincount(codes)
+        if few.min() < self.cv:
+            raise ValueError(
+                f"the class {classes.tolist()[few.argmin()]!r} has n_samples={few.min()}, fewer than the folds, "
+                f'cv={self.cv}: lower cv, or use on="progressive" or "prefit"'
+            )
+        weights = _weights_of(sample_weight, codes)
+        scores = np.empty((len(codes), len(classes)) if len(classes) > 2 else len(codes))
+        for train, held in StratifiedKFold(self.cv).split(codes, codes):
+            given = _given(None if sample_weight is None else weights[train])
+            part = clone(self.learner).fit(_safe_indexing(X, train), labels[train], **given)
+            scores[held] = part.decision_function(_safe_indexing(X, held))
+        return learner, scores, codes
+
+    def _prefit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array]:
+        """Return the learner that was given, and its scores of these rows."""
+        learner = self._trained()
+        codes = codes_among(clean(y, _num_samples(X)), learner.classes_)
+        return learner, learner.decision_function(X), codes
+
+    def _trained(self) -> Any:
+        if not _is_fitted(self.learner):
+            raise NotFittedError(
+                'on="prefit" takes a learner that is trained already, and this one is not: train it first (a clone '
+                'is never trained), or use on="held-out"'
+            )
+        return self.learner
+
+    def _learned(
+        self, learner: Any, recent: Recent, done: int, X: Any, y: Any, classes: Any, sample_weight: Any
+    ) -> tuple[Any, Recent, int]:
+        """Return the learner after these rows, what they were scored, and how many rows there were by now.
+
+        Of several blocks, a later one may be refused: so all are learned by a copy, unless that was asked for.
+        """
+        rows = _num_samples(X)
+        labels = clean(y, rows)
+        weights = _weights_of(sample_weight, labels)
+        spans, how = blocks(done, rows), self._in_place_of(learner)
+        if len(spans) > 1 and not self._in_place and learner is getattr(self, "learner_", None):
+            learner = copy.deepcopy(learner)
+            how = self._in_place_of(learner)
+        with how if len(spans) > 1 else nullcontext():
+            for start, stop in spans:
+                block = X if len(spans) == 1 else _safe_indexing(X, slice(start, stop))
+                known = learner.classes_ if _is_fitted(learner) else ()
+                scores = learner.decision_function(block) if len(known) > 1 else None
+                given = _given(None if sample_weight is None else weights[start:stop])
+                learner.partial_fit(block, labels[start:stop], classes=classes, **given)
+                if len(known) not in (0, len(learner.classes_)):
+                    recent = recent.renumbered(known, learner.classes_)
+                    scores = None if len(known) <= 2 else _widened(scores, known, learner.classes_)
+                if scores is not None:
+                    codes = codes_among(labels[start:stop], learner.classes_)
+                    recent = recent.followed_by(Recent(scores, codes, weights[start:stop]), self.window)
+        return learner, recent, done + rows
+
+    def _in_place_of(self, learner: Any) -> AbstractContextManager[None]:
+        if self._in_place or not hasattr(learner, "in_place"):
+            return nullcontext()
+        return learner.in_place()
+
+    def _refuse_no_partial_fit(self) -> None:
+        if not _learns_rows(self):
+            raise TypeError(
+                f"{type(self.learner).__name__} sees all rows at once and has no partial_fit: its calibration is "
+                'learned with fit and on="held-out" or "prefit"'
+            )
+
+    def _maps_of(self, seen: Recent, classes: int) -> list[Platt | Isotonic]:
+        maps = [METHODS[self.method](*problem) for problem in seen.problems(classes)]
+        if any(isinstance(of, Platt) and not of.converged for of in maps):
+            warnings.warn("a sigmoid's slope was not found to the last digit", ConvergenceWarning, stacklevel=4)
+        return maps
+
+    def _probabilities(self, scores: Array) -> Array:
+        classes, maps = len(self.classes_), self.calibration_
+        if classes == 1:
+            return np.ones((len(scores), 1))
+        if classes == 2:
+            second = maps[0].probabilities(scores)
+            return np.column_stack([1 - second, second])
+        each = np.column_stack([of.probabilities(column) for of, column in zip(maps, scores.T, strict=True)])
+        total = each.sum(axis=1, keepdims=True)
+        each[total[:, 0] == 0] = 1.0
+        return each / np.where(total == 0, classes, total)
+
+
+def _is_fitted(learner: Any) -> bool:
+    try:
+        check_is_fitted(learner)
+    except NotFittedError:
+        return False
+    return True
+
+
+def _given(sample_weight: Any) -> dict[str, Any]:
+    """Return the sample weights for a learner, which may not even know the word, if there are any."""
+    return {} if sample_weight is None else {"sample_weight": sample_weight}
+
+
+def _weights_of(sample_weight: Any, rows: Array) -> Array:
+    """Return what each row counts."""
+    return _check_sample_weight(sample_weight, rows[:, None], dtype=np.float64, ensure_non_negative=True, copy=True)
+
+
+def _widened(scores: Array, known: Array, now: Array) -> Array:
+    return Recent(scores, np.zeros(len(scores), np.int32), np.ones(len(scores))).renumbered(known, now).scores
