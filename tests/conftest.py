@@ -8,21 +8,44 @@ import pytest
 from hypothesis import settings
 
 from linsep.learners import inputs
-from tests.kernels import MOST, count
+from tests import kernels
 
 settings.register_profile("explore", deadline=None)
 settings.register_profile("linsep", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("linsep")
 
+NEEDED = set()
+"""The kernels that the run needed, in all of its processes."""
 
-def pytest_collection_modifyitems(items):
-    """Let the count of kernels be the last test, wherever the others come from."""
-    items.sort(key=lambda item: item.path.name == "test_compilations.py")
+
+def pytest_configure(config):
+    """Ask the processes that share the tests (`pytest -n 2`) for their kernels, where there are any."""
+    if config.pluginmanager.hasplugin("xdist"):
+        config.pluginmanager.register(Processes())
+
+
+class Processes:
+    """Hears of processes that are done with their share of the tests."""
+
+    def pytest_testnodedown(self, node):
+        """Add the kernels of a process."""
+        NEEDED.update(getattr(node, "workeroutput", {}).get("kernels", ()))
+
+
+def pytest_sessionfinish(session):
+    """Let the run fail that needs too many kernels; a process that has a share of the tests tells its own."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["kernels"] = sorted(kernels.names())
+        return
+    NEEDED.update(kernels.names())
+    if len(NEEDED) > kernels.MOST:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter):
     """Print how many kernels the run needed."""
-    terminalreporter.write_line(f"{count()} kernels compiled or loaded, {MOST} allowed")
+    verdict = ": TOO MANY" if len(NEEDED) > kernels.MOST else ""
+    terminalreporter.write_line(f"{len(NEEDED)} kernels compiled or loaded, {kernels.MOST} allowed{verdict}")
 
 
 @pytest.fixture

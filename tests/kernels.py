@@ -1,4 +1,4 @@
-"""How many kernels this process has compiled, or loaded from the disk cache."""
+"""The kernels that this process has compiled, or loaded from the disk cache."""
 
 import gc
 
@@ -15,6 +15,17 @@ def dispatchers():
     return [d for d in named if not d.targetoptions.get("no_cpython_wrapper")]
 
 
+def names():
+    """The kernels by name, one for each signature; those made for a rule differ in what they have captured."""
+    return {f"{_captured(d)} {signature}" for d in dispatchers() for signature in d.signatures}
+
+
+def _captured(dispatcher):
+    function = dispatcher.py_func
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    return f"{function.__module__}.{function.__qualname__} {cells}"
+
+
 def count():
-    """The number of kernels, one for each signature."""
+    """The number of kernels."""
     return sum(len(d.signatures) for d in dispatchers())

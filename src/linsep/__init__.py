@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from linsep.data.reading import convert, read, stream
     from linsep.data.text.counter import TextCounter
     from linsep.data.text.hasher import TextHasher
+    from linsep.learners.calibration import Calibrated
     from linsep.learners.logistic import LogisticRegression
     from linsep.learners.online import OnlineClassifier
     from linsep.learners.p_norm import PNormPerceptron
@@ -30,6 +31,7 @@ __all__ = [
     "ROMMA",
     "AveragedPerceptron",
     "BalancedWinnow",
+    "Calibrated",
     "DataError",
     "LogisticRegression",
     "ModelError",
@@ -58,6 +60,7 @@ _HOMES = {
     "ROMMA": "romma",
     "AveragedPerceptron": "perceptron",
     "BalancedWinnow": "winnow",
+    "Calibrated": "calibration",
     "DataError": "linsep.data.errors",
     "LogisticRegression": "logistic",
     "ModelError": "linsep.models.archive",

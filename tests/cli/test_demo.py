@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from linsep import LEARNERS, Perceptron
+from linsep import Perceptron
 from linsep.cli import app, demo_report
 from linsep.cli.data_sets import data_sets
 from linsep.cli.demo import EXAMPLES
 from linsep.cli.next_steps import NextSteps, prepare
 from linsep.cli.picture import digit_weights, digits
+from linsep.cli.trials import ONLINE
 from tests.plots import browser
 
 HEAVY = ("numba", "sklearn", "scipy", "matplotlib", "numpy")
@@ -46,14 +47,14 @@ def test_it_succeeds_and_says_nothing_on_stderr(demo):
 def test_every_data_set_has_a_row_for_every_learner(demo):
     for data in ("iris", "breast cancer", "digits", "text"):
         part = re.split(rf"^{data}, ", demo[0].stdout, flags=re.MULTILINE)[1].split("\n\n")[0]
-        for name in LEARNERS:
+        for name in ONLINE:
             row = rf"^ {name}[ *°]+[\d,]+ +[\d.]+ % +[\d.]+( [kM])? *$"
             assert re.search(row, part, flags=re.MULTILINE), (data, name)
 
 
 def test_the_last_table_has_every_learner_its_four_errors_and_its_bound(demo):
     last = demo[0].stdout.split("\nTest errors\n")[1].split("\n\n")[0]
-    for name, entry in LEARNERS.items():
+    for name, entry in ONLINE.items():
         row = re.search(rf"^ {name} +((?:[\d.]+ % +){{4}})(.*(?:\n {{30}}.*)*)", last, flags=re.MULTILINE)
         assert row, name
         assert row[2].split() == entry.bound.split()
@@ -107,7 +108,7 @@ def test_runs_that_did_not_settle_are_marked_and_do_not_warn(demo):
 def test_the_page_has_every_learner_on_every_data_set(page):
     for heading in ("Iris", "Breast cancer", "Digits", "Text"):
         part = re.split(rf">(?:<bdi>)?{heading}(?:</bdi>)?</a></h2>", page)[1].split("</section>")[0]
-        for name in LEARNERS:
+        for name in ONLINE:
             assert re.search(rf"<td><bdi>{name}[ *°]*</bdi></td>", part), (heading, name)
         assert part.count('class="plot"') >= 3
 

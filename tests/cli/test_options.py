@@ -49,7 +49,7 @@ PARAMETERS = [(learner, name) for learner in linsep.LEARNERS for name in describ
 
 def test_every_parameter_of_every_learner_is_an_option():
     for name, entry in linsep.LEARNERS.items():
-        assert {*described(name), *LEFT_OUT} == {*inspect.signature(entry.learner).parameters}
+        assert {*described(name)} == {*inspect.signature(entry.learner).parameters} - {*LEFT_OUT}
 
 
 @pytest.mark.parametrize("learner", linsep.LEARNERS)

@@ -7,10 +7,9 @@ import sys
 import pytest
 from numba import typeof
 
-from linsep import LEARNERS
 from linsep.core import passes
 from linsep.learners import inputs
-from tests.contracts.table import KERNELS, build, every_learner, problem, quiet
+from tests.contracts.table import KERNELS, ONLINE, build, every_learner, problem, quiet
 from tests.kernels import count
 
 # Other numbers for each learner's own parameters, integers among them: they are data, not types.
@@ -85,9 +84,9 @@ def test_other_parameters_need_no_compiler(name, classes, monkeypatch):
 
 def test_a_second_process_loads_all_it_needs(pytestconfig):
     """Every learner, two classes and three, each in two kernels; nothing is compiled again."""
-    trained(LEARNERS)
-    child = [sys.executable, "-c", CHILD, *LEARNERS]
+    trained(ONLINE)
+    child = [sys.executable, "-c", CHILD, *ONLINE]
     done = subprocess.run(child, cwd=pytestconfig.rootpath, capture_output=True, text=True, check=True)
     hits, misses = json.loads(done.stdout)
     assert misses == 0
-    assert hits >= 2 * len(LEARNERS)
+    assert hits >= 2 * len(ONLINE)

@@ -9,11 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 from linsep import LEARNERS, AveragedPerceptron, LogisticRegression, Pegasos, Perceptron
 from linsep.core.step import settles
 from linsep.learners import drivers
-from tests.contracts.table import bits, build, every_learner, problem, quiet, trace
+from tests.contracts.table import ONLINE, bits, build, every_learner, problem, quiet, trace
 
 SELECT = ["first", "worst", "random"]
 CASES = {"binary": (2, "ovr"), "one-vs-rest": (3, "ovr"), "pairs": (3, "pair")}
-SETTLED = [name for name in LEARNERS if settles(type(LEARNERS[name].learner()._parts(2, 2).rule))]
+SETTLED = [name for name in ONLINE if settles(type(LEARNERS[name].learner()._parts(2, 2).rule))]
 
 CONTRADICTION = np.ones((2, 1)), [0, 1]
 

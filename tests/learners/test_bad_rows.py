@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from linsep import LEARNERS, BalancedWinnow, LogisticRegression, PassiveAggressive, Perceptron, PNormPerceptron, Winnow
 from linsep.learners.one_row import AT_THE_DESK
-from tests.contracts.table import problem, quiet, state
+from tests.contracts.table import every_learner, problem, quiet, state
 
 X, y = problem(n=12, p=3)
 NO_ROW = r"1-d|one row|indices|values|integer|number|float"
@@ -188,7 +188,7 @@ def test_predict_one_before_training(x):
     assert state(learner) == before
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@every_learner
 def test_questions_before_training(name):
     learner = LEARNERS[name].learner()
     before = state(learner)

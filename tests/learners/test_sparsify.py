@@ -11,17 +11,17 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from linsep import LEARNERS, BalancedWinnow, OnlineClassifier, Perceptron, PNormPerceptron, Winnow
+from linsep import BalancedWinnow, OnlineClassifier, Perceptron, PNormPerceptron, Winnow
 from linsep.learners.compact import Columns
 from linsep.models.file import load, save
 from linsep.models.merge import merge
 from linsep.models.named_weights import export_json
 from linsep.models.onnx import export_onnx
 from linsep.rules import Perceptron as Rule
-from tests.contracts.table import answers, bits, build, quiet, state, trace
+from tests.contracts.table import ONLINE, answers, bits, build, quiet, state, trace
 
 WIDTH = 200
-every_learner = pytest.mark.parametrize("name", [name for name in LEARNERS if name != "winnow"])
+every_learner = pytest.mark.parametrize("name", [name for name in ONLINE if name != "winnow"])
 machines = pytest.mark.parametrize(("classes", "multi_class"), [(2, "ovr"), (2, "pair"), (3, "ovr"), (3, "pair")])
 
 

@@ -11,11 +11,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 import linsep
-from linsep import LEARNERS, AveragedPerceptron, LogisticRegression, OnlineClassifier, Pegasos, Perceptron, Winnow
+from linsep import AveragedPerceptron, LogisticRegression, OnlineClassifier, Pegasos, Perceptron, Winnow
 from linsep.maps import Scale
 from linsep.models.merge import merge
 from linsep.rules import Perceptron as Rule
-from tests.contracts.table import answers, build, every_learner, is_exact, problem, quiet, state
+from tests.contracts.table import ONLINE, answers, build, every_learner, is_exact, problem, quiet, state
 from tests.training import replay, weights
 
 BY_SIGN = ["perceptron", "averaged-perceptron", "winnow", "balanced-winnow", "p-norm-perceptron"]
@@ -121,7 +121,7 @@ def test_a_sum_is_the_sum(name, classes, multi_class):
     assert np.array_equal(twice._machine.link.s, s)
 
 
-@pytest.mark.parametrize("name", set(LEARNERS) - set(BY_SIGN))
+@pytest.mark.parametrize("name", sorted(set(ONLINE) - set(BY_SIGN)))
 def test_scores_with_a_unit_are_not_summed(name):
     with pytest.raises(ValueError, match=r"not summed: the rule .* reads the value of scores"):
         merge(trained(name), how="sum")

@@ -14,12 +14,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from linsep import LEARNERS, BalancedWinnow, LogisticRegression, Perceptron, PNormPerceptron, Winnow, __version__
+from linsep import BalancedWinnow, LogisticRegression, Perceptron, PNormPerceptron, Winnow, __version__
 from linsep.maps import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
 from linsep.models import onnx as module
 from linsep.models.merge import merge
 from linsep.models.onnx import export_onnx
-from tests.contracts.table import build, every_learner, is_exact, problem, quiet
+from tests.contracts.table import ONLINE, build, every_learner, is_exact, problem, quiet
 
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
@@ -212,7 +212,7 @@ def test_weights_too_small_for_float64_are_refused(learner):
 
 def test_merged_models_are_exported():
     X, y = problem(3, reals=True)
-    for name in LEARNERS:
+    for name in ONLINE:
         models = [build(name).partial_fit(X[k::2], y[k::2], classes=range(3)) for k in range(2)]
         agree(merge(models), X)
 

@@ -11,6 +11,7 @@ from linsep.cli.options import as_said
 from linsep.data.formats import found, options_of
 from linsep.data.reading import Stream
 from linsep.data.sources import sources_of
+from linsep.models.estimators import is_calibrated
 from linsep.models.estimators import learner_of as learner_of
 
 Array = NDArray[Any]
@@ -63,7 +64,8 @@ def answers(model: Any, X: Any) -> Answers:
     """
     scores = model.decision_function(X)
     probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else None
-    return Answers(scores, labels_of(model.classes_, scores), probabilities)
+    labels = model.predict(X) if is_calibrated(model) else labels_of(model.classes_, scores)
+    return Answers(scores, labels, probabilities)
 
 
 def labels_of(classes: Array, scores: Array) -> Array:

@@ -52,6 +52,14 @@ def run(
             "--open-labels", help="With --stream: let labels that are still unknown come when the model is resumed."
         ),
     ] = False,
+    calibrate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="platt|isotonic",
+            help="Turn scores into probabilities, by what they were worth on rows not yet learned: five folds, each "
+            "held out once, or with --stream each row before it is learned.",
+        ),
+    ] = None,
     report: Report = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -65,6 +73,8 @@ def run(
         raise Usage(f"--holdout {holdout:g}: it is a share of the rows, between 0 and 1")
     if test and holdout is not None:
         raise Usage("--test and --holdout both say what to judge the model by: give one of them")
+    if calibrate not in (None, "platt", "isotonic"):
+        raise Usage(f"--calibrate {calibrate}: there are platt and isotonic")
     options = reading(ctx)
     check_targets({"-o": out, "--report": report, "--quarantine": options.get("quarantine")}, [*data, *(test or [])])
 
@@ -77,11 +87,14 @@ def run(
         import_module("linsep.plots.report")  # so that a missing matplotlib is told before the work
     for name in test or ():
         sources_of(name)  # so that a missing file is told before the work
+    if resume is not None and calibrate is not None:
+        raise Usage(f"--calibrate: {resume} goes on with what it has")
     learner, epochs, saved = _chosen(ctx, resume, stream)
     seed = given(ctx).parameters["random_state"] if saved is None else learner.seed_
     task = Task(
         data, options, learner, epochs, seed, Watching(shown=not (json or quiet)), test, holdout, saved,
-        report is not None, _maps(ctx, resume, stream), open_labels,
+        report is not None, _maps(ctx, resume, stream), open_labels, calibrate,
+        None if saved is None else saved.model,
     )  # fmt: skip
     try:
         trained = streamed(task) if stream else in_memory(task)
@@ -122,7 +135,7 @@ def _chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> "tuple[Lea
     if resume is None:
         learner = learner_from(told.learner, parameters)
     else:
-        saved, learner = _resumed(ctx, resume, parameters)
+        saved, learner = _resumed(ctx, resume, parameters, stream)
     if stream and not hasattr(learner, "partial_fit"):
         raise Usage(f"{told.learner} sees all rows at once: leave out --stream")
     known = learner.get_params(deep=False)
@@ -144,23 +157,28 @@ def _maps(ctx: typer.Context, resume: Path | None, stream: bool) -> list[Any]:
     return maps_from(said) if said else []
 
 
-def _resumed(ctx: typer.Context, resume: Path, parameters: dict[str, Any]) -> "tuple[Saved, Learner]":
+def _resumed(ctx: typer.Context, resume: Path, parameters: dict[str, Any], stream: bool) -> "tuple[Saved, Learner]":
     from linsep.cli.answering import learner_of, name_of
+    from linsep.models.estimators import is_calibrated, is_pipeline
     from linsep.models.file import opened
 
     saved, told = opened(resume), given(ctx)
     if getattr(ctx.get_parameter_source("seed"), "name", "") == "COMMANDLINE":
         raise Usage(f"{resume} goes on with the seed that it has: leave out --seed")
-    if learner_of(saved.model) is not saved.model:
+    if is_pipeline(saved.model):
         raise Usage(f"{resume} is a pipeline: --resume goes on with learners")
-    name = name_of(saved.model)
+    if is_calibrated(saved.model) and not stream:
+        raise Usage(f"{resume} is calibrated, and goes on with rows as they come: add --stream")
+    name, learner = name_of(saved.model), learner_of(saved.model)
     if ctx.meta[NAMED] and told.learner != name:
         raise Usage(f"{resume} is of the learner {name}: leave out --learner {told.learner}")
-    if "warm_start" not in saved.model.get_params(deep=False):
-        raise Usage(f"{resume} is of the learner {name}, which sees all rows at once: fit it anew")
+    known = learner.get_params(deep=False)
+    if "warm_start" not in known and not (stream and hasattr(learner, "partial_fit")):
+        cure = "add --stream" if hasattr(learner, "partial_fit") else "fit it anew"
+        raise Usage(f"{resume} is of the learner {name}, which sees all rows at once: {cure}")
     said = {of: value for of, value in parameters.items() if of != "random_state"}
     learner_from(name, said)
-    return saved, saved.model.set_params(**said, warm_start=True)
+    return saved, learner.set_params(**said, **({"warm_start": True} if "warm_start" in known else {}))
 
 
 def _save(trained: "Trained", out: Path, about: dict[str, Any]) -> None:
@@ -176,6 +194,8 @@ def _about(task: "Task", trained: "Trained") -> dict[str, Any]:
     """Return how the model came to be, as its file tells it."""
     from datetime import UTC, datetime
 
+    from linsep.models.estimators import last_of
+
     first = task.watching.first_epoch
     counted = None if first is None or first[1] is None or not first[0] else first[1] / first[0]
     learner, test = trained.learner, trained.test
@@ -187,6 +207,7 @@ def _about(task: "Task", trained: "Trained") -> dict[str, Any]:
         "features": int(trained.model.n_features_in_),
         "maps": [repr(step) for step in task.maps],
         "labels": len(learner.classes_),
+        "calibrated": getattr(last_of(trained.model), "method", None),
         "options": as_said(task.options),
         "rejected": trained.rejected,
         "unseen": trained.unseen,
@@ -200,7 +221,7 @@ def _about(task: "Task", trained: "Trained") -> dict[str, Any]:
         "updates": int(_total(learner.updates_)) if rounds else None,
         "found": _found(learner),
         "test": None if test is None else {"error": test.error, "rows": test.rows, "of": trained.test_name},
-        "learned": task.watching.curve[-1][0] if rounds else trained.rows,
+        "learned": task.watching.curve[-1][0] if task.watching.curve else trained.rows,
         "seconds": {"read": trained.read_seconds, "learn": trained.learn_seconds},
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -263,6 +284,7 @@ def _tell(trained: "Trained", about: dict[str, Any], out: Path, json: bool, quie
             **{name.replace("_", " "): shown(fact) for name, fact in about["found"].items()},
             "test error": error,
             "time": ", ".join([*parts, f"{seconds(time['all'])} in all"]),
+            "probabilities": about["calibrated"],
             "report": about.get("report"),
             "model": f"{out}, {size(out.stat().st_size)}",
         },

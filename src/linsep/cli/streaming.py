@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 import linsep
+from linsep.cli.answering import learner_of
 from linsep.cli.failures import BadData, Usage
 from linsep.cli.live import live_input
 from linsep.cli.training import (
@@ -33,6 +34,7 @@ from linsep.cli.training import (
 from linsep.data.dataset import Dataset
 from linsep.data.reading import Stream
 from linsep.data.svmlight.form import Svmlight
+from linsep.learners.base import OnlineLearner
 from linsep.models.file import Saved
 
 Array = NDArray[Any]
@@ -53,18 +55,21 @@ def streamed(task: Task) -> Trained:
         raise Usage(f"--epochs {task.epochs} reads the rows {task.epochs} times, and a pipe is read only once")
     try:
         closed = (
-            task.resume is None and rows.reader.again and task.learner.multi_class == "ovr" and not task.open_labels
+            task.resume is None
+            and rows.reader.again
+            and not task.open_labels
+            and getattr(task.learner, "multi_class", "ovr") == "ovr"
         )
         count, known = _learned(task, rows, share, closed)
     except NewLabelError:
-        task.learner, rows = clone(task.learner), _opened(task)
+        task.model, rows = clone(task.model), _opened(task)
         task.watching.restart()
         count, known = _learned(task, rows, share, closed=False)
-    learner = task.learner
+    learner = learner_of(task.model)
     if len(learner.classes_) < 2:
         raise BadData(f"all rows have the label {learner.classes_[0]}: a separator needs two labels at least")
     seen = Seen(form_of(rows.form), known if marks_all(learner) else None)
-    trained = Trained(learner, learner, seen, count, rows.rejected, rows.unseen, True, 0.0, perf_counter() - began)
+    trained = Trained(learner, task.model, seen, count, rows.rejected, rows.unseen, True, 0.0, perf_counter() - began)
     if task.interrupted:
         trained.rows = task.watching.curve[-1][0]
         return trained
@@ -76,9 +81,9 @@ def streamed(task: Task) -> Trained:
 
 def _learned(task: Task, rows: Stream, share: float | None, closed: bool) -> tuple[int, Array]:
     """Learn all epochs; return the rows of one, and which columns they had."""
-    learner, known, labels = task.learner, _known(task.resume), None
+    known, labels = _known(task.resume), None
     count = 0
-    with _kept_if_interrupted(task), learner.watched(task.watching), learner.in_place():
+    with _kept_if_interrupted(task), _at_work(task) as learner:
         for epoch in range(task.epochs):
             count = 0
             with task.watching.learning(None, getattr(learner, "_machine", None) if epoch == 0 else None):
@@ -86,14 +91,26 @@ def _learned(task: Task, rows: Stream, share: float | None, closed: bool) -> tup
                     if closed and labels is None and len(block):
                         labels = np.unique(block.y)
                         closed = len(labels) > 1
-                    _learn(learner, block, labels if closed else None)
+                    _learn(task.model, learner, block, labels if closed else None)
                     count += len(block)
                     if epoch == 0 and marks_all(learner):
                         known = columns_of([block], block.X.shape[1], known)
             refuse_no_rows(count)
-            if epoch == 0:
+            if epoch == 0 and isinstance(learner, OnlineLearner):
                 task.watching.end(learner._machine)
     return count, known
+
+
+@contextmanager
+def _at_work(task: Task) -> Iterator[Any]:
+    """Give the learner itself, which learns in place and is watched, if it goes row by row."""
+    if not isinstance(task.learner, OnlineLearner):
+        yield task.model
+    else:
+        with task.model.in_place():
+            learner = learner_of(task.model)
+            with learner.watched(task.watching):
+                yield learner
 
 
 @contextmanager
@@ -102,25 +119,26 @@ def _kept_if_interrupted(task: Task) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        if len(getattr(task.learner, "classes_", ())) < 2:
+        if len(getattr(task.model, "classes_", ())) < 2:
             raise
         task.interrupted = True
-        task.watching.end(task.learner._machine)
+        if isinstance(task.learner, OnlineLearner):
+            task.watching.end(learner_of(task.model)._machine)
 
 
-def _learn(learner: Any, block: Dataset, labels: Array | None) -> None:
+def _learn(model: Any, learner: Any, block: Dataset, labels: Array | None) -> None:
     """Learn a block, of which all labels are among some, if these are said."""
     if not len(block):
         return
     if labels is not None and not np.isin(block.y, labels).all():
         raise NewLabelError
-    if hasattr(learner, "classes_") and not learner._open:
+    if hasattr(learner, "classes_") and not (learner._open or getattr(learner, "open_labels_", False)):
         new = np.setdiff1d(block.y, learner.classes_)
         if len(new):
             raise BadData(f"the label {new[0]} is new to the model: train it from the start with --open-labels")
     if block.X.shape[1] > getattr(learner, "n_features_in_", 0):
-        learner.grow(block.X.shape[1])
-    learner.partial_fit(block.X, block.y, classes=labels, sample_weight=block.weights)
+        model.grow(block.X.shape[1])
+    model.partial_fit(block.X, block.y, classes=labels, sample_weight=block.weights)
 
 
 def _opened(task: Task) -> Stream:

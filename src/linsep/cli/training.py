@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 import linsep
-from linsep.cli.answering import answers
+from linsep.cli.answering import answers, learner_of
 from linsep.cli.failures import BadData, Usage
 from linsep.cli.mapping import piped
 from linsep.cli.output import size as size_of
@@ -25,6 +25,7 @@ from linsep.data.dataset import Dataset
 from linsep.data.form import Form
 from linsep.data.sources import sources_of
 from linsep.learners.base import OnlineLearner
+from linsep.learners.calibration import Calibrated
 from linsep.learners.learner import Learner
 from linsep.models.file import Saved
 
@@ -95,7 +96,17 @@ class Task:
     report: bool = False
     maps: list[Any] = field(default_factory=list)
     open_labels: bool = False
+    calibrate: str | None = None
+    """How scores become probabilities, if they are to."""
+    model: Any = None
+    """What a stream trains: the learner, or it with a calibration."""
     interrupted: bool = False
+
+    def __post_init__(self) -> None:
+        if self.model is None:
+            self.model = self.learner
+        if self.calibrate is not None:
+            self.model = Calibrated(self.learner, method=self.calibrate, on="progressive")
 
     def like(self) -> dict[str, Any]:
         """Return how a model that is resumed has its data read."""
@@ -110,18 +121,19 @@ def in_memory(task: Task) -> Trained:
         data = linsep.read(task.sources, progress=tell, **task.options, **task.like())
     train, held = _split(len(data), task.holdout, task.seed)
     read_done = perf_counter()
-    learner, rows = task.learner, data if train is None else rows_of(data, train)
+    rows = data if train is None else rows_of(data, train)
     refuse_no_rows(len(rows))
     X = rows.X
     for step in task.maps:
         X = step.fit_transform(X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the errors are told anyway
-        _fit(learner, X, rows, task.watching)
+        model = _fitted(task, X, rows)
+    learner = learner_of(model)
     seen = Seen(form_of(data.form), columns_of([data], data.X.shape[1]) if marks_all(learner) else None)
     done = perf_counter()
     trained = Trained(
-        learner, piped(task.maps, learner), seen, len(rows), data.rejected, data.unseen, False,
+        learner, piped(task.maps, model), seen, len(rows), data.rejected, data.unseen, False,
         read_done - began, done - read_done,
     )  # fmt: skip
     if held is not None:
@@ -132,16 +144,21 @@ def in_memory(task: Task) -> Trained:
     return trained
 
 
-def _fit(learner: Learner, X: Any, rows: Dataset, watching: Watching) -> None:
-    """Train on all rows; one that goes row by row is watched."""
+def _fitted(task: Task, X: Any, rows: Dataset) -> Any:
+    """Return the learner, or it with a calibration, trained on all rows; one that goes row by row is watched."""
+    learner, watching = task.learner, task.watching
+    if task.calibrate is not None:
+        model = Calibrated(learner, method=task.calibrate)
+        with watching.solving(f"learning, and {model.cv} times more to calibrate"):
+            return model.fit(X, rows.y, sample_weight=rows.weights)
     if not isinstance(learner, OnlineLearner):
-        with watching.solving():
-            learner.fit(X, rows.y, sample_weight=rows.weights)
-        return
+        with watching.solving("solving"):
+            return learner.fit(X, rows.y, sample_weight=rows.weights)
     passes = learner.max_iter if learner.select is None else 1
     with watching.learning(passes * len(rows), getattr(learner, "_machine", None)), learner.watched(watching):
         learner.fit(X, rows.y, sample_weight=rows.weights)
     watching.end(learner._machine)
+    return learner
 
 
 def _refuse_too_much(sources: list[str]) -> None:

@@ -70,9 +70,9 @@ class Watching:
             yield
 
     @contextmanager
-    def solving(self) -> "Iterator[None]":
-        """Show that a solver is at work, which sees all rows at once."""
-        with self._showing("solving"):
+    def solving(self, what: str) -> "Iterator[None]":
+        """Show that something is at work of which nobody can tell how far it has come."""
+        with self._showing(what):
             yield
 
     def told(self, now: "Progress") -> None:

@@ -3,21 +3,22 @@
 import copy
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, _num_samples, indexable
 
 from linsep.core.examples import Array
+from linsep.learners.around import AroundLearner, is_fitted
 from linsep.learners.labels import clean, codes_among, encode
-from linsep.learners.recent import Recent, blocks
+from linsep.learners.recent import Recent, blocks, widened
 from linsep.solvers.isotonic import Isotonic, fit_isotonic
 from linsep.solvers.platt import Platt, fit_platt
 
@@ -28,7 +29,7 @@ def _learns_rows(model: Any) -> bool:
     return hasattr(model.learner, "partial_fit")
 
 
-class Calibrated(ClassifierMixin, BaseEstimator):
+class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
     """A learner whose scores are turned into probabilities, learned on scores of rows that it had not seen.
 
     Any learner with a `decision_function` will do. Two classes have one map, from the score to the probability of the
@@ -45,9 +46,10 @@ class Calibrated(ClassifierMixin, BaseEstimator):
         falls has no form of its own, and is better from some thousand rows on; it may say 0 and 1.
     on : "held-out", "progressive" or "prefit", default="held-out"
         What `fit` learns the map from. "held-out": each row is scored by a learner trained on the other folds; the
-        learner that answers is trained on all rows. "progressive": the rows are learned in one pass, in the order
-        given, each scored before it is learned (see Notes); half of the time or less, for learners that go row by row.
-        "prefit": the rows given to `fit` are held out, and only the map is learned from them.
+        learner that answers is trained on all rows, and its scores should be like theirs: those of an average are,
+        those of weights that the last mistakes have moved may not be. "progressive": the rows are learned in one pass,
+        in the order given, each scored before it is learned (see Notes); for learners that go row by row, and the
+        quickest way. "prefit": the rows given to `fit` are held out, and only the map is learned from them.
     cv : int, default=5
         Folds of "held-out": every class is spread evenly over them.
     window : int, default=4096
@@ -79,12 +81,12 @@ class Calibrated(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from linsep import Perceptron
+    >>> from linsep import AveragedPerceptron
     >>> from linsep.learners.calibration import Calibrated
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(2000, 1))
     >>> y = rng.random(2000) < 1 / (1 + np.exp(-2 * X[:, 0]))
-    >>> clf = Calibrated(Perceptron(readout="average", random_state=0), on="progressive").fit(X, y)
+    >>> clf = Calibrated(AveragedPerceptron(), on="progressive").fit(X, y)
     >>> clf.predict_proba([[-1], [0], [1]])[:, 1].round(1)  # in truth 0.12, 0.5, 0.88
     array([0.1, 0.5, 0.9])
     """
@@ -96,10 +98,9 @@ class Calibrated(ClassifierMixin, BaseEstimator):
         "cv": [Interval(Integral, 2, None, closed="left")],
         "window": [Interval(Integral, 1, None, closed="left")],
     }
-    learner_: Any
-    _recent: Recent
-    _rows: int
-    _maps: list[Platt | Isotonic] | None
+    _recent = Recent.none()
+    _rows = 0
+    _maps: list[Platt | Isotonic] | None = None
     _in_place = False
 
     def __init__(
@@ -131,13 +132,15 @@ class Calibrated(ClassifierMixin, BaseEstimator):
         if self.on == "progressive":
             self._refuse_no_partial_fit()
             classes = encode(clean(y, _num_samples(X)))[0]
-            found = self._learned(clone(self.learner), Recent.none(), 0, X, y, classes, sample_weight)
-            self._take(*found, None)
-            return self
-        learner, scores, codes = (self._held_out if self.on == "held-out" else self._prefit)(X, y, sample_weight)
-        seen = Recent.none().followed_by(Recent(scores, codes, _weights_of(sample_weight, codes)), len(codes))
-        maps = self._maps_of(seen, len(learner.classes_))
-        self._take(learner, seen.spread(self.window), len(codes), maps)
+            learner = clone(self.learner)
+            recent, rows = self._learned(learner, Recent.none(), 0, X, y, classes, sample_weight)
+        else:
+            learner, scores, codes = (self._held_out if self.on == "held-out" else self._prefit)(X, y, sample_weight)
+            rows = len(codes)
+            recent = Recent.none().followed_by(Recent(scores, codes, _weights_of(sample_weight, rows)), rows)
+        maps = self._maps_of(recent, len(learner.classes_))
+        self.__dict__.pop("form_", None)  # how other data were read, that a loaded model was trained on
+        self.learner_, self._recent, self._rows, self._maps = learner, recent.spread(self.window), rows, maps
         return self
 
     @available_if(_learns_rows)
@@ -160,14 +163,12 @@ class Calibrated(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        learner, recent, rows = self._begun(), getattr(self, "_recent", Recent.none()), getattr(self, "_rows", 0)
-        self._take(*self._learned(learner, recent, rows, X, y, classes, sample_weight), None)
+        learner = self._begun()
+        if not self._in_place:
+            learner = copy.deepcopy(learner)  # so that a call that raises, even in a later block, changes nothing
+        recent, rows = self._learned(learner, self._recent, self._rows, X, y, classes, sample_weight)
+        self.learner_, self._recent, self._rows, self._maps = learner, recent, rows, None
         return self
-
-    def decision_function(self, X: Any) -> Array:
-        """Return the learner's own scores."""
-        check_is_fitted(self)
-        return self.learner_.decision_function(X)
 
     def predict_proba(self, X: Any) -> Array:
         """Return Pr(class | score), (rows, classes)."""
@@ -197,79 +198,36 @@ class Calibrated(ClassifierMixin, BaseEstimator):
             self._maps = self._maps_of(self._recent, len(self.classes_))
         return self._maps
 
-    @property
-    def classes_(self) -> Array:
-        """The labels, in order."""
-        return self._fitted().classes_
-
-    @property
-    def coef_(self) -> Any:
-        """The learner's weights."""
-        return self._fitted().coef_
-
-    @property
-    def intercept_(self) -> Array:
-        """The learner's biases."""
-        return self._fitted().intercept_
-
-    @property
-    def n_features_in_(self) -> int:
-        """The number of features that the learner takes."""
-        return self._fitted().n_features_in_
-
-    @property
-    def feature_names_in_(self) -> Array:
-        """The names of the features, where the learner knows them."""
-        return self._fitted().feature_names_in_
-
     def grow(self, n_features: int) -> Self:
         """Widen the learner's weights to `n_features`."""
-        self._begun().grow(n_features)
+        self.learner_ = self._own().grow(n_features)
         return self
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """Let `partial_fit` learn in place inside of the block, as the learner's own `in_place` does.
 
-        `learner_` is there from the block's beginning, even if nothing has been learned yet. If a call raises here, the
-        model is of no use any more.
+        Otherwise it learns on a copy. `learner_` is there from the block's beginning, even if nothing has been learned
+        yet. If a call raises here, the model is of no use any more.
         """
-        learner = self._begun()
-        self._in_place = True
+        self.learner_, self._in_place = self._own(), True
         try:
-            with learner.in_place():
+            with self.learner_.in_place():
                 yield
         finally:
             del self._in_place
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "learner_" in vars(self) and _is_fitted(self.learner_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags, own = super().__sklearn_tags__(), get_tags(self.learner)
-        tags.input_tags = copy.deepcopy(own.input_tags)
-        tags.classifier_tags = copy.deepcopy(own.classifier_tags)
-        return tags
-
-    def _fitted(self) -> Any:
-        """Return the trained learner."""
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError("this Calibrated has not been fitted yet: call fit or partial_fit first")
-        return self.learner_
-
     def _begun(self) -> Any:
-        """Return the learner in training, which is never the one that was given."""
+        """Return the learner as it is by now, to be copied or to be learned by."""
         self._refuse_no_partial_fit()
-        if "learner_" not in vars(self):
-            self.learner_ = copy.deepcopy(self._trained()) if self.on == "prefit" else clone(self.learner)
-        elif self.learner_ is self.learner:
-            self.learner_ = copy.deepcopy(self.learner)
-        return self.learner_
+        if "learner_" in vars(self):
+            return self.learner_
+        return self._trained() if self.on == "prefit" else clone(self.learner)
 
-    def _take(self, learner: Any, recent: Recent, rows: int, maps: list[Platt | Isotonic] | None) -> None:
-        if "learner_" not in vars(self) or learner.n_features_in_ != getattr(self.learner_, "n_features_in_", 0):
-            self.__dict__.pop("form_", None)  # how other data were read, that a loaded model was trained on
-        self.learner_, self._recent, self._rows, self._maps = learner, recent, rows, maps
+    def _own(self) -> Any:
+        """Return the learner as it is by now, which is not the one that was given."""
+        learner = self._begun()
+        return copy.deepcopy(learner) if learner is self.learner else learner
 
     def _held_out(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array]:
         """Return a learner trained on all rows, and the scores of each by one that was not trained on it."""
@@ -281,10 +239,10 @@ class Calibrated(ClassifierMixin, BaseEstimator):
         few = np.bincount(codes)
         if few.min() < self.cv:
             raise ValueError(
-                f"the class {classes.tolist()[few.argmin()]!r} has n_samples={few.min()}, fewer than the folds, "
+                f"the class {classes.tolist()[few.argmin()]!r} has {few.min()} rows, fewer than there are folds, "
                 f'cv={self.cv}: lower cv, or use on="progressive" or "prefit"'
             )
-        weights = _weights_of(sample_weight, codes)
+        (X,), weights = indexable(X), _weights_of(sample_weight, len(codes))
         scores = np.empty((len(codes), len(classes)) if len(classes) > 2 else len(codes))
         for train, held in StratifiedKFold(self.cv).split(codes, codes):
             given = _given(None if sample_weight is None else weights[train])
@@ -299,7 +257,7 @@ class Calibrated(ClassifierMixin, BaseEstimator):
         return learner, learner.decision_function(X), codes
 
     def _trained(self) -> Any:
-        if not _is_fitted(self.learner):
+        if not is_fitted(self.learner):
             raise NotFittedError(
                 'on="prefit" takes a learner that is trained already, and this one is not: train it first (a clone '
                 'is never trained), or use on="held-out"'
@@ -308,37 +266,26 @@ class Calibrated(ClassifierMixin, BaseEstimator):
 
     def _learned(
         self, learner: Any, recent: Recent, done: int, X: Any, y: Any, classes: Any, sample_weight: Any
-    ) -> tuple[Any, Recent, int]:
-        """Return the learner after these rows, what they were scored, and how many rows there were by now.
-
-        Of several blocks, a later one may be refused: so all are learned by a copy, unless that was asked for.
-        """
+    ) -> tuple[Recent, int]:
+        """Score these rows and let the learner learn them, in place; return the last scores, and the rows by now."""
         rows = _num_samples(X)
-        labels = clean(y, rows)
-        weights = _weights_of(sample_weight, labels)
-        spans, how = blocks(done, rows), self._in_place_of(learner)
-        if len(spans) > 1 and not self._in_place and learner is getattr(self, "learner_", None):
-            learner = copy.deepcopy(learner)
-            how = self._in_place_of(learner)
-        with how if len(spans) > 1 else nullcontext():
+        labels, weights = clean(y, rows), _weights_of(sample_weight, rows)
+        (X,), spans = indexable(X), blocks(done, rows)
+        in_place = hasattr(learner, "in_place") and not self._in_place
+        with learner.in_place() if in_place else nullcontext():
             for start, stop in spans:
-                block = X if len(spans) == 1 else _safe_indexing(X, slice(start, stop))
-                known = learner.classes_ if _is_fitted(learner) else ()
+                block = X if len(spans) == 1 else _rows(X, start, stop)
+                known = learner.classes_ if is_fitted(learner) else np.empty(0)
                 scores = learner.decision_function(block) if len(known) > 1 else None
                 given = _given(None if sample_weight is None else weights[start:stop])
                 learner.partial_fit(block, labels[start:stop], classes=classes, **given)
-                if len(known) not in (0, len(learner.classes_)):
+                if len(known) != len(learner.classes_):
                     recent = recent.renumbered(known, learner.classes_)
-                    scores = None if len(known) <= 2 else _widened(scores, known, learner.classes_)
+                    scores = None if scores is None else widened(scores, known, learner.classes_)
                 if scores is not None:
                     codes = codes_among(labels[start:stop], learner.classes_)
                     recent = recent.followed_by(Recent(scores, codes, weights[start:stop]), self.window)
-        return learner, recent, done + rows
-
-    def _in_place_of(self, learner: Any) -> AbstractContextManager[None]:
-        if self._in_place or not hasattr(learner, "in_place"):
-            return nullcontext()
-        return learner.in_place()
+        return recent, done + rows
 
     def _refuse_no_partial_fit(self) -> None:
         if not _learns_rows(self):
@@ -366,12 +313,13 @@ class Calibrated(ClassifierMixin, BaseEstimator):
         return each / np.where(total == 0, classes, total)
 
 
-def _is_fitted(learner: Any) -> bool:
-    try:
-        check_is_fitted(learner)
-    except NotFittedError:
-        return False
-    return True
+def _rows(X: Any, start: int, stop: int) -> Any:
+    """Return some rows that stand together; of a CSR matrix they are not copied, which takes longer than to learn."""
+    if getattr(X, "format", None) != "csr":
+        return _safe_indexing(X, slice(start, stop))
+    first, last = X.indptr[start], X.indptr[stop]
+    parts = X.data[first:last], X.indices[first:last], X.indptr[start : stop + 1] - first
+    return type(X)(parts, shape=(stop - start, X.shape[1]), copy=False)
 
 
 def _given(sample_weight: Any) -> dict[str, Any]:
@@ -379,10 +327,7 @@ def _given(sample_weight: Any) -> dict[str, Any]:
     return {} if sample_weight is None else {"sample_weight": sample_weight}
 
 
-def _weights_of(sample_weight: Any, rows: Array) -> Array:
+def _weights_of(sample_weight: Any, rows: int) -> Array:
     """Return what each row counts."""
-    return _check_sample_weight(sample_weight, rows[:, None], dtype=np.float64, ensure_non_negative=True, copy=True)
-
-
-def _widened(scores: Array, known: Array, now: Array) -> Array:
-    return Recent(scores, np.zeros(len(scores), np.int32), np.ones(len(scores))).renumbered(known, now).scores
+    like = np.empty((rows, 1))
+    return _check_sample_weight(sample_weight, like, dtype=np.float64, ensure_non_negative=True, copy=True)

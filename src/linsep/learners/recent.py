@@ -30,8 +30,8 @@ class Recent(NamedTuple):
             more = more.at(np.flatnonzero(more.weights))
         if len(self.codes) and len(more.codes):
             more = Recent(*(np.concatenate(pair) for pair in zip(self, more, strict=True)))
-        elif len(self.codes):
-            more = self
+        elif not len(more.codes):
+            return self
         return Recent(*(part[-window:] for part in more))
 
     def spread(self, window: int) -> "Recent":
@@ -44,16 +44,14 @@ class Recent(NamedTuple):
         return Recent(*(part[rows] for part in self))
 
     def renumbered(self, known: Array, now: Array) -> "Recent":
-        """Return the rows with a column for each class that is known now.
+        """Return the rows with a column for each class that is known now; none of them where :func:`widened` has none.
 
-        What two classes have is one score for both, of which no column can be made: then none of the rows is left.
+        They were of the classes known before.
         """
-        if len(known) <= 2 or not len(self.codes):
+        scores = widened(self.scores, known, now) if len(self.codes) else None
+        if scores is None:
             return Recent.none()
-        place = np.searchsorted(now, known)
-        scores = np.full((len(self.codes), len(now)), np.nan)
-        scores[:, place] = self.scores
-        return Recent(scores, place.astype(np.int32)[self.codes], self.weights)
+        return Recent(scores, np.searchsorted(now, known).astype(np.int32)[self.codes], self.weights)
 
     def problems(self, classes: int) -> Iterator[tuple[Array, Array, Array]]:
         """Yield the scores, the members and the weights for each map: the second of two classes, else each class."""
@@ -61,6 +59,20 @@ class Recent(NamedTuple):
             scores = self.scores if self.scores.ndim == 1 else self.scores[:, code]
             there = ~np.isnan(scores)
             yield scores[there], (self.codes == code)[there], self.weights[there]
+
+
+def widened(scores: Array, known: Array, now: Array) -> Array | None:
+    """Return scores with a column for each class that is known now: NaN for those that were not.
+
+    What two classes have is one score for both, of which no columns can be made: then there are none.
+    """
+    if len(known) == len(now):
+        return scores
+    if len(known) <= 2:
+        return None
+    wide = np.full((len(scores), len(now)), np.nan)
+    wide[:, np.searchsorted(now, known)] = scores
+    return wide
 
 
 def _ramp() -> list[int]:
@@ -80,7 +92,7 @@ def blocks(done: int, rows: int) -> list[tuple[int, int]]:
     They end at places that do not depend on how the rows are handed over, and where the rows end.
 
     >>> blocks(0, 40), blocks(40, 30), blocks(100_000, 1500)
-    ([(0, 16), (16, 32), (32, 40)], [(0, 8), (8, 24), (24, 30)], [(0, 489), (489, 1500)])
+    ([(0, 16), (16, 32), (32, 40)], [(0, 8), (8, 24), (24, 30)], [(0, 839), (839, 1500)])
     """
     end, full = done + rows, RAMP[-1]
     first = full + BLOCK * max(1, (done - full) // BLOCK + 1)

@@ -8,10 +8,12 @@ import numpy as np
 
 from linsep.data.text.counter import TextCounter
 from linsep.data.text.hasher import TextHasher
+from linsep.learners.calibration import Calibrated
 from linsep.learners.learner import Learner
 from linsep.learners.online import OnlineClassifier
 from linsep.learners.table import LEARNERS
 from linsep.maps.table import MAPS
+from linsep.models.calibrated import packed_calibration, unpack_calibration
 from linsep.models.machines import is_count, packed_machine, unpacked_machine
 from linsep.models.values import Arrays, Foreign, Unpacker, document, packed, text_array
 
@@ -50,8 +52,19 @@ def unpacked_model(told: dict[str, Any], read: Unpacker) -> Any:
 
 
 def learner_of(model: Any) -> Learner:
-    """Return the learner itself, without what stands before it."""
+    """Return the learner itself, without what stands before it or around it."""
+    last = last_of(model)
+    return last.learner_ if isinstance(last, Calibrated) else last
+
+
+def last_of(model: Any) -> Any:
+    """Return the last step of a pipeline, or the model itself."""
     return model.steps[-1][1] if is_pipeline(model) else model
+
+
+def is_calibrated(model: Any) -> bool:
+    """Tell whether a model's probabilities, and labels, are those of a calibration."""
+    return isinstance(last_of(model), Calibrated)
 
 
 def is_pipeline(model: Any) -> bool:
@@ -103,9 +116,9 @@ def _parameters(kind: Any, told: dict[str, Any], read: Unpacker) -> dict[str, An
 
 
 def _packed_learner(learner: Any, arrays: Arrays, name: str) -> dict[str, Any]:
-    kind = next((kind for kind, of in CLASSIFIERS.items() if type(learner) is of), None)
-    if kind is None:
-        raise ValueError(f"{ONLY}; {type(learner).__name__} is none of these")
+    if isinstance(learner, Calibrated):
+        return {"calibrated": _packed_calibrated(learner, arrays, name)}
+    kind = _kind_of(learner)
     machine, features = learner._trimmed(), int(learner.n_features_in_)
     names = learner._names
     if names is not None:
@@ -124,12 +137,18 @@ def _packed_learner(learner: Any, arrays: Arrays, name: str) -> dict[str, Any]:
     }
 
 
-def _unpacked_learner(told: dict[str, Any], read: Unpacker, name: str) -> Learner:
-    if told["learner"] not in CLASSIFIERS:
-        raise Foreign(f"there is no learner {told['learner']!r:.40}")
-    kind = CLASSIFIERS[told["learner"]]
-    learner = kind(**_parameters(kind, told, read))
-    learner._validate_params()
+def _kind_of(learner: Any) -> str:
+    kind = next((kind for kind, of in CLASSIFIERS.items() if type(learner) is of), None)
+    if kind is None:
+        raise ValueError(f"{ONLY}; {type(learner).__name__} is none of these")
+    return kind
+
+
+def _unpacked_learner(told: dict[str, Any], read: Unpacker, name: str) -> Any:
+    if "calibrated" in told:
+        return _unpacked_calibrated(told["calibrated"], read, name)
+    learner = _untrained(told, read)
+    kind = type(learner)
     classes, features, seed, passes = read.value(told["classes"]), told["features"], told["seed"], told["n_iter"]
     if not isinstance(classes, np.ndarray) or classes.dtype.kind not in "biufUO" or not len(classes):
         raise Foreign("its classes are not a list of labels")
@@ -161,3 +180,41 @@ def _unpacked_learner(told: dict[str, Any], read: Unpacker, name: str) -> Learne
 def _facts_of(learner: Learner) -> dict[str, Any]:
     """Return what a solver found beside the weights, as far as the learner has it."""
     return {of: getattr(learner, of) for of in learner._facts if of in vars(learner)}
+
+
+def _packed_calibrated(model: Calibrated, arrays: Arrays, name: str) -> dict[str, Any]:
+    """Return what tells of a calibrated learner; a learner that was trained before is stored as it is by now."""
+    learner, own, template = model._fitted(), model.get_params(deep=False), None
+    _kind_of(learner)
+    given = own.pop("learner")
+    if model.on != "prefit":
+        parameters = _all_packed(given.get_params(deep=False), arrays, f"{name}.template.parameters")
+        template = {"learner": _kind_of(given), "parameters": parameters}
+    return {
+        "parameters": _all_packed(own, arrays, f"{name}.calibration.parameters"),
+        "template": template,
+        "learner": _packed_learner(learner, arrays, name),
+        **packed_calibration(model, arrays, f"{name}.calibration"),
+    }
+
+
+def _unpacked_calibrated(told: dict[str, Any], read: Unpacker, name: str) -> Calibrated:
+    if "calibrated" in told["learner"]:
+        raise Foreign("its learner is calibrated twice")
+    learner, template = _unpacked_learner(told["learner"], read, name), told["template"]
+    given = learner if template is None else _untrained(template, read)
+    model = Calibrated(given, **_parameters(Calibrated, told, read))
+    model._validate_params()
+    model.learner_ = learner
+    unpack_calibration(model, told, read.arrays, f"{name}.calibration")
+    return model
+
+
+def _untrained(told: dict[str, Any], read: Unpacker) -> Learner:
+    """Return a learner by its name and parameters."""
+    if told["learner"] not in CLASSIFIERS:
+        raise Foreign(f"there is no learner {told['learner']!r:.40}")
+    kind = CLASSIFIERS[told["learner"]]
+    learner = kind(**_parameters(kind, told, read))
+    learner._validate_params()
+    return learner

@@ -1,0 +1,214 @@
+"""Files of calibrated learners: the same to the bit, going on as one run, and refused where a map is none."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+
+import linsep
+from linsep import AveragedPerceptron, ModelError, Perceptron, load, save
+from linsep.learners.calibration import METHODS, Calibrated
+from linsep.maps import Scale
+from linsep.models import archive
+from linsep.models.estimators import learner_of
+from tests.contracts.table import bits, build, every_learner, problem, quiet
+from tests.models.test_forged import ARRAYS, VALUES, changed, forged, leaves, use
+
+every_method = pytest.mark.parametrize("method", METHODS)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.linsep"
+
+
+def again(model, path):
+    save(model, path)
+    return load(path)
+
+
+def same(one, other, X):
+    """Whether two models answer alike to the bit, and by the same maps."""
+    assert bits(one.predict_proba(X)) == bits(other.predict_proba(X))
+    assert bits(one.decision_function(X)) == bits(other.decision_function(X))
+    assert one.predict(X).tolist() == other.predict(X).tolist()
+    pairs = zip(one.calibration_, other.calibration_, strict=True)
+    return all(type(a) is type(b) and all(bits(c) == bits(d) for c, d in zip(a, b, strict=True)) for a, b in pairs)
+
+
+@every_method
+@pytest.mark.parametrize("on", ["held-out", "progressive", "prefit"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_what_is_saved_is_what_is_loaded(method, on, classes, path):
+    X, y = problem(classes, n=60, noise=0.3)
+    labels = np.array(["a", "b", "c"])[y]
+    learner = Perceptron(random_state=1)
+    learner = quiet(learner.fit, X, labels) if on == "prefit" else learner
+    model = quiet(Calibrated(learner, method=method, on=on, cv=3, window=40).fit, X, labels)
+    other = again(model, path)
+    assert same(model, other, X)
+    told, mine = other.get_params(), model.get_params()
+    assert {name: told[name] for name in told if name != "learner"} == {of: mine[of] for of in mine if of != "learner"}
+    assert [bits(part) for part in other._recent] == [bits(part) for part in model._recent]
+    for each in (model, other):
+        quiet(each.partial_fit, X, labels)
+    assert same(model, other, X)
+    for each in (model, other):
+        quiet(each.fit, X, labels)
+    assert same(model, other, X)
+
+
+@every_learner
+@every_method
+def test_a_stream_goes_on_as_in_one_run(name, method, path):
+    X, y = problem(3, n=60)
+    y[:30] = np.minimum(y[:30], 1)  # a label comes late
+    first = Calibrated(build(name), method=method, window=25).partial_fit(X[:40], y[:40])
+    second = again(first, path)
+    for model in (first, second):
+        model.partial_fit(X[40:], y[40:])
+    assert same(first, second, X)
+    at_once = Calibrated(build(name), method=method, window=25)
+    at_once.partial_fit(X[:40], y[:40]).partial_fit(X[40:], y[40:])
+    assert same(at_once, second, X)
+
+
+def test_scores_that_are_not_known_yet_are_kept(path):
+    X, y = problem(4, n=60)
+    y[:40] = np.minimum(y[:40], 2)
+    model = Calibrated(Perceptron()).partial_fit(X[:40], y[:40]).partial_fit(X[40:], y[40:])
+    assert np.isnan(model._recent.scores).any()
+    assert same(model, again(model, path), X)
+
+
+def test_one_label_and_no_map_yet(path):
+    model = Calibrated(Perceptron()).partial_fit([[1.0], [2.0]], ["a", "a"])
+    other = again(model, path)
+    for each in (model, other):
+        each.partial_fit([[-1.0], [3.0]], ["b", "a"])
+    assert same(model, other, [[1.0], [-1.0]])
+
+
+def test_the_learner_that_was_given_is_stored_untrained(path):
+    X, y = problem(n=60)
+    model = quiet(Calibrated(Perceptron(random_state=np.random.RandomState(5))).fit, X, y)
+    other = again(model, path)
+    assert not hasattr(other.learner, "coef_")
+    assert other.learner.random_state.randint(1 << 30) == np.random.RandomState(5).randint(1 << 30)
+
+
+@every_method
+def test_pipelines_end_in_one(method, path):
+    X, y = problem(3, n=60)
+    model = quiet(make_pipeline(Scale(), Calibrated(AveragedPerceptron(random_state=0), method=method)).fit, X, y)
+    other = again(model, path)
+    assert bits(other.predict_proba(X)) == bits(model.predict_proba(X))
+    assert learner_of(other) is other.steps[-1][1].learner_
+    assert isinstance(learner_of(other), AveragedPerceptron)
+
+
+def test_how_data_were_read_is_kept_until_others_are_learned(path, tmp_path):
+    (tmp_path / "rows.svm").write_text("".join(f"{k % 2} 1:{k % 3} 3:{k % 5}\n" for k in range(40)))
+    rows = linsep.read(tmp_path / "rows.svm", zero_based=False)
+    model = quiet(Calibrated(Perceptron(random_state=0)).fit, rows.X, rows.y)
+    save(model, path, data=rows)
+    other = load(path)
+    assert linsep.read(tmp_path / "rows.svm", like=other).X.shape == rows.X.shape
+    quiet(other.fit, rows.X, rows.y)
+    assert not hasattr(other, "form_")
+
+
+def test_what_can_not_be_saved_is_told(path):
+    X, y = problem(n=60)
+    model = Calibrated(LinearSVC(), cv=2).fit(X, y)
+    with pytest.raises(ValueError, match="LinearSVC is none of these"):
+        save(model, path)
+    inner = Calibrated(Perceptron(random_state=0), on="progressive")
+    with pytest.raises(ValueError, match="Calibrated is none of these"):
+        save(quiet(Calibrated(inner, cv=2).fit, X, y), path)
+    with pytest.raises(ValueError, match="Pipeline is none of these"):
+        save(quiet(Calibrated(make_pipeline(Scale(), Perceptron()), cv=2).fit, X, y), path)
+    with pytest.raises(ValueError, match="not been fitted"):
+        save(clone(model), path)
+
+
+X, Y = problem(3, n=40, p=3)
+
+
+@pytest.fixture(scope="module", params=METHODS)
+def held(request, tmp_path_factory):
+    """What the file of a small model holds, and a path to forge one at."""
+    path = tmp_path_factory.mktemp("forged") / "model.linsep"
+    save(Calibrated(build("perceptron"), method=request.param, window=20).partial_fit(X, Y), path)
+    return path, *archive.read(path)
+
+
+def test_anything_else_is_refused_or_harmless(held):
+    path, about, arrays = held
+    assert use(forged(path, about, arrays))
+    told = {name: of for name, of in about["model"]["calibrated"].items() if name not in ("learner", "template")}
+    for k, way in enumerate([*leaves(told), ("learner",), ("template",)]):
+        way = ("model", "calibrated", *way)
+        for value in VALUES[k % 3 :: 3]:
+            use(forged(path, changed(about, way, value), arrays))
+    for name in (name for name in arrays if ".calibration." in name):
+        for change in ARRAYS.values():
+            with np.errstate(all="ignore"):
+                use(forged(path, about, {**arrays, name: change(arrays[name])}))
+
+
+def at(place, value):
+    """A change of one number of an array."""
+
+    def other(array):
+        array = array.copy()
+        array[place] = value
+        return array
+
+    return other
+
+
+WRONG = {
+    "platt": [
+        ("platt", at((0, 0), np.nan), "not finite"), ("platt", at((2, 1), np.inf), "not finite"),
+        ("platt", at((1, 2), -1.0), "how it was found"), ("platt", at((1, 2), np.nan), "how it was found"),
+        ("platt", at((1, 3), 0.5), "how it was found"), ("platt", at((1, 3), np.inf), "how it was found"),
+        ("platt", at((1, 4), 2.0), "how it was found"), ("platt", lambda a: a[:2], r"float64\[2, 5\]"),
+        ("recent.scores", at((3, 1), np.inf), "not finite"), ("recent.scores", lambda a: a[:, :2], "recent.scores"),
+        ("recent.scores", lambda a: a[:, 0], "recent.scores"), ("recent.codes", lambda a: a[1:], "recent.codes"),
+        ("recent.codes", at(0, 3), "of no class"), ("recent.codes", at(0, -1), "of no class"),
+        ("recent.weights", at(2, 0.0), "weight"), ("recent.weights", at(2, np.nan), "weight"),
+        ("recent.weights", at(2, np.inf), "weight"), ("recent.weights", lambda a: a.astype(np.float32), "float32"),
+    ],
+    "isotonic": [
+        ("x", at(0, np.nan), "not in order"), ("x", at(1, -np.inf), "not in order"), ("x", at(1, 1e9), "not in order"),
+        ("y", at(0, -0.1), "none, or fall"), ("y", at(-1, 1.1), "none, or fall"), ("y", at(0, np.nan), "none, or fall"),
+        ("y", at(0, 1.0), "none, or fall"), ("y", lambda a: a[1:], r"calibration\.y"),
+        ("x", lambda a: a[1:], "corners"), ("corners", at(0, 0), "corners"), ("corners", at(0, 1 << 62), "corners"),
+        ("corners", lambda a: a[:2], "corners"), ("corners", lambda a: -a, "corners"),
+    ],
+}  # fmt: skip
+
+
+def test_maps_that_are_none_are_refused(held):
+    path, about, arrays = held
+    for name, change, why in WRONG[about["model"]["calibrated"]["maps"]]:
+        name = f"model.calibration.{name}"
+        with pytest.raises(ModelError, match=f"though its sums are right: .*{why}"):
+            load(forged(path, about, {**arrays, name: change(arrays[name])}))
+
+
+def test_descriptions_that_are_none_are_refused(held):
+    path, about, arrays = held
+    inside = ("model", "calibrated")
+    wrong = [
+        (("rows",), -1, "count"), (("rows",), True, "count"), (("maps",), "sigmoid", "does not exist"),
+        (("parameters", "cv"), 1, "InvalidParameterError"), (("parameters", "learner"), 3, "TypeError"),
+        (("parameters", "depth"), 3, "no parameter"), (("template", "learner"), "tree", "no learner"),
+        (("template", "parameters", "max_iter"), 0, "InvalidParameterError"),
+        (("learner",), about["model"], "calibrated twice"),
+    ]  # fmt: skip
+    for way, value, why in wrong:
+        with pytest.raises(ModelError, match=f"though its sums are right: .*{why}"):
+            load(forged(path, changed(about, (*inside, *way), value), arrays))
