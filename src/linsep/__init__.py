@@ -9,7 +9,10 @@ if TYPE_CHECKING:
     from linsep.data.text.counter import TextCounter
     from linsep.data.text.hasher import TextHasher
     from linsep.learners.calibration import Calibrated
+    from linsep.learners.least_squares import LeastSquares
+    from linsep.learners.least_squares_regression import LeastSquaresRegression
     from linsep.learners.logistic import LogisticRegression
+    from linsep.learners.naive_bayes import NaiveBayes
     from linsep.learners.online import OnlineClassifier
     from linsep.learners.p_norm import PNormPerceptron
     from linsep.learners.passive_aggressive import PassiveAggressive
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from linsep.models.merge import merge
     from linsep.models.named_weights import export_csv, export_json
     from linsep.models.onnx import export_onnx
+    from linsep.theory.brier import brier
 
 __version__ = "0.1.0"
 
@@ -33,8 +37,11 @@ __all__ = [
     "BalancedWinnow",
     "Calibrated",
     "DataError",
+    "LeastSquares",
+    "LeastSquaresRegression",
     "LogisticRegression",
     "ModelError",
+    "NaiveBayes",
     "OnlineClassifier",
     "PNormPerceptron",
     "PassiveAggressive",
@@ -43,6 +50,7 @@ __all__ = [
     "TextCounter",
     "TextHasher",
     "Winnow",
+    "brier",
     "convert",
     "export_csv",
     "export_json",
@@ -62,8 +70,11 @@ _HOMES = {
     "BalancedWinnow": "winnow",
     "Calibrated": "calibration",
     "DataError": "linsep.data.errors",
+    "LeastSquares": "least_squares",
+    "LeastSquaresRegression": "least_squares_regression",
     "LogisticRegression": "logistic",
     "ModelError": "linsep.models.archive",
+    "NaiveBayes": "naive_bayes",
     "OnlineClassifier": "online",
     "PNormPerceptron": "p_norm",
     "PassiveAggressive": "passive_aggressive",
@@ -72,6 +83,7 @@ _HOMES = {
     "TextCounter": "linsep.data.text.counter",
     "TextHasher": "linsep.data.text.hasher",
     "Winnow": "winnow",
+    "brier": "linsep.theory.brier",
     "convert": "linsep.data.reading",
     "export_csv": "linsep.models.named_weights",
     "export_json": "linsep.models.named_weights",

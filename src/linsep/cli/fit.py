@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from linsep.learners.learner import Learner
     from linsep.models.file import Saved
 
+TOLD = (bool, int, float, str)
+"""What can be told in a line."""
 EXAMPLES = """
 linsep fit train.svm -o model.linsep
 linsep fit train.csv --label income -o model.linsep --holdout 0.2
@@ -136,6 +138,12 @@ def _chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> "tuple[Lea
         learner = learner_from(told.learner, parameters)
     else:
         saved, learner = _resumed(ctx, resume, parameters, stream)
+    if stream and resume is None and "solver" not in parameters:
+        from linsep.cli.learner_options import described
+
+        solver = described(told.learner).get("solver")
+        if solver is not None and "stream" in solver.choices:
+            learner.set_params(solver="stream")
     if stream and not hasattr(learner, "partial_fit"):
         raise Usage(f"{told.learner} sees all rows at once: leave out --stream")
     known = learner.get_params(deep=False)
@@ -233,8 +241,9 @@ def _total(counts: Any) -> Any:
 
 def _found(learner: Any) -> dict[str, Any]:
     """Return what a solver found beside the weights, as far as it is a number or a sentence."""
-    facts = {name: getattr(learner, name) for name in learner._facts if name in vars(learner)}
-    return {name.strip("_"): fact for name, fact in facts.items() if isinstance(fact, (bool, int, float, str))}
+    told = {name.strip("_"): getattr(learner, name) for name in learner._facts if name in vars(learner)}
+    hidden = {"open_labels", *learner.get_params(deep=False)} - {"solver"}
+    return {name: fact for name, fact in told.items() if name not in hidden and isinstance(fact, TOLD)}
 
 
 def _order(learner: Any, streamed: bool) -> str:

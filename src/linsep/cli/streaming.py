@@ -71,7 +71,7 @@ def streamed(task: Task) -> Trained:
     seen = Seen(form_of(rows.form), known if marks_all(learner) else None)
     trained = Trained(learner, task.model, seen, count, rows.rejected, rows.unseen, True, 0.0, perf_counter() - began)
     if task.interrupted:
-        trained.rows = task.watching.curve[-1][0]
+        trained.rows = task.watching.curve[-1][0] if task.watching.curve else task.learned
         return trained
     if share is not None:
         judge(task, trained, _kept(rows, share, held=True), f"{100 * share:g} % of the rows, held out")
@@ -83,34 +83,37 @@ def _learned(task: Task, rows: Stream, share: float | None, closed: bool) -> tup
     """Learn all epochs; return the rows of one, and which columns they had."""
     known, labels = _known(task.resume), None
     count = 0
-    with _kept_if_interrupted(task), _at_work(task) as learner:
+    with _kept_if_interrupted(task), _at_work(task):
         for epoch in range(task.epochs):
             count = 0
-            with task.watching.learning(None, getattr(learner, "_machine", None) if epoch == 0 else None):
+            with task.watching.learning(None, getattr(_at_hand(task), "_machine", None) if epoch == 0 else None):
                 for block in _kept(rows, share, held=False):
                     if closed and labels is None and len(block):
                         labels = np.unique(block.y)
                         closed = len(labels) > 1
-                    _learn(task.model, learner, block, labels if closed else None)
+                    _learn(task, block, labels if closed else None)
                     count += len(block)
-                    if epoch == 0 and marks_all(learner):
+                    if epoch == 0 and marks_all(_at_hand(task)):
                         known = columns_of([block], block.X.shape[1], known)
             refuse_no_rows(count)
-            if epoch == 0 and isinstance(learner, OnlineLearner):
-                task.watching.end(learner._machine)
+            if epoch == 0 and isinstance(task.learner, OnlineLearner):
+                task.watching.end(_at_hand(task)._machine)
     return count, known
 
 
+def _at_hand(task: Task) -> Any:
+    """Return the learner itself, as it is by now; a calibration makes its own, which may not be there yet."""
+    return getattr(task.model, "learner_", task.model)
+
+
 @contextmanager
-def _at_work(task: Task) -> Iterator[Any]:
-    """Give the learner itself, which learns in place and is watched, if it goes row by row."""
-    if not isinstance(task.learner, OnlineLearner):
-        yield task.model
+def _at_work(task: Task) -> Iterator[None]:
+    """Let a learner that goes row by row learn in place, and watch it."""
+    if isinstance(task.learner, OnlineLearner):
+        with task.model.in_place(), _at_hand(task).watched(task.watching):
+            yield
     else:
-        with task.model.in_place():
-            learner = learner_of(task.model)
-            with learner.watched(task.watching):
-                yield learner
+        yield
 
 
 @contextmanager
@@ -123,11 +126,12 @@ def _kept_if_interrupted(task: Task) -> Iterator[None]:
             raise
         task.interrupted = True
         if isinstance(task.learner, OnlineLearner):
-            task.watching.end(learner_of(task.model)._machine)
+            task.watching.end(_at_hand(task)._machine)
 
 
-def _learn(model: Any, learner: Any, block: Dataset, labels: Array | None) -> None:
+def _learn(task: Task, block: Dataset, labels: Array | None) -> None:
     """Learn a block, of which all labels are among some, if these are said."""
+    model, learner = task.model, _at_hand(task)
     if not len(block):
         return
     if labels is not None and not np.isin(block.y, labels).all():
@@ -139,6 +143,7 @@ def _learn(model: Any, learner: Any, block: Dataset, labels: Array | None) -> No
     if block.X.shape[1] > getattr(learner, "n_features_in_", 0):
         model.grow(block.X.shape[1])
     model.partial_fit(block.X, block.y, classes=labels, sample_weight=block.weights)
+    task.learned += len(block)
 
 
 def _opened(task: Task) -> Stream:

@@ -27,6 +27,7 @@ from linsep.data.sources import sources_of
 from linsep.learners.base import OnlineLearner
 from linsep.learners.calibration import Calibrated
 from linsep.learners.learner import Learner
+from linsep.learners.naive_bayes import NaiveBayes
 from linsep.models.file import Saved
 
 Array = NDArray[Any]
@@ -101,6 +102,8 @@ class Task:
     model: Any = None
     """What a stream trains: the learner, or it with a calibration."""
     interrupted: bool = False
+    learned: int = 0
+    """Rows of a stream that were learned to the end of their block."""
 
     def __post_init__(self) -> None:
         if self.model is None:
@@ -207,6 +210,8 @@ def refuse_no_rows(n: int) -> None:
 
 def marks_all(learner: Learner) -> bool:
     """Whether a feature that was never seen has weight all the same, so that it must be known which were seen."""
+    if isinstance(learner, NaiveBayes):
+        return True
     link = learner._machine.link
     return isinstance(link, Imaged) and link.form == EXPONENTIAL
 

@@ -98,6 +98,9 @@ class BatchLearner(Learner):
         self._take(self._solve(problem), problem.classes, problem.data)
         return self
 
+    def _draw_seed(self) -> int:
+        return super()._draw_seed() if "random_state" in self._get_param_names() else 0
+
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
         """Return the rows, if they are sound."""
         data = canonical(self, X, bias=self._wanted_bias, reset=True)
@@ -118,7 +121,7 @@ class BatchLearner(Learner):
             self.__dict__.pop(name, None)
         self._close_desk()
         self._machine = solved_machine(solution, width_of(data), data.bias)
-        self.classes_, self.n_iter_ = classes, solution.n_iter
+        self.classes_, self.n_iter_, self._open = classes, solution.n_iter, False
         for name, fact in solution.facts.items():
             setattr(self, name, fact)
         if solution.warning is not None:
@@ -129,8 +132,9 @@ def solved_machine(solution: Solution, features: int, bias: float, parts: Parts 
     """Return a machine that answers by the weights found."""
     weights = solution.weights
     parts = Parts(Solved()) if parts is None else parts
-    machine = Machine.start(parts, features, weights.shape[1], solution.joint, bias)
-    machine.link.s[...] = weights
+    machine = Machine.start(parts, 0, weights.shape[1], solution.joint, bias)
+    machine.link = machine.link._replace(s=np.ascontiguousarray(weights, np.float64))
+    machine.first_features = features
     machine.no_log_because = "a solver saw all rows at once"
     return machine
 

@@ -39,9 +39,11 @@ def _common(array: Any, kind: Any) -> Any:
 
 def _narrow(X: Any) -> Any:
     kind = getattr(X, "dtype", None)
-    if isinstance(kind, np.dtype):
-        return X.astype(np.float32) if kind.str[1:] in FITS_FLOAT32 else X
-    return X
+    if not isinstance(kind, np.dtype) or kind.str[1:] not in FITS_FLOAT32:
+        return X
+    if getattr(X, "format", None) == "csr":  # scipy's astype would copy the indices, too
+        return type(X)((X.data.astype(np.float32), X.indices, X.indptr), shape=X.shape, copy=False)
+    return X.astype(np.float32)
 
 
 def frozen(array: Any) -> Any:

@@ -4,7 +4,9 @@ from typing import Any, NamedTuple
 
 from linsep.learners.base import OnlineLearner
 from linsep.learners.learner import Learner
+from linsep.learners.least_squares import LeastSquares
 from linsep.learners.logistic import LogisticRegression
+from linsep.learners.naive_bayes import NaiveBayes
 from linsep.learners.p_norm import PNormPerceptron
 from linsep.learners.passive_aggressive import PassiveAggressive
 from linsep.learners.pegasos import Pegasos
@@ -47,4 +49,6 @@ LEARNERS = {
     "romma": Entry(ROMMA, "R² ||u||²"),
     "logistic-regression": Entry(LogisticRegression, "none"),
     "pegasos": Entry(Pegasos, "none"),
+    "naive-bayes": Entry(NaiveBayes, "exact, in one pass"),
+    "least-squares": Entry(LeastSquares, "optimality_, the residual of the normal equations"),
 }

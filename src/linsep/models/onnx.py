@@ -14,6 +14,7 @@ from linsep.core.links import EXPONENTIAL, P_NORM, TINY, Imaged
 from linsep.learners.compact import whole
 from linsep.learners.learner import Learner
 from linsep.learners.logistic import LogisticRegression
+from linsep.learners.naive_bayes import NaiveBayes
 from linsep.maps import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
 from linsep.models.aside import aside
 
@@ -230,13 +231,13 @@ def _answers(graph: Graph, learner: Any, rows: Rows) -> dict[str, tuple[Any, lis
     graph.add("Gather", graph.constant(labels, kind), code, name="label")
     label = types.STRING if labels.dtype == object else graph.onnx.helper.np_dtype_to_tensor_dtype(labels.dtype)
     outputs = {"label": (label, ["rows"]), "scores": (types.DOUBLE, ["rows"] if one else ["rows", known])}
-    if isinstance(learner, LogisticRegression):
+    if isinstance(learner, (LogisticRegression, NaiveBayes)):
         _probabilities(graph, learner, scores)
         outputs["probabilities"] = types.DOUBLE, ["rows", known]
     return outputs
 
 
-def _probabilities(graph: Graph, learner: LogisticRegression, scores: str) -> None:
+def _probabilities(graph: Graph, learner: Learner, scores: str) -> None:
     """Add what `predict_proba` returns; `scores` is a table even where it has one column."""
     known, result = len(learner.classes_), "probabilities"
     if known == 1:

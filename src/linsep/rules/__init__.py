@@ -6,6 +6,7 @@ from linsep.rules.passive_aggressive import PassiveAggressive, PassiveAggressive
 from linsep.rules.perceptron import Perceptron
 from linsep.rules.romma import AggressiveRomma, Romma
 from linsep.rules.solved import Solved
+from linsep.rules.widrow_hoff import WidrowHoff
 
 __all__ = [
     "AggressiveRomma",
@@ -17,4 +18,5 @@ __all__ = [
     "Perceptron",
     "Romma",
     "Solved",
+    "WidrowHoff",
 ]

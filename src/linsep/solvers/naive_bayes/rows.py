@@ -1,0 +1,134 @@
+"""Rows as each kind of naive Bayes takes them: counts, presence, one-hot columns."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from linsep.core.checks import place_of
+from linsep.core.examples import Array, Csr, Dense
+
+AT_ONCE = 1 << 20
+"""Entries that are looked at in one go."""
+
+
+def refuse_negative(data: Dense | Csr) -> None:
+    """Raise a ValueError that names the first entry below 0.
+
+    Examples
+    --------
+    >>> refuse_negative(Dense(np.array([[0.0, 2.0], [1.0, -1.0]]), 1.0))
+    Traceback (most recent call last):
+    ...
+    ValueError: Negative values in data passed to NaiveBayes: X has -1 in row 1, column 1, and counts ...
+    """
+    if not data.values.size or data.values.min() >= 0:
+        return
+    flat = np.ravel(data.values)
+    k = int(np.argmax(flat < 0))
+    row, column = _place(data, k)
+    raise ValueError(
+        f"Negative values in data passed to NaiveBayes: X has {flat[k]:g} in row {row}, column {column}, and counts "
+        "are not below 0; kind='gaussian' takes values of any sign, kind='bernoulli' asks which are above `binarize`"
+    )
+
+
+def present(data: Dense | Csr, threshold: float) -> Iterator[tuple[slice, Dense | Csr]]:
+    """Yield the rows, some at a time, with 1 for each entry above the threshold and 0 for the others.
+
+    Examples
+    --------
+    >>> [(rows, part.values) for rows, part in present(Dense(np.array([[3.0, -1.0], [0.0, 0.5]]), 1.0), 0.0)]
+    [(slice(0, 2, None), array([[1., 0.],
+           [0., 1.]]))]
+    """
+    for rows, part in _pieces(data, AT_ONCE * _rows_of(data) // max(1, data.values.size)):
+        yield rows, part._replace(values=_frozen((part.values > threshold).astype(part.values.dtype)))
+
+
+def groups_of(groups: Any, features: int) -> Array:
+    """Return the number of each column's variable, 0 and up, from numbers of any size.
+
+    Examples
+    --------
+    >>> groups_of([7, 7, 3], 3)
+    array([1, 1, 0])
+    """
+    if groups is None:
+        raise ValueError("kind='categorical' needs groups=, an array with the number of each column's variable")
+    given = np.asarray(groups)
+    if given.shape != (features,) or given.dtype.kind not in "iu":
+        raise ValueError(
+            f"groups is an array of {given.dtype}, of shape {given.shape}: give one integer for each of the "
+            f"{features} columns"
+        )
+    return np.unique(given, return_inverse=True)[1].astype(np.int64)
+
+
+def refuse_not_one_hot(data: Dense | Csr, groups: Array) -> None:
+    """Raise a ValueError that names the first row with an entry but 0 and 1, or two ones in a variable's columns.
+
+    `groups` says to which variable each column belongs, 0 and up.
+
+    Examples
+    --------
+    >>> refuse_not_one_hot(Dense(np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]), 1.0), np.array([0, 0, 1]))
+    Traceback (most recent call last):
+    ...
+    ValueError: X has ones in columns 0 and 1 of row 1, which belong to one variable (groups=0): a row has one value ...
+    """
+    variables = int(groups.max()) + 1
+    for rows, part in _pieces(data, AT_ONCE // max(variables, len(groups) if isinstance(data, Dense) else 1)):
+        row, column, values = _entries(part)
+        odd = np.flatnonzero(values != 1)
+        if len(odd):
+            k = int(odd[0])
+            raise ValueError(
+                f"X has the entry {values[k]:g} in row {rows.start + row[k]}, column {column[k]}: kind='categorical' "
+                "takes one-hot columns, of 0 and 1 (scikit-learn's OneHotEncoder makes them of categories)"
+            )
+        seen = np.bincount(row * variables + groups[column], minlength=0)
+        if seen.max(initial=0) > 1:
+            i, variable = divmod(int(np.argmax(seen > 1)), variables)
+            first, second = column[(row == i) & (groups[column] == variable)][:2]
+            raise ValueError(
+                f"X has ones in columns {first} and {second} of row {rows.start + i}, which belong to one variable "
+                f"(groups={variable}): a row has one value of each variable, or none where it is missing"
+            )
+
+
+def _pieces(data: Dense | Csr, step: int) -> Iterator[tuple[slice, Dense | Csr]]:
+    n, step = _rows_of(data), max(1, step)
+    for lo in range(0, n, step):
+        rows = slice(lo, min(lo + step, n))
+        if isinstance(data, Dense):
+            yield rows, data._replace(values=data.values[rows])
+        else:
+            a, b = int(data.indptr[rows.start]), int(data.indptr[rows.stop])
+            ends = _frozen(data.indptr[rows.start : rows.stop + 1] - data.indptr[rows.start])
+            yield rows, data._replace(values=data.values[a:b], indices=data.indices[a:b], indptr=ends)
+
+
+def _rows_of(data: Dense | Csr) -> int:
+    return len(data.values) if isinstance(data, Dense) else len(data.indptr) - 1
+
+
+def _entries(data: Dense | Csr) -> tuple[Array, Array, Array]:
+    """Return row, column and value of each entry that is not 0."""
+    if isinstance(data, Dense):
+        row, column = np.nonzero(data.values)
+        return row, column, data.values[row, column]
+    stored = data.values != 0
+    row = np.repeat(np.arange(len(data.indptr) - 1), np.diff(data.indptr))
+    return row[stored], data.indices[stored], data.values[stored]
+
+
+def _place(data: Dense | Csr, k: int) -> tuple[int, int]:
+    if isinstance(data, Dense):
+        return place_of(k, data.values.shape[1])
+    return place_of(k, data.features, data.indices, data.indptr)
+
+
+def _frozen(array: Array) -> Array:
+    array.flags.writeable = False
+    return array

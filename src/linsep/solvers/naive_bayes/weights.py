@@ -1,0 +1,214 @@
+"""Naive Bayes: the weights that the counts of each class are.
+
+The product of a class's prior and its features' probabilities is largest where the sum of their logarithms is, which is
+linear in counts, in presence, in one-hot columns, and, where the classes share a feature's variance, in its value:
+
+    multinomial   w_cj = ln p_cj                      b_c = ln prior_c
+    categorical   the same, p_c summing to 1 over the columns of each variable
+    bernoulli     w_cj = ln p_cj / (1 - p_cj)         b_c = ln prior_c + sum of ln(1 - p_cj)
+    gaussian      w_cj = (m_cj - m_j) / v_j           b_c = ln prior_c - sum of (m_cj² - m_j²) / (2 v_j)
+
+m_j, the mean of all rows, drops out of every comparison of classes. Two classes have one column, the second's less the
+first's, taken as the logarithm of one quotient: where two probabilities are equal, the weight is 0 and not nearly 0.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.core.examples import Array
+from linsep.solvers.naive_bayes.counts import Moments
+
+EPS = float(np.finfo(float).eps)
+AT_ONCE = 1 << 11
+"""Features whose logarithms are taken in one go, so that they stay in the cache on their way."""
+BLOCK = 64
+
+
+class Found(NamedTuple):
+    """The weights, and how much goes into each intercept."""
+
+    weights: Array
+    """(features + 1, columns): one column for two classes, else one for each; the last row is the constant feature."""
+    size: Array
+    """(columns,): the sizes of the terms of each intercept, each rounded by itself, summed; twice that for many."""
+
+
+def priors_of(wanted: Any, weight: Array, labels: Sequence[Any]) -> Array:
+    """Return the probability of each class: its share of the weight of all rows, "uniform", or as given.
+
+    Examples
+    --------
+    >>> priors_of(None, np.array([1.0, 3.0]), "ab"), priors_of("uniform", np.array([1.0, 3.0]), "ab")
+    (array([0.25, 0.75]), array([0.5, 0.5]))
+    """
+    if wanted is None:
+        empty = np.flatnonzero(weight == 0)
+        if len(empty):
+            raise ValueError(
+                f"the class {labels[empty[0]]!r} has had no rows, and by its share of them no probability: state "
+                "priors=, or start without `classes` to let it join when its first row comes"
+            )
+        return weight / weight.sum()
+    if isinstance(wanted, str):
+        return np.full(len(labels), 1 / len(labels))
+    priors = np.asarray(wanted, np.float64)
+    if priors.shape != (len(labels),) or not (priors > 0).all() or abs(priors.sum() - 1) > 1e-9:
+        raise ValueError(f"priors={wanted!s:.60}: give {len(labels)} numbers above 0 that add up to 1")
+    return priors
+
+
+def multinomial(counts: Array, priors: Array, smoothing: float, labels: Sequence[Any]) -> Found:
+    """Return the weights of counts: p_cj = (N_cj + s) / (N_c + s * features).
+
+    Parameters
+    ----------
+    counts : array, (classes, features)
+        N, how often each feature was seen in each class.
+    priors : array, (classes,)
+        The probability of each class.
+    smoothing : float
+        s, what is added to each count.
+    labels : sequence
+        The names of the classes, for errors.
+
+    Examples
+    --------
+    >>> multinomial(np.array([[3.0, 1.0], [0.0, 5.0]]), np.array([0.5, 0.5]), 1.0, "ab").weights.round(3)
+    array([[-1.54 ],
+           [ 0.944],
+           [ 0.   ]])
+    """
+    refuse_impossible(counts, smoothing, labels)
+    with np.errstate(over="ignore"):
+        totals = _finite(_sums(counts.T) + smoothing * counts.shape[1])
+    at_once = np.tile(totals, (AT_ONCE, 1))
+
+    def logs(part: slice) -> tuple[Array, None]:
+        chances = counts.T[part] + smoothing
+        return _logs(np.divide(chances, at_once[: len(chances)], out=chances)), None
+
+    return _found(logs, counts.shape[1], priors)
+
+
+def categorical(counts: Array, groups: Array, priors: Array, smoothing: float, labels: Sequence[Any]) -> Found:
+    """Return the weights of one-hot columns: as :func:`multinomial`, over the columns of each variable.
+
+    `groups` says to which variable each column belongs, 0 and up.
+    """
+    refuse_impossible(counts, smoothing, labels)
+    seen = np.column_stack([np.bincount(groups, of_class) for of_class in counts])
+    totals = seen + smoothing * np.bincount(groups)[:, None]
+    return _found(lambda part: (_logs((counts.T[part] + smoothing) / totals[groups[part]]), None), len(groups), priors)
+
+
+def bernoulli(weight: Array, counts: Array, priors: Array, smoothing: float, labels: Sequence[Any]) -> Found:
+    """Return the weights of presence: p_cj = (N_cj + s) / (N_c + 2 s), N_c the rows of the class (`weight`)."""
+    refuse_impossible(counts, smoothing, labels)
+    refuse_impossible(weight[:, None] - counts, smoothing, labels, "always")
+    totals = _finite(weight + 2 * smoothing)
+
+    def logs(part: slice) -> tuple[Array, Array]:
+        present = (counts.T[part] + smoothing) / totals
+        absent = (np.maximum(weight - counts.T[part], 0.0) + smoothing) / totals
+        return _logs(present / absent), _logs(absent)
+
+    return _found(logs, counts.shape[1], priors)
+
+
+def gaussian(found: Moments, priors: Array, floor: float, labels: Sequence[Any]) -> Found:
+    """Return the weights of values with one variance for all classes: that around the class means, over all rows.
+
+    A feature without any variance has weight 0 if its means are equal, and is an error if they are not; `floor`, as a
+    share of the largest variance, is the least that a variance counts as.
+
+    Examples
+    --------
+    >>> found = Moments(np.array([2.0, 2.0]), np.array([[1.0], [5.0]]), np.array([[2.0], [2.0]]))
+    >>> gaussian(found, np.array([0.5, 0.5]), 0.0, "ab").weights
+    array([[  4.],
+           [-12.]])
+    """
+    weight, mean, squares = found
+    if not weight.all():
+        raise ValueError(
+            f"the class {labels[int(np.argmin(weight))]!r} has had no rows, and so has no mean: give it some"
+        )
+    rows = weight.sum()
+    variance = squares.sum(axis=0) / rows
+    largest = np.abs(mean).max(axis=0)
+    flat = np.sqrt(variance) <= 4 * EPS * largest
+    same = np.ptp(mean, axis=0) <= 8 * EPS * largest
+    variance = np.maximum(variance, floor * variance.max(initial=0.0))
+    degenerate = np.flatnonzero(flat & ~same & (variance <= (4 * EPS * largest) ** 2))
+    if len(degenerate):
+        j = int(degenerate[0])
+        low, high = (labels[int(c)] for c in (mean[:, j].argmin(), mean[:, j].argmax()))
+        raise ValueError(
+            f"feature {j} does not vary within any class, and its means differ (class {low!r}: {mean[:, j].min():g}, "
+            f"class {high!r}: {mean[:, j].max():g}): its variance is 0, and its weight infinite; set variance_floor "
+            "(1e-9, say, of the largest variance), or leave the feature out: alone it tells these classes apart"
+        )
+    variance = np.where(flat & same, np.inf, variance)
+    first = mean[0] if len(mean) == 2 else (weight / rows) @ mean
+    others = mean[1:] if len(mean) == 2 else mean
+    with np.errstate(over="ignore", invalid="ignore"):
+        table = (others - first) / variance
+        terms = table * (-0.5 * (others + first))
+    if not (np.isfinite(table).all() and np.isfinite(terms).all()):
+        j = int(np.argmin(np.isfinite(table + terms).all(axis=0)))
+        raise ValueError(f"the weight of feature {j} is too large for float64: divide the column by its largest entry")
+    return _found(lambda part: (table.T[part], terms.T[part]), len(first), priors, unit=0.0)
+
+
+def refuse_impossible(counts: Array, smoothing: float, labels: Sequence[Any], never: str = "never") -> None:
+    """Raise a ValueError that names the first class and feature whose probability is 0."""
+    if smoothing == 0 and (counts <= 0).any():
+        c, j = (int(k[0]) for k in np.nonzero(counts <= 0))
+        raise ValueError(
+            f"the class {labels[c]!r} {never} has feature {j}, which with smoothing=0 makes a probability of 0, and "
+            "of its logarithm no weight: use smoothing > 0, or leave the feature out"
+        )
+
+
+def _finite(totals: Array) -> Array:
+    if not np.isfinite(totals).all():
+        raise ValueError("the counts are too large for float64: divide all of X by one factor")
+    return totals
+
+
+def _sums(table: Array) -> Array:
+    """Return the sum of each column, of blocks of rows first, which is faster than row by row and rounds less."""
+    whole = len(table) - len(table) % BLOCK
+    blocks = table[:whole].reshape(-1, BLOCK * table.shape[1]).sum(axis=0)
+    return blocks.reshape(BLOCK, -1).sum(axis=0) + table[whole:].sum(axis=0)
+
+
+def _logs(chances: Array) -> Array:
+    """Return the logarithms of what each class has, in place: for two the logarithm of their quotient, for one 0."""
+    if chances.shape[1] <= 2:
+        chances = chances[:, -1:] / chances[:, :1]
+    return np.log(chances, out=chances)
+
+
+def _found(
+    parts: Callable[[slice], tuple[Array, Array | None]], features: int, priors: Array, unit: float = 1.0
+) -> Found:
+    """Return the weights, filled in as `parts` tells them of some features: with the terms of the intercepts, if any.
+
+    Both are (features, columns). `unit` is what a term counts for beside its size: a logarithm is off by a few eps
+    however small it is.
+    """
+    own = _logs(np.array(priors, np.float64)[None])[0]
+    weights, size, sums = np.empty((features + 1, len(own))), 1.0 + np.abs(own), [own]
+    for lo in range(0, features, AT_ONCE):
+        part = slice(lo, min(lo + AT_ONCE, features))
+        weights[part], terms = parts(part)
+        if terms is not None:
+            terms = np.ascontiguousarray(terms.T)  # numpy adds up pairs of pairs along the last axis alone
+            sums.append(terms.sum(axis=1))
+            size += 2 * (np.abs(terms).sum(axis=1) + unit * terms.shape[1])
+    weights[-1] = [math.fsum(of) for of in zip(*sums, strict=True)]
+    return Found(weights, size)

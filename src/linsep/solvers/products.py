@@ -1,0 +1,185 @@
+"""X W and Xᵀ R for tables and sparse rows, the constant feature included, with the same bits on any number of threads.
+
+The rows are cut into blocks that depend on the data alone. The blocks' shares of Xᵀ R are added in the order of the
+blocks, however many threads made them. A table's values are read in their own type: a few rows at a time become
+float64, never the whole.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+from numba import njit
+
+from linsep.core.examples import Array, Csr, Dense
+from linsep.core.threads import share, split
+
+Weigh = Callable[[Array, int, int], Array]
+
+BLOCK = 1 << 16
+"""Entries of a table that are multiplied at a time: they fit the processor's cache as float64."""
+FEWEST_ROWS = 64
+"""Rows that a table is multiplied by at a time at least: each such block has sums as large as the weights."""
+MOST_BLOCKS = 16
+"""Blocks that sparse rows are cut into at most: no more threads than this find work."""
+
+
+def rows_of(data: Dense | Csr) -> int:
+    """Return the number of rows."""
+    return len(data.values) if isinstance(data, Dense) else len(data.indptr) - 1
+
+
+def features_of(data: Dense | Csr) -> int:
+    """Return the number of features, the constant one not counted."""
+    return data.values.shape[1] if isinstance(data, Dense) else data.features
+
+
+def times(data: Dense | Csr, weights: Array, jobs: int = 1) -> Array:
+    """Return X W, (rows, columns), for weights of shape (features + 1, columns).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> times(Dense(np.array([[1.0, 2.0], [0.0, 3.0]]), bias=1.0), np.array([[1.0], [1.0], [0.5]]))
+    array([[3.5],
+           [3.5]])
+    """
+    weights = frozen(weights)
+    out = np.empty((rows_of(data), weights.shape[1]))
+    share([partial(_times, data, weights, lo, hi, out) for lo, hi in blocks(data)], jobs)
+    return out
+
+
+def times_transposed(data: Dense | Csr, coefficients: Array, jobs: int = 1, *, squares: bool = False) -> Array:
+    """Return Xᵀ R, (features + 1, columns), for coefficients R of shape (rows, columns).
+
+    With `squares` each stored entry of X is squared first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> times_transposed(Dense(np.array([[1.0, 2.0], [0.0, 3.0]]), bias=1.0), np.array([[1.0], [2.0]]))
+    array([[1.],
+           [8.],
+           [3.]])
+    """
+    coefficients = frozen(coefficients)
+    total = np.zeros((features_of(data) + 1, coefficients.shape[1]))
+    tasks = [partial(_transposed, data, coefficients[lo:hi], lo, hi, squares) for lo, hi in blocks(data)]
+    add_up(total, tasks, jobs)
+    return total
+
+
+def sweep(data: Dense | Csr, weights: Array, weigh: Weigh, jobs: int = 1) -> tuple[Array, Array]:
+    """Return U = X W and Xᵀ R for R = weigh(U[lo:hi], lo, hi), each block of rows read once for both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = Dense(np.array([[1.0, 2.0], [0.0, 3.0]]), bias=1.0)
+    >>> U, total = sweep(table, np.array([[1.0], [1.0], [0.5]]), lambda U, lo, hi: U - 3)
+    >>> total.ravel()
+    array([0.5, 2.5, 1. ])
+    """
+    weights = frozen(weights)
+    out = np.empty((rows_of(data), weights.shape[1]))
+    total = np.zeros(weights.shape)
+
+    def both(lo: int, hi: int) -> Array:
+        _times(data, weights, lo, hi, out)
+        return _transposed(data, frozen(weigh(out[lo:hi], lo, hi)), lo, hi)
+
+    add_up(total, [partial(both, lo, hi) for lo, hi in blocks(data)], jobs)
+    return out, total
+
+
+def blocks(data: Dense | Csr) -> list[tuple[int, int]]:
+    """Cut the rows into ranges, the same for any number of threads.
+
+    A sparse block's sums are as large as the weights: it has some eight entries for each of them, so that the work on
+    the entries prevails.
+    """
+    rows, features = rows_of(data), features_of(data)
+    if isinstance(data, Dense):
+        return split(rows, min(-(-rows * features // BLOCK), rows // FEWEST_ROWS)) if rows else []
+    return split(rows, min(MOST_BLOCKS, len(data.values) // (8 * (features + 1)))) if rows else []
+
+
+def frozen(array: Array, kind: type = np.float64) -> Array:
+    """Return the array as read-only and in C order, the one kind that kernels are compiled for."""
+    array = np.ascontiguousarray(array, kind).view()
+    array.flags.writeable = False
+    return array
+
+
+def _times(data: Dense | Csr, weights: Array, lo: int, hi: int, out: Array) -> None:
+    if isinstance(data, Csr):
+        _sparse_times(data.values, data.indices, data.indptr, data.bias, weights, lo, hi, out)
+        return
+    np.matmul(data.values[lo:hi].astype(np.float64, copy=False), weights[:-1], out=out[lo:hi])
+    out[lo:hi] += data.bias * weights[-1]
+
+
+def _transposed(data: Dense | Csr, coefficients: Array, lo: int, hi: int, squares: bool = False) -> Array:
+    out = np.zeros((features_of(data) + 1, coefficients.shape[1]))
+    if isinstance(data, Csr):
+        _sparse_transposed(data.values, data.indices, data.indptr, coefficients, lo, hi, squares, out)
+    else:
+        table = data.values[lo:hi].astype(np.float64, copy=False)
+        np.matmul((table * table if squares else table).T, coefficients, out=out[:-1])
+    out[-1] = data.bias ** (2 if squares else 1) * coefficients.sum(axis=0)
+    return out
+
+
+def add_up(total: Array, tasks: Sequence[Callable[[], Array]], jobs: int) -> None:
+    """Add the tasks' results to `total` in their order, holding as many at a time as there are threads."""
+    for first in range(0, len(tasks), jobs):
+        for part in share(tasks[first : first + jobs], jobs):
+            total += part
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sparse_times(
+    values: Array, indices: Array, indptr: Array, bias: float, weights: Array, lo: int, hi: int, out: Array
+) -> None:
+    features, columns = weights.shape[0] - 1, weights.shape[1]
+    if columns == 1:
+        column = weights.reshape(weights.size)
+        for i in range(lo, hi):
+            even = odd = 0.0  # two sums: an addition need not wait for the one before
+            start, stop = np.intp(indptr[i]), np.intp(indptr[i + 1])
+            for k in range(start, stop - 1, 2):
+                even += column[np.uintp(indices[k])] * values[k]
+                odd += column[np.uintp(indices[k + 1])] * values[k + 1]
+            if (stop - start) % 2:
+                even += column[np.uintp(indices[stop - 1])] * values[stop - 1]
+            out[i, 0] = even + odd + column[features] * bias
+        return
+    for i in range(lo, hi):
+        for c in range(columns):
+            out[i, c] = weights[features, c] * bias
+        for k in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
+            j, v = np.uintp(indices[k]), np.float64(values[k])
+            for c in range(columns):
+                out[i, c] += weights[j, c] * v
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sparse_transposed(
+    values: Array, indices: Array, indptr: Array, coefficients: Array, lo: int, hi: int, squares: bool, out: Array
+) -> None:
+    """Add rows lo to hi times their coefficients, the first of which is that of row lo."""
+    columns = out.shape[1]
+    if columns == 1 and not squares:
+        column = out.reshape(out.size)
+        for i in range(lo, hi):
+            r = coefficients[i - lo, 0]
+            for k in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
+                column[np.uintp(indices[k])] += r * values[k]
+        return
+    for i in range(lo, hi):
+        for k in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
+            j, v = np.uintp(indices[k]), np.float64(values[k])
+            v = v * v if squares else v
+            for c in range(columns):
+                out[j, c] += coefficients[i - lo, c] * v
