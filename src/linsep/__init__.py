@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from linsep.learners.calibration import Calibrated
     from linsep.learners.least_squares import LeastSquares
     from linsep.learners.least_squares_regression import LeastSquaresRegression
+    from linsep.learners.linear_program import LinearProgram
     from linsep.learners.logistic import LogisticRegression
     from linsep.learners.naive_bayes import NaiveBayes
     from linsep.learners.online import OnlineClassifier
@@ -39,6 +40,7 @@ __all__ = [
     "DataError",
     "LeastSquares",
     "LeastSquaresRegression",
+    "LinearProgram",
     "LogisticRegression",
     "ModelError",
     "NaiveBayes",
@@ -72,6 +74,7 @@ _HOMES = {
     "DataError": "linsep.data.errors",
     "LeastSquares": "least_squares",
     "LeastSquaresRegression": "least_squares_regression",
+    "LinearProgram": "linear_program",
     "LogisticRegression": "logistic",
     "ModelError": "linsep.models.archive",
     "NaiveBayes": "naive_bayes",

@@ -53,7 +53,7 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from linsep.learners.least_squares_regression import LeastSquaresRegression
+    >>> from linsep import LeastSquaresRegression
     >>> line = LeastSquaresRegression().fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
     >>> line.coef_.round(9), round(line.intercept_, 9)
     (array([2.]), 1.0)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from linsep.learners.base import OnlineLearner
 from linsep.learners.learner import Learner
 from linsep.learners.least_squares import LeastSquares
+from linsep.learners.linear_program import LinearProgram
 from linsep.learners.logistic import LogisticRegression
 from linsep.learners.naive_bayes import NaiveBayes
 from linsep.learners.p_norm import PNormPerceptron
@@ -49,6 +50,7 @@ LEARNERS = {
     "romma": Entry(ROMMA, "R² ||u||²"),
     "logistic-regression": Entry(LogisticRegression, "none"),
     "pegasos": Entry(Pegasos, "none"),
+    "linear-program": Entry(LinearProgram, "the dual: margin_ <= t* <= margin_bound_", small=True),
     "naive-bayes": Entry(NaiveBayes, "exact, in one pass"),
     "least-squares": Entry(LeastSquares, "optimality_, the residual of the normal equations"),
 }

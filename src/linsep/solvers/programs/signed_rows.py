@@ -1,0 +1,139 @@
+"""Rows times their signs, z_i = y_i x_i, as linear programs take them: sparse, near 1, and not too many."""
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.core.examples import Array, Csr, Dense
+from linsep.solvers.products import features_of, rows_of
+
+EPS = float(np.finfo(np.float64).eps)
+TINY = float(np.finfo(np.float64).tiny)
+BYTES_AN_ENTRY, BYTES_A_LINE = 200, 1000
+"""Memory that HiGHS takes for a nonzero entry, and for a row or a column: at most 180, and some 250, as measured."""
+
+
+class Budget(NamedTuple):
+    """How much a program may take."""
+
+    max_iter: int = 1_000_000
+    """The most steps of the simplex method."""
+    time_limit: float = 600.0
+    """The most seconds."""
+    max_memory: float = 2.0**31
+    """The most bytes, by an estimate made before anything is built."""
+
+
+USUAL = Budget()
+"""What a program may take unless something else is said."""
+
+
+class SignedRows(NamedTuple):
+    """The rows that count, times their signs, brought near 1 by a power of two."""
+
+    matrix: Any
+    """csr_array (rows that count, features, and the constant one if there is a bias): y_i [x_i, beta] 2^-exponent."""
+    present: Array
+    """Which rows of the data they are."""
+    exponent: int
+    """Of the power of two."""
+    features: int
+    """Of the data, the constant one not counted."""
+    rows: int
+    """Of the data, those of weight 0 counted."""
+
+    def weights(self, w: Array) -> Array:
+        """Return weights with a last one for the constant feature."""
+        return np.append(w, 0.0) if len(w) == self.features else w
+
+    def dual(self, coefficients: Array) -> Array:
+        """Return the coefficients of all rows of the data."""
+        whole = np.zeros(self.rows)
+        whole[self.present] = coefficients
+        return whole
+
+    def size(self, value: float) -> float:
+        """Return a score of the data's own scale."""
+        return float(np.ldexp(value, self.exponent))
+
+
+def signed_rows(data: Dense | Csr, signs: Array, row_weights: Array, budget: Budget, copies: int = 1) -> SignedRows:
+    """Return the rows as programs take them, or a ValueError that says how large such a program would be."""
+    present = np.flatnonzero(row_weights > 0) if len(row_weights) else np.arange(rows_of(data))
+    features = features_of(data)
+    entries = int(np.count_nonzero(data.values)) + (rows_of(data) if data.bias else 0)
+    refuse_large(len(present), features + (data.bias != 0), copies * entries, budget)
+    X: Any
+    if isinstance(data, Csr):
+        X = sp.csr_array((data.values, data.indices, data.indptr), shape=(rows_of(data), features))
+    else:
+        X = sp.csr_array(data.values)
+    Z = (X[present] if len(present) < rows_of(data) else X).astype(np.float64)
+    if data.bias:
+        Z = beside(Z, column(len(present), data.bias))
+    Z.sum_duplicates()
+    Z.eliminate_zeros()
+    exponent = int(exponents(np.max(np.abs(Z.data), initial=0.0)))
+    counts = np.diff(Z.indptr)
+    Z.data = np.ldexp(Z.data * np.repeat(signs[present], counts), -exponent)
+    return SignedRows(Z, present, exponent, features, rows_of(data))
+
+
+def refuse_large(rows: int, columns: int, entries: int, budget: Budget) -> None:
+    """Raise a ValueError when a program would take more memory than it may."""
+    needed = BYTES_AN_ENTRY * entries + BYTES_A_LINE * (rows + columns)
+    if needed > budget.max_memory:
+        raise ValueError(
+            f"a linear program of {rows:,} rows and {columns:,} columns with {entries:,} nonzero entries takes about "
+            f"{needed / 2**30:.3g} GiB, more than max_memory={budget.max_memory:g} bytes "
+            f"({budget.max_memory / 2**30:.3g} GiB): raise max_memory, give fewer rows, or use MaxMargin or "
+            "Perceptron, which take little more than the data"
+        )
+
+
+def column(rows: int, value: float = 1.0) -> Any:
+    """Return a constant column."""
+    return sp.csr_array(np.full((rows, 1), value))
+
+
+def beside(*blocks: Any) -> Any:
+    """Return matrices of as many rows, side by side."""
+    return sp.hstack(blocks, format="csr")
+
+
+def exponents(sizes: Any) -> Array:
+    """Return e with size 2^-e in [1/2, 1) for each size, 0 where it is 0."""
+    return np.frexp(sizes)[1].astype(np.int64)
+
+
+def scaled(Z: Any, rows: Array, columns: Array) -> Any:
+    """Return Z with row i times 2^rows[i] and column j times 2^columns[j]."""
+    powers = np.repeat(rows, np.diff(Z.indptr)) + columns[Z.indices]
+    return sp.csr_array((np.ldexp(Z.data, powers), Z.indices, Z.indptr), shape=Z.shape)
+
+
+def separates(Z: Any, w: Array) -> bool:
+    """Tell whether z_i·w > 0 for all rows: an exact statement about the floats."""
+    below, doubtful = _doubts(Z, w)
+    return not below.any() and all(_exact(Z, i, w) > 0 for i in doubtful)
+
+
+def mistakes(Z: Any, w: Array) -> Array:
+    """Return the rows with z_i·w <= 0, decided without rounding."""
+    below, doubtful = _doubts(Z, w)
+    return np.sort([*np.flatnonzero(below), *(i for i in doubtful if _exact(Z, i, w) <= 0)]).astype(np.int64)
+
+
+def _doubts(Z: Any, w: Array) -> tuple[Array, list[int]]:
+    """Return which scores are below 0 for certain, and the numbers of those that rounding leaves open."""
+    scores, sizes = Z @ w, abs(Z) @ np.abs(w)
+    slack = (np.diff(Z.indptr) + 2) * EPS * sizes + TINY
+    return scores < -slack, np.flatnonzero(np.abs(scores) <= slack).tolist()
+
+
+def _exact(Z: Any, i: int, w: Array) -> Fraction:
+    span = slice(Z.indptr[i], Z.indptr[i + 1])
+    terms = zip(Z.data[span].tolist(), w[Z.indices[span]].tolist(), strict=True)
+    return sum((Fraction(z) * Fraction(v) for z, v in terms), Fraction(0))

@@ -1,0 +1,172 @@
+"""The least number of errors that any halfspace makes: exact, and hard.
+
+The rows on which a halfspace is right are a separable set, so the least number of errors is the least number of rows to
+leave out until the others are separable. Rows that, weighted, cancel out (Gordan's witness) are never separable: each
+such set must lose a row. So two programs take turns. An integer program (HiGHS, through `scipy.optimize.milp`) leaves
+out the fewest rows that hit all sets found so far; a linear program separates the others, which ends the search, or
+finds more sets, and weights of few errors. No constant for "large" or "strictly" enters, as it would where all is put
+in one program, and the sets are a proof of the bound that anyone can check. Their number can grow exponentially: this
+is for small data.
+"""
+
+import math
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from linsep.core.examples import Array, Csr, Dense
+from linsep.solvers.programs.linear_program import decide
+from linsep.solvers.programs.signed_rows import USUAL, Budget, mistakes, signed_rows
+
+
+class ZeroOne(NamedTuple):
+    """The halfspace of fewest errors."""
+
+    weights: Array
+    """(features + 1,)."""
+    errors: float
+    """What its mistakes count, y_i w·x_i <= 0, decided without rounding."""
+    bound: float
+    """No halfspace has less."""
+    mistaken: Array
+    """The rows of its mistakes."""
+    witnesses: list[Array]
+    """Sets of rows, none of them separable: any halfspace is wrong on a row of each."""
+    iterations: int
+    """Turns of the two programs."""
+    converged: bool
+    """Whether errors = bound, within the budget."""
+
+    @property
+    def separable(self) -> bool:
+        """Whether there are no mistakes."""
+        return not len(self.mistaken)
+
+
+class Part(NamedTuple):
+    """A separable part of the rows."""
+
+    weights: Array
+    """They separate it."""
+    witnesses: list[Array]
+    """Sets of rows that are not separable, found on the way."""
+    open: bool
+    """Whether rounding, or the budget, left a question open."""
+
+
+def fewest_errors(
+    data: Dense | Csr, signs: Array, row_weights: Array, *, max_rows: int = 200, budget: Budget = USUAL,
+) -> ZeroOne:  # fmt: skip
+    """Find the halfspace with the least sum of c_i over the rows with y_i w·x_i <= 0.
+
+    Parameters
+    ----------
+    data : Dense or Csr
+        The rows; `data.bias` is the constant feature's value, 0.0 where there is none.
+    signs : float64 array of shape (rows,)
+        +1 or -1 for each row.
+    row_weights : array of shape (rows,) or (0,)
+        c: what an error on each row counts.
+    max_rows : int, default=200
+        The most rows that count; more are refused.
+    budget : Budget
+        How much it may take; the time is that of the whole search.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = Dense(np.array([[0.0], [1.0], [2.0], [3.0], [4.0]]), bias=1.0)
+    >>> found = fewest_errors(X, np.array([-1.0, 1.0, -1.0, 1.0, 1.0]), np.zeros(0))
+    >>> found.errors, found.bound, len(found.mistaken)
+    (1.0, 1.0, 1)
+    """
+    rows = signed_rows(data, signs, row_weights, budget)
+    if len(rows.present) > max_rows:
+        raise ValueError(
+            f"the least number of errors is searched for among {max_rows} rows at most, and here are "
+            f"{len(rows.present):,}: its time can grow exponentially; take a sample, raise max_rows, or use "
+            'objective="hinge", which is solved at any size'
+        )
+    costs = row_weights[rows.present] if len(row_weights) else np.ones(len(rows.present))
+    found = _search(rows.matrix, costs, budget)
+    return found._replace(
+        weights=rows.weights(found.weights), mistaken=rows.present[found.mistaken],
+        witnesses=[rows.present[witness] for witness in found.witnesses],
+    )  # fmt: skip
+
+
+def _search(Z: Any, costs: Array, budget: Budget) -> ZeroOne:
+    """Let the two programs take turns."""
+    end = time.monotonic() + budget.time_limit
+    n, p = Z.shape
+    best = ZeroOne(np.zeros(p), float(costs.sum()), 0.0, np.arange(n), [], 0, False)
+    left_out: Array | None = np.zeros(n, bool)
+    while left_out is not None and not best.converged and (seconds := end - time.monotonic()) > 0:
+        part = _parted(Z, ~left_out, budget._replace(time_limit=seconds))
+        whole = not part.witnesses
+        part = part if whole or part.open else _grown(Z, part, end, budget)
+        best = best._replace(iterations=best.iterations + 1, witnesses=best.witnesses + part.witnesses)
+        if part.open:
+            break
+        best = _better(best, part.weights, mistakes(Z, part.weights), costs)
+        if not whole:
+            left_out, bound = _cheapest_cover(best.witnesses, costs, end - time.monotonic())
+            best = best._replace(bound=min(max(bound, best.bound), best.errors))
+        best = best._replace(converged=whole or best.bound == best.errors)
+    return best
+
+
+def _parted(Z: Any, rows: Array, budget: Budget) -> Part:
+    """Take sets that are not separable away from the rows, until the others are."""
+    rows = rows.copy()
+    witnesses: list[Array] = []
+    while rows.any():
+        numbers = np.flatnonzero(rows)
+        found = decide(Z[numbers], budget)
+        if found.separable is not False:
+            return Part(found.weights, witnesses, found.separable is None)
+        witnesses.append(numbers[found.dual > 0])
+        rows[witnesses[-1]] = False
+    return Part(np.zeros(Z.shape[1]), witnesses, False)
+
+
+def _grown(Z: Any, part: Part, end: float, budget: Budget) -> Part:
+    """Add each row with which the part stays separable; a row with which it does not is in one more witness."""
+    w, witnesses = part.weights, list(part.witnesses)
+    rows = np.ones(Z.shape[0], bool)
+    rows[mistakes(Z, w)] = False
+    for i in np.flatnonzero(~rows):
+        seconds = end - time.monotonic()
+        if seconds <= 0:
+            break
+        numbers = np.union1d(np.flatnonzero(rows), [i])
+        found = decide(Z[numbers], budget._replace(time_limit=seconds))
+        if found.separable:
+            rows[i], w = True, found.weights
+        elif found.separable is False:
+            witnesses.append(numbers[found.dual > 0])
+    return Part(w, witnesses, False)
+
+
+def _better(best: ZeroOne, w: Array, mistaken: Array, costs: Array) -> ZeroOne:
+    errors = float(costs[mistaken].sum())
+    return best._replace(weights=w, errors=errors, mistaken=mistaken) if errors < best.errors else best
+
+
+def _cheapest_cover(witnesses: list[Array], costs: Array, seconds: float) -> tuple[Array | None, float]:
+    """Return the cheapest rows that hit each set (None: not found in time), and a bound on what such rows cost."""
+    n, unit = len(costs), float(costs.max())
+    lengths = [len(witness) for witness in witnesses]
+    places = np.concatenate(witnesses), np.concatenate([[0], np.cumsum(lengths)])
+    A = sp.csr_array((np.ones(sum(lengths)), *places), shape=(len(witnesses), n))
+    result = milp(
+        costs / unit, integrality=np.ones(n, np.int64), bounds=Bounds(0, 1), constraints=LinearConstraint(A, lb=1),
+        options={"time_limit": max(seconds, 0.01), "mip_rel_gap": 0.0},
+    )  # fmt: skip
+    bound = unit * float(result.mip_dual_bound or 0.0)
+    if np.all(costs == np.round(costs)):
+        bound = float(math.ceil(bound - 1e-6 * unit))
+    return (result.x > 0.5 if result.status == 0 else None), bound

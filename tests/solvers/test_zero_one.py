@@ -1,0 +1,111 @@
+"""The fewest errors: as many as are found by going through all halfspaces, or through all sets of rows."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linsep.core.examples import Dense
+from linsep.solvers.programs.signed_rows import Budget
+from linsep.solvers.programs.zero_one import fewest_errors
+from tests.problems import integer_rows
+from tests.solvers.gordan import separable
+from tests.solvers.test_linear_program import exact_scores, kinds, signed
+
+NONE = np.zeros(0)
+some = settings(max_examples=15, deadline=None, derandomize=True)
+
+
+def sweep(Z, costs):
+    """The least cost of rows with z·w <= 0, over all w in the plane: one for each angle between turns of a sign."""
+    angles = np.arctan2(Z[:, 1], Z[:, 0])[np.any(Z, axis=1)]
+    turns = np.unique(np.round(np.concatenate([angles + np.pi / 2, angles - np.pi / 2]) % (2 * np.pi), 12))
+    if not len(turns):
+        return costs.sum()
+    between = (turns + np.append(turns[1:], turns[0] + 2 * np.pi)) / 2
+    return min(costs[Z @ [np.cos(a), np.sin(a)] <= 1e-9].sum() for a in between)
+
+
+def fewest_left_out(Z):
+    """The least number of rows whose absence makes the others separable."""
+    rows = range(len(Z))
+    return next(k for k in range(len(Z) + 1) for out in combinations(rows, k) if separable(np.delete(Z, out, axis=0)))
+
+
+def check(Z, costs, found):
+    assert found.converged
+    assert found.errors == found.bound
+    wrong = np.array([score <= 0 for score in exact_scores(Z, found.weights.tolist())])
+    wrong &= costs > 0
+    assert found.mistaken.tolist() == np.flatnonzero(wrong).tolist()
+    assert found.errors == costs[wrong].sum()
+    assert not any(separable(Z[witness]) for witness in found.witnesses)
+    assert found.separable is (not wrong.any())
+
+
+@kinds
+@some
+@given(problem=integer_rows(max_rows=12, max_features=1), data=st.data())
+def test_one_feature_and_a_bias(kind, problem, data):
+    X, y = problem
+    costs = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(X), max_size=len(X)).filter(any)), float)
+    found = fewest_errors(kind(X, 1.0), y.astype(float), costs)
+    check(signed(X, y, 1.0), costs, found)
+    assert found.errors == sweep(signed(X, y, 1.0), costs)
+
+
+@some
+@given(problem=integer_rows(max_rows=12, max_features=2).filter(lambda p: p[0].shape[1] == 2))
+def test_two_features_without_a_bias(problem):
+    X, y = problem
+    costs = np.ones(len(X))
+    found = fewest_errors(Dense(X, 0.0), y.astype(float), NONE)
+    check(signed(X, y, 0.0), costs, found)
+    assert found.errors == sweep(signed(X, y, 0.0)[:, :2], costs)
+
+
+@settings(some, max_examples=8)
+@given(problem=integer_rows(max_rows=7, max_features=2))
+def test_two_features_and_a_bias(problem):
+    X, y = problem
+    found = fewest_errors(Dense(X, 1.0), y.astype(float), NONE)
+    assert found.errors == fewest_left_out(signed(X, y, 1.0))
+
+
+def test_flipped_labels_are_found():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 4))
+    score = X @ [1.0, -1.0, 2.0, 0.5] + 0.3
+    flipped = np.argsort(-np.abs(score))[:4]
+    y = np.sign(score)
+    y[flipped] *= -1
+    found = fewest_errors(Dense(X, 1.0), y, NONE)
+    assert (found.converged, found.errors, found.mistaken.tolist()) == (True, 4, sorted(flipped))
+
+
+def test_weights_that_are_no_integers():
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([-1.0, 1.0, -1.0, 1.0])
+    found = fewest_errors(Dense(X, 1.0), y, np.array([1.0, 0.25, 0.3, 1.0]))
+    assert (found.errors, found.mistaken.tolist()) == (0.25, [1])
+    assert found.bound == pytest.approx(0.25)
+
+
+def test_too_many_rows_are_refused():
+    X, y = np.ones((201, 1)), np.ones(201)
+    with pytest.raises(ValueError, match=r"among 200 rows at most, and here are 201: .* take a sample, raise max_rows"):
+        fewest_errors(Dense(X, 1.0), y, NONE)
+    weights = np.ones(201)
+    weights[0] = 0
+    assert fewest_errors(Dense(X, 1.0), y, weights).errors == 0
+
+
+def test_a_budget_ends_with_a_bound():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(150, 5)), rng.choice([-1.0, 1.0], 150)
+    found = fewest_errors(Dense(X, 1.0), y, NONE, budget=Budget(time_limit=1.0))
+    assert not found.converged
+    assert 0 < found.bound < found.errors < 75
+    assert (signed(X, y, 1.0) @ found.weights <= 0).sum() == found.errors
+    assert fewest_errors(Dense(X, 1.0), y, NONE, budget=Budget(time_limit=1e-9)).bound == 0
