@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from linsep.learners.least_squares_regression import LeastSquaresRegression
     from linsep.learners.linear_program import LinearProgram
     from linsep.learners.logistic import LogisticRegression
+    from linsep.learners.max_margin import MaxMargin
     from linsep.learners.naive_bayes import NaiveBayes
     from linsep.learners.online import OnlineClassifier
     from linsep.learners.p_norm import PNormPerceptron
@@ -42,6 +43,7 @@ __all__ = [
     "LeastSquaresRegression",
     "LinearProgram",
     "LogisticRegression",
+    "MaxMargin",
     "ModelError",
     "NaiveBayes",
     "OnlineClassifier",
@@ -76,6 +78,7 @@ _HOMES = {
     "LeastSquaresRegression": "least_squares_regression",
     "LinearProgram": "linear_program",
     "LogisticRegression": "logistic",
+    "MaxMargin": "max_margin",
     "ModelError": "linsep.models.archive",
     "NaiveBayes": "naive_bayes",
     "OnlineClassifier": "online",

@@ -101,10 +101,8 @@ def test_the_same_seed_gives_the_same_bits(name):
     assert answers(quiet(learner.fit, X, y), X) == answers(again, X)
 
 
-@each
+@pytest.mark.parametrize("name", [name for name in BATCH if "n_jobs" in BATCH[name].learner().get_params()])
 def test_threads_change_no_bit(name):
-    if "n_jobs" not in build(name).get_params():
-        pytest.skip(f"{name} has no threads")
     learner, X, _ = trained(name)
     assert answers(trained(name, n_jobs=2)[0], X) == answers(learner, X)
 
@@ -154,11 +152,9 @@ def test_labels_may_be_words(name):
     assert named.predict(X).tolist() == words[learner.predict(X)].tolist()
 
 
-@each
+@pytest.mark.parametrize("name", [name for name in BATCH if hasattr(BATCH[name].learner, "predict_proba")])
 def test_probabilities_are_such(name):
     learner, X, _ = trained(name)
-    if not hasattr(learner, "predict_proba"):
-        pytest.skip(f"{name} has no probabilities of its own")
     p = learner.predict_proba(X)
     assert p.shape == (60, len(learner.classes_))
     assert (p >= 0).all()

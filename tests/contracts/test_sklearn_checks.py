@@ -8,11 +8,12 @@ import warnings
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from linsep import LEARNERS, ROMMA, NaiveBayes
+from linsep import LEARNERS, ROMMA, MaxMargin, NaiveBayes
 from linsep.learners.base import OnlineLearner
 from tests.sklearn_checks import ARRAY_API, cases, name_of
 
 NOT_REPETITION = "a sample weight multiplies the step of a mistake-driven rule, which is not repetition of the row"
+GAP = "it stops at a relative gap, which leaves the weights open by far more than the 1e-7 of the check"
 NEGATIVE = "the check has entries below 0, which are no counts"
 DIVERGES = "a weight above 2 overshoots the margin by more than it was missed, and ROMMA diverges"
 # Each of these must fail: one that begins to pass is to be taken off the list.
@@ -22,6 +23,10 @@ FAILS_ONLINE = {
 }
 FAILS = {
     ROMMA: {"check_class_weight_classifiers": DIVERGES, "check_sample_weights_list": DIVERGES},
+    MaxMargin: {
+        "check_sample_weight_equivalence_on_dense_data": GAP,
+        "check_sample_weight_equivalence_on_sparse_data": GAP,
+    },
     NaiveBayes: {"check_sparsify_coefficients": NEGATIVE, "check_decision_proba_consistency": NEGATIVE},
 }
 

@@ -52,11 +52,12 @@ def test_readme_has_the_learner_and_its_bound(name):
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_section_of_the_docs_explains_the_learner_and_its_bound(name):
     learner, bound = LEARNERS[name][:2]
-    sections = (ROOT / "docs" / "learners.md").read_text().split("\n## ")
+    page = "learners.md" if LEARNERS[name].online else "batch.md"
+    sections = (ROOT / "docs" / page).read_text().split("\n## ")
     section = [s for s in sections if s.splitlines()[0] == learner.__name__]
-    assert section, f"add a section '## {learner.__name__}' to docs/learners.md"
+    assert section, f"add a section '## {learner.__name__}' to docs/{page}"
     assert f"`{bound}`" in section[0].replace(r"\|", "|"), (
-        f"docs/learners.md: the section {learner.__name__} lacks its bound `{bound}`"
+        f"docs/{page}: the section {learner.__name__} lacks its bound `{bound}`"
     )
 
 

@@ -246,7 +246,9 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
         scores = np.empty((len(codes), len(classes)) if len(classes) > 2 else len(codes))
         for train, held in StratifiedKFold(self.cv).split(codes, codes):
             given = _given(None if sample_weight is None else weights[train])
-            part = clone(self.learner).fit(_safe_indexing(X, train), labels[train], **given)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # the learner of all rows has warned once
+                part = clone(self.learner).fit(_safe_indexing(X, train), labels[train], **given)
             scores[held] = part.decision_function(_safe_indexing(X, held))
         return learner, scores, codes
 

@@ -7,6 +7,7 @@ from linsep.learners.learner import Learner
 from linsep.learners.least_squares import LeastSquares
 from linsep.learners.linear_program import LinearProgram
 from linsep.learners.logistic import LogisticRegression
+from linsep.learners.max_margin import MaxMargin
 from linsep.learners.naive_bayes import NaiveBayes
 from linsep.learners.p_norm import PNormPerceptron
 from linsep.learners.passive_aggressive import PassiveAggressive
@@ -51,6 +52,7 @@ LEARNERS = {
     "logistic-regression": Entry(LogisticRegression, "none"),
     "pegasos": Entry(Pegasos, "none"),
     "linear-program": Entry(LinearProgram, "the dual: margin_ <= t* <= margin_bound_", small=True),
+    "max-margin": Entry(MaxMargin, "gap_, between margin and dual"),
     "naive-bayes": Entry(NaiveBayes, "exact, in one pass"),
     "least-squares": Entry(LeastSquares, "optimality_, the residual of the normal equations"),
 }

@@ -1,0 +1,250 @@
+"""The point of a hull that is nearest to the origin, on a working set of rows: Wolfe's algorithm, compiled.
+
+Rows z_i belong to one group or to two. Weights lambda_i >= 0 sum to a constant in each group, and
+
+    minimise ||v||², v = sum of lambda_i z_i.
+
+The rows with free weights are the corral. It is kept affinely independent, so that its best point is the solution of
+one linear system, by a Cholesky factor of G + lift · [same group] that is extended and cut as rows come and go (G holds
+the products z_i·z_j). Where a weight would fall below 0, the step ends there and its row leaves; then rows come in
+whose slopes z_i·v lie farthest below that of their group. Each step makes ||v|| smaller, so that no corral comes twice.
+
+Slopes are updated by differences. A caller who hands in fresh ones, summed from the rows themselves, gets an answer
+that is refined as by iterative refinement: to rounding, although G has the squared condition of the rows.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from linsep.core.examples import Array
+
+PIVOT = 1e-14
+"""A row whose pivot is below this share of its square depends on the corral, as far as floats can tell."""
+TINY = 1e-15
+"""A weight that is not larger is 0."""
+TOGETHER, WORTHY = 8, 0.5
+"""Of the rows that promise this share of the most that any does, the corral takes in up to an eighth of its size."""
+
+EPS = float(np.finfo(np.float64).eps)
+
+compiled = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+helper = njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract"}, no_cpython_wrapper=True)
+
+
+@helper
+def _forward(factor: Array, size: int, sides: Array) -> None:
+    """Solve L x = b for each row b of `sides`, in place."""
+    for i in range(size):
+        for c in range(sides.shape[0]):
+            total = 0.0
+            for j in range(i):
+                total += factor[i, j] * sides[c, j]
+            sides[c, i] = (sides[c, i] - total) / factor[i, i]
+
+
+@helper
+def _backward(factor: Array, size: int, sides: Array) -> None:
+    """Solve Lᵀ x = b for each row b of `sides`, in place."""
+    for i in range(size - 1, -1, -1):
+        for c in range(sides.shape[0]):
+            x = sides[c, i] / factor[i, i]
+            sides[c, i] = x
+            for j in range(i):
+                sides[c, j] -= factor[i, j] * x
+
+
+@helper
+def _cut(factor: Array, size: int, gone: int) -> None:
+    """Take a row out of the factor: the rows below move up and are turned triangular again."""
+    for i in range(gone, size - 1):
+        for j in range(i + 2):
+            factor[i, j] = factor[i + 1, j]
+        a, b = factor[i, i], factor[i, i + 1]
+        length = np.hypot(a, b)
+        cosine, sine = a / length, b / length
+        factor[i, i], factor[i, i + 1] = length, 0.0
+        for t in range(i + 2, size):
+            a, b = factor[t, i], factor[t, i + 1]
+            factor[t, i], factor[t, i + 1] = cosine * a + sine * b, cosine * b - sine * a
+
+
+@helper
+def _extend(gram: Array, group: Array, members: Array, factor: Array, size: int, lift: float, row: int) -> bool:
+    """Add a row to the corral, unless it depends on it."""
+    for i in range(size):
+        total = 0.0
+        for t in range(i):
+            total += factor[i, t] * factor[size, t]
+        entry = gram[row, members[i]] + (lift if group[members[i]] == group[row] else 0.0)
+        factor[size, i] = (entry - total) / factor[i, i]
+    square = gram[row, row] + lift
+    pivot = square
+    for t in range(size):
+        pivot -= factor[size, t] ** 2
+    if not pivot > PIVOT * square:
+        return False
+    factor[size, size] = np.sqrt(pivot)
+    members[size] = row
+    return True
+
+
+@helper
+def _levels(group: Array, members: Array, size: int, sides: Array, levels: Array) -> None:
+    """Find the slope of each group at the corral's best point: the one that leaves the groups' sums as they are."""
+    sums = np.zeros((2, 3))
+    for i in range(size):
+        for c in range(sides.shape[0]):
+            sums[group[members[i]], c] += sides[c, i]
+    if levels.shape[0] == 1:
+        levels[0] = -sums[0, 0] / sums[0, 1]
+        return
+    determinant = sums[0, 1] * sums[1, 2] - sums[0, 2] * sums[1, 1]
+    levels[0] = (sums[1, 0] * sums[0, 2] - sums[0, 0] * sums[1, 2]) / determinant
+    levels[1] = (sums[0, 0] * sums[1, 1] - sums[1, 0] * sums[0, 1]) / determinant
+
+
+@compiled
+def descend(
+    gram: Array, group: Array, groups: int, weights: Array, moves: Array, slopes: Array, members: Array, factor: Array,
+    size: int, lift: float, slack: float, budget: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Go down to the best point of the working set; return the corral's size and the rounds that it took.
+
+    Parameters
+    ----------
+    gram : array of shape (at least rows, at least rows)
+        The products z_i·z_j of the working set.
+    group : int64 array of shape (rows,)
+        Group 0 or 1 of each row.
+    groups : int
+        How many there are.
+    weights, moves, slopes : arrays of shape (rows,)
+        lambda_i; what is added to each in all, free of the rounding of lambda_i itself; and z_i·v. All are changed.
+    members, factor, size : arrays and int
+        The corral: positions in the working set, and its Cholesky factor; changed. Rows that have a weight and are
+        not among the members are taken in first.
+    lift : float
+        What is added to the products within a group; about the largest ||z||².
+    slack : float
+        How far a slope may lie below its group's.
+    budget : int
+        The most rounds.
+    """
+    rows = slopes.shape[0]
+    sides = np.empty((groups + 1, factor.shape[0]))
+    levels = np.zeros(groups)
+    gains = np.zeros(rows)
+    free, barred = np.zeros(rows, np.bool_), np.zeros(rows, np.bool_)
+    for i in range(size):
+        free[members[i]] = True
+    for t in range(rows):
+        if weights[t] > 0.0 and not free[t] and _extend(gram, group, members, factor, size, lift, t):
+            free[t] = True
+            size += 1
+    moved = True
+    for spent in range(budget):
+        for i in range(size):
+            sides[0, i] = -slopes[members[i]]
+            for c in range(groups):
+                sides[c + 1, i] = 1.0 if group[members[i]] == c else 0.0
+        view = sides[:, :size]
+        _forward(factor, size, view)
+        _backward(factor, size, view)
+        _levels(group, members, size, view, levels)
+        step = 1.0
+        for i in range(size):
+            move = sides[0, i]
+            for c in range(groups):
+                move += levels[c] * sides[c + 1, i]
+            sides[0, i] = move
+            if weights[members[i]] + step * move < 0.0:
+                step = -weights[members[i]] / move
+        for i in range(size):
+            move = step * sides[0, i]
+            weights[members[i]] += move
+            moves[members[i]] += move
+            for t in range(rows):
+                slopes[t] += move * gram[members[i], t]
+        moved = moved or step > 0.0
+        if step < 1.0:
+            for i in range(size - 1, -1, -1):
+                row = members[i]
+                if sides[0, i] < 0.0 and weights[row] <= TINY:
+                    weights[row], free[row], barred[row] = 0.0, False, step == 0.0
+                    _cut(factor, size, i)
+                    size -= 1
+                    for t in range(i, size):
+                        members[t] = members[t + 1]
+            continue
+        if moved:
+            barred[:] = False
+        moved = False
+        worst = slack
+        for t in range(rows):
+            gains[t] = 0.0
+            if not free[t] and not barred[t]:
+                gain = levels[group[t]] - slopes[t]
+                gains[t] = abs(gain) if weights[t] > 0.0 else gain
+                worst = max(worst, gains[t])
+        held, most = size, size + 1 + size // TOGETHER
+        for t in range(rows):
+            if gains[t] > slack and gains[t] >= WORTHY * worst and size < most:
+                free[t] = _extend(gram, group, members, factor, size, lift, t)
+                barred[t] = not free[t]
+                size += free[t]
+        if size == held:
+            return size, spent + 1
+    return size, budget
+
+
+class Corral:
+    """A working set of rows with their products, and the corral within it."""
+
+    def __init__(self, groups: int, lift: float, most: int) -> None:
+        self.groups, self.lift, self.most = groups, lift, most
+        self.rows = np.zeros(0, np.int64)
+        self.group = np.zeros(0, np.int64)
+        self.size = 0
+        self._gram = np.zeros((0, 0))
+        self._factor = np.zeros((0, 0))
+        self._members = np.zeros(0, np.int64)
+
+    def take(self, rows: Array, group: Array, products: Any) -> None:
+        """Take more rows in; products(a, b) returns z_i·z_j for the rows a and b."""
+        old = len(self.rows)
+        self.rows, self.group = np.append(self.rows, rows), np.append(self.group, group)
+        if (need := len(self.rows)) > len(self._gram):
+            room = max(need, min(2 * need, self.most))
+            self._gram, self._factor = _roomy(self._gram, room), _roomy(self._factor, room)
+            self._members = np.append(self._members, np.zeros(room - len(self._members), np.int64))
+        block = products(self.rows, rows)
+        self._gram[:need, old:need] = block
+        self._gram[old:need, :need] = block.T
+
+    def keep(self, kept: Array) -> None:
+        """Keep only the rows at these positions; the corral too, if all of it is among them."""
+        place = np.full(len(self.rows), -1)
+        place[kept] = np.arange(len(kept))
+        self._gram[: len(kept), : len(kept)] = self._gram[np.ix_(kept, kept)]
+        members = place[self._members[: self.size]]
+        self._members[: self.size] = members
+        self.size = self.size if (members >= 0).all() else 0
+        self.rows, self.group = self.rows[kept], self.group[kept]
+
+    def descend(self, weights: Array, slopes: Array, slack: float, budget: int) -> tuple[Array, Array]:
+        """Go down to the best point of the working set; return its weights, and by how much rounding changed them."""
+        after, moves = weights.copy(), np.zeros(len(weights))
+        self.size, _ = descend(
+            self._gram, self.group, self.groups, after, moves, slopes, self._members, self._factor, self.size,
+            self.lift, slack, budget,
+        )  # fmt: skip
+        rounded = np.where(after > EPS, weights + moves, 0.0)
+        return rounded, np.where(rounded > 0.0, moves - (rounded - weights), 0.0)
+
+
+def _roomy(square: Array, room: int) -> Array:
+    larger = np.zeros((room, room))
+    larger[: len(square), : len(square)] = square
+    return larger

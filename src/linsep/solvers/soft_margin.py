@@ -1,0 +1,392 @@
+"""The soft margin: the linear support vector machine with the hinge or its square, and the gap that proves it.
+
+    minimise P(w) = ½ ||w||² + sum of C_i loss(1 - y_i w·x_i),     loss(t) = max(0, t) or max(0, t)²,     C_i = C c_i
+
+    maximise D(a) = sum of a_i - ½ ||sum of a_i y_i x_i||² - [squared hinge] sum of a_i² / (4 C_i),
+             0 <= a_i <= C_i, or a_i >= 0 for the squared hinge
+
+For any w and any such a, D(a) <= P(w). The answer is w = sum of a_i y_i x_i, and its gap (P - D) / P says how far it is
+from the best at most; the sums are made afresh for it, row by row, so that no rounding of the search is in them.
+
+The constant feature is a feature like any other, its weight v a part of ||w||, unless the bias is free: then the dual
+has one more condition, sum of a_i y_i = 0. Either way v would follow each single step, and a pass would be spent on its
+trembling. So the search holds v back: it minimises P + m/2 (v - v_0)², with m so large that v follows the mean of some
+thousand rows, and moves v_0 on after each pass (the method of multipliers; v_0 goes farther where it keeps going one
+way). For the proof, what the sum of a_i y_i lacks is taken from the variables between their bounds, which the dual does
+not feel at its best point; a free bias is the best one for the weights found.
+"""
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from linsep.core.examples import Array, Csr, Dense
+from linsep.solvers.coordinate_descent import BLOCK, GONE, STILL, one_pass, squared_norms
+from linsep.solvers.products import features_of, frozen, rows_of, times, times_transposed
+
+KEPT = 0.25
+"""Rows at a bound are left out of the passes if their slope is above this share of the largest violation."""
+EARLY = 1.2
+"""The estimate of the gap, as a multiple of that asked for, at which the true one is computed: it is a little late."""
+LONGEST = 5
+"""Passes between two proofs that the search is not over, at most: each fails a pass later than the one before."""
+SWIFT = 1000.0
+"""Rows whose steps together move the bias freely."""
+ALONE = 20
+"""Passes before the search begins to extrapolate."""
+TOGETHER = 5
+"""Passes in one order whose limit is guessed."""
+RISE = 4.0
+"""The factor between two costs on the way up."""
+MOST_COSTS = 40
+"""Costs on the way, at most."""
+EASY = 0.01
+"""The estimated gap at which a cost on the way is left behind."""
+PATIENCE = 100
+"""Passes at one cost on the way, at most."""
+TINY = float(np.finfo(np.float64).tiny)
+"""Rows that cost less than any normal number are absent."""
+
+
+class SoftMargin(NamedTuple):
+    """The weights of a soft margin, and the proof of their quality.
+
+    Attributes
+    ----------
+    weights : array of shape (features + 1,)
+        w; the last entry is the constant feature's weight, so that the intercept is weights[-1] * bias.
+    dual : array of shape (rows,)
+        a, with sum of a_i y_i x_i equal to the weights (all but the last where the bias is free).
+    primal, dual_objective : float
+        P(w) and D(a). No weights have an objective below D(a).
+    gap : float
+        (P - D) / P; 0 where P is 0.
+    iterations : int
+        Passes made over the rows that were not left out.
+    converged : bool
+        Whether the gap is as small as asked for.
+    """
+
+    weights: Array
+    dual: Array
+    primal: float
+    dual_objective: float
+    gap: float
+    iterations: int
+    converged: bool
+
+
+def soft_margin(
+    data: Dense | Csr, signs: Array, row_weights: Array, *, C: float, loss: Literal["l1", "l2"], tol: float = 1e-3,
+    max_iter: int = 1000, seed: int = 0, penalize_bias: bool = True, jobs: int = 1,
+) -> SoftMargin:  # fmt: skip
+    """Find the soft margin by dual coordinate descent.
+
+    Parameters
+    ----------
+    data : Dense or Csr
+        The rows; `data.bias` is the constant feature's value, 0.0 where there is none.
+    signs : array of shape (rows,)
+        +1 or -1 for each row.
+    row_weights : array of shape (rows,) or (0,)
+        c_i >= 0, as if the row occurred that often; empty where all are 1.
+    C : float
+        The cost of a unit of loss, above 0.
+    loss : {"l1", "l2"}
+        The hinge, or its square.
+    tol : float, default=1e-3
+        The gap (P - D) / P at which to stop.
+    max_iter : int, default=1000
+        The most passes.
+    seed : int, default=0
+        Seed of the order of rows.
+    penalize_bias : bool, default=True
+        Whether the constant feature's weight is a part of ||w||; else the bias is free.
+    jobs : int, default=1
+        Threads for the proof; the passes have one. The answer does not depend on it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = Dense(np.array([[2.0, 0.0], [3.0, 1.0], [0.0, 0.0]]), bias=1.0)
+    >>> found = soft_margin(X, np.array([1, 1, -1]), np.zeros(0), C=10.0, loss="l1", tol=1e-9, penalize_bias=False)
+    >>> found.weights, found.dual, found.primal
+    (array([ 1.,  0., -1.]), array([0.5, 0. , 0.5]), 0.5)
+    """
+    if not 0.0 < C < np.inf:
+        raise ValueError(
+            f"C is {C!r}: the cost of a unit of loss is a number above 0; use the hard margin for no loss at all"
+        )
+    if loss not in ("l1", "l2"):
+        raise ValueError(f"loss is {loss!r}: use 'l1' for the hinge or 'l2' for its square")
+    if max_iter < 1:
+        raise ValueError(f"max_iter is {max_iter}: at least one pass is needed")
+    descent = Descent(data, signs, row_weights, loss, penalize_bias, jobs)
+    rng = np.random.default_rng(seed)
+    passes = failures = due = 0
+    for cost in descent.costs_up_to(C):
+        descent.set_cost(cost)
+        began, ready = passes, False
+        while cost < C and not ready and passes < max_iter // 2:
+            estimate, spent = descent.one_round(rng, passes - began, max_iter // 2 - passes)
+            passes += spent
+            ready = estimate <= EASY or passes - began >= PATIENCE or not len(descent.rows)
+    began = passes
+    while True:
+        estimate, spent = descent.one_round(rng, passes - began, max_iter - passes)
+        passes += spent
+        if passes == max_iter or not len(descent.rows) or (estimate <= EARLY * tol and passes >= due):
+            found = descent.proof()
+            if found.gap <= tol or passes == max_iter or not descent.recall():
+                return found._replace(iterations=passes, converged=found.gap <= tol)
+            failures = min(failures + 1, LONGEST)
+            due = passes + failures
+
+
+class Descent:
+    """The search: dual variables, weights and the rows that are still visited."""
+
+    def __init__(
+        self, data: Dense | Csr, signs: Array, row_weights: Array, loss: str, penalize_bias: bool, jobs: int
+    ) -> None:
+        n = rows_of(data)
+        self.data, self.jobs, self.soft = read_only(data), jobs, loss == "l2"
+        self.free = data.bias != 0.0 and not penalize_bias
+        self.signs = frozen(signs)
+        self.row_weights = np.asarray(row_weights, np.float64) if len(row_weights) else np.ones(n)
+        self.norms = squared_norms(self.data)
+        if not np.all(np.isfinite(self.norms)):
+            i = int(np.argmin(np.isfinite(self.norms)))
+            raise ValueError(
+                f"row {i} has an entry that is not a number, or too large to be squared: scale the columns"
+            )
+        self.dual = np.zeros(n)
+        self.weights = np.zeros(features_of(data) + 1)
+        self.cost = 0.0
+
+    def costs_up_to(self, C: float) -> list[float]:
+        """Return costs that lead up to C, from one at which a common row needs few steps.
+
+        The variables of rows within the margin are as large as the cost, and a step is no larger than 1 / ||x||²: the
+        answer at a lower cost, scaled up, saves them the way.
+        """
+        present = self.row_weights > 0.0
+        if not present.any():
+            return [C]
+        common = float(np.mean(self.norms[present])) + (0.0 if self.free else self.data.bias**2)
+        common *= float(np.mean(self.row_weights[present]))
+        costs = [C]
+        while costs[-1] * common > RISE and len(costs) < MOST_COSTS:
+            costs.append(costs[-1] / RISE)
+        return costs[::-1]
+
+    def set_cost(self, C: float) -> None:
+        """Set the cost of a unit of loss, and scale the variables up as far as the dual gains by it."""
+        n = len(self.dual)
+        self.costs = frozen(C * self.row_weights)
+        self.present = self.costs >= TINY
+        self.tops = np.full(n, np.inf) if self.soft else self.costs
+        self.diagonal = np.divide(0.5, self.costs, out=np.zeros(n), where=self.present & self.soft)
+        self.pull = self._pull()
+        self.squares = frozen(self.norms + self.pull * self.data.bias)
+        if self.cost > 0.0:
+            total, quadratic = self._terms(self.weights[:-1] if self.free else self.weights, self.dual)
+            scale = min(C / self.cost, total / quadratic) if quadratic > 0.0 else 1.0
+            self.weights *= scale
+            self.dual = np.minimum(self.dual * scale, self.tops)
+        self.rows = np.flatnonzero(self.present)
+        self.low, self.high = -np.inf, np.inf
+        self.off, self.stride = 0.0, 1.0
+        self.cost = C
+
+    def _pull(self) -> float:
+        """Return by how much a step of size 1 moves the constant feature's weight."""
+        bias, count = self.data.bias, int(np.count_nonzero(self.present))
+        if bias == 0.0 or count == 0:
+            return bias
+        common = float(np.mean(self.norms[self.present])) + 1.0 / float(np.mean(self.costs[self.present]))
+        pull = common * min(1.0, SWIFT / count) / bias
+        return pull if self.free else min(pull, bias, key=abs)
+
+    def one_round(self, rng: np.random.Generator, before: int, budget: int) -> tuple[float, int]:
+        """Visit the rows once or, after many passes, a few times in one order, and extrapolate.
+
+        Returns an estimate of the gap as it was on the way, and the passes made.
+        """
+        blocks = rng.permutation(-(-len(self.rows) // BLOCK))
+        count = min(TOGETHER, budget) if before >= ALONE else 1
+        rows, path = self.rows.copy(), []
+        for k in range(1, count + 1):
+            if count > 1:
+                path.append(self.dual[rows])
+            gap, least, most, moved = self._pass(blocks, leave_out=k == count)
+        self.rows = self.rows[self.rows != GONE] if moved else self.rows[:0]
+        self.low = KEPT * least if least < 0.0 else -np.inf
+        self.high = KEPT * most if most > 0.0 else np.inf
+        last = self.weights[-1]
+        off = self.data.bias * float(np.sum(self.dual * self.signs)) - (0.0 if self.free else last)
+        dual_objective = self._dual_objective(self.weights[:-1], self.dual)
+        dual_objective -= last * (off + (0.0 if self.free else 0.5 * last))
+        if count == TOGETHER:
+            self._extrapolate(rows, np.array([*path, self.dual[rows]]))
+        if self.pull != self.data.bias:
+            self._move_bias()
+        return relative(dual_objective + gap, dual_objective), count
+
+    def _pass(self, blocks: Array, leave_out: bool) -> tuple[float, float, float, int]:
+        kernel = one_pass(Csr if isinstance(self.data, Csr) else Dense)
+        return kernel(
+            tuple(self.data), self.signs, self.costs, self.squares, self.dual, self.weights, self.rows, blocks,
+            self.soft, self.pull, self.low if leave_out else -np.inf, self.high if leave_out else np.inf,
+        )  # fmt: skip
+
+    def _move_bias(self) -> None:
+        """Move what the bias is drawn to, farther where it keeps going one way."""
+        bias = self.data.bias
+        off = bias * float(np.sum(self.dual * self.signs)) - (0.0 if self.free else self.weights[-1])
+        self.stride = 2.0 * self.stride if off * self.off > 0.0 and abs(off) > 0.5 * abs(self.off) else 1.0
+        self.weights[-1] += self.stride * self.pull / bias * off
+        self.off = off
+
+    def _extrapolate(self, rows: Array, path: Array) -> None:
+        """Go where the passes lead to, as far as a linear recurrence tells (Anderson), if the dual is larger there."""
+        steps = np.diff(path, axis=0)
+        gram = np.einsum("ki,li->kl", steps, steps)
+        size = float(np.trace(gram))
+        if size == 0.0:
+            return
+        shares = np.linalg.solve(gram / size + 1e-10 * np.eye(len(gram)), np.ones(len(gram)))
+        shares /= np.sum(shares)
+        dual = self.dual.copy()
+        dual[rows] = np.clip(np.einsum("k,ki->i", shares, path[1:]), 0.0, self.tops[rows])
+        weights = self._summed(dual)
+        moved = float(np.sum((dual - self.dual) * self.signs))
+        weights[-1] = self.weights[-1] + self.pull * moved
+        gain = self._dual_objective(weights[:-1], dual) - self._dual_objective(self.weights[:-1], self.dual)
+        gain -= moved * self.data.bias * (self.weights[-1] + weights[-1]) / 2.0
+        if gain > 0.0:
+            self.dual, self.weights = dual, weights
+
+    def proof(self) -> SoftMargin:
+        """Sum all afresh, and see how good it is."""
+        dual = self.dual if self.pull == self.data.bias else self._balanced()
+        weights = self._summed(dual)
+        if self.free:
+            weights[-1] = 0.0
+        half_square = 0.5 * float(np.sum(np.square(weights)))
+        scores = self._scores(weights)
+        if self.free:
+            bias = best_bias(scores[self.present], self.signs[self.present], self.costs[self.present], self.soft)
+            weights[-1] = bias / self.data.bias
+            scores += bias
+        losses = np.maximum(1.0 - self.signs * scores, 0.0)
+        primal = half_square + float(np.sum(self.costs * (np.square(losses) if self.soft else losses)))
+        dual_objective = self._dual_objective(weights[:-1] if self.free else weights, dual)
+        return SoftMargin(weights, dual, primal, dual_objective, relative(primal, dual_objective), 0, False)
+
+    def recall(self) -> bool:
+        """Let all rows be visited whose variables lie between their bounds or want to; tell whether any can move."""
+        last = self.weights[-1]
+        self.weights = self._summed(self.dual)
+        if self.pull != self.data.bias:
+            self.weights[-1] = last
+        slopes = self.signs * self._scores(self.weights) - 1.0 + self.diagonal * self.dual
+        wanting = np.where(slopes > 0.0, self.dual > 0.0, self.dual < self.tops) & (np.abs(slopes) > STILL)
+        between = (self.dual > 0.0) & (self.dual < self.tops)
+        self.rows = np.flatnonzero((wanting | between) & self.present)
+        self.low, self.high = -np.inf, np.inf
+        return bool(np.any(wanting[self.rows])) or self.pull != self.data.bias
+
+    def _summed(self, dual: Array) -> Array:
+        """Return the sum of a_i y_i x_i."""
+        return times_transposed(self.data, (dual * self.signs)[:, None], self.jobs)[:, 0]
+
+    def _scores(self, weights: Array) -> Array:
+        return times(self.data, weights[:, None], self.jobs)[:, 0]
+
+    def _terms(self, weights: Array, dual: Array) -> tuple[float, float]:
+        """Return the sum of a_i and the quadratic form of the dual."""
+        quadratic = float(np.sum(np.square(weights))) + float(np.sum(self.diagonal * np.square(dual)))
+        return float(np.sum(dual)), quadratic
+
+    def _dual_objective(self, weights: Array, dual: Array) -> float:
+        """Return D(a), given the weights that are penalised."""
+        total, quadratic = self._terms(weights, dual)
+        return total - 0.5 * quadratic
+
+    def _balanced(self) -> Array:
+        """Return dual variables near to those at hand whose sum of a_i y_i agrees with the bias; is 0 if it is free.
+
+        What is too much is taken from the variables by their distance to the nearer bound; if that is not enough for a
+        free bias, the class with the larger sum is scaled down.
+        """
+        target = 0.0 if self.free else self.weights[-1] / self.data.bias
+        off = float(np.sum(self.dual * self.signs)) - target
+        room = np.minimum(self.dual, self.tops - self.dual)
+        total = float(np.sum(room))
+        share = min(max(off / total, -1.0), 1.0) if total > 0.0 else 0.0
+        dual = np.clip(self.dual - self.signs * room * share, 0.0, self.tops)
+        if not self.free or abs(off) <= total:
+            return dual
+        heavy = self.signs * off > 0.0
+        return np.where(heavy, dual * (float(np.sum(dual[~heavy])) / float(np.sum(dual[heavy]))), dual)
+
+
+def read_only(data: Dense | Csr) -> Dense | Csr:
+    """Return the data with arrays that can't be written to, the one kind that kernels are compiled for.
+
+    Examples
+    --------
+    >>> read_only(Dense(np.ones((2, 2)), bias=0.0)).values.flags.writeable
+    False
+    """
+    views: dict[str, Any] = {name: part.view() for name, part in data._asdict().items() if isinstance(part, np.ndarray)}
+    for view in views.values():
+        view.flags.writeable = False
+    return data._replace(**views)
+
+
+def relative(primal: float, dual_objective: float) -> float:
+    """Return (P - D) / P, no less than 0; 0 where P is 0.
+
+    Examples
+    --------
+    >>> relative(4.0, 3.0)
+    0.25
+    """
+    return max(primal - dual_objective, 0.0) / primal if primal > 0.0 else 0.0
+
+
+def best_bias(scores: Array, signs: Array, costs: Array, soft: bool) -> float:
+    """Return the b at which the sum of C_i loss(1 - y_i (s_i + b)) is least; the middle one of many for the hinge.
+
+    The loss of row i bends at b = y_i - s_i: that of a positive row falls to the left of it, that of a negative row
+    rises to the right of it. Between two bends, the sum is linear or quadratic.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> best_bias(np.array([3.0, 0.0]), np.array([1.0, -1.0]), np.array([1.0, 1.0]), soft=False)
+    -1.5
+    """
+    if not len(scores):
+        return 0.0
+    order = np.argsort(signs - scores, kind="stable")
+    bends, positive, costs = (signs - scores)[order], signs[order] > 0.0, costs[order]
+
+    def beside(amounts: Array) -> tuple[Array, Array]:
+        """Sum the amounts of negative rows to the left and of positive rows to the right of each stretch."""
+        left = np.append(0.0, np.cumsum(np.where(positive, 0.0, amounts)))
+        right = np.append(np.cumsum(np.where(positive, amounts, 0.0)[::-1])[::-1], 0.0)
+        return left, right
+
+    left, right = beside(costs)
+    if soft:
+        weight, moment = left + right, np.add(*beside(costs * bends))
+        k = int(np.argmax(np.append(weight[1:] * bends >= moment[1:], True)))
+        ends = bends[max(k - 1, 0)] if k else -np.inf, bends[k] if k < len(bends) else np.inf
+        return float(np.clip(moment[k] / weight[k], *ends)) if weight[k] > 0.0 else float(bends[min(k, len(bends) - 1)])
+    rounding = 1e-12 * float(np.sum(costs))
+    k = int(np.argmax(left - right >= -rounding))
+    ends = bends[max(k - 1, 0)], bends[min(k, len(bends) - 1)]
+    return float(ends[0] + ends[1]) / 2.0 if left[k] - right[k] <= rounding else float(ends[0])
