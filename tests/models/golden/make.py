@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 
 import linsep
+from linsep import LEARNERS, Calibrated
 from linsep.maps import Polynomial, Scale
 from linsep.models.archive import FORMAT
 from tests.contracts.table import bits, build, problem
@@ -30,6 +31,28 @@ def small():
 def of(name):
     """A way to train a learner of the table."""
     return lambda: (build(name).fit(*small()), *small(), None)
+
+
+def solved(name):
+    """A way to train a learner of the table that sees all rows at once; some take counts, or two labels."""
+
+    def made():
+        X, y = small()
+        X, y = np.abs(X), np.where(y == "high", "high", "low") if LEARNERS[name].small else y
+        return LEARNERS[name].make(random_state=0).fit(X, y), X, y, None
+
+    return made
+
+
+def calibrated():
+    """A learner whose scores become probabilities, as labels come."""
+    X, y = small()
+    return (
+        Calibrated(build("perceptron"), on="progressive", window=20).fit(np.tile(X, (3, 1)), np.tile(y, 3)),
+        X,
+        y,
+        None,
+    )
 
 
 def pipeline():
@@ -68,8 +91,9 @@ def random():
     return build("perceptron", shuffle=True, random_state=np.random.RandomState(7)).fit(X, y), X, y, None
 
 
-MODELS = {name: of(name) for name in linsep.LEARNERS} | {
+MODELS = {name: of(name) if entry.online else solved(name) for name, entry in LEARNERS.items()} | {
     "a-pipeline": pipeline, "with-data": data, "sparse": sparse, "open-pairs": pairs, "random-state": random,
+    "calibrated": calibrated,
 }  # fmt: skip
 
 
