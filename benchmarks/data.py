@@ -119,6 +119,22 @@ def newsgroups() -> Split:
 
 
 @cache
+def newsgroup_counts() -> tuple[sp.csr_matrix, Array]:
+    """Return the training part of 20newsgroups as counts of words, as they are stored."""
+    path = _folder("20newsgroups_bow") / "train.npz"
+    with np.load(path) as file:
+        return sp.csr_matrix(sp.load_npz(path)), file["y"].astype(np.int64)
+
+
+@cache
+def two_classes(name: str) -> tuple[sp.csr_matrix, Array]:
+    """Return the training part of a sparse set of two classes."""
+    path = _folder(name) / "train.npz"
+    with np.load(path) as file:
+        return sp.csr_matrix(sp.load_npz(path).astype(np.float64)), file["y"].astype(np.int64)
+
+
+@cache
 def newsgroups_text() -> list[str]:
     """Return the training documents of 20newsgroups, each a line `label<TAB>text` of its file."""
     name = "train.txt.gz"

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
 from linsep.learners.max_margin import MaxMargin
-from linsep.solvers.hard_margin import hard_margin
+from linsep.solvers.margin.hard import hard_margin
 
 DATA = os.environ.get("LINSEP_DATA")
 hinges = pytest.mark.parametrize("hinge", ["l1", "l2"])

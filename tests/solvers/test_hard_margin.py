@@ -11,9 +11,9 @@ from scipy.optimize import minimize, nnls
 from scipy.sparse import csr_array
 
 from linsep.core.examples import Csr, Dense
-from linsep.solvers import hard_margin as home
-from linsep.solvers import margin_search
-from linsep.solvers.hard_margin import hard_margin
+from linsep.solvers.margin import hard as home
+from linsep.solvers.margin import search as margin_search
+from linsep.solvers.margin.hard import hard_margin
 from tests.exact import fractions
 from tests.problems import integer_rows
 

@@ -9,8 +9,8 @@ from scipy.sparse import csr_array
 from sklearn.svm import SVC, LinearSVC
 
 from linsep.core.examples import Csr, Dense
-from linsep.solvers.coordinate_descent import squared_norms
-from linsep.solvers.soft_margin import best_bias, soft_margin
+from linsep.solvers.margin.coordinate_descent import squared_norms
+from linsep.solvers.margin.soft import best_bias, soft_margin
 from tests.problems import float_rows, integer_rows
 
 ALL = np.zeros(0)
@@ -311,6 +311,24 @@ def test_large_costs_are_reached_by_way_of_smaller_ones(loss, C):
     found = soft_margin(made(X), y, ALL, C=C, loss=loss, tol=1e-2, max_iter=3000)
     check(found, X, y, C, loss)
     assert found.gap < 0.2
+
+
+@losses
+def test_variables_that_are_all_at_their_bounds_still_balance(loss):
+    """Twice as many negative rows, so cheap that each variable is as large as it may be: D must not count them all."""
+    X, y = noisy(20)
+    found = soft_margin(made(X, 1.0), y, ALL, C=1e-9, loss=loss, max_iter=1, penalize_bias=False)
+    check(found, X, y, 1e-9, loss, 1.0, penalize_bias=False)
+    solved(X, y, 1e-9, loss, 1.0, penalize_bias=False, tol=1e-6)
+
+
+def test_rows_that_rest_are_not_forgotten():
+    """After a failed proof all variables between their bounds move again, not only those that want to."""
+    passes = []
+    for seed in range(4):
+        X, y = noisy(seed)
+        passes.append(solved(X, y, 1.0, "l1", 2.0, tol=1e-10).iterations)
+    assert sum(passes) < 1500
 
 
 def test_threads_change_nothing():

@@ -1,44 +1,95 @@
 """Logistic regression."""
 
+import math
+import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 from scipy import special
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 
-from linsep.core.examples import Array
+from linsep.core.examples import Array, Csr, Dense
+from linsep.core.threads import threads
 from linsep.learners.base import READOUTS, OnlineLearner
-from linsep.learners.machine import Parts
+from linsep.learners.batch import BatchLearner, Problem, Solution, solved_machine
+from linsep.learners.inputs import width_of
+from linsep.learners.machine import Machine, Parts
 from linsep.learners.parameters import Shared
 from linsep.rules import Logistic
+from linsep.solvers.logistic import objective as solvers
+from linsep.solvers.logistic.gradient_ascent import gradient_ascent
+from linsep.solvers.logistic.newton import newton
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
+SOLVERS: dict[str, Callable[..., solvers.Solution]] = {"batch": gradient_ascent, "newton": newton}
+TOL = 1e-6
+"""Where the solvers that see all rows stop, unless told."""
+
+NOT_ROW_BY_ROW = 'solver={!r} sees all rows at once: only solver="sgd" goes row by row'
 
 
-class LogisticRegression(OnlineLearner):
+def goes_row_by_row(learner: Any) -> bool:
+    """Tell whether rows may come one by one, or raise an AttributeError that says how they may."""
+    if learner.solver in SOLVERS:
+        raise AttributeError(NOT_ROW_BY_ROW.format(learner.solver))
+    return True
+
+
+class LogisticRegression(OnlineLearner, BatchLearner):
     """Pr(y = 1 | x) = 1 / (1 + e^{-w.x}), fitted by stochastic gradient ascent: w += rate_t (1 - p(y|x)) y x.
 
     With a Gaussian prior N(0, `prior_variance`) on every weight, the bias included, it climbs to the maximum a
     posteriori: each of the n rows also shrinks w by rate_t / (n prior_variance). Without a prior, separable data have
     their optimum at infinity.
 
+    The other solvers see all rows at once: "batch" is gradient ascent, w += rate (sum of x (y - p) - w / variance) with
+    the rate 1 / L of the curvature's bound L; "newton" comes to the optimum in a few passes, and proves how near. They
+    minimise f(w) = -log-likelihood + ||w||² / (2 variance); a row's weight there is repetition.
+
     Parameters
     ----------
-    solver : "sgd", default="sgd"
-        The way to the optimum.
+    solver : {"sgd", "batch", "newton"}, default="sgd"
+        The way to the optimum. `partial_fit` and `learn_one` need "sgd", which may be set later, to go on from the
+        weights that another found. For "newton", `tol` is the relative gap (f - min f) / f to prove (without a prior:
+        to expect), for "batch" the relative gain of a step that is too little to go on; None is 1e-6. Of more than two
+        classes both take `multi_class="multinomial"`, a softmax over all classes, or "ovr".
     eta0 : float, default=0.1
-        The rate of round t is eta0 / t**power_t.
+        "sgd": the rate of round t is eta0 / t**power_t.
     power_t : float, default=0.0
         See `eta0`.
     prior_variance : float or None, default=None
         The prior's variance; None for no prior.
     prior_rows : int or None, default=None
-        n, the rows that share the prior; None: the rows given to `fit`. A stream has to state it.
+        "sgd": n, the rows that share the prior; None: the rows given to `fit`. A stream has to state it.
+    penalize_intercept : bool, default=True
+        Whether the prior holds the bias too; "sgd" knows no other way.
     readout : "last" or "average", default="last"
-        Which weights answer.
+        "sgd": which weights answer.
+    budget : int, default=1000
+        The most steps of "batch" and "newton"; of `max_iter` only "sgd" knows.
     **shared
         Those of every online learner: see :class:`linsep.learners.parameters.Parameters`.
+
+    Attributes
+    ----------
+    optimality_ : float or None
+        Of "batch" and "newton", as all that follow: f - min f is at most this; None without a prior: no proof.
+    value_ : float
+        f, summed over the columns of one-vs-rest.
+    history_ : list of float
+        -f, the log-likelihood with the prior's share, at the start and after each step ("newton": after each look).
+    gradient_norm_ : float
+        ||gradient of f||, 0 at the optimum.
+    converged_ : bool
+        Whether `tol` was reached.
+    infinite_ : bool
+        Whether f has no least value, as some weight that no prior holds grows forever.
+    cause_ : int or None
+        The column of that weight, n_features_in_ for the bias.
 
     Examples
     --------
@@ -46,16 +97,30 @@ class LogisticRegression(OnlineLearner):
     >>> clf = LogisticRegression(random_state=0, max_iter=100).fit([[0], [1], [2], [3]], [0, 0, 1, 1])
     >>> clf.predict_proba([[0], [3]]).argmax(axis=1)
     array([0, 1])
+    >>> clf = LogisticRegression(solver="newton", prior_variance=1.0).fit([[0], [1], [2], [3]], [0, 1, 0, 1])
+    >>> clf.coef_.round(2), clf.optimality_ <= 1e-6 * clf.value_
+    (array([[0.3]]), True)
     """
 
+    optimality_: float | None
+    value_: float
+    history_: list[float]
+    gradient_norm_: float
+    converged_: bool
+    infinite_: bool
+    cause_: int | None
+    _facts = ("optimality_", "value_", "history_", "gradient_norm_", "converged_", "infinite_", "cause_")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineLearner._parameter_constraints,
-        "solver": [StrOptions({"sgd"})],
+        "solver": [StrOptions({"sgd", *SOLVERS})],
         "eta0": [POSITIVE],
         "power_t": [Interval(Real, 0, None, closed="left")],
         "prior_variance": [None, POSITIVE],
         "prior_rows": [None, Interval(Integral, 1, None, closed="left")],
+        "penalize_intercept": ["boolean"],
         "readout": [StrOptions(set(READOUTS))],
+        "multi_class": [StrOptions({"ovr", "pair", "multinomial"})],
+        "budget": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
@@ -66,7 +131,9 @@ class LogisticRegression(OnlineLearner):
         power_t: float = 0.0,
         prior_variance: float | None = None,
         prior_rows: int | None = None,
+        penalize_intercept: bool = True,
         readout: str = "last",
+        budget: int = 1000,
         **shared: Unpack[Shared],
     ) -> None:
         super().__init__(**shared)
@@ -75,9 +142,118 @@ class LogisticRegression(OnlineLearner):
         self.power_t = power_t
         self.prior_variance = prior_variance
         self.prior_rows = prior_rows
+        self.penalize_intercept = penalize_intercept
         self.readout = readout
+        self.budget = budget
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on all rows, by the solver chosen.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe, (rows, features)
+            The examples.
+        y : array, (rows,)
+            Their labels, of any type; two classes at least.
+        sample_weight : array, (rows,), optional
+            "sgd": multiplies each row's update; else how many rows each row counts as. 0 leaves the row out.
+
+        Returns
+        -------
+        self
+        """
+        if self.solver in SOLVERS:
+            BatchLearner.fit(self, X, y, sample_weight)
+            trouble = self._trouble()
+            if trouble is not None:
+                warnings.warn(f"{type(self).__name__} {trouble}", ConvergenceWarning, stacklevel=2)
+            return self
+        super().fit(X, y, sample_weight)
+        self._forget_proof()
+        return self
+
+    @available_if(goes_row_by_row)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Make one pass over these rows: see :meth:`OnlineLearner.partial_fit`. For solver="sgd" only."""
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+        goes_on, before = self.warm_start and hasattr(self, "_machine"), getattr(self, "n_features_in_", 0)
+        problem = super()._problem(X, y, sample_weight)
+        if goes_on and (width_of(problem.data) != before or not np.array_equal(problem.classes, self.classes_)):
+            raise ValueError("warm_start: other features or classes than those of the last fit; set it to False")
+        return problem
+
+    def _solve(self, problem: Problem) -> Solution:
+        if self.multi_class == "pair":
+            raise ValueError(
+                f'multi_class="pair" is a way of "sgd": solver={self.solver!r} takes "ovr" or "multinomial"'
+            )
+        joint = self.multi_class == "multinomial"
+        found = SOLVERS[self.solver](
+            problem.data, problem.codes, problem.row_weights,
+            classes=len(problem.classes), multinomial=joint, prior_variance=self.prior_variance,
+            penalize_bias=self.penalize_intercept, tol=TOL if self.tol is None else self.tol, max_iter=self.budget,
+            jobs=threads(self.n_jobs), start=self._weights_of(problem) if self.warm_start else None,
+        )  # fmt: skip
+        facts = {
+            "optimality_": None if math.isnan(found.optimality) else found.optimality,
+            "value_": found.value,
+            "history_": found.history,
+            "gradient_norm_": found.gradient_norm,
+            "converged_": found.converged,
+            "infinite_": found.infinite,
+            "cause_": found.cause,
+        }
+        return Solution(found.weights, found.iterations, facts, joint=joint)
+
+    def _take(self, solution: Solution, classes: Array, data: Dense | Csr) -> None:
+        super()._take(solution, classes, data)
+        rule = Logistic(self.eta0, self.power_t, 0.0)  # its weights are of the kind that "sgd" can go on with
+        self._machine = solved_machine(solution, width_of(data), data.bias, Parts(rule))
+
+    def _weights_of(self, problem: Problem) -> Array | None:
+        """Return the weights of the last fit for a solver to begin with."""
+        if not hasattr(self, "_machine"):
+            return None
+        bias = problem.data.bias
+        intercept = self.intercept_ / bias if bias else np.zeros_like(self.intercept_)
+        weights = np.vstack([self.coef_.T, intercept])
+        if self.multi_class == "multinomial" and len(problem.classes) == 2:
+            return np.hstack([-weights / 2, weights / 2])
+        return weights
+
+    def _trouble(self) -> str | None:
+        """Return what to warn of after a fit by a solver that sees all rows, if anything."""
+        if self.infinite_:
+            who = "the bias" if self.cause_ == self.n_features_in_ else f"the weight of {self._named(self.cause_)}"
+            return (
+                "has no optimum on these data: some weights can grow forever, each step making rows likelier and none "
+                f"less likely, {who} above all; it was stopped. A prior (prior_variance=1.0, say) gives an optimum"
+            )
+        if self.converged_:
+            return None
+        return f"stopped after {self.n_iter_} steps without reaching tol: raise budget={self.budget}, or tol"
+
+    def _named(self, feature: int | None) -> str:
+        names = getattr(self, "feature_names_in_", None)
+        return f"column {feature}" if names is None else repr(names[feature])
+
+    def _follow(self, machine: Machine, rows: int | None) -> None:
+        super()._follow(machine, rows)
+        self._forget_proof()
+
+    def _forget_proof(self) -> None:
+        for name in self._facts:
+            self.__dict__.pop(name, None)
 
     def _parts(self, features: int, rows: int | None) -> Parts:
+        if self.solver in SOLVERS:
+            raise ValueError(NOT_ROW_BY_ROW.format(self.solver))
+        if self.multi_class == "multinomial":
+            raise ValueError('multi_class="multinomial" needs solver="batch" or "newton": "sgd" takes "ovr" or "pair"')
+        if not self.penalize_intercept and self.prior_variance is not None:
+            raise ValueError('penalize_intercept=False needs solver="batch" or "newton": "sgd" holds the bias too')
         shrink = 0.0
         if self.prior_variance is not None:
             n = self.prior_rows if self.prior_rows is not None else rows

@@ -10,9 +10,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from linsep.core.examples import Array
 from linsep.core.threads import share, threads
 from linsep.learners.batch import BatchLearner, Problem, Solution
-from linsep.solvers.hard_margin import HardMargin, hard_margin
+from linsep.solvers.margin.hard import HardMargin, hard_margin
+from linsep.solvers.margin.soft import SoftMargin, soft_margin
 from linsep.solvers.products import times
-from linsep.solvers.soft_margin import SoftMargin, soft_margin
 
 NAMED = 5
 """Rows that a verdict names, at most."""

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from linsep.core.examples import Array, Csr, Dense
-from linsep.solvers.coordinate_descent import BLOCK, GONE, STILL, one_pass, squared_norms
+from linsep.solvers.margin.coordinate_descent import BLOCK, GONE, STILL, one_pass, squared_norms
 from linsep.solvers.products import features_of, frozen, rows_of, times, times_transposed
 
 KEPT = 0.25

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from linsep.core.examples import Array, Csr, Dense
 from linsep.core.threads import split
-from linsep.solvers.hull import EPS
+from linsep.solvers.margin.hull import EPS
 from linsep.solvers.products import features_of, rows_of, times, times_transposed
 
 AT_ONCE = 1 << 17

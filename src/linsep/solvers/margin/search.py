@@ -10,9 +10,9 @@ from collections.abc import Callable
 import numpy as np
 
 from linsep.core.examples import Array, Csr, Dense
-from linsep.solvers.coordinate_descent import BLOCK, GONE, one_pass
-from linsep.solvers.hull import EPS, Corral
-from linsep.solvers.hull_points import Points
+from linsep.solvers.margin.coordinate_descent import BLOCK, GONE, one_pass
+from linsep.solvers.margin.hull import EPS, Corral
+from linsep.solvers.margin.hull_points import Points
 from linsep.solvers.products import features_of, frozen
 
 MOST, FULL = 2048, 1536

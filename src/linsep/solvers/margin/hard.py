@@ -5,7 +5,7 @@ With z_i = y_i x_i, the largest margin of a unit w through the origin is the dis
     max over w of min_i z_i·w / ||w||  =  min over lambda of ||sum of lambda_i z_i||,  lambda >= 0, sum 1.
 
 Any w bounds it from below and any lambda from above. Two searches take turns at lambda (see
-:mod:`linsep.solvers.margin_search`); passes over all rows tell how far apart the bounds are, and each step takes time
+:mod:`linsep.solvers.margin.search`); passes over all rows tell how far apart the bounds are, and each step takes time
 linear in the entries. With a free bias the margin is half the distance between the hulls of the two classes: the same
 problem, with lambda summing to 1 in each class.
 """
@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from linsep.core.examples import Array, Csr, Dense
-from linsep.solvers.hull_points import Points
-from linsep.solvers.margin_search import FULL, Bracket, Descent, Walk
+from linsep.solvers.margin.hull_points import Points
+from linsep.solvers.margin.search import FULL, Bracket, Descent, Walk
 
 SMALL = 256
 """The corral with which Wolfe's algorithm, having the first turn, stops to let coordinate descent try."""

@@ -1,0 +1,136 @@
+"""Logistic regression by batch gradient ascent, as in the notes: w += ε (Σ x (y - p) - w / σ²) over all rows.
+
+ε = 1 / L, where L bounds the curvature of f: λ / 4 + 1 / σ² for a column on its own, λ / 2 + 1 / σ² for a softmax, with
+λ the largest eigenvalue of Xᵀ C X. No such step can lower the log-likelihood.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from linsep.core.blas import one_blas_thread
+from linsep.core.examples import Array, Csr, Dense
+from linsep.solvers.logistic.objective import (
+    ROUNDING,
+    Logistic,
+    Look,
+    Solution,
+    centred,
+    certified,
+    look,
+    prior,
+    problem_of,
+    settle_bias,
+)
+from linsep.solvers.logistic.separation import endless, heaviest, separated
+from linsep.solvers.products import features_of, rows_of, sweep, times, times_transposed
+
+ROUNDS = 30
+"""Power iterations for λ."""
+MARGIN = 1.05
+"""How far above the estimate of λ, which is never too large, L is set."""
+
+
+@one_blas_thread()
+def gradient_ascent(
+    data: Dense | Csr,
+    codes: Array,
+    row_weights: Array,
+    *,
+    classes: int,
+    multinomial: bool = False,
+    prior_variance: float | None = 1.0,
+    penalize_bias: bool = True,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    jobs: int = 1,
+    start: Array | None = None,
+) -> Solution:
+    """Climb the log-likelihood until a step improves it by no more than `tol` of itself.
+
+    The parameters and the result are those of :func:`linsep.solvers.newton.newton`. `converged` tells that it no longer
+    improves; `optimality` tells how far the optimum can be at most, which after a stop by `tol` may still be much.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = Dense(np.array([[0.0], [1.0], [2.0], [3.0]]), bias=1.0)
+    >>> found = gradient_ascent(table, np.array([0, 1, 0, 1], np.int32), np.empty(0), classes=2)
+    >>> found.weights.ravel().round(2), found.converged
+    (array([ 0.3 , -0.22]), True)
+    """
+    problem = problem_of(data, codes, row_weights, classes, multinomial, prior_variance, penalize_bias, jobs)
+    zeros = np.zeros((features_of(data) + 1, len(problem.positives)))
+    at = _stand(problem, zeros if start is None else np.array(start, np.float64))
+    cause = endless(problem)
+    history, rate, iterations, settled = [-at.value], 1.0 / lipschitz(problem), 0, False
+    while not settled and iterations < max_iter:
+        iterations += 1
+        ahead = _stand(problem, at.weights - rate * at.gradient)
+        if ahead.value > at.value - rate / 2 * float((at.gradient**2).sum()) + ROUNDING * at.value:
+            rate /= 2  # L was set too low after all
+            continue
+        settled = at.value - ahead.value <= tol * ahead.value
+        if ahead.value > at.value:
+            break
+        at = ahead
+        history.append(-at.value)
+        if separated(problem, at.seen, at.scores).any():
+            cause = heaviest(at.weights) if cause is None else cause
+            break
+    norm = float(np.sqrt((at.gradient**2).sum()))
+    gap = _gap(problem, at)
+    weights = centred(problem, at.weights)
+    endless_ = cause is not None
+    return Solution(weights, at.value, history, norm, gap, iterations, settled and not endless_, endless_, cause)
+
+
+class Stand(NamedTuple):
+    """Weights, and f there."""
+
+    weights: Array
+    scores: Array
+    seen: Look
+    gradient: Array
+    value: float
+
+
+def _stand(problem: Logistic, weights: Array) -> Stand:
+    scores = times(problem.data, weights, problem.jobs)
+    seen = look(problem, scores)
+    gradient = problem.penalty * weights - times_transposed(problem.data, seen.residuals, problem.jobs)
+    return Stand(weights, scores, seen, gradient, float((seen.losses + prior(problem, weights)).sum()))
+
+
+def _gap(problem: Logistic, at: Stand) -> float:
+    """Return the certified gap; a free bias is moved to its best for that, and what the move gains is added."""
+    if not problem.free_bias or not problem.penalty.any():
+        return float(certified(problem, at.gradient).sum())
+    weights, scores = at.weights.copy(), at.scores.copy()
+    settle_bias(problem, weights, scores, at.seen)
+    moved = _stand(problem, weights)
+    return max(0.0, at.value - moved.value) + float(certified(problem, moved.gradient).sum())
+
+
+def lipschitz(problem: Logistic) -> float:
+    """Return L, from power iterations; it is never more than the bound Σ c ||x||² for λ, and rarely too small.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = Dense(np.array([[3.0], [4.0]]), bias=0.0)
+    >>> lipschitz(problem_of(table, np.array([0, 1]), np.empty(0), 2, False, None, True, 1))
+    6.25
+    """
+    data, jobs = problem.data, problem.jobs
+    counts = problem.row_weights[:, None] if len(problem.row_weights) else np.ones((rows_of(data), 1))
+    trace = float(times_transposed(data, counts, jobs, squares=True).sum())
+    way = np.random.default_rng(0).uniform(0.5, 1.0, (features_of(data) + 1, 1))
+    largest = 0.0
+    for _ in range(ROUNDS if trace > 0 else 0):
+        scores, product = sweep(data, way / np.linalg.norm(way), lambda moved, lo, hi: counts[lo:hi] * moved, jobs)
+        largest = max(largest, float((counts * scores**2).sum()))
+        way = product
+    share = 0.5 if problem.multinomial else 0.25
+    bound = share * min(MARGIN * largest, trace) + float(problem.penalty.max(initial=0.0))
+    return bound if bound > 0 else 1.0

@@ -1,0 +1,200 @@
+"""The objective of logistic regression, for one column of weights, one a class, or all classes jointly.
+
+f(W) = Σ_i c_i ℓ(x_i W) + Σ penalty_j W_j² / 2, where ℓ is -ln of the probability that the model gives to row i's
+label: ln(1 + e^{-y w.x}) for each column on its own, or ln Σ_k e^{w_k.x} - w_y.x for a softmax over all columns.
+
+A group is what one f belongs to: each column on its own, or all of a softmax. Sums over a group are arrays with one
+entry for each column, or one for the softmax; both multiply (features + 1, columns).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from linsep.core.examples import Array, Csr, Dense
+from linsep.solvers.products import features_of
+
+LEVEL = 1e-11
+"""The mean residual of a column that counts as 0."""
+
+ROUNDING = 1e-13
+"""How much of a sum may be rounding."""
+
+
+class Logistic(NamedTuple):
+    """Rows, labels and prior: what f is made of."""
+
+    data: Dense | Csr
+    codes: Array
+    row_weights: Array
+    """What each row counts, or an empty array where all count 1."""
+    positives: Array
+    """The class that each column's score speaks for."""
+    multinomial: bool
+    penalty: Array
+    """(features + 1, 1): 1 / σ², or 0 for a weight that no prior holds."""
+    jobs: int
+
+    @property
+    def free_bias(self) -> bool:
+        """Whether there is a bias, and no prior on it."""
+        return self.data.bias != 0.0 and self.penalty[-1, 0] == 0.0
+
+    def groups(self, table: Array) -> Array:
+        """Return the sum of each group's entries."""
+        sums = table.sum(axis=0)
+        return sums.sum(keepdims=True) if self.multinomial else sums
+
+    def targets(self) -> Array:
+        """Tell for each row and column whether the row is of the column's class."""
+        return self.codes[:, None] == self.positives
+
+
+class Look(NamedTuple):
+    """What the scores say of f."""
+
+    losses: Array
+    """Σ c ℓ of each group."""
+    residuals: Array
+    """c (target - p), (rows, columns): the loss's gradient is -Xᵀ of it."""
+    spread: Array
+    """(rows, columns): c p (1 - p), or p itself for a softmax. Times the data on both sides, f's curvature."""
+    margin: Array
+    """The least y w.x of each group over the rows that count, or the least lead of the true class's score."""
+
+
+class Solution(NamedTuple):
+    """Weights, and how good they are."""
+
+    weights: Array
+    """(features + 1, columns)."""
+    value: float
+    """f, the negative log-likelihood (with the prior's share: of the posterior), summed over all groups."""
+    history: list[float]
+    """-f, the log-likelihood, at the start and after each step."""
+    gradient_norm: float
+    optimality: float
+    """f - min f is at most this; NaN where there is no prior, and so no proof."""
+    iterations: int
+    converged: bool
+    infinite: bool
+    """Whether f has no minimum: it falls forever along some direction."""
+    cause: int | None
+    """The feature whose weight grows forever then, `features` for the constant one."""
+
+
+def problem_of(
+    data: Dense | Csr,
+    codes: Array,
+    row_weights: Array,
+    classes: int,
+    multinomial: bool,
+    prior_variance: float | None,
+    penalize_bias: bool,
+    jobs: int,
+) -> Logistic:
+    """Return the problem of two classes (one column, unless multinomial) or more."""
+    if prior_variance is not None and not prior_variance > 0:
+        raise ValueError(f"prior_variance={prior_variance!r}: a variance is above 0; use None for no prior")
+    positives = np.arange(classes) if multinomial or classes > 2 else np.array([1])
+    penalty = np.full((features_of(data) + 1, 1), 0.0 if prior_variance is None else 1.0 / prior_variance)
+    if not penalize_bias and data.bias != 0.0:
+        penalty[-1] = 0.0
+    return Logistic(data, codes, row_weights, positives, multinomial, penalty, jobs)
+
+
+def look(problem: Logistic, scores: Array) -> Look:
+    """Return the losses of these scores, (rows, columns), and how they change."""
+    counts = problem.row_weights[:, None] if len(problem.row_weights) else np.ones((1, 1))
+    targets = problem.targets()
+    if problem.multinomial:
+        return _look_jointly(problem, scores, counts, targets)
+    margins = np.where(targets, scores, -scores)
+    small = np.exp(-np.abs(margins))
+    wrong = np.where(margins >= 0, small, 1.0) / (1.0 + small)
+    losses = problem.groups(counts * (np.log1p(small) + np.maximum(-margins, 0.0)))
+    residuals = counts * np.where(targets, wrong, -wrong)
+    return Look(losses, residuals, counts * (small / (1.0 + small) ** 2), _least(margins, counts))
+
+
+def _look_jointly(problem: Logistic, scores: Array, counts: Array, targets: Array) -> Look:
+    below = scores - scores.max(axis=1, keepdims=True)
+    shares = np.exp(below)
+    total = shares.sum(axis=1, keepdims=True)
+    shares /= total
+    losses = problem.groups(counts * (np.log(total) - below[targets][:, None]))
+    rivals = np.where(targets, -np.inf, below).max(axis=1, keepdims=True)
+    margins = below[targets][:, None] - rivals
+    return Look(losses, counts * (targets - shares), shares, _least(margins, counts))
+
+
+def _least(margins: Array, counts: Array) -> Array:
+    return np.where(counts > 0, margins, np.inf).min(axis=0, initial=np.inf)
+
+
+def curved(problem: Logistic, spread: Array, moved: Array, lo: int, hi: int) -> Array:
+    """Return how fast the residuals of rows lo to hi fall when their scores move: the curvature without the data."""
+    if not problem.multinomial:
+        return spread * moved
+    turned = spread * (moved - (spread * moved).sum(axis=1, keepdims=True))
+    return problem.row_weights[lo:hi, None] * turned if len(problem.row_weights) else turned
+
+
+def centred(problem: Logistic, weights: Array) -> Array:
+    """Return the weights with those of a softmax that no prior holds shifted to a mean of 0: the same probabilities."""
+    if not problem.multinomial:
+        return weights
+    return np.where(problem.penalty == 0.0, weights - weights.mean(axis=1, keepdims=True), weights)
+
+
+def prior(problem: Logistic, weights: Array) -> Array:
+    """Return the prior's share of f for each group."""
+    squares = np.einsum("jk,jk,j->k", weights, weights, problem.penalty[:, 0])
+    return problem.groups(squares[None]) / 2
+
+
+def certified(problem: Logistic, gradient: Array) -> Array:
+    """Return the certified gap f - min f <= σ² ||gradient||² / 2 of each group; NaN without a prior.
+
+    The bound is the duality gap of the dual point that the residuals are. With a free bias a dual point's residuals sum
+    to 0 in each column: that is where the bias's own gradient is 0, see :func:`settle_bias`.
+    """
+    held = problem.penalty[:-1]
+    if not held.any() and len(held):
+        return np.full_like(problem.groups(gradient), np.nan)
+    gaps = problem.groups(gradient[:-1] ** 2 / held) / 2
+    if not problem.free_bias:
+        return gaps + problem.groups(gradient[-1:] ** 2 / problem.penalty[-1]) / 2
+    counts = problem.row_weights.sum() if len(problem.row_weights) else len(problem.codes)
+    slack = problem.groups(np.abs(gradient[-1:]))
+    return np.where(slack <= 100 * LEVEL * counts * abs(problem.data.bias), gaps, np.inf)
+
+
+def settle_bias(problem: Logistic, weights: Array, scores: Array, seen: Look) -> Look:
+    """Move the biases, in place, to where their gradients are 0, all other weights held: Newton's method."""
+    counts = problem.row_weights.sum() if len(problem.row_weights) else len(problem.codes)
+    for _ in range(30):
+        slope = seen.residuals.sum(axis=0)
+        if np.abs(slope).max() <= LEVEL * counts:
+            break
+        shift = _bias_step(problem, seen, slope)
+        for _ in range(30):
+            trial = look(problem, scores + shift)
+            rises = trial.losses > (1.0 + ROUNDING) * seen.losses
+            if not rises.any():
+                break
+            shift = np.where(rises, shift / 2, shift)
+        else:
+            break
+        scores += shift
+        weights[-1] += shift / problem.data.bias
+        seen = trial
+    return seen
+
+
+def _bias_step(problem: Logistic, seen: Look, slope: Array) -> Array:
+    if not problem.multinomial:
+        return slope / np.maximum(seen.spread.sum(axis=0), np.finfo(float).tiny)
+    weighted = problem.row_weights[:, None] * seen.spread if len(problem.row_weights) else seen.spread
+    curvature = np.diag(weighted.sum(axis=0)) - weighted.T @ seen.spread
+    return np.linalg.lstsq(curvature, slope)[0]

@@ -1,0 +1,158 @@
+"""Logistic regression's solvers that see all rows, as a learner."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression as Peer
+
+import linsep
+from linsep import LogisticRegression
+
+SOLVERS = ["newton", "batch"]
+
+
+def problem(classes=2, rows=120, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 4))
+    return X, np.argmax(X @ rng.normal(size=(4, classes)) + rng.gumbel(size=(rows, classes)), axis=1)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize(("classes", "multi_class"), [(2, "ovr"), (3, "multinomial")])
+def test_the_weights_and_probabilities_are_a_peers(solver, kind, classes, multi_class):
+    X, y = problem(classes)
+    ours = LogisticRegression(
+        solver=solver, prior_variance=2.0, penalize_intercept=False, multi_class=multi_class, tol=1e-12, budget=20_000
+    ).fit(kind(X), y)
+    peer = Peer(C=2.0, tol=1e-10, max_iter=1000).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, peer.coef_, atol=1e-4)
+    np.testing.assert_allclose(ours.predict_proba(kind(X)), peer.predict_proba(X), atol=1e-4)
+    assert ours.optimality_ <= 1e-8 * ours.value_
+    assert ours.converged_
+    assert not ours.infinite_
+    assert ours.cause_ is None
+    assert len(ours.history_) > 1
+    assert ours.history_[-1] == -ours.value_
+
+
+def test_the_newton_answer_is_better_than_any_of_sgd_and_batch():
+    X, y = problem()
+    values = {}
+    for solver in ("newton", "batch"):
+        values[solver] = LogisticRegression(solver=solver, prior_variance=1.0).fit(X, y).value_
+    sgd = LogisticRegression(prior_variance=1.0, max_iter=200, eta0=0.01, random_state=0).fit(X, y)
+    log_likelihood = np.log(sgd.predict_proba(X)[np.arange(len(y)), y]).sum()
+    of_sgd = -log_likelihood + (np.sum(sgd.coef_**2) + np.sum(sgd.intercept_**2)) / 2
+    assert values["newton"] <= min(values["batch"], of_sgd)
+    assert of_sgd == pytest.approx(values["newton"], rel=1e-2)
+    assert not hasattr(sgd, "optimality_")
+
+
+def test_two_classes_jointly_answer_as_one_column():
+    X, y = problem()
+    joint = LogisticRegression(solver="newton", prior_variance=1.0, multi_class="multinomial", tol=1e-12).fit(X, y)
+    single = LogisticRegression(solver="newton", prior_variance=2.0, tol=1e-12).fit(X, y)
+    np.testing.assert_allclose(joint.predict_proba(X), single.predict_proba(X), atol=1e-5)
+    np.testing.assert_allclose(joint.coef_, single.coef_, atol=1e-5)
+    assert joint.predict(X).tolist() == single.predict(X).tolist()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_without_a_prior_there_is_no_proof_and_perhaps_no_optimum(solver):
+    X, y = problem()
+    assert LogisticRegression(solver=solver).fit(X, y).optimality_ is None
+    table = pd.DataFrame({"noise": [0.0, 1.0, 1.0, 0.0], "seen": [0.0, 0.0, 0.0, 2.0]})
+    with pytest.warns(ConvergenceWarning, match="no optimum.*the weight of 'seen'.*prior_variance") as told:
+        clf = LogisticRegression(solver=solver).fit(table, [0, 1, 0, 1])
+    assert told[0].filename == __file__
+    assert clf.infinite_
+    assert clf.cause_ == 1
+    with pytest.warns(ConvergenceWarning, match="the weight of column 1"):
+        LogisticRegression(solver=solver).fit(table.to_numpy(), [0, 1, 0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not LogisticRegression(solver=solver, prior_variance=1.0).fit(table, [0, 1, 0, 1]).infinite_
+
+
+def test_a_budget_that_is_too_small_is_told():
+    X, y = problem()
+    with pytest.warns(ConvergenceWarning, match="stopped after 1 steps.*budget=1"):
+        clf = LogisticRegression(solver="newton", prior_variance=1.0, tol=1e-12, budget=1).fit(X, y)
+    assert clf.n_iter_ == 1
+    assert not clf.converged_
+    assert clf.optimality_ > 1e-12 * clf.value_
+
+
+def test_a_row_of_weight_two_is_two_rows():
+    X, y = problem(3)
+    counts = np.arange(len(y)) % 3
+    options = {"solver": "newton", "prior_variance": 1.0, "tol": 1e-12}
+    weighted = LogisticRegression(**options).fit(X, y, sample_weight=counts)
+    repeated = LogisticRegression(**options).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-5)
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "multinomial"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_warm_start_needs_no_more_steps(multi_class, classes):
+    X, y = problem(classes)
+    clf = LogisticRegression(solver="newton", prior_variance=1.0, multi_class=multi_class, warm_start=True).fit(X, y)
+    first = clf.coef_
+    assert clf.n_iter_ > 0
+    clf.fit(X, y)
+    assert clf.n_iter_ == 0
+    np.testing.assert_allclose(clf.coef_, first, atol=1e-12)
+    with pytest.raises(ValueError, match="warm_start: other features or classes"):
+        clf.fit(X[:, :3], y)
+    assert clf.n_features_in_ == 4
+    with pytest.raises(ValueError, match="warm_start: other features or classes"):
+        clf.fit(X, y + 1)
+
+
+def test_sgd_goes_on_from_the_optimum_and_the_proof_is_gone():
+    X, y = problem()
+    clf = LogisticRegression(solver="newton", prior_variance=1.0, prior_rows=len(y), eta0=1e-6).fit(X, y)
+    best = clf.coef_.copy()
+    assert not hasattr(clf, "partial_fit")
+    with pytest.raises(ValueError, match='only solver="sgd" goes row by row'):
+        clf.learn_one(X[0], y[0])
+    assert clf.optimality_ is not None
+    clf.set_params(solver="sgd").partial_fit(X, y)
+    assert 0 < np.abs(clf.coef_ - best).max() < 1e-3
+    assert not hasattr(clf, "optimality_")
+    clf = LogisticRegression(solver="newton", prior_variance=1.0, prior_rows=len(y), eta0=1e-6).fit(X, y)
+    clf.set_params(solver="sgd").learn_one(X[0], y[0])
+    assert not hasattr(clf, "optimality_")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"solver": "newton", "multi_class": "pair"}, 'takes "ovr" or "multinomial"'),
+        ({"solver": "sgd", "multi_class": "multinomial"}, '"sgd" takes "ovr" or "pair"'),
+        ({"solver": "sgd", "penalize_intercept": False, "prior_variance": 1.0}, "holds the bias too"),
+        ({"solver": "newton", "prior_variance": 0.0}, "prior_variance"),
+        ({"solver": "newton", "budget": 0}, "budget"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(parameters, message):
+    X, y = problem()
+    with pytest.raises(ValueError, match=message):
+        LogisticRegression(**parameters).fit(X, y)
+
+
+def test_a_model_keeps_its_proof(tmp_path):
+    X, y = problem(3)
+    clf = LogisticRegression(solver="newton", prior_variance=1.0, multi_class="multinomial").fit(X, y)
+    linsep.save(clf, tmp_path / "model.linsep")
+    for again in (linsep.load(tmp_path / "model.linsep"), pickle.loads(pickle.dumps(clf))):
+        assert again.optimality_ == clf.optimality_
+        assert again.history_ == clf.history_
+        assert again.infinite_ is False
+        np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
