@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from linsep import Perceptron
 from linsep.cli import app, demo_report
+from linsep.cli.comparing import chosen
 from linsep.cli.data_sets import data_sets
 from linsep.cli.demo import EXAMPLES
 from linsep.cli.next_steps import NextSteps, prepare

@@ -18,14 +18,10 @@ def packed(values, indices, nonzeros):
     return n
 
 
-one_by_one = njit(memory._pack_one_by_one)
-
-
-@njit
 def packed_plainly(values, indices, nonzeros):
     n = 0
     for k in range(0, values.size, LANES):
-        n += one_by_one(values, k, k, indices, nonzeros, n)
+        n += memory._pack_one_by_one(values, k, k, indices, nonzeros, n)
     return n
 
 

@@ -139,8 +139,9 @@ def test_the_brier_score_gets_better_and_near_the_best(method, learner, on):
 
 
 @every_method
-@pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(
+    ("name", "classes"), [(name, k) for name, entry in LEARNERS.items() for k in ((2,) if entry.small else (2, 3))]
+)
 def test_every_learner(method, name, classes):
     X, y = problem(classes, n=60)
     online = LEARNERS[name].online

@@ -165,7 +165,7 @@ def test_gradient_ascent_takes_the_step_of_the_notes():
 
 def test_a_step_that_is_too_long_is_halved(monkeypatch):
     X, codes = noisy(seed=4)
-    monkeypatch.setattr("linsep.solvers.gradient_ascent.lipschitz", lambda problem: 1e-3)
+    monkeypatch.setattr("linsep.solvers.logistic.gradient_ascent.lipschitz", lambda problem: 1e-3)
     found = gradient_ascent(as_data(X), codes, NONE, classes=2, tol=1e-12, max_iter=10_000)
     assert all(b >= a for a, b in pairwise(found.history))
     assert found.value == pytest.approx(newton(as_data(X), codes, NONE, classes=2, tol=1e-12).value, rel=1e-9)

@@ -7,10 +7,12 @@ float64, never the whole.
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numba import njit
 
+from linsep.core.blas import one_blas_thread
 from linsep.core.examples import Array, Csr, Dense
 from linsep.core.threads import share, split
 
@@ -34,6 +36,7 @@ def features_of(data: Dense | Csr) -> int:
     return data.values.shape[1] if isinstance(data, Dense) else data.features
 
 
+@one_blas_thread()
 def times(data: Dense | Csr, weights: Array, jobs: int = 1) -> Array:
     """Return X W, (rows, columns), for weights of shape (features + 1, columns).
 
@@ -44,12 +47,13 @@ def times(data: Dense | Csr, weights: Array, jobs: int = 1) -> Array:
     array([[3.5],
            [3.5]])
     """
-    weights = frozen(weights)
+    data, weights = read_only(data), frozen(weights)
     out = np.empty((rows_of(data), weights.shape[1]))
     share([partial(_times, data, weights, lo, hi, out) for lo, hi in blocks(data)], jobs)
     return out
 
 
+@one_blas_thread()
 def times_transposed(data: Dense | Csr, coefficients: Array, jobs: int = 1, *, squares: bool = False) -> Array:
     """Return Xᵀ R, (features + 1, columns), for coefficients R of shape (rows, columns).
 
@@ -63,13 +67,14 @@ def times_transposed(data: Dense | Csr, coefficients: Array, jobs: int = 1, *, s
            [8.],
            [3.]])
     """
-    coefficients = frozen(coefficients)
+    data, coefficients = read_only(data), frozen(coefficients)
     total = np.zeros((features_of(data) + 1, coefficients.shape[1]))
     tasks = [partial(_transposed, data, coefficients[lo:hi], lo, hi, squares) for lo, hi in blocks(data)]
     add_up(total, tasks, jobs)
     return total
 
 
+@one_blas_thread()
 def sweep(data: Dense | Csr, weights: Array, weigh: Weigh, jobs: int = 1) -> tuple[Array, Array]:
     """Return U = X W and Xᵀ R for R = weigh(U[lo:hi], lo, hi), each block of rows read once for both.
 
@@ -81,7 +86,7 @@ def sweep(data: Dense | Csr, weights: Array, weigh: Weigh, jobs: int = 1) -> tup
     >>> total.ravel()
     array([0.5, 2.5, 1. ])
     """
-    weights = frozen(weights)
+    data, weights = read_only(data), frozen(weights)
     out = np.empty((rows_of(data), weights.shape[1]))
     total = np.zeros(weights.shape)
 
@@ -110,6 +115,21 @@ def frozen(array: Array, kind: type = np.float64) -> Array:
     array = np.ascontiguousarray(array, kind).view()
     array.flags.writeable = False
     return array
+
+
+def read_only(data: Dense | Csr) -> Dense | Csr:
+    """Return the data with arrays that can't be written to, the one kind that kernels are compiled for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> read_only(Dense(np.ones((2, 2)), bias=0.0)).values.flags.writeable
+    False
+    """
+    views: dict[str, Any] = {name: part.view() for name, part in data._asdict().items() if isinstance(part, np.ndarray)}
+    for view in views.values():
+        view.flags.writeable = False
+    return data._replace(**views)
 
 
 def _times(data: Dense | Csr, weights: Array, lo: int, hi: int, out: Array) -> None:

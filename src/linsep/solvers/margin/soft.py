@@ -16,13 +16,13 @@ way). For the proof, what the sum of a_i y_i lacks is taken from the variables b
 not feel at its best point; a free bias is the best one for the weights found.
 """
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from linsep.core.examples import Array, Csr, Dense
 from linsep.solvers.margin.coordinate_descent import BLOCK, GONE, STILL, one_pass, squared_norms
-from linsep.solvers.products import features_of, frozen, rows_of, times, times_transposed
+from linsep.solvers.products import features_of, frozen, read_only, rows_of, times, times_transposed
 
 KEPT = 0.25
 """Rows at a bound are left out of the passes if their slope is above this share of the largest violation."""
@@ -330,20 +330,6 @@ class Descent:
             return dual
         heavy = self.signs * off > 0.0
         return np.where(heavy, dual * (float(np.sum(dual[~heavy])) / float(np.sum(dual[heavy]))), dual)
-
-
-def read_only(data: Dense | Csr) -> Dense | Csr:
-    """Return the data with arrays that can't be written to, the one kind that kernels are compiled for.
-
-    Examples
-    --------
-    >>> read_only(Dense(np.ones((2, 2)), bias=0.0)).values.flags.writeable
-    False
-    """
-    views: dict[str, Any] = {name: part.view() for name, part in data._asdict().items() if isinstance(part, np.ndarray)}
-    for view in views.values():
-        view.flags.writeable = False
-    return data._replace(**views)
 
 
 def relative(primal: float, dual_objective: float) -> float:
