@@ -11,19 +11,23 @@ from linsep import LEARNERS, load, save
 from linsep.models.onnx import export_onnx
 from tests.contracts.table import bits, quiet, state
 
-BATCH = {name: entry for name, entry in LEARNERS.items() if not entry.online}
+BATCH = {name: (entry, {}) for name, entry in LEARNERS.items() if not entry.online} | {
+    f"logistic-regression, {solver}": (LEARNERS["logistic-regression"], {"solver": solver, "prior_variance": 1.0} | more)
+    for solver, more in {"newton": {"multi_class": "multinomial"}, "batch": {"tol": 1e-13}}.items()
+}
+"""The learners, and what makes them see all rows at once if they need to be told."""
 each = pytest.mark.parametrize("name", BATCH)
 
 
 def build(name, **more):
     """A learner of the table that is exact to many digits, where it can be told so."""
-    fine = {"tol": 1e-9, "max_iter": 10_000}
-    return BATCH[name].make(random_state=0, **fine | more)
+    entry, own = BATCH[name]
+    return entry.make(**{"random_state": 0, "tol": 1e-9, "max_iter": 10_000} | own | more)
 
 
 def classes_of(name):
     """Three classes, for a learner that takes more than two."""
-    return 3 if BATCH[name].learner().__sklearn_tags__().classifier_tags.multi_class else 2
+    return 3 if build(name).__sklearn_tags__().classifier_tags.multi_class else 2
 
 
 def problem(classes, n=60, p=5, seed=3):
@@ -101,7 +105,7 @@ def test_the_same_seed_gives_the_same_bits(name):
     assert answers(quiet(learner.fit, X, y), X) == answers(again, X)
 
 
-@pytest.mark.parametrize("name", [name for name in BATCH if "n_jobs" in BATCH[name].learner().get_params()])
+@pytest.mark.parametrize("name", [name for name in BATCH if "n_jobs" in build(name).get_params()])
 def test_threads_change_no_bit(name):
     learner, X, _ = trained(name)
     assert answers(trained(name, n_jobs=2)[0], X) == answers(learner, X)
@@ -152,7 +156,7 @@ def test_labels_may_be_words(name):
     assert named.predict(X).tolist() == words[learner.predict(X)].tolist()
 
 
-@pytest.mark.parametrize("name", [name for name in BATCH if hasattr(BATCH[name].learner, "predict_proba")])
+@pytest.mark.parametrize("name", [name for name in BATCH if hasattr(build(name), "predict_proba")])
 def test_probabilities_are_such(name):
     learner, X, _ = trained(name)
     p = learner.predict_proba(X)

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import linsep
-from linsep import ModelError, load, save
+from linsep import Calibrated, LeastSquares, LogisticRegression, ModelError, NaiveBayes, load, save
 from linsep.models import archive
 from linsep.models.file import opened
 from tests.contracts.table import build, problem, quiet
@@ -34,6 +34,10 @@ MODELS = {
     "scaled": lambda: build("pegasos", random_state=np.random.RandomState(3), shuffle=True).fit(X, Y),
     "imaged": lambda: build("balanced-winnow", multi_class="pair").fit(X, Y),
     "words": words,
+    "counts": lambda: NaiveBayes("gaussian").fit(X, Y),
+    "sums": lambda: LeastSquares(solver="stream").fit(X, Y),
+    "proof": lambda: LogisticRegression(solver="newton", prior_variance=1.0).fit(X, Y),
+    "calibrated": lambda: Calibrated(build("perceptron"), on="progressive", window=20).fit(X, Y),
 }
 
 
@@ -107,7 +111,10 @@ def use(path):
         return False
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for ask in (lambda: model.predict(X), lambda: model.partial_fit(X, model.classes_[Y])):
+        asks = [lambda: model.predict(X)]
+        if hasattr(model, "partial_fit"):
+            asks.append(lambda: model.partial_fit(X, model.classes_[Y]))
+        for ask in asks:
             with suppress(ValueError, TypeError):
                 ask()
     return True

@@ -11,7 +11,7 @@ from linsep.cli.options import as_said
 from linsep.data.formats import found, options_of
 from linsep.data.reading import Stream
 from linsep.data.sources import sources_of
-from linsep.models.estimators import is_calibrated
+from linsep.models.estimators import is_calibrated as is_calibrated
 from linsep.models.estimators import learner_of as learner_of
 
 Array = NDArray[Any]

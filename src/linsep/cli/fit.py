@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from linsep.learners.learner import Learner
     from linsep.models.file import Saved
 
-TOLD = (bool, int, float, str)
-"""What can be told in a line."""
 EXAMPLES = """
 linsep fit train.svm -o model.linsep
 linsep fit train.csv --label income -o model.linsep --holdout 0.2
@@ -111,6 +109,8 @@ def run(
     if report is not None:
         _report(trained, about, task, out, report)
         about["seconds"]["all"] = perf_counter() - began
+    for remark in task.remarks:
+        typer.echo(f"linsep fit: {remark}", err=True)
     _tell(trained, about, out, json, quiet)
 
 
@@ -127,6 +127,8 @@ def _report(trained: "Trained", about: dict[str, Any], task: "Task", out: Path, 
 
 def _chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> "tuple[Learner, int, Saved | None]":
     """Return the learner to train, new or resumed, for how many epochs, and the model that it is resumed from."""
+    from linsep.learners.base import OnlineLearner
+
     told = given(ctx)
     parameters = {name: value for name, value in told.parameters.items() if name != "n_jobs"}
     if stream and "shuffle" in parameters:
@@ -145,12 +147,22 @@ def _chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> "tuple[Lea
         if solver is not None and "stream" in solver.choices:
             learner.set_params(solver="stream")
     if stream and not hasattr(learner, "partial_fit"):
-        raise Usage(f"{told.learner} sees all rows at once: leave out --stream")
+        raise Usage(f"{_called(learner)} sees all rows at once: leave out --stream")
+    if stream and parameters.get("max_iter", 1) > 1 and not isinstance(learner, OnlineLearner):
+        raise Usage("--stream adds each row to the sums once: leave out --epochs")
     known = learner.get_params(deep=False)
     if stream and "log" in known and "log" not in parameters and resume is None:
         learner.set_params(log=False)  # it would grow with the stream
     epochs = parameters.get("max_iter", 1) if stream else known.get("max_iter", 1)
     return learner.set_params(n_jobs=1) if "n_jobs" in known else learner, epochs, saved
+
+
+def _called(learner: Any) -> str:
+    """Return a learner's name, with its solver where it has several."""
+    from linsep.cli.answering import name_of
+
+    solver = getattr(learner, "solver", None)
+    return name_of(learner) + ("" if solver is None else f" by --solver {solver}")
 
 
 def _maps(ctx: typer.Context, resume: Path | None, stream: bool) -> list[Any]:
@@ -202,6 +214,7 @@ def _about(task: "Task", trained: "Trained") -> dict[str, Any]:
     """Return how the model came to be, as its file tells it."""
     from datetime import UTC, datetime
 
+    from linsep.cli.found import found
     from linsep.models.estimators import last_of
 
     first = task.watching.first_epoch
@@ -227,7 +240,8 @@ def _about(task: "Task", trained: "Trained") -> dict[str, Any]:
         "curve": [[rows, errors] for rows, errors in task.watching.curve if errors is not None],
         "mistakes": int(_total(learner.mistakes_)) if rounds else None,
         "updates": int(_total(learner.updates_)) if rounds else None,
-        "found": _found(learner),
+        "found": found(learner),
+        "remarks": task.remarks,
         "test": None if test is None else {"error": test.error, "rows": test.rows, "of": trained.test_name},
         "learned": task.watching.curve[-1][0] if task.watching.curve else trained.rows,
         "seconds": {"read": trained.read_seconds, "learn": trained.learn_seconds},
@@ -239,18 +253,13 @@ def _total(counts: Any) -> Any:
     return counts.sum() if hasattr(counts, "sum") else counts
 
 
-def _found(learner: Any) -> dict[str, Any]:
-    """Return what a solver found beside the weights, as far as it is a number or a sentence."""
-    told = {name.strip("_"): getattr(learner, name) for name in learner._facts if name in vars(learner)}
-    hidden = {"open_labels", *learner.get_params(deep=False)} - {"solver"}
-    return {name: fact for name, fact in told.items() if name not in hidden and isinstance(fact, TOLD)}
-
-
 def _order(learner: Any, streamed: bool) -> str:
+    from linsep.cli.inspect import AT_ONCE
+
     if streamed:
         return "as in the files"
     if not getattr(learner, "t_", 0):
-        return "all rows at once"
+        return AT_ONCE
     if learner.select is not None:
         return f"the {learner.select} misclassified row each time"
     orders = {False: "as in the files", True: "random, anew in each epoch", "once": "random", "blocks": "random blocks"}
@@ -272,6 +281,7 @@ def _tell(trained: "Trained", about: dict[str, Any], out: Path, json: bool, quie
         typer.echo(f"{out}: {about['rows']:,} rows{learned}{judged}, {seconds(about['seconds']['all'])}")
         return
     from linsep.cli.answering import name_of
+    from linsep.cli.found import as_told
 
     time, earlier = about["seconds"], ", those before included" if about["resumed"] else ""
     parts = [f"read {seconds(time['read'])}", f"learn {seconds(time['learn'])}"] if not trained.streamed else []
@@ -290,7 +300,7 @@ def _tell(trained: "Trained", about: dict[str, Any], out: Path, json: bool, quie
             "order": f"{about['order']}; {about['epochs']} {unit}{'s' * (about['epochs'] != 1)}",
             "progressive error": None if progressive is None else f"{percent(progressive)} in its first epoch",
             "mistakes": None if solved else f"{about['mistakes']:,}, {about['updates']:,} updates{earlier}",
-            **{name.replace("_", " "): shown(fact) for name, fact in about["found"].items()},
+            **as_told(about["found"]),
             "test error": error,
             "time": ", ".join([*parts, f"{seconds(time['all'])} in all"]),
             "probabilities": about["calibrated"],
@@ -298,17 +308,6 @@ def _tell(trained: "Trained", about: dict[str, Any], out: Path, json: bool, quie
             "model": f"{out}, {size(out.stat().st_size)}",
         },
     )
-
-
-def shown(fact: Any) -> str:
-    """Return a fact as a person reads it.
-
-    >>> shown(True), shown(0.000123456), shown("not separable")
-    ('yes', '0.000123', 'not separable')
-    """
-    if isinstance(fact, bool):
-        return "yes" if fact else "no"
-    return fact if isinstance(fact, str) else f"{fact:.3g}"
 
 
 def _labels(classes: Any, most: int = 8) -> str:

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from linsep.cli.answering import name_of
-from linsep.cli.fit import shown
+from linsep.cli.found import as_told
 from linsep.cli.output import percent, seconds, short
 from linsep.cli.reports import features_of
 from linsep.cli.training import Trained
@@ -73,7 +73,7 @@ def _facts(trained: Trained, about: dict[str, Any], name: str) -> list[Fact]:
 def _of_rounds(about: dict[str, Any], name: str) -> list[Fact]:
     """Return how rows were learned one by one, or what a solver found."""
     if about["mistakes"] is None:
-        found = [Fact(of.replace("_", " "), shown(fact)) for of, fact in about["found"].items()]
+        found = [Fact(of, fact) for of, fact in as_told(about["found"]).items()]
         return [Fact("order", about["order"], f"{about['epochs']} steps"), *found]
     epochs = f"{about['epochs']} epoch{'s' * (about['epochs'] != 1)}, seed {about['seed']}"
     return [

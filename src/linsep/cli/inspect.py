@@ -16,8 +16,10 @@ EXAMPLES = """
 linsep inspect model.linsep
 linsep inspect model.linsep --top 20 --json
 """
-SAID = ("learner", "features", "labels", "options", "learned")
+SAID = ("learner", "features", "labels", "options", "learned", "found", "calibrated", "remarks")
 """What is told of the training, but is there for all to see."""
+AT_ONCE = "all rows at once"
+"""The order in which a solver learns."""
 MOST_LABELS = 20
 """Classes whose features are shown, and labels that are listed."""
 
@@ -57,7 +59,8 @@ def described(path: Path, saved: Any) -> dict[str, Any]:
 
     from linsep.cli.answering import name_of
     from linsep.cli.features import sparse_view
-    from linsep.models.estimators import learner_of
+    from linsep.cli.found import found
+    from linsep.models.estimators import last_of, learner_of
 
     learner = learner_of(saved.model)
     steps = getattr(saved.model, "steps", [])
@@ -75,6 +78,8 @@ def described(path: Path, saved: Any) -> dict[str, Any]:
         "features": int(learner.n_features_in_),
         "nonzero": int(coef.nnz if hasattr(coef, "nnz") else np.count_nonzero(coef)),
         "intercept": learner.intercept_,
+        "found": found(learner),
+        "calibrated": getattr(last_of(saved.model), "method", None),
         "format": None if saved.form is None else saved.form.name,
         "hashed": saved.form is not None and saved.form.name in ("text", "vw") and saved.form.feature_names is None,
     }
@@ -84,6 +89,7 @@ def show(
     console: "Console", known: dict[str, Any], parts: "list[tuple[Strongest, list[str]]]", about: dict[str, Any]
 ) -> None:  # fmt: skip
     """Print what the model is, what it listens to, and how it was trained."""
+    from linsep.cli.found import as_told
     from linsep.cli.output import facts, note, size, title
 
     title(console, f"{known['learner']} of {known['file']}")
@@ -100,6 +106,8 @@ def show(
             "features": f"{known['features']:,}",
             "weights": f"{known['nonzero']:,} of {weights:,} are not 0{share}",
             "bias": _listed([float(f"{bias:.4g}") for bias in known["intercept"].tolist()]),
+            **as_told(known["found"]),
+            "probabilities": known["calibrated"],
             "read as": known["format"],
             "file": f"{size(known['size'])}, written by linsep {known['version']}",
         },
@@ -168,7 +176,8 @@ def trained(about: dict[str, Any]) -> dict[str, str]:
         if isinstance(value, list):
             value = ", ".join(value) if all(isinstance(part, str) for part in value) else None
         if name not in SAID and value not in (None, "", False):
-            told[name.replace("_", " ")] = _written("", name, value)
+            solved = name == "epochs" and about.get("order") == AT_ONCE
+            told["steps" if solved else name.replace("_", " ")] = _written("", name, value)
     return told
 
 

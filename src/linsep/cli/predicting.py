@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.cli.answering import labels_of, rows_for
+from linsep.cli.answering import is_calibrated, labels_of, rows_for
 from linsep.cli.failures import Usage
 from linsep.cli.live import Waiting, live_input
 from linsep.data.dataset import as_csr
@@ -73,12 +73,14 @@ def writer(model: Any, what: str) -> Writer:
     """Return what turns rows into lines."""
     if what == "probabilities":
         if not hasattr(model, "predict_proba"):
-            raise Usage("the model has no probabilities: logistic-regression has, and --scores are there for all")
+            raise Usage("the model has no probabilities: fit it with --calibrate platt, or take its --scores")
         return lambda X: _numbers(model.predict_proba(X))
     if what == "scores":
         return lambda X: _numbers(model.decision_function(X))
     words = np.array([_word(label) for label in model.classes_.tolist()], object)
     codes = np.arange(len(words))
+    if is_calibrated(model):
+        return lambda X: words[np.searchsorted(model.classes_, model.predict(X))].tolist()
     return lambda X: words[labels_of(codes, model.decision_function(X))].tolist()
 
 

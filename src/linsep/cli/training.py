@@ -102,6 +102,8 @@ class Task:
     model: Any = None
     """What a stream trains: the learner, or it with a calibration."""
     interrupted: bool = False
+    remarks: list[str] = field(default_factory=list)
+    """What a solver warned of."""
     learned: int = 0
     """Rows of a stream that were learned to the end of their block."""
 
@@ -129,10 +131,11 @@ def in_memory(task: Task) -> Trained:
     X = rows.X
     for step in task.maps:
         X = step.fit_transform(X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the errors are told anyway
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         model = _fitted(task, X, rows)
     learner = learner_of(model)
+    task.remarks += [str(of.message) for of in caught if not _of_rounds(of.category, learner)]
     seen = Seen(form_of(data.form), columns_of([data], data.X.shape[1]) if marks_all(learner) else None)
     done = perf_counter()
     trained = Trained(
@@ -147,6 +150,11 @@ def in_memory(task: Task) -> Trained:
     return trained
 
 
+def _of_rounds(kind: type, learner: Learner) -> bool:
+    """Whether a warning says that mistakes are left after the last epoch: the errors are told anyway."""
+    return issubclass(kind, ConvergenceWarning) and getattr(learner, "t_", 0) > 0
+
+
 def _fitted(task: Task, X: Any, rows: Dataset) -> Any:
     """Return the learner, or it with a calibration, trained on all rows; one that goes row by row is watched."""
     learner, watching = task.learner, task.watching
@@ -154,10 +162,10 @@ def _fitted(task: Task, X: Any, rows: Dataset) -> Any:
         model = Calibrated(learner, method=task.calibrate)
         with watching.solving(f"learning, and {model.cv} times more to calibrate"):
             return model.fit(X, rows.y, sample_weight=rows.weights)
-    if not isinstance(learner, OnlineLearner):
+    if not isinstance(learner, OnlineLearner) or getattr(learner, "solver", "sgd") != "sgd":
         with watching.solving("solving"):
             return learner.fit(X, rows.y, sample_weight=rows.weights)
-    passes = learner.max_iter if learner.select is None else 1
+    passes = learner._most_epochs if learner.select is None else 1
     with watching.learning(passes * len(rows), getattr(learner, "_machine", None)), learner.watched(watching):
         learner.fit(X, rows.y, sample_weight=rows.weights)
     watching.end(learner._machine)

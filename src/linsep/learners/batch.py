@@ -12,12 +12,11 @@ A subclass lists its parameters in `__init__` and `_parameter_constraints`, as s
             found = solver(problem.data, problem.signs(1), problem.row_weights)
             return Solution(found.weights, found.iterations, {"gap_": found.gap}, warning=...)
 
-`Problem.signs` and :func:`one_vs_rest` are for solvers of two classes. The answers, the file format, `predict_one`,
+`Problem.signs` is for solvers of two classes. The answers, the file format, `predict_one`,
 `sparsify` and all plots then work as for every other learner.
 """
 
 import warnings
-from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -146,9 +145,3 @@ def refuse_empty_class(codes: Array, classes: Array, weights: Array) -> None:
         raise ValueError(
             f"all rows of the class {classes.tolist()[empty[0]]!r} have weight zero: leave them out, or raise it"
         )
-
-
-def one_vs_rest(problem: Problem, solve: Callable[[Array], Any]) -> list[Any]:
-    """Return what a solver of two classes finds, given signs: once for two, else for each class against the rest."""
-    last = len(problem.classes) - 1
-    return [solve(problem.signs(code)) for code in (range(last + 1) if last > 1 else [last])]

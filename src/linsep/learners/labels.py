@@ -83,3 +83,19 @@ def codes_among(labels: Array, classes: Array) -> Array:
             "name all classes in the first call, or start with partial_fit without `classes` to let labels arrive later"
         )
     return places.astype(np.int32)[codes]
+
+
+def first_classes(labels: Array, classes: Any) -> Array:
+    """Return the classes known from the first rows of a stream on: those named, or those that the rows have."""
+    known = np.unique(labels if classes is None else np.asarray(classes))
+    if classes is not None and len(known) < 2:
+        raise ValueError(f"classes has only one class, {known.tolist()}: name two at least, or leave it out")
+    return known
+
+
+def new_classes(labels: Array, classes: Any, known: Array) -> Array:
+    """Return the labels among new rows of a stream that are not known yet, in order."""
+    if classes is not None and not np.array_equal(np.unique(classes), known):
+        raise ValueError(f"classes={list(classes)} differ from those of the first call, {known.tolist()}")
+    refuse_another_type(labels, known)
+    return np.setdiff1d(labels, known)

@@ -15,7 +15,7 @@ from linsep.core.threads import threads
 from linsep.learners.batch import BatchLearner, Problem, Solution
 from linsep.learners.inputs import canonical, refuse_bad_entries, rows_of, width_of
 from linsep.learners.intact import all_or_nothing
-from linsep.learners.labels import clean, codes_among, refuse_another_type
+from linsep.learners.labels import clean, codes_among, first_classes, new_classes
 from linsep.solvers import least_squares as solvers
 from linsep.solvers.normal_equations import (
     SHAKY,
@@ -209,17 +209,11 @@ class LeastSquares(BatchLearner):
 
     def _welcome(self, labels: Array, classes: Any, features: int, bias: float) -> tuple[Array, Triangle, bool]:
         """Return the classes known from now on, the sums with a target for each, and whether more may come."""
-        named = None if classes is None else np.unique(np.asarray(classes))
         if not hasattr(self, "_machine"):
-            if named is not None and len(named) < 2:
-                raise ValueError(f"classes has only one class, {named.tolist()}: name two at least, or leave it out")
-            known = np.unique(labels) if named is None else named
-            return known, begin(features, len(known), bias), named is None
+            known = first_classes(labels, classes)
+            return known, begin(features, len(known), bias), classes is None
         known, triangle = self.classes_, Triangle(self.triangle_, self.rows_, features, bias)
-        if named is not None and not np.array_equal(named, known):
-            raise ValueError(f"classes={list(classes)} differ from those of the first call, {known.tolist()}")
-        refuse_another_type(labels, known)
-        new = np.setdiff1d(labels, known)
+        new = new_classes(labels, classes, known)
         if self.open_labels_ and len(new):
             triangle = with_targets(triangle, np.searchsorted(known, new))
             known = np.sort(np.concatenate([known, new]))

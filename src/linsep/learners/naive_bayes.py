@@ -15,7 +15,7 @@ from linsep.learners.batch import BatchLearner, Problem, Solution, solved_machin
 from linsep.learners.compact import whole
 from linsep.learners.inputs import canonical, frozen, refuse_bad_entries, rows_of, width_of, without_duplicates
 from linsep.learners.intact import all_or_nothing
-from linsep.learners.labels import clean, codes_among, refuse_another_type
+from linsep.learners.labels import clean, codes_among, first_classes, new_classes
 from linsep.learners.machine import Machine
 from linsep.solvers.naive_bayes.rows import groups_of, present, refuse_negative, refuse_not_one_hot
 from linsep.solvers.naive_bayes.tally import KINDS, NO_GROUPS, Tally
@@ -270,9 +270,7 @@ class NaiveBayes(BatchLearner):
 
     def _first(self, labels: Array, classes: Any, features: int) -> tuple[Array, Tally]:
         """Return the classes known from the first rows on, and the counts of none."""
-        known = np.unique(labels if classes is None else np.asarray(classes))
-        if classes is not None and len(known) < 2:
-            raise ValueError(f"classes has only one class, {known.tolist()}: name two at least, or leave it out")
+        known = first_classes(labels, classes)
         return known, self._started(len(known), features)
 
     def _next(self, labels: Array, classes: Any, features: int) -> tuple[Array, Tally]:
@@ -282,10 +280,7 @@ class NaiveBayes(BatchLearner):
         for name in ("kind", "groups", "binarize"):
             if not np.array_equal(getattr(now, name), getattr(tally, name)):
                 raise ValueError(f"training can't go on with {name}={getattr(self, name)!s:.60}: it began otherwise")
-        if classes is not None and not np.array_equal(np.unique(classes), known):
-            raise ValueError(f"classes={list(classes)} differ from those of the first call, {known.tolist()}")
-        refuse_another_type(labels, known)
-        new = np.setdiff1d(labels, known)
+        new = new_classes(labels, classes, known)
         if not self.open_labels_ or not len(new):
             return known, tally
         return np.union1d(known, new), tally.admitted(np.searchsorted(known, new))

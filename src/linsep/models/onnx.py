@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from linsep import __version__
 from linsep.core.examples import Array
 from linsep.core.links import EXPONENTIAL, P_NORM, TINY, Imaged
+from linsep.learners.calibration import Calibrated
 from linsep.learners.compact import whole
 from linsep.learners.learner import Learner
 from linsep.learners.logistic import LogisticRegression
@@ -53,6 +54,8 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     """
     steps = list(model.steps) if isinstance(model, Pipeline) else [("learner", model)]
     learner = steps[-1][1]
+    if isinstance(learner, Calibrated):
+        raise TypeError("a calibration is not exported: export the model's learner_, for its labels and scores")
     if not isinstance(learner, Learner):
         raise TypeError(f"export_onnx takes a learner of linsep, or a pipeline that ends in one; got {learner!r}")
     maps = [(name, step) for name, step in steps[:-1] if step not in (None, "passthrough")]
