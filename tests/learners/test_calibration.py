@@ -16,7 +16,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss
 from sklearn.svm import LinearSVC
 
-from linsep import LEARNERS, AveragedPerceptron, Perceptron
+from linsep import LEARNERS, AveragedPerceptron, NaiveBayes, Perceptron
 from linsep.learners.calibration import METHODS, Calibrated
 from linsep.learners.recent import BLOCK, RAMP, Recent, blocks
 from linsep.solvers.isotonic import fit_isotonic
@@ -401,3 +401,15 @@ def test_parameters_go_deep_and_copies_are_the_same():
     steps = fit_isotonic(mine._recent.scores, mine._recent.codes == 1)
     expected = IsotonicRegression(out_of_bounds="clip").fit(mine._recent.scores, mine._recent.codes)
     np.testing.assert_allclose(steps.y[[0, -1]], expected.predict(steps.x[[0, -1]]))
+
+
+@every_method
+def test_scores_that_are_known_up_to_a_number_for_each_row(method):
+    """Those of naive Bayes fall with every word of a row, whatever its class."""
+    rng = np.random.default_rng(4)
+    chances = rng.dirichlet(np.full(12, 0.4), 4)
+    y = rng.integers(0, 4, 1200)
+    X = np.array([rng.multinomial(size, chances[k]) for size, k in zip(rng.integers(1, 60, 1200), y, strict=True)])
+    plain = NaiveBayes().fit(X[:800], y[:800])
+    for model in (Calibrated(NaiveBayes(), method=method), Calibrated(NaiveBayes(), method=method, on="progressive")):
+        assert model.fit(X[:800], y[:800]).score(X[800:], y[800:]) >= plain.score(X[800:], y[800:]) - 0.02

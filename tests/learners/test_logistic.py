@@ -28,7 +28,7 @@ def problem(classes=2, rows=120, seed=0):
 def test_the_weights_and_probabilities_are_a_peers(solver, kind, classes, multi_class):
     X, y = problem(classes)
     ours = LogisticRegression(
-        solver=solver, prior_variance=2.0, penalize_intercept=False, multi_class=multi_class, tol=1e-12, budget=20_000
+        solver=solver, prior_variance=2.0, penalize_intercept=False, multi_class=multi_class, tol=1e-12, max_iter=20_000
     ).fit(kind(X), y)
     peer = Peer(C=2.0, tol=1e-10, max_iter=1000).fit(X, y)
     np.testing.assert_allclose(ours.coef_, peer.coef_, atol=1e-4)
@@ -82,11 +82,42 @@ def test_without_a_prior_there_is_no_proof_and_perhaps_no_optimum(solver):
 
 def test_a_budget_that_is_too_small_is_told():
     X, y = problem()
-    with pytest.warns(ConvergenceWarning, match="stopped after 1 steps.*budget=1"):
-        clf = LogisticRegression(solver="newton", prior_variance=1.0, tol=1e-12, budget=1).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="stopped after 1 steps.*max_iter=1"):
+        clf = LogisticRegression(solver="newton", prior_variance=1.0, tol=1e-12, max_iter=1).fit(X, y)
     assert clf.n_iter_ == 1
     assert not clf.converged_
     assert clf.optimality_ > 1e-12 * clf.value_
+
+
+@pytest.mark.parametrize(("solver", "most"), [("sgd", 10), ("batch", 1000), ("newton", 100)])
+def test_max_iter_is_kept_by_every_solver(solver, most):
+    X, y = problem()
+    clf = LogisticRegression(solver=solver)
+    assert clf.get_params()["max_iter"] is None
+    assert clf._most_epochs == most
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert clf.set_params(max_iter=3, tol=0.0, n_iter_no_change=100).fit(X, y).n_iter_ == 3
+        assert clf.set_params(max_iter=None, tol=None, random_state=0).fit(X, y).n_iter_ <= most
+    if solver == "sgd":
+        assert clf.n_iter_ == most
+        clf.set_params(select="first", eta0=1e-9).fit(X, y)
+        assert clf.n_iter_ == most
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(
+    ("scale", "weight", "variance", "message"),
+    [
+        (1e200, 1.0, None, "divide all of X by one factor"),
+        (1.0, 1e308, 1.0, "row weights.*divide all of them by one factor"),
+        (1.0, 1.0, 1e-320, "prior_variance=1e-320"),
+    ],
+)
+def test_numbers_too_large_are_told_with_the_cure(solver, scale, weight, variance, message):
+    X, y = problem()
+    with pytest.raises(ValueError, match=message):
+        LogisticRegression(solver=solver, prior_variance=variance).fit(X * scale, y, np.full(len(y), weight))
 
 
 def test_a_row_of_weight_two_is_two_rows():
@@ -138,7 +169,7 @@ def test_sgd_goes_on_from_the_optimum_and_the_proof_is_gone():
         ({"solver": "sgd", "multi_class": "multinomial"}, '"sgd" takes "ovr" or "pair"'),
         ({"solver": "sgd", "penalize_intercept": False, "prior_variance": 1.0}, "holds the bias too"),
         ({"solver": "newton", "prior_variance": 0.0}, "prior_variance"),
-        ({"solver": "newton", "budget": 0}, "budget"),
+        ({"solver": "newton", "max_iter": 0}, "max_iter"),
     ],
 )
 def test_what_does_not_go_together_is_refused(parameters, message):

@@ -7,15 +7,30 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize
+from scipy.optimize import linprog, minimize
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from linsep.core.examples import Csr, Dense
+from linsep.solvers.logistic import gradient_ascent as ascent
+from linsep.solvers.logistic import newton as method
 from linsep.solvers.logistic import newton_step
-from linsep.solvers.logistic.gradient_ascent import gradient_ascent
-from linsep.solvers.logistic.newton import newton
+from linsep.solvers.logistic.objective import problem_of
 
 NONE = np.empty(0)
+SEARCH = {"tol", "max_iter", "start"}
+
+
+def solve(solver, data, codes, row_weights, options):
+    problem = problem_of(data, codes, row_weights, **{k: v for k, v in options.items() if k not in SEARCH})
+    return solver(problem, **{k: v for k, v in options.items() if k in SEARCH})
+
+
+def newton(data, codes, row_weights, **options):
+    return solve(method.newton, data, codes, row_weights, options)
+
+
+def gradient_ascent(data, codes, row_weights, **options):
+    return solve(ascent.gradient_ascent, data, codes, row_weights, options)
 
 
 def frozen(array):
@@ -118,6 +133,39 @@ def test_the_certified_gap_holds_at_every_stop(solver, classes, multinomial, fre
     assert loose.converged
     if solver is newton:
         assert loose.optimality <= 1e-3 * loose.value
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_certified_gap_holds_on_sparse_rows_of_a_rare_class(seed):
+    """The dual ascent's own gap is a bound only where all of it was looked at."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200, 30)) * (rng.random((200, 30)) < 0.2) * rng.choice([0.3, 1.0, 3.0])
+    classes, multinomial = FORMS[seed % 3]
+    codes = np.where(rng.random(200) < rng.choice([0.02, 0.1, 0.5]), rng.integers(1, classes, 200), 0).astype(np.int32)
+    codes[:classes] = np.arange(classes)
+    for counts in (NONE, frozen(rng.integers(0, 4, 200) + (np.arange(200) < classes) * 1.0)):
+        for free in (True, False):
+            options = {"classes": classes, "multinomial": multinomial, "prior_variance": 5.0, "penalize_bias": not free}
+            best = newton(as_data(X), codes, counts, **options, tol=1e-12).value
+            for budget in (2, 3, 5, 8):
+                for tol in (1e-6, 1e-9):
+                    found = newton(as_data(X, kind="csr"), codes, counts, **options, tol=tol, max_iter=budget)
+                    assert found.value - best <= found.optimality + 1e-9 * best
+
+
+@pytest.mark.parametrize("solver", [newton, gradient_ascent])
+@pytest.mark.parametrize(("classes", "multinomial"), FORMS)
+@pytest.mark.parametrize("ratio", [1e6, 1e13])
+def test_the_certified_gap_holds_for_weights_far_apart(solver, classes, multinomial, ratio):
+    X, codes = noisy(rows=150, classes=classes, seed=20)
+    counts = frozen(np.where(codes == 0, ratio, 1.0))
+    options = {"classes": classes, "multinomial": multinomial, "penalize_bias": False}
+    best = newton(as_data(X), codes, counts, **options, tol=1e-10, max_iter=300)
+    assert best.converged
+    assert best.optimality <= 1e-9 * best.value
+    for budget in (1, 10, 100):
+        found = solver(as_data(X), codes, counts, **options, tol=1e-12, max_iter=budget)
+        assert found.value - best.value <= found.optimality + 1e-12 * found.value
 
 
 @pytest.mark.parametrize(("classes", "multinomial"), FORMS)
@@ -302,6 +350,36 @@ def test_a_direction_of_many_features_is_found_too():
     assert not newton(as_data(X, bias=0.0), codes, NONE, classes=2, prior_variance=1e6, tol=1e-9).infinite
 
 
+@pytest.mark.parametrize("multinomial", [False, True])
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+@pytest.mark.parametrize("far", [1e7, 1e8, 1e12])
+def test_a_row_far_away_hides_none_that_moves_the_wrong_way(multinomial, kind, far):
+    X, codes = np.array([[far], [1.0], [1.0], [-1.0], [-1.0]]), np.array([1, 1, 0, 1, 0], np.int32)
+    options = {"classes": 2, "multinomial": multinomial, "prior_variance": None, "tol": 1e-9}
+    found = newton(as_data(X, bias=0.0, kind=kind), codes, NONE, **options)
+    assert not found.infinite
+    assert found.converged
+    against = frozen([1.0, 1.0, 0.0, 0.0, 1.0])
+    assert newton(as_data(X, bias=0.0, kind=kind), codes, against, **options).infinite
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+@pytest.mark.parametrize("seed", range(12))
+def test_an_optimum_is_denied_only_where_a_linear_program_finds_the_way_out(seed, kind):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-2, 3, (14, 3)) * np.array([1.0, 1.0, 1e5])
+    X[0] *= 1e7
+    codes = np.append([0, 1], rng.integers(0, 2, 12)).astype(np.int32)
+    aside = X[:, 0] + X[:, 1] - X[:, 2] / 1e5
+    if seed % 2:
+        codes = np.where(aside != 0, aside > 0, codes).astype(np.int32)
+    signed = np.where(codes == 1, 1.0, -1.0)[:, None] * X / np.abs(X).max(axis=1, initial=1e-300, keepdims=True)
+    signed /= np.array([1.0, 1.0, 1e5])
+    out = linprog(-signed.sum(axis=0), A_ub=-signed, b_ub=np.zeros(14), bounds=[(-1, 1)] * 3)
+    found = newton(as_data(X, bias=0.0, kind=kind), codes, NONE, classes=2, prior_variance=None, tol=1e-9)
+    assert found.infinite == (out.fun < -1e-9)
+
+
 def test_with_a_prior_separable_data_have_an_optimum():
     X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
     codes = np.array([0, 0, 1, 1], np.int32)
@@ -358,6 +436,39 @@ def test_a_variance_is_above_zero(variance):
     X, codes = noisy()
     with pytest.raises(ValueError, match="a variance is above 0"):
         newton(as_data(X), codes, NONE, classes=2, prior_variance=variance)
+
+
+@pytest.mark.parametrize("solver", [newton, gradient_ascent])
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+@pytest.mark.parametrize(
+    ("scale", "counts", "variance", "message"),
+    [
+        (1e200, 1.0, 1.0, r"X has an entry of the size .*e\+200.*divide all of X by one factor"),
+        (1e200, 1.0, None, "divide all of X by one factor"),
+        (1e-300, 1e308, 1.0, "the row weights add up to inf.*divide all of them by one factor"),
+        (1.0, 1e200, None, r"the row weights add up to 8e\+201"),
+        (1.0, 1.0, 1e-320, "prior_variance=1e-320: .*use a larger one"),
+        (1.0, 1.0, 1e300, r"prior_variance=1e\+300 is too large.*None is no prior"),
+    ],
+)
+def test_numbers_that_would_overflow_are_refused(solver, kind, scale, counts, variance, message):
+    X, codes = noisy(seed=17)
+    with pytest.raises(ValueError, match=message):
+        solver(as_data(X * scale, kind=kind), codes, frozen(np.full(80, counts)), classes=2, prior_variance=variance)
+
+
+@pytest.mark.parametrize("solver", [newton, gradient_ascent])
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+@pytest.mark.parametrize(("scale", "counts"), [(1e140, 1.0), (1e-200, 1.0), (1.0, 1e140), (1.0, 1e-300), (1e100, 1e40)])
+@pytest.mark.parametrize("few", [500, 0])
+def test_extreme_numbers_that_fit_are_taken(solver, kind, scale, counts, few, monkeypatch):
+    monkeypatch.setattr(newton_step, "FEW", few)
+    X, codes = noisy(seed=18)
+    for variance in (None, 1.0, 1e-100):
+        options = {"classes": 2, "prior_variance": variance, "max_iter": 20}
+        found = solver(as_data(X * scale, kind=kind), codes, frozen(np.full(80, counts)), **options)
+        assert np.isfinite(found.weights).all()
+        assert found.value <= -found.history[0]
 
 
 @given(st.integers(0, 10_000), st.sampled_from([0.01, 1.0, 100.0, 1e4]), st.sampled_from(FORMS), st.booleans())

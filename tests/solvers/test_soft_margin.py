@@ -10,7 +10,8 @@ from sklearn.svm import SVC, LinearSVC
 
 from linsep.core.examples import Csr, Dense
 from linsep.solvers.margin.coordinate_descent import squared_norms
-from linsep.solvers.margin.soft import best_bias, soft_margin
+from linsep.solvers.margin.bias import best_bias
+from linsep.solvers.margin.soft import relative, soft_margin
 from tests.problems import float_rows, integer_rows
 
 ALL = np.zeros(0)

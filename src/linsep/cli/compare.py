@@ -106,6 +106,7 @@ def show(
 ) -> None:  # fmt: skip
     """Print the ranking."""
     from linsep.cli.output import note, title
+    from linsep.learners.table import LEARNERS
 
     title(console, f"{len(attempts)} learners on {', '.join(data)}")
     judges = f"{len(contest.test.y):,} of {', '.join(test)}" if test else f"{len(contest.test.y):,} set aside"
@@ -121,6 +122,9 @@ def show(
         note(console, f"{RAN_OUT} was not done at the end: rows that no line separates, or more --epochs are needed")
     if compiling >= 1:
         note(console, f"compiling took {compiling:.0f} s on top, once")
+    tried = {attempt.name for attempt in attempts}
+    for name in (name for name, entry in LEARNERS.items() if entry.small and name not in tried and len(tried) > 1):
+        note(console, f"left out, as its time grows faster than the data: {name}")
     note(console, "interval: of 95 %, for the error on rows like these; time: of training")
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from linsep.cli.failures import Usage
 from linsep.cli.scoring import shown
 from linsep.learners.compact import Compact
+from linsep.learners.naive_bayes import NaiveBayes
 from linsep.models.estimators import learner_of
 
 Array = NDArray[Any]
@@ -59,6 +60,8 @@ def strongest(model: Any, top: int, label: str | None = None) -> list[Strongest]
     """
     learner = sparse_view(learner_of(model))
     classes, coef = learner.classes_, learner.coef_
+    if len(classes) > 2 and isinstance(learner, NaiveBayes):
+        coef = coef - coef.mean(axis=0)  # logarithms of probabilities, all below 0: what counts is how they differ
     labels = classes.tolist()
     if label is not None:
         code = _code_of(label, classes)

@@ -78,6 +78,7 @@ def run(
     options = reading(ctx)
     check_targets({"-o": out, "--report": report, "--quarantine": options.get("quarantine")}, [*data, *(test or [])])
 
+    from linsep.cli.counted import counted
     from linsep.cli.streaming import streamed
     from linsep.cli.training import Task, in_memory
     from linsep.cli.watching import Watching
@@ -90,6 +91,7 @@ def run(
     if resume is not None and calibrate is not None:
         raise Usage(f"--calibrate: {resume} goes on with what it has")
     learner, epochs, saved = _chosen(ctx, resume, stream)
+    options = counted(options, learner, data) if saved is None else options
     seed = given(ctx).parameters["random_state"] if saved is None else learner.seed_
     task = Task(
         data, options, learner, epochs, seed, Watching(shown=not (json or quiet)), test, holdout, saved,
@@ -193,9 +195,10 @@ def _resumed(ctx: typer.Context, resume: Path, parameters: dict[str, Any], strea
     if ctx.meta[NAMED] and told.learner != name:
         raise Usage(f"{resume} is of the learner {name}: leave out --learner {told.learner}")
     known = learner.get_params(deep=False)
-    if "warm_start" not in known and not (stream and hasattr(learner, "partial_fit")):
-        cure = "add --stream" if hasattr(learner, "partial_fit") else "fit it anew"
-        raise Usage(f"{resume} is of the learner {name}, which sees all rows at once: {cure}")
+    if not hasattr(learner, "partial_fit"):
+        raise Usage(f"{resume} is of the learner {_called(learner)}, which sees all rows at once: fit it anew")
+    if "warm_start" not in known and not stream:
+        raise Usage(f"{resume} is of the learner {name}, which goes on with rows as they come: add --stream")
     said = {of: value for of, value in parameters.items() if of != "random_state"}
     learner_from(name, said)
     return saved, learner.set_params(**said, **({"warm_start": True} if "warm_start" in known else {}))

@@ -21,7 +21,7 @@ OTHERWISE = {"max_iter": "epochs", "random_state": "seed", "n_jobs": "threads"}
 LEFT_OUT = ("random_state", "n_jobs", "warm_start")
 """Parameters without an option of their own: the first two are stated for every command, and --resume is the third."""
 WORDS = {"true": True, "false": False}
-NONE = "none"
+NONE, LIST = "none", "array-like"
 
 
 class Described(NamedTuple):
@@ -54,7 +54,8 @@ class Described(NamedTuple):
             "INTEGER" if kind.type is Integral else "NUMBER" for kind in self.constraints if isinstance(kind, Interval)
         ]
         pairs = ["LABEL=WEIGHT,..."] if dict in self.constraints else []
-        return "|".join([*numbers, *pairs, *self.choices])
+        lists = ["NUMBER,..."] if LIST in self.constraints else []
+        return "|".join([*numbers, *pairs, *lists, *self.choices])
 
     def value(self, text: str) -> Any:
         """Return the value that a text stands for; raise a ValueError that says what it may be.
@@ -76,6 +77,7 @@ class Described(NamedTuple):
     def _wanted(self) -> str:
         numbers = [_range(kind) for kind in self.constraints if isinstance(kind, Interval)]
         pairs = ["pairs label=weight"] if dict in self.constraints else []
+        pairs += ["numbers with commas between"] if LIST in self.constraints else []
         *first, last = [*numbers, *pairs, *map(repr, self.choices)]
         return f"{', '.join(first)} or {last}" if first else last
 
@@ -87,6 +89,8 @@ def _meant(text: str, kind: Any) -> Any:
     try:
         if isinstance(kind, Interval):
             return int(text) if kind.type is Integral else float(text)
+        if kind == LIST:
+            return [float(number) if "." in number else int(number) for number in text.split(",")]
         return weights_of(text) if kind is dict else None
     except ValueError:
         return None
@@ -182,7 +186,7 @@ def _as_parameter(name: str, shown: tuple[str, ...]) -> inspect.Parameter:
     about = typer.Option(
         flags,
         help=_help(name, wanted or having),
-        metavar=None if parameter.is_flag else parameter.form,
+        metavar=None if parameter.is_flag else _forms(name, wanted or having),
         show_default=False,
         hidden=not wanted,
         rich_help_panel=_panel(all_have, all_online, wanted or having),
@@ -190,6 +194,12 @@ def _as_parameter(name: str, shown: tuple[str, ...]) -> inspect.Parameter:
     )
     kind = bool | None if parameter.is_flag else str | None
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, about])
+
+
+def _forms(name: str, learners: list[str]) -> str:
+    """Return how values of a parameter look, for all of these learners."""
+    forms = (form for learner in learners for form in described(learner)[name].form.split("|"))
+    return "|".join(dict.fromkeys(forms))
 
 
 def _panel(all_have: bool, all_online: bool, having: list[str]) -> str:

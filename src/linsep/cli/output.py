@@ -87,7 +87,7 @@ def facts(console: Console, known: Mapping[str, Any]) -> None:
     shown = {name: str(value) for name, value in known.items() if value is not None}
     edge = max(map(len, shown), default=0) + 2
     for name, value in shown.items():
-        lines = wrapped(value, max(console.width - edge, 20))
+        lines = [line for part in value.split("\n") for line in wrapped(part, max(console.width - edge, 20))]
         for first, line in zip([name] + [""] * len(lines), lines, strict=False):
             console.print(Text.assemble((f"{first:{edge}}", "dim"), line), soft_wrap=True)
 

@@ -58,7 +58,8 @@ def streamed(task: Task) -> Trained:
             task.resume is None
             and rows.reader.again
             and not task.open_labels
-            and getattr(task.learner, "multi_class", "ovr") == "ovr"
+            and isinstance(task.learner, OnlineLearner)
+            and task.learner.multi_class == "ovr"
         )
         count, known = _learned(task, rows, share, closed)
     except NewLabelError:

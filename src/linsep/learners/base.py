@@ -34,6 +34,11 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
     _watch: Watch | None = None
     _in_place = False
 
+    @property
+    def _most_epochs(self) -> int:
+        """The most epochs (with `select`: the most updates) of `fit`."""
+        return self.max_iter
+
     def _parts(self, features: int, rows: int | None) -> Parts:
         """Return the learner's rule, link and readout for data of that width; `rows` is None for a stream."""
         raise TypeError(f"{type(self).__name__} does not say what it is made of")
@@ -221,10 +226,11 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
 
     def _warn_not_separated(self) -> None:
         unit = "epochs" if self.select is None else "updates"
-        if self.n_iter_ < self.max_iter:
+        most = self._most_epochs
+        if self.n_iter_ < most:
             why = f"stopped after {self.n_iter_} {unit}, as its rule does not move on the mistakes that are left"
         else:
-            why = f"still made mistakes after max_iter={self.max_iter} {unit}: raise max_iter if the data are separable"
+            why = f"still made mistakes after max_iter={most} {unit}: raise max_iter if the data are separable"
         averages = isinstance(self._machine.readout, Average)
         average = "" if averages else ", and let an average of the weights answer (AveragedPerceptron)"
         warnings.warn(

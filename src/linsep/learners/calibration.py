@@ -25,6 +25,20 @@ from linsep.solvers.platt import Platt, fit_platt
 METHODS: dict[str, Callable[..., Platt | Isotonic]] = {"platt": fit_platt, "isotonic": fit_isotonic}
 
 
+def scores_of(learner: Any, X: Any) -> Array:
+    """Return the scores that the maps take, (rows,) or (rows, classes).
+
+    Those of classes that were trained against each other (pairs, a softmax, naive Bayes) are known up to a number for
+    each row: what counts is by how much a class's is above the best of the others.
+    """
+    scores: Array = learner.decision_function(X)
+    if scores.ndim == 1 or not getattr(getattr(learner, "_machine", None), "pair", False):
+        return scores
+    first, second = np.sort(scores, axis=1)[:, :-3:-1].T
+    best = scores == first[:, None]
+    return scores - np.where(best, second[:, None], first[:, None])
+
+
 def _learns_rows(model: Any) -> bool:
     return hasattr(model.learner, "partial_fit")
 
@@ -172,7 +186,7 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> Array:
         """Return Pr(class | score), (rows, classes)."""
-        return self._probabilities(self.decision_function(X))
+        return self._probabilities(self._scores(X))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return ln Pr(class | score), (rows, classes)."""
@@ -181,7 +195,7 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Array:
         """Return the most probable label of each row; ties go to the learner's own answer."""
-        scores = self.decision_function(X)
+        scores = self._scores(X)
         probabilities = self._probabilities(scores)
         codes = np.argmax(probabilities, axis=1)
         if len(self.classes_) > 1:
@@ -249,14 +263,14 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # the learner of all rows has warned once
                 part = clone(self.learner).fit(_safe_indexing(X, train), labels[train], **given)
-            scores[held] = part.decision_function(_safe_indexing(X, held))
+            scores[held] = scores_of(part, _safe_indexing(X, held))
         return learner, scores, codes
 
     def _prefit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array]:
         """Return the learner that was given, and its scores of these rows."""
         learner = self._trained()
         codes = codes_among(clean(y, _num_samples(X)), learner.classes_)
-        return learner, learner.decision_function(X), codes
+        return learner, scores_of(learner, X), codes
 
     def _trained(self) -> Any:
         if not is_fitted(self.learner):
@@ -278,7 +292,7 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
             for start, stop in spans:
                 block = X if len(spans) == 1 else _rows(X, start, stop)
                 known = learner.classes_ if is_fitted(learner) else np.empty(0)
-                scores = learner.decision_function(block) if len(known) > 1 else None
+                scores = scores_of(learner, block) if len(known) > 1 else None
                 given = _given(None if sample_weight is None else weights[start:stop])
                 learner.partial_fit(block, labels[start:stop], classes=classes, **given)
                 if len(known) != len(learner.classes_):
@@ -301,6 +315,9 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
         if any(isinstance(of, Platt) and not of.converged for of in maps):
             warnings.warn("a sigmoid's slope was not found to the last digit", ConvergenceWarning, stacklevel=4)
         return maps
+
+    def _scores(self, X: Any) -> Array:
+        return scores_of(self._fitted(), X)
 
     def _probabilities(self, scores: Array) -> Array:
         classes, maps = len(self.classes_), self.calibration_

@@ -21,13 +21,15 @@ BLOCK = 64
 class Settings(Protocol):
     """The parameters that drivers read."""
 
-    max_iter: int
     tol: float | None
     n_iter_no_change: int
     shuffle: bool | str
     select: str | None
     n_jobs: int | None
     seed_: int
+
+    @property
+    def _most_epochs(self) -> int: ...
 
 
 def train(how: Settings, machine: Machine, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
@@ -74,7 +76,7 @@ def epochs(how: Settings, machine: Machine, data: Any, codes: Array, weights: Ar
     best, patience = np.inf, how.n_iter_no_change
     team = Team(machine, threads(how.n_jobs))
     done = False
-    for epoch in range(1, how.max_iter + 1):  # noqa: B007  (how far it came is the answer)
+    for epoch in range(1, how._most_epochs + 1):  # noqa: B007  (how far it came is the answer)
         before = team.totals()
         team_pass(team, data, codes, weights, order_of(how, machine.epochs, rows_of(data)), 0)
         machine.epochs += 1
@@ -108,14 +110,14 @@ def order_of(how: Settings, epoch: int, n: int) -> Array:
 
 def batch(how: Settings, machine: Machine, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
     """Locate a misclassified row and update on it, until there is none or `max_iter` is reached."""
-    for done in range(how.max_iter + 1):
+    for done in range(how._most_epochs + 1):
         margin = margins(machine, data, codes, threads(how.n_jobs))
         if not np.isfinite(margin).all():
             explain(StoppedError(int(np.flatnonzero(~np.isfinite(margin))[0]), BAD_SCORE), data, "")
         if len(weights):
             margin[weights == 0] = np.inf
         wrong = np.flatnonzero(margin <= 0)
-        if done == how.max_iter or not len(wrong):
+        if done == how._most_epochs or not len(wrong):
             break
         row = pick(str(how.select), margin, wrong, np.random.default_rng([how.seed_, int(machine.tally.rounds[0])]))
         one_pass(how, machine, data, codes, weights, np.array([row], np.intp), 0)

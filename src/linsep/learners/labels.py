@@ -1,5 +1,6 @@
 """Labels of any type as column numbers."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,9 @@ def refuse_bad_labels(labels: Array) -> None:
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
         raise ValueError(f"Input y contains NaN or infinity: the label of row {row} is {labels[row]}")
     if labels.dtype.kind not in "iub":
-        check_classification_targets(labels)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a few rows may well have as many labels
+            check_classification_targets(labels)
 
 
 def refuse_mixed(labels: Any) -> None:

@@ -40,8 +40,9 @@ class LinearProgram(BatchLearner):
     intercept_scaling : float, default=1.0
         The constant feature's value, beta in the theorems.
     class_weight : dict, "balanced" or None, default=None
-        Multiplies the sample weight of each class's rows. Weights count for "hinge", "absolute-error" and "zero-one";
-        for the others rows of weight 0 are absent, and all others are alike.
+        Multiplies the sample weight of each class's rows. Weights count for "hinge", "absolute-error" and "zero-one",
+        for which they must lie within a factor of 1e5; for the others rows of weight 0 are absent, and all others are
+        alike.
     max_rows : int, default=200
         The most rows for "zero-one", whose time can grow exponentially with the number of errors.
     max_iter : int, default=1_000_000
@@ -63,7 +64,8 @@ class LinearProgram(BatchLearner):
     error_, error_bound_ : float
         The sum that "hinge" or "absolute-error" reached, and the dual's, the least there can be (to rounding).
     errors_, errors_bound_ : float
-        The errors of the weights, as sample weights count them, and the fewest there can be ("zero-one").
+        The errors of the weights, as sample weights count them, and the fewest there can be ("zero-one"): the same
+        number, if the search came to its end; with sample weights that are no integers, to 1e-5 of the smallest.
     mistaken_ : int64 array
         The rows of those errors.
     witnesses_ : list of int64 arrays

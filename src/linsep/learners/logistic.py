@@ -26,6 +26,8 @@ from linsep.solvers.logistic.newton import newton
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 SOLVERS: dict[str, Callable[..., solvers.Solution]] = {"batch": gradient_ascent, "newton": newton}
+MOST = {"sgd": 10, "batch": 1000, "newton": 100}
+"""Epochs or steps at most, unless told."""
 TOL = 1e-6
 """Where the solvers that see all rows stop, unless told."""
 
@@ -69,8 +71,9 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         Whether the prior holds the bias too; "sgd" knows no other way.
     readout : "last" or "average", default="last"
         "sgd": which weights answer.
-    budget : int, default=1000
-        The most steps of "batch" and "newton"; of `max_iter` only "sgd" knows.
+    max_iter : int or None, default=None
+        The most epochs of "sgd" (with `select`: updates), or steps of the others. None: 10 epochs of "sgd", 1000 steps
+        of "batch", 100 of "newton".
     **shared
         Those of every online learner: see :class:`linsep.learners.parameters.Parameters`.
 
@@ -102,6 +105,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     (array([[0.3]]), True)
     """
 
+    max_iter: int | None  # type: ignore[assignment]
     optimality_: float | None
     value_: float
     history_: list[float]
@@ -120,10 +124,10 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         "penalize_intercept": ["boolean"],
         "readout": [StrOptions(set(READOUTS))],
         "multi_class": [StrOptions({"ovr", "pair", "multinomial"})],
-        "budget": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [None, Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(
+    def __init__(  # type: ignore[misc]
         self,
         *,
         solver: str = "sgd",
@@ -133,7 +137,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         prior_rows: int | None = None,
         penalize_intercept: bool = True,
         readout: str = "last",
-        budget: int = 1000,
+        max_iter: int | None = None,
         **shared: Unpack[Shared],
     ) -> None:
         super().__init__(**shared)
@@ -144,7 +148,11 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         self.prior_rows = prior_rows
         self.penalize_intercept = penalize_intercept
         self.readout = readout
-        self.budget = budget
+        self.max_iter = max_iter
+
+    @property
+    def _most_epochs(self) -> int:
+        return MOST[self.solver] if self.max_iter is None else self.max_iter
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on all rows, by the solver chosen.
@@ -190,12 +198,14 @@ class LogisticRegression(OnlineLearner, BatchLearner):
                 f'multi_class="pair" is a way of "sgd": solver={self.solver!r} takes "ovr" or "multinomial"'
             )
         joint = self.multi_class == "multinomial"
-        found = SOLVERS[self.solver](
+        likelihood = solvers.problem_of(
             problem.data, problem.codes, problem.row_weights,
             classes=len(problem.classes), multinomial=joint, prior_variance=self.prior_variance,
-            penalize_bias=self.penalize_intercept, tol=TOL if self.tol is None else self.tol, max_iter=self.budget,
-            jobs=threads(self.n_jobs), start=self._weights_of(problem) if self.warm_start else None,
+            penalize_bias=self.penalize_intercept, jobs=threads(self.n_jobs),
         )  # fmt: skip
+        tol = TOL if self.tol is None else self.tol
+        start = self._weights_of(problem) if self.warm_start else None
+        found = SOLVERS[self.solver](likelihood, tol=tol, max_iter=self._most_epochs, start=start)
         facts = {
             "optimality_": None if math.isnan(found.optimality) else found.optimality,
             "value_": found.value,
@@ -233,7 +243,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
             )
         if self.converged_:
             return None
-        return f"stopped after {self.n_iter_} steps without reaching tol: raise budget={self.budget}, or tol"
+        return f"stopped after {self.n_iter_} steps without reaching tol: raise max_iter={self._most_epochs}, or tol"
 
     def _named(self, feature: int | None) -> str:
         names = getattr(self, "feature_names_in_", None)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from linsep.core.blas import one_blas_thread
 from linsep.core.examples import Array
 from linsep.core.threads import share, threads
 from linsep.learners.batch import BatchLearner, Problem, Solution
@@ -81,7 +82,10 @@ class MaxMargin(BatchLearner):
         The rows that bear weight in the dual, and their weights: lambda >= 0 with sum 1, the witness if there is none
         to separate; or with `C` the dual variables a_i.
     separable_ : bool or None
-        True: the weights separate the rows. False: no weights do, as the witness proves. None: not known.
+        True: the weights separate the rows, by more than rounding can do. False: no weights do, as the witness proves,
+        to rounding: its sum is 0 or no more than 1e-10 of the longest row, as it is for columns that vanish beside a
+        penalised bias (of size 1e-200, say: bring them to its scale). None: not known, as ever with `C` where a row is
+        on the wrong side.
     verdict_ : str
         What was found, in a sentence (with more than two classes, a line for each).
     n_iter_ : int
@@ -144,7 +148,8 @@ class MaxMargin(BatchLearner):
         labels, jobs = problem.classes.tolist(), threads(self.n_jobs)
         codes = range(len(labels)) if len(labels) > 2 else [1]
         solve = self._soft if self.C is not None else self._hard
-        found = share([partial(solve, problem, code, jobs if len(codes) == 1 else 1) for code in codes], jobs)
+        with one_blas_thread():  # around all classes: each sets it for itself, and resets it while others go on
+            found = share([partial(solve, problem, code, jobs if len(codes) == 1 else 1) for code in codes], jobs)
         supports = [np.flatnonzero(of.dual) for of in found]
         facts: dict[str, Any] = {
             "margin_": np.array([of.margin[0] for of in found]),
@@ -195,13 +200,13 @@ class MaxMargin(BatchLearner):
         counted = found.weights if self.penalize_intercept else found.weights[:-1]
         bounds = _bounds(found, scores, float(np.linalg.norm(counted)))
         wrong = int(np.count_nonzero(scores <= 0.0))
-        verdict, warning = _soft_verdict(found, wrong, len(scores), bounds), None
+        separable = True if np.all(scores > found.rounding) else None
+        verdict, warning = _soft_verdict(found, wrong, len(scores), bounds, separable), None
         if not found.converged:
             warning = (
                 f"reached a relative gap of {found.gap:.2g} in {found.iterations} passes, tol={self.tol:g}: raise "
                 "max_iter, lower C, or bring the columns to one scale"
             )
-        separable = None if wrong else True
         return Found(found.weights, found.iterations, bounds, found.gap, found.dual, separable, verdict, warning)
 
 
@@ -227,8 +232,10 @@ def _hard_verdict(found: HardMargin) -> str:
     )
 
 
-def _soft_verdict(found: SoftMargin, wrong: int, rows: int, bounds: tuple[float, float]) -> str:
+def _soft_verdict(found: SoftMargin, wrong: int, rows: int, bounds: tuple[float, float], separable: bool | None) -> str:
     proof = f"the objective is {found.primal:.6g}, and none is below {found.dual_objective:.6g}"
     if wrong:
         return f"{proof}; {wrong:,} of {rows:,} rows are on the wrong side"
+    if not separable:
+        return f"{proof}; no row is on the wrong side, but some are as near to the boundary as rounding"
     return f"{proof}; the weights separate the rows with margin {bounds[0]:.6g}"

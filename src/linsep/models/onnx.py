@@ -219,6 +219,9 @@ def _answers(graph: Graph, learner: Any, rows: Rows) -> dict[str, tuple[Any, lis
     labels, kind = _labels(learner.classes_)
     graph.refuse_beyond(8 * rows.width * known)
     _refuse_lost_weights(learner)
+    if isinstance(learner, NaiveBayes) and learner.kind == "bernoulli":
+        above = graph.add("Greater", rows.name, graph.constant(learner.binarize))
+        rows = replace(rows, name=graph.add("Cast", above, to=types.DOUBLE))
     coef = learner.coef_
     coef = coef if isinstance(coef, np.ndarray) else coef.toarray()
     sums = graph.add("MatMul", rows.name, graph.constant(coef[:, : rows.width - rows.zeros].T))

@@ -7,14 +7,16 @@ method, and moves them along x: one read of the row, as in a perceptron's pass, 
 dual.
 """
 
+from functools import cache
 from math import exp
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from linsep.core.digest import engine_digest
 from linsep.core.examples import Array, Csr
 from linsep.core.memory import prefetch
+from linsep.core.passes import Kernel, compiled
 from linsep.core.verbs import word
 from linsep.solvers.products import frozen
 
@@ -59,70 +61,77 @@ class Ascent:
 
     def epoch(self) -> None:
         """Visit every row once, in a random order that is the same in every run."""
-        _visit(self._problem, self._random.permutation(len(self.wrong)), self.weights, self.wrong)
+        one_epoch()(self._problem, self._random.permutation(len(self.wrong)), self.weights, self.wrong)
         if self._free_bias:
             pull = self.weights[-1] - self._centre
             self._centre = self.weights[-1].copy()
             self.weights[-1] += pull
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _visit(problem: Any, order: Array, weights: Array, wrong: Array) -> None:
-    values, indices, indptr, bias, bias_move, codes, row_weights, variance, multinomial = problem
-    features, columns = weights.shape[0] - 1, weights.shape[1]
-    column = weights.reshape(weights.size)
-    z, u, new, move = np.empty(columns), np.empty(columns), np.empty(columns), np.empty(columns)
-    for p in range(order.shape[0]):
-        if p + 2 * AHEAD < order.shape[0]:
-            prefetch(indptr, order[p + 2 * AHEAD])
-            ahead = order[p + AHEAD]
-            for k in range(indptr[ahead], indptr[ahead + 1], 16):
-                prefetch(values, k)
-                prefetch(indices, k)
-        i = order[p]
-        c = row_weights[i] if row_weights.shape[0] > 0 else 1.0
-        if c == 0.0:
-            continue
-        start, stop = np.uintp(indptr[i]), np.uintp(indptr[i + 1])
-        norm = bias * bias_move
-        if columns == 1:
-            score = column[features] * bias
+@cache
+def one_epoch() -> Kernel:
+    """Return the kernel that visits the rows of a problem in an order, and changes `weights` and `wrong`."""
+    digest = engine_digest()
+
+    def kernel(problem: Any, order: Array, weights: Array, wrong: Array) -> None:
+        digest  # noqa: B018  (part of the compiled code's identity on disk)
+        values, indices, indptr, bias, bias_move, codes, row_weights, variance, multinomial = problem
+        features, columns = weights.shape[0] - 1, weights.shape[1]
+        column = weights.reshape(weights.size)
+        z, u, new, move = np.empty(columns), np.empty(columns), np.empty(columns), np.empty(columns)
+        for p in range(order.shape[0]):
+            if p + 2 * AHEAD < order.shape[0]:
+                prefetch(indptr, order[p + 2 * AHEAD])
+                ahead = order[p + AHEAD]
+                for k in range(indptr[ahead], indptr[ahead + 1], 16):
+                    prefetch(values, k)
+                    prefetch(indices, k)
+            i = order[p]
+            c = row_weights[i] if row_weights.shape[0] > 0 else 1.0
+            if c == 0.0:
+                continue
+            start, stop = np.uintp(indptr[i]), np.uintp(indptr[i + 1])
+            norm = bias * bias_move
+            if columns == 1:
+                score = column[features] * bias
+                for k in range(start, stop):
+                    v = np.float64(values[k])
+                    score += column[np.uintp(indices[k])] * v
+                    norm += v * v
+                y = 2.0 * codes[i] - 1.0
+                a = solved(wrong[i, 0], y * score, norm * variance * c)
+                amount = variance * c * y * (a - wrong[i, 0])
+                wrong[i, 0] = a
+                for k in range(start, stop):
+                    column[np.uintp(indices[k])] += amount * values[k]
+                column[features] += amount * bias_move
+                continue
+            for m in range(columns):
+                z[m] = weights[features, m] * bias
             for k in range(start, stop):
-                v = np.float64(values[k])
-                score += column[np.uintp(indices[k])] * v
+                j, v = np.uintp(indices[k]), np.float64(values[k])
                 norm += v * v
-            y = 2.0 * codes[i] - 1.0
-            a = solved(wrong[i, 0], y * score, norm * variance * c)
-            amount = variance * c * y * (a - wrong[i, 0])
-            wrong[i, 0] = a
+                for m in range(columns):
+                    z[m] += weights[j, m] * v
+            if multinomial:
+                solve_classes(wrong[i], z, norm * variance * c, u, new, move)
+                for m in range(columns):
+                    move[m] = variance * c * (wrong[i, m] - new[m])
+                    wrong[i, m] = new[m]
+            else:
+                for m in range(columns):
+                    y = 1.0 if codes[i] == m else -1.0
+                    a = solved(wrong[i, m], y * z[m], norm * variance * c)
+                    move[m] = variance * c * y * (a - wrong[i, m])
+                    wrong[i, m] = a
             for k in range(start, stop):
-                column[np.uintp(indices[k])] += amount * values[k]
-            column[features] += amount * bias_move
-            continue
-        for m in range(columns):
-            z[m] = weights[features, m] * bias
-        for k in range(start, stop):
-            j, v = np.uintp(indices[k]), np.float64(values[k])
-            norm += v * v
+                j, v = np.uintp(indices[k]), np.float64(values[k])
+                for m in range(columns):
+                    weights[j, m] += move[m] * v
             for m in range(columns):
-                z[m] += weights[j, m] * v
-        if multinomial:
-            solve_classes(wrong[i], z, norm * variance * c, u, new, move)
-            for m in range(columns):
-                move[m] = variance * c * (wrong[i, m] - new[m])
-                wrong[i, m] = new[m]
-        else:
-            for m in range(columns):
-                y = 1.0 if codes[i] == m else -1.0
-                a = solved(wrong[i, m], y * z[m], norm * variance * c)
-                move[m] = variance * c * y * (a - wrong[i, m])
-                wrong[i, m] = a
-        for k in range(start, stop):
-            j, v = np.uintp(indices[k]), np.float64(values[k])
-            for m in range(columns):
-                weights[j, m] += move[m] * v
-        for m in range(columns):
-            weights[features, m] += move[m] * bias_move
+                weights[features, m] += move[m] * bias_move
+
+    return compiled(kernel, digest)
 
 
 @word

@@ -7,7 +7,7 @@ from scipy import special
 
 from linsep.core.examples import Array, Csr
 from linsep.solvers.logistic.dual_ascent import Ascent
-from linsep.solvers.logistic.objective import Logistic, look, prior, settle_bias
+from linsep.solvers.logistic.objective import Logistic, balanced, look, prior, residuals_of, settle_bias
 from linsep.solvers.products import times, times_transposed
 
 STIFF = 300.0
@@ -23,7 +23,7 @@ class Start(NamedTuple):
 
     weights: Array
     gap: float
-    """f - min f is at most this."""
+    """f - min f is at most this; infinite where that is not known."""
     history: list[float]
     epochs: int
 
@@ -46,24 +46,24 @@ def approach(problem: Logistic, weights: Array, tol: float, max_iter: int) -> St
         if epochs < check and epochs < max_iter:
             continue
         found = ascent.weights.copy()
-        value, gap = judged(problem, found, ascent.wrong, tol)
+        value, left, gap = judged(problem, found, ascent.wrong, tol)
         if not best.history or value < -best.history[-1]:
             best = Start(found, gap, [*best.history, -value], epochs)
-        if gap <= tol * value:
+        if left <= tol * value:
             break
-        remaining = _epochs_to(tol * value, gap, before, epochs - last)
+        remaining = _epochs_to(tol * value, left, before, epochs - last)
         if epochs >= LEAST and remaining > PATIENCE:
             break
-        before, last, check = gap, epochs, epochs + max(1, int(min(remaining, PATIENCE) / 2))
+        before, last, check = left, epochs, epochs + max(1, int(min(remaining, PATIENCE) / 2))
     return best
 
 
-def judged(problem: Logistic, weights: Array, wrong: Array, tol: float) -> tuple[float, float]:
-    """Return f and a bound on f - min f from a dual point; a free bias is moved to its best first.
+def judged(problem: Logistic, weights: Array, wrong: Array, tol: float) -> tuple[float, float, float]:
+    """Return f, how far the ascent has to go, and a bound on f - min f; a free bias is moved to its best first.
 
     The bound is the duality gap: the relative entropy of the dual's probabilities to the model's, plus
-    ||w - σ² Σ c y a x||² / (2 σ²), which the ascent keeps at 0 but for a free bias and rounding. This is looked at only
-    where the first part is within `tol` f: else the first part alone tells how far the ascent has come.
+    ||w - σ² Σ c y a x||² / (2 σ²), which the ascent keeps at 0 but for a free bias and rounding. This costs a read of
+    the data: where the first part alone is above `tol` f, it tells how far there is to go, and the bound is infinite.
     """
     scores = times(problem.data, weights, problem.jobs)
     seen = look(problem, scores)
@@ -71,15 +71,16 @@ def judged(problem: Logistic, weights: Array, wrong: Array, tol: float) -> tuple
         seen = settle_bias(problem, weights, scores, seen)
         wrong = _balanced(problem, wrong)
     value = float((seen.losses + prior(problem, weights)).sum())
-    gap = _divergence(problem, wrong, scores)
-    if gap <= tol * value:
-        counts = problem.row_weights[:, None] if len(problem.row_weights) else 1.0
-        targets = problem.targets()
-        own = targets - wrong if problem.multinomial else np.where(targets, wrong, -wrong)
-        away = problem.penalty * weights - times_transposed(problem.data, counts * own, problem.jobs)
-        held = problem.penalty[:, 0] > 0
-        gap += float((away[held] ** 2 / problem.penalty[held]).sum()) / 2
-    return value, gap
+    left = _divergence(problem, wrong, scores)
+    if left > tol * value:
+        return value, left, np.inf
+    own = residuals_of(problem, wrong, problem.targets())
+    away = problem.penalty * weights - times_transposed(problem.data, own, problem.jobs)
+    held = problem.penalty[:, 0] > 0
+    gap = left + float((away[held] ** 2 / problem.penalty[held]).sum()) / 2
+    if problem.free_bias and not balanced(problem, own).all():
+        return value, gap, np.inf
+    return value, gap, gap
 
 
 def _epochs_to(goal: float, gap: float, before: float, epochs: int) -> float:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linsep.core.blas import one_blas_thread
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.examples import Array
 from linsep.solvers.logistic.objective import (
     ROUNDING,
     Logistic,
@@ -19,7 +19,6 @@ from linsep.solvers.logistic.objective import (
     certified,
     look,
     prior,
-    problem_of,
     settle_bias,
 )
 from linsep.solvers.logistic.separation import endless, heaviest, separated
@@ -33,34 +32,25 @@ MARGIN = 1.05
 
 @one_blas_thread()
 def gradient_ascent(
-    data: Dense | Csr,
-    codes: Array,
-    row_weights: Array,
-    *,
-    classes: int,
-    multinomial: bool = False,
-    prior_variance: float | None = 1.0,
-    penalize_bias: bool = True,
-    tol: float = 1e-6,
-    max_iter: int = 1000,
-    jobs: int = 1,
-    start: Array | None = None,
+    problem: Logistic, *, tol: float = 1e-6, max_iter: int = 1000, start: Array | None = None
 ) -> Solution:
     """Climb the log-likelihood until a step improves it by no more than `tol` of itself.
 
-    The parameters and the result are those of :func:`linsep.solvers.newton.newton`. `converged` tells that it no longer
-    improves; `optimality` tells how far the optimum can be at most, which after a stop by `tol` may still be much.
+    The parameters and the result are those of :func:`linsep.solvers.logistic.newton.newton`. `converged` tells that it
+    no longer improves; `optimality` tells how far the optimum can be at most, which after a stop by `tol` may still be
+    much.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from linsep.core.examples import Dense
+    >>> from linsep.solvers.logistic.objective import problem_of
     >>> table = Dense(np.array([[0.0], [1.0], [2.0], [3.0]]), bias=1.0)
-    >>> found = gradient_ascent(table, np.array([0, 1, 0, 1], np.int32), np.empty(0), classes=2)
+    >>> found = gradient_ascent(problem_of(table, np.array([0, 1, 0, 1], np.int32), np.empty(0), classes=2))
     >>> found.weights.ravel().round(2), found.converged
     (array([ 0.3 , -0.22]), True)
     """
-    problem = problem_of(data, codes, row_weights, classes, multinomial, prior_variance, penalize_bias, jobs)
-    zeros = np.zeros((features_of(data) + 1, len(problem.positives)))
+    zeros = np.zeros((features_of(problem.data) + 1, len(problem.positives)))
     at = _stand(problem, zeros if start is None else np.array(start, np.float64))
     cause = endless(problem)
     history, rate, iterations, settled = [-at.value], 1.0 / lipschitz(problem), 0, False
@@ -105,11 +95,11 @@ def _stand(problem: Logistic, weights: Array) -> Stand:
 def _gap(problem: Logistic, at: Stand) -> float:
     """Return the certified gap; a free bias is moved to its best for that, and what the move gains is added."""
     if not problem.free_bias or not problem.penalty.any():
-        return float(certified(problem, at.gradient).sum())
+        return float(certified(problem, at.gradient, at.seen.residuals).sum())
     weights, scores = at.weights.copy(), at.scores.copy()
     settle_bias(problem, weights, scores, at.seen)
     moved = _stand(problem, weights)
-    return max(0.0, at.value - moved.value) + float(certified(problem, moved.gradient).sum())
+    return max(0.0, at.value - moved.value) + float(certified(problem, moved.gradient, moved.seen.residuals).sum())
 
 
 def lipschitz(problem: Logistic) -> float:
@@ -118,8 +108,10 @@ def lipschitz(problem: Logistic) -> float:
     Examples
     --------
     >>> import numpy as np
+    >>> from linsep.core.examples import Dense
+    >>> from linsep.solvers.logistic.objective import problem_of
     >>> table = Dense(np.array([[3.0], [4.0]]), bias=0.0)
-    >>> lipschitz(problem_of(table, np.array([0, 1]), np.empty(0), 2, False, None, True, 1))
+    >>> lipschitz(problem_of(table, np.array([0, 1]), np.empty(0), classes=2, prior_variance=None))
     6.25
     """
     data, jobs = problem.data, problem.jobs
@@ -130,7 +122,10 @@ def lipschitz(problem: Logistic) -> float:
     for _ in range(ROUNDS if trace > 0 else 0):
         scores, product = sweep(data, way / np.linalg.norm(way), lambda moved, lo, hi: counts[lo:hi] * moved, jobs)
         largest = max(largest, float((counts * scores**2).sum()))
-        way = product
+        height = np.abs(product).max()
+        if height == 0.0:
+            break
+        way = product / height
     share = 0.5 if problem.multinomial else 0.25
     bound = share * min(MARGIN * largest, trace) + float(problem.penalty.max(initial=0.0))
     return bound if bound > 0 else 1.0

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from linsep.core.blas import one_blas_thread
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.examples import Array
+from linsep.solvers.logistic.directions import runs_off
 from linsep.solvers.logistic.dual_start import approach
 from linsep.solvers.logistic.newton_step import direction
 from linsep.solvers.logistic.objective import (
@@ -20,10 +21,9 @@ from linsep.solvers.logistic.objective import (
     certified,
     look,
     prior,
-    problem_of,
     settle_bias,
 )
-from linsep.solvers.logistic.separation import endless, heaviest, runs_off, separated
+from linsep.solvers.logistic.separation import endless, heaviest, separated
 from linsep.solvers.products import features_of, times, times_transposed
 
 FLAT, FEW_STEPS = 1e-2, 6
@@ -44,46 +44,19 @@ class Point(NamedTuple):
 
 
 @one_blas_thread()
-def newton(
-    data: Dense | Csr,
-    codes: Array,
-    row_weights: Array,
-    *,
-    classes: int,
-    multinomial: bool = False,
-    prior_variance: float | None = 1.0,
-    penalize_bias: bool = True,
-    tol: float = 1e-6,
-    max_iter: int = 100,
-    jobs: int = 1,
-    start: Array | None = None,
-) -> Solution:
+def newton(problem: Logistic, *, tol: float = 1e-6, max_iter: int = 100, start: Array | None = None) -> Solution:
     """Minimise f to a certified gap of `tol` f.
 
     Without a prior there is no certificate: it ends when the quadratic model expects less than `tol` f of a step.
 
     Parameters
     ----------
-    data : Dense or Csr
-        The rows.
-    codes : array of int32, (rows,)
-        The class of each row; of two classes, 1 is the positive one.
-    row_weights : array of float64, (rows,) or empty
-        How many rows each row counts as; empty for 1 each.
-    classes : int
-        The number of classes.
-    multinomial : bool, default=False
-        A softmax over one column a class; else a column a class against the rest, one for two classes.
-    prior_variance : float or None, default=1.0
-        σ² of the Gaussian prior on each weight; None for no prior.
-    penalize_bias : bool, default=True
-        Whether the prior holds the constant feature's weight too.
+    problem : Logistic
+        What to minimise: see :func:`linsep.solvers.logistic.objective.problem_of`.
     tol : float, default=1e-6
         The gap to reach, relative to f.
     max_iter : int, default=100
         Epochs of dual ascent and Newton steps at most.
-    jobs : int, default=1
-        Threads; they change no bit of the result.
     start : array, (features + 1, columns), optional
         Weights to begin with.
 
@@ -94,12 +67,13 @@ def newton(
     Examples
     --------
     >>> import numpy as np
+    >>> from linsep.core.examples import Dense
+    >>> from linsep.solvers.logistic.objective import problem_of
     >>> table = Dense(np.array([[0.0], [1.0], [2.0], [3.0]]), bias=1.0)
-    >>> found = newton(table, np.array([0, 1, 0, 1], np.int32), np.empty(0), classes=2)
+    >>> found = newton(problem_of(table, np.array([0, 1, 0, 1], np.int32), np.empty(0), classes=2))
     >>> found.weights.ravel().round(2), found.converged
     (array([ 0.3 , -0.22]), True)
     """
-    problem = problem_of(data, codes, row_weights, classes, multinomial, prior_variance, penalize_bias, jobs)
     search = Search(problem, tol, max_iter, start)
     while not search.ended():
         search.step()
@@ -127,7 +101,7 @@ class Search:
 
     def ended(self) -> bool:
         """Tell whether the goal is reached, or nothing is left to do."""
-        gaps = certified(self.problem, self.at.gradient)
+        gaps = certified(self.problem, self.at.gradient, self.at.seen.residuals)
         self.gap = min(self.gap, float(gaps.sum())) if not np.isnan(gaps).any() else np.nan
         enough = self.tol * self.at.values.sum()
         self.converged = self.converged or bool(self.gap <= enough)
@@ -172,15 +146,15 @@ class Search:
     def _settled(self, slope: Array, step: Array, moves: Array) -> bool:
         """Tell, without a prior, whether the model expects next to nothing of the step, in any group."""
         self.done = self.done | (-slope / 2 <= self.tol * self.at.values.sum() / len(slope))
-        off = runs_off(self.problem, moves) & (slope < 0)
-        if off.any() and not self.infinite:
+        if not self.infinite and (runs_off(self.problem, step, moves) & (slope < 0)).any():
             self.infinite, self.cause = True, heaviest(step)
         self.converged = bool(self.done.all())
         return self.converged
 
     def _flatter(self, before: Point) -> bool:
         """Tell whether a step that did not lower f, as far as its digits show, halved the certified gap at least."""
-        gaps = [float(certified(self.problem, at.gradient).sum()) for at in (self.at, before)]
+        points = (self.at, before)
+        gaps = [float(certified(self.problem, at.gradient, at.seen.residuals).sum()) for at in points]
         return gaps[0] <= gaps[1] / 2
 
     def _aim(self) -> Array:

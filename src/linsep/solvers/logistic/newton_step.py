@@ -120,8 +120,8 @@ def _solved(curvature: Array, right: Array) -> Array:
     curvature = curvature / scale / scale[:, None]
     for ridge in 10.0 ** np.arange(-14, 2):
         try:
-            factors = linalg.cho_factor(curvature + ridge * np.eye(len(right)))
+            factors = linalg.cho_factor(curvature + ridge * np.eye(len(right)), check_finite=False)
         except linalg.LinAlgError:
             continue
         return linalg.cho_solve(factors, right / scale) / scale
-    raise FloatingPointError("the curvature is not a number: a score overflows; divide all of X by one factor")
+    raise ValueError("the curvature is too large for float64: divide all of X by one factor")

@@ -12,10 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from linsep.core.examples import Array, Csr, Dense
-from linsep.solvers.products import features_of
+from linsep.solvers.products import features_of, rows_of
 
 LEVEL = 1e-11
-"""The mean residual of a column that counts as 0."""
+"""The sum of a column's residuals that counts as 0, relative to the sum of their sizes."""
+
+MOST = 1e300
+"""What no product of X, the row weights and the prior may exceed: float64 ends not far above."""
 
 ROUNDING = 1e-13
 """How much of a sum may be rounding."""
@@ -87,20 +90,62 @@ def problem_of(
     data: Dense | Csr,
     codes: Array,
     row_weights: Array,
+    *,
     classes: int,
-    multinomial: bool,
-    prior_variance: float | None,
-    penalize_bias: bool,
-    jobs: int,
+    multinomial: bool = False,
+    prior_variance: float | None = 1.0,
+    penalize_bias: bool = True,
+    jobs: int = 1,
 ) -> Logistic:
-    """Return the problem of two classes (one column, unless multinomial) or more."""
+    """Return the problem of two classes (one column, unless multinomial) or more.
+
+    Parameters
+    ----------
+    data : Dense or Csr
+        The rows.
+    codes : array of int32, (rows,)
+        The class of each row; of two classes, 1 is the positive one.
+    row_weights : array of float64, (rows,) or empty
+        How many rows each row counts as; empty for 1 each.
+    classes : int
+        The number of classes.
+    multinomial : bool, default=False
+        A softmax over one column a class; else a column a class against the rest, one for two classes.
+    prior_variance : float or None, default=1.0
+        σ² of the Gaussian prior on each weight; None for no prior.
+    penalize_bias : bool, default=True
+        Whether the prior holds the constant feature's weight too.
+    jobs : int, default=1
+        Threads; they change no bit of the result.
+    """
     if prior_variance is not None and not prior_variance > 0:
         raise ValueError(f"prior_variance={prior_variance!r}: a variance is above 0; use None for no prior")
+    refuse_overflow(data, row_weights, prior_variance)
     positives = np.arange(classes) if multinomial or classes > 2 else np.array([1])
     penalty = np.full((features_of(data) + 1, 1), 0.0 if prior_variance is None else 1.0 / prior_variance)
     if not penalize_bias and data.bias != 0.0:
         penalty[-1] = 0.0
     return Logistic(data, codes, row_weights, positives, multinomial, penalty, jobs)
+
+
+def refuse_overflow(data: Dense | Csr, row_weights: Array, prior_variance: float | None) -> None:
+    """Raise a ValueError where the gradient's square, the curvature or the prior could leave the numbers."""
+    largest = max(abs(data.bias), float(data.values.max(initial=0.0)), -float(data.values.min(initial=0.0)))
+    with np.errstate(over="ignore"):
+        total = float(row_weights.sum()) if len(row_weights) else float(rows_of(data))
+    if not total * total <= MOST:
+        raise ValueError(f"the row weights add up to {total:g}, too much for float64: divide all of them by one factor")
+    if not max(1.0, total) * largest * max(1.0, total) * largest <= MOST:
+        raise ValueError(
+            f"X has an entry of the size {largest:g}, whose square is too large for float64: "
+            "divide all of X by one factor"
+        )
+    if prior_variance is None:
+        return
+    if not prior_variance >= 1.0 / MOST:
+        raise ValueError(f"prior_variance={prior_variance!r}: 1 / variance is too large for float64; use a larger one")
+    if not max(1.0, total * largest) * max(1.0, total * largest) * prior_variance <= MOST:
+        raise ValueError(f"prior_variance={prior_variance!r} is too large for float64 on these rows: None is no prior")
 
 
 def look(problem: Logistic, scores: Array) -> Look:
@@ -113,19 +158,38 @@ def look(problem: Logistic, scores: Array) -> Look:
     small = np.exp(-np.abs(margins))
     wrong = np.where(margins >= 0, small, 1.0) / (1.0 + small)
     losses = problem.groups(counts * (np.log1p(small) + np.maximum(-margins, 0.0)))
-    residuals = counts * np.where(targets, wrong, -wrong)
-    return Look(losses, residuals, counts * (small / (1.0 + small) ** 2), _least(margins, counts))
+    spread = counts * (small / (1.0 + small) ** 2)
+    return Look(losses, residuals_of(problem, wrong, targets), spread, _least(margins, counts))
 
 
 def _look_jointly(problem: Logistic, scores: Array, counts: Array, targets: Array) -> Look:
-    below = scores - scores.max(axis=1, keepdims=True)
+    top = scores.argmax(axis=1)[:, None]
+    below = scores - np.take_along_axis(scores, top, axis=1)
     shares = np.exp(below)
-    total = shares.sum(axis=1, keepdims=True)
-    shares /= total
-    losses = problem.groups(counts * (np.log(total) - below[targets][:, None]))
+    np.put_along_axis(shares, top, 0.0, axis=1)
+    rest = shares.sum(axis=1, keepdims=True)
+    np.put_along_axis(shares, top, 1.0, axis=1)
+    shares /= 1.0 + rest
+    losses = problem.groups(counts * (np.log1p(rest) - below[targets][:, None]))
     rivals = np.where(targets, -np.inf, below).max(axis=1, keepdims=True)
     margins = below[targets][:, None] - rivals
-    return Look(losses, counts * (targets - shares), shares, _least(margins, counts))
+    return Look(losses, residuals_of(problem, shares, targets), shares, _least(margins, counts))
+
+
+def residuals_of(problem: Logistic, chances: Array, targets: Array) -> Array:
+    """Return c (target - p) from the probability of the wrong answer in each column, or of all classes of a softmax.
+
+    A softmax's residual of the true class is the sum of the other classes' shares: 1 - p would lose its digits.
+    """
+    counts = problem.row_weights[:, None] if len(problem.row_weights) else 1.0
+    right = np.where(targets, 0.0, chances).sum(axis=1, keepdims=True) if problem.multinomial else chances
+    return counts * np.where(targets, right, -chances)
+
+
+def balanced(problem: Logistic, residuals: Array) -> Array:
+    """Tell for each group whether its residuals sum to 0 in each column, as far as digits go: what a free bias asks."""
+    even = np.abs(residuals.sum(axis=0)) <= 100 * LEVEL * np.abs(residuals).sum(axis=0)
+    return even.all(keepdims=True) if problem.multinomial else even
 
 
 def _least(margins: Array, counts: Array) -> Array:
@@ -153,7 +217,7 @@ def prior(problem: Logistic, weights: Array) -> Array:
     return problem.groups(squares[None]) / 2
 
 
-def certified(problem: Logistic, gradient: Array) -> Array:
+def certified(problem: Logistic, gradient: Array, residuals: Array) -> Array:
     """Return the certified gap f - min f <= σ² ||gradient||² / 2 of each group; NaN without a prior.
 
     The bound is the duality gap of the dual point that the residuals are. With a free bias a dual point's residuals sum
@@ -165,17 +229,14 @@ def certified(problem: Logistic, gradient: Array) -> Array:
     gaps = problem.groups(gradient[:-1] ** 2 / held) / 2
     if not problem.free_bias:
         return gaps + problem.groups(gradient[-1:] ** 2 / problem.penalty[-1]) / 2
-    counts = problem.row_weights.sum() if len(problem.row_weights) else len(problem.codes)
-    slack = problem.groups(np.abs(gradient[-1:]))
-    return np.where(slack <= 100 * LEVEL * counts * abs(problem.data.bias), gaps, np.inf)
+    return np.where(balanced(problem, residuals), gaps, np.inf)
 
 
 def settle_bias(problem: Logistic, weights: Array, scores: Array, seen: Look) -> Look:
     """Move the biases, in place, to where their gradients are 0, all other weights held: Newton's method."""
-    counts = problem.row_weights.sum() if len(problem.row_weights) else len(problem.codes)
     for _ in range(30):
         slope = seen.residuals.sum(axis=0)
-        if np.abs(slope).max() <= LEVEL * counts:
+        if (np.abs(slope) <= LEVEL * np.abs(seen.residuals).sum(axis=0)).all():
             break
         shift = _bias_step(problem, seen, slope)
         for _ in range(30):
@@ -196,5 +257,6 @@ def _bias_step(problem: Logistic, seen: Look, slope: Array) -> Array:
     if not problem.multinomial:
         return slope / np.maximum(seen.spread.sum(axis=0), np.finfo(float).tiny)
     weighted = problem.row_weights[:, None] * seen.spread if len(problem.row_weights) else seen.spread
-    curvature = np.diag(weighted.sum(axis=0)) - weighted.T @ seen.spread
-    return np.linalg.lstsq(curvature, slope)[0]
+    cross = weighted.T @ seen.spread
+    np.fill_diagonal(cross, 0.0)  # each row of the curvature sums to 0: its diagonal as p (1 - p) would lose its digits
+    return np.linalg.lstsq(np.diag(cross.sum(axis=1)) - cross, slope)[0]

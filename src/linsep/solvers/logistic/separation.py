@@ -1,7 +1,7 @@
 """Does logistic regression have an optimum? Not if a direction that no prior holds makes some row better, none worse.
 
 Three kinds of such directions are looked for: a feature alone (one that is seen with one class only, say), weights that
-separate all rows, and a step of the search itself.
+separate all rows, and, in :mod:`linsep.solvers.logistic.directions`, a step of the search itself.
 """
 
 import numpy as np
@@ -12,8 +12,6 @@ from linsep.solvers.products import features_of, rows_of
 
 ENTRIES = 1 << 18
 """Entries that are looked at in one go."""
-ROUNDING = 1e-6
-"""How far a row may move the wrong way by rounding, relative to the one that moves farthest."""
 
 
 def endless(problem: Logistic) -> int | None:
@@ -41,22 +39,6 @@ def separated(problem: Logistic, seen: Look, scores: Array) -> Array:
     if problem.penalty.any():
         return np.zeros_like(seen.margin, bool)
     return seen.margin > 1e-12 * np.abs(scores).max(initial=0.0)
-
-
-def runs_off(problem: Logistic, moves: Array) -> Array:
-    """Tell for each group whether a step, with these changes of the scores, could be repeated forever."""
-    targets = problem.targets()
-    if problem.multinomial:
-        own = moves[targets][:, None]
-        signed = own - np.where(targets, np.inf, moves).min(axis=1, keepdims=True)
-        worst = own - np.where(targets, -np.inf, moves).max(axis=1, keepdims=True)
-    else:
-        signed = worst = np.where(targets, moves, -moves)
-    if len(problem.row_weights):
-        counts = problem.row_weights[:, None] > 0
-        signed, worst = np.where(counts, signed, 0.0), np.where(counts, worst, 0.0)
-    best = signed.max(axis=0, initial=0.0)
-    return (best > 0) & (worst.min(axis=0, initial=0.0) >= -ROUNDING * best)
 
 
 def heaviest(weights: Array) -> int:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from linsep.core.blas import one_blas_thread
 from linsep.core.examples import Array, Csr, Dense
 from linsep.solvers.margin.hull_points import Points
 from linsep.solvers.margin.search import FULL, Bracket, Descent, Walk
@@ -60,6 +61,7 @@ class HardMargin(NamedTuple):
         return max(self.upper - self.lower, 0.0) / self.upper if self.separable is not False else 0.0
 
 
+@one_blas_thread()
 def hard_margin(
     data: Dense | Csr, signs: Array, row_weights: Array, *, tol: float = 1e-3, max_iter: int = 1000,
     penalize_bias: bool = True, zero: float = 1e-10, seed: int = 0, jobs: int = 1,

@@ -57,8 +57,7 @@ class Points:
 
     def rounding(self) -> float:
         """Return the most by which rounding may change z·w for a unit w."""
-        longest = int(np.diff(self.data.indptr).max()) if isinstance(self.data, Csr) else features_of(self.data)
-        return (longest + 2) * EPS * self.radius
+        return rounding_of(self.data, self.radius)
 
     def _norms(self) -> Array:
         norms = np.empty(len(self.signs))
@@ -87,3 +86,15 @@ class Points:
         where = np.arange(ends[-1]) + np.repeat(starts - np.append(0, ends[:-1]), np.diff(ends, prepend=0))
         values = np.multiply(self.data.values[where], self.scale, dtype=np.float64)
         return sp.csr_array((values, self.data.indices[where], np.append(0, ends)), (len(rows), self.data.features))
+
+
+def rounding_of(data: Dense | Csr, radius: float) -> float:
+    """Return the most by which rounding may change x·w for a unit w, `radius` being the largest ||x||.
+
+    Examples
+    --------
+    >>> rounding_of(Dense(np.ones((1, 2)), bias=0.0), 1.0) == 4 * EPS
+    True
+    """
+    longest = int(np.diff(data.indptr).max(initial=0)) if isinstance(data, Csr) else features_of(data)
+    return (longest + 2) * EPS * radius

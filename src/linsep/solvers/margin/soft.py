@@ -16,12 +16,15 @@ way). For the proof, what the sum of a_i y_i lacks is taken from the variables b
 not feel at its best point; a free bias is the best one for the weights found.
 """
 
+import math
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from linsep.core.examples import Array, Csr, Dense
+from linsep.solvers.margin.bias import best_bias
 from linsep.solvers.margin.coordinate_descent import BLOCK, GONE, STILL, one_pass, squared_norms
+from linsep.solvers.margin.hull_points import rounding_of
 from linsep.solvers.products import features_of, frozen, read_only, rows_of, times, times_transposed
 
 KEPT = 0.25
@@ -65,6 +68,8 @@ class SoftMargin(NamedTuple):
         Passes made over the rows that were not left out.
     converged : bool
         Whether the gap is as small as asked for.
+    rounding : float
+        The most by which rounding may change a score: weights whose y_i w·x_i are all above it separate the rows.
     """
 
     weights: Array
@@ -74,8 +79,10 @@ class SoftMargin(NamedTuple):
     gap: float
     iterations: int
     converged: bool
+    rounding: float
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def soft_margin(
     data: Dense | Csr, signs: Array, row_weights: Array, *, C: float, loss: Literal["l1", "l2"], tol: float = 1e-3,
     max_iter: int = 1000, seed: int = 0, penalize_bias: bool = True, jobs: int = 1,
@@ -121,6 +128,8 @@ def soft_margin(
         raise ValueError(f"loss is {loss!r}: use 'l1' for the hinge or 'l2' for its square")
     if max_iter < 1:
         raise ValueError(f"max_iter is {max_iter}: at least one pass is needed")
+    if not math.isfinite(C * float(np.sum(row_weights) if len(row_weights) else rows_of(data))):
+        raise _too_large(C, row_weights)
     descent = Descent(data, signs, row_weights, loss, penalize_bias, jobs)
     rng = np.random.default_rng(seed)
     passes = failures = due = 0
@@ -137,6 +146,8 @@ def soft_margin(
         passes += spent
         if passes == max_iter or not len(descent.rows) or (estimate <= EARLY * tol and passes >= due):
             found = descent.proof()
+            if not math.isfinite(found.primal) or not math.isfinite(found.dual_objective):
+                raise _too_large(C, row_weights)
             if found.gap <= tol or passes == max_iter or not descent.recall():
                 return found._replace(iterations=passes, converged=found.gap <= tol)
             failures = min(failures + 1, LONGEST)
@@ -282,7 +293,8 @@ class Descent:
         losses = np.maximum(1.0 - self.signs * scores, 0.0)
         primal = half_square + float(np.sum(self.costs * (np.square(losses) if self.soft else losses)))
         dual_objective = self._dual_objective(weights[:-1] if self.free else weights, dual)
-        return SoftMargin(weights, dual, primal, dual_objective, relative(primal, dual_objective), 0, False)
+        gap = relative(primal, dual_objective)
+        return SoftMargin(weights, dual, primal, dual_objective, gap, 0, False, self._rounding(weights))
 
     def recall(self) -> bool:
         """Let all rows be visited whose variables lie between their bounds or want to; tell whether any can move."""
@@ -300,6 +312,11 @@ class Descent:
     def _summed(self, dual: Array) -> Array:
         """Return the sum of a_i y_i x_i."""
         return times_transposed(self.data, (dual * self.signs)[:, None], self.jobs)[:, 0]
+
+    def _rounding(self, weights: Array) -> float:
+        """Return the most by which rounding may change a score."""
+        radius = math.hypot(math.sqrt(float(np.max(self.norms, initial=0.0))), self.data.bias)
+        return rounding_of(self.data, radius) * float(np.linalg.norm(weights))
 
     def _scores(self, weights: Array) -> Array:
         return times(self.data, weights[:, None], self.jobs)[:, 0]
@@ -333,46 +350,21 @@ class Descent:
 
 
 def relative(primal: float, dual_objective: float) -> float:
-    """Return (P - D) / P, no less than 0; 0 where P is 0.
+    """Return (P - D) / P, no less than 0; 0 where P is 0, and infinity where either is not a number.
 
     Examples
     --------
     >>> relative(4.0, 3.0)
     0.25
     """
+    if not math.isfinite(primal - dual_objective):
+        return math.inf
     return max(primal - dual_objective, 0.0) / primal if primal > 0.0 else 0.0
 
 
-def best_bias(scores: Array, signs: Array, costs: Array, soft: bool) -> float:
-    """Return the b at which the sum of C_i loss(1 - y_i (s_i + b)) is least; the middle one of many for the hinge.
-
-    The loss of row i bends at b = y_i - s_i: that of a positive row falls to the left of it, that of a negative row
-    rises to the right of it. Between two bends, the sum is linear or quadratic.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> best_bias(np.array([3.0, 0.0]), np.array([1.0, -1.0]), np.array([1.0, 1.0]), soft=False)
-    -1.5
-    """
-    if not len(scores):
-        return 0.0
-    order = np.argsort(signs - scores, kind="stable")
-    bends, positive, costs = (signs - scores)[order], signs[order] > 0.0, costs[order]
-
-    def beside(amounts: Array) -> tuple[Array, Array]:
-        """Sum the amounts of negative rows to the left and of positive rows to the right of each stretch."""
-        left = np.append(0.0, np.cumsum(np.where(positive, 0.0, amounts)))
-        right = np.append(np.cumsum(np.where(positive, amounts, 0.0)[::-1])[::-1], 0.0)
-        return left, right
-
-    left, right = beside(costs)
-    if soft:
-        weight, moment = left + right, np.add(*beside(costs * bends))
-        k = int(np.argmax(np.append(weight[1:] * bends >= moment[1:], True)))
-        ends = bends[max(k - 1, 0)] if k else -np.inf, bends[k] if k < len(bends) else np.inf
-        return float(np.clip(moment[k] / weight[k], *ends)) if weight[k] > 0.0 else float(bends[min(k, len(bends) - 1)])
-    rounding = 1e-12 * float(np.sum(costs))
-    k = int(np.argmax(left - right >= -rounding))
-    ends = bends[max(k - 1, 0)], bends[min(k, len(bends) - 1)]
-    return float(ends[0] + ends[1]) / 2.0 if left[k] - right[k] <= rounding else float(ends[0])
+def _too_large(C: float, row_weights: Array) -> ValueError:
+    weights = f" and sample weights up to {float(np.max(row_weights)):g}" if len(row_weights) else ""
+    return ValueError(
+        f"the objective is too large for float64, with C={C:g}{weights}: lower C, divide the weights by the largest, "
+        "or use the hard margin (C=None) for no loss at all"
+    )

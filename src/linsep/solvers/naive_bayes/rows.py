@@ -29,7 +29,7 @@ def refuse_negative(data: Dense | Csr) -> None:
     row, column = _place(data, k)
     raise ValueError(
         f"Negative values in data passed to NaiveBayes: X has {flat[k]:g} in row {row}, column {column}, and counts "
-        "are not below 0; kind='gaussian' takes values of any sign, kind='bernoulli' asks which are above `binarize`"
+        "are not below 0 (hashed text: read it with alternate_sign=False); kind='gaussian' takes values of any sign"
     )
 
 

@@ -7,6 +7,10 @@ out the fewest rows that hit all sets found so far; a linear program separates t
 finds more sets, and weights of few errors. No constant for "large" or "strictly" enters, as it would where all is put
 in one program, and the sets are a proof of the bound that anyone can check. Their number can grow exponentially: this
 is for small data.
+
+The integer program's costs are in units of the smallest, and HiGHS leaves open what is within TOLERANCE of its answer.
+So the bound is lower than HiGHS has it by as much, unless all costs are whole numbers (of units, or of ones), which it
+is rounded up to. Costs that differ by more than WIDEST would drown in its tolerances, and are refused.
 """
 
 import math
@@ -20,6 +24,11 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from linsep.core.examples import Array, Csr, Dense
 from linsep.solvers.programs.linear_program import decide
 from linsep.solvers.programs.signed_rows import USUAL, Budget, mistakes, signed_rows
+
+TOLERANCE = 1e-5
+"""How far HiGHS may be off, in units of the smallest cost; its absolute tolerances are 1e-6."""
+WIDEST = 1e5
+"""The largest cost, in units of the smallest."""
 
 
 class ZeroOne(NamedTuple):
@@ -38,7 +47,7 @@ class ZeroOne(NamedTuple):
     iterations: int
     """Turns of the two programs."""
     converged: bool
-    """Whether errors = bound, within the budget."""
+    """Whether errors = bound within the budget; to 1e-5 of the smallest cost if they are no integers."""
 
     @property
     def separable(self) -> bool:
@@ -69,7 +78,7 @@ def fewest_errors(
     signs : float64 array of shape (rows,)
         +1 or -1 for each row.
     row_weights : array of shape (rows,) or (0,)
-        c: what an error on each row counts.
+        c: what an error on each row counts; those above 0 within a factor of 1e5.
     max_rows : int, default=200
         The most rows that count; more are refused.
     budget : Budget
@@ -91,6 +100,7 @@ def fewest_errors(
             'objective="hinge", which is solved at any size'
         )
     costs = row_weights[rows.present] if len(row_weights) else np.ones(len(rows.present))
+    _refuse_wide(costs)
     found = _search(rows.matrix, costs, budget)
     return found._replace(
         weights=rows.weights(found.weights), mistaken=rows.present[found.mistaken],
@@ -102,6 +112,7 @@ def _search(Z: Any, costs: Array, budget: Budget) -> ZeroOne:
     """Let the two programs take turns."""
     end = time.monotonic() + budget.time_limit
     n, p = Z.shape
+    slack = TOLERANCE * float(costs.min(initial=np.inf))
     best = ZeroOne(np.zeros(p), float(costs.sum()), 0.0, np.arange(n), [], 0, False)
     left_out: Array | None = np.zeros(n, bool)
     while left_out is not None and not best.converged and (seconds := end - time.monotonic()) > 0:
@@ -115,7 +126,9 @@ def _search(Z: Any, costs: Array, budget: Budget) -> ZeroOne:
         if not whole:
             left_out, bound = _cheapest_cover(best.witnesses, costs, end - time.monotonic())
             best = best._replace(bound=min(max(bound, best.bound), best.errors))
-        best = best._replace(converged=whole or best.bound == best.errors)
+        best = best._replace(converged=best.errors - best.bound <= slack)
+        if whole:
+            break
     return best
 
 
@@ -158,7 +171,7 @@ def _better(best: ZeroOne, w: Array, mistaken: Array, costs: Array) -> ZeroOne:
 
 def _cheapest_cover(witnesses: list[Array], costs: Array, seconds: float) -> tuple[Array | None, float]:
     """Return the cheapest rows that hit each set (None: not found in time), and a bound on what such rows cost."""
-    n, unit = len(costs), float(costs.max())
+    n, unit = len(costs), float(costs.min())
     lengths = [len(witness) for witness in witnesses]
     places = np.concatenate(witnesses), np.concatenate([[0], np.cumsum(lengths)])
     A = sp.csr_array((np.ones(sum(lengths)), *places), shape=(len(witnesses), n))
@@ -166,7 +179,22 @@ def _cheapest_cover(witnesses: list[Array], costs: Array, seconds: float) -> tup
         costs / unit, integrality=np.ones(n, np.int64), bounds=Bounds(0, 1), constraints=LinearConstraint(A, lb=1),
         options={"time_limit": max(seconds, 0.01), "mip_rel_gap": 0.0},
     )  # fmt: skip
-    bound = unit * float(result.mip_dual_bound or 0.0)
-    if np.all(costs == np.round(costs)):
-        bound = float(math.ceil(bound - 1e-6 * unit))
-    return (result.x > 0.5 if result.status == 0 else None), bound
+    bound = max(float(result.mip_dual_bound or 0.0) - TOLERANCE, 0.0)
+    if _whole(costs / unit):
+        bound = math.ceil(bound)
+    bound = math.ceil(unit * bound) if _whole(costs) else unit * bound
+    return (result.x > 0.5 if result.status == 0 else None), float(bound)
+
+
+def _whole(costs: Array) -> bool:
+    return bool(np.all(costs == np.round(costs)))
+
+
+def _refuse_wide(costs: Array) -> None:
+    """Raise a ValueError when costs are too far apart for one program."""
+    least, most = float(costs.min(initial=np.inf)), float(costs.max(initial=0.0))
+    if most / least > WIDEST:
+        raise ValueError(
+            f"the weights of rows reach from {least:g} to {most:g}: the least weight of errors is found for weights "
+            f'within a factor of {WIDEST:g}; set the smallest to 0 (absent), lower the largest, or use objective="hinge"'
+        )
