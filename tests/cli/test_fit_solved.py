@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import linsep
 from linsep.cli import app
 from linsep.models.file import opened
-from tests.cli.files import write_svmlight
+from tests.cli.files import write_mail, write_svmlight
 from tests.contracts.table import bits
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -110,3 +110,29 @@ def test_a_calibrated_stream_goes_on():
     before, now = linsep.load("m.linsep"), linsep.load("on.linsep")
     assert now._rows > before._rows
     assert now.learner_.t_ == now._rows
+
+
+def test_text_is_counted_for_naive_bayes(folder):
+    write_mail(folder / "mail.txt", 80, 0)
+    run("fit", "mail.txt", "-o", "m.linsep", "--learner", "naive-bayes")
+    data = linsep.read("mail.txt", vocabulary=True, norm=None)
+    expected = linsep.NaiveBayes().fit(data.X, data.y)
+    assert bits(linsep.load("m.linsep").coef_) == bits(expected.coef_)
+    assert "Speaks for" not in run("inspect", "m.linsep").stdout
+    run("fit", "mail.txt", "-o", "h.linsep", "--learner", "naive-bayes", "-O", "n_features=64")
+    assert linsep.load("h.linsep").n_features_in_ == 64
+
+
+def test_the_features_of_three_classes_of_counts():
+    run("fit", "train.svm", "-o", "m.linsep", "--learner", "naive-bayes")
+    page = run("inspect", "m.linsep").stdout
+    assert "nothing" not in page
+    strongest = json.loads(run("inspect", "m.linsep", "--json", "--top", "2").stdout)["strongest"]
+    columns = [[int(of["name"]) for of in part["features"]] for part in strongest]
+    assert [set(part) for part in columns] == [{1, 2}, {3, 4}, {5, 6}]
+
+
+def test_a_resumed_solver_would_forget():
+    run("fit", "two.svm", "-o", "m.linsep", "-l", "logistic-regression", "--solver", "newton", "--prior-variance", "1")
+    refused = run("fit", "two.svm", "--resume", "m.linsep", "-o", "m.linsep", code=2)
+    assert "sees all rows at once: fit it anew" in refused.stderr

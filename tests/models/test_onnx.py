@@ -14,7 +14,16 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from linsep import BalancedWinnow, LogisticRegression, Perceptron, PNormPerceptron, Winnow, __version__
+from linsep import (
+    BalancedWinnow,
+    Calibrated,
+    LogisticRegression,
+    NaiveBayes,
+    Perceptron,
+    PNormPerceptron,
+    Winnow,
+    __version__,
+)
 from linsep.maps import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
 from linsep.models import onnx as module
 from linsep.models.merge import merge
@@ -309,3 +318,17 @@ def test_every_constant_is_used(classes):
     graph = export_onnx(quiet(build("perceptron").fit, X, y)).graph
     used = {name for node in graph.node for name in node.input}
     assert {constant.name for constant in graph.initializer} <= used
+
+
+@pytest.mark.parametrize("kind", ["multinomial", "bernoulli", "gaussian"])
+def test_naive_bayes_of_every_kind(kind):
+    X = np.abs(problem(3)[0])
+    model = NaiveBayes(kind, binarize=1.0).fit(X, problem(3)[1])
+    agree(model, X)
+    np.testing.assert_allclose(run(model, X)["probabilities"], model.predict_proba(X), atol=1e-12)
+
+
+def test_a_calibration_is_refused():
+    X, y = problem()
+    with pytest.raises(TypeError, match="export the model's learner_"):
+        export_onnx(Calibrated(Perceptron(), on="progressive").fit(X, y))

@@ -47,7 +47,7 @@ class LinearProgram(BatchLearner):
         The most rows for "zero-one", whose time can grow exponentially with the number of errors.
     max_iter : int, default=1_000_000
         The most steps of the simplex method, for each program.
-    time_limit : float, default=600.0
+    time_limit : float, default=120.0
         The most seconds, for each program; for "zero-one" those of the whole search.
     max_memory : float, default=2.0**31
         The most bytes of a program, estimated before it is built: a larger one is refused.
@@ -115,7 +115,7 @@ class LinearProgram(BatchLearner):
         class_weight: Any = None,
         max_rows: int = 200,
         max_iter: int = 1_000_000,
-        time_limit: float = 600.0,
+        time_limit: float = 120.0,
         max_memory: float = 2.0**31,
     ) -> None:
         self.objective = objective
