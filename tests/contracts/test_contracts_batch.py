@@ -12,8 +12,11 @@ from linsep.models.onnx import export_onnx
 from tests.contracts.table import bits, quiet, state
 
 BATCH = {name: (entry, {}) for name, entry in LEARNERS.items() if not entry.online} | {
-    f"logistic-regression, {solver}": (LEARNERS["logistic-regression"], {"solver": solver, "prior_variance": 1.0} | more)
-    for solver, more in {"newton": {"multi_class": "multinomial"}, "batch": {"tol": 1e-13}}.items()
+    f"logistic-regression, {solver}": (
+        LEARNERS["logistic-regression"],
+        {"solver": solver, "prior_variance": 1.0} | more,
+    )
+    for solver, more in {"newton": {"multi_class": "multinomial", "tol": 1e-13}, "batch": {"tol": 1e-13}}.items()
 }
 """The learners, and what makes them see all rows at once if they need to be told."""
 each = pytest.mark.parametrize("name", BATCH)

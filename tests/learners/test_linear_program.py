@@ -91,7 +91,7 @@ def test_what_is_open_is_called_open(monkeypatch, converged):
 def test_a_budget_that_is_too_small_warns():
     X, y = noisy(300, 60)
     for objective in ("separate", "hinge", "absolute-error", "l1-margin"):
-        with pytest.warns(ConvergenceWarning, match=r"max_iter=1 and time_limit=600: raise them, or give fewer rows"):
+        with pytest.warns(ConvergenceWarning, match=r"max_iter=1 and time_limit=120: raise them, or give fewer rows"):
             clf = LinearProgram(objective=objective, max_iter=1).fit(X, y)
         assert set(clf.predict(X)) <= {"yes", "no"}
     with pytest.warns(ConvergenceWarning, match="time_limit=0.2"):
@@ -178,3 +178,9 @@ def test_numbers_that_are_none_are_named():
         LinearProgram().fit(X, [0, 1, 1, 0])
     with pytest.raises(ValueError, match="only one class"):
         LinearProgram().fit(XOR, [1, 1, 1, 1])
+
+
+def test_weights_too_far_apart_for_the_fewest_errors():
+    clf = LinearProgram(objective="zero-one", class_weight={0: 1.0, 1: 1e6})
+    with pytest.raises(ValueError, match=r"the weights of rows reach from 1 to 1e\+06: .* or use \"hinge\""):
+        clf.fit([[0.0], [1.0], [2.0]], [0, 1, 0])

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression as Peer
 
@@ -187,3 +188,24 @@ def test_a_model_keeps_its_proof(tmp_path):
         assert again.history_ == clf.history_
         assert again.infinite_ is False
         np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
+
+
+@pytest.mark.parametrize("solver", ["newton", "batch"])
+def test_a_class_that_can_be_separated_does_not_stop_the_others(solver):
+    """Each class of one-vs-rest is what it is alone."""
+    X, y = load_iris(return_X_y=True)
+    clf = LogisticRegression(solver=solver, max_iter=200)
+    with pytest.warns(ConvergenceWarning, match="a line separates some class"):
+        clf.fit(X, y)
+    for k in range(3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            alone = LogisticRegression(solver=solver, max_iter=200).fit(X, y == k)
+        np.testing.assert_array_equal(clf.coef_[k], alone.coef_[0])
+    assert clf.score(X, y) > 0.8
+
+
+def test_a_stop_far_from_the_optimum_is_told():
+    X, y = [[1e8, 1], [2e8, 3], [3e8, 1], [1.5e8, 0]], [0, 1, 0, 1]
+    with pytest.warns(ConvergenceWarning, match="bring the columns to one scale"):
+        LogisticRegression(solver="batch", prior_variance=1.0).fit(X, y)

@@ -118,6 +118,24 @@ def test_a_zero_row_without_bias():
     assert MaxMargin(C=None).fit(X, y).separable_ is True
 
 
+def test_scores_as_small_as_rounding_do_not_separate():
+    """A row so near to the others' boundary that its score may be of either sign."""
+    X = np.array([[1.0, 1.0], [-1.0, 1.0], [1e-17, 0.0]])
+    clf = MaxMargin(C=1.0, fit_intercept=False, random_state=0).fit(X[:, :1], [1, 0, 1])
+    assert (signed_scores(clf, X[:, :1], np.array([1, 0, 1])) > 0).all()
+    assert clf.separable_ is None
+    assert "no row is on the wrong side, but some are as near to the boundary as rounding" in clf.verdict_
+    assert MaxMargin(C=1.0, fit_intercept=False, random_state=0).fit([[1.0], [-1.0], [1e-9]], [1, 0, 1]).separable_
+
+
+def test_costs_beyond_all_floats_are_refused():
+    X, y = problem(n=4)
+    with pytest.raises(
+        ValueError, match=r"with C=1e\+10 and sample weights up to 1e\+300: lower C, divide the weights"
+    ):
+        MaxMargin(C=1e10).fit(X, y, [1e300, 1.0, 1.0, 1.0])
+
+
 def test_a_spent_budget_is_told():
     X, y = problem(n=200, p=30, seed=3)
     X[:, 0] *= 0.01

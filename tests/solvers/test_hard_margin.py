@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, nnls
 from scipy.sparse import csr_array
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from linsep.core.examples import Csr, Dense
 from linsep.solvers.margin import hard as home
@@ -428,3 +429,19 @@ def test_rows_of_one_sign_only():
         solve(X, [1, -1], row_weights=np.zeros(2))
     assert solve(X, [1, 1]).upper == pytest.approx(np.sqrt(4.5))
     assert solve(X, [1, 1], 0.0, penalize_bias=False).upper == pytest.approx(np.sqrt(4.5)), "there is no bias"
+
+
+@pytest.mark.parametrize("before", [1, 2])
+def test_threads_of_blas_change_no_bit(before):
+    """Also for the dense products of Wolfe's algorithm; what was set before is set after."""
+    rng = np.random.default_rng(20)
+    X = rng.normal(size=(1500, 400)).astype(np.float32)
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    X[:, 1] += 5 * y
+    expected = hard_margin(dense(X), y, NONE, max_iter=60)
+    with threadpool_limits(before, user_api="blas"):
+        found = hard_margin(dense(X), y, NONE, max_iter=60)
+        counts = {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+    np.testing.assert_array_equal(found.weights, expected.weights)
+    np.testing.assert_array_equal(found.dual, expected.dual)
+    assert max(counts) == before

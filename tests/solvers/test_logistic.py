@@ -155,16 +155,19 @@ def test_the_certified_gap_holds_on_sparse_rows_of_a_rare_class(seed):
 
 @pytest.mark.parametrize("solver", [newton, gradient_ascent])
 @pytest.mark.parametrize(("classes", "multinomial"), FORMS)
-@pytest.mark.parametrize("ratio", [1e6, 1e13])
+@pytest.mark.parametrize("ratio", [1e6, 1e11, 1e13])
 def test_the_certified_gap_holds_for_weights_far_apart(solver, classes, multinomial, ratio):
-    X, codes = noisy(rows=150, classes=classes, seed=20)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3))
+    codes = np.where(X[:, 0] + rng.normal(size=150) > 1, rng.integers(1, classes, 150), 0).astype(np.int32)
     counts = frozen(np.where(codes == 0, ratio, 1.0))
     options = {"classes": classes, "multinomial": multinomial, "penalize_bias": False}
     best = newton(as_data(X), codes, counts, **options, tol=1e-10, max_iter=300)
     assert best.converged
     assert best.optimality <= 1e-9 * best.value
-    for budget in (1, 10, 100):
+    for budget in (1, 4, 100):
         found = solver(as_data(X), codes, counts, **options, tol=1e-12, max_iter=budget)
+        assert np.isfinite(found.optimality)
         assert found.value - best.value <= found.optimality + 1e-12 * found.value
 
 

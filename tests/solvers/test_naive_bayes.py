@@ -1,5 +1,7 @@
 """Naive Bayes: counts and weights against plain loops and exact fractions."""
 
+import time
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import prod
 
@@ -16,7 +18,7 @@ from linsep.solvers.naive_bayes.counts import Moments, count, merged, moments
 from linsep.solvers.naive_bayes.rows import present, refuse_negative, refuse_not_one_hot
 from linsep.solvers.naive_bayes.tally import Tally
 from linsep.solvers.naive_bayes.ties import EPS, leveled
-from linsep.solvers.naive_bayes.weights import bernoulli, gaussian, multinomial, priors_of
+from linsep.solvers.naive_bayes.weights import bernoulli, categorical, gaussian, multinomial, priors_of
 from linsep.solvers.products import times
 
 NO_WEIGHTS = np.empty(0)
@@ -201,11 +203,87 @@ def test_leveling_leaves_what_differs():
     rows, weights = data_of([[1.0], [2.0], [0.0]]), np.array([[1e-12], [0.0]])
     scores = times(rows, weights)
     assert np.array_equal(leveled(scores.copy(), rows, weights, np.ones(1), 1.0), scores)
-    assert leveled(np.array([[1e-15], [1.0], [-1e-15]]), rows, weights, np.ones(1), 1.0).tolist() == [
-        [0.0],
-        [1.0],
-        [0.0],
-    ]
+    weights = np.array([[1e-15], [-1e-15]])
+    assert leveled(times(rows, weights), rows, weights, np.full(1, 8.0), 1.0).tolist() == [[0.0], [0.0], [0.0]]
+
+
+def cycled(rng, more=0.0):
+    """Counts of two classes, three of them in another order, so that 600 of each are a tie; the second has more."""
+    a, big = rng.integers(20, 60, 3), 2.0**49
+    return np.array([[*a, big], [*np.roll(a, 1), big + more]]), np.array([600.0, 600.0, 600.0, 5.0])
+
+
+def exact_log_odds(table, x):
+    """ln of the quotient of the exact products of two classes with smoothing 1, by its distance from 1."""
+    chances = [[Fraction(int(n) + 1, int(sum(of)) + len(of)) for n in of] for of in table]
+    a, b = (prod(p ** int(v) for p, v in zip(of, x, strict=True)) for of in chances)
+    return float((b - a) / a)
+
+
+@both
+@pytest.mark.parametrize("more", [-1.0, 1.0, 2.0, 40.0, -400.0])
+def test_log_odds_above_1e_12_decide_thousands_of_counts(form, more):
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        table, x = cycled(rng, more)
+        odds = exact_log_odds(table, x)
+        assert 1e-12 < abs(odds) < 2e-9
+        found = multinomial(table, np.array([0.5, 0.5]), 1.0, "ab")
+        assert np.sum(x * np.abs(found.weights[:-1, 0])) < 2000
+        score = leveled(times(data_of([x], form), found.weights), data_of([x], form), found.weights, found.size, 1.0)
+        assert score[0, 0] == pytest.approx(odds, abs=1e-12)
+        assert np.sign(score[0, 0]) == np.sign(odds)
+
+
+@both
+def test_ties_of_thousands_of_counts_stay_ties(form):
+    rng = np.random.default_rng(6)
+    broken = 0
+    for _ in range(40):
+        table, x = cycled(rng)
+        assert exact_log_odds(table, x) == 0
+        for smoothing in (1.0, 0.1):
+            found = multinomial(table, np.array([0.5, 0.5]), smoothing, "ab")
+            raw = times(data_of([x], form), found.weights)
+            broken += raw[0, 0] != 0
+            assert leveled(raw, data_of([x], form), found.weights, found.size, 1.0)[0, 0] == 0.0
+    assert broken > 20  # else there was nothing to level
+
+
+@pytest.mark.parametrize("smoothing", [1.0, 0.1, 1e-3])
+@given(table=arrays(float, (2, 4), elements=st.integers(0, 10**6)), rows=st.integers(10**6, 10**7))
+def test_weights_of_two_classes_are_off_by_their_last_bit(smoothing, table, rows):
+    def exact(quotient):
+        return (Decimal(quotient.numerator) / Decimal(quotient.denominator)).ln()
+
+    s, half = Fraction(smoothing), np.array([0.5, 0.5])
+    counts = [[Fraction(n) + s for n in of] for of in table]
+    groups = np.array([1, 0, 1, 0])
+    per_group = [[sum(of[k] for k in range(4) if groups[k] == g) for g in groups] for of in counts]
+    absent = [[Fraction(rows) - Fraction(n) + s for n in of] for of in table]
+    with localcontext() as context:
+        context.prec = 50
+        for found, divisor in (
+            (multinomial(table, half, smoothing, "ab"), [[sum(of)] * 4 for of in counts]),
+            (categorical(table, groups, half, smoothing, "ab"), per_group),
+            (bernoulli(np.full(2, float(rows)), table, half, smoothing, "ab"), absent),
+        ):
+            for j, w in enumerate(found.weights[:-1, 0]):
+                true = exact(counts[1][j] / divisor[1][j] / (counts[0][j] / divisor[0][j]))
+                assert abs(Decimal(w) - true) <= Decimal(1.5 * EPS) * abs(true) + Decimal("1e-28")
+
+
+def test_many_ties_are_leveled_in_little_time():
+    rng = np.random.default_rng(7)
+    X = rng.integers(0, 3, (20_000, 30)).astype(float)
+    found = multinomial(
+        np.repeat(rng.integers(0, 9, (4, 30)), 2, axis=0).astype(float), np.full(8, 1 / 8), 1.0, "abcdefgh"
+    )
+    scores = times(data_of(X), found.weights)
+    began = time.process_time()
+    answers = leveled(scores, data_of(X), found.weights, found.size, 1.0).argmax(axis=1)
+    assert time.process_time() - began < 5.0
+    assert set(answers.tolist()) <= {0, 2, 4, 6}
 
 
 @both
@@ -247,6 +325,10 @@ def test_gaussian_without_variance():
         gaussian(Moments(weight, mean, squares), priors, 0.0, "ab")
     found = gaussian(Moments(weight, mean, squares), priors, 1e-3, "ab").weights[:, 0]
     np.testing.assert_allclose(found, [4.0, 0.0, 600.0, -12.0 - 240.0], rtol=1e-12)
+    with pytest.raises(ValueError, match=r"no feature varies within a class, so that variance_floor.* is 0 as well"):
+        gaussian(Moments(weight, mean, 0 * squares), priors, 1e-3, "ab")
+    with pytest.raises(ValueError, match="raise variance_floor above 1e-40"):
+        gaussian(Moments(weight, mean, squares), priors, 1e-40, "ab")
     with pytest.raises(ValueError, match="the class 'b' has had no rows, and so has no mean"):
         gaussian(Moments(np.array([2.0, 0.0]), mean, squares), priors, 0.0, "ab")
 

@@ -9,9 +9,9 @@ from scipy.sparse import csr_array
 from sklearn.svm import SVC, LinearSVC
 
 from linsep.core.examples import Csr, Dense
-from linsep.solvers.margin.coordinate_descent import squared_norms
 from linsep.solvers.margin.bias import best_bias
-from linsep.solvers.margin.soft import relative, soft_margin
+from linsep.solvers.margin.coordinate_descent import squared_norms
+from linsep.solvers.margin.soft import Descent, relative, soft_margin
 from tests.problems import float_rows, integer_rows
 
 ALL = np.zeros(0)
@@ -341,6 +341,29 @@ def test_threads_change_nothing():
 def test_no_tolerance_ends_where_nothing_moves():
     found = soft_margin(made([[1.0], [-1.0]]), np.array([1, -1]), ALL, C=1.0, loss="l1", tol=0.0, max_iter=10**6)
     assert (found.primal, found.gap, found.converged) == (0.5, 0.0, True)
+
+
+@losses
+@pytest.mark.parametrize("weights", [[1e300, 1.0], [1e298, 1e298]])
+def test_costs_beyond_all_floats(loss, weights):
+    with pytest.raises(
+        ValueError, match=r"too large for float64, with C=1e\+10 and sample weights up to 1e.*: lower C"
+    ):
+        soft_margin(made([[1.0], [-1.0]]), np.array([1.0, -1.0]), np.array(weights), C=1e10, loss=loss)
+
+
+@pytest.mark.parametrize("primal", [np.nan, np.inf])
+def test_objectives_beyond_all_floats(monkeypatch, primal):
+    """The costs are finite; what they are multiplied by is not always."""
+    proof = Descent.proof
+    monkeypatch.setattr(Descent, "proof", lambda descent: proof(descent)._replace(primal=primal))
+    with pytest.raises(ValueError, match="the objective is too large for float64, with C=2: lower C"):
+        soft_margin(made([[1.0], [-1.0]]), np.array([1.0, -1.0]), ALL, C=2.0, loss="l1")
+
+
+def test_no_number_is_no_small_gap():
+    assert relative(np.nan, 1.0) == relative(np.inf, 1.0) == relative(1.0, np.nan) == np.inf
+    assert relative(0.0, 0.0) == 0.0
 
 
 @losses

@@ -89,7 +89,35 @@ def test_weights_that_are_no_integers():
     X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([-1.0, 1.0, -1.0, 1.0])
     found = fewest_errors(Dense(X, 1.0), y, np.array([1.0, 0.25, 0.3, 1.0]))
     assert (found.errors, found.mistaken.tolist()) == (0.25, [1])
-    assert found.bound == pytest.approx(0.25)
+    assert found.converged
+    assert found.bound <= 0.25
+    assert found.bound == pytest.approx(0.25, rel=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("kind", ["integers", "nearly equal", "floats"])
+def test_weights_far_apart_against_all_thresholds(kind, seed):
+    rng = np.random.default_rng(seed)
+    x, y = rng.integers(0, 6, 14).astype(float), rng.choice([-1.0, 1.0], 14)
+    costs = {"integers": np.floor(10 ** rng.uniform(0, 5, 14)), "nearly equal": 1 + 1e-4 * rng.random(14)}.get(
+        kind, 10 ** rng.uniform(0, 5, 14) * 1e-7
+    )
+    cuts = np.arange(-0.5, 6)
+    least = min(costs[side * y * (x - cut) <= 0].sum() for cut in cuts for side in (-1, 1))
+    found = fewest_errors(Dense(x[:, None], 1.0), y, costs)
+    assert found.converged
+    assert found.bound <= least * (1 + 1e-15)
+    assert least * (1 - 1e-15) <= found.errors <= least + 1e-5 * costs.min()
+    assert found.errors - found.bound <= 1.1e-5 * costs.min()
+
+
+def test_weights_too_far_apart_are_refused():
+    X, y = np.array([[0.0], [1.0], [2.0]]), np.array([-1.0, 1.0, -1.0])
+    with pytest.raises(
+        ValueError, match=r"reach from 1 to 1e\+07: .* within a factor of 100000; set the smallest to 0"
+    ):
+        fewest_errors(Dense(X, 1.0), y, np.array([1.0, 1e7, 3.0]))
+    assert fewest_errors(Dense(X, 1.0), y, np.array([0.0, 1e7, 3e7])).errors == 0
 
 
 def test_too_many_rows_are_refused():

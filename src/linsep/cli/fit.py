@@ -150,12 +150,12 @@ def _chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> "tuple[Lea
             learner.set_params(solver="stream")
     if stream and not hasattr(learner, "partial_fit"):
         raise Usage(f"{_called(learner)} sees all rows at once: leave out --stream")
-    if stream and parameters.get("max_iter", 1) > 1 and not isinstance(learner, OnlineLearner):
+    if stream and (parameters.get("max_iter") or 1) > 1 and not isinstance(learner, OnlineLearner):
         raise Usage("--stream adds each row to the sums once: leave out --epochs")
     known = learner.get_params(deep=False)
     if stream and "log" in known and "log" not in parameters and resume is None:
         learner.set_params(log=False)  # it would grow with the stream
-    epochs = parameters.get("max_iter", 1) if stream else known.get("max_iter", 1)
+    epochs = (parameters.get("max_iter") or 1) if stream else getattr(learner, "_most_epochs", 1)
     return learner.set_params(n_jobs=1) if "n_jobs" in known else learner, epochs, saved
 
 

@@ -31,6 +31,8 @@ MOST = {"sgd": 10, "batch": 1000, "newton": 100}
 TOL = 1e-6
 """Where the solvers that see all rows stop, unless told."""
 
+FAR = 0.01
+"""A certified gap, as a share of f, above which a solver that has stopped is not near the optimum for certain."""
 NOT_ROW_BY_ROW = 'solver={!r} sees all rows at once: only solver="sgd" goes row by row'
 
 
@@ -197,15 +199,16 @@ class LogisticRegression(OnlineLearner, BatchLearner):
             raise ValueError(
                 f'multi_class="pair" is a way of "sgd": solver={self.solver!r} takes "ovr" or "multinomial"'
             )
-        joint = self.multi_class == "multinomial"
-        likelihood = solvers.problem_of(
-            problem.data, problem.codes, problem.row_weights,
-            classes=len(problem.classes), multinomial=joint, prior_variance=self.prior_variance,
-            penalize_bias=self.penalize_intercept, jobs=threads(self.n_jobs),
-        )  # fmt: skip
-        tol = TOL if self.tol is None else self.tol
+        joint, classes = self.multi_class == "multinomial", len(problem.classes)
         start = self._weights_of(problem) if self.warm_start else None
-        found = SOLVERS[self.solver](likelihood, tol=tol, max_iter=self._most_epochs, start=start)
+        if joint or classes == 2 or self.prior_variance is not None:
+            found = self._solved(problem, problem.codes, classes, joint, start)
+        else:  # one by one: without a prior, a class that can be separated would stop the others at its own end
+            own = [None if start is None else start[:, k : k + 1] for k in range(classes)]
+            codes = [(problem.codes == k).astype(np.int32) for k in range(classes)]
+            found = solvers.together(
+                [self._solved(problem, of, 2, False, at) for of, at in zip(codes, own, strict=True)]
+            )
         facts = {
             "optimality_": None if math.isnan(found.optimality) else found.optimality,
             "value_": found.value,
@@ -216,6 +219,16 @@ class LogisticRegression(OnlineLearner, BatchLearner):
             "cause_": found.cause,
         }
         return Solution(found.weights, found.iterations, facts, joint=joint)
+
+    def _solved(
+        self, problem: Problem, codes: Array, classes: int, joint: bool, start: Array | None
+    ) -> solvers.Solution:
+        likelihood = solvers.problem_of(
+            problem.data, codes, problem.row_weights, classes=classes, multinomial=joint,
+            prior_variance=self.prior_variance, penalize_bias=self.penalize_intercept, jobs=threads(self.n_jobs),
+        )  # fmt: skip
+        tol = TOL if self.tol is None else self.tol
+        return SOLVERS[self.solver](likelihood, tol=tol, max_iter=self._most_epochs, start=start)
 
     def _take(self, solution: Solution, classes: Array, data: Dense | Csr) -> None:
         super()._take(solution, classes, data)
@@ -238,8 +251,13 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         if self.infinite_:
             who = "the bias" if self.cause_ == self.n_features_in_ else f"the weight of {self._named(self.cause_)}"
             return (
-                "has no optimum on these data: some weights can grow forever, each step making rows likelier and none "
-                f"less likely, {who} above all; it was stopped. A prior (prior_variance=1.0, say) gives an optimum"
+                "has no optimum on these data, as a line separates some class, wholly or but for rows on it: weights "
+                f"can grow forever, {who} above all; it was stopped. A prior (prior_variance=1.0, say) gives an optimum"
+            )
+        if self.converged_ and self.optimality_ is not None and self.optimality_ > FAR * self.value_:
+            return (
+                f"stopped where steps gain next to nothing, and may be {self.optimality_:.2g} above the least f (now "
+                f"{self.value_:.4g}): bring the columns to one scale, lower tol, or use solver='newton'"
             )
         if self.converged_:
             return None

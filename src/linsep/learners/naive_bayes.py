@@ -32,10 +32,12 @@ class NaiveBayes(BatchLearner):
     linear, so that `coef_` and `intercept_` are all it takes: log-odds, one row, for two classes, else log
     probabilities, a row for each class. Training counts, in one pass; `partial_fit` in chunks gives the same counts.
 
-    Products that are equal go to the lower class. Sums of logarithms are rounded, by at most
-    eps (entries + 8) (sum of |x_j| (1 + |w_j|) + the sizes of the intercept's terms); classes whose scores are nearer
-    than that have the same score in `decision_function`. So log-odds above 1e-12 decide as they are while that sum is
-    some hundreds; a row of thousands of counts is decided down to 1e-11 or 1e-10.
+    Products that are equal go to the lower class. Rows whose classes are nearly equal are summed again without
+    rounding; what is left is that of the weights, eps (2 · sum of |x_j w_j| + that of the intercept) for two classes:
+    classes nearer than that have the same score in `decision_function`. So log-odds above 1e-12 decide as they are
+    while the sum of |x_j w_j| is below two thousand, and above 1e-11 below twenty thousand. Of more classes, weights
+    are log probabilities, larger and compared in pairs: it is eps · sum of |x_j| (2 |w_j| + 4) for each of both, so
+    that a row of some hundred counts is decided down to 1e-12, and one of a thousand to 1e-11.
 
     Parameters
     ----------

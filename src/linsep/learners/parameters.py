@@ -1,6 +1,7 @@
 """The parameters that every online learner has."""
 
 import inspect
+import re
 from numbers import Integral, Real
 from typing import Any, ClassVar, TypedDict
 
@@ -120,9 +121,21 @@ class Parameters:
         """Write the shared parameters out in the signature and the documentation of a subclass that takes them."""
         super().__init_subclass__(**kwargs)
         if cls.__doc__ and SEE in cls.__doc__:
-            cls.__doc__ = cls.__doc__.replace(SEE, (Parameters.__doc__ or "").split("----------\n")[1].rstrip())
+            cls.__doc__ = cls.__doc__.replace(SEE, _shared_texts(own_names(cls)))
         if "__init__" in vars(cls):
             own, shared = inspect.signature(cls.__init__), inspect.signature(Parameters.__init__)
             named = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
             rest = [p for p in shared.parameters.values() if p.name not in own.parameters]
             cls.__init__.__signature__ = own.replace(parameters=[*named, *rest])  # type: ignore[attr-defined]
+
+
+def own_names(kind: type) -> set[str]:
+    """Return the parameters that a class declares itself."""
+    return set(inspect.signature(vars(kind)["__init__"]).parameters) if "__init__" in vars(kind) else set()
+
+
+def _shared_texts(left_out: set[str]) -> str:
+    """Return what is said of the shared parameters, but for some."""
+    text = (Parameters.__doc__ or "").split("----------\n")[1].rstrip()
+    parts = re.split(r"^(?=    \w+ : )", text, flags=re.MULTILINE)
+    return "".join(part for part in parts if part.split(" : ")[0].strip() not in left_out).rstrip()

@@ -17,6 +17,9 @@ from linsep.solvers.products import features_of, rows_of
 LEVEL = 1e-11
 """The sum of a column's residuals that counts as 0, relative to the sum of their sizes."""
 
+BIAS_STEPS = 100
+"""Steps to a bias at most: one of class weights 1e13 to 1 is at 30, and each step moves it by about 1 at first."""
+
 MOST = 1e300
 """What no product of X, the row weights and the prior may exceed: float64 ends not far above."""
 
@@ -84,6 +87,23 @@ class Solution(NamedTuple):
     """Whether f has no minimum: it falls forever along some direction."""
     cause: int | None
     """The feature whose weight grows forever then, `features` for the constant one."""
+
+
+def together(parts: list[Solution]) -> Solution:
+    """Return problems that were solved one by one as one; a part that has ended stays where it is."""
+    longest = max(len(part.history) for part in parts)
+    histories = [part.history + part.history[-1:] * (longest - len(part.history)) for part in parts]
+    return Solution(
+        weights=np.hstack([part.weights for part in parts]),
+        value=sum(part.value for part in parts),
+        history=[sum(values) for values in zip(*histories, strict=True)],
+        gradient_norm=float(np.linalg.norm([part.gradient_norm for part in parts])),
+        optimality=sum(part.optimality for part in parts),
+        iterations=max(part.iterations for part in parts),
+        converged=all(part.converged for part in parts),
+        infinite=any(part.infinite for part in parts),
+        cause=next((part.cause for part in parts if part.infinite), None),
+    )
 
 
 def problem_of(
@@ -234,7 +254,7 @@ def certified(problem: Logistic, gradient: Array, residuals: Array) -> Array:
 
 def settle_bias(problem: Logistic, weights: Array, scores: Array, seen: Look) -> Look:
     """Move the biases, in place, to where their gradients are 0, all other weights held: Newton's method."""
-    for _ in range(30):
+    for _ in range(BIAS_STEPS):
         slope = seen.residuals.sum(axis=0)
         if (np.abs(slope) <= LEVEL * np.abs(seen.residuals).sum(axis=0)).all():
             break

@@ -1,13 +1,15 @@
 """What naive Bayes counts of the rows of each class: sums, or means and squares, of each feature; chunks add up."""
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
+from linsep.core.digest import engine_digest
 from linsep.core.examples import Array, Csr, Dense
 from linsep.core.memory import prefetch
+from linsep.core.passes import Kernel, compiled
 
 TALL, WIDE = 256, 1024
 """Rows and columns of a table that are counted at a time."""
@@ -74,7 +76,7 @@ def count(
     table = empty_table(classes, features) if table is None else table
     if isinstance(data, Csr):
         of_rows = (_read_only(a) for a in (codes, row_weights, np.ascontiguousarray(center.T)))
-        _add(data.values, data.indices, data.indptr, *of_rows, power, table.T)
+        adder()(data.values, data.indices, data.indptr, *of_rows, power, table.T)
         return table
     for left in range(0, features, WIDE):
         columns = slice(left, left + WIDE)
@@ -93,33 +95,39 @@ def count(
     return table
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _add(
-    values: Array, indices: Array, indptr: Array, codes: Array, row_weights: Array, center: Array, power: int,
-    table: Array,
-) -> None:  # fmt: skip
-    """Add each entry to its sum; those of the next row are fetched meanwhile, which halves the time.
+@cache
+def adder() -> Kernel:
+    """Return the kernel that adds each entry to its sum; those of the next row are fetched meanwhile: half the time.
 
     `center` and `table` are (features, classes).
     """
-    weighted, centered, plain = row_weights.shape[0] > 0, center.shape[0] > 0, power == 1 and center.shape[0] == 0
-    rows, classes = indptr.shape[0] - 1, table.shape[1]
-    for i in range(rows):
-        if i + 1 < rows:
-            c = np.intp(codes[i + 1])
-            for k in range(np.intp(indptr[i + 1]), np.intp(indptr[i + 2])):
-                prefetch(table, np.intp(indices[k]) * classes + c)
-        weight = row_weights[i] if weighted else 1.0
-        if weight == 0.0:
-            continue
-        own = np.uintp(codes[i])
-        for k in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
-            j, v = np.uintp(indices[k]), np.float64(values[k])
-            if plain:
-                table[j, own] += weight * v
-            elif v != 0.0:
-                v -= center[j, own] if centered else 0.0
-                table[j, own] += weight * (1.0 if power == 0 else v if power == 1 else v * v)
+    digest = engine_digest()
+
+    def kernel(
+        values: Array, indices: Array, indptr: Array, codes: Array, row_weights: Array, center: Array, power: int,
+        table: Array,
+    ) -> None:  # fmt: skip
+        digest  # noqa: B018  (part of the compiled code's identity on disk)
+        weighted, centered, plain = row_weights.shape[0] > 0, center.shape[0] > 0, power == 1 and center.shape[0] == 0
+        rows, classes = indptr.shape[0] - 1, table.shape[1]
+        for i in range(rows):
+            if i + 1 < rows:
+                c = np.intp(codes[i + 1])
+                for k in range(np.intp(indptr[i + 1]), np.intp(indptr[i + 2])):
+                    prefetch(table, np.intp(indices[k]) * classes + c)
+            weight = row_weights[i] if weighted else 1.0
+            if weight == 0.0:
+                continue
+            own = np.uintp(codes[i])
+            for k in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
+                j, v = np.uintp(indices[k]), np.float64(values[k])
+                if plain:
+                    table[j, own] += weight * v
+                elif v != 0.0:
+                    v -= center[j, own] if centered else 0.0
+                    table[j, own] += weight * (1.0 if power == 0 else v if power == 1 else v * v)
+
+    return compiled(kernel, digest)
 
 
 def moments(data: Dense | Csr, codes: Array, row_weights: Array, classes: int) -> Moments:

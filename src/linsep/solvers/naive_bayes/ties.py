@@ -1,12 +1,15 @@
 """Ties of naive Bayes: scores that are equal but for rounding are made equal."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
 from linsep.core.examples import Array, Csr, Dense
+from linsep.solvers.naive_bayes.precise import sums
 
 AT_ONCE = 1 << 20
-"""Entries of a table whose rounding is looked at in one go."""
+"""Entries that are looked at in one go."""
 EPS = float(np.finfo(float).eps)
 NEAR = 1e-6
 """Scores that are further apart are not looked at."""
@@ -17,7 +20,9 @@ def leveled(scores: Array, data: Dense | Csr, weights: Array, size: Array, unit:
 
     ln 2 + ln 3 and ln 6 are the same number, and two floats: a tie of products would go to the one or the other class.
     Scores nearer to the highest than their rounding become the highest; with one column, scores nearer to 0 become 0.
-    The rounding of a score is at most eps (entries + 8) (sum of |x_j| (unit + |w_j|) + size).
+    A score that is summed one by one is off by eps (entries + 8) (sum of |x_j| (unit + |w_j|) + size) at most. Those in
+    doubt by that, which are few, are summed again without rounding: what is left is that of products and weights,
+    eps (sum of |x_j| (2 |w_j| + few) + size), few being 4 for columns of log probabilities, and 0 for one of log-odds.
 
     Parameters
     ----------
@@ -28,9 +33,9 @@ def leveled(scores: Array, data: Dense | Csr, weights: Array, size: Array, unit:
     weights : array, (features + 1, columns)
         W.
     size : array, (columns,)
-        The sizes of the terms of each intercept, summed.
+        By how much each intercept may be off, in units of eps.
     unit : float
-        1.0 for weights that are logarithms, which are off by a few eps however small they are; else 0.0.
+        1.0 for weights that are logarithms; 0.0 for those of values, whose rounding is a few times as large.
 
     Examples
     --------
@@ -41,18 +46,49 @@ def leveled(scores: Array, data: Dense | Csr, weights: Array, size: Array, unit:
     rows = np.flatnonzero(_lead(scores) <= NEAR)
     if not len(rows):
         return scores
-    sizes = unit + np.abs(weights[:-1])
-    step = AT_ONCE // max(1, len(sizes)) + 1
+    longest = data.values.shape[1] if isinstance(data, Dense) else int(np.diff(data.indptr)[rows].max())
+    step = AT_ONCE // max(1, longest) + 1
     for some in (rows[lo : lo + step] for lo in range(0, len(rows), step)):
-        part, entries = _absolute(data, some)
-        off = EPS * (entries[:, None] + 8) * (part @ sizes + size)
-        own, top = scores[some], np.zeros((len(some), 1))
-        if scores.shape[1] > 1:
-            best = own.argmax(axis=1)[:, None]
-            top = np.take_along_axis(own, best, 1)
-            off = off + np.take_along_axis(off, best, 1)
-        scores[some] = np.where(np.abs(own - top) <= off, top, own)
+        _level(scores, some, _rows(data, some), data.bias, weights, size, unit)
     return scores
+
+
+def _level(scores: Array, rows: Array, matrix: Any, bias: float, weights: Array, size: Array, unit: float) -> None:
+    """Level the scores of some rows, in place."""
+    own, columns = scores[rows], scores.shape[1]
+    entries, sizes = np.diff(matrix.indptr)[:, None], abs(matrix)
+    off = EPS * (entries + 8) * (sizes @ (unit + np.abs(weights[:-1])) + size)
+    doubt = np.abs(own) <= off
+    if columns > 1:
+        best = own.argmax(axis=1)[:, None]
+        doubt = np.abs(own - np.take_along_axis(own, best, 1)) <= off + np.take_along_axis(off, best, 1)
+        doubt &= np.count_nonzero(doubt, axis=1)[:, None] > 1
+    i, c = np.nonzero(doubt)
+    if not len(i):
+        return
+    found = np.full(own.shape, -np.inf)
+    found[i, c], off[i, c] = _again(matrix[i], c, bias, weights, size, unit)
+    top = np.zeros((len(own), 1))
+    if columns > 1:
+        best = found.argmax(axis=1)[:, None]
+        top = np.take_along_axis(found, best, 1)
+        off += np.take_along_axis(off, best, 1)
+    near = doubt & (np.abs(found - np.where(np.isfinite(top), top, 0.0)) <= off)
+    scores[rows] = np.where(near, top, np.where(doubt, found, own))
+
+
+def _again(matrix: Any, columns: Array, bias: float, weights: Array, size: Array, unit: float) -> tuple[Array, Array]:
+    """Return the score of each row for its column, summed without rounding, and by how much it may be off."""
+    rows = sp.hstack([sp.csr_array(np.ones((len(columns), 1))), matrix], format="csr")
+    starts, of_entry = rows.indptr[:-1], np.repeat(columns, np.diff(rows.indptr))
+    values, chosen = rows.data, weights[rows.indices - 1, of_entry]  # the constant feature's weight is the last
+    values[starts] = bias
+    terms = values * chosen
+    few = 0.0 if weights.shape[1] == 1 else 4.0
+    relative = 2.0 if unit else 8.0
+    sizes = relative * np.abs(terms) + unit * few * np.abs(values)
+    sizes[starts] = 0.0
+    return sums(terms, starts).high, EPS * (np.add.reduceat(sizes, starts) + size[columns])
 
 
 def _lead(scores: Array) -> Array:
@@ -63,12 +99,9 @@ def _lead(scores: Array) -> Array:
     return highest[:, -1] - highest[:, -2]
 
 
-def _absolute(data: Dense | Csr, some: Array) -> tuple[Array | sp.csr_array, Array]:
-    """Return |x| of some rows, and how many entries each has."""
+def _rows(data: Dense | Csr, some: Array) -> Any:
+    """Return some rows as float64, without their zeros."""
     if isinstance(data, Dense):
-        part = np.abs(data.values[some], dtype=np.float64)
-        return part, np.count_nonzero(part, axis=1)
-    rows = sp.csr_array((data.values, data.indices, data.indptr), shape=(len(data.indptr) - 1, data.features))[some]
-    return sp.csr_array((np.abs(rows.data, dtype=np.float64), rows.indices, rows.indptr), rows.shape), np.diff(
-        rows.indptr
-    )
+        return sp.csr_array(data.values[some].astype(np.float64, copy=False))
+    every = sp.csr_array((data.values, data.indices, data.indptr), shape=(len(data.indptr) - 1, data.features))
+    return every[some].astype(np.float64)

@@ -9,7 +9,8 @@ linear in counts, in presence, in one-hot columns, and, where the classes share 
     gaussian      w_cj = (m_cj - m_j) / v_j           b_c = ln prior_c - sum of (m_cj² - m_j²) / (2 v_j)
 
 m_j, the mean of all rows, drops out of every comparison of classes. Two classes have one column, the second's less the
-first's, taken as the logarithm of one quotient: where two probabilities are equal, the weight is 0 and not nearly 0.
+first's, taken as the logarithm of one quotient, which is known to twice the bits of a float: where two probabilities
+are equal, the weight is 0 and not nearly 0, and a weight is off by its own last bit alone.
 """
 
 import math
@@ -20,6 +21,7 @@ import numpy as np
 
 from linsep.core.examples import Array
 from linsep.solvers.naive_bayes.counts import Moments
+from linsep.solvers.naive_bayes.precise import Pair, added, log_quotient, plus, product, sums
 
 EPS = float(np.finfo(float).eps)
 AT_ONCE = 1 << 11
@@ -33,7 +35,7 @@ class Found(NamedTuple):
     weights: Array
     """(features + 1, columns): one column for two classes, else one for each; the last row is the constant feature."""
     size: Array
-    """(columns,): the sizes of the terms of each intercept, each rounded by itself, summed; twice that for many."""
+    """(columns,): by how much each intercept may be off, in units of eps."""
 
 
 def priors_of(wanted: Any, weight: Array, labels: Sequence[Any]) -> Array:
@@ -84,6 +86,9 @@ def multinomial(counts: Array, priors: Array, smoothing: float, labels: Sequence
     refuse_impossible(counts, smoothing, labels)
     with np.errstate(over="ignore"):
         totals = _finite(_sums(counts.T) + smoothing * counts.shape[1])
+    if len(counts) == 2:
+        exact = added(sums(counts.T, np.zeros(1, int)), _product(smoothing, np.full((1, 2), float(counts.shape[1]))))
+        return _found(lambda part: (_log_odds(plus(counts.T[part], smoothing), exact), None), counts.shape[1], priors)
     at_once = np.tile(totals, (AT_ONCE, 1))
 
     def logs(part: slice) -> tuple[Array, None]:
@@ -99,9 +104,18 @@ def categorical(counts: Array, groups: Array, priors: Array, smoothing: float, l
     `groups` says to which variable each column belongs, 0 and up.
     """
     refuse_impossible(counts, smoothing, labels)
-    seen = np.column_stack([np.bincount(groups, of_class) for of_class in counts])
-    totals = seen + smoothing * np.bincount(groups)[:, None]
-    return _found(lambda part: (_logs((counts.T[part] + smoothing) / totals[groups[part]]), None), len(groups), priors)
+    order = np.argsort(groups, kind="stable")
+    sizes = np.bincount(groups)
+    seen = sums(counts.T[order], np.cumsum(sizes) - sizes)
+    totals = added(seen, _product(smoothing, np.tile(sizes[:, None].astype(np.float64), len(counts))))
+
+    def logs(part: slice) -> tuple[Array, None]:
+        whole = Pair(totals.high[groups[part]], totals.low[groups[part]])
+        if len(counts) == 2:
+            return _log_odds(plus(counts.T[part], smoothing), whole), None
+        return _logs((counts.T[part] + smoothing) / whole.high), None
+
+    return _found(logs, len(groups), priors)
 
 
 def bernoulli(weight: Array, counts: Array, priors: Array, smoothing: float, labels: Sequence[Any]) -> Found:
@@ -109,8 +123,16 @@ def bernoulli(weight: Array, counts: Array, priors: Array, smoothing: float, lab
     refuse_impossible(counts, smoothing, labels)
     refuse_impossible(weight[:, None] - counts, smoothing, labels, "always")
     totals = _finite(weight + 2 * smoothing)
+    exact = plus(weight[None], 2 * smoothing)
 
     def logs(part: slice) -> tuple[Array, Array]:
+        if len(counts) == 2:
+            rest = plus(weight, -counts.T[part])
+            low = np.where(rest.high > 0.0, rest.low, 0.0)
+            without = added(
+                Pair(np.maximum(rest.high, 0.0), low), Pair(np.full_like(low, smoothing), np.zeros_like(low))
+            )
+            return _log_odds(plus(counts.T[part], smoothing), without), _log_odds(without, exact)
         present = (counts.T[part] + smoothing) / totals
         absent = (np.maximum(weight - counts.T[part], 0.0) + smoothing) / totals
         return _logs(present / absent), _logs(absent)
@@ -148,8 +170,7 @@ def gaussian(found: Moments, priors: Array, floor: float, labels: Sequence[Any])
         low, high = (labels[int(c)] for c in (mean[:, j].argmin(), mean[:, j].argmax()))
         raise ValueError(
             f"feature {j} does not vary within any class, and its means differ (class {low!r}: {mean[:, j].min():g}, "
-            f"class {high!r}: {mean[:, j].max():g}): its variance is 0, and its weight infinite; set variance_floor "
-            "(1e-9, say, of the largest variance), or leave the feature out: alone it tells these classes apart"
+            f"class {high!r}: {mean[:, j].max():g}): its variance is 0, and its weight infinite; {_cure(flat, floor)}"
         )
     variance = np.where(flat & same, np.inf, variance)
     first = mean[0] if len(mean) == 2 else (weight / rows) @ mean
@@ -161,6 +182,19 @@ def gaussian(found: Moments, priors: Array, floor: float, labels: Sequence[Any])
         j = int(np.argmin(np.isfinite(table + terms).all(axis=0)))
         raise ValueError(f"the weight of feature {j} is too large for float64: divide the column by its largest entry")
     return _found(lambda part: (table.T[part], terms.T[part]), len(first), priors, unit=0.0)
+
+
+def _cure(flat: Array, floor: float) -> str:
+    """Return what helps where a feature does not vary, given which do not."""
+    if flat.all():
+        return (
+            "no feature varies within a class, so that variance_floor, a share of the largest variance, is 0 as well: "
+            "give rows that differ within a class, or use LinearProgram, which needs no variance"
+        )
+    share = (
+        f"raise variance_floor above {floor:g}" if floor else "set variance_floor (1e-9, say, of the largest variance)"
+    )
+    return f"{share}, or leave the feature out: alone it tells these classes apart"
 
 
 def refuse_impossible(counts: Array, smoothing: float, labels: Sequence[Any], never: str = "never") -> None:
@@ -193,22 +227,35 @@ def _logs(chances: Array) -> Array:
     return np.log(chances, out=chances)
 
 
+def _log_odds(a: Pair, b: Pair) -> Array:
+    """Return the logarithm of (a_1 / b_1) / (a_0 / b_0), (features, 1), for two classes, one a column."""
+    exponent = -np.frexp(np.maximum(a.high, b.high).max(axis=0))[1]
+    (a0, a1), (b0, b1) = (
+        (of.columns(slice(0, 1)), of.columns(slice(1, 2))) for of in (a.scaled(exponent), b.scaled(exponent))
+    )
+    return log_quotient(product(a1, b0), product(a0, b1))
+
+
+def _product(a: float, b: Array) -> Pair:
+    return product(Pair(np.full_like(b, a), np.zeros_like(b)), Pair(b, np.zeros_like(b)))
+
+
 def _found(
     parts: Callable[[slice], tuple[Array, Array | None]], features: int, priors: Array, unit: float = 1.0
 ) -> Found:
     """Return the weights, filled in as `parts` tells them of some features: with the terms of the intercepts, if any.
 
-    Both are (features, columns). `unit` is what a term counts for beside its size: a logarithm is off by a few eps
-    however small it is.
+    Both are (features, columns). `unit` is what a term counts for beside its size: the logarithm of a quotient that is
+    rounded is off by a few eps however small it is.
     """
     own = _logs(np.array(priors, np.float64)[None])[0]
-    weights, size, sums = np.empty((features + 1, len(own))), 1.0 + np.abs(own), [own]
+    weights, size, found = np.empty((features + 1, len(own))), 2.0 + 2.0 * np.abs(own), [own]
+    unit = unit if len(own) > 1 else 0.0
     for lo in range(0, features, AT_ONCE):
         part = slice(lo, min(lo + AT_ONCE, features))
         weights[part], terms = parts(part)
         if terms is not None:
-            terms = np.ascontiguousarray(terms.T)  # numpy adds up pairs of pairs along the last axis alone
-            sums.append(terms.sum(axis=1))
-            size += 2 * (np.abs(terms).sum(axis=1) + unit * terms.shape[1])
-    weights[-1] = [math.fsum(of) for of in zip(*sums, strict=True)]
+            found.append(sums(terms, np.zeros(1, int)).high[0])
+            size += 4 * np.abs(terms).sum(axis=0) + 3 * unit * len(terms)
+    weights[-1] = [math.fsum(of) for of in zip(*found, strict=True)]
     return Found(weights, size)

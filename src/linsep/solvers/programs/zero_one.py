@@ -25,7 +25,7 @@ from linsep.core.examples import Array, Csr, Dense
 from linsep.solvers.programs.linear_program import decide
 from linsep.solvers.programs.signed_rows import USUAL, Budget, mistakes, signed_rows
 
-TOLERANCE = 1e-5
+TOLERANCE = 5e-6
 """How far HiGHS may be off, in units of the smallest cost; its absolute tolerances are 1e-6."""
 WIDEST = 1e5
 """The largest cost, in units of the smallest."""
@@ -112,7 +112,7 @@ def _search(Z: Any, costs: Array, budget: Budget) -> ZeroOne:
     """Let the two programs take turns."""
     end = time.monotonic() + budget.time_limit
     n, p = Z.shape
-    slack = TOLERANCE * float(costs.min(initial=np.inf))
+    slack = 2 * TOLERANCE * float(costs.min(initial=np.inf))
     best = ZeroOne(np.zeros(p), float(costs.sum()), 0.0, np.arange(n), [], 0, False)
     left_out: Array | None = np.zeros(n, bool)
     while left_out is not None and not best.converged and (seconds := end - time.monotonic()) > 0:
@@ -196,5 +196,5 @@ def _refuse_wide(costs: Array) -> None:
     if most / least > WIDEST:
         raise ValueError(
             f"the weights of rows reach from {least:g} to {most:g}: the least weight of errors is found for weights "
-            f'within a factor of {WIDEST:g}; set the smallest to 0 (absent), lower the largest, or use objective="hinge"'
+            f'within a factor of {WIDEST:g}; set the smallest to 0 (absent), lower the largest, or use "hinge"'
         )
