@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from linsep.core.blas import one_blas_thread
 from linsep.core.examples import Array
 from linsep.core.threads import share, threads
 from linsep.learners.batch import BatchLearner, Problem, Solution
@@ -148,8 +147,7 @@ class MaxMargin(BatchLearner):
         labels, jobs = problem.classes.tolist(), threads(self.n_jobs)
         codes = range(len(labels)) if len(labels) > 2 else [1]
         solve = self._soft if self.C is not None else self._hard
-        with one_blas_thread():  # around all classes: each sets it for itself, and resets it while others go on
-            found = share([partial(solve, problem, code, jobs if len(codes) == 1 else 1) for code in codes], jobs)
+        found = share([partial(solve, problem, code, jobs if len(codes) == 1 else 1) for code in codes], jobs)
         supports = [np.flatnonzero(of.dual) for of in found]
         facts: dict[str, Any] = {
             "margin_": np.array([of.margin[0] for of in found]),
