@@ -33,6 +33,7 @@ PICTURES = {
     "mistakes": lambda ax: plots.mistakes(FLAT, bound=40, ax=ax),
     "progress": lambda ax: plots.progress([1, 10, 100], [1, 0.5, 0.2], ax=ax),
     "weights": lambda ax: plots.weights(DEEP, names=FEATURES, ax=ax),
+    "ascent": lambda ax: plots.ascent([-2.8, -2.1, -1.96, -1.95], ax=ax),
 }
 every_picture = pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
 

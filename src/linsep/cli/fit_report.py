@@ -13,6 +13,7 @@ from linsep.cli.reports import features_of
 from linsep.cli.training import Trained
 from linsep.cli.watching import Watching
 from linsep.learners.table import LEARNERS
+from linsep.plots.likelihood_curve import ascent
 from linsep.plots.mistake_curve import mistakes
 from linsep.plots.progress_curve import progress
 from linsep.plots.report import Code, Fact, Facts, Picture, Report, Section, Text
@@ -64,6 +65,7 @@ def _facts(trained: Trained, about: dict[str, Any], name: str) -> list[Fact]:
         Fact("data", ", ".join(about["data"])),
         *([Fact("maps", ", ".join(about["maps"]))] if about["maps"] else []),
         *_of_rounds(about, name),
+        *([Fact("probabilities", f"calibrated, {about['calibrated']}")] if about["calibrated"] else []),
         Fact("finished", about["date"]),
     ]
     left_out = {"malformed rows left out": about["rejected"], "entries of unknown features": about["unseen"]}
@@ -74,7 +76,7 @@ def _of_rounds(about: dict[str, Any], name: str) -> list[Fact]:
     """Return how rows were learned one by one, or what a solver found."""
     if about["mistakes"] is None:
         found = [Fact(of, fact) for of, fact in as_told(about["found"]).items()]
-        return [Fact("order", about["order"], f"{about['epochs']} steps"), *found]
+        return [Fact("order", about["order"], f"{about['epochs']} step{'s' * (about['epochs'] != 1)}"), *found]
     epochs = f"{about['epochs']} epoch{'s' * (about['epochs'] != 1)}, seed {about['seed']}"
     return [
         Fact("order", about["order"], epochs),
@@ -98,6 +100,9 @@ def _curves(trained: Trained, watching: Watching) -> list[Any]:
         drawn = mistakes(trained.learner, ax=_axes())
         drawn.set_title("Mistakes in all epochs", loc="left")
         parts.append(Picture(drawn, "Mistakes over rounds", "A line that grows flat has found its separator."))
+    if hasattr(trained.learner, "history_"):
+        drawn = ascent(trained.learner.history_, ax=_axes())
+        return [Picture(drawn, "The likelihood rises", "A line that grows flat has come to the optimum.")]
     if watching.first_epoch is None:
         return [Text("A solver saw all rows at once: there are no rounds to follow.")]
     return parts or [Text("The learner counts no errors in one number for all classes, and kept no log.")]

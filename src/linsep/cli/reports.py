@@ -18,7 +18,7 @@ from linsep.cli.features import names_of, sparse_view
 from linsep.cli.output import percent, seconds, short
 from linsep.cli.scoring import Scores, margins_of
 from linsep.data.dataset import Dataset
-from linsep.models.estimators import learner_of
+from linsep.models.estimators import is_calibrated, learner_of
 from linsep.plots.confusion_matrix import MOST as MOST_CLASSES
 from linsep.plots.confusion_matrix import confusion
 from linsep.plots.confusion_matrix import figure_size as matrix_size
@@ -163,7 +163,10 @@ class Evaluation:
 
     def _pictures(self, drawn: Drawn, of: str) -> list[Picture]:
         histogram = margins(Scored(self.classes), drawn.scores, drawn.y, ax=_axes(4.0))
-        pictures = [Picture(histogram, "Margins", f"How far each row is on the right side of the boundary.{of}")]
+        raw = " The scores are the learner's own; the answers go by the calibrated probabilities."
+        more = raw if is_calibrated(self.saved.model) else ""
+        caption = f"How far each row is on the right side of the boundary.{more}{of}"
+        pictures = [Picture(histogram, "Margins", caption)]
         if drawn.probabilities is not None:
             curve = calibration(drawn.y, drawn.probabilities, labels=self.classes, ax=_axes(5.0))
             pictures.append(Picture(curve, "Calibration", f"How often what was said to be probable was true.{of}"))

@@ -44,10 +44,10 @@ def goes_row_by_row(learner: Any) -> bool:
 
 
 class LogisticRegression(OnlineLearner, BatchLearner):
-    """Pr(y = 1 | x) = 1 / (1 + e^{-w.x}), fitted by stochastic gradient ascent: w += rate_t (1 - p(y|x)) y x.
+    """Pr(y = 1 | x) = 1 / (1 + e^{-w.x}), by the likeliest weights: w += rate_t (1 - p(y|x)) y x, or all rows at once.
 
-    With a Gaussian prior N(0, `prior_variance`) on every weight, the bias included, it climbs to the maximum a
-    posteriori: each of the n rows also shrinks w by rate_t / (n prior_variance). Without a prior, separable data have
+    Row by row this is stochastic gradient ascent. With a Gaussian prior N(0, `prior_variance`) on every weight, the bias
+    included, it climbs to the maximum a posteriori: each of the n rows also shrinks w by rate_t / (n prior_variance). Without a prior, separable data have
     their optimum at infinity.
 
     The other solvers see all rows at once: "batch" is gradient ascent, w += rate (sum of x (y - p) - w / variance) with

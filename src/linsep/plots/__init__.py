@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from linsep.plots.boundary import boundary_path
     from linsep.plots.confusion_matrix import confusion
     from linsep.plots.decision_regions import decision_boundary
+    from linsep.plots.likelihood_curve import ascent
     from linsep.plots.margin_histogram import margins
     from linsep.plots.mistake_curve import mistakes
     from linsep.plots.progress_curve import progress
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Result",
+    "ascent",
     "boundary_path",
     "calibration",
     "comparison",
@@ -30,6 +32,7 @@ __all__ = [
 # Names are imported when first used. No file is called as its function is: importing the file would hide the function.
 _HOMES = {
     "Result": "ranking",
+    "ascent": "likelihood_curve",
     "boundary_path": "boundary",
     "calibration": "reliability",
     "comparison": "ranking",
