@@ -46,9 +46,9 @@ def goes_row_by_row(learner: Any) -> bool:
 class LogisticRegression(OnlineLearner, BatchLearner):
     """Pr(y = 1 | x) = 1 / (1 + e^{-w.x}), by the likeliest weights: w += rate_t (1 - p(y|x)) y x, or all rows at once.
 
-    Row by row this is stochastic gradient ascent. With a Gaussian prior N(0, `prior_variance`) on every weight, the bias
-    included, it climbs to the maximum a posteriori: each of the n rows also shrinks w by rate_t / (n prior_variance). Without a prior, separable data have
-    their optimum at infinity.
+    Row by row this is stochastic gradient ascent. With a Gaussian prior N(0, `prior_variance`) on every weight, the
+    bias included, it climbs to the maximum a posteriori: each of the n rows also shrinks w by rate_t / (n
+    prior_variance). Without a prior, separable data have their optimum at infinity.
 
     The other solvers see all rows at once: "batch" is gradient ascent, w += rate (sum of x (y - p) - w / variance) with
     the rate 1 / L of the curvature's bound L; "newton" comes to the optimum in a few passes, and proves how near. They
