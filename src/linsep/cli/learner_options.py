@@ -222,7 +222,21 @@ def _help(name: str, learners: list[str]) -> str:
         texts.setdefault(_of_options(parameter.text) + shown, []).append(learner)
     if len(texts) == 1:
         return next(iter(texts))
-    return " ".join(f"{', '.join(some)}: {text}" for text, some in texts.items())
+    return " ".join(f"{_called(some)}: {text}" for text, some in texts.items())
+
+
+def _called(some: list[str]) -> str:
+    """Return learners by their names, or by what most of them are.
+
+    >>> _called(["winnow", "max-margin"]), _called([name for name, entry in LEARNERS.items() if entry.online])
+    ('winnow, max-margin', 'learners that go row by row')
+    """
+    online = {learner for learner, entry in LEARNERS.items() if entry.online}
+    missing = sorted(online - set(some))
+    if len(missing) > len(online) / 2:
+        return ", ".join(some)
+    but = f" (but {', '.join(missing)})" if missing else ""
+    return ", ".join([f"learners that go row by row{but}", *(learner for learner in some if learner not in online)])
 
 
 def _of_options(text: str) -> str:
