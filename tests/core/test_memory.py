@@ -6,6 +6,7 @@ from numba import njit
 
 from linsep.core import memory
 from linsep.core.memory import LANES, pack
+from linsep.core.verbs import word
 
 HARD = [0.0, -0.0, 1.0, -2.5, 5e-324, 1e-45, np.nan, np.inf, -np.inf]
 
@@ -18,10 +19,14 @@ def packed(values, indices, nonzeros):
     return n
 
 
+one_by_one = word(memory._pack_one_by_one)
+
+
+@njit
 def packed_plainly(values, indices, nonzeros):
     n = 0
     for k in range(0, values.size, LANES):
-        n += memory._pack_one_by_one(values, k, k, indices, nonzeros, n)
+        n += one_by_one(values, k, k, indices, nonzeros, n)
     return n
 
 

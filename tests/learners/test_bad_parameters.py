@@ -121,8 +121,9 @@ def test_a_rule_that_cannot_compile_shows_the_line_at_fault(rule, line):
 
 
 def test_a_step_that_is_no_number():
-    with pytest.raises(ValueError, match="rule Nothing gave a step that is not a finite number at row 0"):
-        OnlineClassifier(Nothing(), shuffle=False).fit(csr_array(X), y)
+    for data in (X, csr_array(X)):
+        with pytest.raises(ValueError, match="rule Nothing gave a step that is not a finite number at row 0"):
+            OnlineClassifier(Nothing(), shuffle=False).fit(data, y)
     learner = OnlineClassifier(Nothing())
     with pytest.raises(ValueError, match="rule Nothing gave a step that is not a finite number"):
         learner.learn_one(X[0], 1)

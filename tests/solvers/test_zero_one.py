@@ -132,8 +132,8 @@ def test_too_many_rows_are_refused():
 def test_a_budget_ends_with_a_bound():
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(150, 5)), rng.choice([-1.0, 1.0], 150)
-    found = fewest_errors(Dense(X, 1.0), y, NONE, budget=Budget(time_limit=1.0))
+    found = fewest_errors(Dense(X, 1.0), y, NONE, budget=Budget(time_limit=3.0))  # enough for a bound on a busy machine
     assert not found.converged
-    assert 0 <= found.bound < found.errors < 75  # how far it comes in a second depends on the machine
+    assert 0 < found.bound < found.errors < 75
     assert (signed(X, y, 1.0) @ found.weights <= 0).sum() == found.errors
     assert fewest_errors(Dense(X, 1.0), y, NONE, budget=Budget(time_limit=1e-9)).bound == 0

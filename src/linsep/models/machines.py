@@ -84,6 +84,7 @@ def unpacked_machine(
     """Return a machine of so many features, if it is sound."""
     numbers = {of: read.value(told[of]) for of in NUMBERS}
     _refuse_other_numbers(numbers)
+    numbers["bias"] = float(numbers["bias"])  # passes are compiled for floats
     rule = read.value(told["rule"])
     check_rule(rule)
     pair, background = _flag(numbers["pair"]), _flag(numbers["background"])
