@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import linsep
 from benchmarks.data import Array
-from linsep.learners.inputs import bytes_of, canonical, rows_of, width_of
+from linsep.data.inputs import bytes_of, canonical, rows_of, width_of
 from linsep.learners.machine import IN_ORDER, NO_WEIGHTS
 
 

@@ -7,7 +7,7 @@ Hypothesis tries the same examples in every run, so that a change is judged by w
 import pytest
 from hypothesis import settings
 
-from linsep.learners import inputs
+from linsep.data import inputs
 from tests import kernels
 
 settings.register_profile("explore", deadline=None)

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.examples import Array
 from linsep.core.threads import threads
+from linsep.data.inputs import canonical, refuse_bad_entries
 from linsep.learners.compact import compacted, kept_of, rows_of_coef, whole
-from linsep.learners.inputs import canonical, refuse_bad_entries
 from linsep.learners.machine import Machine
 
 

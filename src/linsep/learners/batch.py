@@ -24,7 +24,7 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 
 from linsep.core.examples import Array, Csr, Dense
-from linsep.learners.inputs import canonical, refuse_bad_entries, rows_of, width_of
+from linsep.data.inputs import canonical, refuse_bad_entries, rows_of, width_of
 from linsep.learners.intact import all_or_nothing
 from linsep.learners.labels import clean, encode
 from linsep.learners.learner import Learner, refuse_one_class

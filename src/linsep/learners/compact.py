@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 from linsep.core.examples import Array, Csr, Dense
 from linsep.core.links import EXPONENTIAL, Additive, Imaged
 from linsep.core.readouts import Average
+from linsep.data.inputs import frozen
 from linsep.learners.desk import Asking, refuse_unequal
-from linsep.learners.inputs import frozen
 from linsep.learners.machine import Machine
 from linsep.learners.scored import scored
 

@@ -10,7 +10,7 @@ from linsep.core.bound import Bound
 from linsep.core.examples import NOT_RISING, NOT_TOGETHER, Array, Csr, Single
 from linsep.core.links import Imaged
 from linsep.core.passes import BAD_SCORE, DONE, FLAW, LOG_FULL
-from linsep.learners.inputs import frozen
+from linsep.data.inputs import frozen
 from linsep.learners.machine import IN_ORDER, Machine
 
 ARRAY = np.ndarray

@@ -9,7 +9,7 @@ from linsep.core.passes import BAD_SCORE
 from linsep.core.readouts import MISTAKES, UPDATES
 from linsep.core.step import settles
 from linsep.core.threads import threads
-from linsep.learners.inputs import refuse_bad_entries, rows_of
+from linsep.data.inputs import refuse_bad_entries, rows_of
 from linsep.learners.machine import IN_ORDER, Machine, StoppedError
 from linsep.learners.scored import scored
 from linsep.learners.team import Team

@@ -9,7 +9,7 @@ from sklearn.utils.validation import column_or_1d
 
 from linsep.core.checks import numbered
 from linsep.core.examples import Array
-from linsep.learners.inputs import frozen
+from linsep.data.inputs import frozen
 
 TABLE = 1 << 20
 """Integer labels within a range of this size are numbered through a table, without sorting."""

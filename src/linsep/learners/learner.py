@@ -10,8 +10,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
 from linsep.core.examples import Array, Csr, Dense
+from linsep.data.inputs import refuse_bad_entries, rows_of
 from linsep.learners.answers import Answers
-from linsep.learners.inputs import refuse_bad_entries, rows_of
 from linsep.learners.machine import NO_WEIGHTS
 from linsep.learners.one_row import AT_THE_DESK, PredictOne
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_is
 
 from linsep.core.examples import Array, Csr, Dense
 from linsep.core.threads import threads
-from linsep.learners.inputs import canonical, refuse_bad_entries, rows_of, width_of
+from linsep.data.inputs import canonical, refuse_bad_entries, rows_of, width_of
 from linsep.learners.intact import all_or_nothing
 from linsep.learners.least_squares import (
     CONSTRAINTS,

@@ -14,9 +14,9 @@ from sklearn.utils.metaestimators import available_if
 
 from linsep.core.examples import Array, Csr, Dense
 from linsep.core.threads import threads
+from linsep.data.inputs import width_of
 from linsep.learners.base import READOUTS, OnlineLearner
 from linsep.learners.batch import BatchLearner, Problem, Solution, solved_machine
-from linsep.learners.inputs import width_of
 from linsep.learners.machine import Machine, Parts
 from linsep.learners.parameters import Shared
 from linsep.rules import Logistic

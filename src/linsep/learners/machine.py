@@ -25,7 +25,7 @@ from linsep.core.weights import (
     start_tally,
     widen,
 )  # fmt: skip
-from linsep.learners.inputs import rows_of
+from linsep.data.inputs import rows_of
 from linsep.learners.record import (
     Record,
     admitted,

@@ -9,7 +9,7 @@ from linsep.core.examples import Array, Csr, Dense
 from linsep.core.links import Additive, Imaged
 from linsep.core.passes import score_classes, score_rows
 from linsep.core.threads import share, split
-from linsep.learners.inputs import rows_of
+from linsep.data.inputs import rows_of
 
 
 def scored(link: Any, divisor: Array, data: Dense | Csr, pair: bool, jobs: int) -> Array:

@@ -10,8 +10,8 @@ from scipy import special
 from sklearn.utils._param_validation import Interval
 
 from linsep.core.examples import Array, Csr, Dense
+from linsep.data.inputs import refuse_bad_entries
 from linsep.learners.base import OnlineLearner
-from linsep.learners.inputs import refuse_bad_entries
 from linsep.learners.machine import Parts
 from linsep.learners.parameters import Shared
 from linsep.rules import Perceptron as Rule

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from linsep import PassiveAggressive, Perceptron
 from linsep.core.examples import Csr, Dense
-from linsep.learners.inputs import canonical
+from linsep.data.inputs import canonical
 from tests.contracts.table import answers, bits, log, problem, quiet, trace
 
 X, y = problem(n=30, p=5)
