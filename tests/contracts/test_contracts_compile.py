@@ -8,7 +8,7 @@ import pytest
 from numba import typeof
 
 from linsep.core import passes
-from linsep.learners import inputs
+from linsep.data import inputs
 from tests.contracts.table import KERNELS, ONLINE, build, every_learner, problem, quiet
 from tests.kernels import count
 
