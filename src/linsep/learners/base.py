@@ -13,10 +13,10 @@ from linsep.core.examples import Array
 from linsep.core.readouts import Average, Last
 from linsep.core.step import reads_norm, settles
 from linsep.data.inputs import bytes_of, canonical, rows_of, width_of, without_duplicates
+from linsep.data.labels import clean, codes_among, encode, refuse_another_type
 from linsep.learners.counts import Counts
 from linsep.learners.drivers import one_pass, refuse_overflow, train
 from linsep.learners.intact import all_or_nothing
-from linsep.learners.labels import clean, codes_among, encode, refuse_another_type
 from linsep.learners.learn_one import LearnOne
 from linsep.learners.learner import Learner, refuse_one_class
 from linsep.learners.machine import IN_ORDER, Machine, Parts, Watch

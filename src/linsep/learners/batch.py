@@ -25,8 +25,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from linsep.core.examples import Array, Csr, Dense
 from linsep.data.inputs import canonical, refuse_bad_entries, rows_of, width_of
+from linsep.data.labels import clean, encode
 from linsep.learners.intact import all_or_nothing
-from linsep.learners.labels import clean, encode
 from linsep.learners.learner import Learner, refuse_one_class
 from linsep.learners.machine import Machine, Parts
 from linsep.rules import Solved

@@ -16,8 +16,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, _num_samples, indexable
 
 from linsep.core.examples import Array
+from linsep.data.labels import clean, codes_among, encode
 from linsep.learners.around import AroundLearner, is_fitted
-from linsep.learners.labels import clean, codes_among, encode
 from linsep.learners.recent import Recent, blocks, widened
 from linsep.solvers.isotonic import Isotonic, fit_isotonic
 from linsep.solvers.platt import Platt, fit_platt

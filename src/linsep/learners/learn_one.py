@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from linsep.core.examples import Array
+from linsep.data.labels import clean
 from linsep.learners.desk import Learning
 from linsep.learners.intact import intact
-from linsep.learners.labels import clean
 from linsep.learners.machine import NO_WEIGHTS
 from linsep.learners.one_row import NO_NAMES, PredictOne
 

@@ -13,9 +13,9 @@ from sklearn.utils.metaestimators import available_if
 from linsep.core.examples import Array
 from linsep.core.threads import threads
 from linsep.data.inputs import canonical, refuse_bad_entries, rows_of, width_of
+from linsep.data.labels import clean, codes_among, first_classes, new_classes
 from linsep.learners.batch import BatchLearner, Problem, Solution
 from linsep.learners.intact import all_or_nothing
-from linsep.learners.labels import clean, codes_among, first_classes, new_classes
 from linsep.solvers import least_squares as solvers
 from linsep.solvers.normal_equations import (
     SHAKY,

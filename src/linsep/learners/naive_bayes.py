@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.core.examples import Array, Csr, Dense
 from linsep.core.threads import threads
 from linsep.data.inputs import canonical, frozen, refuse_bad_entries, rows_of, width_of, without_duplicates
+from linsep.data.labels import clean, codes_among, first_classes, new_classes
 from linsep.learners.batch import BatchLearner, Problem, Solution, solved_machine
 from linsep.learners.compact import whole
 from linsep.learners.intact import all_or_nothing
-from linsep.learners.labels import clean, codes_among, first_classes, new_classes
 from linsep.learners.machine import Machine
 from linsep.solvers.naive_bayes.rows import groups_of, present, refuse_negative, refuse_not_one_hot
 from linsep.solvers.naive_bayes.tally import KINDS, NO_GROUPS, Tally

@@ -13,9 +13,9 @@ from linsep.core.links import Additive, Imaged, Scaled
 from linsep.core.readouts import Average
 from linsep.core.step import reads_sign_only
 from linsep.core.weights import name_of, refreshed
+from linsep.data.labels import refuse_another_type
 from linsep.learners.base import OnlineLearner
 from linsep.learners.compact import whole
-from linsep.learners.labels import refuse_another_type
 from linsep.learners.learner import Learner
 from linsep.learners.machine import Machine
 from linsep.learners.parameters import Shared

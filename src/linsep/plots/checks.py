@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from linsep.core.examples import Array
-from linsep.learners.labels import encode, refuse_another_type, refuse_mixed
+from linsep.data.labels import encode, refuse_another_type, refuse_mixed
 
 
 def classes_of(clf: Any) -> Array:
