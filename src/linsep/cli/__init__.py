@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from linsep import __version__
-from linsep.cli import bench, compare, convert, demo, evaluate, fit, inspect, predict
+from linsep.cli import bench, compare, convert, demo, evaluate, figures, fit, inspect, predict
 from linsep.cli.commands import Command, DataCommand, LearnerCommand, TrialsCommand
 from linsep.cli.frame import Frame, epilog
 from linsep.cli.lean import start_lean
@@ -31,6 +31,7 @@ app.command("evaluate", cls=DataCommand, epilog=epilog(evaluate.EXAMPLES))(evalu
 app.command("compare", cls=TrialsCommand, epilog=epilog(compare.EXAMPLES))(compare.run)
 app.command("inspect", cls=Command, epilog=epilog(inspect.EXAMPLES))(inspect.run)
 app.command("convert", cls=DataCommand, epilog=epilog(convert.EXAMPLES))(convert.run)
+app.command("figures", cls=Command, epilog=epilog(figures.EXAMPLES))(figures.run)
 app.command("bench", cls=DataCommand, epilog=epilog(bench.EXAMPLES))(bench.run)
 
 

@@ -4,12 +4,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from linsep.plots.bound_curve import bounds
     from linsep.plots.boundary import boundary_path
     from linsep.plots.confusion_matrix import confusion
     from linsep.plots.decision_regions import decision_boundary
+    from linsep.plots.lemma_curve import squeeze
     from linsep.plots.likelihood_curve import ascent
+    from linsep.plots.majority_curve import versus
     from linsep.plots.margin_histogram import margins
     from linsep.plots.mistake_curve import mistakes
+    from linsep.plots.noise_curve import noise
+    from linsep.plots.potential_curve import potential
     from linsep.plots.progress_curve import progress
     from linsep.plots.ranking import Result, comparison
     from linsep.plots.reliability import calibration
@@ -19,13 +24,18 @@ __all__ = [
     "Result",
     "ascent",
     "boundary_path",
+    "bounds",
     "calibration",
     "comparison",
     "confusion",
     "decision_boundary",
     "margins",
     "mistakes",
+    "noise",
+    "potential",
     "progress",
+    "squeeze",
+    "versus",
     "weights",
 ]
 
@@ -34,13 +44,18 @@ _HOMES = {
     "Result": "ranking",
     "ascent": "likelihood_curve",
     "boundary_path": "boundary",
+    "bounds": "bound_curve",
     "calibration": "reliability",
     "comparison": "ranking",
     "confusion": "confusion_matrix",
     "decision_boundary": "decision_regions",
     "margins": "margin_histogram",
     "mistakes": "mistake_curve",
+    "noise": "noise_curve",
+    "potential": "potential_curve",
     "progress": "progress_curve",
+    "squeeze": "lemma_curve",
+    "versus": "majority_curve",
     "weights": "weight_bars",
 }
 

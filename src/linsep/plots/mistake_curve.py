@@ -99,10 +99,10 @@ def _logged(clf: Any) -> tuple[list[Curve], str]:
         parts = [log.rounds[log.classes == k] for k in range(len(classes))]
     else:
         parts = [log.rounds]
-    return [_stepped(part, clf.t_) for part in parts], "mistakes" if counts_mistakes else "updates"
+    return [stepped(part, clf.t_) for part in parts], "mistakes" if counts_mistakes else "updates"
 
 
-def _stepped(rounds: Array, last: int) -> Curve:
+def stepped(rounds: Array, last: int) -> Curve:
     """Return the corners of a count that rises by 1 at each of these rounds; those of one round rise together."""
     x, y = np.append(0, rounds), np.arange(len(rounds) + 1)
     final = np.append(x[1:] != x[:-1], True)

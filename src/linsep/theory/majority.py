@@ -1,0 +1,170 @@
+"""Perceptron against Winnow: the majority of a few relevant features among many that mean nothing.
+
+A row x is drawn from {-1, +1}^N and labelled y = sign(x_1 + ... + x_k), k odd. The target u, 1/k at each of those, has
+the margin delta = 1/k in Winnow's sense, and 1/sqrt(k) for rows of length sqrt(N) in the perceptron's:
+
+    perceptron: at most (R / gamma)² = k N mistakes,    Winnow at its best rate: at most ln N / L* <= 2 k² ln N,
+
+and 2 k² ln N is the smaller of the two if and only if k < N / (2 ln N).
+
+Both learners see the same rows, which are drawn as they are needed and never kept. Row t is made of the words of
+SplitMix64 (Steele, Lea and Flood, 2014), 64 signs a word, the lowest bit first: 1 is +1, 0 is -1.
+"""
+
+from math import log
+from operator import index
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy.special import xlog1py
+
+from linsep.core.examples import Array
+
+WORD = 64
+STEP, FIRST, SECOND = (np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+"""What SplitMix64 adds from word to word, and multiplies with."""
+MOST_ROUNDS = 2**31 - 1
+
+helper = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
+
+
+class Versus(NamedTuple):
+    """How both learners fared on the same rows, and what their theorems allow."""
+
+    features: int
+    relevant: int
+    rounds: int
+    perceptron_rounds: Array
+    """The rounds, from 1, in which the perceptron erred."""
+    winnow_rounds: Array
+    perceptron_bound: float
+    """k N."""
+    winnow_bound: float
+    """ln N / L*, which is at most 2 k² ln N."""
+
+    @property
+    def perceptron(self) -> int:
+        """The perceptron's mistakes."""
+        return len(self.perceptron_rounds)
+
+    @property
+    def winnow(self) -> int:
+        """Winnow's mistakes."""
+        return len(self.winnow_rounds)
+
+
+def versus(features: int, relevant: int = 5, rounds: int = 20_000, seed: int = 0) -> Versus:
+    """Let the perceptron and Winnow learn the majority of a few features, on the same random rows.
+
+    Neither has a bias. A mistake is y (w·x) <= 0. Winnow has its best rate for the margin 1/k, which makes
+    e^{2 eta} = (k + 1) / (k - 1); with k = 1 it drops every feature that has ever disagreed, which is halving.
+
+    Parameters
+    ----------
+    features : int
+        N, the number of features.
+    relevant : int, default=5
+        k, how many of them the label is the majority of: an odd number up to N.
+    rounds : int, default=20_000
+        How many rows are drawn.
+    seed : int, default=0
+        Which rows are drawn, from 0 to 2^64 - 1. The same seed gives the same rows everywhere.
+
+    Returns
+    -------
+    Versus
+
+    Examples
+    --------
+    >>> race = versus(1000, relevant=3, rounds=4000)
+    >>> race.perceptron, race.perceptron_bound
+    (940, 3000.0)
+    >>> race.winnow, round(race.winnow_bound, 1)
+    (52, 122.0)
+    """
+    features, relevant, rounds, seed = index(features), index(relevant), index(rounds), index(seed)
+    if not 1 <= relevant <= features or relevant % 2 == 0:
+        raise ValueError(f"relevant={relevant} has no majority: give an odd number from 1 to features={features}")
+    if not 1 <= rounds <= MOST_ROUNDS:
+        raise ValueError(f"rounds={rounds}: give a number from 1 to {MOST_ROUNDS}")
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"seed={seed}: give a number from 0 to 2^64 - 1")
+    image = ((relevant - 1) / (relevant + 1)) ** np.arange(rounds + 1.0)
+    image.flags.writeable = False
+    wrong = np.zeros((2, rounds), np.bool_)
+    _race(features, relevant, np.uint64(seed), image, wrong)
+    perceptron, winnow = (np.flatnonzero(row) + 1 for row in wrong)
+    bound = log(features) / best_progress(1 / relevant)
+    return Versus(features, relevant, rounds, perceptron, winnow, float(relevant * features), bound)
+
+
+def best_progress(delta: float) -> float:
+    """Return L* = ½[(1+d) ln(1+d) + (1-d) ln(1-d)] of a margin d in (0, 1], Winnow's progress at the best rate.
+
+    >>> round(best_progress(0.2), 5), best_progress(1.0) == log(2)
+    (0.02014, True)
+    """
+    return float(xlog1py(1 + delta, delta) + xlog1py(1 - delta, -delta)) / 2
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _race(features: int, relevant: int, seed: np.uint64, image: Array, wrong: Array) -> None:
+    """Mark the rounds in which the perceptron (row 0) and Winnow (row 1) err.
+
+    `agree` holds y x of the round. Winnow's weight of a feature that agreed in c of its mistakes is e^{2 eta c}; with
+    the highest such count, `top`, that is image[top - c] up to a factor. What is beyond the last feature weighs 0.
+    """
+    agree = np.empty((features + WORD - 1) // WORD, np.uint64)
+    v, counts = np.zeros(agree.shape[0] * WORD, np.int32), np.zeros(agree.shape[0] * WORD, np.int32)
+    w = np.zeros(agree.shape[0] * WORD)
+    w[:features] = 1.0
+    for t in range(wrong.shape[1]):
+        _draw(seed + np.uint64(t) * np.uint64(agree.shape[0]) * STEP, relevant, agree)
+        score, weighed = _scores(agree, v, w)
+        if score <= 0:
+            wrong[0, t] = True
+            for j in range(features):
+                v[j] += 2 * _bit(agree, j) - 1
+        if weighed <= 0:
+            wrong[1, t] = True
+            for j in range(features):
+                counts[j] += _bit(agree, j)
+            top = counts.max()
+            for j in range(features):
+                w[j] = image[top - counts[j]]
+
+
+@helper
+def _bit(words: Array, j: int) -> np.int32:
+    return np.int32((words[j // WORD] >> np.uint64(j % WORD)) & np.uint64(1))
+
+
+@helper
+def _draw(state: np.uint64, relevant: int, agree: Array) -> None:
+    """Fill in y x of a new row, the words of SplitMix64 that follow this state, turned round where y is -1."""
+    for i in range(agree.shape[0]):
+        z = state + np.uint64(i + 1) * STEP
+        z = (z ^ (z >> np.uint64(30))) * FIRST
+        z = (z ^ (z >> np.uint64(27))) * SECOND
+        agree[i] = z ^ (z >> np.uint64(31))
+    ones = 0
+    for j in range(relevant):
+        ones += _bit(agree, j)
+    if 2 * ones < relevant:
+        for i in range(agree.shape[0]):
+            agree[i] = ~agree[i]
+
+
+@helper
+def _scores(agree: Array, v: Array, w: Array) -> tuple[int, float]:
+    """Return y (v·x) and y (w·x), each summed in as many lanes as a word has bits: the same on every processor."""
+    sums, masses = np.zeros(WORD, np.int64), np.zeros(WORD)
+    for i in range(agree.shape[0]):
+        word = agree[i]
+        for b in range(WORD):
+            up = (word >> np.uint64(b)) & np.uint64(1) != 0
+            j = i * WORD + b
+            sums[b] += v[j] if up else -v[j]
+            masses[b] += w[j] if up else -w[j]
+    return sums.sum(), masses.sum()
