@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from linsep.models.named_weights import export_csv, export_json
     from linsep.models.onnx import export_onnx
     from linsep.theory.brier import brier
+    from linsep.theory.certificates import Certificate, CertificateError, verify
+    from linsep.theory.certifying import certify
+    from linsep.theory.vc import cover, radon, shatter
 
 __version__ = "0.1.0"
 
@@ -38,6 +41,8 @@ __all__ = [
     "AveragedPerceptron",
     "BalancedWinnow",
     "Calibrated",
+    "Certificate",
+    "CertificateError",
     "DataError",
     "LeastSquares",
     "LeastSquaresRegression",
@@ -55,15 +60,20 @@ __all__ = [
     "TextHasher",
     "Winnow",
     "brier",
+    "certify",
     "convert",
+    "cover",
     "export_csv",
     "export_json",
     "export_onnx",
     "load",
     "merge",
+    "radon",
     "read",
     "save",
+    "shatter",
     "stream",
+    "verify",
 ]
 
 # Names are imported when first used, so that a command's --help need not wait for the compiler.
@@ -73,6 +83,8 @@ _HOMES = {
     "AveragedPerceptron": "perceptron",
     "BalancedWinnow": "winnow",
     "Calibrated": "calibration",
+    "Certificate": "linsep.theory.certificates",
+    "CertificateError": "linsep.theory.certificates",
     "DataError": "linsep.data.errors",
     "LeastSquares": "least_squares",
     "LeastSquaresRegression": "least_squares_regression",
@@ -90,15 +102,20 @@ _HOMES = {
     "TextHasher": "linsep.data.text.hasher",
     "Winnow": "winnow",
     "brier": "linsep.theory.brier",
+    "certify": "linsep.theory.certifying",
     "convert": "linsep.data.reading",
+    "cover": "linsep.theory.vc",
     "export_csv": "linsep.models.named_weights",
     "export_json": "linsep.models.named_weights",
     "export_onnx": "linsep.models.onnx",
     "load": "linsep.models.file",
     "merge": "linsep.models.merge",
+    "radon": "linsep.theory.vc",
     "read": "linsep.data.reading",
     "save": "linsep.models.file",
+    "shatter": "linsep.theory.vc",
     "stream": "linsep.data.reading",
+    "verify": "linsep.theory.certificates",
 }
 
 

@@ -1,0 +1,201 @@
+"""From data to a certificate: what is sought for each problem, and what the checker makes of it."""
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+
+from linsep.core.examples import Array, Csr, Dense
+from linsep.data.inputs import canonical, refuse_bad_entries, rows_of, width_of, without_duplicates
+from linsep.data.labels import clean, encode
+from linsep.theory import checker
+from linsep.theory.certificates import FORMAT, VERSION, Certificate
+from linsep.theory.witnesses import Search, Watch, Witnesses, best_bias, find, pair_rows
+
+MOST_PAIRS = 20_000_000
+"""Entries of the rows of all pairs of classes beyond which no witnesses are sought for them."""
+NEAR = 1.1
+"""A best bias within this factor of the one given is not worth a problem of its own."""
+
+
+class Rows(NamedTuple):
+    """What is certified."""
+
+    data: Dense | Csr
+    codes: Array
+    classes: list[str]
+
+    def signs(self, name: str) -> Array:
+        """Return +1 for the rows of a class, -1 for all others."""
+        return np.where(self.codes == self.classes.index(name), 1.0, -1.0)
+
+
+class Plan(NamedTuple):
+    """What is sought, and for how long."""
+
+    passes: int = 10
+    epsilon: float = 0.05
+    delta: float = 0.05
+    deadline: float | None = None
+    watch: Watch | None = None
+    jobs: int = 1
+
+
+def certify(
+    X: Any, y: Any, *, bias: float = 1.0, passes: int = 10, epsilon: float = 0.05, delta: float = 0.05,
+    time_limit: float | None = None, watch: Watch | None = None, n_jobs: int = 1,
+) -> Certificate:  # fmt: skip
+    """Prove what can be proved of data: separable or not, margins, and bounds on the mistakes in any order of the rows.
+
+    With R = max ||x||, X = max |entry|, gamma and delta the margins of unit weights in the L2 and the L1 norm, and N
+    the number of weights, no order of the rows, however often repeated, makes
+
+        a perceptron err more than (R/gamma)² times,     (balanced) Winnow at its best rate more than ln N / L* times,
+
+    L* = ½[(1+r) ln(1+r) + (1-r) ln(1-r)], r = delta/X; and in T passes over any data, separable or not, a perceptron
+    errs at most (R ||w|| + sqrt(T) ||(1 - Yw)+||)² times, whatever w is: the least such bound is stated, and how much
+    less another w could prove. Margins are bracketed from both sides. Two classes are looked at with the bias given,
+    with the best one, and without; more, one against the rest and in pairs, with the bias given.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or dataframe, (rows, features)
+        The rows.
+    y : array, (rows,)
+        Their labels, of any type.
+    bias : float, default=1.0
+        The constant feature's value, beta; 0 for none.
+    passes : int, default=10
+        T: bounds are stated for one pass and for so many.
+    epsilon, delta : float, default=0.05
+        The sample size is that from which, with probability 1 - delta, any halfspace without errors on the sample has
+        an error rate below epsilon.
+    time_limit : float, optional
+        Seconds for the search; what is found until then is certified. Checking it takes a little longer.
+    watch : callable, optional
+        Called with a name and the bracket (lower, upper) of what is sought, each time it has become narrower.
+    n_jobs : int, default=1
+        Threads.
+
+    Returns
+    -------
+    Certificate
+        Its claims were computed by the checker, in exact arithmetic.
+
+    Examples
+    --------
+    >>> from linsep import certify
+    >>> cert = certify([[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1])
+    >>> cert.verdict
+    'separable'
+    >>> cert.claims["bias 1: VC dimension"]
+    3
+    """
+    refuse_bad_plan(bias, passes, epsilon, delta, time_limit)
+    rows = rows_from(X, y, bias)
+    deadline = None if time_limit is None else time.monotonic() + time_limit
+    plan = Plan(passes, epsilon, delta, deadline, watch, n_jobs)
+    problems, remarks = binary_problems(rows, plan) if len(rows.classes) <= 2 else all_problems(rows, plan)
+    return made(rows, problems, {}, remarks)
+
+
+def refuse_bad_plan(bias: float, passes: int, epsilon: float, delta: float, time_limit: float | None) -> None:
+    """Raise a ValueError that names the argument that makes no sense."""
+    for name, value in (("epsilon", epsilon), ("delta", delta)):
+        if not 0 < value < 1:
+            raise ValueError(f"{name}={value} is no probability: it must lie between 0 and 1")
+    if not 0 <= bias < np.inf:
+        raise ValueError(f"bias={bias} is no value for a constant feature: it must be 0 (none) or more")
+    if int(passes) != passes or passes < 1:
+        raise ValueError(f"passes={passes} is no number of passes: it must be 1 or more")
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"time_limit={time_limit} leaves no time: it must be above 0 seconds, or None")
+
+
+def rows_from(X: Any, y: Any, bias: float) -> Rows:
+    """Return rows and labels, checked."""
+    data = canonical(BaseEstimator(), X, bias=float(bias), reset=True)
+    refuse_bad_entries(data)
+    data = without_duplicates(data)
+    classes, codes = encode(clean(y, rows_of(data)))
+    return Rows(data, codes, [str(c).removesuffix(".0") for c in classes.tolist()])
+
+
+def named(bias: float) -> str:
+    """Return what a problem with that bias is called."""
+    return f"bias {bias:g}" if bias else "no bias"
+
+
+def binary_problems(rows: Rows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
+    """Return the problems of two classes: with the bias given, with the best one, and without."""
+    name, bias = rows.classes[-1], rows.data.bias
+    search = _search(rows.data, rows.signs(name), plan, 0.4)
+    found = find(search)
+    problems = {named(bias): _problem(name, bias, plan, found)}
+    if bias:
+        plain = rows.data._replace(bias=0.0)
+        problems[named(0.0)] = _problem(name, 0.0, plan, find(_search(plain, search.signs, plan, 0.5)))
+        best = best_bias(search, found)
+        if best and not 1 / NEAR < best / bias < NEAR:
+            again = find(_search(rows.data._replace(bias=best), search.signs, plan, 1.0), games=False)
+            problems[f"best bias, {best:g}"] = _problem(name, best, plan, again)
+    return problems, []
+
+
+def all_problems(rows: Rows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
+    """Return the problems of three classes or more: all pairs at once, and each class against the rest."""
+    problems, remarks, bias = {}, [], rows.data.bias
+    entries = 2 * (len(rows.classes) - 1) * (rows.data.values.size + rows_of(rows.data) * (bias != 0))
+    if entries <= MOST_PAIRS:
+        pairs = pair_rows(rows.data, rows.codes, len(rows.classes))
+        search = _search(pairs, np.ones(rows_of(pairs)), plan, 1 / (1 + len(rows.classes)))
+        found = find(search, games=False)
+        problems[f"pairs, {named(bias)}"] = _problem(None, bias, plan, _without_constant(found, width_of(pairs)))
+    else:
+        remarks.append(
+            f"no witnesses were sought for pairs of classes: {entries:,} entries are more than {MOST_PAIRS:,}"
+        )
+    for i, name in enumerate(rows.classes):
+        found = find(_search(rows.data, rows.signs(name), plan, 1 / (len(rows.classes) - i)))
+        problems[f"class {name}, {named(bias)}"] = _problem(name, bias, plan, found)
+    return problems, remarks
+
+
+def _search(data: Dense | Csr, signs: Array, plan: Plan, share: float) -> Search:
+    """Return a search that may take a share of the time that is left."""
+    now = time.monotonic()
+    deadline = None if plan.deadline is None else now + share * max(plan.deadline - now, 0.0)
+    return Search(data, signs, plan.passes, deadline, plan.watch, plan.jobs)
+
+
+def _problem(positive: str | None, bias: float, plan: Plan, found: Witnesses) -> dict[str, Any]:
+    """Return a problem as the checker reads it."""
+    risks = {"epsilon": str(plan.epsilon), "delta": str(plan.delta)}
+    return {"positive": positive, "bias": bias, **risks, **found}
+
+
+def _without_constant(found: Witnesses, width: int) -> Witnesses:
+    """Return witnesses whose weights end before the constant feature, which rows of pairs do without."""
+    for vector in found["w"].values():
+        if "at" not in vector:
+            vector["values"] = vector["values"][:width]
+    return found
+
+
+def made(
+    rows: Rows, problems: dict[str, Any], runs: dict[str, Any], remarks: list[str], risk: dict[str, Any] | None = None
+) -> Certificate:
+    """Return the certificate of these witnesses: the checker states what they prove."""
+    data = rows.data
+    X: Any = data.values
+    if isinstance(data, Csr):
+        X = sp.csr_array((data.values, data.indices, data.indptr), shape=(rows_of(data), data.features), copy=False)
+    seen = checker.Rows(X, np.array(rows.classes)[rows.codes], rows.classes)
+    facts: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    facts["data"] = {
+        "rows": seen.n, "features": seen.p, "classes": rows.classes, "sha256": seen.sha256, "remarks": remarks,
+    }  # fmt: skip
+    facts |= {"problems": problems, "runs": runs}
+    return Certificate(facts | {"claims": checker.claims(facts, seen), "risk": risk or {}})

@@ -1,0 +1,299 @@
+"""The checker of certificates: exact, short, and alone. It imports nothing of linsep, so that a sceptic can read it.
+
+A certificate holds witnesses (vectors of integers times a power of two, and the updates of runs) and claims. Each claim
+is computed here afresh from witnesses and data, and compared with what is stated. Floats are integers times powers of
+two, so sums of products are exact. Powers, logarithms and exponentials are rounded outwards, and so is each number that
+is stated, to nine digits: "at least" down, "at most" up. Rows of a problem are z_i = y_i [x_i, beta], y_i = +1 or -1;
+for pairs of classes, [x_i, beta] in its own class's columns and -[x_i, beta] in those of a rival; beta = 0: no bias.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Facts = dict[str, Any]
+BLOCK, HALF = 1 << 20, Fraction(1, 2)
+UP, DOWN = [Context(50, r, MIN_EMIN, MAX_EMAX) for r in (ROUND_CEILING, ROUND_FLOOR)]
+NORMS = {"l2": "perceptron's", "simplex": "Winnow's", "l1": "balanced Winnow's"}
+
+
+def beside(name: str, q: Fraction, way: Context) -> Fraction:
+    """Return ln or exp of q from above or below; decimal's is the number of 50 digits that is nearest."""
+    near = getattr(way, name)(way.divide(Decimal(q.numerator), Decimal(q.denominator)))
+    return Fraction(way.next_plus(near) if way is UP else way.next_minus(near)) if near else Fraction()
+
+
+def power(a: Any, way: Context, e: Fraction = HALF) -> Fraction:
+    """Return a^e, by default the root, from above or below; exactly where e is whole or the root is rational."""
+    exact = Fraction(math.isqrt((a := Fraction(a)).numerator), math.isqrt(a.denominator)) if e == HALF else a ** int(e)
+    whole = a == 0 or e.denominator == 1 or (e == HALF and exact**2 == a)
+    return exact if whole else beside("exp", e * beside("ln", a, way), way)
+
+
+def stated(q: Fraction, way: Context) -> str:
+    """Return a number as certificates state it."""
+    return str(Context(9, way.rounding).divide(Decimal(q.numerator), Decimal(q.denominator)).normalize())
+
+
+def vector(witness: Facts, size: int) -> Array:
+    """Return a witness in full, as Python's integers; long ones are written in base 16."""
+    full = np.zeros(size, object)
+    full[witness.get("at", range(size))] = [int(v, 16) if isinstance(v, str) else int(v) for v in witness["values"]]
+    return full
+
+
+def mantissas(values: Array) -> tuple[Array, Array]:
+    """Return integers m and exponents e with values = m 2^e."""
+    m, e = np.frexp(values)
+    return (m * 2.0**53).astype(np.int64), e.astype(np.int64) - 53
+
+
+def limbs(vector: Array, width: int) -> list[tuple[int, Array]]:
+    """Return Python's integers as sums of short ones: (shift, int64 array)."""
+    size, sign, longest = abs(vector), np.where(vector < 0, -1, 1), max(int(v).bit_length() for v in vector)
+    return [(k, (size // (1 << k) % (1 << width)).astype(np.int64) * sign) for k in range(0, longest, width)]
+
+
+def windows(values: Array, low: int, width: int) -> Iterator[tuple[int, Array]]:
+    """Return floats as sums of short integers, in units of 2^low: (shift, int64 array)."""
+    m, e = mantissas(values)
+    for k in range(0, int((e - low).max(initial=-54)) + 54, width):
+        up, down = np.clip(e - low - k, 0, 63), np.clip(low + k - e, 0, 63)
+        yield k, np.sign(m) * (np.right_shift(np.left_shift(np.abs(m), up), down) & ((1 << width) - 1))
+
+
+class Rows:
+    """The rows in one form: columns ascending, those named twice added up, zeros dropped, dense and sparse alike."""
+
+    def __init__(self, X: Any, y: Any, classes: list[str]) -> None:
+        self.X: Any = np.asarray(X) if not hasattr(X, "tocsr") else X.tocsr()
+        if hasattr(X, "tocsr") and not X.tocsr().has_canonical_format:
+            self.X = self.X.astype(np.float64, copy=True)
+            self.X.sum_duplicates()
+        self.n, self.p = (int(s) for s in self.X.shape)
+        self.codes = np.array([classes.index(str(v).removesuffix(".0")) for v in np.asarray(y).tolist()], np.int64)
+        digests = [hashlib.sha256(json.dumps([self.n, self.p, len(self.codes), classes]).encode()) for _ in range(4)]
+        for first, stop, r, c, v in self.blocks(BLOCK):
+            if not np.isfinite(v).all():
+                raise ValueError(f"row {r[~np.isfinite(v)][0]} holds a number that is not finite")
+            counts = np.bincount(r - first, minlength=stop - first)
+            for digest, part in zip(digests, (self.codes[first:stop], counts, c, v), strict=True):
+                digest.update(part.astype("<f8" if part is v else "<i8").tobytes())
+        self.sha256 = hashlib.sha256(b"".join(d.digest() for d in digests)).hexdigest()
+
+    def blocks(self, size: int) -> Iterator[tuple[int, int, Array, Array, Array]]:
+        """Return (first row, row after the last, row numbers, columns, values), some rows at a time."""
+        sparse, first = hasattr(self.X, "indptr"), 0
+        ends = self.X.indptr.astype(np.int64) if sparse else np.arange(self.n + 1) * max(self.p, 1)
+        while first < self.n:
+            stop = max(int(np.searchsorted(ends, ends[first] + size, side="right")) - 1, first + 1)
+            if sparse:
+                r = np.repeat(np.arange(first, stop), np.diff(ends[first : stop + 1]))
+                c, v = (a[ends[first] : ends[stop]] for a in (self.X.indices, self.X.data))
+            else:
+                r, c = np.nonzero(self.X[first:stop])
+                r, v = r + first, self.X[first:stop][r, c]
+            yield first, stop, r[v != 0], c[v != 0].astype(np.int64), v[v != 0].astype(np.float64)
+            first = stop
+
+
+class Problem:
+    """Signed rows z, the bias in their last column, and what the witnesses make of them, in units of 2^low."""
+
+    def __init__(self, rows: Rows, known: Facts, classes: list[str]) -> None:
+        self.rows, self.known, self.beta, self.pairs = rows, known, float(known["bias"]), known["positive"] is None
+        self.low, self.width, self.entry, rivals = 0, 21, 0.0, len(classes) - 1
+        self.sign = np.where((rows.codes == classes.index(known["positive"] or classes[0])) | self.pairs, 1, -1)
+        self.n, self.p = (rows.n * rivals, (rows.p + 1) * (rivals + 1)) if self.pairs else (rows.n, rows.p + 1)
+        for _, _, v in self.blocks():
+            m, e = mantissas(v)
+            self.low = min(self.low, int((e + np.frexp((m & -m).astype(np.float64))[1] - 1).min(initial=0)))
+            self.entry = max(self.entry, float(np.abs(v).max(initial=0.0)))
+            self.width = min(self.width, (62 - len(v).bit_length()) // 2)
+        self.unit, biases = Fraction(2) ** self.low, 2 * bool(self.beta)
+        self.weights = {"simplex": Fraction(rows.p + biases), "l1": Fraction(2 * rows.p + biases)}
+        self.radius2 = self.longest(Fraction(2), UP)
+        sides = ("w", self.p, self.n), ("lambda", self.n, self.p)
+        self.w, self.dual = ({k: vector(v, size) for k, v in known[side].items()} for side, size, _ in sides)
+        self.scores, self.point = ({k: np.zeros(size, object) for k in known[side]} for side, _, size in sides)
+        work = [(self.scores[k], 0, *piece) for k, w in self.w.items() for piece in limbs(w, self.width)]
+        work += [(self.point[k], 1, *piece) for k, a in self.dual.items() for piece in limbs(a, self.width)]
+        for r, c, v in self.blocks():
+            for shift, part in windows(v, self.low, self.width):
+                for out, turn, more, piece in work:
+                    total = np.zeros(len(out), np.int64)
+                    np.add.at(total, (r, c)[turn], part * piece[(c, r)[turn]])
+                    hit = np.flatnonzero(total)
+                    out[hit] += total[hit].astype(object) << (shift + more)
+
+    def blocks(self) -> Iterator[tuple[Array, Array, Array]]:
+        """Return (row numbers, columns, values) of signed rows, some at a time."""
+        p, rivals = self.rows.p, self.n // self.rows.n
+        for first, stop, r, c, v in self.rows.blocks(BLOCK // (2 * rivals)):
+            if self.beta:
+                extra = np.arange(first, stop), np.full(stop - first, p), np.full(stop - first, self.beta)
+                r, c, v = (np.concatenate(a) for a in zip((r, c, v), extra, strict=True))
+            v = v * self.sign[r]
+            if self.pairs:
+                own, other = self.rows.codes[r][:, None], np.arange(rivals)
+                c = np.hstack([(k * (p + 1) + c[:, None]).ravel() for k in (own + 0 * other, other + (other >= own))])
+                r = np.tile((r[:, None] * rivals + other).ravel(), 2)
+                v = np.outer([1, -1], np.repeat(v, rivals)).ravel()
+            yield r, c, v
+
+    def each(self, wanted: Array) -> Iterator[tuple[int, list[int], list[int]]]:
+        """Return (row, columns, integers) of the signed rows that are wanted and not 0."""
+        for r, c, v in self.blocks():
+            order = np.argsort(r, kind="stable")
+            r, c, v = (a[order][wanted[r[order]]] for a in (r, c, v))
+            m, e = mantissas(v)
+            z = np.left_shift(m.astype(object), np.maximum(e - self.low, 0)) >> np.maximum(self.low - e, 0)
+            starts = np.flatnonzero(np.diff(r, prepend=-1)).tolist()
+            for a, b in zip(starts, [*starts, len(r)][1:], strict=True):
+                yield int(r[a]), c[a:b].tolist(), z[a:b].tolist()
+
+    def longest(self, P: Fraction, way: Context) -> Fraction:
+        """Return the largest ||z||_P²: floats find the rows that come near it, exact numbers decide."""
+        sums, size = np.zeros(self.n), math.frexp(self.entry)[1]
+        for r, _, v in self.blocks():
+            np.add.at(sums, r, np.ldexp(np.abs(v), -size) ** float(P))
+        near, term = self.each(sums >= (1 - 1e-9) * sums.max()), lru_cache(1 << 16)(lambda a: power(a, way, P))
+        most = max((sum((term(abs(x)) for x in z), Fraction()) for _, _, z in near), default=Fraction())
+        return power(most, way, 2 / P) * self.unit**2
+
+    def margin2(self, k: str, norm: str) -> Fraction:
+        """Return the square of the margin, in a norm, that a witness w proves; 0 if it does not separate."""
+        least, w = max(self.scores[k].min(), 0), self.w[k]
+        least = 0 if norm == "simplex" and (w[:-1] < 0).any() else least
+        return (least * self.unit) ** 2 / (((w**2).sum() if norm == "l2" else abs(w).sum() ** 2) or 1)
+
+    def fit(self, k: str, rows: Any = slice(None)) -> list[Any]:
+        """Return ||w||² of a witness w, and the sums of (1 - z_i·w)+ and of its square over rows."""
+        scale = Fraction(2) ** int(self.known["w"][k]["exponent"])
+        unit = self.unit * scale
+        misses = np.maximum((int(1 / unit) if unit <= 1 else 1 / unit) - self.scores[k][rows], 0)
+        return [Fraction((self.w[k] ** 2).sum()) * scale**2, misses.sum() * unit, (misses**2).sum() * unit**2]
+
+    def claims(self) -> Facts:
+        """Return the verdict, the margins, and the bounds on the mistakes in any order of the rows."""
+        out: Facts = {"verdict": "separable" if any(s.min() > 0 for s in self.scores.values()) else "open"}
+        out |= {"verdict": "not separable"} if any(not q.any() for q in self.point.values()) else {}
+        out["R at most"], X = stated(power(self.radius2, UP), UP), Fraction(self.entry)
+        if any((a < 0).any() or not a.any() for a in self.dual.values()):
+            raise ValueError("a witness lambda is no mixture of rows")
+        for norm, whose in [*NORMS.items()][: 1 if self.pairs else 3]:
+            sizes = [q if norm == "simplex" else abs(q) for q in self.point.values()]
+            tops = [Fraction(max([*q[:-1], *([abs(q[-1])] if self.beta else [])])) for q in sizes]
+            tops = [power((q**2).sum(), UP) for q in sizes] if norm == "l2" else tops
+            most = min(t * self.unit / int(a.sum()) for t, a in zip(tops, self.dual.values(), strict=True))
+            out[f"{whose} margin at most"], m2 = stated(most, UP), max(self.margin2(k, norm) for k in self.w)
+            if m2:
+                out[f"{whose} margin at least"] = stated(power(m2, DOWN), DOWN)
+                sides = [1 + s * power(m2, DOWN) / X for s in (1, -1) if norm != "l2"]
+                fall = sum((q * beside("ln", q, DOWN) for q in sides if q), Fraction()) / 2
+                bound = beside("ln", self.weights[norm], UP) / fall if norm != "l2" else self.radius2 / m2
+                out[f"{whose} mistakes at most"] = stated(bound, UP)
+        for k in (k for k in self.w if k.startswith("delta ")):
+            passes, a, q, (ww, _, misses) = int(k[6:]), self.dual[k], self.point[k], self.fit(k)
+            bound = (power(self.radius2 * ww, UP) + power(passes * misses, UP)) ** 2
+            tight: list[Any] = [Fraction(passes, (a**2).sum())]
+            tight += [self.radius2 / (q**2).sum() / self.unit**2] * bool(q.any())
+            out[f"perceptron's mistakes (T = {passes}) at most"] = stated(Fraction(bound), UP)
+            out[f"the least such bound (T = {passes}) at least"] = stated(min(tight) * int(a.sum()) ** 2, DOWN)
+        if not self.pairs:
+            e, d = (Fraction(self.known[k]) for k in ("epsilon", "delta"))
+            logs = [beside("ln", q, UP) / beside("ln", Fraction(2), DOWN) / e for q in (2 / d, 13 / e)]
+            out["VC dimension"] = self.rows.p + bool(self.beta)
+            out["sample size"] = math.ceil(max(4 * logs[0], 8 * out["VC dimension"] * logs[1]))
+        return out
+
+    def play(self, run: Facts, image: Callable[[int], Any], mirrored: range = range(0)) -> Iterator[tuple[Any, ...]]:
+        """Play s += step z again, and -z where mirrored: (row, z·s before it, growth of the images' sum: down, up)."""
+        rows, s, low, high = {i: list[Any]() for i in range(self.n)}, dict[int, int](), 0, 0
+        for i, c, z in self.each(np.isin(np.arange(self.n), run["rows"])):
+            rows[i] = [*zip(c, z, strict=True), *((~j, -x) for j, x in zip(c, z, strict=True) if j in mirrored)]
+        for i, step in zip(run["rows"], run.get("steps", [1] * len(run["rows"])), strict=True):
+            dot = sum(s.get(j, 0) * x for j, x in rows[i])
+            for j, x in rows[i]:
+                before, s[j] = image(s.get(j, 0)), s.get(j, 0) + step * x
+                low, high = low + image(s[j])[0] - before[1], high + image(s[j])[1] - before[0]
+            yield i, dot, low, high
+
+    def perceptron(self, run: Facts) -> Facts:
+        """Return both lemmas at every mistake, s_k·u against k gamma and ||s_k||_p² against (p - 1) k X_p²."""
+        P, w, k = Fraction(run["p"]), run["witness"], len(run["rows"])
+        image = lru_cache(1 << 16)(lambda s: [power(abs(s), way, P) for way in (DOWN, UP)])
+        X2, played = self.longest(P, UP), [*self.play(run, image)]
+        norms = [power(s, UP, 2 / P) * self.unit**2 for _, _, _, s in played]
+        worst = max(q / j for j, q in enumerate(norms, 1)) / (P - 1) / self.longest(P, DOWN)
+        out: Facts = {"mistakes": k, "mistakes by rounding alone": sum(dot > 0 for _, dot, _, _ in played)}
+        out["||s_k||² / (p - 1) k X² at most"] = stated(worst, UP)
+        out["margin at most"] = stated(power(norms[-1], UP) / k, UP)
+        if (least := self.scores[w].min()) > 0:
+            lemma = min(Fraction(s, j * least) for j, s in enumerate(np.cumsum(self.scores[w][run["rows"]]), 1))
+            norm2 = power(sum(power(abs(x), UP, P / (P - 1)) for x in self.w[w]), UP, 2 - 2 / P)
+            bound = (P - 1) * norm2 * X2 / (least * self.unit) ** 2
+            out |= {"s_k·u / k gamma at least": stated(lemma, DOWN), "mistakes at most": stated(bound, UP)}
+            out["mistakes within the bound"] = k <= bound * max(worst, 1)
+        ww, hinge, _ = self.fit(f"delta {run['passes']}", run["rows"])
+        regret = power(self.radius2 * ww, UP) + power(self.radius2 * ww + 4 * hinge, UP)
+        return out | ({"mistakes at most, by the regret": stated(regret**2 / 4, UP)} if P == 2 else {})
+
+    def passive_aggressive(self, run: Facts) -> Facts:
+        """Return the hinge bounds of Crammer et al. 2006: PA-I's mistakes, PA-II's losses, PA's where C is null."""
+        unit, soft = self.unit**2 * Fraction(2) ** int(run["exponent"]), 1 / Fraction(run["C"]) / 2 if run["C"] else 0
+        losses = [1 - dot * unit for _, dot, _, _ in self.play(run, lambda s: (0, 0))]
+        k, total, (ww, *sums) = sum(q >= 1 for q in losses), sum(max(q, 0) ** 2 for q in losses), self.fit("hinge")
+        first, second = (ww + (run["passes"] * q / soft if q else 0) for q in sums)
+        bound = max(self.radius2, 2 * soft) * first if run["first"] else (self.radius2 + soft) * second
+        out, what = {"mistakes": k, "losses² at most": stated(Fraction(total), UP)}, k if run["first"] else total
+        return out | {"bound at most": stated(Fraction(bound), UP), "within the bound": what <= bound}
+
+    def winnow(self, run: Facts) -> Facts:
+        """Return by how much each mistake lowers KL(u || w), and L, by which it must."""
+        k, X, eta, start = run["witness"], Fraction(self.entry), Fraction(run["rate"]), self.weights[run["norm"]]
+        image = lru_cache(1 << 16)(lambda s: [beside("exp", eta * self.unit * s, way) for way in (DOWN, UP)])
+        flat = beside("ln", (1 + beside("exp", -2 * eta * X, UP)) / 2, UP) + eta * X
+        L, falls, before = eta * power(self.margin2(k, run["norm"]), DOWN) - flat, list[Fraction](), start
+        for i, _, low, high in self.play(run, image, range(0 if run["norm"] == "l1" else self.rows.p, self.p)):
+            gained = eta * self.unit * self.scores[k][i] / int(abs(self.w[k]).sum())
+            falls.append(gained - beside("ln", (start + high) / before, UP))
+            before = start + low
+        out: Facts = {"mistakes": len(falls), "L at least": stated(L, DOWN)}
+        out["each fall of the potential at least"] = stated(min(falls), DOWN)
+        if L > 0:
+            out["each fall is at least L"] = min(falls) >= Fraction(out["L at least"])
+            out["mistakes at most"] = stated(beside("ln", start, UP) / L, UP)
+        return out
+
+
+def claims(certificate: Facts, rows: Rows) -> Facts:
+    """Return all claims, computed from the witnesses and the rows; one is that the witnesses were not touched."""
+    theorems = {k.__name__: k for k in (Problem.perceptron, Problem.passive_aggressive, Problem.winnow)}
+    problems = {k: Problem(rows, v, certificate["data"]["classes"]) for k, v in certificate["problems"].items()}
+    found = {name: problem.claims() for name, problem in problems.items()}
+    found |= {k: theorems[run["theorem"]](problems[run["problem"]], run) for k, run in certificate["runs"].items()}
+    whole = json.dumps([certificate[k] for k in ("data", "problems", "runs")], sort_keys=True)
+    found["witnesses"] = {"sha256": hashlib.sha256(whole.encode()).hexdigest()}
+    return {f"{name}: {claim}": value for name, facts in found.items() for claim, value in facts.items()}
+
+
+def check(certificate: Facts, X: Any, y: Any) -> list[tuple[str, str, str]]:
+    """Return (claim, "holds" or "fails", what is stated and what the data give) for each claim; it never raises."""
+    try:
+        rows, said = Rows(X, y, certificate["data"]["classes"]), certificate["claims"]
+        if rows.sha256 != certificate["data"]["sha256"]:
+            return [("data", "fails", f"these are other rows or labels: their SHA-256 is {rows.sha256}")]
+        found = claims(certificate, rows)
+        same = {k: found.get(k) == said.get(k) and found.get(k) is not False for k in found | said}
+        return [(k, "holds" if same[k] else "fails", f"stated {said.get(k)}, found {found.get(k)}") for k in same]
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, MemoryError) as error:
+        return [("certificate", "fails", f"it makes no sense for these data: {error!r}")]
