@@ -14,6 +14,7 @@ from linsep.core.readouts import Average, Last
 from linsep.core.step import reads_norm, settles
 from linsep.data.inputs import bytes_of, canonical, rows_of, width_of, without_duplicates
 from linsep.data.labels import clean, codes_among, encode, refuse_another_type
+from linsep.learners.certified import NO_THEOREM, runs_of, theorem_of
 from linsep.learners.counts import Counts
 from linsep.learners.drivers import one_pass, refuse_overflow, train
 from linsep.learners.intact import all_or_nothing
@@ -21,6 +22,9 @@ from linsep.learners.learn_one import LearnOne
 from linsep.learners.learner import Learner, refuse_one_class
 from linsep.learners.machine import IN_ORDER, Machine, Parts, Watch
 from linsep.learners.parameters import Parameters
+from linsep.learners.record import Record
+from linsep.theory.certifying import Rows
+from linsep.theory.runs import Run, Theorem
 
 READOUTS: dict[str, type] = {"last": Last, "average": Average}
 
@@ -200,6 +204,31 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
         machine.watch = self._watch
         self._follow(machine, rows)
         return machine
+
+    def _theorem(self) -> tuple[Theorem | None, list[str]]:
+        machine = self._fitted()
+        theorem, remarks = theorem_of(machine), []
+        if theorem is None:
+            kind = " in pairs of classes" if machine.pair else ""
+            return None, [NO_THEOREM.format(type(self).__name__ + kind)]
+        if isinstance(machine.readout, Average):
+            remarks.append(
+                "the claims are about the run; its average, which answers, inherits no guarantee on new rows"
+            )
+        return theorem, remarks
+
+    def _runs(self, rows: Rows) -> dict[str, Run]:
+        return runs_of(self._whole_log(), self.t_, rows, self._fitted().pair)
+
+    def _whole_log(self) -> Record:
+        """Return the log, or say why the run can't be certified."""
+        machine = self._fitted()
+        if machine.no_log_because:
+            raise ValueError(
+                f"this run can't be certified, as no log was kept: {machine.no_log_because}; fit again with log=True, "
+                "or certify the data alone with linsep.certify(X, y)"
+            )
+        return self.log_
 
     def _follow(self, machine: Machine, rows: int | None) -> None:
         machine.follow(self._parts(machine.first_features, rows), self.multi_class == "pair", self._wanted_bias)

@@ -12,11 +12,12 @@ from sklearn.utils.validation import _check_sample_weight
 from linsep.core.examples import Array, Csr, Dense
 from linsep.data.inputs import refuse_bad_entries, rows_of
 from linsep.learners.answers import Answers
+from linsep.learners.certified import Certified
 from linsep.learners.machine import NO_WEIGHTS
 from linsep.learners.one_row import AT_THE_DESK, PredictOne
 
 
-class Learner(Answers, PredictOne, ClassifierMixin, BaseEstimator):
+class Learner(Answers, PredictOne, Certified, ClassifierMixin, BaseEstimator):
     """A linear classifier, as scikit-learn knows it."""
 
     random_state: Any = None

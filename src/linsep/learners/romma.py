@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar, Unpack
 
+import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from linsep.learners.base import READOUTS, OnlineLearner
@@ -44,6 +45,10 @@ class ROMMA(OnlineLearner):
         super().__init__(**shared)
         self.aggressive = aggressive
         self.readout = readout
+
+    def _theorem(self) -> tuple[None, list[str]]:
+        counted = f"{np.sum(self.mistakes_)} mistakes were counted, and are not checked"
+        return None, [f"where rows can be separated, ROMMA's theorem is the perceptron's, R² ||u||²; {counted}"]
 
     def _parts(self, features: int, rows: int | None) -> Parts:
         return Parts(AggressiveRomma() if self.aggressive else Romma(), readout=READOUTS[self.readout])

@@ -13,6 +13,7 @@ from linsep.theory import checker, risk
 FORMAT = "linsep certificate"
 VERSION = 1
 HOLDS, FAILS, NOT_CHECKED = "holds", "fails", "not checked"
+UPDATES = "a certificate holds the updates of a run, not the rounds between them"
 
 
 class CertificateError(ValueError):
@@ -175,6 +176,7 @@ def verify(certificate: Any, X: Any, y: Any) -> Result:
     facts = certificate.facts if isinstance(certificate, Certificate) else certificate
     checks = checker.check(facts, X, y)
     if all(status != FAILS for _, status, _ in checks):
+        checks += [(f"{name}: no other round was a mistake", NOT_CHECKED, UPDATES) for name in facts["runs"]]
         checks += [_checked_risk(facts, name) for name in facts.get("risk", {})]
     return Result(checks)
 

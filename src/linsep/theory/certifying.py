@@ -11,8 +11,8 @@ from linsep.core.examples import Array, Csr, Dense
 from linsep.data.inputs import canonical, refuse_bad_entries, rows_of, width_of, without_duplicates
 from linsep.data.labels import clean, encode
 from linsep.theory import checker
-from linsep.theory.certificates import FORMAT, VERSION, Certificate
-from linsep.theory.witnesses import Search, Watch, Witnesses, best_bias, find, pair_rows
+from linsep.theory.certificates import FORMAT, VERSION, Certificate, risk_of
+from linsep.theory.witnesses import Found, Search, Watch, best_bias, find, pair_rows
 
 MOST_PAIRS = 20_000_000
 """Entries of the rows of all pairs of classes beyond which no witnesses are sought for them."""
@@ -98,7 +98,7 @@ def certify(
     deadline = None if time_limit is None else time.monotonic() + time_limit
     plan = Plan(passes, epsilon, delta, deadline, watch, n_jobs)
     problems, remarks = binary_problems(rows, plan) if len(rows.classes) <= 2 else all_problems(rows, plan)
-    return made(rows, problems, {}, remarks)
+    return made(rows, problems, {}, remarks, {})
 
 
 def refuse_bad_plan(bias: float, passes: int, epsilon: float, delta: float, time_limit: float | None) -> None:
@@ -135,12 +135,12 @@ def binary_problems(rows: Rows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
     found = find(search)
     problems = {named(bias): _problem(name, bias, plan, found)}
     if bias:
-        plain = rows.data._replace(bias=0.0)
-        problems[named(0.0)] = _problem(name, 0.0, plan, find(_search(plain, search.signs, plan, 0.5)))
-        best = best_bias(search, found)
+        plain = _search(rows.data._replace(bias=0.0), search.signs, plan, 0.5)
+        problems[named(0.0)] = _problem(name, 0.0, plan, find(plain, start=found.once))
+        best = best_bias(search, found.witnesses)
         if best and not 1 / NEAR < best / bias < NEAR:
-            again = find(_search(rows.data._replace(bias=best), search.signs, plan, 1.0), games=False)
-            problems[f"best bias, {best:g}"] = _problem(name, best, plan, again)
+            again = _search(rows.data._replace(bias=best), search.signs, plan, 1.0)
+            problems[f"best bias, {best:g}"] = _problem(name, best, plan, find(again, games=False, start=found.once))
     return problems, []
 
 
@@ -170,24 +170,24 @@ def _search(data: Dense | Csr, signs: Array, plan: Plan, share: float) -> Search
     return Search(data, signs, plan.passes, deadline, plan.watch, plan.jobs)
 
 
-def _problem(positive: str | None, bias: float, plan: Plan, found: Witnesses) -> dict[str, Any]:
+def _problem(positive: str | None, bias: float, plan: Plan, found: Found) -> dict[str, Any]:
     """Return a problem as the checker reads it."""
     risks = {"epsilon": str(plan.epsilon), "delta": str(plan.delta)}
-    return {"positive": positive, "bias": bias, **risks, **found}
+    return {"positive": positive, "bias": bias, **risks, **found.witnesses}
 
 
-def _without_constant(found: Witnesses, width: int) -> Witnesses:
+def _without_constant(found: Found, width: int) -> Found:
     """Return witnesses whose weights end before the constant feature, which rows of pairs do without."""
-    for vector in found["w"].values():
+    for vector in found.witnesses["w"].values():
         if "at" not in vector:
             vector["values"] = vector["values"][:width]
     return found
 
 
 def made(
-    rows: Rows, problems: dict[str, Any], runs: dict[str, Any], remarks: list[str], risk: dict[str, Any] | None = None
+    rows: Rows, problems: dict[str, Any], runs: dict[str, Any], remarks: list[str], risks: dict[str, float]
 ) -> Certificate:
-    """Return the certificate of these witnesses: the checker states what they prove."""
+    """Return the certificate of these witnesses: the checker states what they prove. Risks are those of runs."""
     data = rows.data
     X: Any = data.values
     if isinstance(data, Csr):
@@ -198,4 +198,6 @@ def made(
         "rows": seen.n, "features": seen.p, "classes": rows.classes, "sha256": seen.sha256, "remarks": remarks,
     }  # fmt: skip
     facts |= {"problems": problems, "runs": runs}
-    return Certificate(facts | {"claims": checker.claims(facts, seen), "risk": risk or {}})
+    claims = checker.claims(facts, seen)
+    found = {k: risk_of(claims[f"{k}: mistakes"], runs[k]["rounds"], confidence) for k, confidence in risks.items()}
+    return Certificate(facts | {"claims": claims, "risk": found})

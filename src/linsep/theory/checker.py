@@ -234,8 +234,8 @@ class Problem:
         X2, played = self.longest(P, UP), [*self.play(run, image)]
         norms = [power(s, UP, 2 / P) * self.unit**2 for _, _, _, s in played]
         worst = max(q / j for j, q in enumerate(norms, 1)) / (P - 1) / self.longest(P, DOWN)
-        out: Facts = {"mistakes": k, "mistakes by rounding alone": sum(dot > 0 for _, dot, _, _ in played)}
-        out["||s_k||² / (p - 1) k X² at most"] = stated(worst, UP)
+        rounded = {"mistakes by rounding alone": sum(dot > 0 for _, dot, _, _ in played)} if P == 2 else {}
+        out: Facts = {"mistakes": k, **rounded, "||s_k||² / (p - 1) k X² at most": stated(worst, UP)}
         out["margin at most"] = stated(power(norms[-1], UP) / k, UP)
         if (least := self.scores[w].min()) > 0:
             lemma = min(Fraction(s, j * least) for j, s in enumerate(np.cumsum(self.scores[w][run["rows"]]), 1))

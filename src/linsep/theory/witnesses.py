@@ -25,9 +25,11 @@ from linsep.theory.rational import witness
 from linsep.theory.short import short, written
 
 LOSS = 1e-3
-"""What rounding may cost a margin or a bound, relatively."""
+"""What rounding may cost a bound of margins, relatively."""
 TIGHT = 0.004
-"""The relative gap at which a search ends: with the rounding of both sides it stays under 1 % of a bound."""
+"""The relative gap of such a bound at which a search ends: with the rounding of both sides it stays under 1 %."""
+CLOSER = 0.1
+"""How much closer the Delta trick's bound, which is cheaper to find, is followed."""
 SMALL = 1 << 20
 """Entries of the data up to which margins are followed to the end, of use or not."""
 FEW = 4096
@@ -76,15 +78,24 @@ class Search(NamedTuple):
         now = time.monotonic()
         return None if self.deadline is None else now + share * max(self.deadline - now, 0.0)
 
-    def watching(self, name: str) -> Callable[[float, float], None] | None:
-        """Return what is to be told of one bracket."""
-        watch = self.watch
-        return None if watch is None else lambda lower, upper: watch(name, lower, upper)
+    def watching(self, name: str, squared: bool = False) -> Callable[[float, float], None] | None:
+        """Return what is to be told of one bracket, or of the squares of its ends."""
+        watch, power = self.watch, 2 if squared else 1
+        return None if watch is None else lambda lower, upper: watch(name, lower**power, upper**power)
+
+
+class Found(NamedTuple):
+    """What a search found."""
+
+    witnesses: Witnesses
+    """{"w": {name: vector}, "lambda": {name: vector}}, as the checker reads them."""
+    once: DeltaBound
+    """The bound for one pass, from which the search for another bias may start."""
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
-def find(search: Search, *, games: bool = True) -> Witnesses:
-    """Return witnesses for rows: {"w": {name: vector}, "lambda": {name: vector}}, as the checker reads them.
+def find(search: Search, *, games: bool = True, start: DeltaBound | None = None) -> Found:
+    """Search for witnesses of the margin, of Winnow's margins, and of the bounds for one and for T passes.
 
     Parameters
     ----------
@@ -92,38 +103,41 @@ def find(search: Search, *, games: bool = True) -> Witnesses:
         What is searched.
     games : bool, default=True
         Whether to search for Winnow's margins, too.
+    start : DeltaBound, optional
+        The bound for one pass of the same rows with another bias.
 
     Examples
     --------
     >>> X = Dense(np.array([[2.0], [0.0]]), bias=1.0)
-    >>> find(Search(X, np.array([1.0, -1.0])), games=False)["lambda"]["margin"]
+    >>> find(Search(X, np.array([1.0, -1.0])), games=False).witnesses["lambda"]["margin"]
     {'exponent': -6, 'values': [16, 48]}
     """
     n, radius = rows_of(search.data), radius_of(search.data)
+    found: Witnesses = {"w": {}, "lambda": {}}
+    bounds: list[DeltaBound] = []
+    for passes in sorted({1, search.passes}):
+        before = bounds[-1] if bounds else start
+        bounds += [
+            delta_bound(
+                search.data, search.signs, radius=radius, passes=passes, tol=CLOSER * TIGHT, start=before, jobs=search.jobs,
+                deadline=search.until(0.25), watch=search.watching(f"mistakes (T = {passes})", squared=True),
+            )
+        ]  # fmt: skip
+        _write_bound(search, bounds[-1], radius, passes, found)
     enough = radius / math.sqrt(n * search.passes) if search.data.values.size > SMALL else 0.0
     hard = separator(
-        search.data, search.signs, enough=enough, tol=TIGHT / 2, deadline=search.until(0.4),
+        search.data, search.signs, enough=enough, tol=TIGHT / 2, start=bounds[-1].dual, deadline=search.until(0.6),
         watch=search.watching("margin"), jobs=search.jobs,
     )  # fmt: skip
-    found: Witnesses = {"w": {}, "lambda": {}}
-    apart = hard.separable is False and _ruled_out(search, hard, found)
     if hard.separable:
-        found["w"]["margin"] = short(
-            hard.weights, lambda w: _margin(search, w) >= (1 - LOSS / 2) * _margin(search, hard.weights)
-        )
-    if not apart:
-        limit = max((1 + LOSS / 2) * _distance(search, hard.dual), enough)
-        found["lambda"]["margin"] = short(hard.dual, lambda a: _distance(search, a) <= limit)
+        least = (1 - LOSS / 2) * _margin(search, hard.weights)
+        found["w"]["margin"] = short(hard.weights, lambda w: _margin(search, w) >= least)
+    if hard.separable is not False or not _ruled_out(search, hard, found):
+        most = max((1 + LOSS / 2) * _distance(search, hard.dual), enough)
+        found["lambda"]["margin"] = short(hard.dual, lambda a: _distance(search, a) <= most)
         if games:
             _games(search, hard, found)
-    bound: DeltaBound | None = None
-    for passes in sorted({1, search.passes}):
-        bound = delta_bound(
-            search.data, search.signs, radius=radius, passes=passes, tol=TIGHT, start=bound, deadline=search.until(0.5),
-            watch=search.watching(f"mistakes in {passes} passes" if passes > 1 else "mistakes"), jobs=search.jobs,
-        )  # fmt: skip
-        _write_bound(search, bound, radius, passes, found)
-    return found
+    return Found(found, bounds[0])
 
 
 def radius_of(data: Dense | Csr) -> float:
@@ -222,9 +236,9 @@ def _write_bound(search: Search, bound: DeltaBound, radius: float, passes: int, 
 
     trivial = bound.upper >= (1 - 1e-6) * math.sqrt(passes * rows_of(search.data))
     weights = np.zeros_like(bound.weights) if trivial else bound.weights
-    vector = short(weights, lambda w: length(w) <= (1 + LOSS / 4) * bound.upper)
+    vector = short(weights, lambda w: length(w) <= (1 + CLOSER * LOSS / 2) * bound.upper)
     found["w"][f"delta {passes}"] = vector | {"exponent": vector["exponent"] + bound.exponent}
-    found["lambda"][f"delta {passes}"] = short(bound.dual, lambda a: value(a) >= (1 - LOSS / 4) * bound.lower)
+    found["lambda"][f"delta {passes}"] = short(bound.dual, lambda a: value(a) >= (1 - CLOSER * LOSS / 2) * bound.lower)
 
 
 def best_bias(search: Search, found: Witnesses) -> float:
@@ -232,18 +246,21 @@ def best_bias(search: Search, found: Witnesses) -> float:
 
     Rounded to six bits: the bound is flat there.
     """
-    vector = found["w"].get("margin", found["w"].get("delta 1"))
-    assert vector is not None
-    w = np.zeros(features_of(search.data) + 1)
-    w[vector.get("at", slice(None))] = np.array(
-        [float(int(v, 16) if isinstance(v, str) else v) for v in vector["values"]]
-    )
+    w = read_vector(found["w"]["margin" if "margin" in found["w"] else "delta 1"], search)
     size, lift = float(np.linalg.norm(w[:-1])), abs(float(w[-1])) * search.data.bias
     if not size or not lift:
         return 0.0
     beta = math.sqrt(radius_of(search.data._replace(bias=0.0)) * lift / size)
     mantissa, exponent = math.frexp(beta)
     return math.ldexp(round(mantissa * 64), exponent - 6)
+
+
+def read_vector(vector: dict[str, Any], search: Search) -> Array:
+    """Return a witness w as floats; its unit is left out, as no margin depends on it."""
+    w = np.zeros(features_of(search.data) + 1)
+    values = [float(int(v, 16) if isinstance(v, str) else v) for v in vector["values"]]
+    w[vector.get("at", slice(len(values)))] = values
+    return w
 
 
 def pair_rows(data: Dense | Csr, codes: Array, classes: int) -> Csr:

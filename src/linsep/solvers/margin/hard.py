@@ -10,6 +10,7 @@ linear in the entries. With a free bias the margin is half the distance between 
 problem, with lambda summing to 1 in each class.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from linsep.core.blas import one_blas_thread
 from linsep.core.examples import Array, Csr, Dense
 from linsep.solvers.margin.hull_points import Points
 from linsep.solvers.margin.search import FULL, Bracket, Descent, Walk
+from linsep.solvers.products import features_of
 
 SMALL = 256
 """The corral with which Wolfe's algorithm, having the first turn, stops to let coordinate descent try."""
@@ -31,7 +33,8 @@ class HardMargin(NamedTuple):
     """What the solver found."""
 
     weights: Array
-    """(features + 1,): min_i y_i w·x_i = 1 on separable data; else the unit w of the best lower bound."""
+    """(features + 1,): min_i y_i w·x_i = 1 on separable data; else the unit w of the best lower bound, as also where
+    floats can't hold that one."""
     dual: Array
     """(rows,): lambda, summing to 1 (to 1/2 in each class with a free bias): ||sum of lambda_i y_i x_i|| = upper."""
     lower: float
@@ -64,7 +67,8 @@ class HardMargin(NamedTuple):
 @one_blas_thread()
 def hard_margin(
     data: Dense | Csr, signs: Array, row_weights: Array, *, tol: float = 1e-3, max_iter: int = 1000,
-    penalize_bias: bool = True, zero: float = 1e-10, seed: int = 0, jobs: int = 1,
+    penalize_bias: bool = True, zero: float = 1e-10, seed: int = 0, jobs: int = 1, enough: float = 0.0,
+    start: Array | None = None, deadline: float | None = None, watch: Callable[[float, float], None] | None = None,
 ) -> HardMargin:  # fmt: skip
     """Find the largest margin, or the rows that prove there is none.
 
@@ -88,6 +92,15 @@ def hard_margin(
         Seed of the order of rows.
     jobs : int, default=1
         Threads for the passes that prove.
+    enough : float, default=0.0
+        A margin that is no larger is not worth more search: a w that separates is enough then; and where only
+        coordinate descent can get on, so are some passes that bring no such w nearer.
+    start : float64 array of shape (rows,), optional
+        A multiple of some lambda to begin with.
+    deadline : float, optional
+        The value of time.monotonic() at which to return with what is found.
+    watch : callable, optional
+        Called with (lower, upper) each time that the bracket has become narrower.
 
     Examples
     --------
@@ -101,15 +114,21 @@ def hard_margin(
     naught = points.present & (points.norms == 0.0)
     if points.groups == 1 and naught.any() and not naught.all():
         others = (points.present & ~naught).astype(np.float64)
-        found = hard_margin(data, signs, others, tol=tol, max_iter=max_iter, zero=zero, seed=seed, jobs=jobs)
+        found = hard_margin(
+            data, signs, others, tol=tol, max_iter=max_iter, zero=zero, seed=seed, jobs=jobs, deadline=deadline
+        )
         return _with_a_zero_row(found, int(np.argmax(naught)))
-    bracket = Bracket(points, tol, zero, max_iter)
+    finite = not enough or min(int(points.present.sum()), features_of(data) + 2) <= FULL
+    bracket = Bracket(points, tol, zero, max_iter, enough=enough, lasting=finite, deadline=deadline, watch=watch)
     descent, walk = Descent(bracket, data, seed), Walk(bracket)
-    walk.take_turn(room=SMALL)
+    if start is not None:
+        descent.begin_with(start)
+    if finite:
+        walk.take_turn(room=SMALL)
     passes = TURN
     while not bracket.done():
         descent.take_turn(passes)
-        if not bracket.separates or descent.support <= FULL:
+        if descent.support <= FULL or (finite and not bracket.separates):
             walk.hear_of(descent)
             walk.take_turn(passes)
         passes *= 2
@@ -123,7 +142,8 @@ def _result(bracket: Bracket, bias: float) -> HardMargin:
     if points.groups == 2:
         weights[-1] = (bracket.nearest[0] - bracket.nearest[1]) / 2 / bias / unit
     if bracket.separates:
-        weights *= unit / bracket.lower
+        stretch = unit / bracket.lower
+        weights *= stretch if np.isfinite(stretch) else 1.0
     elif bracket.vanished:
         dual = np.where(dual > DUST, dual, 0.0)
         dual /= np.bincount(points.group, dual)[points.group]

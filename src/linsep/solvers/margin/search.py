@@ -5,6 +5,7 @@ and is slow where many rows bear weight.
 """
 
 import math
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -20,13 +21,15 @@ MOST, FULL = 2048, 1536
 FEWEST = 16
 """Rows that are taken in at a step, at least; a quarter of the corral if that is more."""
 BURST = 8
-"""Passes of coordinate descent between two proofs."""
+"""Passes of coordinate descent between two proofs; twice as many once a w separates."""
 SWIFT = 100
 """The bias moves in a pass as if so many rows moved it at once."""
 KEPT = 0.25
 """Rows without weight leave the passes of a burst if their slope is above this share of the largest violation."""
 IDLE, PROGRESS = 20, 1e-3
 """After so many proofs that did not narrow the bracket by this share, rounding is taken to be in the way."""
+PATIENCE = 32
+"""Passes in which the rows on the wrong side are to become half as many, where the margin is of no use any more."""
 TIGHT, DRIFT = 1e-4, 1e-13
 """The share of the largest row below which a point is summed with care, and how far lambda's sum may be from 1."""
 TAME = 1e-100
@@ -36,8 +39,14 @@ TAME = 1e-100
 class Bracket:
     """What is known of the margin so far, in the points' unit; and the budget."""
 
-    def __init__(self, points: Points, tol: float, zero: float, budget: int) -> None:
+    def __init__(
+        self, points: Points, tol: float, zero: float, budget: int, *, enough: float = 0.0, lasting: bool = True,
+        deadline: float | None = None, watch: Callable[[float, float], None] | None = None,
+    ) -> None:  # fmt: skip
         self.points, self.tol, self.zero, self.budget = points, tol, zero, budget
+        self.enough, self.lasting = enough * points.scale, lasting
+        self.deadline, self.watch = math.inf if deadline is None else deadline, watch
+        self.wrong, self.hoped = math.inf, 0
         self.lower, self.upper, self.before = -points.radius, np.inf, np.inf
         self.rounding = points.rounding()
         self.dual = np.zeros(len(points.signs))
@@ -69,6 +78,11 @@ class Bracket:
         self.idle = self.idle + 1 if all(np.greater_equal(now, (1.0 - PROGRESS) * np.array(then))) else 0
         self.apart, self.shortest = then if self.idle else now
         self.passes += 1
+        wrong = int(np.count_nonzero(slopes <= 0.0))
+        if 2 * wrong <= self.wrong or self.upper > self.enough:
+            self.wrong, self.hoped = wrong, self.passes
+        if self.watch is not None and (self.lower, self.upper) != (self.history or [(0.0, 0.0)])[-1]:
+            self.watch(self.lower / points.scale, self.upper / points.scale)
         self.history.append((self.lower, self.upper))
         return slopes, length
 
@@ -91,12 +105,17 @@ class Bracket:
     def proved(self) -> bool:
         """Tell whether the bracket is as narrow as asked, or v is 0 and no longer halved."""
         if self.separates:
-            return self.upper - self.lower <= self.tol * self.upper
+            return self.upper - self.lower <= self.tol * self.upper or self.upper <= self.enough
         return self.vanished and (self.upper > self.before / 2 or self.upper <= EPS * self.points.radius)
 
     def done(self) -> bool:
         """Tell whether there is nothing left to do, or to do it with."""
-        return self.passes >= self.budget or self.stuck or self.proved()
+        over = self.passes >= self.budget or self.stuck or self.proved()
+        return over or self.hopeless() or time.monotonic() >= self.deadline
+
+    def hopeless(self) -> bool:
+        """Tell whether no larger margin is of use, no w separates, and none has come nearer to it for long."""
+        return not self.lasting and not self.separates and self.passes - self.hoped >= PATIENCE
 
 
 class Descent:
@@ -120,6 +139,16 @@ class Descent:
         self.dual, self.weights = np.zeros(len(squares)), np.zeros(features_of(data) + 1)
         self.length = np.inf
 
+    def begin_with(self, start: Array) -> None:
+        """Begin with a multiple of some lambda, at the scale that is best for it."""
+        v = self.points.point(start) / self.points.scale
+        if self.tame and (square := float(v @ v)) > 0.0:
+            scale = float(np.sum(start)) / square
+            self.dual, self.weights = start * scale, v * scale
+            if self.free:
+                self.weights[-1] = 0.0
+            self.length = self.bracket.look(self.shares())[1]
+
     def _pull(self, squares: Array) -> float:
         """Return by how much a step of size 1 moves the constant feature's weight."""
         bias = self.data.bias
@@ -137,7 +166,8 @@ class Descent:
         """Make so many passes, or fewer if that is enough."""
         over = self.bracket.begin(passes)
         while self.tame and not over():
-            self._burst(min(BURST, self.bracket.budget - self.bracket.passes))
+            length = 2 * BURST if self.bracket.separates else BURST
+            self._burst(min(length, self.bracket.budget - self.bracket.passes))
             self.length = self.bracket.look(self.shares())[1]
 
     def shares(self) -> Array:

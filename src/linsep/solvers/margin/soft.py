@@ -201,7 +201,7 @@ class Descent:
         self.pull = self._pull()
         self.squares = frozen(self.norms + self.pull * self.data.bias)
         if self.cost > 0.0:
-            total, quadratic = self._terms(self.weights[:-1] if self.free else self.weights, self.dual)
+            total, quadratic = self.terms(self.weights[:-1] if self.free else self.weights, self.dual)
             scale = min(C / self.cost, total / quadratic) if quadratic > 0.0 else 1.0
             self.weights *= scale
             self.dual = np.minimum(self.dual * scale, self.tops)
@@ -270,7 +270,7 @@ class Descent:
         shares /= np.sum(shares)
         dual = self.dual.copy()
         dual[rows] = np.clip(np.einsum("k,ki->i", shares, path[1:]), 0.0, self.tops[rows])
-        weights = self._summed(dual)
+        weights = self.summed(dual)
         moved = float(np.sum((dual - self.dual) * self.signs))
         weights[-1] = self.weights[-1] + self.pull * moved
         gain = self._dual_objective(weights[:-1], dual) - self._dual_objective(self.weights[:-1], self.dual)
@@ -281,11 +281,11 @@ class Descent:
     def proof(self) -> SoftMargin:
         """Sum all afresh, and see how good it is."""
         dual = self.dual if self.pull == self.data.bias else self._balanced()
-        weights = self._summed(dual)
+        weights = self.summed(dual)
         if self.free:
             weights[-1] = 0.0
         half_square = 0.5 * float(np.sum(np.square(weights)))
-        scores = self._scores(weights)
+        scores = self.scores(weights)
         if self.free:
             bias = best_bias(scores[self.present], self.signs[self.present], self.costs[self.present], self.soft)
             weights[-1] = bias / self.data.bias
@@ -299,17 +299,17 @@ class Descent:
     def recall(self) -> bool:
         """Let all rows be visited whose variables lie between their bounds or want to; tell whether any can move."""
         last = self.weights[-1]
-        self.weights = self._summed(self.dual)
+        self.weights = self.summed(self.dual)
         if self.pull != self.data.bias:
             self.weights[-1] = last
-        slopes = self.signs * self._scores(self.weights) - 1.0 + self.diagonal * self.dual
+        slopes = self.signs * self.scores(self.weights) - 1.0 + self.diagonal * self.dual
         wanting = np.where(slopes > 0.0, self.dual > 0.0, self.dual < self.tops) & (np.abs(slopes) > STILL)
         between = (self.dual > 0.0) & (self.dual < self.tops)
         self.rows = np.flatnonzero((wanting | between) & self.present)
         self.low, self.high = -np.inf, np.inf
         return bool(np.any(wanting[self.rows])) or self.pull != self.data.bias
 
-    def _summed(self, dual: Array) -> Array:
+    def summed(self, dual: Array) -> Array:
         """Return the sum of a_i y_i x_i."""
         return times_transposed(self.data, (dual * self.signs)[:, None], self.jobs)[:, 0]
 
@@ -318,17 +318,18 @@ class Descent:
         radius = math.hypot(math.sqrt(float(np.max(self.norms, initial=0.0))), self.data.bias)
         return rounding_of(self.data, radius) * float(np.linalg.norm(weights))
 
-    def _scores(self, weights: Array) -> Array:
+    def scores(self, weights: Array) -> Array:
+        """Return w·x_i for each row."""
         return times(self.data, weights[:, None], self.jobs)[:, 0]
 
-    def _terms(self, weights: Array, dual: Array) -> tuple[float, float]:
+    def terms(self, weights: Array, dual: Array) -> tuple[float, float]:
         """Return the sum of a_i and the quadratic form of the dual."""
         quadratic = float(np.sum(np.square(weights))) + float(np.sum(self.diagonal * np.square(dual)))
         return float(np.sum(dual)), quadratic
 
     def _dual_objective(self, weights: Array, dual: Array) -> float:
         """Return D(a), given the weights that are penalised."""
-        total, quadratic = self._terms(weights, dual)
+        total, quadratic = self.terms(weights, dual)
         return total - 0.5 * quadratic
 
     def _balanced(self) -> Array:

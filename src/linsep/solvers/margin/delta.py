@@ -1,0 +1,241 @@
+"""The tightest bound of the Delta trick on the mistakes of a perceptron, bracketed from both sides.
+
+With z_i = y_i x_i, R the largest ||z_i|| and any w, T passes over the rows in any order make at most F(w)² mistakes:
+
+    F(w) = R ||w|| + sqrt(T) ||(1 - Z w)+||,     and min F = max sum of a_i over a >= 0 with ||a|| <= sqrt(T)
+                                                             and ||sum of a_i z_i|| <= R.
+
+At the best w the slacks xi = (1 - Z w)+ satisfy w = 2C sum of xi_i z_i with 2C = sqrt(T) ||w|| / (R ||xi||): it is the
+soft margin with squared slacks at that cost C. So the search descends on the soft margin's dual and corrects C on its
+way, until r(C) = ln(sqrt(T) ||w|| / (R ||a||)), which falls with C, is 0. Where F is least at a w without slacks, C
+grows without bound, and where it is least at w = 0, C goes to 0: neither keeps the bracket from closing.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from linsep.core.blas import one_blas_thread
+from linsep.core.examples import Array, Csr, Dense
+from linsep.solvers.margin.delta_bracket import Bracket
+from linsep.solvers.margin.hard import HardMargin
+from linsep.solvers.margin.newton import minimise
+from linsep.solvers.margin.soft import Descent
+from linsep.solvers.margin.units import tamed
+from linsep.solvers.products import features_of, rows_of
+
+FALL = -0.3
+"""How r falls with ln C on common data."""
+STEEP, FLAT = -1.0, -0.1
+"""The steepest and the flattest fall that a step reckons with."""
+STRIDE = math.log(8.0)
+"""The longest step of ln C."""
+SHORT = 0.05
+"""A step of ln C from which the fall of r is not read: the rest of the search would be seen in it."""
+SMALLEST, LARGEST = 1e-12, 1e12
+"""Bounds on C R²."""
+READY = 0.2
+"""C is corrected once the gap of the soft margin, and the last change of r, are no larger than this share of |r|."""
+LAG = 2.0
+"""How much r is still to change, as a multiple of its last change."""
+EARLY = 1.1
+"""The estimate of the gap, as a multiple of that asked for, at which the true one is computed."""
+SELDOM = 10
+"""Passes between two proofs, at most."""
+LONG, FEW, STIFF = 100, 256, 1e8
+"""Passes after which a problem with fewer features is left to Newton's method, unless C R² is larger than this."""
+
+
+class DeltaBound(NamedTuple):
+    """The bound, and the proof of how tight it is."""
+
+    weights: Array
+    """(features + 1,): w, as a multiple of 2**exponent."""
+    exponent: int
+    """0, unless the data are so large or small that floats could not hold w."""
+    dual: Array
+    """(rows,): a."""
+    upper: float
+    """F(w): no order of the rows leads to more than upper² mistakes."""
+    lower: float
+    """The sum of a: no w has a smaller F."""
+    cost: float
+    """C R², with which the search ended."""
+    iterations: int
+    """Passes over the rows."""
+    converged: bool
+    """Whether the bracket is as narrow as asked for."""
+
+    @property
+    def gap(self) -> float:
+        """The relative gap of the bound, (upper² - lower²) / upper²."""
+        return max(1.0 - (self.lower / self.upper) ** 2, 0.0) if self.upper > 0.0 else 0.0
+
+
+@one_blas_thread()
+@np.errstate(over="ignore", under="ignore", invalid="ignore")
+def delta_bound(
+    data: Dense | Csr, signs: Array, *, radius: float, passes: float = 1, tol: float = 0.005, max_iter: int = 2000,
+    start: DeltaBound | HardMargin | None = None, deadline: float | None = None,
+    watch: Callable[[float, float], None] | None = None, seed: int = 0, jobs: int = 1,
+) -> DeltaBound:  # fmt: skip
+    """Find the w of the tightest bound, and the a that proves it.
+
+    Parameters
+    ----------
+    data : Dense or Csr
+        The rows; `data.bias` is the constant feature's value, 0.0 where there is none.
+    signs : float64 array of shape (rows,)
+        +1 or -1 for each row.
+    radius : float
+        R, the largest ||x_i|| with the constant feature. Where floats can't hold it, it is found anew.
+    passes : float, default=1
+        T, the passes of the perceptron.
+    tol : float, default=0.005
+        The relative gap (upper² - lower²) / upper² at which to stop.
+    max_iter : int, default=2000
+        The most passes of the search over the rows.
+    start : DeltaBound or HardMargin, optional
+        The answer to a like problem, of the same rows: for other `passes`, or another constant feature; or their
+        hard margin, which is the answer where T is large.
+    deadline : float, optional
+        The value of time.monotonic() at which to return with what is found.
+    watch : callable, optional
+        Called with (lower, upper), the bracket of F, each time that it has become narrower.
+    seed : int, default=0
+        Seed of the order of rows.
+    jobs : int, default=1
+        Threads for the passes that prove.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = Dense(np.array([[2.0, 0.0], [2.0, 1.0], [-2.0, 1.0]]), bias=0.0)
+    >>> found = delta_bound(X, np.array([1.0, 1.0, -1.0]), radius=5**0.5, passes=4, tol=1e-9)
+    >>> round(found.lower**2, 6), round(found.upper**2, 6), found.weights.round(6)
+    (1.25, 1.25, array([0.5, 0. , 0. ]))
+    """
+    data, exponent = tamed(data)
+    descent = Descent(data, signs, np.zeros(0), "l2", True, jobs)
+    radius = math.ldexp(radius, -exponent)
+    if not 0.0 < radius < math.inf:
+        radius = math.hypot(math.sqrt(float(np.max(descent.norms, initial=0.0))), data.bias) or 1.0
+    bracket = Bracket(descent, radius, math.sqrt(passes), watch)
+    bracket.prove(np.zeros(features_of(data) + 1), np.ones(rows_of(data)))
+    search = _Search(bracket, tol, max_iter, seed)
+    if start is not None:
+        search.begin_with(start, exponent)
+    bracket.tell()
+    while bracket.gap() > tol and search.passes < max_iter and (deadline is None or time.monotonic() < deadline):
+        search.one_round()
+        bracket.tell()
+    return DeltaBound(
+        bracket.weights, -exponent, bracket.dual, bracket.upper, bracket.lower, search.cost, search.passes,
+        bracket.gap() <= tol,
+    )  # fmt: skip
+
+
+class _Search:
+    """Descent on the soft margin's dual at a cost that is corrected on the way."""
+
+    def __init__(self, bracket: Bracket, tol: float, max_iter: int, seed: int) -> None:
+        self.bracket, self.descent = bracket, bracket.descent
+        self.tol, self.max_iter = tol, max_iter
+        self.rng = np.random.default_rng(seed)
+        self.passes = self.proved = 0
+        self.fall, self.last = FALL, math.inf
+        self.before: tuple[float, float] | None = None
+        self._set_cost(1.0)
+
+    def begin_with(self, start: DeltaBound | HardMargin, exponent: int) -> None:
+        """Begin at the answer to a like problem."""
+        bracket, descent = self.bracket, self.descent
+        if start.dual.shape != descent.dual.shape:
+            raise ValueError(
+                f"the start has {len(start.dual)} rows, the data {len(descent.dual)}: begin with an answer for the "
+                "same rows"
+            )
+        weights = np.ldexp(start.weights, exponent + (start.exponent if isinstance(start, DeltaBound) else 0))
+        weights[-1] *= descent.data.bias != 0.0
+        bracket.prove(weights, start.dual)
+        if isinstance(start, DeltaBound):
+            descent.dual = start.dual.copy()
+            descent.weights = descent.summed(descent.dual)
+            self._set_cost(start.cost)
+
+    def one_round(self) -> None:
+        """Make a pass or a few; look at what is proved and correct C if that is due."""
+        if self.passes >= LONG and features_of(self.descent.data) < FEW and self.cost <= STIFF:
+            self._jump()
+            return
+        bracket, descent = self.bracket, self.descent
+        estimate, spent = descent.one_round(self.rng, self.passes - self.began, self.max_iter - self.passes)
+        self.passes += spent
+        point = descent.weights.copy()
+        point[-1] = descent.data.bias * float(descent.dual @ descent.signs)
+        bracket.rise_to(descent.dual, point)
+        off = self._off()
+        due = not len(descent.rows) or bracket.gap(self._hoped(estimate)) <= EARLY * self.tol
+        if due or self.passes >= min(self.proved + SELDOM, self.max_iter):
+            self._prove()
+        if due:
+            descent.recall()
+        change, self.last = off - self.last, off
+        if max(estimate, abs(change)) <= READY * abs(off):
+            self._correct(off + LAG * change)
+
+    def _jump(self) -> None:
+        """Solve the soft margin at this C by Newton's method, and correct C."""
+        descent = self.descent
+        weights, steps = minimise(descent.data, descent.signs, descent.cost, descent.weights, descent.jobs)
+        slacks = np.maximum(1.0 - descent.signs * descent.scores(weights), 0.0)
+        descent.dual = 2.0 * descent.cost * slacks
+        descent.weights = descent.summed(descent.dual)
+        self.bracket.prove(weights, descent.dual)
+        self.passes += steps
+        self._correct(self._off())
+
+    def _off(self) -> float:
+        """Return r = ln(sqrt(T) ||w|| / (R ||a||)): how far C is from the best, in its effect."""
+        length = self.bracket.root * float(np.linalg.norm(self.descent.weights))
+        size = self.bracket.radius * float(np.linalg.norm(self.descent.dual))
+        return math.log(length / size) if length > 0.0 and size > 0.0 else -STRIDE
+
+    def _correct(self, off: float) -> None:
+        """Move C to where r is thought to be 0; half as far as before at most where the last step went too far."""
+        place, longest = math.log(self.cost), STRIDE
+        if self.before is not None:
+            came, was = place - self.before[0], self.before[1]
+            if abs(came) > SHORT:
+                self.fall = min(max((off - was) / came, STEEP), FLAT)
+            if off * was < 0.0:
+                longest = abs(came) / 2.0
+        self.before = place, off
+        step = min(max(-off / self.fall, -longest), longest)
+        self._set_cost(min(max(math.exp(place + step), SMALLEST), LARGEST))
+
+    def _set_cost(self, cost: float) -> None:
+        """Set C R², and bring the variables to the scale that is best for it."""
+        descent = self.descent
+        descent.set_cost(cost / self.bracket.radius**2)
+        total, quadratic = descent.terms(descent.weights, descent.dual)
+        if quadratic > 0.0:
+            descent.weights *= total / quadratic
+            descent.dual *= total / quadratic
+        self.cost, self.began, self.last = cost, self.passes, math.inf
+
+    def _hoped(self, estimate: float) -> float:
+        """Return the F that the soft margin's objective P promises, given its gap: F² <= P (2 R² + T / C)."""
+        descent, bracket = self.descent, self.bracket
+        total, quadratic = descent.terms(descent.weights, descent.dual)
+        primal = 0.5 * total**2 / quadratic / max(1.0 - estimate, 0.01) if quadratic > 0.0 else math.inf
+        return bracket.radius * math.sqrt(primal * (2.0 + bracket.root**2 / self.cost))
+
+    def _prove(self) -> None:
+        """See what the descent's variables prove."""
+        found = self.descent.proof()
+        self.proved = self.passes
+        self.bracket.prove(found.weights, found.dual)
