@@ -1,6 +1,7 @@
 """Certificates of runs: what a learner's theorem says of what it did."""
 
 import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,23 @@ from linsep.core.examples import Array
 from linsep.core.links import P_NORM, SINH, Additive, Imaged
 from linsep.data.inputs import canonical, refuse_bad_entries, rows_of, without_duplicates
 from linsep.data.labels import clean, codes_among
+from linsep.learners.compact import whole
 from linsep.learners.machine import Machine
 from linsep.learners.record import Record
 from linsep.rules import PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII, Perceptron
+from linsep.solvers.margin.coordinate_descent import squared_norms
+from linsep.solvers.products import times_transposed
 from linsep.theory.certificates import Certificate
-from linsep.theory.certifying import Plan, Rows, all_problems, binary_problems, made, named, refuse_bad_plan
+from linsep.theory.certifying import (
+    Plan,
+    Rows,
+    all_problems,
+    binary_problems,
+    made,
+    named,
+    names_of,
+    refuse_bad_plan,
+)
 from linsep.theory.runs import Run, Theorem, witnessed
 from linsep.theory.witnesses import Search, Watch, pair_rows
 
@@ -21,13 +34,19 @@ MOST_STEPS = 20_000_000
 """Entries of mistaken rows beyond which a run is not played again in exact arithmetic."""
 MOST_POWERS = 1_000_000
 """The same for Winnow and the p-norm perceptron, which need an exponential or a power for each."""
+SAME = 1e-9
+"""What rounding may make of a sum of updates, relative to the sum of their sizes."""
 NO_THEOREM = "no guarantee: no theorem bounds the mistakes of {}; the claims are about the data alone"
+
+ANOTHER_RUN = "these are not the updates that the theorem is about; were rows weighted, or parameters changed midway?"
 
 
 class Certified:
     """The part of a learner that proves what it did."""
 
     classes_: Array
+    _fitted: Callable[[], Machine]
+    _trimmed: Callable[[], Machine]
 
     @property
     def _bias(self) -> float:
@@ -72,9 +91,10 @@ class Certified:
         True
         """
         refuse_bad_plan(self._bias, 1, epsilon, delta, time_limit)
+        self._fitted()
         rows = self._certified_rows(X, y)
         theorem, remarks = self._theorem()
-        runs = self._runs(rows) if theorem is not None else {}
+        runs = self._checked_runs(rows, theorem)
         passes = max((run.passes for run in runs.values()), default=1)
         deadline = None if time_limit is None else time.monotonic() + time_limit
         plan = Plan(passes, epsilon, delta, deadline, watch, n_jobs)
@@ -82,18 +102,44 @@ class Certified:
         remarks += more
         played: dict[str, Any] = {}
         for name, run in runs.items():
-            assert theorem is not None
-            problem = name.removeprefix("run of ").removeprefix("run")
-            problem = f"{problem}, {named(self._bias)}" if problem else named(self._bias)
-            found: Any = _too_long(theorem, run, rows)
-            if not found and problem in problems:
-                found = witnessed(theorem, run, _search(problem, rows, plan), problems[problem], problem)
-            if isinstance(found, dict):
-                played[name] = found
-            elif found:
+            found = self._played(theorem, name, run._replace(passes=passes), rows, plan, problems)
+            if isinstance(found, str):
                 remarks.append(f"{name}: {found}")
-        risks = {name: 1 - delta for name, run in played.items() if run["passes"] == 1}
-        return made(rows, problems, played, remarks, risks)
+            else:
+                played[name] = found
+        risks = {name: 1 - delta for name in played if self._one_pass(rows)}
+        cert = made(rows, problems, played, remarks, risks)
+        broken = [claim for claim, value in cert.claims.items() if value is False]
+        if not broken:
+            return cert
+        remarks += [f"{claim} does NOT hold: {ANOTHER_RUN}" for claim in broken]
+        kept = {k: run for k, run in played.items() if k not in {claim.rpartition(": ")[0] for claim in broken}}
+        return made(rows, problems, kept, remarks, {k: v for k, v in risks.items() if k in kept})
+
+    def _checked_runs(self, rows: Rows, theorem: Theorem | None) -> dict[str, Run]:
+        """Return the run of each machine, if these are the rows that it was trained on."""
+        if theorem is None:
+            return {}
+        runs, skipped = self._runs(rows), np.atleast_1d(getattr(self, "skipped_", 0))
+        refuse_other_rows(runs, rows, whole(self._trimmed()))
+        return {k: _with_rows_of_zeros(run, int(n), rows) for (k, run), n in zip(runs.items(), skipped, strict=True)}
+
+    def _played(
+        self, theorem: Theorem | None, name: str, run: Run, rows: Rows, plan: Plan, problems: dict[str, Any]
+    ) -> dict[str, Any] | str:
+        """Return a run as the checker reads it, or why there is nothing to check."""
+        assert theorem is not None
+        problem = name.removeprefix("run of ").removeprefix("run")
+        problem = f"{problem}, {named(self._bias)}" if problem else named(self._bias)
+        if problem not in problems:
+            return "not played again, as its rows were not looked at"
+        why_not = _too_long(theorem, run, rows)
+        return why_not or witnessed(theorem, run, _search(problem, rows, plan), problems[problem], problem)
+
+    def _one_pass(self, rows: Rows) -> bool:
+        """Tell whether each row was seen once, in an order that did not depend on the weights."""
+        machine, n = self._fitted(), rows_of(rows.data)
+        return machine.epochs * n + machine.rows == n
 
     def _certified_rows(self, X: Any, y: Any) -> Rows:
         """Return the rows of the run, checked."""
@@ -101,7 +147,7 @@ class Certified:
         refuse_bad_entries(data)
         data = without_duplicates(data)
         codes = codes_among(clean(y, rows_of(data)), self.classes_)
-        return Rows(data, codes, [str(c).removesuffix(".0") for c in self.classes_.tolist()])
+        return Rows(data, codes, names_of(self.classes_))
 
     def _theorem(self) -> tuple[Theorem | None, list[str]]:
         """Return the theorem that the run is held to, and what it does not say."""
@@ -122,15 +168,15 @@ def theorem_of(machine: Machine) -> Theorem | None:
     Theorem(name='winnow', p=2.0, rate=0.25, norm='simplex', C=None, first=False)
     """
     rule, link = machine.rule, machine.link
-    if isinstance(rule, Perceptron) and isinstance(link, Additive):
+    if type(rule) is Perceptron and isinstance(link, Additive):
         return Theorem("perceptron")
-    if isinstance(rule, Perceptron) and isinstance(link, Imaged) and not machine.pair:
+    if type(rule) is Perceptron and isinstance(link, Imaged) and not machine.pair:
         number = float(link.number)
         if link.form == P_NORM:
             return Theorem("perceptron", p=number + 1)
         return Theorem("winnow", rate=number, norm="l1" if link.form == SINH else "simplex")
-    if isinstance(rule, (PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII)) and not machine.pair:
-        return Theorem("passive_aggressive", C=getattr(rule, "C", None), first=isinstance(rule, PassiveAggressiveI))
+    if type(rule) in (PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII) and not machine.pair:
+        return Theorem("passive_aggressive", C=getattr(rule, "C", None), first=type(rule) is PassiveAggressiveI)
     return None
 
 
@@ -151,8 +197,8 @@ def runs_of(record: Record, rounds: int, rows: Rows, pair: bool) -> dict[str, Ru
         assert record.classes is not None
         true, rival = record.classes.T
         return {"run of pairs": run(every, record.rows * (count - 1) + rival - (rival > true), np.ones(len(record)))}
-    if count == 2:
-        signs = np.where(rows.codes[record.rows] == 1, 1.0, -1.0)
+    if count <= 2:
+        signs = np.where(rows.codes[record.rows] == count - 1, 1.0, -1.0)
         return {"run": run(every, record.rows, signs)}
     assert record.classes is not None
     found = {}
@@ -163,11 +209,59 @@ def runs_of(record: Record, rounds: int, rows: Rows, pair: bool) -> dict[str, Ru
     return found
 
 
+def refuse_other_rows(runs: dict[str, Run], rows: Rows, machine: Machine) -> None:
+    """Raise a ValueError unless the updates, made on these rows, add up to the weights in training."""
+    rounds, seen = int(machine.tally.rounds[0]), machine.epochs * rows_of(rows.data) + machine.rows
+    if seen and seen != rounds:
+        raise ValueError(
+            f"the run had {rounds} rounds, and these rows make {seen}: pass the rows of the training, all of them and "
+            "no others; a run that left rows of weight 0 out can't be certified"
+        )
+    same = all(run.steps is None or (run.steps >= 0).all() for run in runs.values())
+    largest = max(float(np.abs(rows.data.values).max(initial=0.0)), abs(rows.data.bias))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        for c, mixture in _mixtures(runs, rows):
+            there = machine.link.s[:, c if machine.columns > 1 else 0]
+            slack = SAME * np.abs(mixture).sum() * largest + len(mixture) * np.finfo(np.float64).smallest_subnormal
+            off = np.abs(times_transposed(rows.data, mixture[:, None])[:, 0] - there)
+            same = same and not (off > slack).any()
+    if not same:
+        raise ValueError(
+            "the log, played again on these rows, leads to other weights: pass the rows and labels of the training, "
+            "in their order"
+        )
+
+
+def _mixtures(runs: dict[str, Run], rows: Rows) -> Iterator[tuple[int, Array]]:
+    """Yield the number of each class that has weights, and how often each row was added to them, in all."""
+    n, count = rows_of(rows.data), len(rows.classes)
+    for place, (name, run) in enumerate(runs.items()):
+        if name == "run of pairs":
+            which, rival = np.divmod(run.rows, count - 1)
+            true = rows.codes[which]
+            rival = rival + (rival >= true)
+            for c in range(count):
+                yield c, np.bincount(which, 1.0 * (true == c) - (rival == c), n)
+        else:
+            c = place if count > 2 else count - 1
+            yield c, rows.signs(rows.classes[c]) * np.bincount(run.rows, run.steps, n)
+
+
+def _with_rows_of_zeros(run: Run, skipped: int, rows: Rows) -> Run:
+    """Return a run with the mistakes that teach passive-aggressive nothing; when they were made is all the same."""
+    zeros = np.flatnonzero(squared_norms(rows.data) == 0) if skipped and not rows.data.bias else np.empty(0, np.intp)
+    if not len(zeros) or run.steps is None:
+        return run
+    return run._replace(
+        rows=np.append(run.rows, np.resize(zeros, skipped)), steps=np.append(run.steps, np.zeros(skipped))
+    )
+
+
 def _too_long(theorem: Theorem, run: Run, rows: Rows) -> str:
     """Return why a run is not played again, if it is not."""
     if not len(run.rows):
         return "no updates, and so no mistakes"
-    if theorem.name != "passive_aggressive" and run.steps is not None:
+    if theorem.name != "passive_aggressive" and run.steps is not None and (run.steps != 1).any():
         return "no guarantee: rows were weighted, and the theorem is about rows that weigh the same"
     entries = rows.data.values.size / rows_of(rows.data) * len(run.rows)
     most = (

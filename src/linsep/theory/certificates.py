@@ -91,7 +91,11 @@ class Certificate:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate to a file, as JSON."""
-        Path(path).write_text(json.dumps(self.facts) + "\n", encoding="utf-8")
+        Path(path).write_text(self.text(), encoding="utf-8")
+
+    def text(self) -> str:
+        """Return the file's contents."""
+        return json.dumps(self.facts, separators=(",", ":")) + "\n"
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Certificate":

@@ -120,7 +120,21 @@ def rows_from(X: Any, y: Any, bias: float) -> Rows:
     refuse_bad_entries(data)
     data = without_duplicates(data)
     classes, codes = encode(clean(y, rows_of(data)))
-    return Rows(data, codes, [str(c).removesuffix(".0") for c in classes.tolist()])
+    return Rows(data, codes, names_of(classes))
+
+
+def names_of(classes: Array) -> list[str]:
+    """Return the names by which a certificate calls classes: 1 and 1.0 are one.
+
+    Examples
+    --------
+    >>> names_of(np.array([-1.0, 1.0]))
+    ['-1', '1']
+    """
+    names = [str(c).removesuffix(".0") for c in classes.tolist()]
+    if len(set(names)) < len(names):
+        raise ValueError(f"a certificate can't tell the labels {classes.tolist()} apart: give them other names")
+    return names
 
 
 def named(bias: float) -> str:

@@ -29,7 +29,7 @@ LOSS = 1e-3
 TIGHT = 0.004
 """The relative gap of such a bound at which a search ends: with the rounding of both sides it stays under 1 %."""
 CLOSER = 0.1
-"""How much closer the Delta trick's bound, which is cheaper to find, is followed."""
+"""How much closer the Delta trick's bound for one pass, which is found soon, is followed."""
 SMALL = 1 << 20
 """Entries of the data up to which margins are followed to the end, of use or not."""
 FEW = 4096
@@ -119,7 +119,7 @@ def find(search: Search, *, games: bool = True, start: DeltaBound | None = None)
         before = bounds[-1] if bounds else start
         bounds += [
             delta_bound(
-                search.data, search.signs, radius=radius, passes=passes, tol=CLOSER * TIGHT, start=before, jobs=search.jobs,
+                search.data, search.signs, radius=radius, passes=passes, tol=TIGHT * (CLOSER if passes == 1 else 0.5), start=before, jobs=search.jobs,
                 deadline=search.until(0.25), watch=search.watching(f"mistakes (T = {passes})", squared=True),
             )
         ]  # fmt: skip
