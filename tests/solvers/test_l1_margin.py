@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
+from scipy.optimize import OptimizeResult, linprog
 from scipy.sparse import csr_array
 
 from linsep.core.examples import Csr, Dense
@@ -97,7 +97,7 @@ def random_rows(seed, rows=60, features=9):
 @kinds
 @forms
 @biases
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_value_is_that_of_the_whole_program(piecewise, kind, signed, bias, seed):
     X, y = random_rows(seed)
     found = l1_margin(kind(X, bias), y, signed=signed, enough=0.0, tol=1e-6)
@@ -227,6 +227,22 @@ def test_a_program_that_runs_out_of_time_leaves_the_bracket(piecewise, signed, m
     assert not found.converged
 
 
+def test_where_one_method_fails_the_other_is_asked(monkeypatch):
+    asked = []
+
+    def failing(**program):
+        asked.append(program["method"])
+        found = linprog(**program)
+        return found if len(asked) > 1 else OptimizeResult(x=None)
+
+    monkeypatch.setattr(l1_search, "linprog", failing)
+    X, y = random_rows(1)
+    found = l1_margin(Dense(X, 1.0), y, signed=True, enough=0.0)
+    check(found, X, y, 1.0, True)
+    assert found.converged
+    assert asked == ["highs-ipm", "highs-ds"]
+
+
 @forms
 @biases
 def test_what_is_known_is_used_at_once(piecewise, signed, bias):
@@ -240,7 +256,7 @@ def test_what_is_known_is_used_at_once(piecewise, signed, bias):
 
 
 @forms
-@pytest.mark.parametrize("size", [0.0, -1.0, 1e300, 1e-310, np.inf, np.nan])
+@pytest.mark.parametrize("size", [0.0, -1.0, 1e300, np.nan])
 def test_any_start_will_do(piecewise, signed, size):
     X, y = random_rows(1)
     full = l1_margin(Dense(X, 1.0), y, signed=signed, enough=0.0)
@@ -304,11 +320,10 @@ HOSTILE = {
 }
 
 
-@kinds
 @forms
 @pytest.mark.parametrize("bias", [0.0, 1e300])
 @pytest.mark.parametrize("labels", [[1.0, -1.0, 1.0], [-1.0, -1.0, -1.0]], ids=["both classes", "one class"])
-@pytest.mark.parametrize("taken", ["whole", "some columns"])
+@pytest.mark.parametrize(("kind", "taken"), [(Dense, "whole"), (sparse, "whole"), (sparse, "some columns")])
 @pytest.mark.parametrize("rows", list(HOSTILE.values()), ids=list(HOSTILE))
 def test_hostile_rows(rows, labels, bias, signed, kind, taken, monkeypatch):
     pieces(monkeypatch, taken)

@@ -186,7 +186,7 @@ class Problem:
         """Return the verdict, the margins, and the bounds on the mistakes in any order of the rows."""
         out: Facts = {"verdict": "separable" if any(s.min() > 0 for s in self.scores.values()) else "open"}
         out |= {"verdict": "not separable"} if any(not q.any() for q in self.point.values()) else {}
-        out["R at most"], X = stated(power(self.radius2, UP), UP), Fraction(self.entry)
+        out |= {"R at most": stated(power(self.radius2, UP), UP), "X at most": stated(Fraction(self.entry), UP)}
         if any((a < 0).any() or not a.any() for a in self.dual.values()):
             raise ValueError("a witness lambda is no mixture of rows")
         for norm, whose in [*NORMS.items()][: 1 if self.pairs else 3]:
@@ -197,7 +197,7 @@ class Problem:
             out[f"{whose} margin at most"], m2 = stated(most, UP), max(self.margin2(k, norm) for k in self.w)
             if m2:
                 out[f"{whose} margin at least"] = stated(power(m2, DOWN), DOWN)
-                sides = [1 + s * power(m2, DOWN) / X for s in (1, -1) if norm != "l2"]
+                sides = [1 + s * power(m2, DOWN) / Fraction(self.entry) for s in (1, -1) if norm != "l2"]
                 fall = sum((q * beside("ln", q, DOWN) for q in sides if q), Fraction()) / 2
                 bound = beside("ln", self.weights[norm], UP) / fall if norm != "l2" else self.radius2 / m2
                 out[f"{whose} mistakes at most"] = stated(bound, UP)

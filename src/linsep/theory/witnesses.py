@@ -26,7 +26,7 @@ from linsep.theory.short import short, written
 
 LOSS = 1e-3
 """What rounding may cost a bound of margins, relatively."""
-TIGHT = 0.004
+TIGHT = 0.006
 """The relative gap of such a bound at which a search ends: with the rounding of both sides it stays under 1 %."""
 CLOSER = 0.1
 """How much closer the Delta trick's bound for one pass, which is found soon, is followed."""
@@ -116,14 +116,13 @@ def find(search: Search, *, games: bool = True, start: DeltaBound | None = None)
     found: Witnesses = {"w": {}, "lambda": {}}
     bounds: list[DeltaBound] = []
     for passes in sorted({1, search.passes}):
-        before = bounds[-1] if bounds else start
-        bounds += [
-            delta_bound(
-                search.data, search.signs, radius=radius, passes=passes, tol=TIGHT * (CLOSER if passes == 1 else 0.5), start=before, jobs=search.jobs,
-                deadline=search.until(0.25), watch=search.watching(f"mistakes (T = {passes})", squared=True),
-            )
-        ]  # fmt: skip
-        _write_bound(search, bounds[-1], radius, passes, found)
+        bound = delta_bound(
+            search.data, search.signs, radius=radius, passes=passes, tol=TIGHT * (CLOSER if passes == 1 else 0.5),
+            start=bounds[-1] if bounds else start, deadline=search.until(0.25), jobs=search.jobs,
+            watch=search.watching(f"mistakes (T = {passes})", squared=True),
+        )  # fmt: skip
+        _write_bound(search, bound, radius, passes, found)
+        bounds.append(bound)
     enough = radius / math.sqrt(n * search.passes) if search.data.values.size > SMALL else 0.0
     hard = separator(
         search.data, search.signs, enough=enough, tol=TIGHT / 2, start=bounds[-1].dual, deadline=search.until(0.6),
