@@ -54,6 +54,8 @@ def write_files(folder):
         write_mail(folder / f"{name}.txt", rows, seed)
         write_vw(folder / f"{name}.vw", rows, seed)
     write_model(folder / "model.linsep", folder / "train.svm")
+    write_certificate(folder / "train.cert", folder / "train.svm")
+    write_certificate(folder / "income.cert", folder / "train.csv", label="income")
 
 
 def write_model(path, data, learner=None, about=None, **options):
@@ -63,3 +65,8 @@ def write_model(path, data, learner=None, about=None, **options):
     quiet_fit(model, rows.X, rows.y)
     save(model, path, data=rows, about=about)
     return model
+
+
+def write_certificate(path, data, **options):
+    """Prove what can be proved of a file, and save it."""
+    linsep.certify(*linsep.read(data, **options)).save(path)

@@ -88,6 +88,16 @@ def test_the_commands_work_as_they_are_shown(demo):
     assert (demo[1] / "digits.html").read_text().startswith("<!doctype html>")
 
 
+def test_what_is_proved_was_checked(demo, page):
+    part = " ".join(demo[0].stdout.split("\nA certificate\n")[1].split("\n\n")[0].split())
+    made, allowed = re.search(r"In one pass it makes (\d+) mistakes; (\d+) are allowed\.", part).groups()
+    assert 0 < int(made) <= int(allowed)
+    assert part.startswith("Iris, setosa or not. Separable: ")
+    assert re.search(r"Checked again, in exact arithmetic: True, \d\d claims\.$", part)
+    assert "every claim in it was found to hold" in page
+    assert f"{made} mistakes, squeezed below" in page
+
+
 def test_pictures_are_written_and_named(demo):
     result, out = demo
     assert (out / "boundary.png").read_bytes().startswith(b"\x89PNG")

@@ -14,7 +14,9 @@ from typer.testing import CliRunner
 from linsep.cli import app
 from tests.cli.files import write_files
 
-COMMANDS = ["demo", "fit", "predict", "evaluate", "compare", "inspect", "convert", "figures", "bench"]
+COMMANDS = [
+    "demo", "fit", "predict", "evaluate", "compare", "certify", "verify", "inspect", "convert", "figures", "bench",
+]  # fmt: skip
 HEAVY = ("numba", "sklearn", "scipy", "matplotlib", "numpy", "pandas", "pydantic", "rich")
 SHORTER = {"demo": ["--quick"], "figures": ["--only", "chord"], "bench": ["--rows", "200"]}
 """What makes an example short enough for a test."""

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from linsep import __version__
-from linsep.cli import bench, compare, convert, demo, evaluate, figures, fit, inspect, predict
-from linsep.cli.commands import Command, DataCommand, LearnerCommand, TrialsCommand
+from linsep.cli import bench, certify, compare, convert, demo, evaluate, figures, fit, inspect, predict, verify
+from linsep.cli.commands import Command, DataCommand, LearnerCommand, MapCommand, RunCommand, TrialsCommand
 from linsep.cli.frame import Frame, epilog
 from linsep.cli.lean import start_lean
 
@@ -29,6 +29,8 @@ app.command("fit", cls=LearnerCommand, epilog=epilog(fit.EXAMPLES))(fit.run)
 app.command("predict", cls=DataCommand, epilog=epilog(predict.EXAMPLES))(predict.run)
 app.command("evaluate", cls=DataCommand, epilog=epilog(evaluate.EXAMPLES))(evaluate.run)
 app.command("compare", cls=TrialsCommand, epilog=epilog(compare.EXAMPLES))(compare.run)
+app.command("certify", cls=RunCommand, epilog=epilog(certify.EXAMPLES))(certify.run)
+app.command("verify", cls=MapCommand, epilog=epilog(verify.EXAMPLES))(verify.run)
 app.command("inspect", cls=Command, epilog=epilog(inspect.EXAMPLES))(inspect.run)
 app.command("convert", cls=DataCommand, epilog=epilog(convert.EXAMPLES))(convert.run)
 app.command("figures", cls=Command, epilog=epilog(figures.EXAMPLES))(figures.run)

@@ -95,6 +95,24 @@ def _of_trials(
     """Declare the options of a command that trains several learners."""
 
 
+def _of_runs(
+    learner: Annotated[
+        str | None,
+        typer.Option(
+            "--learner", "-l", metavar="NAME", autocompletion=_learner_names,
+            help="Train one, and certify its run, too: LEARNERS; with it, --help shows its options alone.",
+        ),
+    ] = None,
+    map: Maps = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of the order of rows.")] = SEED,
+) -> None:  # fmt: skip
+    """Declare the options of a command that may train one learner."""
+
+
+def _of_maps(map: Maps = None) -> None:
+    """Declare the option of a command that maps features and trains nothing."""
+
+
 @cache
 def declared(function: Callable[..., Any], panel: str | None = None) -> list[Any]:
     """Return the parameters that typer makes of a function's signature."""
@@ -172,6 +190,19 @@ class DataCommand(Command):
         ctx.meta[DATA] = options
 
 
+class MapCommand(DataCommand):
+    """A command that reads data and maps their features."""
+
+    def added(self, ctx: Any) -> list[Any]:
+        """Return the options that the command has beside its own."""
+        return [*declared(_of_maps, "Data"), *super().added(ctx)]
+
+    def keep(self, ctx: Any, said: dict[str, Any]) -> None:
+        """Keep what was said where `given` and `reading` find it."""
+        super().keep(ctx, said)
+        ctx.meta[LEARNER] = Given((), {}, tuple(said["map"] or ()))
+
+
 class LearnerCommand(DataCommand):
     """A command that trains: it has the options of learners, too."""
 
@@ -209,6 +240,12 @@ class TrialsCommand(LearnerCommand):
     """A command that trains several learners."""
 
     training = staticmethod(_of_trials)
+
+
+class RunCommand(LearnerCommand):
+    """A command that trains a learner if one is named."""
+
+    training = staticmethod(_of_runs)
 
 
 def _named(args: list[str]) -> list[str]:

@@ -42,7 +42,7 @@ def run(
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the splits, the orders and the text.")] = 0,
     quick: Annotated[bool, typer.Option("--quick", help="Less data and fewer epochs.")] = False,
 ) -> None:
-    """Train every learner on iris, breast cancer, digits and a generated text; print tables, write a page.
+    """Train every learner on iris, breast cancer, digits and a generated text; print tables and a proof, write a page.
 
     The page has pictures of it all, and needs matplotlib. The folder gets a table of digits, too, to try the other
     commands on. The first run compiles the learners, which takes about a minute; what is compiled is kept on disk.
@@ -53,6 +53,7 @@ def run(
 
     # Loaded here and not above: `linsep --help` must not wait for the compiler.
     from linsep.cli.data_sets import data_sets
+    from linsep.cli.demo_proof import proved
     from linsep.cli.next_steps import prepare
     from linsep.cli.screen import Screen
     from linsep.cli.trials import trials
@@ -66,6 +67,9 @@ def run(
         screen.results(data, results)
         done.append((data, results))
     screen.notes([trial for _, results in done for trial in results])
+    with screen.busy("proving"):
+        proof = proved(done[0][0])
+    screen.proof(proof)
     pages = _pages()
     steps = prepare(done[2][0], out, drawn=pages is not None)
     page, pictures = None, []
@@ -74,7 +78,7 @@ def run(
         with screen.busy("drawing the report"):
             way = pages.boundary()
             pictures = pages.save_boundary(way, out)
-            pages.demo_report(done, seed, way, steps, FIRST_STEPS).write(page)
+            pages.demo_report(done, seed, way, proof, steps, FIRST_STEPS).write(page)
     screen.summary(done)
     screen.written(page, pictures)
     screen.next_steps(steps)

@@ -7,10 +7,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from linsep.cli.certify_report import run_parts, tables
 from linsep.cli.data_sets import DataSet
+from linsep.cli.demo_proof import Proved
 from linsep.cli.next_steps import NextSteps
 from linsep.cli.output import percent, short
 from linsep.cli.picture import boundary, digit_weights, digits, save_boundary
+from linsep.cli.pictured import perceptron_run, problem_of
 from linsep.cli.quiet import quiet_fit
 from linsep.cli.trials import ONLINE, Trial
 from linsep.core.examples import Array
@@ -26,6 +29,7 @@ from linsep.plots.mistake_curve import mistakes
 from linsep.plots.ranking import comparison
 from linsep.plots.report import Code, Column, Fact, Part, Picture, Report, Section, Table, Text
 from linsep.plots.weight_bars import weights
+from linsep.theory.reading import verdict_sentence
 
 __all__ = ["boundary", "demo_report", "save_boundary"]
 
@@ -60,6 +64,11 @@ the number of rows nor that of features matters.
 So any separator that one happens to know proves a bound, and the wider its margin, the lower the bound. Of the text
 below two are known: the topic that it was generated from, and what a learner with an eye for margins found.
 """
+CERTIFICATE = """
+What is proved can be written down, with the vectors that prove it, and checked by anyone in exact arithmetic: that is a
+certificate, as the command certify writes it. This one is of iris, one kind against the two others, and of one pass of
+a perceptron over them.
+"""
 NEXT = """
 These commands work as they are, in the folder that the demo was started in: digits.csv has the digits above, new.csv
 one of each to be read. Put a table of your own in their place, and the name of its column of labels.
@@ -88,7 +97,9 @@ class Promise(NamedTuple):
         return min(proof.bound for proof in self.proofs)
 
 
-def demo_report(done: Sequence[Done], seed: int, way: Figure, steps: NextSteps, python: str) -> Report:
+def demo_report(
+    done: Sequence[Done], seed: int, way: Figure, proof: Proved, steps: NextSteps, python: str
+) -> Report:  # fmt: skip
     """Return the page about what the demo did; `way` is the picture of the perceptron's boundary."""
     iris, cancer, written, text = done
     promise = promised(text[0], seed)
@@ -96,6 +107,7 @@ def demo_report(done: Sequence[Done], seed: int, way: Figure, steps: NextSteps, 
         Section("At a glance", [_text(GLANCE), _glance(done)]),
         Section("How a perceptron learns", [_text(LEARNING), _way(way)]),
         Section("A promise, kept", [_text(PROMISE), *_kept(promise, text[0])]),
+        Section("A certificate", _certified(proof)),
         Section("Iris", [_about(iris), *_ranked(iris), *_flowers(iris[0], seed)]),
         Section("Breast cancer", [_about(cancer), *_ranked(cancer), *_tumours(cancer, seed)]),
         Section("Digits", [_about(written), *_ranked(written), *_digits(written, seed)]),
@@ -179,6 +191,15 @@ def _kept(promise: Promise, data: DataSet) -> list[Part]:
         Picture(margin, "Documents on both sides of a boundary", "The documents seen along a boundary that separates."),
         Table(columns, rows),
     ]
+
+
+def _certified(proof: Proved) -> list[Part]:
+    cert = proof.certificate
+    problem = problem_of(cert, proof.X, proof.y)
+    run = perceptron_run(cert, problem, proof.perceptron)
+    found = "and every claim in it was found to hold" if proof.result else "and it was found not to hold"
+    about = f"{CERTIFICATE.strip()} It was checked again by a short program of its own, {found}."
+    return [_text(about), Text(verdict_sentence(cert)), *run_parts(cert, problem, run, proof.perceptron), *tables(cert)]
 
 
 def _about(one: Done) -> Text:

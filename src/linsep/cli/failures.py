@@ -6,7 +6,7 @@
 | 1 | the answer is no |
 | 2 | usage: an option, a parameter, a file that can't be opened, a package that is not installed |
 | 3 | bad data |
-| 4 | a corrupt or foreign model file |
+| 4 | a corrupt or foreign model file or certificate |
 | 130 | interrupted |
 | 141 | the reader of the output is gone |
 """
@@ -153,9 +153,10 @@ def _of_a_value(error: ValueError | TypeError) -> tuple[int, str]:
 
 
 def _is_of_a_model(error: BaseException) -> bool:
-    """Whether it is a ModelError; where no model file was opened, it can't be."""
-    module = sys.modules.get("linsep.models.file")
-    return module is not None and isinstance(error, module.ModelError)
+    """Whether a model file or a certificate is wrong; where none was opened, it can't be."""
+    homes = {"linsep.models.file": "ModelError", "linsep.theory.certificates": "CertificateError"}
+    loaded = [(sys.modules[home], name) for home, name in homes.items() if home in sys.modules]
+    return any(isinstance(error, getattr(module, name)) for module, name in loaded)
 
 
 def _is_said(error: BaseException) -> bool:

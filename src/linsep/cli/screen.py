@@ -12,10 +12,13 @@ from rich.text import Text
 
 from linsep import __version__
 from linsep.cli.data_sets import DataSet
+from linsep.cli.demo_proof import Proved
 from linsep.cli.learner_bar import LearnerBar, Tell
 from linsep.cli.next_steps import NextSteps
 from linsep.cli.output import Stdout, short, table
 from linsep.cli.trials import LIMITED, ONLINE, RAN_OUT, Trial
+from linsep.theory.lines import told
+from linsep.theory.reading import verdict_sentence
 
 NARROW = 76
 """Columns below which the last table has no room for the bounds: they are listed before it."""
@@ -79,6 +82,16 @@ class Screen:
             return
         with self.err.status(work):
             yield
+
+    def proof(self, proof: Proved) -> None:
+        """Show what is proved of one set, and of a perceptron on it."""
+        cert, many = proof.certificate, len(proof.result.checks)
+        self.out.print(Text("\nA certificate", style="bold cyan"))
+        self._say(f"Iris, {proof.y[proof.y != 'other'][0]} or not. {verdict_sentence(cert)}")
+        made, allowed = (told(cert, "run", claim) for claim in ("mistakes", "mistakes at most"))
+        self._say(f"In one pass it makes {made} mistakes; {allowed} are allowed.")
+        verdict = f"True, {many} claims" if proof.result else f"False, {proof.result.failures[0][0]} fails"
+        self._say(f"Checked again, in exact arithmetic: {verdict}.")
 
     def summary(self, done: Sequence[Done]) -> None:
         """Show all learners on all data sets, in one table."""

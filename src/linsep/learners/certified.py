@@ -20,15 +20,14 @@ from linsep.theory.certificates import Certificate
 from linsep.theory.certifying import (
     Plan,
     Rows,
-    all_problems,
-    binary_problems,
     made,
-    named,
     names_of,
+    problems_of,
     refuse_bad_plan,
 )
+from linsep.theory.form import named
 from linsep.theory.runs import Run, Theorem, witnessed
-from linsep.theory.witnesses import Search, Watch, pair_rows
+from linsep.theory.witnesses import Search, Watch, pair_rows, signed_rows
 
 MOST_STEPS = 20_000_000
 """Entries of mistaken rows beyond which a run is not played again in exact arithmetic."""
@@ -37,8 +36,10 @@ MOST_POWERS = 1_000_000
 SAME = 1e-9
 """What rounding may make of a sum of updates, relative to the sum of their sizes."""
 NO_THEOREM = "no guarantee: no theorem bounds the mistakes of {}; the claims are about the data alone"
-
-ANOTHER_RUN = "these are not the updates that the theorem is about; were rows weighted, or parameters changed midway?"
+ANOTHER_RUN = (
+    "these are not the updates that the theorem is about: were rows weighted, parameters changed midway, or numbers "
+    "too small for floats?"
+)
 
 
 class Certified:
@@ -98,7 +99,7 @@ class Certified:
         passes = max((run.passes for run in runs.values()), default=1)
         deadline = None if time_limit is None else time.monotonic() + time_limit
         plan = Plan(passes, epsilon, delta, deadline, watch, n_jobs)
-        problems, more = (binary_problems if len(rows.classes) <= 2 else all_problems)(rows, plan)
+        problems, more = problems_of(rows, plan)
         remarks += more
         played: dict[str, Any] = {}
         for name, run in runs.items():
@@ -108,13 +109,19 @@ class Certified:
             else:
                 played[name] = found
         risks = {name: 1 - delta for name in played if self._one_pass(rows)}
-        cert = made(rows, problems, played, remarks, risks)
+        try:
+            cert = made(rows, problems, played, remarks, risks)
+        except ValueError as error:
+            return made(rows, problems, {}, [*remarks, f"no run is certified, for {error}: {ANOTHER_RUN}"], {})
         broken = [claim for claim, value in cert.claims.items() if value is False]
-        if not broken:
+        more = [f"{claim} does NOT hold: {ANOTHER_RUN}" for claim in broken]
+        for name, counted in zip(runs, np.atleast_1d(getattr(self, "mistakes_", 0)), strict=False):
+            if cert.claims.get(f"{name}: mistakes", counted) != counted:
+                more.append(f"{name}: mistakes_ is {counted}, as floats rounded scores that are next to 0")
+        if not more:
             return cert
-        remarks += [f"{claim} does NOT hold: {ANOTHER_RUN}" for claim in broken]
         kept = {k: run for k, run in played.items() if k not in {claim.rpartition(": ")[0] for claim in broken}}
-        return made(rows, problems, kept, remarks, {k: v for k, v in risks.items() if k in kept})
+        return made(rows, problems, kept, remarks + more, {k: v for k, v in risks.items() if k in kept})
 
     def _checked_runs(self, rows: Rows, theorem: Theorem | None) -> dict[str, Run]:
         """Return the run of each machine, if these are the rows that it was trained on."""
@@ -239,28 +246,31 @@ def _mixtures(runs: dict[str, Run], rows: Rows) -> Iterator[tuple[int, Array]]:
         if name == "run of pairs":
             which, rival = np.divmod(run.rows, count - 1)
             true = rows.codes[which]
-            rival = rival + (rival >= true)
+            rival, steps = rival + (rival >= true), 1.0 if run.steps is None else run.steps
             for c in range(count):
-                yield c, np.bincount(which, 1.0 * (true == c) - (rival == c), n)
+                yield c, np.bincount(which, steps * (1.0 * (true == c) - (rival == c)), n)
         else:
             c = place if count > 2 else count - 1
             yield c, rows.signs(rows.classes[c]) * np.bincount(run.rows, run.steps, n)
 
 
 def _with_rows_of_zeros(run: Run, skipped: int, rows: Rows) -> Run:
-    """Return a run with the mistakes that teach passive-aggressive nothing; when they were made is all the same."""
-    zeros = np.flatnonzero(squared_norms(rows.data) == 0) if skipped and not rows.data.bias else np.empty(0, np.intp)
-    if not len(zeros) or run.steps is None:
+    """Return a run with its mistakes on rows of zeros, which passive-aggressive skips; any step there is the same."""
+    if not skipped or run.steps is None or rows.data.bias:
         return run
-    return run._replace(
-        rows=np.append(run.rows, np.resize(zeros, skipped)), steps=np.append(run.steps, np.zeros(skipped))
-    )
+    short = np.flatnonzero(squared_norms(rows.data) == 0)
+    sizes = abs(signed_rows(rows.data, np.ones(rows_of(rows.data)), short)).sum(axis=1)
+    zeros = short[np.asarray(sizes).ravel() == 0]
+    more = np.resize(zeros, min(skipped, run.passes * len(zeros)))
+    return run._replace(rows=np.append(run.rows, more), steps=np.append(run.steps, np.ones(len(more))))
 
 
 def _too_long(theorem: Theorem, run: Run, rows: Rows) -> str:
     """Return why a run is not played again, if it is not."""
     if not len(run.rows):
-        return "no updates, and so no mistakes"
+        return "no updates were made, and so there is nothing to hold against the theorem"
+    if theorem.name == "perceptron" and not rows.data.bias and not rows.data.values.any():
+        return "no guarantee: all rows are zeros, and each round is a mistake"
     if theorem.name != "passive_aggressive" and run.steps is not None and (run.steps != 1).any():
         return "no guarantee: rows were weighted, and the theorem is about rows that weigh the same"
     entries = rows.data.values.size / rows_of(rows.data) * len(run.rows)

@@ -5,14 +5,23 @@ import math
 import os
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from linsep.theory import checker, risk
+import numpy as np
 
-FORMAT = "linsep certificate"
-VERSION = 1
+from linsep.core.examples import Array
+from linsep.theory import checker, reading, risk
+from linsep.theory.form import FORMAT, VERSION, FormError, check_form
+
 HOLDS, FAILS, NOT_CHECKED = "holds", "fails", "not checked"
+MARGINS = {
+    f"{whose} {claim}"
+    for whose in ("perceptron's", "Winnow's", "balanced Winnow's")
+    for claim in ("margin at least", "margin at most", "mistakes at most")
+}
+"""Claims that are not there where nothing is proved."""
 UPDATES = "a certificate holds the updates of a run, not the rounds between them"
 
 
@@ -69,8 +78,47 @@ class Certificate:
         >>> cert.number("perceptron's margin at least"), cert.number("perceptron's mistakes at most")
         (0.999, 11.0)
         """
-        value = self.claims.get(f"{name or self.problems[0]}: {claim}")
-        return float(Decimal(value)) if value is not None else math.inf if "at most" in claim else 0.0
+        name = self._known(name)
+        value = self.claims.get(f"{name}: {claim}")
+        if value is None and claim not in MARGINS:
+            own = [c.removeprefix(f"{name}: ") for c in self.claims if c.startswith(f"{name}: ")]
+            raise KeyError(f"{name!r} has no claim {claim!r}, but {own}")
+        if value is None:
+            return math.inf if "at most" in claim else 0.0
+        try:
+            return float(Decimal(value))
+        except (ArithmeticError, TypeError, ValueError):
+            raise KeyError(f"the claim {claim!r} is no number: {value!r}") from None
+
+    def _known(self, name: str | None) -> str:
+        """Return the name of a problem or run, by default the first problem's."""
+        if name is not None and name not in {*self.problems, *self.runs}:
+            raise KeyError(f"no problem or run is called {name!r}, but {[*self.problems, *self.runs]}")
+        return name or self.problems[0]
+
+    def weights(self, witness: str = "margin", problem: str | None = None) -> Array:
+        """Return the weights of a witness as floats, the constant feature's last: those of the largest margin, say.
+
+        Examples
+        --------
+        >>> from linsep import certify
+        >>> certify([[0.0], [2.0]], [0, 1]).weights().round(2)
+        array([ 2., -1.])
+        """
+        facts = self.facts["problems"][self._known(problem)]
+        if witness not in facts["w"]:
+            raise KeyError(f"no weights are called {witness!r}, but {list(facts['w'])}")
+        vector = facts["w"][witness]
+        machines = len(self.facts["data"]["classes"]) if facts["positive"] is None else 1
+        w = np.zeros(machines * (self.facts["data"]["features"] + 1))
+        values = [int(v, 16) if isinstance(v, str) else v for v in vector["values"]]
+        w[vector.get("at", slice(None))] = [float(v * Fraction(2) ** vector["exponent"]) for v in values]
+        return w.reshape(machines, -1) if machines > 1 else w
+
+    @property
+    def risk(self) -> dict[str, Any]:
+        """What each run of one pass says of new rows, if rows are independent draws; that is not checked."""
+        return self.facts["risk"]
 
     def bounds(self, name: str | None = None) -> dict[str, float]:
         """Return the bounds on mistakes that are proved, by learner and passes.
@@ -85,7 +133,7 @@ class Certificate:
         for claim, value in self.claims.items():
             problem, _, what = claim.partition(": ")
             whose, mistakes, rest = what.partition("'s mistakes ")
-            if problem == (name or self.problems[0]) and mistakes and rest.endswith("at most"):
+            if problem == self._known(name) and mistakes and rest.endswith("at most"):
                 found[f"{whose} {rest.removesuffix('at most')}".strip()] = float(Decimal(value))
         return found
 
@@ -116,6 +164,9 @@ class Certificate:
                 f"{name} is a certificate of version {facts.get('version')}; this linsep reads version {VERSION}"
             )
         return cls(facts)
+
+    def __str__(self) -> str:
+        return reading.report(self)
 
     def __repr__(self) -> str:
         data = self.facts["data"]
@@ -157,7 +208,7 @@ def verify(certificate: Any, X: Any, y: Any) -> Result:
 
     Parameters
     ----------
-    certificate : Certificate, or the dict in its file
+    certificate : Certificate, a file's name, or the dict in a file
         What is to be checked.
     X : array, sparse matrix or dataframe, (rows, features)
         The rows; dense and sparse ones are alike.
@@ -177,11 +228,16 @@ def verify(certificate: Any, X: Any, y: Any) -> Result:
     >>> bool(verify(cert, X, y)), bool(verify(cert, X[::-1], y))
     (True, False)
     """
+    if isinstance(certificate, (str, os.PathLike)):
+        certificate = Certificate.load(certificate)
     facts = certificate.facts if isinstance(certificate, Certificate) else certificate
+    try:
+        check_form(facts)
+    except FormError as error:
+        return Result([("certificate", FAILS, str(error))])
     checks = checker.check(facts, X, y)
     if all(status != FAILS for _, status, _ in checks):
-        checks += [(f"{name}: no other round was a mistake", NOT_CHECKED, UPDATES) for name in facts["runs"]]
-        checks += [_checked_risk(facts, name) for name in facts.get("risk", {})]
+        checks += _assumed(facts)
     return Result(checks)
 
 
@@ -196,13 +252,22 @@ def risk_of(mistakes: int, rounds: int, confidence: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _assumed(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Return what is not for the checker to say: what lies between updates, and the risks."""
+    between = [(f"{name}: no other round was a mistake", NOT_CHECKED, UPDATES) for name in facts["runs"]]
+    return between + [_checked_risk(facts, name) for name in facts["risk"]]
+
+
 def _checked_risk(facts: dict[str, Any], name: str) -> tuple[str, str, str]:
     """Return whether a run's risk follows from its mistakes."""
-    stated = facts["risk"][name]
+    stated, run, rows = facts["risk"][name], facts["runs"][name], facts["data"]["rows"]
+    if (run["rounds"], run["passes"]) != (rows, 1):
+        return f"{name}: risk", FAILS, f"{run['rounds']} rounds are not one pass over {rows} rows"
     try:
-        again = risk_of(facts["claims"][f"{name}: mistakes"], facts["runs"][name]["rounds"], stated["confidence"])
+        again = risk_of(facts["claims"][f"{name}: mistakes"], rows, stated["confidence"])
     except (KeyError, TypeError, ValueError) as error:
         return f"{name}: risk", FAILS, f"it makes no sense: {error!r}"
-    same = {k for k, v in again.items() if stated.get(k) == v} == set(stated)
-    detail = f"{stated['at most']:.4g} at confidence {stated['confidence']:g}, assuming {stated['assuming']}"
-    return f"{name}: risk", NOT_CHECKED if same else FAILS, detail if same else f"stated {stated}, found {again}"
+    if stated != again:
+        return f"{name}: risk", FAILS, f"stated {stated}, found {again}"
+    detail = f"{again['at most']:.4g} at confidence {again['confidence']:g}, assuming {again['assuming']}"
+    return f"{name}: risk", NOT_CHECKED, detail

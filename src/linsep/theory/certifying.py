@@ -1,5 +1,6 @@
 """From data to a certificate: what is sought for each problem, and what the checker makes of it."""
 
+import math
 import time
 from typing import Any, NamedTuple
 
@@ -11,7 +12,8 @@ from linsep.core.examples import Array, Csr, Dense
 from linsep.data.inputs import canonical, refuse_bad_entries, rows_of, width_of, without_duplicates
 from linsep.data.labels import clean, encode
 from linsep.theory import checker
-from linsep.theory.certificates import FORMAT, VERSION, Certificate, risk_of
+from linsep.theory.certificates import Certificate, risk_of
+from linsep.theory.form import FORMAT, VERSION, named
 from linsep.theory.witnesses import Found, Search, Watch, best_bias, find, pair_rows
 
 MOST_PAIRS = 20_000_000
@@ -97,7 +99,7 @@ def certify(
     rows = rows_from(X, y, bias)
     deadline = None if time_limit is None else time.monotonic() + time_limit
     plan = Plan(passes, epsilon, delta, deadline, watch, n_jobs)
-    problems, remarks = binary_problems(rows, plan) if len(rows.classes) <= 2 else all_problems(rows, plan)
+    problems, remarks = problems_of(rows, plan)
     return made(rows, problems, {}, remarks, {})
 
 
@@ -137,9 +139,12 @@ def names_of(classes: Array) -> list[str]:
     return names
 
 
-def named(bias: float) -> str:
-    """Return what a problem with that bias is called."""
-    return f"bias {bias:g}" if bias else "no bias"
+def problems_of(rows: Rows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
+    """Return all problems of some rows with their witnesses, and what was not sought."""
+    found = binary_problems(rows, plan) if len(rows.classes) <= 2 else all_problems(rows, plan)
+    if plan.watch is not None:
+        plan.watch("exact check", math.nan, math.nan)
+    return found
 
 
 def binary_problems(rows: Rows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
@@ -186,7 +191,7 @@ def _search(data: Dense | Csr, signs: Array, plan: Plan, share: float) -> Search
 
 def _problem(positive: str | None, bias: float, plan: Plan, found: Found) -> dict[str, Any]:
     """Return a problem as the checker reads it."""
-    risks = {"epsilon": str(plan.epsilon), "delta": str(plan.delta)}
+    risks = {"epsilon": str(float(plan.epsilon)), "delta": str(float(plan.delta))}
     return {"positive": positive, "bias": bias, **risks, **found.witnesses}
 
 

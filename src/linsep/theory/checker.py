@@ -1,10 +1,9 @@
 """The checker of certificates: exact, short, and alone. It imports nothing of linsep, so that a sceptic can read it.
 
-A certificate holds witnesses (vectors of integers times a power of two, and the updates of runs) and claims. Each claim
-is computed here afresh from witnesses and data, and compared with what is stated. Floats are integers times powers of
-two, so sums of products are exact. Powers, logarithms and exponentials are rounded outwards, and so is each number that
-is stated, to nine digits: "at least" down, "at most" up. Rows of a problem are z_i = y_i [x_i, beta], y_i = +1 or -1;
-for pairs of classes, [x_i, beta] in its own class's columns and -[x_i, beta] in those of a rival; beta = 0: no bias.
+A certificate holds witnesses (vectors of integers times a power of two, updates of runs) and claims. Each claim is made
+here afresh from witnesses and data, and compared with what is stated. Floats are integers times powers of two, so sums
+of products are exact; roots, logarithms and exponentials are rounded outwards, and so is each number stated, to nine
+digits. Rows are z_i = y_i [x_i, beta], or, for pairs, [x_i, beta] in its class's columns and its negative in a rival's.
 """
 
 import hashlib
@@ -40,7 +39,7 @@ def power(a: Any, way: Context, e: Fraction = HALF) -> Fraction:
 
 def stated(q: Fraction, way: Context) -> str:
     """Return a number as certificates state it."""
-    return str(Context(9, way.rounding).divide(Decimal(q.numerator), Decimal(q.denominator)).normalize())
+    return f"{Context(9, way.rounding).divide(Decimal(q.numerator), Decimal(q.denominator)).normalize():f}"
 
 
 def vector(witness: Facts, size: int) -> Array:
@@ -58,7 +57,7 @@ def mantissas(values: Array) -> tuple[Array, Array]:
 
 def limbs(vector: Array, width: int) -> list[tuple[int, Array]]:
     """Return Python's integers as sums of short ones: (shift, int64 array)."""
-    size, sign, longest = abs(vector), np.where(vector < 0, -1, 1), max(int(v).bit_length() for v in vector)
+    size, sign, longest = abs(vector), np.where(vector < 0, -1, 1), int(abs(vector).max()).bit_length()
     return [(k, (size // (1 << k) % (1 << width)).astype(np.int64) * sign) for k in range(0, longest, width)]
 
 
@@ -152,8 +151,7 @@ class Problem:
     def each(self, wanted: Array) -> Iterator[tuple[int, list[int], list[int]]]:
         """Return (row, columns, integers) of the signed rows that are wanted and not 0."""
         for r, c, v in self.blocks():
-            order = np.argsort(r, kind="stable")
-            r, c, v = (a[order][wanted[r[order]]] for a in (r, c, v))
+            r, c, v = (a[wanted[r]][np.argsort(r[wanted[r]], kind="stable")] for a in (r, c, v))
             m, e = mantissas(v)
             z = np.left_shift(m.astype(object), np.maximum(e - self.low, 0)) >> np.maximum(self.low - e, 0)
             starts = np.flatnonzero(np.diff(r, prepend=-1)).tolist()
@@ -177,8 +175,7 @@ class Problem:
 
     def fit(self, k: str, rows: Any = slice(None)) -> list[Any]:
         """Return ||w||² of a witness w, and the sums of (1 - z_i·w)+ and of its square over rows."""
-        scale = Fraction(2) ** int(self.known["w"][k]["exponent"])
-        unit = self.unit * scale
+        unit = self.unit * (scale := Fraction(2) ** max(min(int(self.known["w"][k]["exponent"]), 9999), -9999))
         misses = np.maximum((int(1 / unit) if unit <= 1 else 1 / unit) - self.scores[k][rows], 0)
         return [Fraction((self.w[k] ** 2).sum()) * scale**2, misses.sum() * unit, (misses**2).sum() * unit**2]
 
@@ -191,8 +188,7 @@ class Problem:
             raise ValueError("a witness lambda is no mixture of rows")
         for norm, whose in [*NORMS.items()][: 1 if self.pairs else 3]:
             sizes = [q if norm == "simplex" else abs(q) for q in self.point.values()]
-            tops = [Fraction(max([*q[:-1], *([abs(q[-1])] if self.beta else [])])) for q in sizes]
-            tops = [power((q**2).sum(), UP) for q in sizes] if norm == "l2" else tops
+            tops = [power((q**2).sum(), UP) if norm == "l2" else max(q[:-1].max(), abs(q[-1])) for q in sizes]
             most = min(t * self.unit / int(a.sum()) for t, a in zip(tops, self.dual.values(), strict=True))
             out[f"{whose} margin at most"], m2 = stated(most, UP), max(self.margin2(k, norm) for k in self.w)
             if m2:
@@ -203,10 +199,10 @@ class Problem:
                 out[f"{whose} mistakes at most"] = stated(bound, UP)
         for k in (k for k in self.w if k.startswith("delta ")):
             passes, a, q, (ww, _, misses) = int(k[6:]), self.dual[k], self.point[k], self.fit(k)
-            bound = (power(self.radius2 * ww, UP) + power(passes * misses, UP)) ** 2
-            tight: list[Any] = [Fraction(passes, (a**2).sum())]
-            tight += [self.radius2 / (q**2).sum() / self.unit**2] * bool(q.any())
-            out[f"perceptron's mistakes (T = {passes}) at most"] = stated(Fraction(bound), UP)
+            square, slack = self.radius2 * ww, passes * misses
+            bound, tight = square + slack + 2 * power(square * slack, UP), [Fraction(passes, (a**2).sum())]
+            tight += [self.radius2 / ((q**2).sum() * self.unit**2)] if q.any() else []
+            out[f"perceptron's mistakes (T = {passes}) at most"] = stated(bound, UP)
             out[f"the least such bound (T = {passes}) at least"] = stated(min(tight) * int(a.sum()) ** 2, DOWN)
         if not self.pairs:
             e, d = (Fraction(self.known[k]) for k in ("epsilon", "delta"))
@@ -216,32 +212,35 @@ class Problem:
         return out
 
     def play(self, run: Facts, image: Callable[[int], Any], mirrored: range = range(0)) -> Iterator[tuple[Any, ...]]:
-        """Play s += step z again, and -z where mirrored: (row, z·s before it, growth of the images' sum: down, up)."""
+        """Play s += step z again, -z where mirrored: (row, score before it, growth of the images' sum: down, up)."""
         rows, s, low, high = {i: list[Any]() for i in range(self.n)}, dict[int, int](), 0, 0
+        if np.bincount(np.array(run["rows"]) // (self.n // self.rows.n)).max() > run["passes"]:
+            raise ValueError("a run has more updates by a row than it has passes")
         for i, c, z in self.each(np.isin(np.arange(self.n), run["rows"])):
             rows[i] = [*zip(c, z, strict=True), *((~j, -x) for j, x in zip(c, z, strict=True) if j in mirrored)]
         for i, step in zip(run["rows"], run.get("steps", [1] * len(run["rows"])), strict=True):
-            dot = sum(s.get(j, 0) * x for j, x in rows[i])
+            terms = [image(v := s.get(j, 0))[1] * x / Fraction(1 if mirrored else v or 1) for j, x in rows[i]]
+            if "steps" not in run and sum(terms) * 10**9 > sum(map(abs, terms)):
+                raise ValueError("an update of a run was no mistake")
             for j, x in rows[i]:
                 before, s[j] = image(s.get(j, 0)), s.get(j, 0) + step * x
                 low, high = low + image(s[j])[0] - before[1], high + image(s[j])[1] - before[0]
-            yield i, dot, low, high
+            yield i, sum(terms), low, high
 
     def perceptron(self, run: Facts) -> Facts:
         """Return both lemmas at every mistake, s_k·u against k gamma and ||s_k||_p² against (p - 1) k X_p²."""
         P, w, k = Fraction(run["p"]), run["witness"], len(run["rows"])
         image = lru_cache(1 << 16)(lambda s: [power(abs(s), way, P) for way in (DOWN, UP)])
         X2, played = self.longest(P, UP), [*self.play(run, image)]
-        norms = [power(s, UP, 2 / P) * self.unit**2 for _, _, _, s in played]
+        norms = [power(s, UP, 2 / P) * self.unit**2 for *_, s in played]
         worst = max(q / j for j, q in enumerate(norms, 1)) / (P - 1) / self.longest(P, DOWN)
-        rounded = {"mistakes by rounding alone": sum(dot > 0 for _, dot, _, _ in played)} if P == 2 else {}
-        out: Facts = {"mistakes": k, **rounded, "||s_k||² / (p - 1) k X² at most": stated(worst, UP)}
+        out: Facts = {"mistakes": k, "lemma 2, ratio at most": stated(worst, UP)}
         out["margin at most"] = stated(power(norms[-1], UP) / k, UP)
         if (least := self.scores[w].min()) > 0:
             lemma = min(Fraction(s, j * least) for j, s in enumerate(np.cumsum(self.scores[w][run["rows"]]), 1))
             norm2 = power(sum(power(abs(x), UP, P / (P - 1)) for x in self.w[w]), UP, 2 - 2 / P)
             bound = (P - 1) * norm2 * X2 / (least * self.unit) ** 2
-            out |= {"s_k·u / k gamma at least": stated(lemma, DOWN), "mistakes at most": stated(bound, UP)}
+            out |= {"lemma 1, ratio at least": stated(lemma, DOWN), "mistakes at most": stated(bound, UP)}
             out["mistakes within the bound"] = k <= bound * max(worst, 1)
         ww, hinge, _ = self.fit(f"delta {run['passes']}", run["rows"])
         regret = power(self.radius2 * ww, UP) + power(self.radius2 * ww + 4 * hinge, UP)
@@ -249,8 +248,9 @@ class Problem:
 
     def passive_aggressive(self, run: Facts) -> Facts:
         """Return the hinge bounds of Crammer et al. 2006: PA-I's mistakes, PA-II's losses, PA's where C is null."""
-        unit, soft = self.unit**2 * Fraction(2) ** int(run["exponent"]), 1 / Fraction(run["C"]) / 2 if run["C"] else 0
-        losses = [1 - dot * unit for _, dot, _, _ in self.play(run, lambda s: (0, 0))]
+        unit = self.unit**2 * Fraction(2) ** max(min(int(run["exponent"]), 9999), -9999)
+        soft = 1 / Fraction(run["C"]) / 2 if run["C"] else Fraction()
+        losses = [1 - score * unit for _, score, *_ in self.play(run, lambda s: (s * s, s * s))]
         k, total, (ww, *sums) = sum(q >= 1 for q in losses), sum(max(q, 0) ** 2 for q in losses), self.fit("hinge")
         first, second = (ww + (run["passes"] * q / soft if q else 0) for q in sums)
         bound = max(self.radius2, 2 * soft) * first if run["first"] else (self.radius2 + soft) * second
@@ -290,7 +290,7 @@ def check(certificate: Facts, X: Any, y: Any) -> list[tuple[str, str, str]]:
     """Return (claim, "holds" or "fails", what is stated and what the data give) for each claim; it never raises."""
     try:
         rows, said = Rows(X, y, certificate["data"]["classes"]), certificate["claims"]
-        if rows.sha256 != certificate["data"]["sha256"]:
+        if [rows.n, rows.p, rows.sha256] != [certificate["data"][k] for k in ("rows", "features", "sha256")]:
             return [("data", "fails", f"these are other rows or labels: their SHA-256 is {rows.sha256}")]
         found = claims(certificate, rows)
         same = {k: found.get(k) == said.get(k) and found.get(k) is not False for k in found | said}

@@ -1,0 +1,181 @@
+"""A certificate on a terminal: the verdict, the margins and bounds of each problem, the runs, whom the data favour."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from linsep.cli.output import facts, note, seconds, size, table, title, wrapped
+from linsep.theory.lines import Line
+from linsep.theory.reading import favours, verdict_sentence
+from linsep.theory.reading import table as lines_of
+
+if TYPE_CHECKING:
+    from linsep.learners.learner import Learner
+    from linsep.theory.certificates import Certificate
+
+COLOURS = {"separable": "green", "not separable": "red", "open": "yellow"}
+MOST_CLASSES, MOST_RUNS = 40, 3
+"""Classes that the table shows, and runs that are shown in full."""
+NOTES = 24
+"""Columns that notes need."""
+OF_CLASSES = (
+    "verdict",
+    "perceptron's mistakes",
+    "  in",
+    "balanced Winnow's mistakes",
+    "Winnow's mistakes",
+    "perceptron's margin",
+)
+"""What a table of many problems shows, the most important first."""
+
+
+def show(
+    console: Console, cert: "Certificate", data: list[str], learner: "Learner | None", written: dict[str, Path],
+    took: float,
+) -> None:  # fmt: skip
+    """Print all of it."""
+    about, lines = cert.facts["data"], lines_of(cert)
+    sizes = [(about["rows"], "row", "rows"), (about["features"], "feature", "features")]
+    sizes.append((len(about["classes"]), "class", "classes"))
+    title(console, f"What is proved of {', '.join(data)}")
+    note(console, ", ".join(f"{count:,} {one if count == 1 else many}" for count, one, many in sizes))
+    console.print()
+    verdict = verdict_sentence(cert)
+    head, _, rest = verdict.partition(": ")
+    told = Text("\n".join(wrapped(verdict, console.width - 1)))
+    if rest:
+        told.stylize(f"bold {COLOURS.get(cert.verdict, '')}", 0, len(head))
+    console.print(told)
+    console.print()
+    problems = {name: lines[name] for name in cert.problems}
+    if len(about["classes"]) > 2:
+        _by_class(console, problems)
+    else:
+        _side_by_side(console, problems)
+    _runs(console, {name: lines[name] for name in cert.runs}, learner)
+    console.print()
+    console.print(Text("\n".join(wrapped(favours(cert), console.width - 1))))
+    for remark in cert.remarks:
+        console.print()
+        note(console, remark)
+    console.print()
+    files = {name: f"{path}, {size(path.stat().st_size)}" for name, path in written.items()}
+    facts(console, {**files, "time": seconds(took)})
+
+
+def in_a_line(cert: "Certificate") -> str:
+    """Return the verdict and the margin as one line."""
+    line = next(line for line in lines_of(cert)[cert.problems[0]] if line.label == "perceptron's margin")
+    counts = [f"{name}: {cert.claims[f'{name}: mistakes']:,} mistakes" for name in cert.runs]
+    return "; ".join([cert.verdict, f"margin {line.value}", *counts])
+
+
+def as_json(cert: "Certificate") -> dict[str, Any]:
+    """Return what is proved, for machines; the witnesses are left out."""
+    return {
+        "verdict": cert.verdict,
+        "sentence": verdict_sentence(cert),
+        "favours": favours(cert),
+        "data": cert.facts["data"],
+        "problems": cert.problems,
+        "runs": cert.runs,
+        "claims": cert.claims,
+        "risk": cert.facts.get("risk", {}),
+    }
+
+
+def _side_by_side(console: Console, problems: dict[str, list[Line]]) -> None:
+    """Print problems as columns, or one below the other where there is no room."""
+    known = {name: {line.label: line for line in lines} for name, lines in problems.items()}
+    labels = list(dict.fromkeys(label for lines in known.values() for label in lines))
+    made = table("", *(name.replace(", ", "\n") for name in known))
+    for label in labels:
+        made.add_row(Text(label), *(_value(lines.get(label), " to ") for lines in known.values()))
+    if _width(console, made) <= console.width:
+        console.print(made)
+        size = next(
+            (line.note for lines in known.values() for line in lines.values() if line.label == "sample size"), ""
+        )
+        if size:
+            note(console, f"sample size: {size}, for a halfspace without errors on the sample")
+        return
+    for place, (name, lines) in enumerate(problems.items()):
+        if place:
+            console.print()
+        block(console, name, lines)
+
+
+def block(console: Console, name: str, lines: list[Line]) -> None:
+    """Print lines under a heading, their notes dim, if there is room for them."""
+    console.print(Text(name, style="bold"))
+    made = Table.grid(padding=(0, 2, 0, 0))
+    made.add_column(no_wrap=True)
+    made.add_column(no_wrap=True)
+    room = console.width - sum(max(len(line[k]) for line in lines) + 2 for k in (0, 1))
+    if room >= NOTES:
+        made.add_column(style="dim")
+    for line in lines:
+        made.add_row(*[Text(line.label), _value(line), Text(line.note)][: len(made.columns)])
+    console.print(made)
+
+
+def _by_class(console: Console, problems: dict[str, list[Line]]) -> None:
+    """Print a row for each problem, with as many columns as there is room for."""
+    shown = dict(list(problems.items())[: MOST_CLASSES + 1])
+    known = {name: {line.label: line for line in lines} for name, lines in shown.items()}
+    labels = list(dict.fromkeys(label for lines in known.values() for label in lines))
+    wanted = [label for start in OF_CLASSES for label in labels if label.startswith(start)]
+    for count in range(len(wanted), 0, -1):
+        made = table("", *(_heading(label) for label in wanted[:count]))
+        for name, lines in known.items():
+            made.add_row(Text(name.rpartition(", ")[0]), *(_value(lines.get(label)) for label in wanted[:count]))
+        if _width(console, made) <= console.width:
+            break
+    console.print(made)
+    bias = next(iter(problems)).rpartition(", ")[2]
+    note(console, f"{bias}; mistakes at most, in any order; pairs: every row's own class against each other class")
+    if len(shown) < len(problems):
+        note(console, f"and {len(problems) - len(shown):,} more classes: --json has them all")
+
+
+def _runs(console: Console, runs: dict[str, list[Line]], learner: "Learner | None") -> None:
+    """Print what became of the runs: in full, or a row for each if there are many."""
+    if not runs:
+        return
+    from linsep.cli.answering import name_of
+
+    console.print()
+    name = name_of(learner) if learner is not None else ""
+    if len(runs) <= MOST_RUNS:
+        for place, (of, lines) in enumerate(runs.items()):
+            if place:
+                console.print()
+            block(console, f"{name}, {of}" if name else of, lines)
+        return
+    made = table(f"{name}, run", ">mistakes", ">allowed")
+    for of, lines in runs.items():
+        first = {line.label: line.value for line in reversed(lines)}
+        made.add_row(Text(of.removeprefix("run of ")), first["mistakes"], first.get("  allowed", "–"))
+    console.print(made)
+    note(console, "lemmas and risks of each run: --json has them")
+
+
+def _width(console: Console, made: Table) -> int:
+    """Return how wide a table would like to be."""
+    return console.measure(made, options=console.options.update(max_width=10_000)).maximum
+
+
+def _heading(label: str) -> str:
+    """Return a column's heading, in two lines if it is long."""
+    return label.strip().replace("'s ", "'s\n")
+
+
+def _value(line: Line | None, long: str = "") -> Text:
+    """Return a value, a dash in the place of a word that takes too much room."""
+    if line is None:
+        return Text("–", style="dim")
+    shown = line.value.replace(long, "–") if long else line.value
+    return Text(shown, style=COLOURS.get(line.value, "dim" if line.value.startswith("no ") else ""))

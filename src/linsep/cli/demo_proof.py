@@ -1,0 +1,30 @@
+"""What the demo proves: that one kind of iris can be told from the others, and what a perceptron needs for it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from linsep.cli.data_sets import DataSet
+from linsep.cli.quiet import quiet_fit
+from linsep.core.examples import Array
+from linsep.learners.perceptron import Perceptron
+from linsep.theory.certificates import Certificate, Result, verify
+
+
+class Proved(NamedTuple):
+    """Rows of two classes, a perceptron that went over them once, its certificate, and what its check found."""
+
+    X: Array
+    y: Array
+    perceptron: Perceptron
+    certificate: Certificate
+    result: Result
+
+
+def proved(data: DataSet) -> Proved:
+    """Certify one pass over a data set, its first class against all others, and check the certificate."""
+    y = np.where(data.y == 0, data.labels[0], "other")
+    perceptron = Perceptron(max_iter=1, shuffle=False, log=True)
+    quiet_fit(perceptron, data.X, y)
+    certificate = perceptron.certificate(data.X, y)
+    return Proved(data.X, y, perceptron, certificate, verify(certificate, data.X, y))

@@ -1,0 +1,173 @@
+"""The form of a certificate: what a file must say, before it is worth the arithmetic.
+
+The checker computes whatever witnesses it is given. Here it is made sure that they are what they are called: that a
+problem's name is that of its bias and its class, that a run's numbers are those of a theorem, that none is so long that
+arithmetic would not end.
+"""
+
+import math
+import re
+from itertools import pairwise
+from typing import Any
+
+FORMAT, VERSION = "linsep certificate", 1
+FARTHEST = 5000
+"""Exponents of two beyond this are not needed for products of floats."""
+DECIMAL = re.compile(r"0?\.\d{1,40}|\d{1,3}e-\d{1,3}|\d\.\d{1,40}e-\d{1,3}")
+"""How a probability may be written."""
+
+
+class FormError(ValueError):
+    """What is wrong with the form of a certificate."""
+
+
+def named(bias: float) -> str:
+    """Return what a problem with that bias is called.
+
+    Examples
+    --------
+    >>> named(1.0), named(0.0)
+    ('bias 1', 'no bias')
+    """
+    return f"bias {bias:g}" if bias else "no bias"
+
+
+def check_form(facts: Any) -> None:
+    """Raise a FormError that names the first thing that is not as it must be.
+
+    Examples
+    --------
+    >>> check_form({"format": "linsep certificate", "version": 2})
+    Traceback (most recent call last):
+        ...
+    linsep.theory.form.FormError: it does not say that it is a linsep certificate of version 1
+    """
+    require(isinstance(facts, dict), "it is no mapping")
+    about = f"it does not say that it is a {FORMAT} of version {VERSION}"
+    require(facts.get("format") == FORMAT and facts.get("version") == VERSION, about)
+    for part in ("data", "problems", "runs", "claims", "risk"):
+        require(isinstance(facts.get(part), dict), f"its {part} are no mapping")
+    _check_data(facts["data"])
+    require(bool(facts["problems"]), "it claims nothing")
+    for name, problem in facts["problems"].items():
+        _check_problem(name, problem, facts["data"])
+    for name, run in facts["runs"].items():
+        require(name not in facts["problems"], f"{name!r} is a problem and a run")
+        _check_run(name, run, facts)
+    require(facts["risk"].keys() <= facts["runs"].keys(), "its risks are not about its runs")
+
+
+def require(true: bool, otherwise: str) -> None:
+    """Raise a FormError unless something is true."""
+    if not true:
+        raise FormError(otherwise)
+
+
+def is_whole(value: Any, least: int = 0, most: float = math.inf) -> bool:
+    """Return whether a value is an integer within limits; truth values are none."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def is_text(value: Any) -> bool:
+    """Return whether a value is a text."""
+    return isinstance(value, str)
+
+
+def is_number(value: Any, least: float, most: float) -> bool:
+    """Return whether a value is a finite number within limits."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= most
+
+
+def _check_data(data: dict[str, Any]) -> None:
+    """Check the part that says what the rows are."""
+    classes = data.get("classes")
+    texts = isinstance(classes, list) and all(isinstance(c, str) for c in classes)
+    require(texts and len(set(classes or ())) == len(classes or ()) > 0, "its classes are no list of different texts")
+    for size in ("rows", "features"):
+        require(is_whole(data.get(size), 1, 1 << 53), f"its {size} are no number of at least 1")
+
+
+def _check_problem(name: str, problem: Any, data: dict[str, Any]) -> None:
+    """Check a problem: its name, its numbers, its witnesses."""
+    require(isinstance(problem, dict), f"{name!r} is no problem")
+    classes, bias, positive = data["classes"], problem.get("bias"), problem.get("positive", "")
+    require(is_number(bias, 0, 1e308), f"{name!r} has no bias of 0 or more")
+    about = positive in classes if is_text(positive) else positive is None and len(classes) > 2
+    require(about, f"{name!r} is about no class")
+    where = "" if len(classes) <= 2 else "pairs, " if positive is None else f"class {positive}, "
+    require(len(classes) > 2 or positive == classes[-1], f"{name!r} is about another class than the last")
+    names = (f"{where}{named(bias)}", f"{where}best bias, {bias:g}")
+    require(name in names, f"{name!r} is a problem that is called {names[0]!r}")
+    for risk in ("epsilon", "delta"):
+        text = problem.get(risk)
+        require(isinstance(text, str) and DECIMAL.fullmatch(text) is not None, f"{name!r} has no {risk} below 1")
+        require(0 < float(text) < 1, f"{name!r} has no {risk} between 0 and 1")
+    rows, columns = data["rows"], data["features"] + 1
+    pairs = positive is None
+    sizes = {"w": columns * (len(classes) if pairs else 1), "lambda": rows * (len(classes) - 1 if pairs else 1)}
+    for side, size in sizes.items():
+        require(isinstance(problem.get(side), dict) and bool(problem[side]), f"{name!r} has no witnesses {side}")
+        for key, vector in problem[side].items():
+            _check_vector(f"{name}: {side} {key}", vector, size)
+    for key in problem["w"]:
+        if key.startswith("delta "):
+            require(is_whole(_digits(key[6:]), 1) and key in problem["lambda"], f"{name!r} has half of a {key!r}")
+
+
+def _digits(text: str) -> int:
+    """Return a text of digits as an integer, and 0 for any other."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+
+
+def _check_vector(name: str, vector: Any, size: int) -> None:
+    """Check a witness: as many integers as there are places, in ascending order."""
+    require(isinstance(vector, dict) and isinstance(vector.get("values"), list), f"{name} is no vector")
+    require(is_whole(vector.get("exponent"), -FARTHEST, FARTHEST), f"{name} has no exponent within {FARTHEST}")
+    for value in vector["values"]:
+        long = isinstance(value, str) and re.fullmatch(r"-?0x[0-9a-f]+", value) is not None
+        require(long or is_whole(value, -(1 << 62), 1 << 62), f"{name} holds {str(value)[:40]!r}, which is no integer")
+    places = vector.get("at")
+    if "at" in vector:
+        inside = isinstance(places, list) and all(is_whole(i, 0, size - 1) for i in places)
+        require(inside and all(a < b for a, b in pairwise(places or ())), f"{name} has no such places")
+    count = size if places is None else len(places)
+    require(count == len(vector["values"]), f"{name} has {len(vector['values'])} values for {count} places")
+
+
+def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
+    """Check a run: its rows, and the numbers of its theorem."""
+    require(isinstance(run, dict) and is_text(run.get("problem")), f"{name!r} is a run of no problem")
+    require(run["problem"] in facts["problems"], f"{name!r} is a run of no problem")
+    problem, data = facts["problems"][run["problem"]], facts["data"]
+    expected = run["problem"].rpartition(", ")[0]
+    require(name == (f"run of {expected}" if expected else "run"), f"{name!r} is the run of another problem")
+    rivals = len(data["classes"]) - 1 if problem["positive"] is None else 1
+    rows, passes = run.get("rows"), run.get("passes")
+    inside = isinstance(rows, list) and all(is_whole(i, 0, data["rows"] * rivals - 1) for i in rows)
+    require(inside and len(rows or ()) > 0, f"{name!r} names rows that are not there")
+    require(is_whole(passes, 1, 1 << 62), f"{name!r} has no number of passes")
+    require(
+        is_whole(run.get("rounds"), len(rows or ()), (passes or 0) * data["rows"]),
+        f"{name!r} has rounds of no such run",
+    )
+    theorem = run.get("theorem")
+    if theorem == "passive_aggressive":
+        steps = run.get("steps")
+        whole = isinstance(steps, list) and len(steps) == len(rows or ()) and all(is_whole(s, 1) for s in steps)
+        require(whole, f"{name!r} has steps that are none")
+        require(is_whole(run.get("exponent"), -FARTHEST, FARTHEST), f"{name!r} has no unit of its steps")
+        C = run.get("C")
+        require(C is None or is_number(C, 1e-300, 1e300), f"{name!r} has no C above 0")
+        require(isinstance(run.get("first"), bool) and not (run["first"] and C is None), f"{name!r} is of no variant")
+        require("hinge" in problem["w"], f"{name!r} has no weights to be held against")
+        return
+    require("steps" not in run, f"{name!r} has steps, which its theorem knows nothing of")
+    held = is_text(run.get("witness")) and run["witness"] in problem["w"]
+    require(held, f"{name!r} has no weights to be held against")
+    if theorem == "winnow":
+        require(is_text(run.get("norm")) and run["norm"] in ("simplex", "l1"), f"{name!r} is of no norm")
+        require(is_number(run.get("rate"), 1e-300, 1e6), f"{name!r} has no rate above 0")
+        return
+    require(theorem == "perceptron", f"{name!r} is held to no theorem")
+    require(is_number(run.get("p"), 2, 1e4), f"{name!r} has no p of 2 or more")
+    require(f"delta {passes}" in problem["w"], f"{name!r} has no bound for {passes} passes")

@@ -1,0 +1,262 @@
+"""`linsep certify`: what is proved is told, kept in a file, and shown on a page."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import linsep
+from linsep.cli import app, pictured
+from linsep.cli.bracket_bar import bracket_bar
+from linsep.cli.quiet import quiet_fit
+from linsep.theory.paths import perceptron_path
+from tests.cli.files import write_svmlight
+from tests.plots import browser
+
+APART = "x,y,kind\n0,1,no\n2,0,yes\n3,1,yes\n0.5,2,no\n"
+MIXED = "x,kind\n1,a\n2,b\n3,a\n"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "apart.csv").write_text(APART)
+    (tmp_path / "mixed.csv").write_text(MIXED)
+    write_svmlight(tmp_path / "three.svm", 40, seed=0)
+    return tmp_path
+
+
+def run(*args, **more):
+    return CliRunner().invoke(app, ["certify", *map(str, args)], **more)
+
+
+def told(*args):
+    result = run(*args, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_what_is_told_is_what_certify_proves():
+    rows = linsep.read("apart.csv", label="kind")
+    cert = linsep.certify(rows.X, rows.y)
+    found = told("apart.csv", "--label", "kind")
+    assert found["claims"] == cert.claims
+    assert found["data"]["sha256"] == cert.facts["data"]["sha256"]
+    assert (found["verdict"], found["problems"], found["runs"]) == ("separable", cert.problems, [])
+    assert found["sentence"].startswith("Separable: ")
+
+
+def test_the_screen_begins_with_the_verdict_and_has_every_problem():
+    result = run("apart.csv", "--label", "kind")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    lines = result.stdout.splitlines()
+    assert lines[0] == "What is proved of apart.csv"
+    assert lines[3].startswith("Separable: ")
+    assert "The data favour " in result.stdout
+    assert all(name in result.stdout for name in ("bias 1", "no bias", "balanced Winnow's mistakes", "sample size"))
+    assert "\x1b" not in result.stdout
+
+
+def test_rows_that_cant_be_separated():
+    result = run("mixed.csv", "--label", "kind")
+    assert result.exit_code == 0
+    assert "Not separable: 3 rows, weighed, cancel exactly" in " ".join(result.stdout.split())
+    assert "Neither the perceptron nor Winnow has a bound" in result.stdout
+
+
+@pytest.mark.parametrize("columns", ["44", "60", "80", "140"])
+@pytest.mark.parametrize(
+    "data", [["three.svm", "-l", "perceptron"], ["apart.csv", "--label", "kind", "-l", "perceptron"]]
+)
+def test_lines_fit_the_terminal(data, columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", columns)
+    out = run(*data).stdout
+    assert max(map(len, out.splitlines())) <= int(columns)
+    assert "…" not in out
+
+
+def test_three_classes_have_a_row_each():
+    out = run("three.svm").stdout
+    assert [line.split()[0] for line in out.splitlines() if line.startswith(("pairs", "class "))] == ["pairs"] + [
+        "class"
+    ] * 3
+    assert "against the rest, classes 0, 1 and 2 are separable" in " ".join(out.split()).lower()
+
+
+def test_a_certificate_that_is_written_holds_and_is_the_same_each_time(here):
+    result = run("apart.csv", "--label", "kind", "-o", "a.cert")
+    assert result.exit_code == 0
+    assert "certificate  a.cert, " in result.stdout
+    rows, first = linsep.read("apart.csv", label="kind"), (here / "a.cert").read_bytes()
+    assert linsep.verify(linsep.Certificate.load("a.cert"), rows.X, rows.y)
+    run("apart.csv", "--label", "kind", "-o", "a.cert")
+    assert (here / "a.cert").read_bytes() == first
+    assert [file.name for file in here.iterdir() if file.suffix == ".tmp"] == []
+
+
+def test_a_run_is_one_pass_in_the_order_of_the_file():
+    rows = linsep.read("apart.csv", label="kind")
+    clf = linsep.Perceptron(max_iter=1, shuffle=False, random_state=0)
+    quiet_fit(clf, rows.X, rows.y)
+    found = told("apart.csv", "--label", "kind", "--learner", "perceptron")
+    assert found["runs"] == ["run"]
+    assert found["claims"]["run: mistakes"] == int(clf.mistakes_)
+    assert found["risk"]["run"]["rounds"] == 4
+    more = told("apart.csv", "--label", "kind", "--learner", "perceptron", "--epochs", "20")
+    clf.set_params(max_iter=20).fit(rows.X, rows.y)
+    assert 1 < clf.n_iter_ < 20
+    assert f"bias 1: perceptron's mistakes (T = {clf.n_iter_}) at most" in more["claims"]
+    assert more["claims"]["run: mistakes"] == int(clf.mistakes_)
+    assert "run" not in more["risk"]
+
+
+def test_a_learner_without_a_theorem_says_so():
+    result = run("apart.csv", "--label", "kind", "-l", "naive-bayes", "--kind", "gaussian")
+    assert result.exit_code == 0, result.output
+    assert "no guarantee: no theorem bounds the mistakes of NaiveBayes" in " ".join(result.stdout.split())
+
+
+def test_options_reach_the_proof():
+    found = told(
+        "apart.csv", "--label", "kind", "--bias", "2", "--passes", "3", "--epsilon", "0.1", "--confidence", "0.9"
+    )
+    expected = linsep.certify(*linsep.read("apart.csv", label="kind"), bias=2, passes=3, epsilon=0.1, delta=0.1)
+    assert found["claims"] == expected.claims
+    assert told("apart.csv", "--label", "kind", "--bias", "0")["problems"] == ["no bias"]
+
+
+def test_maps_come_first():
+    found = told("apart.csv", "--label", "kind", "--map", "scale")
+    assert float(found["claims"]["no bias: R at most"]) <= 1.0000001
+
+
+def test_a_tiny_budget_ends_with_what_is_proved():
+    found = told("three.svm", "--time", "0.000001")
+    assert found["verdict"] in ("separable", "open")
+    assert "pairs, bias 1: perceptron's mistakes (T = 1) at most" in found["claims"]
+
+
+def test_weights_of_rows_are_left_out_and_that_is_said(here):
+    (here / "w.csv").write_text("x,kind,w\n1,a,2\n2,b,1\n")
+    result = run("w.csv", "--label", "kind", "--weight", "w")
+    assert result.exit_code == 0
+    assert "weights of rows are left out" in result.stderr
+
+
+def test_one_line_if_quiet():
+    result = run("apart.csv", "--label", "kind", "-l", "perceptron", "--quiet")
+    assert result.stdout.startswith("separable; margin ")
+    assert result.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (["apart.csv", "--epsilon", "1"], 2, "--epsilon 1: it is a share, between 0 and 1"),
+        (["apart.csv", "--confidence", "nan"], 2, "--confidence nan"),
+        (["apart.csv", "--time", "0"], 2, "--time 0: give a number of seconds above 0"),
+        (["apart.csv", "--bias", "-1"], 2, "--bias -1: give a number of at least 0"),
+        (["apart.csv", "--passes", "0"], 2, "--passes"),
+        (["apart.csv", "--epochs", "3"], 2, "--epochs is an option of learners"),
+        (["apart.csv", "-l", "perceptron", "--passes", "3"], 2, "its own passes, --epochs"),
+        (["apart.csv", "-l", "perceptron", "--bias", "3"], 2, "--intercept-scaling"),
+        (["apart.csv", "-l", "percetron"], 2, "did you mean perceptron?"),
+        (["apart.csv", "-o", "nowhere/a.cert"], 2, "there is no folder nowhere"),
+        (["apart.csv", "-o", "apart.csv"], 2, "it is what is read"),
+        (["missing.csv"], 3, "missing.csv"),
+        (["broken.svm"], 3, "broken.svm"),
+        (["empty.svm"], 3, "there are no rows"),
+    ],
+)
+def test_what_cant_be_done_is_one_line_and_a_code(args, code, words, here):
+    (here / "broken.svm").write_text("1 1:x\n")
+    (here / "empty.svm").write_text("")
+    result = run(*args, *(["--label", "kind"] if args[0] == "apart.csv" else []))
+    assert (result.exit_code, result.stdout) == (code, ""), result.output
+    assert words in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_the_page_has_the_verdict_the_tables_and_the_pictures(here):
+    result = run("three.svm", "-l", "perceptron", "--report", "page.html")
+    assert result.exit_code == 0, result.output
+    page = (here / "page.html").read_text()
+    for words in ("Separable: ", "Of the runs", "squeeze", "majority of 5 of N", "some labels wrong", "linsep verify"):
+        assert words in page, words
+    assert page.count('class="plot"') >= 4
+
+
+@pytest.mark.parametrize("args", [["mixed.csv"], ["apart.csv", "-l", "winnow", "--x-max", "3", "--eta", "0.01"]])
+def test_pages_of_other_data_are_shown_without_complaints(args, here):
+    assert run(*args, "--label", "kind", "--report", "page.html").exit_code == 0
+    program = browser.find()
+    if program is None:
+        pytest.skip(f"no browser: none of {', '.join(browser.NAMES)} is installed")
+    with browser.browser(program) as wire:
+        for dark, width in ((False, 1280), (True, 390)):
+            tab = browser.Tab(wire, here / "page.html", width=width, dark=dark)
+            assert tab.complaints == []
+            assert len(tab.requests) == 1
+            assert tab.value("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("rows", ["1 1:1\n1 2:1\n", "1 1:1e300\n0 1:1e300\n1 2:5e-324\n", "1 1:0\n0 1:0\n"])
+def test_rows_that_no_learner_takes_have_a_page_all_the_same(here, rows):
+    (here / "odd.svm").write_text(rows)
+    result = run("odd.svm", "-o", "odd.cert", "--report", "page.html")
+    assert result.exit_code == 0, result.output
+    assert "What is proved of odd.svm" in (here / "page.html").read_text()
+    assert CliRunner().invoke(app, ["verify", "odd.cert", "odd.svm"]).exit_code == 0
+
+
+def test_the_run_in_the_picture_obeys_both_lemmas():
+    rows = linsep.read("three.svm")
+    cert = linsep.certify(rows.X, rows.y)
+    problem = pictured.problem_of(cert, rows.X, rows.y)
+    found = pictured.perceptron_run(cert, problem, None)
+    assert (problem.name, problem.about, found.total, found.passes) == ("class 0, bias 1", "0", 40, 1)
+    u = problem.witness("margin")
+    path = perceptron_path(problem.mistaken(found.rows, problem.bias), u)
+    k, gamma = np.arange(len(path.dots)), cert.number("perceptron's margin at least", problem.name)
+    assert len(k) == len(found.rounds) + 1
+    assert (path.dots >= k * gamma - 1e-9).all()
+    assert (path.squares <= k * cert.number("R at most", problem.name) ** 2 + 1e-9).all()
+
+
+def test_without_a_terminal_there_is_no_bar(capsys):
+    with bracket_bar(None) as watch:
+        assert watch is None
+    assert capsys.readouterr() == ("", "")
+
+
+def test_on_a_terminal_the_bracket_is_shown(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.delenv("TERM", raising=False)
+    with bracket_bar(10.0) as watch:
+        watch("margin", 0.25, 0.5)
+    shown = capsys.readouterr().err
+    assert "perceptron's margin 0.25 to 0.5, gap 50.0 %" in shown
+    assert "of 10.0 s" in shown
+
+
+def test_a_closed_pipe_ends_it_quietly(here):
+    command = [sys.executable, "-m", "linsep", "certify", "apart.csv", "--label", "kind"]
+    env = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, env=env, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_colours_are_left_out_if_they_are_not_wanted(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[" in run("apart.csv", "--label", "kind").stdout
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[3" not in run("apart.csv", "--label", "kind").stdout
