@@ -12,7 +12,7 @@ from linsep.core.examples import Array, Csr, Dense
 from linsep.data.inputs import canonical, refuse_bad_entries, rows_of, width_of, without_duplicates
 from linsep.data.labels import clean, encode
 from linsep.theory import checker
-from linsep.theory.certificates import Certificate, risk_of
+from linsep.theory.certificates import Certificate, risks_of
 from linsep.theory.form import FORMAT, VERSION, named
 from linsep.theory.witnesses import Found, Search, Watch, best_bias, find, pair_rows
 
@@ -216,7 +216,7 @@ def made(
     facts["data"] = {
         "rows": seen.n, "features": seen.p, "classes": rows.classes, "sha256": seen.sha256, "remarks": remarks,
     }  # fmt: skip
-    facts |= {"problems": problems, "runs": runs}
+    confidence = {name: {"confidence": value} for name, value in risks.items()}
+    facts |= {"problems": problems, "runs": {name: run | confidence.get(name, {}) for name, run in runs.items()}}
     claims = checker.claims(facts, seen)
-    found = {k: risk_of(claims[f"{k}: mistakes"], runs[k]["rounds"], confidence) for k, confidence in risks.items()}
-    return Certificate(facts | {"claims": claims, "risk": found})
+    return Certificate(facts | {"claims": claims, "risk": risks_of(facts["runs"], claims)})

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 FORMAT, VERSION = "linsep certificate", 1
+PARTS = ("data", "problems", "runs", "claims", "risk")
 FARTHEST = 5000
 """Exponents of two beyond this are not needed for products of floats."""
 DECIMAL = re.compile(r"0?\.\d{1,40}|\d{1,3}e-\d{1,3}|\d\.\d{1,40}e-\d{1,3}")
@@ -45,8 +46,9 @@ def check_form(facts: Any) -> None:
     require(isinstance(facts, dict), "it is no mapping")
     about = f"it does not say that it is a {FORMAT} of version {VERSION}"
     require(facts.get("format") == FORMAT and facts.get("version") == VERSION, about)
-    for part in ("data", "problems", "runs", "claims", "risk"):
+    for part in PARTS:
         require(isinstance(facts.get(part), dict), f"its {part} are no mapping")
+    require(facts.keys() == {"format", "version", *PARTS}, "it has parts that no certificate has")
     _check_data(facts["data"])
     require(bool(facts["problems"]), "it claims nothing")
     for name, problem in facts["problems"].items():
@@ -54,7 +56,6 @@ def check_form(facts: Any) -> None:
     for name, run in facts["runs"].items():
         require(name not in facts["problems"], f"{name!r} is a problem and a run")
         _check_run(name, run, facts)
-    require(facts["risk"].keys() <= facts["runs"].keys(), "its risks are not about its runs")
 
 
 def require(true: bool, otherwise: str) -> None:
@@ -150,6 +151,8 @@ def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
         is_whole(run.get("rounds"), len(rows or ()), (passes or 0) * data["rows"]),
         f"{name!r} has rounds of no such run",
     )
+    once = passes == 1 and run["rounds"] == data["rows"] and is_number(run.get("confidence"), 1e-9, 1 - 1e-9)
+    require("confidence" not in run or once, f"{name!r} has a confidence, but is not one pass")
     theorem = run.get("theorem")
     if theorem == "passive_aggressive":
         steps = run.get("steps")
