@@ -21,7 +21,7 @@ from benchmarks.timing import Line, Row, Skip
 
 GROUPS = (
     "epochs", "multiclass", "links", "one_row", "memory_limit", "start", "memory", "accuracy", "reading", "vowpal",
-    "command_line", "batch",
+    "command_line", "batch", "certificates",
 )  # fmt: skip
 WIDE = 170
 QUIET = 0.5

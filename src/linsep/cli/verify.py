@@ -75,9 +75,15 @@ def show(console: "Console", name: str, result: "Result", took: float, quiet: bo
         made = Table.grid(padding=(0, 2, 0, 0))
         for place in range(3):
             made.add_column(no_wrap=place < 2 - (console.width < NARROW))
+        open_ones = Table.grid(padding=(0, 2, 0, 0))
         for claim, status, detail in sorted(result.checks, key=lambda check: list(COLOURS).index(check[1])):
-            made.add_row(Text(status, COLOURS[status]), Text(claim), Text(_told(status, detail), "dim"))
+            if status == "not checked":
+                open_ones.add_row(Text(status, COLOURS[status]), Text.assemble(f"{claim}: ", (detail, "dim")))
+            else:
+                made.add_row(Text(status, COLOURS[status]), Text(claim), Text(_told(status, detail), "dim"))
         console.print(made)
+        if open_ones.rows:
+            console.print(open_ones)
         console.print()
     end = "every claim that can be checked holds" if result else "it does not hold for these data"
     console.print(Text.assemble((end, "bold green" if result else "bold red"), f": {counts}; {seconds(took)}"))

@@ -24,6 +24,7 @@ from linsep.theory.certifying import (
     names_of,
     problems_of,
     refuse_bad_plan,
+    refuse_rounding,
 )
 from linsep.theory.form import named
 from linsep.theory.runs import Run, Theorem, witnessed
@@ -150,6 +151,7 @@ class Certified:
 
     def _certified_rows(self, X: Any, y: Any) -> Rows:
         """Return the rows of the run, checked."""
+        refuse_rounding(X)
         data = canonical(self, X, bias=self._bias, reset=False)
         refuse_bad_entries(data)
         data = without_duplicates(data)

@@ -118,6 +118,7 @@ def refuse_bad_plan(bias: float, passes: int, epsilon: float, delta: float, time
 
 def rows_from(X: Any, y: Any, bias: float) -> Rows:
     """Return rows and labels, checked."""
+    refuse_rounding(X)
     data = canonical(BaseEstimator(), X, bias=float(bias), reset=True)
     refuse_bad_entries(data)
     data = without_duplicates(data)
@@ -126,17 +127,26 @@ def rows_from(X: Any, y: Any, bias: float) -> Rows:
 
 
 def names_of(classes: Array) -> list[str]:
-    """Return the names by which a certificate calls classes: 1 and 1.0 are one.
+    """Return the names by which a certificate calls classes; 1.0 and 1 are one.
 
     Examples
     --------
     >>> names_of(np.array([-1.0, 1.0]))
     ['-1', '1']
     """
-    names = [str(c).removesuffix(".0") for c in classes.tolist()]
-    if len(set(names)) < len(names):
-        raise ValueError(f"a certificate can't tell the labels {classes.tolist()} apart: give them other names")
-    return names
+    return [str(c).removesuffix(".0") if isinstance(c, float) else str(c) for c in classes.tolist()]
+
+
+def refuse_rounding(X: Any) -> None:
+    """Raise a ValueError where numbers are no floats: what is proved would be about others."""
+    values = X.data if sp.issparse(X) else np.asarray(X)
+    if values.dtype.kind not in "iuf" or values.dtype.itemsize < 8 or values.dtype == np.float64:
+        return
+    with np.errstate(invalid="ignore"):
+        rounded = np.argwhere(values.astype(np.float64).astype(values.dtype) != values)
+    if len(rounded):
+        value = values[tuple(rounded[0])]
+        raise ValueError(f"X holds {value}, which no float of 64 bits is: a certificate would be of other rows")
 
 
 def problems_of(rows: Rows, plan: Plan) -> tuple[dict[str, Any], list[str]]:

@@ -39,7 +39,7 @@ def power(a: Any, way: Context, e: Fraction = HALF) -> Fraction:
 
 def stated(q: Fraction, way: Context) -> str:
     """Return a number as certificates state it."""
-    return f"{Context(9, way.rounding).divide(Decimal(q.numerator), Decimal(q.denominator)).normalize():f}"
+    return f"{(c := Context(9, way.rounding)).divide(Decimal(q.numerator), Decimal(q.denominator)).normalize(c):f}"
 
 
 def vector(witness: Facts, size: int) -> Array:
@@ -78,11 +78,10 @@ class Rows:
             self.X = self.X.astype(np.float64, copy=True)
             self.X.sum_duplicates()
         self.n, self.p = (int(s) for s in self.X.shape)
-        self.codes = np.array([classes.index(str(v).removesuffix(".0")) for v in np.asarray(y).tolist()], np.int64)
+        names = [str(v).removesuffix(".0") if isinstance(v, float) else str(v) for v in np.asarray(y).tolist()]
+        self.codes = np.array([classes.index(name) for name in names], np.int64)
         digests = [hashlib.sha256(json.dumps([self.n, self.p, len(self.codes), classes]).encode()) for _ in range(4)]
         for first, stop, r, c, v in self.blocks(BLOCK):
-            if not np.isfinite(v).all():
-                raise ValueError(f"row {r[~np.isfinite(v)][0]} holds a number that is not finite")
             counts = np.bincount(r - first, minlength=stop - first)
             for digest, part in zip(digests, (self.codes[first:stop], counts, c, v), strict=True):
                 digest.update(part.astype("<f8" if part is v else "<i8").tobytes())
@@ -100,7 +99,10 @@ class Rows:
             else:
                 r, c = np.nonzero(self.X[first:stop])
                 r, v = r + first, self.X[first:stop][r, c]
-            yield first, stop, r[v != 0], c[v != 0].astype(np.int64), v[v != 0].astype(np.float64)
+            r, c, v, floats = r[v != 0], c[v != 0].astype(np.int64), v[v != 0], v[v != 0].astype(np.float64)
+            if not (good := np.isfinite(floats) & (floats.astype(v.dtype) == v)).all():
+                raise ValueError(f"row {r[~good][0]} holds a number that is no finite float")
+            yield first, stop, r, c, floats
             first = stop
 
 
@@ -193,8 +195,8 @@ class Problem:
             out[f"{whose} margin at most"], m2 = stated(most, UP), max(self.margin2(k, norm) for k in self.w)
             if m2:
                 out[f"{whose} margin at least"] = stated(power(m2, DOWN), DOWN)
-                sides = [1 + s * power(m2, DOWN) / Fraction(self.entry) for s in (1, -1) if norm != "l2"]
-                fall = sum((q * beside("ln", q, DOWN) for q in sides if q), Fraction()) / 2
+                r = power(m2, DOWN) / Fraction(self.entry)
+                fall = max(sum(q * beside("ln", q, DOWN) for q in (1 + r, 1 - r) if q > 0), r * r) / 2
                 bound = beside("ln", self.weights[norm], UP) / fall if norm != "l2" else self.radius2 / m2
                 out[f"{whose} mistakes at most"] = stated(bound, UP)
         for k in (k for k in self.w if k.startswith("delta ")):
@@ -267,12 +269,10 @@ class Problem:
             gained = eta * self.unit * self.scores[k][i] / int(abs(self.w[k]).sum())
             falls.append(gained - beside("ln", (start + high) / before, UP))
             before = start + low
-        out: Facts = {"mistakes": len(falls), "L at least": stated(L, DOWN)}
-        out["each fall of the potential at least"] = stated(min(falls), DOWN)
-        if L > 0:
-            out["each fall is at least L"] = min(falls) >= Fraction(out["L at least"])
-            out["mistakes at most"] = stated(beside("ln", start, UP) / L, UP)
-        return out
+        out: Facts = {"L at least": stated(L, DOWN), "each fall of the potential at least": stated(min(falls), DOWN)}
+        out["each fall is at least L"] = min(falls) >= Fraction(out["L at least"])
+        out["mistakes at most"] = stated(beside("ln", start, UP) / (L or 1), UP)
+        return {"mistakes": len(falls)} | (out if L > 0 else {})
 
 
 def claims(certificate: Facts, rows: Rows) -> Facts:
@@ -293,7 +293,8 @@ def check(certificate: Facts, X: Any, y: Any) -> list[tuple[str, str, str]]:
         if [rows.n, rows.p, rows.sha256] != [certificate["data"][k] for k in ("rows", "features", "sha256")]:
             return [("data", "fails", f"these are other rows or labels: their SHA-256 is {rows.sha256}")]
         found = claims(certificate, rows)
-        same = {k: found.get(k) == said.get(k) and found.get(k) is not False for k in found | said}
+        texts = {k: [json.dumps(facts.get(k)) for facts in (found, said)] for k in found | said}
+        same = {k: a == b and a not in ("null", "false") for k, (a, b) in texts.items()}
         return [(k, "holds" if same[k] else "fails", f"stated {said.get(k)}, found {found.get(k)}") for k in same]
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, MemoryError) as error:
         return [("certificate", "fails", f"it makes no sense for these data: {error!r}")]

@@ -169,8 +169,8 @@ def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
     require(held, f"{name!r} has no weights to be held against")
     if theorem == "winnow":
         require(is_text(run.get("norm")) and run["norm"] in ("simplex", "l1"), f"{name!r} is of no norm")
-        require(is_number(run.get("rate"), 1e-300, 1e6), f"{name!r} has no rate above 0")
+        require(is_number(run.get("rate"), 1e-300, 1e4), f"{name!r} has no rate above 0")
         return
     require(theorem == "perceptron", f"{name!r} is held to no theorem")
-    require(is_number(run.get("p"), 2, 1e4), f"{name!r} has no p of 2 or more")
+    require(is_number(run.get("p"), 2, 500), f"{name!r} has no p of 2 or more")
     require(f"delta {passes}" in problem["w"], f"{name!r} has no bound for {passes} passes")

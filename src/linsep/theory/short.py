@@ -15,6 +15,7 @@ SPARSE = 0.6
 """The share of entries that are not 0 up to which their places are listed."""
 
 
+@np.errstate(over="ignore", under="ignore", invalid="ignore")
 def short(vector: Array, good: Callable[[Array], bool]) -> dict[str, Any]:
     """Return the shortest form of a vector that is still good enough; all its bits where none is.
 

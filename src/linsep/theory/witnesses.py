@@ -223,11 +223,11 @@ def _payoff(search: Search, signed: bool, mixture: Array) -> float:
 
 def _write_bound(search: Search, bound: DeltaBound, radius: float, passes: int, found: Witnesses) -> None:
     """Write down what proves the Delta trick's bound."""
-    unit = math.ldexp(1.0, bound.exponent)
 
     def length(w: Array) -> float:
-        misses = np.maximum(1.0 - search.scores(w * unit), 0.0)
-        return radius * unit * float(np.linalg.norm(w)) + math.sqrt(passes) * float(np.linalg.norm(misses))
+        w = np.ldexp(w, bound.exponent)
+        misses = np.maximum(1.0 - search.scores(w), 0.0)
+        return radius * float(np.linalg.norm(w)) + math.sqrt(passes) * float(np.linalg.norm(misses))
 
     def value(a: Array) -> float:
         sizes = np.linalg.norm(a) / math.sqrt(passes), np.linalg.norm(search.point(a)) / radius
@@ -240,6 +240,7 @@ def _write_bound(search: Search, bound: DeltaBound, radius: float, passes: int, 
     found["lambda"][f"delta {passes}"] = short(bound.dual, lambda a: value(a) >= (1 - CLOSER * LOSS / 2) * bound.lower)
 
 
+@np.errstate(over="ignore", under="ignore", invalid="ignore")
 def best_bias(search: Search, found: Witnesses) -> float:
     """Return the constant feature's value for which the bound of the weights found is least: beta² = R |b| / ||w||.
 
@@ -247,9 +248,9 @@ def best_bias(search: Search, found: Witnesses) -> float:
     """
     w = read_vector(found["w"]["margin" if "margin" in found["w"] else "delta 1"], search)
     size, lift = float(np.linalg.norm(w[:-1])), abs(float(w[-1])) * search.data.bias
-    if not size or not lift:
+    beta = math.sqrt(radius_of(search.data._replace(bias=0.0)) * (lift / size)) if size > 0 else 0.0
+    if not 0 < beta < math.inf:
         return 0.0
-    beta = math.sqrt(radius_of(search.data._replace(bias=0.0)) * lift / size)
     mantissa, exponent = math.frexp(beta)
     return math.ldexp(round(mantissa * 64), exponent - 6)
 
@@ -257,8 +258,9 @@ def best_bias(search: Search, found: Witnesses) -> float:
 def read_vector(vector: dict[str, Any], search: Search) -> Array:
     """Return a witness w as floats; its unit is left out, as no margin depends on it."""
     w = np.zeros(features_of(search.data) + 1)
-    values = [float(int(v, 16) if isinstance(v, str) else v) for v in vector["values"]]
-    w[vector.get("at", slice(len(values)))] = values
+    values = [int(v, 16) if isinstance(v, str) else v for v in vector["values"]]
+    beyond = max((v.bit_length() for v in values), default=0) - 500
+    w[vector.get("at", slice(len(values)))] = [float(v >> beyond if beyond > 0 else v) for v in values]
     return w
 
 

@@ -1,0 +1,416 @@
+"""Forged certificates: each field is changed in many ways, with the seal as it was and with a new one."""
+
+import copy
+import hashlib
+import json
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from linsep import BalancedWinnow, PassiveAggressive, Perceptron, PNormPerceptron, Winnow, certify, verify
+from linsep.theory import checker
+from linsep.theory.certificates import risks_of
+from tests.theory import plain
+
+X = np.array([[1.0, 2.0], [2.0, 1.0], [-1.0, 0.5], [0.0, -3.0]])
+Y = ["b", "b", "a", "a"]
+THREE = np.array([[3.0, 1.0], [1.0, 0.0], [-2.0, 1.0], [-1.0, 2.0], [0.0, -2.0]])
+SEAL, SEALED = "witnesses: sha256", ("data", "problems", "runs")
+TORN = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 3.0], [3.0, 4.0]])
+
+
+def seal(facts):
+    """Put a new seal on witnesses; the claims stay as they are."""
+    text = json.dumps([facts[k] for k in SEALED], sort_keys=True)
+    facts["claims"]["witnesses: sha256"] = hashlib.sha256(text.encode()).hexdigest()
+
+
+def kept(cert, X, y, names):
+    """The certificate of some of the problems alone."""
+    facts = {**cert.facts, "problems": {k: cert.facts["problems"][k] for k in names}}
+    rows = checker.Rows(X, y, facts["data"]["classes"])
+    return json.loads(json.dumps(facts | {"claims": checker.claims(facts, rows)}))
+
+
+def undecided():
+    """A certificate that leaves all open: its weights are 0."""
+    facts = copy.deepcopy(MADE["separable"][0])
+    problem = facts["problems"]["bias 1"]
+    problem["w"] = {k: {"exponent": 0, "at": [], "values": []} for k in ("margin", "delta 1")}
+    problem["lambda"] = {k: {"exponent": 0, "values": [1, 1, 1, 1]} for k in ("margin", "delta 1")}
+    return facts | {"claims": checker.claims(facts, checker.Rows(X, Y, ["a", "b"]))}
+
+
+def run(learner, X, y):
+    """The certificate of one pass."""
+    learner.set_params(shuffle=False, max_iter=1, **({"log": True} if "C" in learner.get_params() else {}))
+    clf = learner.partial_fit(X, y, classes=sorted(set(y)))
+    return kept(clf.certificate(X, y), X, y, ["bias 1"]), X, y
+
+
+def of_data(X, y, name):
+    """The certificate of one problem of data."""
+    return kept(certify(X, y, passes=1), X, y, [name]), X, y
+
+
+MADE = {
+    "separable": of_data(X, Y, "bias 1"),
+    "not separable": of_data(TORN, list("aabbb"), "bias 1"),
+    "pairs": of_data(THREE, list("aabbc"), "pairs, bias 1"),
+    "perceptron": run(Perceptron(), X, Y),
+    "p-norm": run(PNormPerceptron(p=3.0), X, Y),
+    "winnow": run(Winnow(eta=0.125), abs(X) / 4, ["b", "b", "a", "b"]),
+    "balanced winnow": run(BalancedWinnow(eta=0.25), X / 4, Y),
+    "pa": run(PassiveAggressive(C=0.5), X, Y),
+}
+MADE["open"] = undecided(), X, Y
+
+
+def test_they_are_what_they_are_called_and_true():
+    for name in ("separable", "not separable", "open"):
+        assert MADE[name][0]["claims"]["bias 1: verdict"] == name
+    for name, (facts, X, y) in MADE.items():
+        assert verify(facts, X, y), name
+        wrong = {k: v for k, v in plain.claims(facts, X, y).items() if not plain.true(k, facts["claims"][k], v)}
+        assert not wrong, name
+        resealed = copy.deepcopy(facts)
+        seal(resealed)
+        assert resealed == facts
+
+
+def others(value):
+    """What a forger may write for a value: other numbers, other types, other orders."""
+    if isinstance(value, bool) or value is None:
+        return [not value, "x", 2, [value], {}]
+    if isinstance(value, int):
+        return [value + 1, value - 1, 2 * value, -value, 0, str(value), "x", None, [value], value + 0.5, 10**4, True]
+    if isinstance(value, float):
+        near = [math.nextafter(value, way) for way in (-math.inf, math.inf)]
+        return [*near, 2 * value, -value, 0.0, 1e4, "x", None, [value], math.inf, math.nan, -1]
+    if isinstance(value, str):
+        return [*_texts(value), value + "x", "", "NaN", "Infinity", None, 0, [value], True]
+    if isinstance(value, list):
+        ends = [value[1:], value[:-1], value[::-1], value[1:] + value[:1]] if value else [[1]]
+        more = [value + value[-1:], value + value, [*value, -1], [*value, 10**9], [[*value]]]
+        return [*ends, *more, [], None, "x", {}, 7]
+    return [None, [], "x", 0, {}, {**value, "more": 1}, {**value, "more": None}, dict([*value.items()][1:])]
+
+
+def _texts(value):
+    """Other texts of about the same number, or of about the same letters."""
+    try:
+        number = float(value)
+    except ValueError:
+        return [value[::-1], value.upper(), value[:-1]]
+    mantissa, e, exponent = value.partition("E")
+    digit = str((int(mantissa[-1]) + 1) % 10)
+    return [mantissa[:-1] + digit + e + exponent, repr(2 * number), repr(-number), repr(number / 2), "0", number]
+
+
+def places(facts, path=()):
+    """All places of a certificate."""
+    yield path
+    items = facts.items() if isinstance(facts, dict) else enumerate(facts) if isinstance(facts, list) else ()
+    for key, value in items:
+        yield from places(value, (*path, key))
+
+
+def at(facts, path):
+    """What stands at a place."""
+    for key in path:
+        facts = facts[key]
+    return facts
+
+
+def changes(facts, path):
+    """The certificate with one place changed, in every way: other values, and its key gone or called otherwise."""
+    *above, key = path
+    found = []
+    for other in others(at(facts, path)):
+        found.append(copy.deepcopy(facts))
+        at(found[-1], above)[key] = other
+    found.append(copy.deepcopy(facts))
+    value = at(found[-1], above).pop(key)
+    if isinstance(key, str):
+        found.append(copy.deepcopy(found[-1]))
+        at(found[-1], above)[key + " "] = value
+    return [other for other in found if other != facts]
+
+
+def in_turn(facts):
+    """(path, one of its changes) for each place under the seal, another kind of change at each."""
+    for number, path in enumerate(places(facts)):
+        if path and path[0] in SEALED and (found := changes(facts, path)):
+            yield path, found[number % len(found)]
+
+
+def parameters(facts):
+    """The places that are neither witnesses nor parts of a list: what a claim is about."""
+    paths = [p for p in places(facts) if p and p[0] in SEALED and not isinstance(p[-1], int)]
+    return [p for p in paths if 1 < len(p) <= (2 if p[0] == "data" else 3) and p[-1] not in ("w", "lambda")]
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_any_change_breaks_the_seal(name):
+    facts, X, y = MADE[name]
+    believed = [path for path, other in in_turn(facts) if verify(other, X, y)]
+    assert not believed
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_any_change_of_what_it_calls_itself_is_seen(name):
+    facts, X, y = MADE[name]
+    for path in (("format",), ("version",), ("data",), ("problems",), ("runs",)):
+        assert not any(verify(other, X, y) for other in changes(facts, path)), path
+
+
+@pytest.mark.parametrize("name", [name for name in MADE if MADE[name][0]["risk"]])
+def test_any_change_of_the_risk_is_seen(name):
+    facts, X, y = MADE[name]
+    paths = [path for path in places(facts) if path and path[0] == "risk"]
+    assert [path for path in paths for other in changes(facts, path) if verify(other, X, y)] == []
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_each_claim_fails_that_is_changed(name):
+    facts, X, y = MADE[name]
+    every = {claim: [v for v in others(value) if v != value] for claim, value in facts["claims"].items()}
+    for turn in range(max(map(len, every.values()))):
+        claims = {claim: values[turn % len(values)] for claim, values in every.items()}
+        result = verify({**facts, "claims": claims}, X, y)
+        assert {claim for claim, _ in result.failures} >= set(claims)
+    for claims in ({}, {f"{k} ": v for k, v in facts["claims"].items()}, facts["claims"] | {"all: well": True}):
+        assert not verify({**facts, "claims": claims}, X, y)
+
+
+def test_each_claim_must_be_stated():
+    facts, X, y = MADE["perceptron"]
+    for claim in facts["claims"]:
+        assert not verify({**facts, "claims": {k: v for k, v in facts["claims"].items() if k != claim}}, X, y)
+
+
+@pytest.mark.xfail(strict=True, reason="no seal holds the keys, and a claim of null is believed")
+def test_nothing_can_be_added():
+    facts, X, y = MADE["separable"]
+    assert not verify({**facts, "more": 1}, X, y)
+    assert not verify({**facts, "claims": facts["claims"] | {"all: well": None}}, X, y)
+
+
+def sealable(facts):
+    """Whether a new seal can be put on it."""
+    try:
+        seal(facts)
+    except (KeyError, TypeError):
+        return False
+    return True
+
+
+def untrue(facts, X, y):
+    """The claims that do not follow from the witnesses, or why the certificate makes no sense."""
+    try:
+        proved = plain.claims(facts, X, y)
+    except plain.UnreadableError:
+        return []
+    except (plain.NonsenseError, KeyError, TypeError) as error:
+        return [repr(error)]
+    return [k for k in {**proved, **facts["claims"]} if k != SEAL and not _follows(k, facts["claims"], proved)]
+
+
+def _follows(claim, stated, proved):
+    return claim in stated and claim in proved and plain.true(claim, stated[claim], proved[claim])
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_under_a_new_seal_what_is_believed_is_true(name):
+    facts, X, y = MADE[name]
+    forged = [*in_turn(facts), *((path, other) for path in parameters(facts) for other in changes(facts, path))]
+    wrong = []
+    for path, other in forged:
+        if len(path) > 1 and sealable(other) and verify(other, X, y):
+            wrong += [(path, why) for why in untrue(other, X, y)]
+    assert not wrong
+
+
+def recomputed(facts, X, y):
+    """What a forger makes of it who lets the checker compute all claims; None where that refuses."""
+    facts = copy.deepcopy(facts)
+    try:
+        rows = checker.Rows(X, y, facts["data"]["classes"])
+        facts["data"]["sha256"] = rows.sha256
+        facts["claims"] = checker.claims(facts, rows)
+        facts["risk"] = risks_of(facts["runs"], facts["claims"])
+        seal(facts)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, RuntimeWarning):
+        return None
+    return facts
+
+
+@pytest.mark.parametrize("name", MADE)
+@settings(max_examples=12, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(data=st.data())
+def test_whoever_recomputes_all_claims_states_true_ones(name, data):
+    facts, X, y = MADE[name]
+    other = copy.deepcopy(facts)
+    for problem in other["problems"].values():
+        for side in ("w", "lambda"):
+            witness = problem[side][data.draw(st.sampled_from(sorted(problem[side])))]
+            numbers = st.integers(-9 * (side == "w"), 2 ** data.draw(st.sampled_from([3, 53, 200])))
+            size = [3, len(y)][side == "lambda"] if problem["positive"] else [9, 2 * len(y)][side == "lambda"]
+            values = data.draw(st.lists(numbers, min_size=size, max_size=size))
+            witness["values"] = [v if abs(v) < 1 << 60 else hex(v) for v in values]
+            witness["exponent"] = data.draw(st.integers(-70, 9))
+            witness.pop("at", None)
+    for one in other["runs"].values():
+        rounds = data.draw(st.permutations(range(len(y))))[: data.draw(st.integers(1, len(y)))]
+        one |= {"rows": rounds} | ({"steps": [1 + i for i in rounds], "exponent": -2} if "steps" in one else {})
+    if (other := recomputed(other, X, y)) is not None and verify(other, X, y):
+        assert untrue(other, X, y) == []
+
+
+def _run(facts, **changed):
+    facts["runs"]["run"].update(changed)
+
+
+def _problem(facts, **changed):
+    facts["problems"]["bias 1"].update(changed)
+
+
+def _called(facts, name):
+    facts["problems"] = {name: facts["problems"]["bias 1"]}
+    facts["runs"] = {}
+    facts["risk"] = {}
+
+
+def _turned(facts):
+    witness = facts["problems"]["bias 1"]["w"][facts["runs"]["run"]["witness"]]
+    witness["values"] = [-v for v in witness["values"]]
+
+
+ATTACKS = {
+    "a target of Winnow that separates nothing": ("winnow", _turned),
+    "a name that is not the bias's": ("separable", lambda facts: _called(facts, "no bias")),
+    "a name that is not the class's": ("separable", lambda facts: _called(facts, "class a, bias 1")),
+    "a class that is none": ("separable", lambda facts: _problem(facts, positive="")),
+    "more rows than there are": ("separable", lambda facts: facts["data"].update(rows=10**6)),
+    "fewer features": ("separable", lambda facts: facts["data"].update(features=1)),
+    "an infinite bias": ("separable", lambda facts: _problem(facts, bias=math.inf)),
+    "a bias that is no number": ("separable", lambda facts: _problem(facts, bias=math.nan)),
+    "mistakes that are none": ("perceptron", lambda facts: _run(facts, rows=[0, 1, 2, 3])),
+    "truths for row numbers": ("perceptron", lambda facts: _run(facts, rows=[True, False, False, True])),
+    "a norm without a theorem": ("perceptron", lambda facts: _run(facts, p=1.01)),
+    "a run of a million rounds": ("perceptron", lambda facts: _run(facts, rounds=10**6)),
+    "fewer rounds than mistakes": ("perceptron", lambda facts: _run(facts, rounds=1)),
+    "mistakes of Winnow that are none": ("winnow", lambda facts: _run(facts, rows=facts["runs"]["run"]["rows"] + [0])),
+    "a row twice in one pass": ("pa", lambda facts: _run(facts, rows=[0, 0], steps=[1, 1], exponent=-8)),
+    "no passes": ("pa", lambda facts: _run(facts, passes=0)),
+    "a negative C": ("pa", lambda facts: _run(facts, C=-100.0)),
+}  # fmt: skip
+
+
+NEGATIVE = pytest.mark.xfail(strict=True, reason="winnow() reads a target that does not separate as one of margin 0")
+FAILING = {"a target of Winnow that separates nothing": NEGATIVE}
+
+
+@pytest.mark.parametrize("attack", [pytest.param(attack, marks=FAILING.get(attack, ())) for attack in ATTACKS])
+def test_what_no_theorem_is_about_is_refused(attack):
+    name, change = ATTACKS[attack]
+    facts, X, y = MADE[name]
+    other = copy.deepcopy(facts)
+    change(other)
+    other = recomputed(other, X, y)
+    assert other is None or not verify(other, X, y)
+
+
+def test_classes_that_are_no_list_do_not_merge_labels():
+    facts, X, _ = MADE["separable"]
+    other = copy.deepcopy(facts)
+    other["data"]["classes"] = "ab"
+    other["problems"]["bias 1"]["positive"] = "a"
+    y = ["a", "ab", "a", "ab"]
+    other = recomputed(other, X, y)
+    assert other is None or not verify(other, X, y)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_other_data_are_told_from_these(name):
+    facts, X, y = MADE[name]
+    for i, j in np.ndindex(X.shape):
+        near = X.copy()
+        near[i, j] = np.nextafter(near[i, j], np.inf)
+        result = verify(facts, near, y)
+        assert not result
+        assert "other rows or labels" in result.failures[0][1]
+    for i in range(len(y)):
+        flipped = [*y[:i], "a" if y[i] == "b" else "b", *y[i + 1 :]]
+        assert not verify(facts, X, flipped)
+    assert not verify(facts, X[::-1], y[::-1])
+    assert not verify(facts, X[:-1], y[:-1])
+    assert not verify(facts, X, y[:-1])
+    assert not verify(facts, X[:, :1], y)
+    assert not verify(facts, np.hstack([X, 0 * X]), y)
+    assert not verify(facts, X * 2, y)
+
+
+@pytest.mark.parametrize("X", [None, "x", 7, [], [[]], [["x"]], [[math.nan]], np.zeros((4, 2, 2)), np.zeros(4), {}])
+@pytest.mark.parametrize("y", [Y, None, [], [[1]], 7])
+def test_whatever_the_data_are_it_answers(X, y):
+    assert not verify(MADE["separable"][0], X, y)
+
+
+@pytest.mark.parametrize("what", [None, [], 7, {}, {"data": None}, {"data": {"classes": None}}])
+def test_whatever_the_certificate_is_it_answers(what):
+    result = verify(what, X, Y)
+    assert not result
+    assert str(result).startswith("fails")
+
+
+def _delta(facts, **changed):
+    facts["problems"]["bias 1"]["w"]["delta 1"].update(changed)
+
+
+HUGE = {
+    "exponent": lambda facts: _delta(facts, exponent=10**30),
+    "small exponent": lambda facts: _delta(facts, exponent=-(10**11)),
+    "value": lambda facts: facts["problems"]["bias 1"]["w"]["margin"].update(values=[hex(1 << 4000)] * 3),
+    "epsilon": lambda facts: _problem(facts, epsilon="1e-1000000000"),
+    "passes": lambda facts: _run(facts, passes=10**300),
+    "p": lambda facts: _run(facts, p=1e300),
+    "large p": lambda facts: _run(facts, p=9999.5),
+    "rate": lambda facts: _run(facts, theorem="winnow", norm="l1", rate=1e7, witness="margin"),
+    "steps": lambda facts: _run(facts, theorem="passive_aggressive", steps=[1, 1], exponent=10**30, C=1.0, first=True),
+}
+
+
+def test_huge_numbers_are_refused_in_no_time(tmp_path):
+    facts, X, y = MADE["perceptron"]
+    forged = {what: copy.deepcopy(facts) for what in HUGE}
+    for what, other in forged.items():
+        HUGE[what](other)
+        seal(other)
+    (tmp_path / "forged.json").write_text(json.dumps([forged, X.tolist(), y]))
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, "forged.json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+    assert done.stdout.splitlines() == [f"{what}: False" for what in HUGE]
+    assert done.stderr == ""
+
+
+LIMITED = """
+import json, resource, sys
+from linsep import verify
+forged, X, y = json.load(open(sys.argv[1]))
+resource.setrlimit(resource.RLIMIT_CPU, (12, 12))
+resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
+for what, other in forged.items():
+    print(f"{what}: {bool(verify(other, X, y))}", flush=True)
+"""
