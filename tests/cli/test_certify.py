@@ -1,7 +1,11 @@
 """`linsep certify`: what is proved is told, kept in a file, and shown on a page."""
 
+import html
 import json
+import math
 import os
+import re
+import shlex
 import subprocess
 import sys
 
@@ -10,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import linsep
-from linsep.cli import app, pictured
+from linsep.cli import app, certify_report, pictured
 from linsep.cli.bracket_bar import bracket_bar
 from linsep.cli.quiet import quiet_fit
 from linsep.theory.paths import perceptron_path
@@ -219,13 +223,131 @@ def test_the_run_in_the_picture_obeys_both_lemmas():
     cert = linsep.certify(rows.X, rows.y)
     problem = pictured.problem_of(cert, rows.X, rows.y)
     found = pictured.perceptron_run(cert, problem, None)
-    assert (problem.name, problem.about, found.total, found.passes) == ("class 0, bias 1", "0", 40, 1)
+    assert (problem.name, problem.about, found.total, found.passes) == (
+        "class 0, bias 1",
+        "class 0 against the rest",
+        40,
+        1,
+    )
     u = problem.witness("margin")
     path = perceptron_path(problem.mistaken(found.rows, problem.bias), u)
     k, gamma = np.arange(len(path.dots)), cert.number("perceptron's margin at least", problem.name)
     assert len(k) == len(found.rounds) + 1
     assert (path.dots >= k * gamma - 1e-9).all()
     assert (path.squares <= k * cert.number("R at most", problem.name) ** 2 + 1e-9).all()
+
+
+def written_commands(page):
+    """Return the words of the commands that a page ends with."""
+    code = re.findall(r"<pre[^>]*>(.*?)</pre>", page, re.DOTALL)[-1]
+    return [shlex.split(line)[1:] for line in html.unescape(re.sub("<[^>]+>", "", code)).strip().splitlines()]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [
+            "-l",
+            "perceptron",
+            "--epochs",
+            "3",
+            "--shuffle",
+            "true",
+            "--seed",
+            "7",
+            "--no-fit-intercept",
+            "--confidence",
+            "0.9",
+        ],
+        ["-l", "winnow", "--eta", "0.01", "--x-max", "none", "--class-weight", "1=2,0=1"],
+        ["--passes", "4", "--bias", "2.5", "--epsilon", "0.1", "--map", "scale", "--time", "1000"],
+    ],
+)
+def test_the_commands_on_the_page_make_the_same_certificate_again(here, options):
+    good = (here / "three.svm").read_text()
+    (here / "holes.svm").write_text(good.replace("\n", "\nno row\n", 1))
+    result = run("holes.svm", "--on-error", "skip", *options, "-o", "a.cert", "--report", "page.html")
+    assert result.exit_code == 0, result.output
+    assert "certify: 1 malformed row left out" in result.stderr
+    again, check = written_commands((here / "page.html").read_text())
+    first = (here / "a.cert").read_bytes()
+    (here / "a.cert").unlink()
+    done = CliRunner().invoke(app, again)
+    assert done.exit_code == 0, done.output
+    assert (here / "a.cert").read_bytes() == first
+    assert CliRunner().invoke(app, check).exit_code == 0
+
+
+def trained(learner, file="three.svm"):
+    rows = linsep.read(file, **({"label": "kind"} if file.endswith(".csv") else {}))
+    quiet_fit(learner, rows.X, rows.y)
+    return rows, learner, learner.certificate(rows.X, rows.y)
+
+
+def tile(cert, rows, learner):
+    page = certify_report.certify_report(cert, rows, learner, ["three.svm"], [])
+    return next(fact for fact in page.facts if fact.name == "mistakes made")
+
+
+@pytest.mark.parametrize("kind", ["ovr", "pair"])
+def test_the_run_on_the_page_is_the_one_that_is_certified(kind):
+    rows, clf, cert = trained(linsep.Perceptron(max_iter=3, shuffle=False, log=True, multi_class=kind))
+    problem = pictured.problem_of(cert, rows.X, rows.y)
+    found = pictured.certified_run(cert, problem, clf)
+    assert found.certified == ("run of pairs" if kind == "pair" else "run of class 0")
+    facts = cert.facts["runs"][found.certified]
+    assert found.rows.tolist() == facts["rows"]
+    assert (found.total, found.passes) == (facts["rounds"], facts["passes"])
+    assert len(found.rounds) == len(found.rows) == tile(cert, rows, clf).value
+    assert (found.rows // max(problem.rivals, 1) == (found.rounds - 1) % len(rows)).all()
+    path = perceptron_path(problem.mistaken(found.rows, problem.bias), problem.witness("margin"))
+    k, gamma = np.arange(len(path.dots)), cert.number("perceptron's margin at least", problem.name)
+    assert (path.dots >= k * gamma - 1e-9).all()
+    assert (path.squares <= k * cert.number("R at most", problem.name) ** 2 + 1e-9).all()
+    allowed = certify_report.allowed(cert, problem, found)
+    assert list(allowed) == ["(R/γ)²", f"Delta trick, {certify_report.counted(facts['passes'])}", "regret"]
+    assert facts["passes"] > 1
+    assert all(len(found.rows) <= bound == math.floor(bound) for bound in allowed.values())
+
+
+def test_winnow_is_held_to_its_own_bound_alone():
+    rows, clf, cert = trained(linsep.Winnow(eta=0.01, x_max=3.0, max_iter=1, shuffle=False, log=True), "apart.csv")
+    problem = pictured.problem_of(cert, rows.X, rows.y)
+    found = pictured.certified_run(cert, problem, clf)
+    assert found.norm == "simplex"
+    bound = math.floor(cert.number("mistakes at most", "run"))
+    assert certify_report.allowed(cert, problem, found) == {"its theorem's bound": bound}
+    fact = tile(cert, rows, clf)
+    assert (fact.value, fact.note.split(",")[0]) == (clf.mistakes_, "winnow")
+
+
+def test_a_winnow_without_a_guarantee_is_shown_all_the_same():
+    args = ["apart.csv", "--label", "kind", "-l", "winnow", "--eta", "5", "--x-max", "none"]
+    rows, clf, cert = trained(linsep.Winnow(eta=5, x_max=None, max_iter=1, shuffle=False, log=True), "apart.csv")
+    assert cert.runs == []
+    count = f"{clf.mistakes_} mistake{'s' * (clf.mistakes_ != 1)}"
+    out = " ".join(run(*args).stdout.split())
+    assert re.search(rf"run: {count} (was|were) made; no guarantee: ", out)
+    assert run(*args, "-q").stdout.endswith(f"; run: {count}, no guarantee\n")
+    assert told(*args)["mistakes"] == {"run": clf.mistakes_}
+    fact = tile(cert, rows, clf)
+    assert (fact.value, fact.note) == (clf.mistakes_, "winnow, 1 pass; no guarantee")
+
+
+def test_tiles_without_bounds_say_so_once():
+    rows = linsep.read("mixed.csv", label="kind")
+    cert = linsep.certify(rows.X, rows.y)
+    fact = certify_report.tiles(cert, pictured.problem_of(cert, rows.X, rows.y))[2]
+    assert fact == ("perceptron's mistakes", "no bound", "for every order and length; nor of Winnow's")
+
+
+def test_a_dash_is_the_standard_output(here):
+    result = run("apart.csv", "--label", "kind", "-o", "-")
+    rows = linsep.read("apart.csv", label="kind")
+    assert linsep.verify(linsep.Certificate.parse(result.stdout, "-"), rows.X, rows.y)
+    assert "What is proved of apart.csv" in result.stderr
+    assert not (here / "-").exists()
+    assert run("apart.csv", "--label", "kind", "-o", "-", "--json").exit_code == 2
 
 
 def test_without_a_terminal_there_is_no_bar(capsys):

@@ -189,7 +189,7 @@ def of_problem(problem, Z, p):
     found = {"verdict": "separable" if proved else "not separable" if ruled_out else "open"}
     found |= {"R at most": power(R2, half), "X at most": real(entry)}
     with localcontext(MANY):
-        for norm in ["l2"] if paired else NORMS:
+        for norm in NORMS if problem["games"] else ["l2"]:
             best, least = Decimal(0), None
             for w in W.values():
                 if any(w) and not (norm == "simplex" and min([*w[:-1], 0]) < 0):
@@ -300,10 +300,11 @@ def winnow(run, problem, Z):
             sums = [sum((real(eta * v).exp() for v in t), Decimal(0)) for t in (s, after)]
             falls.append(real(eta * dot(z, target) / sum(target)) - (sums[1] / sums[0]).ln())
             s = after
-        found = {"mistakes": len(falls), "L at least": L}
-        found["each fall of the potential at least"] = min(falls)
-        if L > 0:
+        found = {"mistakes": len(falls)}
+        if L > 0 and margin > 0:
+            found |= {"L at least": L, "each fall of the potential at least": min(falls)}
             found |= {"each fall is at least L": True, "mistakes at most": Decimal(len(s)).ln() / L}
+            found["margin at most"] = real(max(0, *s) / Fraction(len(falls)))
     return found
 
 

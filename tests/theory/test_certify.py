@@ -129,9 +129,11 @@ def test_data_that_make_no_sense_are_refused():
         certify(np.zeros((0, 2)), [])
 
 
-def test_labels_that_a_certificate_cannot_tell_apart_are_refused():
-    with pytest.raises(ValueError, match="1"):
-        certify([[1.0], [2.0]], ["1", "1.0"])
+def test_texts_that_look_like_one_number_are_two_labels():
+    cert = certify([[1.0], [2.0]], ["1", "1.0"])
+    assert cert.facts["data"]["classes"] == ["1", "1.0"]
+    assert verify(cert, [[1.0], [2.0]], ["1", "1.0"])
+    assert not verify(cert, [[1.0], [2.0]], ["1", "1"])
 
 
 @pytest.mark.parametrize("seconds", [1e-9, 1e-3])

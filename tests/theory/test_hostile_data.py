@@ -75,20 +75,14 @@ CASES = {
 }  # fmt: skip
 
 
-BELOW_0 = pytest.mark.xfail(strict=True, reason="a tiny margin gives Winnow a bound below 0")
-OVERFLOW = pytest.mark.xfail(strict=True, raises=OverflowError, reason="the unit of the bound's weights overflows")
-FAILING = dict.fromkeys([name for name in CASES if "of the least" in name or "the least numbers" in name], OVERFLOW)
-FAILING["scales from 1e-150 to 1e150"] = BELOW_0
-
-
 @pytest.mark.parametrize("bias", [1.0, 0.0])
-@pytest.mark.parametrize("case", [pytest.param(name, marks=FAILING.get(name, ())) for name in CASES])
+@pytest.mark.parametrize("case", CASES)
 def test_no_verdict_is_wrong(case, bias):
     cert, _ = judged(*CASES[case], bias=bias)
     sound(cert)
 
 
-@pytest.mark.parametrize("size", [pytest.param(TINY, marks=OVERFLOW), 1e-200, 1.0, 1e200, HUGE])
+@pytest.mark.parametrize("size", [TINY, 1e-200, 1.0, 1e200, HUGE])
 def test_the_same_row_with_both_labels_is_found_at_once(size):
     rng = np.random.default_rng(7)
     X = np.clip(rng.normal(size=(40, 6)), -1, 1) * size
@@ -107,13 +101,11 @@ def test_a_zero_row_alone_is_the_witness_without_a_bias():
     assert certify([[1.0, 2.0], [0.0, 0.0], [2.0, 1.0]], [1, 1, 1]).verdict == "separable"
 
 
-@pytest.mark.xfail(strict=True, reason="integers beyond 2^53 are rounded in silence")
 def test_integers_that_floats_cannot_tell_apart_are_refused():
     with pytest.raises(ValueError, match="float"):
         certify(np.array([[2**53], [2**53 + 1], [2**53 + 2]]), [0, 1, 1])
 
 
-@pytest.mark.xfail(strict=True, reason="ln rounds to 50 digits: the fall comes out below 0")
 def test_a_tiny_margin_gives_no_bound_below_0():
     for least in (1e-20, 1e-24, 1e-25, 1e-26, 1e-30, 1e-200, TINY):
         X, y = np.array([[1.0, 0.5], [-least, 0.0]]), [1, 0]
@@ -151,10 +143,7 @@ NUMBERS = {
 }
 
 
-FAILING_KINDS = {"all scales": OVERFLOW, "the least": OVERFLOW, "the largest": BELOW_0}
-
-
-@pytest.mark.parametrize("kind", [pytest.param(kind, marks=FAILING_KINDS.get(kind, ())) for kind in NUMBERS])
+@pytest.mark.parametrize("kind", NUMBERS)
 def test_no_verdict_is_wrong_on_random_data(kind, record_property):
     rng, left, problems = np.random.default_rng(11), [], 0
     for _ in range(60):

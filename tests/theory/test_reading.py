@@ -87,7 +87,7 @@ def open_certificate(radius, margin, rows):
     claims = {"verdict": "open", "R at most": str(radius), "perceptron's margin at most": str(margin)}
     claims |= {"Winnow's margin at most": "1", "balanced Winnow's margin at most": "1"}
     claims |= {"perceptron's mistakes (T = 10) at most": "60", "the least such bound (T = 10) at least": "59"}
-    problem = {"positive": "1", "bias": 1.0, "epsilon": "0.05", "delta": "0.05", "w": {}, "lambda": {}}
+    problem = {"positive": "1", "bias": 1.0, "games": True, "epsilon": "0.05", "delta": "0.05", "w": {}, "lambda": {}}
     data = {"rows": rows, "features": 3, "classes": ["0", "1"], "sha256": "", "remarks": ["a remark"]}
     return Certificate({
         "data": data, "problems": {"bias 1": problem}, "runs": {}, "risk": {},

@@ -63,7 +63,7 @@ def test_what_is_written_is_within_one_per_cent_of_the_best(seed, bias):
     rows = rng.normal(size=(40, 3))
     y = np.where(rows @ [1.0, -1.0, 0.25] + 0.1 * seed * rng.normal(size=40) > 0, 1.0, -1.0)
     found = find(Search(forms(rows, bias)[seed % 2], y, passes=5)).witnesses
-    known = {"positive": "1", "bias": bias, "epsilon": "0.1", "delta": "0.1", **found}
+    known = {"positive": "1", "bias": bias, "games": True, "epsilon": "0.1", "delta": "0.1", **found}
     names = ["1" if label > 0 else "0" for label in y]
     claims = checker.Problem(checker.Rows(rows, names, ["0", "1"]), known, ["0", "1"]).claims()
     for T in (1, 5):
@@ -104,17 +104,18 @@ def test_the_best_bias_is_that_of_the_formula():
     search = Search(forms(rows, 1.0)[0], np.array([1.0, 1.0, -1.0, -1.0]))
     found = find(search, games=False).witnesses
     w = read_vector(found["w"]["margin"], search)
-    best = best_bias(search, found)
+    best, ratio = best_bias(search, found)
     assert best == pytest.approx(math.sqrt(102 * abs(w[1] / w[0])), rel=1 / 32)
     bounds = {b: (102**2 + b**2) * (1 + (w[1] / w[0] / b) ** 2) for b in (best / 2, best, best * 2, 1.0)}
     assert min(bounds, key=bounds.get) == best
+    assert ratio == pytest.approx(math.sqrt(bounds[best] / bounds[1.0]), rel=1e-3)
 
 
 def test_no_weights_want_no_bias():
     rows = np.array([[1.0], [-1.0]])
     search = Search(forms(rows, 1.0)[0], np.array([1.0, -1.0]))
     found = {"w": {"delta 1": {"exponent": 0, "at": [], "values": []}}, "lambda": {}}
-    assert best_bias(search, found) == 0
+    assert best_bias(search, found) == (0, 1)
     for values in itertools.product([0, 3], [0, -5]):
         found["w"]["delta 1"] = {"exponent": -4, "values": list(values)}
-        assert best_bias(search, found) >= 0
+        assert best_bias(search, found)[0] >= 0

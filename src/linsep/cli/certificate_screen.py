@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from linsep.cli.output import facts, note, seconds, size, table, title, wrapped
-from linsep.theory.lines import Line
+from linsep.theory.lines import LETTERS, Line, times
 from linsep.theory.reading import favours, verdict_sentence
 from linsep.theory.reading import table as lines_of
 
@@ -58,7 +58,7 @@ def show(
     _runs(console, {name: lines[name] for name in cert.runs}, learner)
     console.print()
     console.print(Text("\n".join(wrapped(favours(cert), console.width - 1))))
-    for remark in cert.remarks:
+    for remark in remarks_of(cert, learner):
         console.print()
         note(console, remark)
     console.print()
@@ -66,14 +66,49 @@ def show(
     facts(console, {**files, "time": seconds(took)})
 
 
-def in_a_line(cert: "Certificate") -> str:
+def mistakes_made(cert: "Certificate", learner: "Learner | None") -> dict[str, int]:
+    """Return the mistakes of each run of a learner by its name, certified or not; none if it does not go row by row."""
+    if not getattr(learner, "t_", 0):
+        return {}
+    counted = getattr(learner, "mistakes_", 0)
+    counts, classes = counted.tolist() if hasattr(counted, "tolist") else counted, cert.facts["data"]["classes"]
+    if not isinstance(counts, list):
+        found = {"run" if len(classes) <= 2 else "run of pairs": counts}
+    else:
+        found = {f"run of class {c}": count for c, count in zip(classes, counts, strict=True)}
+    return {name: int(cert.claims.get(f"{name}: mistakes", count)) for name, count in found.items()}
+
+
+def remarks_of(cert: "Certificate", learner: "Learner | None") -> list[str]:
+    """Return what is not proved; of a run without a guarantee also how many mistakes it made."""
+    made = {name: count for name, count in mistakes_made(cert, learner).items() if name not in cert.runs}
+    told = []
+    for remark in cert.remarks:
+        name, _, why = remark.partition(": ")
+        if name in made and why:
+            remark = f"{name}: {_were_made(made.pop(name))}; {why}"
+        elif name == "no guarantee" and made and not cert.runs:
+            remark = f"{_were_made(sum(made.values()))}; {remark}"
+        told.append(remark)
+    return told
+
+
+def _were_made(count: int) -> str:
+    return f"{times(f'{count:,}', 'mistake')} {'was' if count == 1 else 'were'} made"
+
+
+def in_a_line(cert: "Certificate", learner: "Learner | None" = None) -> str:
     """Return the verdict and the margin as one line."""
     line = next(line for line in lines_of(cert)[cert.problems[0]] if line.label == "perceptron's margin")
-    counts = [f"{name}: {cert.claims[f'{name}: mistakes']:,} mistakes" for name in cert.runs]
+    made = mistakes_made(cert, learner) or {name: int(cert.claims[f"{name}: mistakes"]) for name in cert.runs}
+    counts = [
+        f"{name}: {times(f'{count:,}', 'mistake')}{'' if name in cert.runs else ', no guarantee'}"
+        for name, count in made.items()
+    ]
     return "; ".join([cert.verdict, f"margin {line.value}", *counts])
 
 
-def as_json(cert: "Certificate") -> dict[str, Any]:
+def as_json(cert: "Certificate", learner: "Learner | None" = None) -> dict[str, Any]:
     """Return what is proved, for machines; the witnesses are left out."""
     return {
         "verdict": cert.verdict,
@@ -82,6 +117,7 @@ def as_json(cert: "Certificate") -> dict[str, Any]:
         "data": cert.facts["data"],
         "problems": cert.problems,
         "runs": cert.runs,
+        "mistakes": mistakes_made(cert, learner),
         "claims": cert.claims,
         "risk": cert.facts.get("risk", {}),
     }
@@ -96,6 +132,7 @@ def _side_by_side(console: Console, problems: dict[str, list[Line]]) -> None:
         made.add_row(Text(label), *(_value(lines.get(label), " to ") for lines in known.values()))
     if _width(console, made) <= console.width:
         console.print(made)
+        note(console, LETTERS)
         size = next(
             (line.note for lines in known.values() for line in lines.values() if line.label == "sample size"), ""
         )

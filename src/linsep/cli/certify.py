@@ -1,5 +1,6 @@
 """`linsep certify`: what can be proved of data, and of a run on them."""
 
+import json as js
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linsep.cli.failures import Interrupted, Usage
-from linsep.cli.options import Json, Quiet, Report, Sources, as_said, given, learner_from, reading
+from linsep.cli.options import SEED, Json, Quiet, Report, Sources, as_said, given, learner_from, reading
 from linsep.cli.targets import check_targets
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def run(
     is held to its theorem, too: one pass in the order of the files, unless --epochs and --shuffle say otherwise.
     """
     _refuse(time, bias, epsilon, confidence)
+    if str(out) == "-" and json:
+        raise Usage("-o - and --json both write to the standard output: give one of them")
     check_targets({"-o": out, "--report": report, "--quarantine": reading(ctx).get("quarantine")}, list(data))
     learner, began = _learner(ctx, passes, bias), perf_counter()
     if report is not None:
@@ -66,6 +69,10 @@ def run(
     from linsep.core.threads import threads
 
     rows = labelled(ctx, data)
+    if rows.rejected:
+        typer.echo(
+            f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out", err=True
+        )
     plan: dict[str, Any] = {"epsilon": epsilon, "delta": round(1 - confidence, 12), "time_limit": time}
     plan["n_jobs"] = threads(reading(ctx).get("n_jobs", -1))
     try:
@@ -74,7 +81,7 @@ def run(
         written = _write(ctx, cert, rows, learner, data, out, report)
     except KeyboardInterrupt:
         raise Interrupted from None
-    _tell(cert, data, learner, written, perf_counter() - began, json, quiet)
+    _tell(cert, data, learner, written, perf_counter() - began, json, quiet, str(out) == "-")
 
 
 def _refuse(time: float | None, bias: float | None, epsilon: float, confidence: float) -> None:
@@ -128,7 +135,9 @@ def _write(
 ) -> dict[str, Path]:  # fmt: skip
     """Write what was asked for; return the files."""
     written = {}
-    if out is not None:
+    if str(out) == "-":
+        typer.echo(cert.text(), nl=False)
+    elif out is not None:
         from linsep.models.aside import aside
 
         with aside(out) as draft:
@@ -137,22 +146,64 @@ def _write(
     if report is not None:
         from linsep.cli.certify_report import certify_report
 
-        said = [*as_said(reading(ctx)), *(word for name in given(ctx).maps for word in ("--map", name))]
-        certify_report(cert, rows, learner, data, said, out).write(report)
+        certify_report(cert, rows, learner, data, commands(ctx, data, out)).write(report)
         written["report"] = report
     return written
 
 
+def commands(ctx: typer.Context, data: list[str], out: Path | None) -> list[list[str]]:
+    """Return the commands that make the certificate again and check it, with every option that says something of it."""
+    from linsep.cli.learner_options import described, option
+
+    told, options = given(ctx), reading(ctx)
+    cert = "data.cert" if out is None or str(out) == "-" else str(out)
+    read = [*as_said(options), *(word for name in told.maps for word in ("--map", name))]
+    dropped = ["--on-error", "skip"] if options.get("on_error") in ("skip", "quarantine") else []
+    trains = ["--learner", told.learner] if told.learners else []
+    for name, value in told.parameters.items():
+        if name == "random_state":
+            trains += ["--seed", str(value)] if value != SEED else []
+        elif name != "n_jobs":
+            trains += _as_option(option(name), value, described(told.learner)[name].is_flag)
+    own = {param.name: param.default for param in ctx.command.params}
+    for name in ("time", "passes", "bias", "epsilon", "confidence"):
+        trains += _as_option(f"--{name}", ctx.params[name]) if ctx.params[name] != own[name] else []
+    return [
+        ["linsep", "certify", *data, *read, *dropped, *trains, "-o", cert],
+        ["linsep", "verify", cert, *data, *read, *dropped],
+    ]
+
+
+def _as_option(option: str, value: Any, is_flag: bool = False) -> list[str]:
+    """Return an option of a learner in the words of a command.
+
+    >>> _as_option("--log", False, is_flag=True), _as_option("--shuffle", False), _as_option("--x-max", None)
+    (['--no-log'], ['--shuffle', 'false'], ['--x-max', 'none'])
+    >>> _as_option("--class-weight", {"a": 2.0, 1: 3.0})
+    ['--class-weight', '"a"=2.0,1=3.0']
+    """
+    if is_flag:
+        return [option if value else f"--no-{option[2:]}"]
+    if value is None or isinstance(value, bool):
+        return [option, str(value).lower()]
+    if isinstance(value, dict):
+        value = ",".join(f"{js.dumps(of) if isinstance(of, str) else of}={weight}" for of, weight in value.items())
+    elif isinstance(value, list):
+        value = ",".join(map(str, value))
+    return [option, str(value)]
+
+
 def _tell(
     cert: "Certificate", data: list[str], learner: "Learner | None", written: dict[str, Path], took: float,
-    json: bool, quiet: bool,
+    json: bool, quiet: bool, aside: bool,
 ) -> None:  # fmt: skip
     from linsep.cli.certificate_screen import as_json, in_a_line, show
-    from linsep.cli.output import stdout, tell_json
+    from linsep.cli.output import stderr, stdout, tell_json
 
+    console = stderr() if aside else stdout()
     if json:
-        tell_json(as_json(cert) | {name: str(path) for name, path in written.items()} | {"seconds": took})
+        tell_json(as_json(cert, learner) | {name: str(path) for name, path in written.items()} | {"seconds": took})
     elif quiet:
-        stdout().print(in_a_line(cert), soft_wrap=True)
+        console.print(in_a_line(cert, learner), soft_wrap=True)
     else:
-        show(stdout(), cert, data, learner, written, took)
+        show(console, cert, data, learner, written, took)

@@ -1,7 +1,6 @@
 """The page about a certificate; it needs matplotlib."""
 
-from math import log
-from pathlib import Path
+from math import floor, inf, log
 from shlex import join
 
 import numpy as np
@@ -9,14 +8,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from linsep.cli.answering import name_of
-from linsep.cli.pictured import Pictured, Problem, entry_of, other_run, perceptron_run, problem_of, winnow_run
+from linsep.cli.certificate_screen import mistakes_made, remarks_of
+from linsep.cli.pictured import Pictured, Problem, certified_run, entry_of, perceptron_run, problem_of, winnow_run
 from linsep.core.examples import Array, Dense
 from linsep.data.dataset import Dataset
 from linsep.data.inputs import frozen
 from linsep.learners.learner import Learner
-from linsep.plots.bound_curve import bounds
+from linsep.plots import style
+from linsep.plots.bound_curve import amount, bounds
 from linsep.plots.lemma_curve import MOST, squeeze
 from linsep.plots.majority_curve import versus
+from linsep.plots.mistake_curve import mistakes
 from linsep.plots.noise_curve import noise, noisy_runs
 from linsep.plots.potential_curve import potential
 from linsep.plots.report import Code, Column, Fact, Part, Picture, Report, Section, Table, Text
@@ -24,7 +26,7 @@ from linsep.solvers.margin.delta import delta_bound
 from linsep.theory import majority
 from linsep.theory.bounds import fall
 from linsep.theory.certificates import Certificate
-from linsep.theory.lines import IN_PASSES, SEPARATORS, Line, counted, table
+from linsep.theory.lines import IN_PASSES, LETTERS, SEPARATORS, Line, counted, passes_of, table, times, told
 from linsep.theory.paths import perceptron_path, winnow_path
 from linsep.theory.reading import favours, verdict_sentence
 
@@ -38,39 +40,77 @@ HOW = (
 
 
 def certify_report(
-    cert: Certificate, rows: Dataset, learner: Learner | None, data: list[str], said: list[str], out: Path | None
+    cert: Certificate, rows: Dataset, learner: Learner | None, data: list[str], again: list[list[str]]
 ) -> Report:
-    """Return the page; `said` is how the data are read, in the words of a command."""
+    """Return the page; `again` are the commands that make the certificate once more, and check it."""
     problem, names = problem_of(cert, rows.X, rows.y), ", ".join(data)
-    run = perceptron_run(cert, problem, learner)
     about = "A certificate" if learner is None else f"A certificate, with a run of {name_of(learner)}"
+    remarks, made = remarks_of(cert, learner), mistakes_made(cert, learner)
+    run = certified_run(cert, problem, learner)
+    own = f"{problem.about}, " if problem.about else ""
+    if made and run is None:
+        parts, shown = _logged(cert, learner), _made(cert, problem, learner)
+    else:
+        run = run or perceptron_run(cert, problem, learner)
+        parts = run_parts(cert, problem, run, learner)
+        shown = [Fact("mistakes made", len(run.rounds), f"{_who(run, learner)}, {own}{_way(run)}")] if run.total else []
     sections = [
         Section("What is proved", [Text(verdict_sentence(cert)), *tables(cert), Text(HOW)]),
-        Section("A run against its bounds", [*_own(cert, problem, learner), *run_parts(cert, problem, run, learner)]),
+        Section("A run against its bounds" if run is not None else "The run", parts),
         Section("Perceptron or Winnow?", [Text(favours(cert)), *_experiments(cert, problem, learner)]),
-        *([Section("What is not proved", [Text("\n\n".join(cert.remarks))])] if cert.remarks else []),
-        Section("Again, and by others", [Code(_commands(learner, data, said, out))]),
+        *([Section("What is not proved", [Text("\n\n".join(remarks))])] if remarks else []),
+        Section("Again, and by others", [Code("\n".join(map(join, again)))]),
     ]
-    return Report(f"What is proved of {names}", about, tiles(cert, problem, run, learner), sections)
+    return Report(f"What is proved of {names}", about, [*tiles(cert, problem), *shown], sections)
 
 
-def tiles(cert: Certificate, problem: Problem, run: Pictured, learner: Learner | None) -> list[Fact]:
+def tiles(cert: Certificate, problem: Problem) -> list[Fact]:
     """Return what matters most."""
-    shown = (other_run(cert, learner) if learner is not None else None) or run
-    who = name_of(learner) if shown.certified and learner is not None else "a perceptron"
     lines = {line.label: line for line in table(cert)[problem.name]}
-    of = f"class {problem.about} against the rest; " if problem.about else ""
+    of = f"{problem.about}; " if problem.about else ""
     margin, least = lines["perceptron's margin"], lines["perceptron's margin"].value.partition(" to ")
-    kinds = {kind: cert.number(f"{kind}'s mistakes at most", problem.name) for kind in SEPARATORS}
-    best = min(kinds, key=lambda kind: kinds[kind] if kind != "perceptron" else float("inf"))
-    winnow = f"at most, in any order; {best}'s: " + lines[f"{best}'s mistakes"].value
     upper = f"at most {least[2]}, " if least[1] else ""
     return [
-        Fact("verdict", cert.verdict, "" if not problem.about else "for pairs of classes"),
+        Fact("verdict", cert.verdict, "for pairs of classes" if cert.problems[0].startswith("pairs, ") else ""),
         Fact("margin", least[0], f"{of}{upper}{margin.note}"),
-        Fact("perceptron's mistakes", lines["perceptron's mistakes"].value, f"{of}{winnow}"),
-        *([Fact("mistakes made", len(shown.rounds), f"{of}{who}, {counted(shown.passes)}")] if shown.total else []),
+        Fact("perceptron's mistakes", lines["perceptron's mistakes"].value, of + _beside(cert, problem)),
     ]
+
+
+def _beside(cert: Certificate, problem: Problem) -> str:
+    """Return what is to be said of the perceptron's bound, and Winnow's beside it."""
+    bounds_of = {kind: told(cert, problem.name, f"{kind}'s mistakes at most") for kind in SEPARATORS}
+    said = "at most, in any order" if bounds_of["perceptron"] else "for every order and length"
+    if not problem.known["games"]:
+        return said
+    known = [kind for kind in SEPARATORS if kind != "perceptron" and bounds_of[kind]]
+    if not known:
+        return f"{said}; {'nor' if not bounds_of['perceptron'] else 'and no bound'} of Winnow's"
+    best = min(known, key=lambda kind: cert.number(f"{kind}'s mistakes at most", problem.name))
+    return f"{said}; {best}'s: at most {bounds_of[best]}"
+
+
+def _made(cert: Certificate, problem: Problem, learner: Learner | None) -> list[Fact]:
+    """Return the mistakes of a run that has no bound on its mistakes at each round, or none at all."""
+    assert learner is not None
+    made, of = mistakes_made(cert, learner), ""
+    name = next((name for name, run in cert.facts["runs"].items() if run["problem"] == problem.name), "")
+    if name:
+        made, of = {name: made[name]}, f"{problem.about}, " if problem.about else ""
+    passes = counted(int(learner.n_iter_))
+    return [
+        Fact("mistakes made", sum(made.values()), f"{name_of(learner)}, {of}{passes}{'' if name else '; no guarantee'}")
+    ]
+
+
+def _logged(cert: Certificate, learner: Learner | None) -> list[Part]:
+    """Return the run of a learner as its log has it, where no bound can be drawn above it."""
+    made = sum(mistakes_made(cert, learner).values())
+    who, log = name_of(learner), getattr(learner, "log_", None)
+    said = f"The run is that of {who}: {times(f'{made:,}', 'mistake')} in all."
+    why = "Its theorem bounds losses; see the table." if cert.runs else "No bound is proved for it; see below why."
+    drawn = mistakes(learner, ax=_axes(3.6)) if log is not None and len(log) else None
+    return [Text(f"{said} {why}"), *([Picture(drawn, f"The run of {who}", f"{who}, as it went.")] if drawn else [])]
 
 
 def tables(cert: Certificate) -> list[Part]:
@@ -79,13 +119,29 @@ def tables(cert: Certificate) -> list[Part]:
     problems = {name: {line.label: line.value for line in lines[name]} for name in cert.problems}
     labels = list(dict.fromkeys(label for of in problems.values() for label in of))
     if len(cert.facts["data"]["classes"]) > 2:
-        columns = [label for label in labels if label not in ("R", "X", "VC dimension", "sample size")]
-        rows = [[name, *(of.get(label, "–") for label in columns)] for name, of in problems.items()]
-        made: list[Part] = [Table(["", *(Column(label.strip(), "right") for label in columns)], rows)]
+        margins = {label: label.removesuffix(" margin") for label in labels if label.endswith(" margin")}
+        counts = {label: label.strip().removesuffix(" mistakes") for label in labels if _counts(label)}
+        made: list[Part] = [
+            _by_class(problems, {"verdict": "verdict", **margins}, "Margins"),
+            _by_class(problems, counts, "Mistakes at most, in any order"),
+        ]
     else:
         rows = [[_below(label), *(of.get(label, "–") for of in problems.values())] for label in labels]
-        made = [Table(["", *(Column(name, "right") for name in problems)], rows, caption="Of the data")]
+        made = [
+            Table(["", *(Column(name, "right") for name in problems)], rows, caption="Of the data"),
+            Text(f"{LETTERS}."),
+        ]
     return [*made, *_of_runs({name: lines[name] for name in cert.runs})]
+
+
+def _by_class(problems: dict[str, dict[str, str]], columns: dict[str, str], caption: str) -> Table:
+    """Return a table with a row for each problem, and columns by their labels."""
+    rows = [[name, *(of.get(label, "–") for label in columns)] for name, of in problems.items()]
+    return Table(["", *(Column(name, "right") for name in columns.values())], rows, caption=caption)
+
+
+def _counts(label: str) -> bool:
+    return label.endswith(" mistakes") or label.startswith("  in ")
 
 
 def _of_runs(runs: dict[str, list[Line]]) -> list[Part]:
@@ -105,62 +161,69 @@ def _below(label: str) -> str:
     return f"… {label.strip()}" if label.startswith(" ") else label
 
 
-def _own(cert: Certificate, problem: Problem, learner: Learner | None) -> list[Part]:
-    """Return the mistakes of a certified run that is none of a perceptron, below its own bound."""
-    run = other_run(cert, learner) if learner is not None else None
-    if run is None or learner is None:
-        return []
-    proved = f"{run.certified}: mistakes at most" in cert.claims
-    bound = cert.number("mistakes at most", run.certified) if proved else float("inf")
-    allowed = {"its theorem's bound": bound}
-    drawn = bounds(run.rounds, run.total, allowed, ax=_axes(3.9))
-    who = name_of(learner)
-    return [
-        Text(f"First the run that is certified, of {who}."),
-        Picture(drawn, f"Mistakes of {who} over rounds, below their bound", f"{who}, {counted(run.passes)}."),
-        *(_potential(cert, problem, run) if run.norm else []),
-    ]
-
-
 def run_parts(cert: Certificate, problem: Problem, run: Pictured, learner: Learner | None) -> list[Part]:
-    """Return the mistakes under their bounds, and the two lemmas where the rows are separable."""
-    who = f"the {name_of(learner)}" if run.certified and learner is not None else "a perceptron"
-    of = f", class {problem.about} against the rest" if problem.about else ""
-    order = "" if run.certified else ", in the order of the rows"
+    """Return the mistakes under their bounds, and what the proof is made of: two lemmas, or Winnow's potential."""
+    of = f", {problem.about}" if problem.about else ""
     if run.refused:
         return [Text(f"A perceptron can't take these rows: {run.refused}.")]
-    drawn = bounds(run.rounds, run.total, _allowed(cert, problem, run), ax=_axes(3.9))
+    drawn = bounds(run.rounds, run.total, allowed(cert, problem, run), ax=_axes(3.9))
     parts: list[Part] = [
-        Text(f"The run is that of {who}{of}: {counted(run.passes)}{order}."),
+        Text(f"The run is that of {_who(run, learner)}{of}: {_way(run)}."),
         Picture(drawn, "Mistakes over rounds, below their bounds", "The curve can't cross any of the lines above it."),
     ]
+    if run.norm:
+        return [*parts, *_potential(cert, problem, run)]
+    return parts if run.p != 2 else [*parts, *_lemmas(cert, problem, run)]
+
+
+def _who(run: Pictured, learner: Learner | None) -> str:
+    return name_of(learner) if run.certified and learner is not None else "a perceptron"
+
+
+def _way(run: Pictured) -> str:
+    return counted(run.passes) + ("" if run.certified else " in the order of the rows")
+
+
+def _lemmas(cert: Certificate, problem: Problem, run: Pictured) -> list[Part]:
+    """Return the two lemmas where the rows are separable."""
     u, margin = problem.witness("margin"), cert.number("perceptron's margin at least", problem.name)
-    radius = cert.number("R at most", problem.name)
+    radius, most = (cert.number(f"{what} at most", problem.name) for what in ("R", "perceptron's mistakes"))
     if u is None or not margin > 0 or not len(run.rows):
-        return [
-            *parts,
-            Text("The lemmas need a separator: none is known, so there is no (R/gamma)² to be squeezed below."),
-        ]
+        return [Text("The lemmas need a separator: none is known, so there is no (R/gamma)² to be squeezed below.")]
     if (radius / margin) ** 2 > min(MOST, 1e12):
-        return [*parts, Text("The margin is too small for a picture of the lemmas that squeeze the run.")]
+        return [Text("The margin is too small for a picture of the lemmas that squeeze the run.")]
     path = perceptron_path(problem.mistaken(run.rows, problem.bias), u)
-    curve = squeeze(path.dots, path.squares, radius=radius, margin=margin, ax=_axes(3.9))
+    curve = _whole(
+        squeeze(path.dots, path.squares, radius=radius, margin=margin, ax=_axes(3.9)), (radius / margin) ** 2, most
+    )
     caption = (
         "Each mistake lengthens v·u by gamma at least (first lemma) and ||v||² by R² at most (second lemma): where the "
         "two lines meet, no mistake is left."
     )
-    return [*parts, Picture(curve, "Two lemmas squeeze a run", caption)]
+    return [Picture(curve, "Two lemmas squeeze a run", caption)]
 
 
-def _allowed(cert: Certificate, problem: Problem, run: Pictured) -> dict[str, float]:
-    """Return the bounds that a run is under."""
-    found = {
-        "(R/γ)²": cert.number("perceptron's mistakes at most", problem.name),
-        f"Delta trick, {counted(run.passes)}": cert.number(IN_PASSES.format(run.passes), problem.name),
-    }
-    if run.certified:
-        found["regret"] = cert.number("mistakes at most, by the regret", run.certified)
-    return found
+def _whole(ax: Axes, drawn: float, bound: float) -> Axes:
+    """Write a bound on mistakes as the tables do: mistakes are whole."""
+    before, after = amount(drawn), amount(floor(bound))
+    style.head(ax, ax.get_title(loc="left").replace(before, after))
+    for text in ax.texts:
+        text.set_text(text.get_text().replace(before, after))
+    return ax
+
+
+def allowed(cert: Certificate, problem: Problem, run: Pictured) -> dict[str, float]:
+    """Return the bounds that hold for a run: for the perceptron's those of its passes or more, else its theorem's."""
+    if run.norm or run.p != 2:
+        found = {"its theorem's bound": cert.number("mistakes at most", run.certified)}
+    else:
+        found = {"(R/γ)²": cert.number("perceptron's mistakes at most", problem.name)}
+        passes = next((t for t in passes_of(cert, problem.name) if t >= run.passes), None)
+        if passes is not None:
+            found[f"Delta trick, {counted(passes)}"] = cert.number(IN_PASSES.format(passes), problem.name)
+        if run.certified:
+            found["regret"] = cert.number("mistakes at most, by the regret", run.certified)
+    return {name: float(floor(bound)) if bound < inf else bound for name, bound in found.items()}
 
 
 def _experiments(cert: Certificate, problem: Problem, learner: Learner | None) -> list[Part]:
@@ -200,8 +263,12 @@ def _potential(cert: Certificate, problem: Problem, run: Pictured) -> list[Part]
     weights = (1 + balanced) * problem.X.shape[1] + 2 * bool(problem.bias)
     values = winnow_path(rows, u, run.rate, balanced=balanced)
     start = max(log(max(weights, 2)), float(values[0]))
-    drawn = potential(values, progress=fall(margin, entries, run.rate), start=start, ax=_axes(3.9))
-    order = "the certified run" if run.certified else "one pass in the order of the rows, at the best rate"
+    progress = fall(margin, entries, run.rate)
+    most = cert.number("mistakes at most", run.certified) if run.certified else start / progress
+    drawn = _whole(potential(values, progress=progress, start=start, ax=_axes(3.9)), start / progress, most)
+    order = (
+        "the certified run" if run.certified else "for comparison: one pass in the order of the rows, at the best rate"
+    )
     caption = f"{who} on these rows, {order}: each mistake brings the weights nearer to u, by L at least."
     return [Picture(drawn, "Winnow's potential falls at each mistake", caption)]
 
@@ -214,10 +281,3 @@ def _tightest(X: Array, signs: Array) -> float:
 def _axes(height: float) -> Axes:
     """Return axes of half a page's width."""
     return Figure(figsize=(5.2, height), layout="constrained").add_subplot()
-
-
-def _commands(learner: Learner | None, data: list[str], said: list[str], out: Path | None) -> str:
-    cert = str(out or "data.cert")
-    trains = ["--learner", name_of(learner)] if learner is not None else []
-    certify = join(["linsep", "certify", *data, *said, *trains, "-o", cert])
-    return f"{certify}\n{join(['linsep', 'verify', cert, *data, *said])}"

@@ -18,30 +18,47 @@ if TYPE_CHECKING:
 
 
 class Problem(NamedTuple):
-    """Two classes of rows, a class of several against the rest, and what the certificate calls that."""
+    """Two classes of rows, a class of several against the rest or pairs, and what the certificate calls that."""
 
     name: str
     about: str
-    """The class that is told from the rest, for captions; "" if there are only two."""
+    """What of several classes is meant, for captions; "" if there are only two."""
     X: Any
     signs: Array
+    """Of rows against the rest; all 1 for pairs."""
     bias: float
     known: dict[str, Any]
     """The problem in the certificate."""
+    codes: Array = np.zeros(0, np.int64)
+    """The number of each row's class, for pairs."""
+    rivals: int = 0
+    """The other classes, for pairs."""
 
     def witness(self, name: str) -> Array | None:
         """Return weights by their name, the bias last; None if there are none."""
         found = self.known["w"].get(name)
-        return None if found is None else vector(found, self.X.shape[1] + 1).astype(np.float64)
+        size = (self.X.shape[1] + 1) * (1 + self.rivals)
+        return None if found is None else vector(found, size).astype(np.float64)
 
     def mistaken(self, rows: Array, *biases: float) -> Any:
-        """Return y x of some rows, and y times the value of each constant feature."""
-        signs = self.signs[rows]
+        """Return y x of some rows, and y times the value of each constant feature; of pairs x and -x in two places."""
+        which, rival = np.divmod(rows, self.rivals) if self.rivals else (rows, rows)
+        signs = self.signs[which]
         constants = np.outer(signs, biases)
         if not sp.issparse(self.X):
-            return np.hstack([signs[:, None] * np.asarray(self.X, np.float64)[rows], constants])
-        X: Any = self.X
-        return sp.csr_array(sp.hstack([sp.diags_array(signs) @ X.tocsr()[rows], sp.csr_array(constants)]))
+            made: Any = np.hstack([signs[:, None] * np.asarray(self.X, np.float64)[which], constants])
+        else:
+            X: Any = self.X
+            made = sp.csr_array(sp.hstack([sp.diags_array(signs) @ X.tocsr()[which], sp.csr_array(constants)]))
+        return made if not self.rivals else self._in_two_places(sp.coo_array(made), self.codes[which], rival)
+
+    def _in_two_places(self, made: Any, own: Array, rival: Array) -> Any:
+        """Return rows for the weights of all classes: as they are for their own class, negated for its rival."""
+        rival, width = rival + (rival >= own), made.shape[1]
+        columns = [made.col + width * of.astype(np.int64)[made.row] for of in (own, rival)]
+        places = np.tile(made.row, 2), np.concatenate(columns)
+        values = np.concatenate([made.data, -made.data])
+        return sp.csr_array((values, places), shape=(made.shape[0], width * (1 + self.rivals)))
 
 
 class Pictured(NamedTuple):
@@ -59,40 +76,55 @@ class Pictured(NamedTuple):
     """Winnow's: simplex, or l1 for the balanced one."""
     refused: str = ""
     """What the learner said of rows that it can't take."""
+    p: float = 2.0
+    """A perceptron's."""
 
 
 def problem_of(cert: "Certificate", X: Any, y: Any) -> Problem:
-    """Return the problem of two classes or, of more, the first class that can be told from the rest, if any can."""
-    classes = cert.facts["data"]["classes"]
-    names = cert.problems[:1]
-    if len(classes) > 2:
-        names = [name for name in cert.problems if cert.facts["problems"][name]["positive"] is not None]
+    """Return the problem that is pictured: of a certified run if there is one, else of two classes or one of several.
+
+    The first that is separable is taken, or the first of all.
+    """
+    classes, problems = cert.facts["data"]["classes"], cert.facts["problems"]
+    names = [run["problem"] for run in cert.facts["runs"].values()] or cert.problems[:1]
+    if len(classes) > 2 and not cert.runs:
+        names = [name for name in cert.problems if problems[name]["positive"] is not None]
     name = next((name for name in names if cert.claims[f"{name}: verdict"] == "separable"), names[0])
-    known = cert.facts["problems"][name]
-    own = np.array([str(v).removesuffix(".0") == known["positive"] for v in np.asarray(y).tolist()])
-    about = known["positive"] if len(classes) > 2 else ""
-    return Problem(name, about, X, np.where(own, 1.0, -1.0), float(known["bias"]), known)
+    known, bias = problems[name], float(problems[name]["bias"])
+    labels = [str(v).removesuffix(".0") for v in np.asarray(y).tolist()]
+    if known["positive"] is None:
+        codes = np.array([classes.index(label) for label in labels])
+        return Problem(name, "pairs of classes", X, np.ones(len(labels)), bias, known, codes, len(classes) - 1)
+    own = np.array([label == known["positive"] for label in labels])
+    about = f"class {known['positive']} against the rest" if len(classes) > 2 else ""
+    return Problem(name, about, X, np.where(own, 1.0, -1.0), bias, known)
+
+
+def certified_run(cert: "Certificate", problem: Problem, learner: "Learner | None") -> Pictured | None:
+    """Return the run on a problem that is certified, if its updates are its mistakes, as passive-aggressive's are not.
+
+    Its rounds are in the learner's log.
+    """
+    for name, run in cert.facts["runs"].items():
+        if run["problem"] == problem.name and run["theorem"] != "passive_aggressive":
+            found = Pictured(_rounds(cert, name, learner), np.array(run["rows"]), run["rounds"], run["passes"], name)
+            if run["theorem"] == "winnow":
+                return found._replace(rate=float(run["rate"]), norm=run["norm"])
+            return found._replace(p=float(run["p"]))
+    return None
 
 
 def perceptron_run(cert: "Certificate", problem: Problem, learner: "Learner | None") -> Pictured:
     """Return the run that is certified if it is a perceptron's, else one pass of a perceptron in the rows' order."""
-    run = cert.facts["runs"].get("run", {})
-    if run.get("theorem") == "perceptron" and run["p"] == 2:
-        return _certified(learner, run)
+    own = certified_run(cert, problem, learner)
+    if own is not None and own.p == 2 and not own.norm:
+        return own
     return _trained(Perceptron(**_in_order(problem)), problem)
-
-
-def other_run(cert: "Certificate", learner: "Learner | None") -> Pictured | None:
-    """Return the run that is certified if it is Winnow's or a p-norm perceptron's, whose updates are its mistakes."""
-    run = cert.facts["runs"].get("run", {})
-    if run.get("theorem") == "winnow":
-        return _certified(learner, run)._replace(rate=float(run["rate"]), norm=run["norm"])
-    return _certified(learner, run) if run.get("theorem") == "perceptron" and run["p"] != 2 else None
 
 
 def winnow_run(cert: "Certificate", problem: Problem, learner: "Learner | None") -> Pictured | None:
     """Return Winnow's run that is certified, or one pass at the best rate; None where no u >= 0 is known to do."""
-    own = other_run(cert, learner)
+    own = certified_run(cert, problem, learner)
     if own is not None and own.norm:
         return own
     margin, entries = cert.number("Winnow's margin at least", problem.name), entry_of(problem)
@@ -121,5 +153,9 @@ def _trained(learner: Any, problem: Problem) -> Pictured:
     return Pictured(learner.log_.rounds, learner.log_.rows, len(problem.signs), 1)
 
 
-def _certified(learner: Any, run: dict[str, Any]) -> Pictured:
-    return Pictured(learner.log_.rounds, learner.log_.rows, run["rounds"], run["passes"], "run")
+def _rounds(cert: "Certificate", name: str, learner: Any) -> Array:
+    """Return the rounds of a run's updates, from the log of all runs."""
+    classes = [f"run of class {c}" for c in cert.facts["data"]["classes"]]
+    log = learner.log_
+    rounds: Array = log.rounds if name not in classes else log.rounds[log.classes == classes.index(name)]
+    return rounds

@@ -43,6 +43,10 @@ def run(
 
     stated, began = Certificate.load(cert), perf_counter()
     rows, console = labelled(ctx, data), stderr()
+    if rows.rejected:
+        typer.echo(
+            f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out", err=True
+        )
     if console.is_terminal and not (json or quiet):
         with console.status("checking in exact arithmetic"):
             result = verify(stated, rows.X, rows.y)
@@ -88,7 +92,7 @@ def show(console: "Console", name: str, result: "Result", took: float, quiet: bo
     end = "every claim that can be checked holds" if result else "it does not hold for these data"
     console.print(Text.assemble((end, "bold green" if result else "bold red"), f": {counts}; {seconds(took)}"))
     if [claim for claim, _ in result.failures] == ["data"] and not quiet:
-        note(console, "are they read as they were for certify? --label, --map and -O must be the same")
+        note(console, "are they read as they were for certify? --label, --map, -O and --on-error must be the same")
 
 
 def _told(status: str, detail: str) -> str:

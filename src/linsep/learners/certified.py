@@ -8,7 +8,7 @@ import numpy as np
 
 from linsep.core.examples import Array
 from linsep.core.links import P_NORM, SINH, Additive, Imaged
-from linsep.data.inputs import canonical, refuse_bad_entries, rows_of, without_duplicates
+from linsep.data.inputs import canonical, refuse_bad_entries, rows_of
 from linsep.data.labels import clean, codes_among
 from linsep.learners.compact import whole
 from linsep.learners.machine import Machine
@@ -25,6 +25,7 @@ from linsep.theory.certifying import (
     problems_of,
     refuse_bad_plan,
     refuse_rounding,
+    summed,
 )
 from linsep.theory.form import named
 from linsep.theory.runs import Run, Theorem, witnessed
@@ -101,7 +102,7 @@ class Certified:
         deadline = None if time_limit is None else time.monotonic() + time_limit
         plan = Plan(passes, epsilon, delta, deadline, watch, n_jobs)
         problems, more = problems_of(rows, plan)
-        remarks += more
+        remarks += more if len(rows.classes) > 2 else []
         played: dict[str, Any] = {}
         for name, run in runs.items():
             found = self._played(theorem, name, run._replace(passes=passes), rows, plan, problems)
@@ -154,7 +155,7 @@ class Certified:
         refuse_rounding(X)
         data = canonical(self, X, bias=self._bias, reset=False)
         refuse_bad_entries(data)
-        data = without_duplicates(data)
+        data = summed(data)
         codes = codes_among(clean(y, rows_of(data)), self.classes_)
         return Rows(data, codes, names_of(self.classes_))
 

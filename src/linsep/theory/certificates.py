@@ -50,8 +50,9 @@ class Certificate:
 
     @property
     def problems(self) -> list[str]:
-        """The names of the problems; the first is the one that the verdict is about."""
-        return list(self.facts["problems"])
+        """The names of the problems, those that the verdict is about first: pairs of classes, or those with a bias."""
+        order = ("pairs, ", "bias ", "class ", "no bias", "best bias, ")
+        return sorted(self.facts["problems"], key=lambda name: [not name.startswith(kind) for kind in order])
 
     @property
     def runs(self) -> list[str]:
@@ -65,8 +66,10 @@ class Certificate:
 
     @property
     def verdict(self) -> str:
-        """Whether the data are "separable", "not separable", or that is "open": the first problem's."""
-        return self.claims[f"{self.problems[0]}: verdict"]
+        """Whether the data are "separable", "not separable", or that is "open": the first problem's, or all pairs'."""
+        first = self.problems[0]
+        whole = len(self.facts["data"]["classes"]) <= 2 or first.startswith("pairs, ")
+        return self.claims.get(f"{first}: verdict", "open") if whole else "open"
 
     def number(self, claim: str, name: str | None = None) -> float:
         """Return a claim of a problem or run as a float; infinity for a bound, 0 for a margin, that is not proved.
@@ -130,16 +133,21 @@ class Certificate:
         {'perceptron': 11.0, 'Winnow': 99.3, 'balanced Winnow': 89.0, 'perceptron (T = 1)': 3.0}
         """
         found = {}
+        prefix = f"{self._known(name)}: "
         for claim, value in self.claims.items():
-            problem, _, what = claim.partition(": ")
-            whose, mistakes, rest = what.partition("'s mistakes ")
-            if problem == self._known(name) and mistakes and rest.endswith("at most"):
+            whose, mistakes, rest = claim.removeprefix(prefix).partition("'s mistakes ")
+            if claim.startswith(prefix) and mistakes and rest.endswith("at most"):
                 found[f"{whose} {rest.removesuffix('at most')}".strip()] = float(Decimal(value))
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the certificate to a file, as JSON."""
-        Path(path).write_text(self.text(), encoding="utf-8")
+        """Write the certificate to a file, as JSON; a file of that name stays whole until all is written."""
+        aside = Path(f"{os.fspath(path)}.part")
+        try:
+            aside.write_text(self.text(), encoding="utf-8")
+            aside.replace(path)
+        finally:
+            aside.unlink(missing_ok=True)
 
     def text(self) -> str:
         """Return the file's contents."""
@@ -235,10 +243,17 @@ def verify(certificate: Any, X: Any, y: Any) -> Result:
         check_form(facts)
     except FormError as error:
         return Result([("certificate", FAILS, str(error))])
+    if any(_too_far(run, X) for run in facts["runs"].values()):
+        return Result([("certificate", FAILS, "a run of Winnow spans too many orders of magnitude to be checked")])
     checks = checker.check(facts, X, y)
     if all(status != FAILS for _, status, _ in checks):
         checks += _assumed(facts)
     return Result(checks)
+
+
+def _upwards(value: float) -> float:
+    """Return a number rounded up to nine digits, so that it is the same wherever it is computed."""
+    return min(float(checker.stated(Fraction(value) * (1 + Fraction(1, 10**13)), checker.UP)), 1.0)
 
 
 def risk_of(mistakes: int, rounds: int, confidence: float) -> dict[str, Any]:
@@ -247,9 +262,17 @@ def risk_of(mistakes: int, rounds: int, confidence: float) -> dict[str, Any]:
     return {
         "mistakes": mistakes, "rounds": rounds, "confidence": confidence,
         "estimate": float(risk.estimate(mistakes, rounds)),
-        "at most": float(found.bound), "of the vote at most": float(found.vote),
+        "at most": _upwards(float(found.bound)), "of the vote at most": _upwards(float(found.vote)),
         "assuming": "i.i.d. rows, one pass; not checked",
     }  # fmt: skip
+
+
+def _too_far(run: dict[str, Any], X: Any) -> bool:
+    """Return whether the exponentials of a run would be too long to compute."""
+    values: Any = X.tocsr().data if hasattr(X, "tocsr") else np.asarray(X)
+    if run["theorem"] != "winnow" or values.dtype.kind not in "biuf":
+        return False
+    return not run["rate"] * float(np.abs(values).max(initial=0)) * len(run["rows"]) <= 1e6
 
 
 def risks_of(runs: dict[str, Any], claims: dict[str, Any]) -> dict[str, Any]:
@@ -264,6 +287,8 @@ def risks_of(runs: dict[str, Any], claims: dict[str, Any]) -> dict[str, Any]:
 def _assumed(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Return what is not for the checker to say: what lies between updates, and the risks."""
     checks = [(f"{name}: no other round was a mistake", NOT_CHECKED, UPDATES) for name in facts["runs"]]
+    steps = [name for name, run in facts["runs"].items() if run["theorem"] == "passive_aggressive"]
+    checks += [(f"{name}: its steps are the rule's", NOT_CHECKED, "they are taken from its log") for name in steps]
     again = risks_of(facts["runs"], facts["claims"])
     if facts["risk"] != again:
         return [*checks, ("risk", FAILS, f"stated {facts['risk']}, found {again}")]

@@ -9,17 +9,17 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from linsep.core.examples import Array, Csr, Dense
-from linsep.data.inputs import canonical, refuse_bad_entries, rows_of, width_of, without_duplicates
+from linsep.data.inputs import canonical, frozen, refuse_bad_entries, rows_of, width_of, without_duplicates
 from linsep.data.labels import clean, encode
 from linsep.theory import checker
 from linsep.theory.certificates import Certificate, risks_of
-from linsep.theory.form import FORMAT, VERSION, named
+from linsep.theory.form import FORMAT, VERSION, named, plain
 from linsep.theory.witnesses import Found, Search, Watch, best_bias, find, pair_rows
 
 MOST_PAIRS = 20_000_000
 """Entries of the rows of all pairs of classes beyond which no witnesses are sought for them."""
-NEAR = 1.1
-"""A best bias within this factor of the one given is not worth a problem of its own."""
+WORTH = 0.985
+"""A best bias that makes the root of the bound no smaller than by this factor is not worth a problem of its own."""
 
 
 class Rows(NamedTuple):
@@ -121,7 +121,7 @@ def rows_from(X: Any, y: Any, bias: float) -> Rows:
     refuse_rounding(X)
     data = canonical(BaseEstimator(), X, bias=float(bias), reset=True)
     refuse_bad_entries(data)
-    data = without_duplicates(data)
+    data = summed(data)
     classes, codes = encode(clean(y, rows_of(data)))
     return Rows(data, codes, names_of(classes))
 
@@ -137,9 +137,20 @@ def names_of(classes: Array) -> list[str]:
     return [str(c).removesuffix(".0") if isinstance(c, float) else str(c) for c in classes.tolist()]
 
 
+def summed(data: Dense | Csr) -> Dense | Csr:
+    """Return data in which no row stores a column twice; such are added up as the checker does it, in 64 bits."""
+    once = without_duplicates(data)
+    return once if once is data else without_duplicates(data._replace(values=frozen(data.values.astype(np.float64))))
+
+
 def refuse_rounding(X: Any) -> None:
     """Raise a ValueError where numbers are no floats: what is proved would be about others."""
-    values = X.data if sp.issparse(X) else np.asarray(X)
+    for part in [X[name] for name in X.columns] if hasattr(X, "columns") else [X]:
+        _refuse_rounding(getattr(part, "data", None) if sp.issparse(part) else np.asarray(part))
+
+
+def _refuse_rounding(values: Any) -> None:
+    """Look at one array."""
     if values.dtype.kind not in "iuf" or values.dtype.itemsize < 8 or values.dtype == np.float64:
         return
     with np.errstate(invalid="ignore"):
@@ -163,13 +174,20 @@ def binary_problems(rows: Rows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
     search = _search(rows.data, rows.signs(name), plan, 0.4)
     found = find(search)
     problems = {named(bias): _problem(name, bias, plan, found)}
-    if bias:
-        plain = _search(rows.data._replace(bias=0.0), search.signs, plan, 0.5)
-        problems[named(0.0)] = _problem(name, 0.0, plan, find(plain, start=found.once))
-        best = best_bias(search, found.witnesses)
-        if best and not 1 / NEAR < best / bias < NEAR:
-            again = _search(rows.data._replace(bias=best), search.signs, plan, 1.0)
-            problems[f"best bias, {best:g}"] = _problem(name, best, plan, find(again, games=False, start=found.once))
+    if not bias:
+        return problems, []
+    plain_one = find(_search(rows.data._replace(bias=0.0), search.signs, plan, 0.5), start=found)
+    problems[named(0.0)] = _problem(name, 0.0, plan, plain_one)
+    found.witnesses["w"] = _without_bias(plain_one, width_of(rows.data)) | found.witnesses["w"]
+    problems[named(bias)] = _problem(name, bias, plan, found)
+    best, ratio = best_bias(search, found.witnesses)
+    lengths = [(f.length if found.length < math.inf else f.once.upper) for f in (found, plain_one)]
+    if not best or ratio * lengths[0] > WORTH * min(lengths):
+        sought = found.once.converged and plain_one.once.converged
+        value = f"; the best is about {best:.3g}" if best else ""
+        return problems, [f"no other bias would lower the perceptron's bound by much{value}"] if sought else []
+    again = find(_search(rows.data._replace(bias=best), search.signs, plan, 1.0), games=False, start=found)
+    problems[f"best bias, {plain(best)}"] = _problem(name, best, plan, again, games=False)
     return problems, []
 
 
@@ -181,7 +199,8 @@ def all_problems(rows: Rows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
         pairs = pair_rows(rows.data, rows.codes, len(rows.classes))
         search = _search(pairs, np.ones(rows_of(pairs)), plan, 1 / (1 + len(rows.classes)))
         found = find(search, games=False)
-        problems[f"pairs, {named(bias)}"] = _problem(None, bias, plan, _without_constant(found, width_of(pairs)))
+        found = _without_constant(found, width_of(pairs))
+        problems[f"pairs, {named(bias)}"] = _problem(None, bias, plan, found, games=False)
     else:
         remarks.append(
             f"no witnesses were sought for pairs of classes: {entries:,} entries are more than {MOST_PAIRS:,}"
@@ -199,10 +218,20 @@ def _search(data: Dense | Csr, signs: Array, plan: Plan, share: float) -> Search
     return Search(data, signs, plan.passes, deadline, plan.watch, plan.jobs)
 
 
-def _problem(positive: str | None, bias: float, plan: Plan, found: Found) -> dict[str, Any]:
-    """Return a problem as the checker reads it."""
+def _problem(positive: str | None, bias: float, plan: Plan, found: Found, games: bool = True) -> dict[str, Any]:
+    """Return a problem as the checker reads it; whether it says anything of Winnow."""
     risks = {"epsilon": str(float(plan.epsilon)), "delta": str(float(plan.delta))}
-    return {"positive": positive, "bias": bias, **risks, **found.witnesses}
+    return {"positive": positive, "bias": bias, "games": games, **risks, **found.witnesses}
+
+
+def _without_bias(found: Found, features: int) -> dict[str, Any]:
+    """Return a separator that needs no bias, as one that has a bias of 0."""
+    vector = found.witnesses["w"].get("margin")
+    if vector is None:
+        return {}
+    entries = dict(zip(vector.get("at", range(features + 1)), vector["values"], strict=True))
+    kept = {j: v for j, v in entries.items() if j != features}
+    return {"margin": {"exponent": vector["exponent"], "at": list(kept), "values": list(kept.values())}}
 
 
 def _without_constant(found: Found, width: int) -> Found:

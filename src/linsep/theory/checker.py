@@ -33,8 +33,8 @@ def beside(name: str, q: Fraction, way: Context) -> Fraction:
 def power(a: Any, way: Context, e: Fraction = HALF) -> Fraction:
     """Return a^e, by default the root, from above or below; exactly where e is whole or the root is rational."""
     exact = Fraction(math.isqrt((a := Fraction(a)).numerator), math.isqrt(a.denominator)) if e == HALF else a ** int(e)
-    whole = a == 0 or e.denominator == 1 or (e == HALF and exact**2 == a)
-    return exact if whole else beside("exp", e * beside("ln", a, way), way)
+    whole = e.denominator == 1 or (e == HALF and exact**2 == a)
+    return a if not a else exact if whole else beside("exp", e * beside("ln", a, way), way)
 
 
 def stated(q: Fraction, way: Context) -> str:
@@ -78,7 +78,7 @@ class Rows:
             self.X = self.X.astype(np.float64, copy=True)
             self.X.sum_duplicates()
         self.n, self.p = (int(s) for s in self.X.shape)
-        names = [str(v).removesuffix(".0") if isinstance(v, float) else str(v) for v in np.asarray(y).tolist()]
+        names = [str(v).removesuffix(".0" * isinstance(v, float)) for v in np.asarray(y).tolist()]
         self.codes = np.array([classes.index(name) for name in names], np.int64)
         digests = [hashlib.sha256(json.dumps([self.n, self.p, len(self.codes), classes]).encode()) for _ in range(4)]
         for first, stop, r, c, v in self.blocks(BLOCK):
@@ -111,8 +111,8 @@ class Problem:
 
     def __init__(self, rows: Rows, known: Facts, classes: list[str]) -> None:
         self.rows, self.known, self.beta, self.pairs = rows, known, float(known["bias"]), known["positive"] is None
-        self.low, self.width, self.entry, rivals = 0, 21, 0.0, len(classes) - 1
-        self.sign = np.where((rows.codes == classes.index(known["positive"] or classes[0])) | self.pairs, 1, -1)
+        self.low, self.width, self.entry, own = 0, 21, 0.0, classes[0] if self.pairs else known["positive"]
+        self.sign, rivals = np.where((rows.codes == classes.index(own)) | self.pairs, 1, -1), len(classes) - 1
         self.n, self.p = (rows.n * rivals, (rows.p + 1) * (rivals + 1)) if self.pairs else (rows.n, rows.p + 1)
         for _, _, v in self.blocks():
             m, e = mantissas(v)
@@ -165,7 +165,7 @@ class Problem:
         sums, size = np.zeros(self.n), math.frexp(self.entry)[1]
         for r, _, v in self.blocks():
             np.add.at(sums, r, np.ldexp(np.abs(v), -size) ** float(P))
-        near, term = self.each(sums >= (1 - 1e-9) * sums.max()), lru_cache(1 << 16)(lambda a: power(a, way, P))
+        near, term = self.each(sums >= (1 - 1e-8) * sums.max()), lru_cache(1 << 16)(lambda a: power(a, way, P))
         most = max((sum((term(abs(x)) for x in z), Fraction()) for _, _, z in near), default=Fraction())
         return power(most, way, 2 / P) * self.unit**2
 
@@ -188,7 +188,7 @@ class Problem:
         out |= {"R at most": stated(power(self.radius2, UP), UP), "X at most": stated(Fraction(self.entry), UP)}
         if any((a < 0).any() or not a.any() for a in self.dual.values()):
             raise ValueError("a witness lambda is no mixture of rows")
-        for norm, whose in [*NORMS.items()][: 1 if self.pairs else 3]:
+        for norm, whose in [*NORMS.items()][: 3 if self.known["games"] else 1]:
             sizes = [q if norm == "simplex" else abs(q) for q in self.point.values()]
             tops = [power((q**2).sum(), UP) if norm == "l2" else max(q[:-1].max(), abs(q[-1])) for q in sizes]
             most = min(t * self.unit / int(a.sum()) for t, a in zip(tops, self.dual.values(), strict=True))
@@ -196,7 +196,7 @@ class Problem:
             if m2:
                 out[f"{whose} margin at least"] = stated(power(m2, DOWN), DOWN)
                 r = power(m2, DOWN) / Fraction(self.entry)
-                fall = max(sum(q * beside("ln", q, DOWN) for q in (1 + r, 1 - r) if q > 0), r * r) / 2
+                fall = max(sum((q * beside("ln", q, DOWN) for q in (1 + r, 1 - r) if q > 0), Fraction()), r * r) / 2
                 bound = beside("ln", self.weights[norm], UP) / fall if norm != "l2" else self.radius2 / m2
                 out[f"{whose} mistakes at most"] = stated(bound, UP)
         for k in (k for k in self.w if k.startswith("delta ")):
@@ -214,7 +214,7 @@ class Problem:
         return out
 
     def play(self, run: Facts, image: Callable[[int], Any], mirrored: range = range(0)) -> Iterator[tuple[Any, ...]]:
-        """Play s += step z again, -z where mirrored: (row, score before it, growth of the images' sum: down, up)."""
+        """Play s += step z again, -z where mirrored: (row, score before, growth of the images' sum: down, up; s)."""
         rows, s, low, high = {i: list[Any]() for i in range(self.n)}, dict[int, int](), 0, 0
         if np.bincount(np.array(run["rows"]) // (self.n // self.rows.n)).max() > run["passes"]:
             raise ValueError("a run has more updates by a row than it has passes")
@@ -227,14 +227,14 @@ class Problem:
             for j, x in rows[i]:
                 before, s[j] = image(s.get(j, 0)), s.get(j, 0) + step * x
                 low, high = low + image(s[j])[0] - before[1], high + image(s[j])[1] - before[0]
-            yield i, sum(terms), low, high
+            yield i, sum(terms), low, high, s
 
     def perceptron(self, run: Facts) -> Facts:
         """Return both lemmas at every mistake, s_k·u against k gamma and ||s_k||_p² against (p - 1) k X_p²."""
         P, w, k = Fraction(run["p"]), run["witness"], len(run["rows"])
         image = lru_cache(1 << 16)(lambda s: [power(abs(s), way, P) for way in (DOWN, UP)])
         X2, played = self.longest(P, UP), [*self.play(run, image)]
-        norms = [power(s, UP, 2 / P) * self.unit**2 for *_, s in played]
+        norms = [power(s, UP, 2 / P) * self.unit**2 for _, _, _, s, _ in played]
         worst = max(q / j for j, q in enumerate(norms, 1)) / (P - 1) / self.longest(P, DOWN)
         out: Facts = {"mistakes": k, "lemma 2, ratio at most": stated(worst, UP)}
         out["margin at most"] = stated(power(norms[-1], UP) / k, UP)
@@ -263,15 +263,15 @@ class Problem:
         """Return by how much each mistake lowers KL(u || w), and L, by which it must."""
         k, X, eta, start = run["witness"], Fraction(self.entry), Fraction(run["rate"]), self.weights[run["norm"]]
         image = lru_cache(1 << 16)(lambda s: [beside("exp", eta * self.unit * s, way) for way in (DOWN, UP)])
-        flat = beside("ln", (1 + beside("exp", -2 * eta * X, UP)) / 2, UP) + eta * X
+        flat, total = beside("ln", (1 + beside("exp", -2 * eta * X, UP)) / 2, UP) + eta * X, int(abs(self.w[k]).sum())
         L, falls, before = eta * power(self.margin2(k, run["norm"]), DOWN) - flat, list[Fraction](), start
-        for i, _, low, high in self.play(run, image, range(0 if run["norm"] == "l1" else self.rows.p, self.p)):
-            gained = eta * self.unit * self.scores[k][i] / int(abs(self.w[k]).sum())
-            falls.append(gained - beside("ln", (start + high) / before, UP))
-            before = start + low
+        for i, _, low, high, s in self.play(run, image, range(0 if run["norm"] == "l1" else self.rows.p, self.p)):
+            falls.append(eta * self.unit * self.scores[k][i] / total - beside("ln", (start + high) / before, UP))
+            before, sums = start + low, s
         out: Facts = {"L at least": stated(L, DOWN), "each fall of the potential at least": stated(min(falls), DOWN)}
         out["each fall is at least L"] = min(falls) >= Fraction(out["L at least"])
         out["mistakes at most"] = stated(beside("ln", start, UP) / (L or 1), UP)
+        out["margin at most"] = stated(max(0, *sums.values()) * self.unit / len(falls), UP)
         return {"mistakes": len(falls)} | (out if L > 0 else {})
 
 
@@ -293,8 +293,7 @@ def check(certificate: Facts, X: Any, y: Any) -> list[tuple[str, str, str]]:
         if [rows.n, rows.p, rows.sha256] != [certificate["data"][k] for k in ("rows", "features", "sha256")]:
             return [("data", "fails", f"these are other rows or labels: their SHA-256 is {rows.sha256}")]
         found = claims(certificate, rows)
-        texts = {k: [json.dumps(facts.get(k)) for facts in (found, said)] for k in found | said}
-        same = {k: a == b and a not in ("null", "false") for k, (a, b) in texts.items()}
+        same = {k: repr(found.get(k)) == repr(said.get(k)) not in ("None", "False") for k in found | said}
         return [(k, "holds" if same[k] else "fails", f"stated {said.get(k)}, found {found.get(k)}") for k in same]
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, MemoryError) as error:
         return [("certificate", "fails", f"it makes no sense for these data: {error!r}")]

@@ -12,6 +12,8 @@ from typing import Any
 
 FORMAT, VERSION = "linsep certificate", 1
 PARTS = ("data", "problems", "runs", "claims", "risk")
+LARGEST_P = 500
+"""Powers beyond this leave the range of floats, in which rows are compared first."""
 FARTHEST = 5000
 """Exponents of two beyond this are not needed for products of floats."""
 DECIMAL = re.compile(r"0?\.\d{1,40}|\d{1,3}e-\d{1,3}|\d\.\d{1,40}e-\d{1,3}")
@@ -30,7 +32,18 @@ def named(bias: float) -> str:
     >>> named(1.0), named(0.0)
     ('bias 1', 'no bias')
     """
-    return f"bias {bias:g}" if bias else "no bias"
+    return f"bias {plain(bias)}" if bias else "no bias"
+
+
+def plain(bias: float) -> str:
+    """Return all digits of a number, as short as can be.
+
+    Examples
+    --------
+    >>> plain(1.0), plain(0.1)
+    ('1', '0.1')
+    """
+    return repr(float(bias)).removesuffix(".0")
 
 
 def check_form(facts: Any) -> None:
@@ -84,6 +97,9 @@ def _check_data(data: dict[str, Any]) -> None:
     classes = data.get("classes")
     texts = isinstance(classes, list) and all(isinstance(c, str) for c in classes)
     require(texts and len(set(classes or ())) == len(classes or ()) > 0, "its classes are no list of different texts")
+    remarks = data.get("remarks")
+    require(isinstance(remarks, list) and all(is_text(r) for r in remarks), "its remarks are no list of texts")
+    require(is_whole(data.get("rows"), len(classes or ())), "it has more classes than rows")
     for size in ("rows", "features"):
         require(is_whole(data.get(size), 1, 1 << 53), f"its {size} are no number of at least 1")
 
@@ -97,8 +113,12 @@ def _check_problem(name: str, problem: Any, data: dict[str, Any]) -> None:
     require(about, f"{name!r} is about no class")
     where = "" if len(classes) <= 2 else "pairs, " if positive is None else f"class {positive}, "
     require(len(classes) > 2 or positive == classes[-1], f"{name!r} is about another class than the last")
-    names = (f"{where}{named(bias)}", f"{where}best bias, {bias:g}")
+    names = (f"{where}{named(bias)}", f"{where}best bias, {plain(bias)}")
     require(name in names, f"{name!r} is a problem that is called {names[0]!r}")
+    games = problem.get("games")
+    require(
+        isinstance(games, bool) and not (games and positive is None), f"{name!r} does not say if it is about Winnow"
+    )
     for risk in ("epsilon", "delta"):
         text = problem.get(risk)
         require(isinstance(text, str) and DECIMAL.fullmatch(text) is not None, f"{name!r} has no {risk} below 1")
@@ -109,6 +129,7 @@ def _check_problem(name: str, problem: Any, data: dict[str, Any]) -> None:
     for side, size in sizes.items():
         require(isinstance(problem.get(side), dict) and bool(problem[side]), f"{name!r} has no witnesses {side}")
         for key, vector in problem[side].items():
+            require(is_text(key), f"{name!r} has a witness without a name")
             _check_vector(f"{name}: {side} {key}", vector, size)
     for key in problem["w"]:
         if key.startswith("delta "):
@@ -169,8 +190,8 @@ def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
     require(held, f"{name!r} has no weights to be held against")
     if theorem == "winnow":
         require(is_text(run.get("norm")) and run["norm"] in ("simplex", "l1"), f"{name!r} is of no norm")
-        require(is_number(run.get("rate"), 1e-300, 1e4), f"{name!r} has no rate above 0")
+        require(is_number(run.get("rate"), 1e-300, 1e300), f"{name!r} has no rate above 0")
         return
     require(theorem == "perceptron", f"{name!r} is held to no theorem")
-    require(is_number(run.get("p"), 2, 500), f"{name!r} has no p of 2 or more")
+    require(is_number(run.get("p"), 2, LARGEST_P), f"{name!r} has no p of 2 or more")
     require(f"delta {passes}" in problem["w"], f"{name!r} has no bound for {passes} passes")

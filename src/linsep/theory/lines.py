@@ -12,6 +12,8 @@ IN_PASSES = "perceptron's mistakes (T = {}) at most"
 SEPARATORS = {"perceptron": "hyperplane", "Winnow": "u >= 0", "balanced Winnow": "u"}
 """Whose bounds are compared, and what must separate the rows for each."""
 NO_BOUND = "no bound"
+LETTERS = "R: the length of the longest row, X: the largest |entry|, the constant feature included"
+"""What the letters of a table mean, where there is no room for notes."""
 
 
 class Line(NamedTuple):

@@ -8,8 +8,12 @@ import numpy as np
 from linsep.core.examples import Array
 from linsep.solvers.margin.soft import soft_margin
 from linsep.theory.bounds import best_rate, fall
+from linsep.theory.form import LARGEST_P
 from linsep.theory.short import exact, short
 from linsep.theory.witnesses import LOSS, Search, Witnesses, read_vector
+
+LONGEST = 50_000
+"""The most by which the logarithm of a weight of Winnow may move in a run that is checked."""
 
 
 class Theorem(NamedTuple):
@@ -57,6 +61,10 @@ def witnessed(theorem: Theorem, run: Run, search: Search, found: Witnesses, prob
                 f"{margin:.3g} of the data the best rate is {best_rate(margin, entries):.3g}"
             )
         facts |= {"norm": theorem.norm, "rate": theorem.rate, "witness": names[0]}
+        if theorem.rate * entries * len(run.rows) > LONGEST:
+            return "its weights span too many orders of magnitude for the exact check"
+    elif theorem.name == "perceptron" and theorem.p > LARGEST_P:
+        return f"p = {theorem.p:g} is beyond {LARGEST_P}, the largest that is checked"
     elif theorem.name == "perceptron":
         facts |= {"p": theorem.p, "witness": _best_witness(theorem.p, run, search, found)}
     else:

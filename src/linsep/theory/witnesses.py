@@ -21,6 +21,8 @@ from linsep.solvers.margin.hard import HardMargin
 from linsep.solvers.margin.separator import separator
 from linsep.solvers.products import features_of, rows_of, times, times_transposed
 from linsep.solvers.programs.l1_margin import l1_margin
+from linsep.solvers.programs.linear_program import separate
+from linsep.solvers.programs.signed_rows import Budget
 from linsep.theory.rational import witness
 from linsep.theory.short import short, written
 
@@ -90,11 +92,15 @@ class Found(NamedTuple):
     witnesses: Witnesses
     """{"w": {name: vector}, "lambda": {name: vector}}, as the checker reads them."""
     once: DeltaBound
-    """The bound for one pass, from which the search for another bias may start."""
+    """The bound for one pass; from it and from `dual` the search for another bias may start."""
+    dual: Array
+    """The mixture of rows that bounds the margin."""
+    length: float
+    """R / gamma, the root of the perceptron's bound; infinite where no separator was found."""
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
-def find(search: Search, *, games: bool = True, start: DeltaBound | None = None) -> Found:
+def find(search: Search, *, games: bool = True, start: Found | None = None) -> Found:
     """Search for witnesses of the margin, of Winnow's margins, and of the bounds for one and for T passes.
 
     Parameters
@@ -103,8 +109,8 @@ def find(search: Search, *, games: bool = True, start: DeltaBound | None = None)
         What is searched.
     games : bool, default=True
         Whether to search for Winnow's margins, too.
-    start : DeltaBound, optional
-        The bound for one pass of the same rows with another bias.
+    start : Found, optional
+        What was found for the same rows with another bias.
 
     Examples
     --------
@@ -114,29 +120,51 @@ def find(search: Search, *, games: bool = True, start: DeltaBound | None = None)
     """
     n, radius = rows_of(search.data), radius_of(search.data)
     found: Witnesses = {"w": {}, "lambda": {}}
-    bounds: list[DeltaBound] = []
-    for passes in sorted({1, search.passes}):
-        bound = delta_bound(
-            search.data, search.signs, radius=radius, passes=passes, tol=TIGHT * (CLOSER if passes == 1 else 0.5),
-            start=bounds[-1] if bounds else start, deadline=search.until(0.25), jobs=search.jobs,
-            watch=search.watching(f"mistakes (T = {passes})", squared=True),
-        )  # fmt: skip
-        _write_bound(search, bound, radius, passes, found)
-        bounds.append(bound)
+    once = _bound(search, radius, 1, start.once if start else None, found)
     enough = radius / math.sqrt(n * search.passes) if search.data.values.size > SMALL else 0.0
     hard = separator(
-        search.data, search.signs, enough=enough, tol=TIGHT / 2, start=bounds[-1].dual, deadline=search.until(0.6),
-        watch=search.watching("margin"), jobs=search.jobs,
+        search.data, search.signs, enough=enough, tol=TIGHT / 2, start=start.dual if start else once.dual,
+        deadline=search.until(0.6), watch=search.watching("margin"), jobs=search.jobs,
     )  # fmt: skip
+    if search.passes > 1:
+        _bound(search, radius, search.passes, hard if hard.separable else once, found)
+    hard = _second_opinion(search, hard)
     if hard.separable:
         least = (1 - LOSS / 2) * _margin(search, hard.weights)
-        found["w"]["margin"] = short(hard.weights, lambda w: _margin(search, w) >= least)
+        found["w"]["margin"] = short(hard.weights, lambda w: _margin(search, w) >= least > 0)
     if hard.separable is not False or not _ruled_out(search, hard, found):
         most = max((1 + LOSS / 2) * _distance(search, hard.dual), enough)
         found["lambda"]["margin"] = short(hard.dual, lambda a: _distance(search, a) <= most)
         if games:
             _games(search, hard, found)
-    return Found(found, bounds[0])
+    return Found(found, once, hard.dual, radius / hard.lower if hard.separable and hard.lower > 0 else math.inf)
+
+
+def _second_opinion(search: Search, hard: HardMargin) -> HardMargin:
+    """Return what a linear program says of small data that were left open: it scales columns that differ much."""
+    left = 60.0 if search.deadline is None else search.deadline - time.monotonic()
+    if hard.separable is not None or search.data.values.size > SMALL or left <= 0:
+        return hard
+    found = separate(search.data, search.signs, np.zeros(0), Budget(time_limit=left))
+    if found.separable:
+        size = float(np.linalg.norm(found.weights))
+        return hard._replace(
+            weights=found.weights, lower=float(search.scores(found.weights).min()) / size, separable=True
+        )
+    return hard._replace(dual=found.dual, separable=False) if found.separable is False else hard
+
+
+def _bound(
+    search: Search, radius: float, passes: int, start: DeltaBound | HardMargin | None, found: Witnesses
+) -> DeltaBound:
+    """Find the Delta trick's bound for so many passes, and write down what proves it."""
+    bound = delta_bound(
+        search.data, search.signs, radius=radius, passes=passes, tol=TIGHT * (CLOSER if passes == 1 else 1),
+        start=start, deadline=search.until(0.5), jobs=search.jobs,
+        watch=search.watching(f"mistakes (T = {passes})", squared=True),
+    )  # fmt: skip
+    _write_bound(search, bound, radius, passes, found)
+    return bound
 
 
 def radius_of(data: Dense | Csr) -> float:
@@ -241,18 +269,21 @@ def _write_bound(search: Search, bound: DeltaBound, radius: float, passes: int, 
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore")
-def best_bias(search: Search, found: Witnesses) -> float:
-    """Return the constant feature's value for which the bound of the weights found is least: beta² = R |b| / ||w||.
+def best_bias(search: Search, found: Witnesses) -> tuple[float, float]:
+    """Return the constant feature's value for which the bound of the weights found is least, and by what it is less.
 
-    Rounded to six bits: the bound is flat there.
+    beta² = R |b| / ||w||, rounded to six bits, as the bound is flat there. The root of the bound, R(beta) ||w(beta)||,
+    becomes R ||w|| + |b|: the second number is that, divided by what it was. (0, 1) where there is no best value.
     """
     w = read_vector(found["w"]["margin" if "margin" in found["w"] else "delta 1"], search)
+    radius = radius_of(search.data._replace(bias=0.0))
     size, lift = float(np.linalg.norm(w[:-1])), abs(float(w[-1])) * search.data.bias
-    beta = math.sqrt(radius_of(search.data._replace(bias=0.0)) * (lift / size)) if size > 0 else 0.0
-    if not 0 < beta < math.inf:
-        return 0.0
+    beta = math.sqrt(radius * (lift / size)) if size > 0 else 0.0
+    before = math.hypot(radius, search.data.bias) * float(np.linalg.norm(w))
+    if not (0 < beta < math.inf and 0 < before < math.inf):
+        return 0.0, 1.0
     mantissa, exponent = math.frexp(beta)
-    return math.ldexp(round(mantissa * 64), exponent - 6)
+    return math.ldexp(round(mantissa * 64), exponent - 6), (radius * size + lift) / before
 
 
 def read_vector(vector: dict[str, Any], search: Search) -> Array:
