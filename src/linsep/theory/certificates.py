@@ -140,6 +140,29 @@ class Certificate:
                 found[f"{whose} {rest.removesuffix('at most')}".strip()] = float(Decimal(value))
         return found
 
+    def allowed(self, run: str = "run") -> dict[str, float]:
+        """Return the bounds on mistakes that hold for a run: those of its own theorem and its own passes.
+
+        Examples
+        --------
+        >>> from linsep import Perceptron
+        >>> X, y = [[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1]
+        >>> Perceptron(shuffle=False, max_iter=2).fit(X, y).certificate(X, y).allowed()
+        {'in any order': 11.0, 'in 2 passes': 5.68}
+        """
+        facts = self.facts["runs"].get(run)
+        if facts is None:
+            raise KeyError(f"no run is called {run!r}, but {self.runs}")
+        passes = facts["passes"]
+        names = {"mistakes at most": "in any order"}
+        if facts["theorem"] == "passive_aggressive":
+            names = {"bound at most": "by the losses of a w"} if facts["first"] else {}
+        found = {told: self.claims.get(f"{run}: {claim}") for claim, told in names.items()}
+        if facts["theorem"] == "perceptron" and facts["p"] == 2:
+            told = f"in {passes} pass{'es' if passes > 1 else ''}"
+            found[told] = self.claims.get(f"{facts['problem']}: perceptron's mistakes (T = {passes}) at most")
+        return {told: float(Decimal(value)) for told, value in found.items() if value is not None}
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate to a file, as JSON; a file of that name stays whole until all is written."""
         aside = Path(f"{os.fspath(path)}.part")

@@ -178,8 +178,8 @@ def binary_problems(rows: Rows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
         return problems, []
     plain_one = find(_search(rows.data._replace(bias=0.0), search.signs, plan, 0.5), start=found)
     problems[named(0.0)] = _problem(name, 0.0, plan, plain_one)
-    found.witnesses["w"] = _without_bias(plain_one, width_of(rows.data)) | found.witnesses["w"]
-    problems[named(bias)] = _problem(name, bias, plan, found)
+    if "margin" not in found.witnesses["w"]:
+        found.witnesses["w"]["no bias"] = _without_bias(plain_one, width_of(rows.data))
     best, ratio = best_bias(search, found.witnesses)
     lengths = [(f.length if found.length < math.inf else f.once.upper) for f in (found, plain_one)]
     if not best or ratio * lengths[0] > WORTH * min(lengths):
@@ -225,13 +225,11 @@ def _problem(positive: str | None, bias: float, plan: Plan, found: Found, games:
 
 
 def _without_bias(found: Found, features: int) -> dict[str, Any]:
-    """Return a separator that needs no bias, as one that has a bias of 0."""
-    vector = found.witnesses["w"].get("margin")
-    if vector is None:
-        return {}
+    """Return weights found for rows without a bias, as weights that have a bias of 0: they may separate."""
+    vector = found.witnesses["w"]["margin" if "margin" in found.witnesses["w"] else "delta 1"]
     entries = dict(zip(vector.get("at", range(features + 1)), vector["values"], strict=True))
     kept = {j: v for j, v in entries.items() if j != features}
-    return {"margin": {"exponent": vector["exponent"], "at": list(kept), "values": list(kept.values())}}
+    return {"exponent": vector["exponent"], "at": list(kept), "values": list(kept.values())}
 
 
 def _without_constant(found: Found, width: int) -> Found:
