@@ -34,6 +34,11 @@ PICTURES = {
     "progress": lambda ax: plots.progress([1, 10, 100], [1, 0.5, 0.2], ax=ax),
     "weights": lambda ax: plots.weights(DEEP, names=FEATURES, ax=ax),
     "ascent": lambda ax: plots.ascent([-2.8, -2.1, -1.96, -1.95], ax=ax),
+    "bounds": lambda ax: plots.bounds([1, 3, 8, 20], 100, {"in any order": 40.0, "in 1 pass": 12.0}, ax=ax),
+    "squeeze": lambda ax: plots.squeeze([0, 1.2, 2.1, 3.5], [0, 1, 1.5, 2.5], radius=1.0, margin=0.4, ax=ax),
+    "potential": lambda ax: plots.potential([2.3, 1.9, 1.2, 0.8], progress=0.3, start=2.3, ax=ax),
+    "versus": lambda ax: plots.versus([10, 100, 1000], [12, 80, 600], [9, 30, 60], relevant=3, rounds=2000, ax=ax),
+    "noise": lambda ax: plots.noise([0, 0.05, 0.1], [12, 90, 160], [60, 480, 700], rows=1000, ax=ax),
 }
 every_picture = pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
 

@@ -9,12 +9,13 @@ from linsep.core.examples import Array, Csr, Dense
 from linsep.core.links import Additive, Imaged
 from linsep.core.passes import score_classes, score_rows
 from linsep.core.threads import share, split
-from linsep.data.inputs import rows_of
+from linsep.data.inputs import frozen, rows_of
 
 
 def scored(link: Any, divisor: Array, data: Dense | Csr, pair: bool, jobs: int) -> Array:
     """Return the scores of all rows under a link's columns, divided by each column's divisor."""
     n, columns = rows_of(data), link.s.shape[1]
+    link = link._replace(s=frozen(link.s))  # as weights from a memory map are: one kernel for both
     kinds: Any = type(link), type(data)
     out = np.empty((n, columns))
     # Throw-away debts: scoring must not write to the weights.

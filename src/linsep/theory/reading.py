@@ -48,7 +48,7 @@ def favours(cert: "Certificate", problem: str | None = None) -> str:
     --------
     >>> from linsep import certify
     >>> favours(certify([[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1]))
-    'The data favour the perceptron: at most 11 mistakes, against 89 of balanced Winnow ...'
+    'The data favour the perceptron: at most 11 mistakes, against 88 of balanced Winnow ...'
     """
     by_class = {_class_of(name): _favoured(cert, name) for name in cert.problems if _class_of(name)}
     if problem is None and by_class:
