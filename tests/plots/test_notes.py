@@ -15,9 +15,10 @@ from matplotlib.figure import Figure
 from scipy.spatial.distance import cdist
 
 from linsep.plots import notes, style
-from linsep.plots.notes import angles, circle, correction, cover, guesses, lifting, paths, regions, regression, sigmoid
+from linsep.plots.notes import angles, circle, correction, guesses, lifting, paths, regions, regression, sigmoid
 from linsep.plots.notes.catalogue import FIGURES, NOTES, words
 from linsep.plots.notes.gallery import page
+from linsep.theory.vc import cover_fraction
 
 QUICK = {"dichotomies": {"dimensions": (3,), "draws": 4}}
 """What makes a figure quick enough to be drawn again and again."""
@@ -321,15 +322,15 @@ def test_the_line_is_that_of_least_squares(drawn):
 def test_covers_share_is_that_of_the_signs_that_directions_give(n, p):
     rng = np.random.default_rng(n)
     found = np.unique(np.sign(rng.normal(size=(200_000, p)) @ rng.normal(size=(p, n))), axis=0)
-    assert cover.share(n, p) == len(found) / 2**n
+    assert cover_fraction(n, p) == len(found) / 2**n
 
 
 def test_covers_shares_follow_from_one_point_less():
     for n in range(1, 20):
         for p in range(1, 20):
-            assert n > p or cover.share(n, p) == 1
+            assert n > p or cover_fraction(n, p) == 1
             if n > 1 and p > 1:
-                assert cover.share(n, p) == (cover.share(n - 1, p) + cover.share(n - 1, p - 1)) / 2
+                assert cover_fraction(n, p) == (cover_fraction(n - 1, p) + cover_fraction(n - 1, p - 1)) / 2
 
 
 def test_dots_are_where_linear_programs_put_them_and_near_the_line():

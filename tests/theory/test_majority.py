@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from linsep import Perceptron, Winnow
-from linsep.theory.majority import best_progress, versus
+from linsep.theory.bounds import fall
+from linsep.theory.majority import versus
 from tests.training import fit
 
 STEP, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -86,7 +87,7 @@ def test_both_bounds_hold(features, k):
     race = versus(features, k, 3000, 2)
     assert race.perceptron <= race.perceptron_bound == k * features
     assert race.winnow <= race.winnow_bound <= 2 * k**2 * math.log(features)
-    assert race.winnow_bound == pytest.approx(math.log(features) / best_progress(1 / k))
+    assert race.winnow_bound == pytest.approx(math.log(features) / fall(1 / k))
 
 
 def test_few_relevant_features_favour_winnow_and_many_the_perceptron():
@@ -116,8 +117,8 @@ def test_the_signs_are_fair():
 def test_the_best_progress_is_at_the_best_rate():
     for delta in (0.01, 0.2, 0.9):
         rate = math.atanh(delta)
-        assert best_progress(delta) == pytest.approx(rate * delta - math.log(math.cosh(rate)), rel=1e-9)
-        assert best_progress(delta) >= delta**2 / 2
+        assert fall(delta) == pytest.approx(rate * delta - math.log(math.cosh(rate)), rel=1e-9)
+        assert fall(delta) >= delta**2 / 2
 
 
 @pytest.mark.parametrize(

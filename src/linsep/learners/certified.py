@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -51,10 +51,10 @@ class Certified:
     _fitted: Callable[[], Machine]
     _trimmed: Callable[[], Machine]
 
-    @property
-    def _bias(self) -> float:
-        """The constant feature's value, 0 where there is none."""
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        @property
+        def _bias(self) -> float: ...
 
     def certificate(
         self, X: Any, y: Any, *, epsilon: float = 0.05, delta: float = 0.05, time_limit: float | None = None,

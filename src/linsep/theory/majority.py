@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from scipy.special import xlog1py
 
 from linsep.core.examples import Array
+from linsep.theory.bounds import fall
 
 WORD = 64
 STEP, FIRST, SECOND = (np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
@@ -95,17 +95,8 @@ def versus(features: int, relevant: int = 5, rounds: int = 20_000, seed: int = 0
     wrong = np.zeros((2, rounds), np.bool_)
     _race(features, relevant, np.uint64(seed), image, wrong)
     perceptron, winnow = (np.flatnonzero(row) + 1 for row in wrong)
-    bound = log(features) / best_progress(1 / relevant)
+    bound = log(features) / fall(1 / relevant)
     return Versus(features, relevant, rounds, perceptron, winnow, float(relevant * features), bound)
-
-
-def best_progress(delta: float) -> float:
-    """Return L* = ½[(1+d) ln(1+d) + (1-d) ln(1-d)] of a margin d in (0, 1], Winnow's progress at the best rate.
-
-    >>> round(best_progress(0.2), 5), best_progress(1.0) == log(2)
-    (0.02014, True)
-    """
-    return float(xlog1py(1 + delta, delta) + xlog1py(1 - delta, -delta)) / 2
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -1,8 +1,6 @@
 """Cover's count: how many of the labellings of points in general position a hyperplane through the origin separates."""
 
-import math
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,20 +11,12 @@ from linsep.core.examples import Dense
 from linsep.plots import style
 from linsep.plots.notes.drawing import axes_of, label
 from linsep.solvers.programs.linear_program import separate
+from linsep.theory.vc import cover_fraction
 
 LOADS = (1.2, 1.5, 1.8, 2.0, 2.2, 2.5, 3.0)
 """Points a dimension at which it is measured."""
 WIDEST = 3.4
 """Points a dimension that the picture ends at."""
-
-
-def share(n: int, p: int) -> Fraction:
-    """Return the share of all 2^n labellings of n points in p dimensions that is separable: 2·Σ_{i<p} C(n-1, i) / 2^n.
-
-    >>> share(3, 3), share(4, 2), share(20, 10)
-    (Fraction(1, 1), Fraction(1, 2), Fraction(1, 2))
-    """
-    return Fraction(2 * sum(math.comb(n - 1, i) for i in range(p)), 2**n)
 
 
 def measured(n: int, p: int, draws: int, seed: int = 0) -> float:
@@ -82,10 +72,14 @@ def _draw(ax: Axes, k: int, p: int, draws: int) -> Line2D:
     look: dict[str, Any] = {"color": style.colour_of(k), "markeredgecolor": style.paper(), "markersize": 6}
     counts = range(1, int(WIDEST * p) + 1)
     ax.plot(
-        np.array(counts) / p, [float(share(n, p)) for n in counts], color=style.colour_of(k), linewidth=1.8, zorder=2
+        np.array(counts) / p,
+        [float(cover_fraction(n, p)) for n in counts],
+        color=style.colour_of(k),
+        linewidth=1.8,
+        zorder=2,
     )
     tried = sorted({round(load * p) for load in LOADS})
-    exact = np.array([float(share(n, p)) for n in tried])
+    exact = np.array([float(cover_fraction(n, p)) for n in tried])
     found = np.array([measured(n, p, draws) for n in tried])
     spread = 2 * np.sqrt(exact * (1 - exact) / draws)
     reach = np.minimum([found, 1 - found], spread)
