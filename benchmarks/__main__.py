@@ -21,8 +21,10 @@ from benchmarks.timing import Line, Row, Skip
 
 GROUPS = (
     "epochs", "multiclass", "links", "one_row", "memory_limit", "start", "memory", "accuracy", "reading", "vowpal",
-    "command_line", "batch", "certificates",
+    "command_line", "batch", "certificates", "votes",
 )  # fmt: skip
+LONG = ("freund_schapire",)
+"""Groups that take so long that they are run only where they are named."""
 WIDE = 170
 QUIET = 0.5
 
@@ -103,16 +105,16 @@ def record(lines: list[Line], load_before: float) -> dict[str, Any]:
 
 def show_groups() -> None:
     """Print the groups and what each is about."""
-    for name in GROUPS:
+    for name in (*GROUPS, *LONG):
         text = (Path(__file__).with_name(f"{name}.py")).read_text(encoding="utf-8")
-        print(f"{name:14s}{text.splitlines()[0].strip(chr(34))}")
+        print(f"{name:17s}{text.splitlines()[0].strip(chr(34))}")
 
 
 def check_names(only: list[str]) -> list[str]:
-    """Return the groups asked for, all of them if none was named."""
+    """Return the groups asked for, all but the long ones if none was named."""
     for name in only:
-        if name not in GROUPS:
-            raise typer.BadParameter(f"{name!r} is none of {', '.join(GROUPS)}", param_hint="--only")
+        if name not in GROUPS + LONG:
+            raise typer.BadParameter(f"{name!r} is none of {', '.join(GROUPS + LONG)}", param_hint="--only")
     return only or list(GROUPS)
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from linsep.data.text.counter import TextCounter
     from linsep.data.text.hasher import TextHasher
     from linsep.learners.calibration import Calibrated
+    from linsep.learners.kernel_perceptron import KernelPerceptron
     from linsep.learners.least_squares import LeastSquares
     from linsep.learners.least_squares_regression import LeastSquaresRegression
     from linsep.learners.linear_program import LinearProgram
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from linsep.learners.perceptron import AveragedPerceptron, Perceptron
     from linsep.learners.romma import ROMMA
     from linsep.learners.table import LEARNERS
+    from linsep.learners.voted import VotedPerceptron
     from linsep.learners.winnow import BalancedWinnow, Winnow
     from linsep.models.archive import ModelError
     from linsep.models.file import load, save
@@ -44,6 +46,7 @@ __all__ = [
     "Certificate",
     "CertificateError",
     "DataError",
+    "KernelPerceptron",
     "LeastSquares",
     "LeastSquaresRegression",
     "LinearProgram",
@@ -58,6 +61,7 @@ __all__ = [
     "Perceptron",
     "TextCounter",
     "TextHasher",
+    "VotedPerceptron",
     "Winnow",
     "brier",
     "certify",
@@ -86,6 +90,7 @@ _HOMES = {
     "Certificate": "linsep.theory.certificates",
     "CertificateError": "linsep.theory.certificates",
     "DataError": "linsep.data.errors",
+    "KernelPerceptron": "kernel_perceptron",
     "LeastSquares": "least_squares",
     "LeastSquaresRegression": "least_squares_regression",
     "LinearProgram": "linear_program",
@@ -100,6 +105,7 @@ _HOMES = {
     "Perceptron": "perceptron",
     "TextCounter": "linsep.data.text.counter",
     "TextHasher": "linsep.data.text.hasher",
+    "VotedPerceptron": "voted",
     "Winnow": "winnow",
     "brier": "linsep.theory.brier",
     "certify": "linsep.theory.certifying",

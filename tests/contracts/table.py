@@ -13,8 +13,10 @@ from linsep.learners.one_row import AT_THE_DESK
 
 KERNELS = [(machine, "learn_rows"), (machine, "learn_classes"), (scored, "score_rows"), (scored, "score_classes")]
 """The compiled passes, and the modules that call them."""
-ONLINE = {name: entry for name, entry in LEARNERS.items() if entry.online}
-"""The rows of the table that go row by row; the others have contracts of their own."""
+ONLINE = {name: entry for name, entry in LEARNERS.items() if entry.online and not entry.small}
+"""The rows of the table that go row by row and have weights; the others have contracts of their own."""
+OWN = {"voted-perceptron": {"readout": "average"}}
+"""What lets a learner answer with weights; for its other readouts see tests/learners/test_voted.py and its like."""
 every_learner = pytest.mark.parametrize("name", ONLINE)
 
 
@@ -22,7 +24,7 @@ def build(name, **more):
     """A learner of the table without a limit on entries, walking the rows in order, with a full log."""
     kind = LEARNERS[name].learner
     free = {"x_max": None} if "x_max" in kind().get_params() else {}
-    return kind(**{"shuffle": False, "random_state": 0, "log": True, "max_iter": 3} | free | more)
+    return kind(**{"shuffle": False, "random_state": 0, "log": True, "max_iter": 3} | free | OWN.get(name, {}) | more)
 
 
 def quiet(train, *args, **more):
@@ -83,7 +85,11 @@ def _bytes(value):
     if isinstance(value, tuple):
         return [_bytes(part) for part in value]
     if hasattr(value, "__dataclass_fields__"):
-        return {name: _bytes(part) for name, part in vars(value).items() if name not in ("_answer", "table")}
+        return {
+            name: _bytes(part)
+            for name, part in vars(value).items()
+            if name not in ("_answer", "_told", "_written", "table")
+        }
     return repr(value)
 
 

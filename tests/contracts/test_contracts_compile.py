@@ -9,11 +9,12 @@ from numba import typeof
 
 from linsep.core import passes
 from linsep.data import inputs
-from tests.contracts.table import KERNELS, ONLINE, build, every_learner, problem, quiet
+from tests.contracts.table import KERNELS, ONLINE, OWN, build, every_learner, problem, quiet
 from tests.kernels import count
 
 # Other numbers for each learner's own parameters, integers among them: they are data, not types.
 OTHER = {
+    "voted-perceptron": [{"readout": "last"}, {"normalize": True}, {"max_support": 100}, {"log": "auto"}],
     "winnow": [{"eta": 2}, {"eta": 0.01}, {"x_max": 5}],
     "balanced-winnow": [{"eta": 2}, {"eta": 0.01}, {"x_max": 5}],
     "p-norm-perceptron": [{"p": 3}, {"p": 3.5}],
@@ -27,7 +28,6 @@ SHARED = [
     {"tol": 1e-3},
     {"fit_intercept": False},
     {"intercept_scaling": 2},
-    {"log": False},
     {"class_weight": {0: 1, 1: 2}},
     {"select": None},
 ]
@@ -74,7 +74,7 @@ def test_other_parameters_need_no_compiler(name, classes, monkeypatch):
     monkeypatch.setattr(inputs, "first_beyond", watched(inputs.first_beyond, seen))
     quiet(build(name, **({"x_max": 4.0} if "winnow" in name else {})).fit, X, y).predict(X)
     before, types = count(), set(seen)
-    for other in SHARED + OTHER.get(name, []):
+    for other in SHARED + OTHER.get(name, []) + ([] if name in OWN else [{"log": False}]):
         learner = build(name, **other)
         quiet(learner.fit, X, y).predict(X)
         learner.partial_fit(X[:5], y[:5])

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from linsep import LEARNERS, AveragedPerceptron, LogisticRegression, Pegasos, Perceptron
 from linsep.core.step import settles
 from linsep.learners import drivers
-from tests.contracts.table import ONLINE, bits, build, every_learner, problem, quiet, trace
+from tests.contracts.table import ONLINE, OWN, bits, build, every_learner, problem, quiet, trace
 
 SELECT = ["first", "worst", "random"]
 CASES = {"binary": (2, "ovr"), "one-vs-rest": (3, "ovr"), "pairs": (3, "pair")}
@@ -166,7 +166,7 @@ def test_training_goes_on_with_changed_parameters(name):
     assert trace(by_one) == trace(chunks)
 
 
-@every_learner
+@pytest.mark.parametrize("name", [name for name in ONLINE if name not in OWN])
 def test_log_false_keeps_none_and_says_so(name):
     learner = build(name, log=False).partial_fit(*problem())
     with pytest.raises(AttributeError, match="no log was kept: log=False"):

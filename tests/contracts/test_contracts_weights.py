@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from linsep import LEARNERS
-from tests.contracts.table import agree, answers, bits, build, every_learner, log, problem, quiet
+from tests.contracts.table import ONLINE, agree, answers, bits, build, every_learner, log, problem, quiet
 
 # The same learner with the average and with the last weights, for each row of the table that has both.
 AVERAGES = {"averaged-perceptron": (("averaged-perceptron", {}), ("perceptron", {}))} | {
     name: ((name, {"readout": "average"}), (name, {"readout": "last"}))
-    for name, entry in LEARNERS.items()
+    for name, entry in ONLINE.items()
     if "readout" in entry.learner().get_params()
 }
 CASES = {"binary": (2, "ovr"), "one-vs-rest": (3, "ovr"), "pairs": (3, "pair")}

@@ -39,6 +39,7 @@ PICTURES = {
     "potential": lambda ax: plots.potential([2.3, 1.9, 1.2, 0.8], progress=0.3, start=2.3, ax=ax),
     "versus": lambda ax: plots.versus([10, 100, 1000], [12, 80, 600], [9, 30, 60], relevant=3, rounds=2000, ax=ax),
     "noise": lambda ax: plots.noise([0, 0.05, 0.1], [12, 90, 160], [60, 480, 700], rows=1000, ax=ax),
+    "votes": lambda ax: plots.votes([0.1, 1], {("vote", False): [0.1, 0.08], ("last", True): [0.2, 0.1]}, ax=ax),
 }
 every_picture = pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
 

@@ -12,8 +12,8 @@ from linsep.cli.quiet import quiet_fit
 from linsep.learners.base import OnlineLearner
 from linsep.learners.table import LEARNERS
 
-ONLINE = {name: entry for name, entry in LEARNERS.items() if entry.online}
-"""The learners that are tried: those that go row by row, and count their mistakes."""
+ONLINE = {name: entry for name, entry in LEARNERS.items() if entry.online and not entry.small}
+"""The learners that are tried: those that go row by row, count their mistakes, and are for data of any size."""
 ENOUGH = 0.01
 """Seconds of training after which no further repetition is timed."""
 FEWEST = 3

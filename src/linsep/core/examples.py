@@ -1,6 +1,7 @@
 """Kinds of data, and where a row lies in them.
 
-Data are a table (:class:`Dense`), compressed sparse rows (:class:`Csr`) or one sparse row (:class:`Single`). A row is a
+Data are a table (:class:`Dense`), compressed sparse rows (:class:`Csr`), one sparse row (:class:`Single`) or rows of
+a kernel matrix (:class:`Dual`). A row is a
 :class:`Span`, which says where to look and holds no array, so that compiled loops count no references. What a dense
 row is asked beyond its score, it answers as the sparse row of its nonzeros: :data:`sparse` makes room for them,
 :data:`entries` writes them there. The bias is a constant feature of value `bias` after the last one, never stored with
@@ -51,6 +52,23 @@ class Single(NamedTuple):
     distinct: bool
 
 
+class Dual(NamedTuple):
+    """Kernel rows: what each example makes with every row that has a weight, or may get one.
+
+    Weights are those of rows, w = sum of a_j phi(x_j), so that a score is the sum of a_j K(x_j, x), and to add
+    amount * x is to add the amount to the example's own weight. `kernels` has a column for each weight, `norms` are the
+    K(x, x); `indices` say which weight is the example's own, and `values` are all 1. There is no bias beside the
+    kernel's: the last row of weights, as other examples have it, is not used.
+    """
+
+    kernels: Array
+    norms: Array
+    values: Array
+    indices: Array
+    features: int
+    bias: float
+
+
 class Span(NamedTuple):
     """Row `i` of the data; in sparse data, entries `start` to `stop`."""
 
@@ -82,7 +100,8 @@ index lies outside of them."""
 
 @flaw.when(Dense)
 @flaw.when(Csr)
-def _(X: Dense | Csr) -> int:
+@flaw.when(Dual)
+def _(X: Dense | Csr | Dual) -> int:
     return FINE
 
 
@@ -118,6 +137,11 @@ def _(X: Single, i: int) -> Span:
     return Span(i, NONE, np.uint64(X.indices.shape[0]))
 
 
+@row.when(Dual)
+def _(X: Dual, i: int) -> Span:
+    return Span(i, np.uint64(i), np.uint64(i + 1))
+
+
 @announce.when(Csr)
 def _(X: Csr, i: int) -> None:
     prefetch(X.indptr, i)
@@ -125,7 +149,8 @@ def _(X: Csr, i: int) -> None:
 
 @announce.when(Dense)
 @announce.when(Single)
-def _(X: Dense | Single, i: int) -> None:
+@announce.when(Dual)
+def _(X: Dense | Single | Dual, i: int) -> None:
     """Do nothing: the place of a row is its number."""
 
 
@@ -147,13 +172,15 @@ def _(X: Csr, i: int) -> None:
 
 
 @fetch.when(Single)
-def _(X: Single, i: int) -> None:
-    pass
+@fetch.when(Dual)
+def _(X: Single | Dual, i: int) -> None:
+    """Do nothing: a single row has no next, and kernel rows are walked in order."""
 
 
 @fetch_weights.when(Dense)
 @fetch_weights.when(Single)
-def _(X: Dense | Single, i: int, weights: Array) -> None:
+@fetch_weights.when(Dual)
+def _(X: Dense | Single | Dual, i: int, weights: Array) -> None:
     """Do nothing: a dense row reads the weights in order, and a single one has no next."""
 
 
@@ -175,7 +202,8 @@ def _(X: Dense) -> Single:
 
 @sparse.when(Csr)
 @sparse.when(Single)
-def _(X: Csr | Single) -> Csr | Single:
+@sparse.when(Dual)
+def _(X: Csr | Single | Dual) -> Csr | Single | Dual:
     return X
 
 
@@ -198,7 +226,8 @@ def _(X: Dense, x: Span, room: Single) -> Span:
 
 @entries.when(Csr)
 @entries.when(Single)
-def _(X: Csr | Single, x: Span, room: Any) -> Span:
+@entries.when(Dual)
+def _(X: Csr | Single | Dual, x: Span, room: Any) -> Span:
     return x
 
 
@@ -219,6 +248,11 @@ def _(X: Csr | Single, x: Span) -> float:
         v = np.float64(X.values[k])
         z += v * v
     return z
+
+
+@squared.when(Dual)
+def _(X: Dual, x: Span) -> float:
+    return X.norms[x.i]
 
 
 @gather.when(Dense)
@@ -260,6 +294,15 @@ def _(X: Csr | Single, x: Span, weights: Array) -> Any:
         z += weights[i0] * X.values[k]
         k += ONE
     return z + weights[X.features] * X.bias
+
+
+@gather.when(Dual)
+def _(X: Dual, x: Span, weights: Array) -> Any:
+    """Products are summed one by one: then weights of 0 in between, of rows that never got one, change no bit."""
+    z = 0.0
+    for j in range(X.kernels.shape[1]):
+        z += weights[j] * X.kernels[x.i, j]
+    return z
 
 
 @word

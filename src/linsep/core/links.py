@@ -47,7 +47,8 @@ class Additive(NamedTuple):
 class Scaled(NamedTuple):
     """w = scale * s, folded into s when the scale leaves (floor, 1e100).
 
-    `norm2` is ||w||² of each machine and `age` its updates since that was last measured, if `normed`.
+    `norm2` is ||w||² of each machine and `age` its updates since that was last measured, if `normed`. In `dual` weights
+    s says how much of each row there is, so that ||w||² can't be measured by it.
     """
 
     s: Array
@@ -56,6 +57,7 @@ class Scaled(NamedTuple):
     age: Array
     floor: float
     normed: bool
+    dual: bool
 
 
 EXPONENTIAL, SINH, P_NORM = range(3)
@@ -89,7 +91,7 @@ scale_by = verb(0)
 needs_fold = verb(0)
 """needs_fold(w, lo): whether the machine's scale has left the range in which it is accurate."""
 fold = verb(0)
-"""fold(w, lo, hi, factor): multiply s with factor, set the scale to 1 and measure ||w||² again."""
+"""fold(w, lo, hi, factor): multiply s with factor, set the scale to 1 and measure ||w||² again if s tells it."""
 measure = verb(0)
 """measure(w, lo, amount, score, data, x, copies): bring ||w||² up to date before amount * x is added, copies times in
 the machine (+x to one class and -x to another are two); score is what the weights give x."""
@@ -136,7 +138,7 @@ def _(w: Scaled, lo: int, hi: int, keep: float) -> None:
 
 @needs_fold.when(Scaled)
 def _(w: Scaled, lo: int) -> bool:
-    return not w.floor < abs(w.scale[lo]) < SCALE_LIMIT or w.age[lo] >= REMEASURE
+    return not w.floor < abs(w.scale[lo]) < SCALE_LIMIT or (w.age[lo] >= REMEASURE and not w.dual)
 
 
 @fold.when(Scaled)
@@ -148,7 +150,8 @@ def _(w: Scaled, lo: int, hi: int, factor: float) -> None:
             z += w.s[j, c] * w.s[j, c]
     for c in range(lo, hi):
         w.scale[c] = 1.0
-    w.norm2[lo] = z
+    if not w.dual or factor == 0.0:
+        w.norm2[lo] = z
     w.age[lo] = 0
 
 

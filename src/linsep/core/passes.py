@@ -134,7 +134,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             if amount != 0.0:
                 measure(w, 0, amount, keep * score, X, x, 1.0)
                 spread(w, readout, S, entries(X, x, S), amount / factor(w, 0))
-            record(log, first + i, t, 0, 0, keep, amount)
+            record(log, first + i, t, 0, 0, score, keep, amount)
         return stop, DONE
 
     return compiled(kernel, digest)
@@ -215,7 +215,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                     columns[1], amounts[1] = rival, -amount / factor(w, 0)
                     n = 2
                 if amount != 0.0 or keep != 1.0:
-                    record(log, first + i, t, true, rival, keep, amount)
+                    record(log, first + i, t, true, rival, margin, keep, amount)
             else:
                 for c in range(K):
                     if not (imaged and trusted(scores[c])):
@@ -239,7 +239,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                         columns[n], amounts[n] = c, amount / factor(w, c)
                         n += 1
                     if amount != 0.0 or keep != 1.0:
-                        record(log, first + i, t, base + c, 0, keep, amount)
+                        record(log, first + i, t, base + c, 0, scores[c], keep, amount)
             if n > 0:
                 spread_all(w, readout, S, x, columns, amounts, n)
         return stop, DONE

@@ -51,11 +51,13 @@ class Log(NamedTuple):
     """The updates of a run, in order; `filled` of the room is used, and no room means that none are kept.
 
     A line of `numbers` is the row, the round, and the classes that the update names: none (binary), one, or the true
-    class and its rival. A line of `sizes` is the amount, and what was kept, where they are not 1; else empty.
+    class and its rival. A line of `sizes` is the amount, and what was kept, where they are not 1; else empty. `scores`
+    are those before each update, for what is later asked of the weights on the way; no room if nothing is.
     """
 
     numbers: Array
     sizes: Array
+    scores: Array
     filled: Array
 
 

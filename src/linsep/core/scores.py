@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.examples import FOUR, ONE, THREE, TWO, Array, Span, entries, inside
+from linsep.core.examples import FOUR, ONE, THREE, TWO, Array, Csr, Dual, Single, Span, entries, inside
 from linsep.core.links import SMALLEST, TINY, Additive, Imaged, Scaled, image_of, peak, ratio, trusted
 from linsep.core.memory import unsigned
 from linsep.core.verbs import cold, verb, word
@@ -14,14 +14,16 @@ settle = verb(0)
 """settle(w, z, data, x, room): the score of column 0, from the sum z of its products with x."""
 settle_all = verb(0)
 """settle_all(w, z, S, x, lo, hi): the scores of a machine's columns, in place of the sums z[lo:hi]."""
+gather_all = verb(0)
+"""gather_all(S, x, weights, z): write the sum of weights[j, c] * x_j to z[c] for every column c, in one walk.
+
+NaN for an index out of range. The order of the sum is :data:`gather`'s on such rows: a column of many gives the bits
+that it gives alone."""
 
 
-@word
-def gather_all(S: Any, x: Span, weights: Array, z: Array) -> None:
-    """Write the sum of weights[j, c] * x_j to z[c] for every column c, in one walk; NaN for an index out of range.
-
-    The order of the sum is :data:`gather`'s on sparse rows: a column of many gives the bits that it gives alone.
-    """
+@gather_all.when(Csr)
+@gather_all.when(Single)
+def _(S: Csr | Single, x: Span, weights: Array, z: Array) -> None:
     columns = z.shape[0]
     if not inside(S, x):
         z[:] = np.nan
@@ -43,6 +45,23 @@ def gather_all(S: Any, x: Span, weights: Array, z: Array) -> None:
         k += ONE
     for c in range(columns):
         z[c] += weights[S.features, c] * S.bias
+
+
+@gather_all.when(Dual)
+def _(X: Dual, x: Span, weights: Array, z: Array) -> None:
+    columns, width = z.shape[0], X.kernels.shape[1]
+    z[:] = 0.0
+    j = 0
+    while j + 4 <= width:  # four terms at a time, one after the other: fewer walks over z
+        k0, k1, k2, k3 = X.kernels[x.i, j], X.kernels[x.i, j + 1], X.kernels[x.i, j + 2], X.kernels[x.i, j + 3]
+        for c in range(columns):
+            two = (z[c] + weights[j, c] * k0) + weights[j + 1, c] * k1
+            z[c] = (two + weights[j + 2, c] * k2) + weights[j + 3, c] * k3
+        j += 4
+    while j < width:
+        for c in range(columns):
+            z[c] += weights[j, c] * X.kernels[x.i, j]
+        j += 1
 
 
 @settle.when(Additive)

@@ -66,7 +66,7 @@ def spread_all(w: Any, readout: Any, S: Any, x: Span, columns: Array, amounts: A
 
 
 @word
-def record(log: Log, i: int, t: int, c: int, rival: int, keep: float, amount: float) -> None:
+def record(log: Log, i: int, t: int, c: int, rival: int, score: float, keep: float, amount: float) -> None:
     """Write an update to the log, if one is kept; there is room for it."""
     if log.numbers.shape[0] == 0:
         return
@@ -81,4 +81,6 @@ def record(log: Log, i: int, t: int, c: int, rival: int, keep: float, amount: fl
         log.sizes[n, 0] = amount
     if log.sizes.shape[1] > 1:
         log.sizes[n, 1] = keep
+    if log.scores.shape[0] > 0:
+        log.scores[n] = score
     log.filled[0] = n + 1

@@ -16,14 +16,16 @@ FLOOR = {Last: 1e-100, Average: 1e-6}
 """A scale below this is folded into the sums. Averages lose digits earlier: they subtract masses that nearly agree."""
 
 
-def start_link(name: str, rows: int, columns: int, readout: type, number: float = 0.0, normed: bool = True) -> Any:
+def start_link(
+    name: str, rows: int, columns: int, readout: type, number: float = 0.0, normed: bool = True, dual: bool = False
+) -> Any:
     """Make the weights before the first round; `number` is the rate or the power of the link."""
     s = np.zeros((rows, columns))
     if name == "additive":
         return Additive(s)
     counts = np.zeros(columns, np.int64)
     if name == "scaled":
-        return Scaled(s, np.ones(columns), np.zeros(columns), counts, FLOOR[readout], normed)
+        return Scaled(s, np.ones(columns), np.zeros(columns), counts, FLOOR[readout], normed, dual)
     form = FORMS[name]
     origin = np.full(columns, 1.0 if form == P_NORM else 0.0)
     return Imaged(s, first_image(form, rows, origin, number), origin, counts, float(number), form)

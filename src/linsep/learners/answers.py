@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.core.examples import Array
+from linsep.core.examples import Array, Csr, Dense
 from linsep.core.threads import threads
 from linsep.data.inputs import canonical, refuse_bad_entries
 from linsep.learners.compact import compacted, kept_of, rows_of_coef, whole
@@ -34,7 +34,7 @@ class Answers:
         check_is_fitted(self)
         data = canonical(self, X, bias=self._bias, reset=False)
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = self._of_classes(self._trimmed().scores(data, threads(self.n_jobs)))
+            scores = self._of_classes(self._scores(data))
         if not np.isfinite(scores).all():
             refuse_bad_entries(data)
             raise ValueError("a score is too large for float64: divide all of X by one factor, in training too")
@@ -110,6 +110,10 @@ class Answers:
             self._machine.resize(self.n_features_in_)
             self._close_desk()
         return self._machine
+
+    def _scores(self, data: Dense | Csr) -> Array:
+        """Return the scores of all rows, (rows, columns)."""
+        return self._trimmed().scores(data, threads(self.n_jobs))
 
     def _weights(self) -> Array:
         self._fitted()

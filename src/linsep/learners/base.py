@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 
-from linsep.core.examples import Array
+from linsep.core.examples import Array, Csr, Dense
 from linsep.core.readouts import Average, Last
 from linsep.core.step import reads_norm, settles
 from linsep.data.inputs import bytes_of, canonical, rows_of, width_of, without_duplicates
@@ -79,13 +79,16 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
         self._check_entries(data)
         if go_on:
             machine = self._going_on(present)
+            machine.check_again(data)
         else:
             machine = self._start(width_of(data), len(classes), present, open_labels=False)
             self.seed_ = self._draw_seed()
         if reads_norm(type(machine.rule)):
             data = without_duplicates(data)
         machine.keep_log(self.log, len(weights) > 0, 0 if go_on else bytes_of(data))
+        rounds, epochs = int(machine.tally.rounds[0]), machine.epochs
         passes, done = train(self, machine, data, codes, weights)
+        self._remember(machine, data, weights, rounds, range(epochs, machine.epochs))
         if not go_on:
             self.classes_, self._open = classes, False
             self.__dict__.pop("form_", None)  # how other data were read, that a loaded model was trained on
@@ -117,9 +120,13 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
         -------
         self
         """
-        first = not hasattr(self, "_machine")
+        first = not hasattr(self, "_machine") and not hasattr(self, "n_features_in_")
         self._check_changes()
-        data = canonical(self, X, bias=self._bias, reset=first and not hasattr(self, "n_features_in_"))
+        return self._pass_over(canonical(self, X, bias=self._bias, reset=first), y, classes, sample_weight)
+
+    def _pass_over(self, data: Dense | Csr, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Make one pass over rows of a stream."""
+        first = not hasattr(self, "_machine")
         labels = clean(y, rows_of(data))
         self._check_entries(data)
         if isinstance(self.class_weight, str):
@@ -130,9 +137,11 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
         if reads_norm(type(machine.rule)):
             data = without_duplicates(data)
         machine.keep_log(self.log, len(weights) > 0, bytes_of(data))
-        one_pass(self, machine, data, codes, weights, IN_ORDER, machine.rows)
+        rounds = int(machine.tally.rounds[0])
+        one_pass(self, machine, data, codes, weights, IN_ORDER, machine.behind + machine.rows)
         if not self._in_place:
             refuse_overflow(machine)
+        self._remember(machine, data, weights, rounds)
         machine.rows += rows_of(data)
         if first:
             self.seed_ = self._draw_seed()
@@ -189,11 +198,18 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
             self._close_desk()
         return self
 
+    def _remember(
+        self, machine: Machine, data: Dense | Csr, weights: Array, since: int, epochs: range | None = None
+    ) -> None:
+        """Keep what the readout needs of the rounds after `since`; of a stream's rows, where there were no epochs."""
+
     def _start(self, features: int, classes: int, rows: int | None, open_labels: bool) -> Machine:
         pair = self.multi_class == "pair"
         columns = classes + (not pair) if open_labels else 1 if classes == 2 and not pair else classes
         background = open_labels and not pair
-        machine = Machine.start(self._parts(features, rows), features, columns, pair, self._wanted_bias, background)
+        machine = self._machine_kind.start(
+            self._parts(features, rows), features, columns, pair, self._wanted_bias, background
+        )
         machine.watch = self._watch
         return machine
 
@@ -260,10 +276,14 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
             why = f"stopped after {self.n_iter_} {unit}, as its rule does not move on the mistakes that are left"
         else:
             why = f"still made mistakes after max_iter={most} {unit}: raise max_iter if the data are separable"
-        averages = isinstance(self._machine.readout, Average)
-        average = "" if averages else ", and let an average of the weights answer (AveragedPerceptron)"
         warnings.warn(
-            f"{type(self).__name__} {why}; if they are not, no max_iter is enough: set tol to stop earlier{average}",
+            f"{type(self).__name__} {why}; if they are not, no max_iter is enough: set tol to stop earlier"
+            f"{self._better_readout()}",
             ConvergenceWarning,
             stacklevel=5,
         )
+
+    def _better_readout(self) -> str:
+        """Return what else to do about weights that keep moving."""
+        averages = isinstance(self._machine.readout, Average)
+        return "" if averages else ", and let an average of the weights answer (AveragedPerceptron)"

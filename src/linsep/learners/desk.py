@@ -78,21 +78,36 @@ class Learning(Direct):
             return False
         indices, values = x
         machine = self.machine
-        _, status = self.compiled(self.bound[0], (values, indices), code, code + 1, machine.rows - code)
+        number = machine.behind + machine.rows
+        _, status = self.compiled(self.bound[0], (values, indices), code, code + 1, number - code)
         if status != DONE:
             return False
         machine.rows += 1
+        if machine.scores_logged:
+            self._keep(indices, values, code)
         return True
 
     def learn(self, indices: Array, values: Array, distinct: bool, code: int) -> None:
         """Make one pass over the row, or raise the ValueError that says what is wrong with it; then nothing changes."""
         self.prepare(indices, values, self.bound[0], 0, 1, 0)
-        rows = self.machine.rows
-        flaw, status = self.compiled(self.bound[distinct], (values, indices), code, code + 1, rows - code)
+        number = self.machine.behind + self.machine.rows
+        flaw, status = self.compiled(self.bound[distinct], (values, indices), code, code + 1, number - code)
         if status == DONE:
-            self.machine.rows = rows + 1
+            self.machine.rows += 1
+            if self.machine.scores_logged:
+                self._keep(indices, values, code)
         else:
             self._mend(indices, values, distinct, code, flaw, status)
+
+    def _keep(self, indices: Array, values: Array, code: int) -> None:
+        """Let a machine that keeps the rows of its updates have this one, and its weight."""
+        machine: Any = self.machine
+        ends, rounds = np.array([0, len(indices)]), int(machine.tally.rounds[0])
+        row = Csr(values.astype(np.float64), indices.astype(np.int32), ends, machine.features, self.bias)
+        weights = self.weights[code : code + 1]
+        if not len(weights) or weights[0] > 0:
+            machine.remember(row, machine.behind + machine.rows - 1, rounds - 1)
+            machine.pass_time(rounds - 1, weights)
 
     def _bind(self) -> None:
         codes, numbers = np.arange(len(self.codes), dtype=np.int32), (self.machine.features, self.bias)

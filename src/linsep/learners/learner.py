@@ -13,7 +13,7 @@ from linsep.core.examples import Array, Csr, Dense
 from linsep.data.inputs import refuse_bad_entries, rows_of
 from linsep.learners.answers import Answers
 from linsep.learners.certified import Certified
-from linsep.learners.machine import NO_WEIGHTS
+from linsep.learners.machine import NO_WEIGHTS, Machine
 from linsep.learners.one_row import AT_THE_DESK, PredictOne
 
 
@@ -27,6 +27,11 @@ class Learner(Answers, PredictOne, Certified, ClassifierMixin, BaseEstimator):
     _open = False
     _facts: ClassVar[tuple[str, ...]] = ()
     """Attributes that a solver sets beside the weights; they are saved with the model."""
+
+    _machine_kind: type[Machine] = Machine
+
+    def _ready(self, machine: Machine) -> None:
+        """Tell a machine that comes from a file what the learner's parameters say of it."""
 
     def _check_facts(self) -> None:
         """Raise a ValueError when facts that came from a file can't have been found by the learner."""

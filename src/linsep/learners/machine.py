@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -82,6 +82,10 @@ class StoppedError(Exception):
 class Machine:
     """Everything that training goes on from."""
 
+    scores_logged: ClassVar[bool] = False
+    """Whether the log keeps the score and the amount of every update."""
+    divisible: ClassVar[bool] = True
+    """Whether threads may share its columns."""
     rule: Any
     link: Any
     readout: Any
@@ -95,6 +99,8 @@ class Machine:
     first_features: int = 0
     epochs: int = 0
     rows: int = 0
+    behind: int = 0
+    """Rows whose numbers are taken, beside those of the stream."""
     background: bool = False
     watch: Watch | None = field(default=None, repr=False)
     _answer: Any = field(default=None, repr=False)
@@ -137,6 +143,9 @@ class Machine:
             # The image is owed anew: with this debt, the next pass takes it before it reads any.
             self.link = self.link._replace(number=float(parts.number), debt=np.full_like(self.link.debt, 1 << 62))
 
+    def check_again(self, data: Dense | Csr) -> None:
+        """Raise a ValueError if `fit` can't go on with these data."""
+
     def keep_log(self, mode: bool | str, weighted: bool, data_bytes: int) -> None:
         """Open or close the log as `log=` asks, for data of that size."""
         exact = steps_by_one(type(self.rule)) and not weighted
@@ -154,7 +163,8 @@ class Machine:
             self.allow_log(self.data_bytes)
             if not len(self.log.numbers):
                 names = 2 if self.pair else int(self.columns > 1)
-                self.log = empty_log(names, 0 if exact else 2 if shrinks(type(self.rule)) else 1)
+                sizes = 2 if shrinks(type(self.rule)) else int(self.scores_logged or not exact)
+                self.log = empty_log(names, sizes, scored=self.scores_logged)
             elif not exact and not self.log.sizes.shape[1]:
                 reason = "sample weights after rows without them: the log so far has no amounts"
                 if mode is True:

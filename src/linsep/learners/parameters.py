@@ -12,8 +12,8 @@ SEE = """    **shared
 """What stands in a learner's source for the parameters described here."""
 
 
-class Shared(TypedDict, total=False):
-    """The parameters that every online learner has."""
+class SharedButIntercept(TypedDict, total=False):
+    """The parameters that every online learner has, with the same default."""
 
     max_iter: int
     tol: float | None
@@ -21,13 +21,18 @@ class Shared(TypedDict, total=False):
     shuffle: bool | str
     select: str | None
     random_state: Any
-    fit_intercept: bool
     intercept_scaling: float
     warm_start: bool
     class_weight: Any
     multi_class: str
     n_jobs: int | None
     log: bool | str
+
+
+class Shared(SharedButIntercept, total=False):
+    """The parameters that every online learner has."""
+
+    fit_intercept: bool
 
 
 class Parameters:

@@ -58,15 +58,16 @@ class Record:
         return Record(self.rows[keep], self.rounds[keep], classes, amounts, keeps)
 
 
-def empty_log(names: int, sizes: int, room: int = FIRST_ROOM) -> Log:
-    """Return a log whose updates name that many classes and have that many sizes."""
-    return Log(np.empty((room, 2 + names), np.int64), np.empty((room, sizes)), np.zeros(1, np.int64))
+def empty_log(names: int, sizes: int, room: int = FIRST_ROOM, scored: bool = False) -> Log:
+    """Return a log whose updates name that many classes and have that many sizes, with their scores if asked."""
+    numbers, scores = np.empty((room, 2 + names), np.int64), np.empty(room if scored else 0)
+    return Log(numbers, np.empty((room, sizes)), scores, np.zeros(1, np.int64))
 
 
 def empty_like(log: Log) -> Log:
     """Return a log of that kind before its first update."""
     room = FIRST_ROOM if len(log.numbers) else 0
-    return empty_log(log.numbers.shape[1] - 2, log.sizes.shape[1], room)
+    return _log_like(log, room)
 
 
 def no_log() -> Log:
@@ -81,7 +82,7 @@ def trimmed(log: Log) -> Log:
 
 def line_bytes(log: Log) -> int:
     """Return the size of one update in the log."""
-    return 8 * (log.numbers.shape[1] + log.sizes.shape[1])
+    return 8 * (log.numbers.shape[1] + log.sizes.shape[1] + (len(log.scores) > 0))
 
 
 def enlarged(log: Log, needed: int) -> Log:
@@ -94,18 +95,27 @@ def merged(logs: list[Log]) -> Log:
     total = sum(int(log.filled[0]) for log in logs)
     whole = _with_room(logs, total + FIRST_ROOM)
     order = np.lexsort((whole.numbers[:total, 2], whole.numbers[:total, 1]))
-    for lines in (whole.numbers, whole.sizes):
+    for lines in _lines(whole):
         lines[:total] = lines[:total][order]
     return whole
 
 
+def _lines(log: Log) -> list[Array]:
+    """Return the arrays of a log that have a line for each update."""
+    return [log.numbers, log.sizes, *([log.scores] if len(log.scores) else [])]
+
+
+def _log_like(log: Log, room: int) -> Log:
+    return empty_log(log.numbers.shape[1] - 2, log.sizes.shape[1], room, len(log.scores) > 0)
+
+
 def _with_room(logs: list[Log], room: int) -> Log:
     """Return the logs' updates one after the other, in a log with that much room."""
-    whole = empty_log(logs[0].numbers.shape[1] - 2, logs[0].sizes.shape[1], room)
+    whole = _log_like(logs[0], room)
     for log in logs:
         lo, n = int(whole.filled[0]), int(log.filled[0])
-        whole.numbers[lo : lo + n] = log.numbers[:n]
-        whole.sizes[lo : lo + n] = log.sizes[:n]
+        for lines, more in zip(_lines(whole), _lines(log), strict=True):
+            lines[lo : lo + n] = more[:n]
         whole.filled[0] += n
     return whole
 
@@ -119,6 +129,15 @@ def admitted(log: Log, place: int, background: int | None) -> Log:
     classes[classes >= place] += 1
     if background is None:
         return log
-    copies = Log(log.numbers[twins], log.sizes[twins], np.array([len(twins)]))
+    copies = lines_of(log, twins)
     copies.numbers[:, 2] = place
     return merged([log, copies])
+
+
+def lines_of(log: Log, lines: Array) -> Log:
+    """Return some updates of a log, in a log of their own."""
+    part = _log_like(log, max(len(lines), 1))
+    for own, all_ in zip(_lines(part), _lines(log), strict=True):
+        own[: len(lines)] = all_[lines]
+    part.filled[0] = len(lines)
+    return part

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from linsep.learners.base import OnlineLearner
+from linsep.learners.kernel_perceptron import KernelPerceptron
 from linsep.learners.learner import Learner
 from linsep.learners.least_squares import LeastSquares
 from linsep.learners.linear_program import LinearProgram
@@ -14,6 +15,7 @@ from linsep.learners.passive_aggressive import PassiveAggressive
 from linsep.learners.pegasos import Pegasos
 from linsep.learners.perceptron import AveragedPerceptron, Perceptron
 from linsep.learners.romma import ROMMA
+from linsep.learners.voted import VotedPerceptron
 from linsep.learners.winnow import BalancedWinnow, Winnow
 
 
@@ -44,6 +46,8 @@ class Entry(NamedTuple):
 LEARNERS = {
     "perceptron": Entry(Perceptron, "(R / gamma)²"),
     "averaged-perceptron": Entry(AveragedPerceptron, "(R / gamma)²"),
+    "voted-perceptron": Entry(VotedPerceptron, "(R / gamma)²"),
+    "kernel-perceptron": Entry(KernelPerceptron, "(R / gamma)², in the feature space", small=True),
     "winnow": Entry(Winnow, "ln p / L"),
     "balanced-winnow": Entry(BalancedWinnow, "ln(2p + 2) / L"),
     "p-norm-perceptron": Entry(PNormPerceptron, "(p - 1) ||u||_q² X_p² / margin²"),

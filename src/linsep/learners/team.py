@@ -17,7 +17,7 @@ class Team:
     """
 
     def __init__(self, machine: Machine, jobs: int) -> None:
-        alone = jobs == 1 or machine.columns == 1 or machine.pair
+        alone = jobs == 1 or machine.columns == 1 or machine.pair or not machine.divisible
         cuts = [] if alone else split(machine.columns, jobs)
         self.machine, self.jobs = machine, jobs
         self.blocks = [(lo, machine.block(lo, hi)) for lo, hi in cuts]

@@ -166,7 +166,10 @@ def _unpacked_learner(told: dict[str, Any], read: Unpacker, name: str) -> Any:
             raise Foreign(f"it has {len(names)} names for {features} features")
         learner._names = {of: j for j, of in enumerate(names)}
     learner._open = told["open"]
-    machine: Any = unpacked_machine(told["machine"], features, len(classes), learner._open, read, name)
+    machine: Any = unpacked_machine(
+        told["machine"], features, len(classes), learner._open, read, name, learner._machine_kind
+    )
+    learner._ready(machine)
     learner._machine = machine
     learner.classes_, learner.n_features_in_, learner.seed_, learner.n_iter_ = classes, features, seed, passes
     for of, value in told.get("facts", {}).items():  # files of before there were facts have none

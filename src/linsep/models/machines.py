@@ -10,21 +10,27 @@ from linsep.core.readouts import Average, Last, Log, Tally
 from linsep.core.step import check_rule
 from linsep.core.weights import FLOOR, FORMS
 from linsep.learners.compact import BY_FEATURE, Compact, is_compact, rows_that_matter
+from linsep.learners.dual import DualMachine
 from linsep.learners.machine import Machine
-from linsep.learners.record import no_log, trimmed
+from linsep.learners.record import empty_log, no_log, trimmed
+from linsep.learners.voting import Voting
 from linsep.models.values import Arrays, Foreign, Unpacker, is_number, packed
+from linsep.models.votes import packed_votes, unpacked_votes
 
 Array = NDArray[Any]
 
 LINKS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Additive, Scaled, Imaged)}
 READOUTS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Last, Average)}
 NUMBERS = (
-    "pair", "bias", "log_limit", "no_log_because", "data_bytes", "first_features", "epochs", "rows", "background",
+    "pair", "bias", "log_limit", "no_log_because", "data_bytes", "first_features", "epochs", "rows", "behind",
+    "background",
 )  # fmt: skip
 """What of a machine is one number or word."""
 FINITE = ("s", "u", "scale", "mass", "clock")
 """Arrays whose numbers are finite; images and squared lengths may overflow, and training knows what to do then."""
-COUNTS = ("data_bytes", "first_features", "epochs", "rows")
+COUNTS = ("data_bytes", "first_features", "epochs", "rows", "behind")
+LATER = ("behind",)
+"""Counts that files of before there were any do not have: they are 0."""
 MOST = 1 << 62
 """Counts are below: so there is room for more of what they count."""
 
@@ -60,6 +66,10 @@ def packed_machine(machine: Machine | Compact, arrays: Arrays, name: str) -> dic
         log = trimmed(machine.log)
         lines = int(log.filled[0])
         arrays[f"{name}.log.numbers"], arrays[f"{name}.log.sizes"] = log.numbers[:lines], log.sizes[:lines]
+        if machine.scores_logged:
+            arrays[f"{name}.log.scores"] = log.scores[:lines]
+    if isinstance(machine, Voting):
+        told["votes"] = packed_votes(machine, arrays, name)
     return told
 
 
@@ -72,17 +82,23 @@ def _essence(machine: Any) -> tuple[Machine, Array | None]:
         if isinstance(machine.part.link, Imaged):
             return machine.copy(), None
         return machine.part, machine.where.kept
-    if isinstance(machine.link, Imaged) or machine.features < MANY:
+    if isinstance(machine.link, Imaged) or isinstance(machine, Voting) or machine.features < MANY:
         return machine, None
     kept = rows_that_matter(machine)
     return machine, kept if len(kept) <= FEW * machine.features else None
 
 
 def unpacked_machine(
-    told: dict[str, Any], features: int, classes: int, open_labels: bool, read: Unpacker, name: str
+    told: dict[str, Any],
+    features: int,
+    classes: int,
+    open_labels: bool,
+    read: Unpacker,
+    name: str,
+    kind: type[Machine] = Machine,
 ) -> Machine | Compact:
-    """Return a machine of so many features, if it is sound."""
-    numbers = {of: read.value(told[of]) for of in NUMBERS}
+    """Return a machine of so many features and of this kind, if it is sound."""
+    numbers = {of: read.value(told.get(of, 0) if of in LATER else told[of]) for of in NUMBERS}
     _refuse_other_numbers(numbers)
     numbers["bias"] = float(numbers["bias"])  # passes are compiled for floats
     rule = read.value(told["rule"])
@@ -92,16 +108,25 @@ def unpacked_machine(
         raise Foreign("it has a column for labels to come, or none, against what is said of its labels")
     columns = classes + 1 if background else 1 if classes == 2 and not pair and not open_labels else classes
     kept = _kept(features, read.arrays[f"{name}.kept"]) if _flag(told["sparse"]) else None
-    of = Shapes((features if kept is None else len(kept)) + 1, columns, read.arrays, name)
+    dual = issubclass(kind, DualMachine)
+    lines = features if kept is None else len(kept)
+    of = Shapes((_rows_kept(read.arrays, name) if dual else lines) + 1, columns, read.arrays, name)
     link_kind, readout_kind = told["kinds"]
     link = LINKS[link_kind](**of.of("link", LINKS[link_kind]), **_link_numbers(link_kind, told["link"], read))
     readout = READOUTS[readout_kind](**of.of("readout", READOUTS[readout_kind]))
     if isinstance(link, Imaged) and isinstance(readout, Average):
         raise Foreign("weights of its kind have no average")
-    machine = Machine(
+    machine = kind(
         rule=rule, link=link, readout=readout, tally=Tally(**of.of("tally", Tally)),
-        log=_log(told, pair, columns, read, name), **numbers,
+        log=_log(told, pair, columns, read, name, kind.scores_logged), **numbers,
     )  # fmt: skip
+    if isinstance(machine, DualMachine):
+        machine.width = features
+    if isinstance(machine, Voting):
+        if kept is not None or _flag(told["compact"]) or not isinstance(readout, Last):
+            raise Foreign("it keeps the rows of a vote, and leaves others of its weights out")
+        unpacked_votes(machine, told["votes"], read.arrays, name)
+        return machine
     if kept is None:
         return Compact.of(machine) if _flag(told["compact"]) else machine
     if isinstance(link, Imaged):
@@ -185,7 +210,7 @@ def _link_numbers(kind: str, told: dict[str, Any], read: Unpacker) -> dict[str, 
         floor = read.value(told["floor"])
         if floor not in FLOOR.values():
             raise Foreign(f"its link has the floor {floor!r:.20}, which none has")
-        return {"floor": float(floor), "normed": _flag(told["normed"])}
+        return {"floor": float(floor), "normed": _flag(told["normed"]), "dual": _flag(told.get("dual", False))}
     if kind == "imaged":
         if told["form"] not in FORMS.values():
             raise Foreign(f"its link has the form {told['form']!r:.20}, which does not exist")
@@ -196,7 +221,13 @@ def _link_numbers(kind: str, told: dict[str, Any], read: Unpacker) -> dict[str, 
     return {}
 
 
-def _log(told: dict[str, Any], pair: bool, columns: int, read: Unpacker, name: str) -> Log:
+def _rows_kept(arrays: Arrays, name: str) -> int:
+    """Return how many rows a machine of dual weights has, which are its features."""
+    numbers = arrays.get(f"{name}.support.numbers")
+    return 0 if numbers is None else numbers.size
+
+
+def _log(told: dict[str, Any], pair: bool, columns: int, read: Unpacker, name: str, scored: bool) -> Log:
     """Return the log, open as it was."""
     if not _flag(told["logged"]):
         return no_log()
@@ -208,9 +239,9 @@ def _log(told: dict[str, Any], pair: bool, columns: int, read: Unpacker, name: s
         raise Foreign("its log has other sizes than lines")
     if len(numbers) and (numbers.min() < 0 or numbers[:, 2:].max(initial=0) >= columns):
         raise Foreign("its log names a row or a class that does not exist")
-    return trimmed(Log(numbers, sizes, np.array([len(numbers)]))) if len(numbers) else _room(numbers, sizes)
-
-
-def _room(numbers: Array, sizes: Array) -> Log:
-    """Return a log that is open and has no line yet."""
-    return Log(np.empty((1, numbers.shape[1]), np.int64), np.empty((1, sizes.shape[1])), np.zeros(1, np.int64))
+    scores = read.arrays[f"{name}.log.scores"] if scored else np.empty(0)
+    if scored and (scores.shape != numbers.shape[:1] or scores.dtype != np.float64 or not np.isfinite(scores).all()):
+        raise Foreign("its log has other scores than lines")
+    if not len(numbers):
+        return empty_log(numbers.shape[1] - 2, sizes.shape[1], 1, scored)
+    return trimmed(Log(numbers, sizes, scores, np.array([len(numbers)])))

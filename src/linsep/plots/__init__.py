@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from linsep.plots.progress_curve import progress
     from linsep.plots.ranking import Result, comparison
     from linsep.plots.reliability import calibration
+    from linsep.plots.vote_curve import votes
     from linsep.plots.weight_bars import weights
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "progress",
     "squeeze",
     "versus",
+    "votes",
     "weights",
 ]
 
@@ -56,6 +58,7 @@ _HOMES = {
     "progress": "progress_curve",
     "squeeze": "lemma_curve",
     "versus": "majority_curve",
+    "votes": "vote_curve",
     "weights": "weight_bars",
 }
 

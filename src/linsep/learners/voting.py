@@ -1,0 +1,272 @@
+"""A machine that keeps the rows of its updates, so that every hypothesis of its run can be asked."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from linsep.core.examples import Array, Csr, Dense
+from linsep.data.inputs import refuse_bad_entries
+from linsep.learners.clock import Clock
+from linsep.learners.hypotheses import Hypotheses, norms_of
+from linsep.learners.machine import Machine
+from linsep.learners.record import lines_of
+from linsep.learners.support import Support, no_rows
+from linsep.maps.kernels import Kernel, Linear, block_of, kernel_matrix
+
+FOLDED = 1 << 10
+"""Updates that are folded into the first weights in one go."""
+
+
+@dataclass
+class Voting(Machine):
+    """A machine whose log tells, with the rows of its updates, every hypothesis that it ever had.
+
+    The first of them is `base`, 0 unless the oldest updates were folded into it: then that of round `begin`.
+    """
+
+    scores_logged: ClassVar[bool] = True
+    support: Support | None = None
+    clock: Clock = field(default_factory=Clock)
+    base: Array | None = None
+    base_norms: Array | None = None
+    begin: int = 0
+    most: int | None = None
+    """The most rows to keep."""
+    forgets: bool = False
+    """Whether the oldest updates are folded when there would be more; else that is an error."""
+    _told: Any = field(default=None, repr=False)
+    _written: Any = field(default=None, repr=False)
+
+    def copy(self) -> "Voting":
+        """Return a machine that shares no memory with this one, but for what is only added to."""
+        machine: Any = super().copy()
+        return replace(machine, support=self.support and self.support.copy(), _told=None, _written=None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be made again."""
+        return super().__getstate__() | {"_told": None, "_written": None}
+
+    def keep_log(self, mode: bool | str, weighted: bool, data_bytes: int) -> None:
+        """Open the log: the hypotheses are told by it, whatever its size."""
+        if mode is False:
+            raise ValueError("log=False: the hypotheses are told by the log; leave it out, or use Perceptron")
+        super().keep_log(True, weighted, data_bytes)
+
+    def inner(self) -> Kernel:
+        """What the rows make with each other."""
+        return Linear(self.bias)
+
+    @property
+    def end(self) -> int:
+        """The rounds so far."""
+        return int(self.tally.rounds[0])
+
+    def admit(self, place: int) -> None:
+        """Make a column for a label that arrives late, as the background column has been so far."""
+        super().admit(place)
+        if self.base is not None and self.base_norms is not None:
+            twin = self.base[:, -1] if not self.pair else 0.0
+            self.base = np.insert(self.base, place, twin, axis=1)
+            self.base_norms = np.insert(self.base_norms, place, self.base_norms[-1])
+
+    def resize(self, features: int) -> None:
+        """Give the weights, and the rows that were kept, room for that many features."""
+        more = features - self.features
+        super().resize(features)
+        self._told = self._written = None
+        if self.support is not None:
+            self.support = self.support.copy()
+            self.support.widen(features)
+        if self.base is not None and more > 0:
+            self.base = np.insert(self.base, [len(self.base) - 1] * more, 0.0, axis=0)
+        elif self.base is not None:
+            self.base = np.concatenate([self.base[:features], self.base[-1:]])
+
+    def check_again(self, data: Dense | Csr) -> None:
+        """Raise a ValueError if rows that were kept, by their numbers, are not those of these data."""
+        if self.support is not None and not self.support.same_as(data):
+            refuse_bad_entries(data)
+            raise ValueError(
+                "warm_start goes on with the rows of the first fit, and these are others: pass the same X again, or "
+                "new rows to partial_fit"
+            )
+
+    def remember(self, data: Dense | Csr, first: int, since: int) -> None:
+        """Keep the rows of all updates after round `since`; the data's first row has the number `first`."""
+        self._told = self._written = None
+        numbers, count = self.log.numbers, int(self.log.filled[0])
+        new = numbers[:count, 0][np.searchsorted(numbers[:count, 1], since, side="right") :]
+        rows, once = np.unique(new, return_index=True)
+        rows = rows[np.argsort(once)]
+        if self.support is None:
+            self.support = Support.of(no_rows(data), rows[:0])
+        rows = rows[self.support.places(rows) < 0]
+        if len(rows):
+            if not self.forgets:
+                self.refuse_more(len(rows))
+            self.support.add(data, rows - first, rows)
+        if self.most is not None:
+            self.forget(self.most)
+
+    def refuse_more(self, more: int) -> None:
+        """Raise a ValueError if there is no room for so many more rows."""
+        count = 0 if self.support is None else len(self.support)
+        if self.most is not None and count + more > self.most:
+            raise ValueError(
+                f"the run made mistakes on {count + more:,} distinct rows so far, more than max_support={self.most:,}: "
+                "allow more, or leave max_support out"
+            )
+
+    def pass_time(self, since: int, weights: Array) -> None:
+        """Count the rounds after `since` as often as their rows weigh, given in their order; nothing for once each."""
+        if self.clock.plain and not len(weights):
+            return
+        logged = self.log.numbers[: int(self.log.filled[0]), 1]
+        clock = self.clock
+        if clock.plain and since > 0:
+            clock = clock.at_these(np.unique(np.append(logged[logged <= since], [self.begin, since])))
+        rounds = np.arange(since + 1, self.end + 1)
+        clock = clock.after(rounds, weights if len(weights) else np.ones(len(rounds)))
+        ends = [t for t in (self.begin, self.end) if t > 0]
+        self.clock = clock.at_these(np.unique(np.append(logged, ends)))
+
+    def hypotheses(self) -> list[Hypotheses]:
+        """Return the hypotheses of each column."""
+        key = (self.end, self.columns, int(self.log.filled[0]), self.begin)
+        if self._told is None or self._told[0] != key:
+            self._told = key, self._hypotheses()
+        told: list[Hypotheses] = self._told[1]
+        return told
+
+    def updates(self) -> tuple[Array, Array, Array, Array, Array, Array]:
+        """Return the places, columns, rivals, amounts, keeps and times of all updates, in order."""
+        n = int(self.log.filled[0])
+        lines, sizes = self.log.numbers[:n], self.log.sizes[:n]
+        places = self.support.places(lines[:, 0]) if self.support is not None else np.empty(0, np.int64)
+        columns = lines[:, 2] if lines.shape[1] > 2 else np.zeros(n, np.int64)
+        rivals = lines[:, 3] if lines.shape[1] > 3 else np.full(n, -1)
+        amounts = sizes[:, 0]
+        keeps = sizes[:, 1] if sizes.shape[1] > 1 else np.ones(n)
+        times = self.clock.at(lines[:, 1])
+        return tuple(np.ascontiguousarray(a) for a in (places, columns, rivals, amounts, keeps, times))  # type: ignore[return-value]
+
+    def span(self) -> tuple[float, float]:
+        """Return when the first hypothesis begins, and when the last ends."""
+        begin, end = self.clock.at(np.array([self.begin, self.end]))
+        return float(begin), float(end)
+
+    def _hypotheses(self) -> list[Hypotheses]:
+        places, columns, rivals, amounts, keeps, times = self.updates()
+        scores = self.log.scores[: len(places)]
+        squared = self._squared()[places] if len(places) else np.empty(0)
+        norms = np.zeros(self.columns) if self.base_norms is None else self.base_norms
+        told = []
+        for c in range(self.columns):
+            if self.pair:  # one machine: all of its columns have its updates, and its norm
+                chosen: Any = slice(None)
+                own = amounts * (1.0 * (columns == c) - (rivals == c))
+                lengths = norms_of(amounts, keeps, scores, 2.0 * squared, float(norms[0]))
+            else:
+                chosen = columns == c
+                own = amounts[chosen]
+                lengths = norms_of(own, keeps[chosen], scores[chosen], squared[chosen], float(norms[c]))
+            told.append(Hypotheses(places[chosen], own, keeps[chosen], times[chosen], lengths, *self.span()))
+        return told
+
+    def _squared(self) -> Array:
+        """Return the squared norm of each row that was kept."""
+        assert self.support is not None
+        return self.inner().diagonal(block_of(self.support.rows(), slice(None)))
+
+    def supporting(self) -> Any:
+        """Return the rows that were kept, as :meth:`against` takes them; None where there are none."""
+        if self.support is None or not len(self.support):
+            return None
+        return block_of(self.support.rows(), slice(None))
+
+    def against(self, kept: Any, data: Dense | Csr, lo: int, hi: int) -> Array:
+        """Return what each row that was kept makes with each of some points, (rows, points)."""
+        if kept is None:
+            return np.empty((0, hi - lo))
+        return kernel_matrix(self.inner(), kept, block_of(data, slice(lo, hi)))
+
+    def at_first(self, data: Dense | Csr, lo: int, hi: int) -> Array:
+        """Return the scores of each column's first hypothesis on some points, (columns, points)."""
+        if self.base is None:
+            return np.zeros((self.columns, hi - lo))
+        scores = block_of(data, slice(lo, hi)) @ self.base[:-1] + self.bias * self.base[-1]
+        return np.ascontiguousarray(np.asarray(scores).T)
+
+    def dual(self, readout: str, normalize: bool) -> tuple[Array, Array, Array]:
+        """Return how much of each row that was kept, and of the first hypothesis, a linear readout has.
+
+        As arrays (rows, columns) and (columns,); and what to divide the columns by in the end.
+        """
+        size = 0 if self.support is None else len(self.support)
+        shares, firsts, divisors = np.zeros((size, self.columns)), np.zeros(self.columns), np.ones(self.columns)
+        for c, told in enumerate(self.hypotheses()):
+            each, divisors[c] = told.shares(readout, normalize)
+            own, firsts[c] = told.mixed(each)
+            shares[:, c] = np.bincount(told.places, own, size)
+        return shares, firsts, divisors
+
+    def written_out(self, readout: str, normalize: bool) -> tuple[Array, Array]:
+        """Return the weights of a linear readout, (features + 1, columns), and what to divide the columns by.
+
+        They are kept until the next round.
+        """
+        key = (self.end, self.columns, self.features, readout, normalize)
+        if self._written is None or self._written[0] != key:
+            shares, firsts, divisors = self.dual(readout, normalize)
+            weights = np.zeros(self.link.s.shape) if self.base is None else self.base * firsts
+            places = np.arange(len(shares))
+            for c in range(self.columns if len(shares) else 0):
+                self._fold(weights[:, c], places, shares[:, c])
+            self._written = key, (self.link.s if readout == "last" else weights, divisors)
+        written: tuple[Array, Array] = self._written[1]
+        return written
+
+    def forget(self, most: int) -> None:
+        """Fold the oldest updates into the first weights, so that the others are on `most` distinct rows at most.
+
+        All updates of a round go together. Which ones go depends on the log alone, not on when this is called.
+        """
+        assert self.support is not None
+        n = int(self.log.filled[0])
+        lines = self.log.numbers[:n]
+        _, ago = np.unique(lines[::-1, 0], return_index=True)
+        if len(ago) <= most:
+            return
+        cut = int(lines[n - 1 - np.sort(ago)[most], 1])
+        gone = int(np.searchsorted(lines[:, 1], cut, side="right"))
+        time = float(self.clock.at(np.array([cut]))[0])
+        norms = np.array([told.until(time).norms[-1] for told in self.hypotheses()])
+        base = np.zeros(self.link.s.shape) if self.base is None else self.base.copy()
+        places, columns, rivals, amounts, _, _ = (a[:gone] for a in self.updates())
+        for c in range(self.columns):
+            own = amounts * (1.0 * (columns == c) - (rivals == c))
+            moved = np.flatnonzero(own)
+            self._fold(base[:, c], places[moved], own[moved])
+        self.base, self.base_norms, self.begin = base, norms, cut
+        self.log = lines_of(self.log, np.arange(gone, n))
+        self.no_log_because = f"of its first {cut:,} rounds the rows were forgotten, as max_support={most:,} says"
+        left = self.support.places(np.unique(self.log.numbers[: n - gone, 0]))
+        self.support = self.support.copy()
+        self.support.keep(np.sort(left))
+        self._told = self._written = None
+
+    def _fold(self, base: Array, places: Array, amounts: Array) -> None:
+        """Add amount * x of some updates to weights, one after the other, so that no bit depends on how many."""
+        assert self.support is not None
+        rows = self.support.rows()
+        for lo in range(0, len(places), FOLDED):
+            which, sizes = places[lo : lo + FOLDED], amounts[lo : lo + FOLDED]
+            block = block_of(rows, which)
+            if isinstance(rows, Dense):
+                moves = np.vstack([base[:-1], sizes[:, None] * block])
+                base[:-1] = np.add.reduce(moves, axis=0)  # one row after the other
+            else:
+                sizes_each = np.repeat(sizes, np.diff(block.indptr))
+                np.add.at(base, block.indices, sizes_each * block.data)
+            base[-1] = np.add.accumulate(np.append(base[-1], sizes * self.bias))[-1]
