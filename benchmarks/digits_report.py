@@ -88,11 +88,7 @@ def in_markdown(degree: int, found: Sequence[Cell]) -> list[str]:
     epochs = [f"T = {cell.epochs:g}" for cell in next(iter(by_row.values()))]
     lines = [f"## Degree {degree}", "", f"| | {' | '.join(epochs)} |", f"|---|{'---:|' * len(epochs)}"]
     for row, of_row in by_row.items():
-        texts = [
-            figure_of(cell.measured, row) + (f" ({beside(cell)})" if beside(cell) else "")
-            + (" **!**" if cell.within is False else "")
-            for cell in of_row
-        ]  # fmt: skip
+        texts = [written(cell) + (" **!**" if cell.within is False else "") for cell in of_row]
         lines.append(f"| {row} | {' | '.join(texts)} |")
     return [*lines, ""]
 

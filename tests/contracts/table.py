@@ -10,6 +10,7 @@ from linsep import LEARNERS
 from linsep.core.step import steps_by_one
 from linsep.learners import machine, scored
 from linsep.learners.one_row import AT_THE_DESK
+from linsep.learners.support import Support
 
 KERNELS = [(machine, "learn_rows"), (machine, "learn_classes"), (scored, "score_rows"), (scored, "score_classes")]
 """The compiled passes, and the modules that call them."""
@@ -17,6 +18,8 @@ ONLINE = {name: entry for name, entry in LEARNERS.items() if entry.online and no
 """The rows of the table that go row by row and have weights; the others have contracts of their own."""
 OWN = {"voted-perceptron": {"readout": "average"}}
 """What lets a learner answer with weights; for its other readouts see tests/learners/test_voted.py and its like."""
+REMEMBERED = ("_answer", "_told", "_written", "table")
+"""What parts of a learner have at hand to answer faster, and make again when needed."""
 every_learner = pytest.mark.parametrize("name", ONLINE)
 
 
@@ -82,14 +85,12 @@ def _bytes(value):
         return (value.dtype.str, value.shape, value.tobytes() if value.dtype != object else value.tolist())
     if hasattr(value, "filled"):
         return [_bytes(a[: value.filled[0]]) for a in value[:-1]]
+    if isinstance(value, Support):
+        return [_bytes(value.rows()), _bytes(value.known)]  # there may be room for more, which means nothing
     if isinstance(value, tuple):
         return [_bytes(part) for part in value]
     if hasattr(value, "__dataclass_fields__"):
-        return {
-            name: _bytes(part)
-            for name, part in vars(value).items()
-            if name not in ("_answer", "_told", "_written", "table")
-        }
+        return {name: _bytes(part) for name, part in vars(value).items() if name not in REMEMBERED}
     return repr(value)
 
 

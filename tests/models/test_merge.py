@@ -19,6 +19,8 @@ from tests.contracts.table import ONLINE, answers, build, every_learner, is_exac
 from tests.training import replay, weights
 
 BY_SIGN = ["perceptron", "averaged-perceptron", "winnow", "balanced-winnow", "p-norm-perceptron"]
+MERGED = [name for name in ONLINE if name != "voted-perceptron"]
+every_merged = pytest.mark.parametrize("name", MERGED)
 both_ways = pytest.mark.parametrize("how", ["average", "sum"])
 machines = pytest.mark.parametrize(("classes", "multi_class"), [(2, "ovr"), (2, "pair"), (3, "ovr"), (3, "pair")])
 
@@ -85,7 +87,7 @@ def test_an_average_over_rounds_is_that_over_the_rounds_of_all(name):
     np.testing.assert_allclose(merged.coef_[0], np.mean(before, axis=0), rtol=1e-11, atol=1e-13)
 
 
-@every_learner
+@every_merged
 @machines
 @pytest.mark.parametrize("share", [None, [3.0, 0.0, 1.5]])
 def test_an_average_is_the_average_of_the_answers(name, classes, multi_class, share):
@@ -121,7 +123,7 @@ def test_a_sum_is_the_sum(name, classes, multi_class):
     assert np.array_equal(twice._machine.link.s, s)
 
 
-@pytest.mark.parametrize("name", sorted(set(ONLINE) - set(BY_SIGN)))
+@pytest.mark.parametrize("name", sorted(set(MERGED) - set(BY_SIGN)))
 def test_scores_with_a_unit_are_not_summed(name):
     with pytest.raises(ValueError, match=r"not summed: the rule .* reads the value of scores"):
         merge(trained(name), how="sum")
@@ -142,7 +144,7 @@ def test_one_model_is_itself_in_a_copy(name, how):
     assert answers(twin) == answers(model.partial_fit(X, y))
 
 
-@every_learner
+@every_merged
 @machines
 def test_the_order_and_the_way_there_do_not_matter(name, classes, multi_class):
     """Averages by rounds of averages by rounds are averages by rounds."""
@@ -154,7 +156,7 @@ def test_the_order_and_the_way_there_do_not_matter(name, classes, multi_class):
         np.testing.assert_allclose(other.decision_function(X), once, rtol=1e-9, atol=size)
 
 
-@every_learner
+@every_merged
 @machines
 def test_counts_add_up_and_there_is_no_log(name, classes, multi_class):
     models = trained(name, classes, multi_class)
@@ -168,7 +170,7 @@ def test_counts_add_up_and_there_is_no_log(name, classes, multi_class):
     assert [state(m) for m in models] == before
 
 
-@every_learner
+@every_merged
 @machines
 def test_training_goes_on(name, classes, multi_class):
     """Rows, batches and single ones: a carried copy goes the same way, and the answers are those of scoring."""

@@ -222,6 +222,8 @@ def test_weights_too_small_for_float64_are_refused(learner):
 def test_merged_models_are_exported():
     X, y = problem(3, reals=True)
     for name in ONLINE:
+        if name == "voted-perceptron":
+            continue  # a vote is about one run
         models = [build(name).partial_fit(X[k::2], y[k::2], classes=range(3)) for k in range(2)]
         agree(merge(models), X)
 

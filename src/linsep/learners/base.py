@@ -223,15 +223,17 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
 
     def _theorem(self) -> tuple[Theorem | None, list[str]]:
         machine = self._fitted()
-        theorem, remarks = theorem_of(machine), []
+        theorem = theorem_of(machine)
         if theorem is None:
             kind = " in pairs of classes" if machine.pair else ""
             return None, [NO_THEOREM.format(type(self).__name__ + kind)]
-        if isinstance(machine.readout, Average):
-            remarks.append(
-                "the claims are about the run; its average, which answers, inherits no guarantee on new rows"
-            )
-        return theorem, remarks
+        return theorem, self._of_the_readout()
+
+    def _of_the_readout(self) -> list[str]:
+        """Return what the claims about a run do not say of the weights that answer."""
+        if isinstance(self._fitted().readout, Average):
+            return ["the claims are about the run; its average, which answers, inherits no guarantee on new rows"]
+        return []
 
     def _runs(self, rows: Rows) -> dict[str, Run]:
         return runs_of(self._whole_log(), self.t_, rows, self._fitted().pair)

@@ -1,5 +1,7 @@
 """A machine whose weights are those of rows: w = sum of a_j phi(x_j), known by the kernel alone."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -9,9 +11,11 @@ from linsep.core.examples import Array, Csr, Dense, Dual
 from linsep.core.links import Scaled
 from linsep.data.inputs import rows_of
 from linsep.learners.machine import IN_ORDER, Parts, StoppedError
-from linsep.learners.support import Support, no_rows
+from linsep.learners.support import Support, as_matrix, no_rows
 from linsep.learners.voting import Voting
-from linsep.maps.kernels import Kernel, KernelError, Precomputed, block_of, kernel_matrix
+from linsep.maps.blocks import block_of
+from linsep.maps.kernel_errors import KernelError
+from linsep.maps.kernels import Kernel, Precomputed, kernel_matrix
 
 BLOCK = 512
 """Rows whose kernel values are computed before any of them is learned."""
@@ -35,6 +39,8 @@ class DualMachine(Voting):
     jobs: int = 1
     cache_bytes: int = 0
     cache: Any = field(default=None, repr=False)
+    double: Support | None = field(default=None, repr=False)
+    """The rows that were kept, in double precision."""
 
     @classmethod
     def start(
@@ -49,7 +55,7 @@ class DualMachine(Voting):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again."""
-        return super().__getstate__() | {"cache": None}
+        return super().__getstate__() | {"cache": None, "double": None}
 
     def inner(self) -> Kernel:
         """Return the kernel."""
@@ -70,7 +76,8 @@ class DualMachine(Voting):
     def check_again(self, data: Dense | Csr) -> None:
         """Raise a ValueError if `fit` can't go on with these data."""
         if isinstance(self.of, Precomputed) and self.support is not None:
-            data = Dense(self.of.diagonal(block_of(data, slice(None)), np.arange(rows_of(data)))[:, None], 0.0)
+            matrix = data.values if isinstance(data, Dense) else as_matrix(data)
+            data = Dense(self.of.diagonal(matrix, np.arange(rows_of(data)))[:, None], 0.0)
         super().check_again(data)
 
     def run(self, data: Any, codes: Array, weights: Array, order: Array, first: int, base: int | None = None) -> None:
@@ -122,46 +129,52 @@ class DualMachine(Voting):
         """Return what a block's rows make with the rows that have weights, and with each other; and with themselves."""
         assert self.support is not None
         S, B = len(self.support), len(rows)
-        kernels = np.empty((B, S + B))
-        block = block_of(data, rows)
-        there = 0 if self.cache is None else self.cache[1].shape[1]
-        kernels[:, :there] = self.cache[1][rows] if there else 0.0
-        try:
+        kernels, block, there = np.empty((B, S + B)), block_of(data, rows), 0
+        for part in self.cache[1]:
+            kernels[:, there : there + part.shape[1]] = part[rows]
+            there += part.shape[1]
+        with named(rows):
             if isinstance(self.of, Precomputed):
-                columns = np.append(self.support.known, numbers)[there:]
-                kernels[:, there:] = self.of(block, columns)
+                kernels[:] = self.of(block, np.append(self.support.known, numbers))
                 return kernels, self.of.diagonal(block, numbers)
-            kept = block_of(self.support.rows(), slice(there, S))
-            kernels[:, there:S] = kernel_matrix(self.of, block, kept, self.jobs)
-            kernels[:, S:] = kernel_matrix(self.of, block, block, self.jobs)
+            kernel_matrix(self.of, block, self._kept(there, S), self.jobs, out=kernels[:, there:S])
+            kernel_matrix(self.of, block, block, self.jobs, out=kernels[:, S:])
             return kernels, self.of.diagonal(block)
-        except KernelError as error:
-            raise ValueError(f"the kernel of row {rows[error.rows[0]]}: {error.text}") from None
+
+    def _kept(self, start: int, stop: int) -> Any:
+        """Return some of the rows that have weights as a block; those of single precision are converted once."""
+        assert self.support is not None
+        rows = self.support.rows()
+        if isinstance(rows, Csr) or rows.values.dtype == np.float64:
+            return block_of(rows, slice(start, stop))
+        if self.double is None:
+            self.double = Support.of(Dense(np.empty((0, self.width)), 0.0), np.empty(0, np.int64))
+        done = len(self.double)
+        self.double.add(rows, np.arange(done, len(self.support)), self.support.known[done:])
+        return self.double.rows().values[start:stop]
 
     def _fill_cache(self, data: Dense | Csr) -> None:
         """From the second pass over the same rows on, keep their kernel values with rows that have weights."""
         assert self.support is not None
         if self.cache is None or self.cache[0] is not data:
-            self.cache = data, np.empty((rows_of(data), 0))
+            self.cache = data, []
             return
         if isinstance(self.of, Precomputed):
             return
-        _, values = self.cache
-        there, room = values.shape[1], self.cache_bytes // (8 * max(1, rows_of(data)))
-        wanted = min(len(self.support), room)
+        n, parts = rows_of(data), self.cache[1]
+        there, wanted = sum(part.shape[1] for part in parts), min(len(self.support), self.cache_bytes // (8 * n))
         if wanted <= there:
             return
-        grown = np.empty((rows_of(data), wanted))
-        grown[:, :there] = values
-        self.cache = data, grown
-        kept = block_of(self.support.rows(), slice(there, wanted))
-        for lo in range(0, rows_of(data), BLOCK):
-            block = block_of(data, slice(lo, lo + BLOCK))
-            grown[lo : lo + BLOCK, there:] = kernel_matrix(self.of, block, kept, self.jobs)
+        kept, more = self._kept(there, wanted), np.empty((n, wanted - there))
+        for lo in range(0, n, BLOCK):
+            with named(range(lo, n)):
+                block = block_of(data, slice(lo, lo + BLOCK))
+                kernel_matrix(self.of, block, kept, self.jobs, out=more[lo : lo + BLOCK])
+        parts.append(more)
 
     def remember(self, data: Dense | Csr, first: int, since: int) -> None:
         """Do nothing but forget what was kept for the next epoch: rows of updates were kept on the way."""
-        self.cache, self._told = None, None
+        self.cache, self.double, self._told = None, None, None
 
     def supporting(self) -> Any:
         """Return the rows that were kept; their numbers where the kernel is given as a matrix."""
@@ -170,15 +183,23 @@ class DualMachine(Voting):
 
     def against(self, kept: Any, data: Dense | Csr, lo: int, hi: int) -> Array:
         """Return what each row that was kept makes with each of some points, (rows, points)."""
-        try:
-            if isinstance(self.of, Precomputed):
+        matrix = isinstance(self.of, Precomputed)
+        with named(range(lo, hi), of=0 if matrix else 1):
+            if matrix:
                 return np.ascontiguousarray(self.of(block_of(data, slice(lo, hi)), kept).T)
             return super().against(kept, data, lo, hi)
-        except KernelError as error:
-            raise ValueError(f"the kernel of row {lo + error.rows[1]}: {error.text}") from None
 
     def _squared(self) -> Array:
         assert self.support is not None
         if isinstance(self.of, Precomputed):
             return self.support.rows().values[:, 0]
         return super()._squared()
+
+
+@contextmanager
+def named(rows: Sequence[int] | Array, of: int = 0) -> Iterator[None]:
+    """Give a value of the kernel that is refused inside of the block the number of its row, or of its column."""
+    try:
+        yield
+    except KernelError as error:
+        raise ValueError(f"the kernel of row {rows[error.rows[of]]}: {error.text}") from None

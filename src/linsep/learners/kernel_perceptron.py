@@ -4,13 +4,12 @@ from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Unpack
 
-import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from linsep.core.examples import Array, Csr, Dense
 from linsep.core.step import check_rule
 from linsep.core.threads import threads
-from linsep.data.inputs import refuse_bad_entries, width_of
+from linsep.data.inputs import refuse_bad_entries, rows_of, width_of
 from linsep.learners.compile import check_compiles
 from linsep.learners.dual import DualMachine
 from linsep.learners.machine import Parts
@@ -108,10 +107,6 @@ class KernelPerceptron(Voter):
 
         With kernel="precomputed", X is the square matrix of kernel values of all rows.
         """
-        if self.kernel == "precomputed":
-            shape = np.shape(X)
-            if len(shape) != 2 or shape[0] != shape[1]:
-                raise ValueError(f"a precomputed kernel has a row and a column for each example; X has shape {shape}")
         return super().fit(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "KernelPerceptron":
@@ -125,6 +120,13 @@ class KernelPerceptron(Voter):
         if self.kernel == "precomputed":
             raise ValueError(NO_STREAM)
         return self._learn_alone(x, y)
+
+    def certificate(self, X: Any, y: Any, **plan: Any) -> Any:
+        """Refuse: a certificate is about separators in the features that are given."""
+        raise ValueError(
+            "a certificate is about separators in the features given, and these are in a kernel's: write them out with "
+            "linsep.maps.Polynomial, and certify VotedPerceptron's run on them"
+        )
 
     @property
     def dual_coef_(self) -> Array:
@@ -157,6 +159,9 @@ class KernelPerceptron(Voter):
 
     def _check_entries(self, data: Dense | Csr) -> None:
         refuse_bad_entries(data)
+        shape = rows_of(data), width_of(data)
+        if self.kernel == "precomputed" and shape[0] != shape[1]:
+            raise ValueError(f"a precomputed kernel has a row and a column for each example; X has shape {shape}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -210,7 +210,7 @@ class Machine:
         kernel = self.kernel(type(data), base is not None)
         bound = self.bound(tuple(data), codes, weights, order, base)
         rows = rows_of(data) if not len(order) else len(order)
-        stride = max(1, CHUNK * rows_of(data) // max(1, data.values.size * self.columns))
+        stride = max(1, CHUNK * rows_of(data) // max(1, data[0].size * self.columns))
         p, look = 0, rows if self.watch is None else self.watch(self)
         while p < rows:
             p, status = kernel(bound, (), p, min(rows, p + stride, look), first)
@@ -276,8 +276,8 @@ class Machine:
                         (whole if of in FOR_ALL else whole[..., lo : lo + block.columns])[...] = part
             lo += block.columns
         if len(self.log.numbers):
-            reasons = [b.no_log_because for b in blocks if b.no_log_because]
-            self.no_log_because = reasons[0] if reasons else ""
+            reasons = [b.no_log_because for b in blocks if b.no_log_because != self.no_log_because]
+            self.no_log_because = reasons[0] if reasons else self.no_log_because
             self.log = no_log() if reasons else merged([self.log, *(b.log for b in blocks)])
             self._drop_large_log()
 

@@ -151,6 +151,16 @@ class Voter(OnlineLearner):
     def _linear_scores(self, data: Dense | Csr, jobs: int) -> Array:
         return ballots.linear(self._asked(), data, self.readout, self.normalize, jobs)
 
+    def _of_the_readout(self) -> list[str]:
+        inherits = {
+            "random": "a hypothesis drawn at random errs on new rows with probability E[k] / m",
+            "vote": "the vote errs on new rows with probability 2 E[k] / m at most",
+        }
+        if self.readout not in inherits or (self.readout == "vote" and self._fitted().pair):
+            return [f"the claims are about the run; its {self.readout} readout inherits no guarantee on new rows"]
+        whose = "" if len(self.classes_) == 2 else "of each class's machine "
+        return [f"the claims are about the run; after one pass over independent rows, {whose}{inherits[self.readout]}"]
+
     def _better_readout(self) -> str:
         return ', and choose readout="vote" or "average"' if self.readout in ("last", "longest", "random") else ""
 

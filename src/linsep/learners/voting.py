@@ -12,7 +12,8 @@ from linsep.learners.hypotheses import Hypotheses, norms_of
 from linsep.learners.machine import Machine
 from linsep.learners.record import lines_of
 from linsep.learners.support import Support, no_rows
-from linsep.maps.kernels import Kernel, Linear, block_of, kernel_matrix
+from linsep.maps.blocks import block_of
+from linsep.maps.kernels import Kernel, Linear, kernel_matrix
 
 FOLDED = 1 << 10
 """Updates that are folded into the first weights in one go."""
@@ -127,7 +128,10 @@ class Voting(Machine):
         if clock.plain and since > 0:
             clock = clock.at_these(np.unique(np.append(logged[logged <= since], [self.begin, since])))
         rounds = np.arange(since + 1, self.end + 1)
-        clock = clock.after(rounds, weights if len(weights) else np.ones(len(rounds)))
+        with np.errstate(over="ignore"):
+            clock = clock.after(rounds, weights if len(weights) else np.ones(len(rounds)))
+        if not np.isfinite(clock.times).all():
+            raise ValueError("the sample weights add up to more than float64 holds: divide all by one factor")
         ends = [t for t in (self.begin, self.end) if t > 0]
         self.clock = clock.at_these(np.unique(np.append(logged, ends)))
 

@@ -15,7 +15,7 @@ from linsep.learners.table import LEARNERS
 from linsep.maps.table import MAPS
 from linsep.models.calibrated import packed_calibration, unpack_calibration
 from linsep.models.machines import is_count, packed_machine, unpacked_machine
-from linsep.models.values import Arrays, Foreign, Unpacker, document, packed, text_array
+from linsep.models.values import Arrays, Foreign, Unpacker, document, packed, packed_function, text_array
 
 CLASSIFIERS: dict[str, type[Learner]] = {
     **{name: entry.learner for name, entry in LEARNERS.items()},
@@ -103,6 +103,15 @@ def _all_packed(values: dict[str, Any], arrays: Arrays, name: str) -> dict[str, 
     return {of: packed(value, arrays, f"{name}.{of}") for of, value in values.items()}
 
 
+def _packed_parameters(learner: Learner, arrays: Arrays, name: str) -> dict[str, Any]:
+    """Return a learner's parameters; of a kernel that is a function there is the name alone."""
+    parameters = learner.get_params(deep=False)
+    if not callable(parameters.get("kernel")):
+        return _all_packed(parameters, arrays, name)
+    function = packed_function(parameters.pop("kernel"), "its kernel")
+    return {"kernel": function, **_all_packed(parameters, arrays, name)}
+
+
 def _parameters(kind: Any, told: dict[str, Any], read: Unpacker) -> dict[str, Any]:
     """Return the parameters of an estimator, which must be all of its own and no others."""
     parameters = {name: read.value(value) for name, value in told["parameters"].items()}
@@ -125,7 +134,7 @@ def _packed_learner(learner: Any, arrays: Arrays, name: str) -> dict[str, Any]:
         arrays[f"{name}.feature_names"] = text_array(list(names))
     return {
         "learner": kind,
-        "parameters": _all_packed(learner.get_params(deep=False), arrays, f"{name}.parameters"),
+        "parameters": _packed_parameters(learner, arrays, f"{name}.parameters"),
         "classes": packed(learner.classes_, arrays, f"{name}.classes"),
         "features": features,
         "named": names is not None,
@@ -169,7 +178,6 @@ def _unpacked_learner(told: dict[str, Any], read: Unpacker, name: str) -> Any:
     machine: Any = unpacked_machine(
         told["machine"], features, len(classes), learner._open, read, name, learner._machine_kind
     )
-    learner._ready(machine)
     learner._machine = machine
     learner.classes_, learner.n_features_in_, learner.seed_, learner.n_iter_ = classes, features, seed, passes
     for of, value in told.get("facts", {}).items():  # files of before there were facts have none
@@ -191,7 +199,7 @@ def _packed_calibrated(model: Calibrated, arrays: Arrays, name: str) -> dict[str
     _kind_of(learner)
     given = own.pop("learner")
     if model.on != "prefit":
-        parameters = _all_packed(given.get_params(deep=False), arrays, f"{name}.template.parameters")
+        parameters = _packed_parameters(given, arrays, f"{name}.template.parameters")
         template = {"learner": _kind_of(given), "parameters": parameters}
     return {
         "parameters": _all_packed(own, arrays, f"{name}.calibration.parameters"),

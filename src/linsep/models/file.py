@@ -1,7 +1,7 @@
 """`save` and `load`: a model as a file that can be trusted, kept and taken elsewhere."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from linsep.models.values import Arrays, Foreign, Unpacker, document, packed, te
 
 Array = NDArray[Any]
 Path = str | os.PathLike[str]
+Kernels = Iterable[Callable[..., Any]]
 
 OF_ONE_READING = ("cast", "before", "strict", "unseen")
 """What of a form's state belongs to one reading of data."""
@@ -56,7 +57,7 @@ def save(model: Any, path: Path, *, data: Any = None, about: dict[str, Any] | No
     Parameters
     ----------
     model : a fitted learner, or a Pipeline of linsep's maps (and TextHasher, TextCounter) and a fitted learner
-        What is saved; the rule of an OnlineClassifier is saved by its name and numbers.
+        What is saved; a rule of one's own is saved by its name and numbers, a kernel of one's own by its name.
     path : path
         The file; by custom it ends in ".linsep".
     data : Dataset or Stream, optional
@@ -84,7 +85,7 @@ def save(model: Any, path: Path, *, data: Any = None, about: dict[str, Any] | No
     write(path, told, arrays)
 
 
-def load(path: Path, *, rules: Iterable[type] = ()) -> Any:
+def load(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> Any:
     """Return the model of a file that :func:`save` wrote; nothing in it is executed.
 
     Parameters
@@ -92,7 +93,9 @@ def load(path: Path, *, rules: Iterable[type] = ()) -> Any:
     path : path
         The file.
     rules : rules of one's own, optional
-        Those that an OnlineClassifier was saved with: a file holds their names and numbers alone.
+        Those that a learner was saved with: a file holds their names and numbers alone.
+    kernels : functions of one's own, optional
+        Those that a KernelPerceptron was saved with: a file holds their names alone.
 
     Returns
     -------
@@ -104,7 +107,7 @@ def load(path: Path, *, rules: Iterable[type] = ()) -> Any:
     ModelError
         Where the file is cut off, damaged, foreign, or of a newer linsep.
     """
-    return opened(path, rules=rules).model
+    return opened(path, rules=rules, kernels=kernels).model
 
 
 REFUSED = (
@@ -113,10 +116,10 @@ REFUSED = (
 """What comes of a description that linsep did not write."""
 
 
-def opened(path: Path, *, rules: Iterable[type] = ()) -> Saved:
+def opened(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> Saved:
     """Return all that a file holds, the model and what is told of it."""
     about, arrays = read(path)
-    unpacker = Unpacker(arrays, {rule.__name__: rule for rule in rules})
+    unpacker = Unpacker(arrays, {rule.__name__: rule for rule in rules}, {of.__name__: of for of in kernels})
     try:
         saved = Saved(
             unpacked_model(about["model"], unpacker),

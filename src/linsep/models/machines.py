@@ -123,9 +123,9 @@ def unpacked_machine(
     if isinstance(machine, DualMachine):
         machine.width = features
     if isinstance(machine, Voting):
-        if kept is not None or _flag(told["compact"]) or not isinstance(readout, Last):
+        if kept is not None or _flag(told["compact"]):
             raise Foreign("it keeps the rows of a vote, and leaves others of its weights out")
-        unpacked_votes(machine, told["votes"], read.arrays, name)
+        unpacked_votes(machine, told["votes"], read, name)
         return machine
     if kept is None:
         return Compact.of(machine) if _flag(told["compact"]) else machine

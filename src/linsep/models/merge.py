@@ -20,6 +20,7 @@ from linsep.learners.learner import Learner
 from linsep.learners.machine import Machine
 from linsep.learners.parameters import Shared
 from linsep.learners.record import no_log
+from linsep.learners.voter import Voter
 from linsep.models.file import same_form
 
 Online = TypeVar("Online", bound=OnlineLearner)
@@ -80,6 +81,11 @@ def merge(models: Iterable[Online], *, how: str = "average", weights: Sequence[f
     shares, divisor = _shares(machines, how, weights)
     if len(models) == 1 and shares[0] == divisor:
         return copy.deepcopy(models[0])
+    if isinstance(models[0], Voter):
+        raise ValueError(
+            f"{type(models[0]).__name__} is not merged: its answers are about the hypotheses of one run; add up what "
+            "the models' decision_function returns, or train AveragedPerceptron, which can be merged"
+        )
     rule = type(machines[0].rule)
     if how == "sum" and not reads_sign_only(rule):
         raise ValueError(

@@ -13,7 +13,9 @@ from sklearn.pipeline import Pipeline
 from linsep import __version__
 from linsep.core.examples import Array
 from linsep.learners.calibration import Calibrated
+from linsep.learners.kernel_perceptron import KernelPerceptron
 from linsep.learners.learner import Learner
+from linsep.learners.voter import LINEAR, Voter
 from linsep.models.aside import aside
 
 AT_ONCE = 1 << 16
@@ -62,6 +64,7 @@ def named_weights(model: Any, names: Names = None) -> list[ClassWeights]:
     """
     learner = learner_of(model)
     learner._fitted()
+    refuse_no_weights(learner)
     columns, weights = zip(*_nonzero(learner.coef_), strict=True)
     any_weight = np.zeros(learner.n_features_in_, bool)
     for where in columns:
@@ -164,6 +167,20 @@ def learner_of(model: Any) -> Learner:
     if not isinstance(learner, Learner):
         raise TypeError(f"weights have names in a learner of linsep, or a pipeline that ends in one; got {learner!r}")
     return learner
+
+
+def refuse_no_weights(learner: Learner) -> None:
+    """Raise a TypeError when a learner does not answer with weights of features."""
+    if isinstance(learner, KernelPerceptron):
+        raise TypeError(
+            "KernelPerceptron has weights of rows, and none of features to export: train VotedPerceptron on those that "
+            "linsep.maps.Polynomial writes out, or keep the model with save"
+        )
+    if isinstance(learner, Voter) and learner.readout not in LINEAR:
+        raise TypeError(
+            f'readout="{learner.readout}" asks all weights of the run, and has none of its own to export: '
+            'set_params(readout="average") has'
+        )
 
 
 def _nonzero(coef: Any) -> Iterator[tuple[Array, Array]]:

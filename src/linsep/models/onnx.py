@@ -18,6 +18,7 @@ from linsep.learners.logistic import LogisticRegression
 from linsep.learners.naive_bayes import NaiveBayes
 from linsep.maps import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
 from linsep.models.aside import aside
+from linsep.models.named_weights import refuse_no_weights
 
 OPSET, IR = 17, 8
 """Operators and form of the file: of 2022, which runtimes since then read."""
@@ -36,7 +37,8 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     Parameters
     ----------
     model : learner, or scikit-learn Pipeline
-        Any learner of linsep, alone or after maps: Polynomial, Bias, Scale, ScaleColumns, DeltaTrick.
+        Any learner of linsep that answers with weights, alone or after maps: Polynomial, Bias, Scale, ScaleColumns,
+        DeltaTrick.
     path : path, optional
         Where to write; an old file there is whole until the new one is.
 
@@ -66,6 +68,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
                 "alone, and do that step before"
             )
     learner._fitted()
+    refuse_no_weights(learner)
     graph = Graph(_import())
     width = (maps[0][1] if maps else learner).n_features_in_
     rows = Rows("X", int(width))

@@ -119,6 +119,14 @@ def _packed_rule(value: Any, arrays: Arrays, name: str) -> Any:
     return {"rule": type(value).__name__, "numbers": numbers}
 
 
+def packed_function(value: Callable[..., Any], name: str) -> dict[str, str]:
+    """Return what tells of a function of the user's: its name, by which it is handed back when it is loaded."""
+    called = getattr(value, "__name__", "")
+    if not isinstance(called, str) or not called.isidentifier():
+        raise Foreign(f"{name} is a function without a name ({type(value).__name__}): give it one with def to save it")
+    return {"function": called}
+
+
 def _packed_words(value: Any, arrays: Arrays, name: str) -> Any:
     if isinstance(value, Vocabulary):
         arrays[name] = text_array(value.names())
@@ -138,10 +146,10 @@ def is_number(value: Any) -> bool:
 
 
 class Unpacker:
-    """Turns what :func:`packed` wrote into values again; rules that are not linsep's own are looked up by name."""
+    """Turns what :func:`packed` wrote into values again; rules and kernels of the user's own are looked up by name."""
 
-    def __init__(self, arrays: Arrays, own_rules: dict[str, type]) -> None:
-        self.arrays, self.rules = arrays, {**own_rules, **RULES}
+    def __init__(self, arrays: Arrays, own_rules: dict[str, type], own_kernels: dict[str, Callable[..., Any]]) -> None:
+        self.arrays, self.rules, self.kernels = arrays, {**own_rules, **RULES}, own_kernels
         self.tags: dict[str, Callable[[dict[str, Any]], Any]] = {
             "float": lambda of: {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}[of["float"]],
             "list": lambda of: [self.value(item) for item in of["list"]],
@@ -152,6 +160,7 @@ class Unpacker:
             "dtype": lambda of: {name: getattr(np, name) for name in DTYPES}[of["dtype"]],
             "random_state": self._random_state,
             "rule": self._rule,
+            "function": self._kernel,
             "vocabulary": lambda of: self._vocabulary(of["vocabulary"]),
             "names": self._names,
             "frequencies": lambda of: Frequencies.restored(self._text(of["frequencies"]), of["width"]),
@@ -202,6 +211,12 @@ class Unpacker:
         rule = self.rules[name](**{of: float(self.value(number)) for of, number in told["numbers"].items()})
         check_rule(rule)
         return rule
+
+    def _kernel(self, told: dict[str, Any]) -> Callable[..., Any]:
+        name = told["function"]
+        if name not in self.kernels:
+            raise Foreign(f"its kernel {name!s:.60} is a function of your own: load it with kernels=[{name!s:.60}]")
+        return self.kernels[name]
 
     def _vocabulary(self, name: str) -> Vocabulary:
         words = self._text(name)

@@ -8,10 +8,12 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.pipeline import make_pipeline
 
 import linsep
-from linsep import LEARNERS, Calibrated
+from linsep import LEARNERS, Calibrated, KernelPerceptron, VotedPerceptron, rules
+from linsep.learners.voter import Voter
 from linsep.maps import Polynomial, Scale
 from linsep.models.archive import FORMAT
 from tests.contracts.table import bits, build, problem
@@ -91,9 +93,27 @@ def random():
     return build("perceptron", shuffle=True, random_state=np.random.RandomState(7)).fit(X, y), X, y, None
 
 
+def forgetful():
+    """A vote of which rows were forgotten, with weights and a label that came late."""
+    X, y = small()
+    clf = VotedPerceptron(max_support=4, when_full="forget", random_state=0)
+    for part in (y != "low", y == "low"):
+        clf.partial_fit(csr_array(X[part]), y[part], sample_weight=np.linspace(0.5, 2.0, part.sum()))
+    return clf, X, y, None
+
+
+def kernel():
+    """Weights of sparse rows, which shrink, in pairs; answers are drawn at random, and some have been."""
+    X, y = small()
+    how = {"kernel": "rbf", "fit_intercept": True, "multi_class": "pair", "readout": "random", "random_state": 7}
+    clf = KernelPerceptron(rule=rules.Romma(), max_iter=2, **how).fit(csr_array(X), y)
+    clf.predict(X[:5])
+    return clf, X, y, None
+
+
 MODELS = {name: of(name) if entry.online else solved(name) for name, entry in LEARNERS.items()} | {
     "a-pipeline": pipeline, "with-data": data, "sparse": sparse, "open-pairs": pairs, "random-state": random,
-    "calibrated": calibrated,
+    "calibrated": calibrated, "forgetful-vote": forgetful, "kernel-of-pairs": kernel,
 }  # fmt: skip
 
 
@@ -110,12 +130,21 @@ def main():
             "X": rows_of(X), "y": y.tolist(), "classes": model.classes_.tolist(),
             "scores": bits(model.decision_function(X)),
         }  # fmt: skip
-        if hasattr(model, "partial_fit"):
+        if isinstance(model, Voter):
+            expected["readouts"] = readouts(model, X)
+            expected["readouts after one more pass"] = readouts(model.partial_fit(X, y), X)
+        elif hasattr(model, "partial_fit"):
             coef = model.partial_fit(X, y).coef_
             expected["coef after one more pass"] = bits(coef[coef != 0]) if X.shape[1] == WIDE else bits(coef)
         if name == "random-state":
             expected["next random number"] = int(model.random_state.randint(1 << 30))
         file.with_suffix(".json").write_text(json.dumps(expected) + "\n")
+
+
+def readouts(model, X):
+    """What all readouts say, the random one from where it is; by name."""
+    scores = model.readings(X).scores
+    return {f"{name}, normalised" if normalize else name: bits(of) for (name, normalize), of in scores.items()}
 
 
 def rows_of(X):
