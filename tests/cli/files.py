@@ -1,5 +1,9 @@
 """Small files to run commands on."""
 
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import numpy as np
 
 import linsep
@@ -48,6 +52,19 @@ def write_vw(path, rows, seed):
 
 def write_files(folder):
     """Write all files that the examples of --help name."""
+    for name, content in _contents().items():
+        (folder / name).write_bytes(content)
+
+
+@cache
+def _contents():
+    """The files by name, made once: nothing in them tells the folder that they were written to."""
+    with TemporaryDirectory() as folder:
+        _make_files(Path(folder))
+        return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+
+def _make_files(folder):
     for name, rows, seed in (("train", 120, 0), ("test", 40, 1), ("more", 60, 2), ("new", 20, 3)):
         write_svmlight(folder / f"{name}.svm", rows, seed)
         write_table(folder / f"{name}.csv", rows, seed)

@@ -56,7 +56,9 @@ def test_a_model_is_the_librarys(name):
     data = linsep.read("two.svm")
     expected = quiet(entry.make(random_state=4, **({"max_iter": 3} if epochs else {})).fit, data.X, data.y)
     model = linsep.load("m.linsep")
-    assert bits(model.coef_) == bits(expected.coef_)
+    assert bits(model.decision_function(data.X)) == bits(expected.decision_function(data.X))
+    if hasattr(expected, "coef_"):
+        assert bits(model.coef_) == bits(expected.coef_)
     assert model.get_params() == expected.get_params()
 
 

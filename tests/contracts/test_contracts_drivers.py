@@ -97,11 +97,17 @@ def test_running_out_of_epochs_says_what_to_do(name):
     words = rf"{kind} still made mistakes after max_iter=3 epochs: raise max_iter .*no max_iter is enough: set tol"
     if name == "romma":  # equal rows with other labels: it would have to divide by 0, and passes them by
         words = "ROMMA stopped after 2 epochs, as its rule does not move on the mistakes that are left"
-    if name != "averaged-perceptron":
+    if name not in ("averaged-perceptron", "voted-perceptron"):
         words += ".*AveragedPerceptron"
     with pytest.warns(ConvergenceWarning, match=words) as caught:
         build(name).fit(*CONTRADICTION)
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(("readout", "words"), [("last", 'choose readout="vote"'), ("vote", "stop earlier$")])
+def test_a_voter_that_runs_out_of_epochs_is_told_of_better_readouts(readout, words):
+    with pytest.warns(ConvergenceWarning, match=words):
+        build("voted-perceptron", readout=readout).fit(*CONTRADICTION)
 
 
 @pytest.mark.parametrize("learner", [LogisticRegression(), Pegasos()])

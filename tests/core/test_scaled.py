@@ -1,36 +1,15 @@
 """Weights that carry a scale: folded, reset and averaged like plain floats."""
 
-from typing import NamedTuple
+import math
 
 import numpy as np
 import pytest
 
 from linsep import OnlineClassifier
 from tests.contracts.table import problem
+from tests.rules import Keep
 
 X, y = problem(reals=True, n=50, p=4)
-
-
-class Keep(NamedTuple):
-    """Keep a share of the weights in every round, another in every `period`-th; add the row, or leave it out."""
-
-    keep: float
-    other: float
-    period: float
-    amount: float = 1.0
-
-    def step(self, score, y, xx, ww, t):
-        keep = self.other if t % self.period == 0 else self.keep
-        return keep, self.amount * y if t % 3 != 0 else 0.0
-
-
-class Tell(NamedTuple):
-    """A step that is the norm of the weights, so that the norm that a rule is told shows."""
-
-    keep: float
-
-    def step(self, score, y, xx, ww, t):
-        return self.keep, y / (1 + ww)
 
 
 def naive(rule, rows, labels):
@@ -91,8 +70,9 @@ def test_the_average_is_right_at_every_round(case):
 @pytest.mark.parametrize("keep", [1.0, 0.9, 1e-3, 1e-200, 0.0, -0.5])
 @readouts
 def test_a_rule_is_told_the_norm_of_the_weights(keep, readout):
-    before, last = naive(Tell(keep), X, y)
-    learner = OnlineClassifier(Tell(keep), readout=readout).partial_fit(X, y, classes=[0, 1])
+    rule = Keep(keep, keep, 1.0, pause=math.inf, told=1.0)
+    before, last = naive(rule, X, y)
+    learner = OnlineClassifier(rule, readout=readout).partial_fit(X, y, classes=[0, 1])
     expected = last if readout == "last" else before.mean(axis=0)
     np.testing.assert_allclose(weights(learner), expected, rtol=0, atol=1e-11 * np.abs(before).max())
 

@@ -153,18 +153,36 @@ LINES_OF = {
 }  # fmt: skip
 
 
+PIPED = """
+import os, sys, linsep
+for lines in sys.argv[1:]:
+    reader, writer = os.pipe()
+    os.write(writer, bytes.fromhex(lines))
+    os.close(writer)
+    os.dup2(reader, 0)
+    print(linsep.read("-").form.name)
+"""
+"""Reads each of its arguments, bytes in hexadecimal, through a pipe that is its standard input."""
+
+
+@pytest.fixture(scope="module")
+def piped():
+    """The formats that one process finds in pipes of compressed lines, by the format that they are of."""
+    lines = [gzip.compress(lines).hex() for lines in LINES_OF.values()]
+    done = subprocess.run(
+        [sys.executable, "-c", PIPED, *lines], stdin=subprocess.DEVNULL, capture_output=True, check=True
+    )
+    return dict(zip(LINES_OF, done.stdout.decode().split(), strict=True))
+
+
 @pytest.mark.parametrize("name", LINES_OF)
-def test_formats_are_found_by_their_lines(name, tmp_path):
+def test_formats_are_found_by_their_lines(name, tmp_path, piped):
     assert from_text(LINES_OF[name]).form.name == name
     assert from_text(b"\n\n" + LINES_OF[name]).form.name == name
     path = tmp_path / f"odd{FORMATS[name].suffixes[0]}.gz"
     path.write_bytes(gzip.compress(LINES_OF[name]))
     assert linsep.read(path).form.name == name
-    pipe = subprocess.run(
-        [sys.executable, "-c", "import linsep; print(linsep.read('-').form.name)"], input=gzip.compress(LINES_OF[name]),
-        capture_output=True, check=True,
-    )  # fmt: skip
-    assert pipe.stdout.decode().strip() == name
+    assert piped[name] == name
 
 
 @pytest.mark.parametrize("name", LINES_OF)

@@ -121,13 +121,13 @@ def test_a_rule_that_cannot_compile_shows_the_line_at_fault(rule, line):
 
 
 def test_a_step_that_is_no_number():
-    """On tables a rule whose parameter is none: its pass is compiled anyway, as one for Nothing would not be."""
-    for rule, data in ((rules.PassiveAggressiveII(float("nan")), X), (Nothing(), csr_array(X))):
-        name = type(rule).__name__
-        with pytest.raises(ValueError, match=f"rule {name} gave a step that is not a finite number at row 0"):
+    """Rules whose parameter is none: their passes are compiled anyway, as those of Nothing would not be."""
+    rule, name = rules.PassiveAggressiveII(float("nan")), "rule PassiveAggressiveII"
+    for data in (X, csr_array(X)):
+        with pytest.raises(ValueError, match=f"{name} gave a step that is not a finite number at row 0"):
             OnlineClassifier(rule, shuffle=False).fit(data, y)
-    learner = OnlineClassifier(Nothing())
-    with pytest.raises(ValueError, match="rule Nothing gave a step that is not a finite number"):
+    learner = OnlineClassifier(rules.Logistic(float("nan")))
+    with pytest.raises(ValueError, match="rule Logistic gave a step that is not a finite number"):
         learner.learn_one(X[0], 1)
 
 

@@ -1,15 +1,15 @@
 """The log of updates: it grows, merges and makes room for labels without losing a line."""
 
 import pickle
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from linsep import AveragedPerceptron, OnlineClassifier, Perceptron
-from linsep.core.step import promises
+from linsep.core.step import reads_sign_only, steps_by_one
 from linsep.learners.record import FIRST_ROOM, Record, admitted, empty_log, enlarged, merged
 from tests.contracts.table import bits, log, quiet
+from tests.rules import Keep
 
 
 def filled(lines, names, sizes):
@@ -115,18 +115,13 @@ def test_a_log_can_be_followed():
     assert learner.log_.rows.tolist() == np.concatenate(orders)[learner.log_.rounds - 1].tolist()
 
 
-@promises(reads="sign")
-class Forget(NamedTuple):
-    """Reads the sign alone, but its steps are no ±1, and it shrinks."""
-
-    def step(self, score, y, xx, ww, t):
-        return (0.5, 2.0 * y) if y * score <= 0 else (1.0, 0.0)
-
-
 def test_steps_that_are_not_one_are_logged():
-    """The weights can be put together again from the log."""
+    """The weights can be put together again from the log, also of a rule that reads the sign alone and shrinks."""
+    assert reads_sign_only(Keep)
+    assert not steps_by_one(Keep)
     X, y = np.array([[1.0, 2.0], [2.0, -1.0], [-1.0, 3.0]]), np.array([1, 0, 1])
-    learner = OnlineClassifier(Forget(), shuffle=False, fit_intercept=False).partial_fit(X, y)
+    learner = OnlineClassifier(Keep(0.5, 1.0, 2.0, 2.0), shuffle=False, fit_intercept=False)
+    learner.partial_fit(X, y, classes=[0, 1])
     w = np.zeros(2)
     for row, amount, keep in zip(learner.log_.rows, learner.log_.amounts, learner.log_.keeps, strict=True):
         w = keep * w + amount * X[row]

@@ -28,6 +28,7 @@ from linsep.models import archive
 from linsep.models.file import opened
 from tests.contracts.table import bits, build, every_learner, problem, quiet, state, trace
 from tests.models.golden.make import MODELS, readouts
+from tests.rules import Keep
 
 GOLDEN = Path(__file__).parent / "golden"
 WAYS = {
@@ -146,13 +147,6 @@ def test_more_names_than_a_header_holds(path):
     assert other.feature_names_in_[-1].endswith(f": {n - 1}")
 
 
-class Margin(NamedTuple):
-    want: float = 1.0
-
-    def step(self, score, y, xx):
-        return y if y * score <= self.want else 0.0
-
-
 class Other(NamedTuple):
     wish: float = 1.0
 
@@ -162,15 +156,18 @@ class Other(NamedTuple):
 
 def test_a_rule_of_ones_own_is_saved_by_name(path):
     X, y = problem()
-    clf = quiet(OnlineClassifier(Margin(0.5), readout="average", random_state=0).fit, X, y)
+    rule = Keep(0.5, 1.0, 2.0)
+    clf = quiet(OnlineClassifier(rule, readout="average", random_state=0).fit, X, y)
     save(clf, path)
-    with pytest.raises(ModelError, match=r"rule Margin is not one of linsep's own: load it with rules=\[Margin\]"):
+    with pytest.raises(ModelError, match=r"rule Keep is not one of linsep's own: load it with rules=\[Keep\]"):
         load(path)
-    other = load(path, rules=[Margin])
-    assert other.rule == Margin(0.5)
+    other = load(path, rules=[Keep])
+    assert other.rule == rule
     assert bits(other.coef_) == bits(clf.coef_)
-    Other.__name__ = "Margin"
-    with pytest.raises(ModelError, match=r"saved with the numbers \['want'\]"):
+    Other.__name__ = "Keep"
+    with pytest.raises(
+        ModelError, match=r"saved with the numbers \['keep', 'other', 'period', 'amount', 'pause', 'told'\]"
+    ):
         load(path, rules=[Other])
     with_own = quiet(OnlineClassifier(linsep.rules.Perceptron(), link="sinh").fit, X, y)
     assert state(again(with_own, path)) == state(with_own)

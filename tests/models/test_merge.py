@@ -2,7 +2,6 @@
 
 import pickle
 import re
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 import linsep
-from linsep import AveragedPerceptron, LogisticRegression, OnlineClassifier, Pegasos, Perceptron, Winnow
+from linsep import AveragedPerceptron, LogisticRegression, OnlineClassifier, Pegasos, Perceptron, Winnow, rules
 from linsep.maps import Scale
 from linsep.models.merge import merge
 from linsep.rules import Perceptron as Rule
@@ -256,11 +255,6 @@ def test_names_are_kept():
     assert models[0].n_features_in_ == 2
 
 
-class Same(NamedTuple):
-    def step(self, score, y, xx):
-        return y if y * score <= 0 else 0.0
-
-
 X, y = problem()
 fitted = Perceptron(shuffle=False, max_iter=1)
 REFUSED = {
@@ -287,8 +281,8 @@ REFUSED = {
         ValueError, "readout average",
     ),
     "another rule": (
-        lambda: [OnlineClassifier(r).partial_fit(X, y, classes=[0, 1]) for r in (Rule(), Same())],
-        ValueError, "parameter rule = Same",
+        lambda: [OnlineClassifier(r).partial_fit(X, y, classes=[0, 1]) for r in (Rule(), rules.PassiveAggressive())],
+        ValueError, "parameter rule = PassiveAggressive",
     ),
     "a rate set later": (
         lambda: [w := Winnow(x_max=None).partial_fit(X, y, classes=[0, 1]), merge([w]).set_params(eta=3.0)],

@@ -325,10 +325,8 @@ def test_a_function_under_probabilities(path):
     assert np.array_equal(second.predict_proba(X), first.predict_proba(X))
 
 
-def test_weights_of_rounds_beyond_float64_are_not_saved(path):
+def test_weights_of_rounds_beyond_float64_are_not_learned():
     model = VotedPerceptron(random_state=0).partial_fit([[0.0], [1.0]], [0, 1], classes=[0, 1])
-    with np.errstate(over="ignore"):
+    with pytest.raises(ValueError, match="sample weights add up to more than float64 holds: divide all by one factor"):
         model.partial_fit(np.zeros((3, 1)), [0, 0, 0], sample_weight=np.full(3, 1e308))
-    with pytest.raises(ValueError, match="divide sample_weight by one factor"):
-        save(model, path)
-    assert not path.exists()
+    assert model.t_ == 2

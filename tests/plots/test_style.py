@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from functools import cache
 
 import matplotlib as mpl
 import numpy as np
@@ -19,20 +20,29 @@ TWO = iris.target < 2
 NAMES = np.array(["a $ sign_ in^ one's name of forty letters", "the other name $ has forty letters, too"])
 X2, X4, LABELS = iris.data[TWO][:, [1, 3]], iris.data, NAMES[iris.target[TWO]]
 FEATURES = [f"feature {k} with $ and \\ and a name of forty letters"[:40] for k in range(4)]
-FLAT = Perceptron(random_state=15, max_iter=100).fit(X2, LABELS)
-DEEP = Perceptron(random_state=15, max_iter=100).fit(X4[TWO], LABELS)
+
+
+@cache
+def flat():
+    return Perceptron(random_state=15, max_iter=100).fit(X2, LABELS)
+
+
+@cache
+def deep():
+    return Perceptron(random_state=15, max_iter=100).fit(X4[TWO], LABELS)
+
 
 PICTURES = {
-    "boundary_path": lambda ax: plots.boundary_path(FLAT, X2, LABELS, feature_names=FEATURES[:2], ax=ax),
+    "boundary_path": lambda ax: plots.boundary_path(flat(), X2, LABELS, feature_names=FEATURES[:2], ax=ax),
     "calibration": lambda ax: plots.calibration(LABELS, np.linspace(0, 1, 100), ax=ax),
     "comparison": lambda ax: plots.comparison([plots.Result(n, k / 9, k, k) for k, n in enumerate(NAMES)], ax=ax),
     "confusion": lambda ax: plots.confusion(LABELS, LABELS[::-1], ax=ax),
-    "decision_boundary": lambda ax: plots.decision_boundary(FLAT, X2, LABELS, feature_names=FEATURES[:2], ax=ax),
-    "decision_boundary, principal": lambda ax: plots.decision_boundary(DEEP, X4[TWO], LABELS, ax=ax),
-    "margins": lambda ax: plots.margins(DEEP, X4[TWO], LABELS, ax=ax),
-    "mistakes": lambda ax: plots.mistakes(FLAT, bound=40, ax=ax),
+    "decision_boundary": lambda ax: plots.decision_boundary(flat(), X2, LABELS, feature_names=FEATURES[:2], ax=ax),
+    "decision_boundary, principal": lambda ax: plots.decision_boundary(deep(), X4[TWO], LABELS, ax=ax),
+    "margins": lambda ax: plots.margins(deep(), X4[TWO], LABELS, ax=ax),
+    "mistakes": lambda ax: plots.mistakes(flat(), bound=40, ax=ax),
     "progress": lambda ax: plots.progress([1, 10, 100], [1, 0.5, 0.2], ax=ax),
-    "weights": lambda ax: plots.weights(DEEP, names=FEATURES, ax=ax),
+    "weights": lambda ax: plots.weights(deep(), names=FEATURES, ax=ax),
     "ascent": lambda ax: plots.ascent([-2.8, -2.1, -1.96, -1.95], ax=ax),
     "bounds": lambda ax: plots.bounds([1, 3, 8, 20], 100, {"in any order": 40.0, "in 1 pass": 12.0}, ax=ax),
     "squeeze": lambda ax: plots.squeeze([0, 1.2, 2.1, 3.5], [0, 1, 1.5, 2.5], radius=1.0, margin=0.4, ax=ax),
@@ -44,22 +54,29 @@ PICTURES = {
 every_picture = pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
 
 
+@cache
+def drawn(draw):
+    """A picture, and what it is in a file: drawn once for all who only look at it."""
+    ax = draw(place())
+    return ax, svg(ax)
+
+
 def test_every_picture_is_here():
     assert {name.split(",")[0] for name in PICTURES} == set(plots.__all__) - {"Result"}
 
 
 @every_picture
 def test_all_colours_are_ink_paper_or_those_of_data(draw):
-    found = set(re.findall(r"#[0-9a-f]{6}\b", svg(draw(place()))))
+    found = set(re.findall(r"#[0-9a-f]{6}\b", drawn(draw)[1]))
     assert found <= {style.INK, style.PAPER, *(colour.lower() for colour in style.COLOURS)}
     assert style.INK in found
 
 
 @every_picture
 def test_there_is_no_background(draw):
-    ax = draw(place())
+    ax, file = drawn(draw)
     assert not ax.patch.get_visible()
-    assert not re.search(rf"fill: {style.PAPER}\b", svg(ax).split("axes_1")[0])
+    assert not re.search(rf"fill: {style.PAPER}\b", file.split("axes_1")[0])
 
 
 @every_picture
@@ -95,7 +112,7 @@ def test_only_without_axes_is_a_figure_opened(draw):
 
 @every_picture
 def test_titles_and_axes_say_something(draw):
-    ax = draw(place())
+    ax, _ = drawn(draw)
     assert ax.get_title(loc="left")
     assert ax.get_xlabel()
     assert all("nan" not in text for text in written(ax))

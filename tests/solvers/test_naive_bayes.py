@@ -214,10 +214,13 @@ def cycled(rng, more=0.0):
 
 
 def exact_log_odds(table, x):
-    """ln of the quotient of the exact products of two classes with smoothing 1, by its distance from 1."""
-    chances = [[Fraction(int(n) + 1, int(sum(of)) + len(of)) for n in of] for of in table]
-    a, b = (prod(p ** int(v) for p, v in zip(of, x, strict=True)) for of in chances)
-    return float((b - a) / a)
+    """ln of the quotient of the exact products of two classes with smoothing 1, by its distance from 1.
+
+    The products are a / below and b / beneath, all of them integers; the quotient of integers is rounded but once.
+    """
+    a, b = (prod((int(n) + 1) ** int(v) for n, v in zip(of, x, strict=True)) for of in table)
+    below, beneath = ((int(sum(of)) + len(of)) ** int(sum(x)) for of in table)
+    return (b * below - a * beneath) / (a * beneath)
 
 
 @both

@@ -122,9 +122,9 @@ def show(
         note(console, f"{RAN_OUT} was not done at the end: rows that no line separates, or more --epochs are needed")
     if compiling >= 1:
         note(console, f"compiling took {compiling:.0f} s on top, once")
-    tried = {attempt.name for attempt in attempts}
-    for name in (name for name, entry in LEARNERS.items() if entry.small and name not in tried and len(tried) > 1):
-        note(console, f"left out, as its time grows faster than the data: {name}")
+    left = [name for name in LEARNERS if name not in {attempt.name for attempt in attempts}]
+    if left and all(LEARNERS[name].small for name in left):
+        note(console, f"left out, as their time grows faster than the data: {', '.join(left)}")
     note(console, "interval: of 95 %, for the error on rows like these; time: of training")
 
 

@@ -7,6 +7,7 @@ import typer
 
 from linsep.cli.failures import Usage
 from linsep.cli.options import reading
+from linsep.cli.readouts import Normalize, Readout, refuse_no_weights, reread
 
 if TYPE_CHECKING:
     from linsep.models.file import Saved
@@ -30,6 +31,8 @@ def run(
             "and a file that ends in .json or .csv, its weights by name, or in .onnx, for other runtimes."
         )),
     ],
+    readout: Readout = None,
+    normalize: Normalize = None,
 ) -> None:  # fmt: skip
     """Write data in binary form, or a model in a form that other programs read."""
     if len(sources) < 2:
@@ -37,11 +40,13 @@ def run(
     *given, last = sources
     target = Path(last)
     if target.suffix in DATA:
+        if readout is not None or normalize is not None:
+            raise Usage(f"{'--normalize' if readout is None else '--readout'} is for models, which go to other forms")
         _convert(given, target, reading(ctx))
     elif target.suffix in EXPORTS:
         if len(given) > 1:
             raise Usage(f"{target.suffix} takes one model; got {', '.join(given)}")
-        _export(Path(given[0]), target)
+        _export(Path(given[0]), target, readout, normalize)
     else:
         raise Usage(f"{last}: the file to write ends in {', '.join([*DATA, *EXPORTS])}, which says what to write")
 
@@ -69,13 +74,14 @@ def _convert(given: list[str], target: Path, options: dict[str, Any]) -> None:
     stdout().print(f"{target}: {about}", soft_wrap=True)
 
 
-def _export(source: Path, target: Path) -> None:
+def _export(source: Path, target: Path, readout: str | None, normalize: bool | None) -> None:
     from linsep.cli.output import size, stdout
     from linsep.models.file import ModelError, opened
 
     if source.is_file() and not _is_model(source):
         raise ModelError(source, f"it is no linsep model; data go to a file that ends in {', '.join(DATA)}")
-    saved = opened(source)
+    saved = reread(opened(source), readout, normalize)
+    refuse_no_weights(saved)
     _write(saved, target)
     stdout().print(f"{target}: {size(target.stat().st_size)}", soft_wrap=True)
 

@@ -54,6 +54,7 @@ def run(
     # Loaded here and not above: `linsep --help` must not wait for the compiler.
     from linsep.cli.data_sets import data_sets
     from linsep.cli.demo_proof import proved
+    from linsep.cli.demo_votes import read_digits
     from linsep.cli.next_steps import prepare
     from linsep.cli.screen import Screen
     from linsep.cli.trials import trials
@@ -70,6 +71,9 @@ def run(
     with screen.busy("proving"):
         proof = proved(done[0][0])
     screen.proof(proof)
+    with screen.busy("asking all hypotheses of a run"):
+        runs = read_digits(done[2][0], seed, quick)
+    screen.votes(runs)
     pages = _pages()
     steps = prepare(done[2][0], out, drawn=pages is not None)
     page, pictures = None, []
@@ -78,7 +82,7 @@ def run(
         with screen.busy("drawing the report"):
             way = pages.boundary()
             pictures = pages.save_boundary(way, out)
-            pages.demo_report(done, seed, way, proof, steps, FIRST_STEPS).write(page)
+            pages.demo_report(done, seed, way, proof, runs, steps, FIRST_STEPS).write(page)
     screen.summary(done)
     screen.written(page, pictures)
     screen.next_steps(steps)

@@ -10,6 +10,8 @@ from matplotlib.figure import Figure
 from linsep.cli.certify_report import run_parts, tables
 from linsep.cli.data_sets import DataSet
 from linsep.cli.demo_proof import Proved
+from linsep.cli.demo_votes_report import vote_parts
+from linsep.cli.digits_study import Run
 from linsep.cli.next_steps import NextSteps
 from linsep.cli.output import percent, short
 from linsep.cli.picture import boundary, digit_weights, digits, save_boundary
@@ -21,6 +23,7 @@ from linsep.learners.base import OnlineLearner
 from linsep.learners.logistic import LogisticRegression
 from linsep.learners.passive_aggressive import PassiveAggressive
 from linsep.learners.perceptron import Perceptron
+from linsep.learners.voter import Voter
 from linsep.plots import style
 from linsep.plots.confusion_matrix import confusion
 from linsep.plots.decision_regions import decision_boundary
@@ -98,7 +101,7 @@ class Promise(NamedTuple):
 
 
 def demo_report(
-    done: Sequence[Done], seed: int, way: Figure, proof: Proved, steps: NextSteps, python: str
+    done: Sequence[Done], seed: int, way: Figure, proof: Proved, runs: Sequence[Run], steps: NextSteps, python: str
 ) -> Report:  # fmt: skip
     """Return the page about what the demo did; `way` is the picture of the perceptron's boundary."""
     iris, cancer, written, text = done
@@ -108,6 +111,7 @@ def demo_report(
         Section("How a perceptron learns", [_text(LEARNING), _way(way)]),
         Section("A promise, kept", [_text(PROMISE), *_kept(promise, text[0])]),
         Section("A certificate", _certified(proof)),
+        Section("Which hypothesis should answer?", vote_parts(runs)),
         Section("Iris", [_about(iris), *_ranked(iris), *_flowers(iris[0], seed)]),
         Section("Breast cancer", [_about(cancer), *_ranked(cancer), *_tumours(cancer, seed)]),
         Section("Digits", [_about(written), *_ranked(written), *_digits(written, seed)]),
@@ -231,12 +235,13 @@ def _ranked(one: Done) -> list[Part]:
     return [Picture(drawn, f"Learners ranked by test error on {one[0].name}"), Table(columns, rows, best=0)]
 
 
-def _trained(one: Done, seed: int) -> OnlineLearner:
-    """Return the best learner on a data set, trained once more, by the names of the classes."""
-    data, best = one[0], _ranking(one[1])[0]
-    learner = ONLINE[best.name].learner(max_iter=data.epochs, random_state=seed)
+def _trained(one: Done, seed: int) -> tuple[str, OnlineLearner]:
+    """Return the best learner on a data set among those with weights to draw, trained once more by names of classes."""
+    data = one[0]
+    best = next(trial.name for trial in _ranking(one[1]) if not issubclass(ONLINE[trial.name].learner, Voter))
+    learner: OnlineLearner = ONLINE[best].make(max_iter=data.epochs, random_state=seed)
     quiet_fit(learner, data.X, named(data, data.y))
-    return learner
+    return best, learner
 
 
 def _flowers(data: DataSet, seed: int) -> list[Part]:
@@ -258,26 +263,26 @@ def _flowers(data: DataSet, seed: int) -> list[Part]:
 
 
 def _tumours(one: Done, seed: int) -> list[Part]:
-    data, learner = one[0], _trained(one, seed)
+    data, (best, learner) = one[0], _trained(one, seed)
     sides = decision_boundary(learner, data.X_test, named(data, data.y_test), view="score", ax=_axes(3.9))
     bars = weights(learner, names=data.features, top=STRONGEST, ax=_axes(3.9))
     return [
         Picture(sides, "Tumours on both sides of the boundary",
-                f"The {len(data.y_test)} tumours that it had not seen. The nearer to the boundary, the less clear the "
-                f"answer."),
+                f"The {len(data.y_test)} tumours that {best} had not seen. The nearer to the boundary, the less clear "
+                f"the answer."),
         Picture(bars, "The measures that say most", "What it goes by: weights times measures add up to the answer."),
     ]  # fmt: skip
 
 
 def _digits(one: Done, seed: int) -> list[Part]:
-    data, learner = one[0], _trained(one, seed)
+    data, (best, learner) = one[0], _trained(one, seed)
     answers, truth = learner.predict(data.X_test), named(data, data.y_test)
     scores: Array = learner.decision_function(data.X_test)
     own = np.take_along_axis(scores, data.y_test[:, None], axis=1)[:, 0]
     wrong = np.flatnonzero(answers != truth)
     worst = wrong[np.argsort((own - scores.max(axis=1))[wrong], kind="stable")[:WORST]]
     matrix = confusion(truth, answers, labels=np.array(data.labels), ax=_axes(5.0))
-    parts: list[Part] = [Picture(matrix, "Which digit was taken for which", "Which digit was taken for which.")]
+    parts: list[Part] = [Picture(matrix, "Which digit was taken for which", f"Which digit {best} took for which.")]
     if len(worst):
         titles = [f"{truth[k]}, read as {answers[k]}" for k in worst]
         misread = digits(data.X_test[worst], titles, "Most wrong about")
@@ -293,15 +298,15 @@ def _digits(one: Done, seed: int) -> list[Part]:
 
 
 def _words(one: Done, promise: Promise) -> list[Part]:
-    data, best = one[0], _ranking(one[1])[0]
-    learners = [_trained(one, int(promise.perceptron.seed_)), promise.perceptron]
+    data, (best, learner) = one[0], _trained(one, int(promise.perceptron.seed_))
+    learners = [learner, promise.perceptron]
     drawn = [weights(learner, names=data.features, top=STRONGEST, ax=_axes(3.7)) for learner in learners]
     topic = np.array([name.startswith("topic") for name in data.features])
     sizes = [np.abs(learner.coef_[0]) for learner in learners]
     shares = [style.percent(size[topic].sum() / size.sum()).replace(" ", "\xa0") for size in sizes]
     return [
-        Picture(drawn[0], f"The strongest words of {best.name}",
-                f"{best.name}: {topic.sum()} of {len(topic):,} words are the topic's, and have {shares[0]} of its "
+        Picture(drawn[0], f"The strongest words of {best}",
+                f"{best}: {topic.sum()} of {len(topic):,} words are the topic's, and have {shares[0]} of its "
                 f"weight. It was told which documents are about the topic, never which words."),
         Picture(drawn[1], "The strongest words of the perceptron",
                 f"The perceptron: it adds up the documents that it was wrong about, with all their words. Those of "

@@ -14,7 +14,8 @@ QUICK = (0.1, 1.0, 2.0)
 """Epochs of the demo's quick form."""
 ABOUT = (
     "A run passes through many hypotheses. Which should answer: all of them in a vote, their average, the last, or one "
-    "at random? Test error of perceptrons with the kernel (1 + x.y)^d on raw pixels, all from the same run of each."
+    "at random? All answers of a degree d are read from one run: T epochs of perceptrons with the kernel (1 + x.y)^d, "
+    "on the digits' raw pixels. Their test errors:"
 )
 
 
@@ -35,6 +36,7 @@ def vote_table(runs: Sequence[Run]) -> Table:
             for error, best in zip(errors, least, strict=True)
         ]
         made.add_row(method_name(*method), *cells)
+    made.add_section()
     made.add_row("mistakes while learning", *(f"{run.mistakes[-1]:,}" for run in runs))
     made.add_row("distinct rows among them", *(f"{run.support[-1]:,}" for run in runs))
     return made

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from linsep.cli.options import Json, Model, Quiet, Report, Sources, reading
+from linsep.cli.readouts import Normalize, Readout, as_options, reread
 from linsep.cli.targets import check_targets
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ MOST_CONFUSIONS = 10
 
 
 def run(
-    ctx: typer.Context, model: Model, data: Sources, json: Json = False, quiet: Quiet = False, report: Report = None
+    ctx: typer.Context, model: Model, data: Sources, readout: Readout = None, normalize: Normalize = None,
+    json: Json = False, quiet: Quiet = False, report: Report = None,
 ) -> None:  # fmt: skip
     """Tell how well a model answers rows whose labels are known.
 
@@ -41,7 +43,7 @@ def run(
     from linsep.models.file import opened
 
     check_targets({"--report": report}, [model, *data])
-    saved, began = opened(model), perf_counter()
+    saved, began = reread(opened(model), readout, normalize), perf_counter()
     scoring = Scoring(saved.model.classes_)
     gathered = _gathering(saved) if report is not None else None
     with reading_bar("evaluating") as tell:
@@ -57,7 +59,7 @@ def run(
         raise BadData(f"{', '.join(data)}: there is no row with a label")
     took = perf_counter() - began
     if gathered is not None and report is not None:
-        gathered.write(report, str(model), data, scores)
+        gathered.write(report, str(model), data, scores, as_options(readout, normalize))
     if json:
         tell_json(as_json(scores) | {"unseen": rows.unseen, "rejected": rows.rejected, "seconds": took})
     elif quiet:
@@ -108,6 +110,7 @@ def show(
 ) -> None:  # fmt: skip
     """Print all of it."""
     from linsep.cli.answering import name_of
+    from linsep.cli.features import answering
     from linsep.cli.output import facts, percent, seconds, short, title
 
     low, high = scores.interval
@@ -119,6 +122,7 @@ def show(
             "error": f"{percent(scores.error)}, {scores.wrong:,} of {scores.rows:,} rows; between {percent(low)} and "
             f"{percent(high)} on rows like these (95 %)",
             "macro F1": f"{scores.macro_f1:.3f}",
+            "answers": answering(saved.model),
             "Brier": None if scores.brier is None else f"{scores.brier:.4f}",
             "calibration": None if scores.calibration_error is None else f"off by {percent(scores.calibration_error)}",
             "unlabelled": f"{scores.unlabelled:,} rows left out" if scores.unlabelled else None,

@@ -30,7 +30,7 @@ EXTRAS = {"pyarrow": "arrow", "narwhals": "arrow", "matplotlib": "plot", "onnx":
 OF_THE_DATA = (
     "X ", "Input X", "x ", "y ", "Input y", "Found array", "Unknown label type", "every row",
     "Sample weights", "a score", "the score of",
-    "the sum of", "the label",
+    "the sum of", "the label", "the kernel of row",
 )  # fmt: skip
 """How learners begin what they say of data; other errors of theirs are about parameters."""
 

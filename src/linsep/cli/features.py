@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from linsep.cli.failures import Usage
 from linsep.cli.scoring import shown
 from linsep.learners.compact import Compact
+from linsep.learners.kernel_perceptron import KernelPerceptron
 from linsep.learners.naive_bayes import NaiveBayes
+from linsep.learners.voter import LINEAR, Voter
 from linsep.models.estimators import learner_of
 
 Array = NDArray[Any]
@@ -50,15 +52,50 @@ def sparse_view(learner: Any) -> Any:
     return view
 
 
+def weighing(learner: Any) -> Any:
+    """Return a learner whose weights say what a learner listens to, sparse where they are stored so, or None.
+
+    A vote has no weights of its own, and is told by the average of those that vote; a kernel's are not written out.
+    """
+    if not isinstance(learner, Voter):
+        return sparse_view(learner)
+    if isinstance(learner, KernelPerceptron):
+        return None
+    if learner.readout in LINEAR:
+        return learner
+    view = copy(learner)
+    view.readout = "average"
+    return view
+
+
+def answering(model: Any) -> str | None:
+    """Return which weights of a voter answer; None of learners that have no others.
+
+    >>> import linsep
+    >>> answering(linsep.VotedPerceptron(readout="last", normalize=True)), answering(linsep.Perceptron())
+    ('the last, normalised', None)
+    """
+    learner = learner_of(model)
+    if not isinstance(learner, Voter):
+        return None
+    return f"the {learner.readout}{', normalised' if learner.normalize else ''}"
+
+
 def strongest(model: Any, top: int, label: str | None = None) -> list[Strongest]:
     """Return the strongest features of each class; with a label, those for it and those against it.
+
+    There are none where the learner's weights are not written out.
 
     >>> import linsep
     >>> clf = linsep.Perceptron(shuffle=False).fit([[0, 1], [1, 0], [2, 1], [1, 2]], ["no", "yes", "yes", "no"])
     >>> [(part.label, part.columns.tolist(), part.weights.tolist()) for part in strongest(clf, 5)]
     [('no', [1], [1.0]), ('yes', [0], [1.0])]
     """
-    learner = sparse_view(learner_of(model))
+    learner = weighing(learner_of(model))
+    if learner is None:
+        if label is not None:
+            raise Usage(f"--label: the weights of {type(learner_of(model)).__name__} are not written out")
+        return []
     classes, coef = learner.classes_, learner.coef_
     if len(classes) > 2 and isinstance(learner, NaiveBayes):
         coef = coef - coef.mean(axis=0)  # logarithms of probabilities, all below 0: what counts is how they differ

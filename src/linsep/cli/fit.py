@@ -42,8 +42,8 @@ def run(
         typer.Option(
             "--stream",
             help="Learn rows as they come, in the order of the files, in bounded memory, and once unless --epochs says "
-            "more; no log is kept unless --log says so. Otherwise all rows are read into memory first, and learned in "
-            "a random order.",
+            "more; no log is kept unless --log says so (voters keep it, and the rows of their mistakes). Otherwise all "
+            "rows are read into memory first, and learned in a random order.",
         ),
     ] = False,
     open_labels: Annotated[
@@ -130,6 +130,7 @@ def _report(trained: "Trained", about: dict[str, Any], task: "Task", out: Path, 
 def _chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> "tuple[Learner, int, Saved | None]":
     """Return the learner to train, new or resumed, for how many epochs, and the model that it is resumed from."""
     from linsep.learners.base import OnlineLearner
+    from linsep.learners.voter import Voter
 
     told = given(ctx)
     parameters = {name: value for name, value in told.parameters.items() if name != "n_jobs"}
@@ -153,7 +154,7 @@ def _chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> "tuple[Lea
     if stream and (parameters.get("max_iter") or 1) > 1 and not isinstance(learner, OnlineLearner):
         raise Usage("--stream adds each row to the sums once: leave out --epochs")
     known = learner.get_params(deep=False)
-    if stream and "log" in known and "log" not in parameters and resume is None:
+    if stream and "log" in known and "log" not in parameters and resume is None and not isinstance(learner, Voter):
         learner.set_params(log=False)  # it would grow with the stream
     epochs = (parameters.get("max_iter") or 1) if stream else getattr(learner, "_most_epochs", 1)
     return learner.set_params(n_jobs=1) if "n_jobs" in known else learner, epochs, saved

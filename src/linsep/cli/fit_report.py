@@ -73,15 +73,16 @@ def _facts(trained: Trained, about: dict[str, Any], name: str) -> list[Fact]:
 
 
 def _of_rounds(about: dict[str, Any], name: str) -> list[Fact]:
-    """Return how rows were learned one by one, or what a solver found."""
+    """Return how rows were learned one by one, or by a solver, and what was found."""
+    found = [Fact(of, fact) for of, fact in as_told(about["found"]).items()]
     if about["mistakes"] is None:
-        found = [Fact(of, fact) for of, fact in as_told(about["found"]).items()]
         return [Fact("order", about["order"], f"{about['epochs']} step{'s' * (about['epochs'] != 1)}"), *found]
     epochs = f"{about['epochs']} epoch{'s' * (about['epochs'] != 1)}, seed {about['seed']}"
     return [
         Fact("order", about["order"], epochs),
         Fact("mistakes", about["mistakes"], f"{about['updates']:,} updates"),
         Fact("bound on mistakes", LEARNERS[name].bound),
+        *found,
     ]
 
 

@@ -58,7 +58,7 @@ def _sections(command: Any, ctx: Any, arguments: list[Any], params: list[Any]) -
 
 def _section(name: str, rows: Rows, column: int, width: int) -> str:
     """Return a heading and rows of names and texts; a name too long for its column has a line of its own."""
-    lines, edge = [_styled(name, bold=True)], " " * (column + 4)
+    lines, edge = [_styled(fill(name, width, break_on_hyphens=False), bold=True)], " " * (column + 4)
     for called, text in rows:
         texts = wrap(text, width - len(edge), break_long_words=False, break_on_hyphens=False) or [""]
         if len(called) > column:

@@ -58,7 +58,7 @@ def described(path: Path, saved: Any) -> dict[str, Any]:
     import numpy as np
 
     from linsep.cli.answering import name_of
-    from linsep.cli.features import sparse_view
+    from linsep.cli.features import answering, weighing
     from linsep.cli.found import found
     from linsep.models.estimators import last_of, learner_of
 
@@ -66,7 +66,8 @@ def described(path: Path, saved: Any) -> dict[str, Any]:
     steps = getattr(saved.model, "steps", [])
     defaults = type(learner)().get_params() if name_of(learner) != type(learner).__name__ else {}
     told = {name: value for name, value in learner.get_params(deep=False).items() if value != defaults.get(name)}
-    coef = sparse_view(learner).coef_
+    speaks = weighing(learner)
+    coef = None if speaks is None else speaks.coef_
     return {
         "file": str(path),
         "size": path.stat().st_size,
@@ -76,8 +77,10 @@ def described(path: Path, saved: Any) -> dict[str, Any]:
         "parameters": told,
         "classes": learner.classes_,
         "features": int(learner.n_features_in_),
-        "nonzero": int(coef.nnz if hasattr(coef, "nnz") else np.count_nonzero(coef)),
-        "intercept": learner.intercept_,
+        "nonzero": None if coef is None else int(coef.nnz if hasattr(coef, "nnz") else np.count_nonzero(coef)),
+        "intercept": None if speaks is None else speaks.intercept_,
+        "answers": answering(learner),
+        "weights_of": None if speaks is None else answering(speaks),
         "found": found(learner),
         "calibrated": getattr(last_of(saved.model), "method", None),
         "format": None if saved.form is None else saved.form.name,
@@ -94,8 +97,6 @@ def show(
 
     title(console, f"{known['learner']} of {known['file']}")
     console.print()
-    weights = known["features"] * len(known["intercept"])
-    share = f" ({100 * known['nonzero'] / max(weights, 1):.3g} %)"
     facts(
         console,
         {
@@ -104,8 +105,7 @@ def show(
             or "its defaults",
             "classes": _listed(known["classes"].tolist()),
             "features": f"{known['features']:,}",
-            "weights": f"{known['nonzero']:,} of {weights:,} are not 0{share}",
-            "bias": _listed([float(f"{bias:.4g}") for bias in known["intercept"].tolist()]),
+            **_weights(known),
             **as_told(known["found"]),
             "probabilities": known["calibrated"],
             "read as": known["format"],
@@ -113,7 +113,9 @@ def show(
         },
     )
     console.print()
-    if len(parts) == 2:
+    if not parts:
+        note(console, "The weights are those of rows that were kept: a kernel's features are not written out.")
+    elif len(parts) == 2:
         _show_two(console, parts)
     else:
         _show_many(console, parts)
@@ -123,6 +125,22 @@ def show(
     if about:
         title(console, "\nTrained")
         facts(console, trained(about))
+
+
+def _weights(known: dict[str, Any]) -> dict[str, str]:
+    """Return what there is to say of the weights that answer; of a vote, which has none, of the average."""
+    answers = {"answers": known["answers"]} if known["answers"] is not None else {}
+    if known["intercept"] is None:
+        return answers
+    weights = known["features"] * len(known["intercept"])
+    share = f" ({100 * known['nonzero'] / max(weights, 1):.3g} %)"
+    if known["answers"] != known["weights_of"]:
+        answers["answers"] += f"; what follows are the weights of {known['weights_of']}"
+    return {
+        **answers,
+        "weights": f"{known['nonzero']:,} of {weights:,} are not 0{share}",
+        "bias": _listed([float(f"{bias:.4g}") for bias in known["intercept"].tolist()]),
+    }
 
 
 def _listed(values: list[Any]) -> str:

@@ -18,8 +18,9 @@ from linsep.learners.table import LEARNERS
 
 OTHERWISE = {"max_iter": "epochs", "random_state": "seed", "n_jobs": "threads"}
 """Parameters whose options have other names."""
-LEFT_OUT = ("random_state", "n_jobs", "warm_start")
-"""Parameters without an option of their own: the first two are stated for every command, and --resume is the third."""
+LEFT_OUT = ("random_state", "n_jobs", "warm_start", "rule")
+"""Parameters without an option of their own: the first two are stated for every command, --resume is the third, and a
+rule is Python."""
 WORDS = {"true": True, "false": False}
 NONE, LIST = "none", "array-like"
 
@@ -97,8 +98,10 @@ def _meant(text: str, kind: Any) -> Any:
 
 
 def _range(kind: Any) -> str:
-    """Return the numbers of an interval in words; all of ours begin at a number and end nowhere."""
+    """Return the numbers of an interval in words; all of ours end nowhere, and most begin at a number."""
     number = "a whole number" if kind.type is Integral else "a number"
+    if kind.left is None:
+        return number
     return f"{number} {'of at least' if kind.closed == 'left' else 'above'} {kind.left:g}"
 
 
@@ -139,21 +142,22 @@ def option(name: str) -> str:
 
 @cache
 def described(learner: str) -> dict[str, Described]:
-    """Return the parameters of a learner that are options."""
+    """Return the parameters of a learner that are options: those that leave a choice."""
     kind = LEARNERS[learner].learner
     texts = _texts(kind)
     return {
         name: Described(parameter.default, tuple(kind._parameter_constraints[name]), texts[name])
         for name, parameter in inspect.signature(kind).parameters.items()
-        if name not in LEFT_OUT
+        if name not in LEFT_OUT and kind._parameter_constraints[name] != [None]
     }
 
 
 def _texts(kind: type[Learner]) -> dict[str, str]:
-    """Return what a learner's docstring says of each parameter, on one line."""
+    """Return what a learner's docstring says of each parameter, on one line; but for functions, which have no words."""
     section = (inspect.getdoc(kind) or "").split("Parameters\n----------\n")[1].split("\n\n")[0]
-    parts = re.split(r"^(\w+) : .*\n", section, flags=re.MULTILINE)[1:]
-    return {name: " ".join(text.split()) for name, text in zip(parts[::2], parts[1::2], strict=True)}
+    heads = re.split(r"^(\w[\w, ]*)(?: : .*)?\n", section, flags=re.MULTILINE)[1:]
+    said = {some: " ".join(text.split()) for some, text in zip(heads[::2], heads[1::2], strict=True)}
+    return {name: re.sub(r" A function [^.]*\.", "", text) for some, text in said.items() for name in some.split(", ")}
 
 
 def owners(name: str) -> list[str]:
@@ -181,15 +185,13 @@ def _as_parameter(name: str, shown: tuple[str, ...]) -> inspect.Parameter:
     wanted = [learner for learner in having if learner in shown] or ([] if shown else having)
     parameter = described((wanted or having)[0])[name]
     flags = option(name) + (f"/--no-{option(name)[2:]}" if parameter.is_flag else "")
-    all_have = set(having) == set(LEARNERS)
-    all_online = {learner for learner, entry in LEARNERS.items() if entry.online} <= set(having)
     about = typer.Option(
         flags,
         help=_help(name, wanted or having),
         metavar=None if parameter.is_flag else _forms(name, wanted or having),
         show_default=False,
         hidden=not wanted,
-        rich_help_panel=_panel(all_have, all_online, wanted or having),
+        rich_help_panel=_panel(having, wanted or having),
         autocompletion=lambda: parameter.choices,
     )
     kind = bool | None if parameter.is_flag else str | None
@@ -202,14 +204,16 @@ def _forms(name: str, learners: list[str]) -> str:
     return "|".join(dict.fromkeys(forms))
 
 
-def _panel(all_have: bool, all_online: bool, having: list[str]) -> str:
-    """Return under which heading of help a parameter stands."""
-    if all_have:
+def _panel(having: list[str], shown: list[str]) -> str:
+    """Return under which heading of help a parameter of some learners stands, of which some are shown."""
+    if set(having) == set(LEARNERS):
         return "Every learner"
-    beside = [learner for learner in having if not (all_online and LEARNERS[learner].online)]
-    if all_online and len(beside) < len(having):
-        return ", ".join(["Every learner that goes row by row", *beside])
-    return f"Only {', '.join(having)}"
+    online = [learner for learner, entry in LEARNERS.items() if entry.online]
+    missing = [learner for learner in online if learner not in having]
+    if len(missing) <= 1 and set(shown) & set(online):
+        but = "".join(f" but {learner}" for learner in missing)
+        return ", ".join([f"Every learner that goes row by row{but}", *(of for of in shown if of not in online)])
+    return f"Only {', '.join(shown)}"
 
 
 def _help(name: str, learners: list[str]) -> str:
@@ -242,6 +246,9 @@ def _called(some: list[str]) -> str:
 def _of_options(text: str) -> str:
     """Return a text of Python's in the words of the command line: options for parameters in backticks, words bare."""
     known = {*names(), *LEFT_OUT}
+    called = {entry.learner.__name__: name for name, entry in LEARNERS.items()}
+    text = re.sub(r":class:`linsep\.(\w+)`", lambda found: called[found[1]], text)
+    text = re.sub(r'`(\w+)="?(\w+)"?`', lambda found: f"{option(found[1])} {found[2]}", text)
     text = re.sub(r"`(\w+)`", lambda found: option(found[1]) if found[1] in known else found[1], text)
     text = re.sub(r"\b(None|True|False)\b", lambda found: found[1].lower(), text)
     return re.sub(r'[`"]', "", text)

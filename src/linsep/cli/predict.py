@@ -7,6 +7,7 @@ import typer
 
 from linsep.cli.failures import Interrupted, Usage
 from linsep.cli.options import Model, reading
+from linsep.cli.readouts import Normalize, Readout, reread
 
 EXAMPLES = """
 linsep predict model.linsep test.svm -o labels.txt
@@ -35,6 +36,8 @@ def run(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", "--proba", help="Write probabilities, of learners that have them.")
     ] = False,
+    readout: Readout = None,
+    normalize: Normalize = None,
 ) -> None:  # fmt: skip
     """Write a line for each line of the data: its label, scores or probabilities.
 
@@ -53,7 +56,7 @@ def run(
 
     what = "scores" if scores else "probabilities" if probabilities else "labels"
     try:
-        predict(opened(model), data or ["-"], what, out, reading(ctx))
+        predict(reread(opened(model), readout, normalize), data or ["-"], what, out, reading(ctx))
     except KeyboardInterrupt:
         raise Interrupted(kept=_kept(out)) from None
 

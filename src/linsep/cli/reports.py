@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 
 from linsep.cli.answering import Answers, name_of
 from linsep.cli.comparing import Attempt, Contest
-from linsep.cli.features import names_of, sparse_view
+from linsep.cli.features import answering, names_of, weighing
 from linsep.cli.output import percent, seconds, short
 from linsep.cli.scoring import Scores, margins_of
 from linsep.data.dataset import Dataset
@@ -35,6 +35,7 @@ SAMPLE = 20_000
 """Rows that pictures are drawn of; of more, every second, fourth, ... is."""
 WORST = 10
 """Rows that a page shows of those that the model is most wrong about."""
+OF_WEIGHTS = "Weights times features add up to a score."
 MOST_ENTRIES = 40
 """Entries of such a row that are kept."""
 
@@ -89,8 +90,9 @@ class Evaluation:
 
     @cached_property
     def coef(self) -> Any:
-        """The weights of the learner, put together once."""
-        return sparse_view(learner_of(self.saved.model)).coef_
+        """The weights of the learner, put together once; None where they are not written out."""
+        learner = weighing(learner_of(self.saved.model))
+        return None if learner is None else learner.coef_
 
     def add(self, block: Dataset, found: Answers) -> None:
         """Take a block and the answers to it; rows whose label the model does not know are left out."""
@@ -116,15 +118,19 @@ class Evaluation:
             self.worst = sorted([*self.worst, row], key=lambda row: (row.margin, row.number))[:WORST]
 
     def _entries(self, X: Any, answer: Any) -> dict[str, float]:
-        """Return the entries of a row that speak most for the answer, by name; of a pipeline, what its learner sees."""
+        """Return the entries of a row that speak most for the answer, by name; of a pipeline, what its learner sees.
+
+        Of weights that are not written out, the largest entries.
+        """
         model = self.saved.model
         X = model[:-1].transform(X) if hasattr(model, "steps") and len(model.steps) > 1 else X
         columns, values = (X.indices, X.data) if hasattr(X, "indices") else (np.arange(X.shape[1]), np.ravel(X))
-        coef = self.coef
-        code = int(np.searchsorted(self.classes, answer))
-        row, sign = (0, 1 if code else -1) if len(self.classes) == 2 else (code, 1)
-        own = coef[[row]][:, columns]
-        speaks = sign * values * np.ravel(own.toarray() if hasattr(own, "toarray") else own)
+        coef, speaks = self.coef, np.abs(values)
+        if coef is not None:
+            code = int(np.searchsorted(self.classes, answer))
+            row, sign = (0, 1 if code else -1) if len(self.classes) == 2 else (code, 1)
+            own = coef[[row]][:, columns]
+            speaks = sign * values * np.ravel(own.toarray() if hasattr(own, "toarray") else own)
         order = [k for k in np.argsort(-speaks, kind="stable")[:MOST_ENTRIES].tolist() if values[k] != 0]
         return {self.name(int(columns[k])): float(values[k]) for k in order}
 
@@ -133,7 +139,7 @@ class Evaluation:
         parts: list[Any] = [None if part[0] is None else np.concatenate(part) for part in zip(*self.drawn, strict=True)]
         return Drawn(*parts)
 
-    def write(self, path: Path, model: str, data: list[str], scores: Scores) -> None:
+    def write(self, path: Path, model: str, data: list[str], scores: Scores, said: list[str]) -> None:
         """Write the page."""
         low, high = scores.interval
         tiles = [
@@ -145,8 +151,10 @@ class Evaluation:
             gap = percent(scores.calibration_error)
             tiles.append(Fact("Brier score", f"{scores.brier:.4f}", f"probabilities are off by {gap}"))
         title = f"{name_of(self.saved.model)} on {', '.join(data)}"
-        again = Section("Again", [Code(join(["linsep", "evaluate", model, *data]))])
-        Report(title, f"Evaluation of {model}", tiles, [*self.sections(scores), again]).write(path)
+        again = Section("Again", [Code(join(["linsep", "evaluate", model, *data, *said]))])
+        answers = answering(self.saved.model)
+        subtitle = f"Evaluation of {model}" + (f"; {answers}, answers" if answers else "")
+        Report(title, subtitle, tiles, [*self.sections(scores), again]).write(path)
 
     def sections(self, scores: Scores) -> list[Section]:
         """Return what is told of the answers."""
@@ -201,9 +209,9 @@ def _worst(rows: list[Row]) -> Examples:
 
 
 def features_of(saved: Any, top: int = 10) -> Picture | None:
-    """Return the strongest features as a picture, or None where there are too many classes for one."""
-    learner = sparse_view(learner_of(saved.model))
-    if not 1 < len(learner.classes_) <= MOST_BARS:
+    """Return the strongest features as a picture, or None where there are too many classes for one, or no weights."""
+    learner = weighing(learner_of(saved.model))
+    if learner is None or not 1 < len(learner.classes_) <= MOST_BARS:
         return None
     name = names_of(saved)
 
@@ -218,7 +226,9 @@ def features_of(saved: Any, top: int = 10) -> Picture | None:
 
     width, height = bars_size(learner, top=top)
     drawn = weights(learner, names=Names(), top=top, ax=_axes(height, width))  # type: ignore[arg-type]
-    return Picture(drawn, "The strongest features of each class", "Weights times features add up to a score.")
+    voting = answering(saved.model) != answering(learner)
+    caption = f"Those of {answering(learner)}: a vote has no weights of its own." if voting else OF_WEIGHTS
+    return Picture(drawn, "The strongest features of each class", caption)
 
 
 def write_comparison(

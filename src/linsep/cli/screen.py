@@ -13,6 +13,8 @@ from rich.text import Text
 from linsep import __version__
 from linsep.cli.data_sets import DataSet
 from linsep.cli.demo_proof import Proved
+from linsep.cli.demo_votes import ABOUT, vote_table
+from linsep.cli.digits_study import Run
 from linsep.cli.learner_bar import LearnerBar, Tell
 from linsep.cli.next_steps import NextSteps
 from linsep.cli.output import Stdout, short, table
@@ -92,6 +94,12 @@ class Screen:
         self._say(f"In one pass it makes {made} mistakes; {allowed} are allowed.")
         verdict = f"True, {many} claims" if proof.result else f"False, {proof.result.failures[0][0]} fails"
         self._say(f"Checked again, in exact arithmetic: {verdict}.")
+
+    def votes(self, runs: Sequence[Run]) -> None:
+        """Show what each way to answer is worth."""
+        self.out.print(Text("\nWhich hypothesis should answer?", style="bold cyan"))
+        self._say(ABOUT)
+        self.out.print(vote_table(runs))
 
     def summary(self, done: Sequence[Done]) -> None:
         """Show all learners on all data sets, in one table."""

@@ -5,6 +5,8 @@ they are learned as they come is in :mod:`linsep.cli.streaming`.
 """
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 import linsep
-from linsep.cli.answering import answers, learner_of
+from linsep.cli.answering import answers, learner_of, name_of
 from linsep.cli.failures import BadData, Usage
 from linsep.cli.mapping import piped
 from linsep.cli.output import size as size_of
@@ -166,10 +168,23 @@ def _fitted(task: Task, X: Any, rows: Dataset) -> Any:
         with watching.solving("solving"):
             return learner.fit(X, rows.y, sample_weight=rows.weights)
     passes = learner._most_epochs if learner.select is None else 1
-    with watching.learning(passes * len(rows), getattr(learner, "_machine", None)), learner.watched(watching):
+    before = getattr(learner, "_machine", None)
+    with _the_same_rows(task), watching.learning(passes * len(rows), before), learner.watched(watching):
         learner.fit(X, rows.y, sample_weight=rows.weights)
     watching.end(learner._machine)
     return learner
+
+
+@contextmanager
+def _the_same_rows(task: Task) -> Iterator[None]:
+    """Say how to go on with other rows, where a learner that keeps some refuses them."""
+    try:
+        yield
+    except ValueError as error:
+        if task.resume is None or not str(error).startswith("warm_start"):
+            raise
+        name = name_of(task.learner)
+        raise Usage(f"{name} goes on with the rows that it was trained on: add --stream for others") from None
 
 
 def _refuse_too_much(sources: list[str]) -> None:

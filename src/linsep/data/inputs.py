@@ -68,6 +68,14 @@ def _csr(X: Any, bias: float) -> Csr:
     return Csr(values, indices, indptr, width, bias)
 
 
+def single_row(indices: Any, values: Any, width: int, bias: float) -> Csr:
+    """Return one sparse row as data of that many features, in the most common types."""
+    kind = np.int32 if width <= np.iinfo(np.int32).max else np.int64
+    ends = np.array([0, len(indices)], kind)
+    values, indices = frozen(values.astype(np.float64, copy=False)), frozen(indices.astype(kind, copy=False))
+    return Csr(values, indices, frozen(ends), width, bias)
+
+
 def without_duplicates(data: Dense | Csr) -> Dense | Csr:
     """Return data in which no row stores a column twice: rules that read ||x||² depend on it."""
     if isinstance(data, Dense) or rises(data.indices, data.indptr):

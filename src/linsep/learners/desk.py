@@ -7,10 +7,10 @@ from numba import typeof
 
 from linsep.core.ask import ask_row
 from linsep.core.bound import Bound
-from linsep.core.examples import NOT_RISING, NOT_TOGETHER, Array, Csr, Single
+from linsep.core.examples import NOT_RISING, NOT_TOGETHER, Array, Single
 from linsep.core.links import Imaged
 from linsep.core.passes import BAD_SCORE, DONE, FLAW, LOG_FULL
-from linsep.data.inputs import frozen
+from linsep.data.inputs import single_row
 from linsep.learners.machine import IN_ORDER, Machine
 
 ARRAY = np.ndarray
@@ -102,12 +102,11 @@ class Learning(Direct):
     def _keep(self, indices: Array, values: Array, code: int) -> None:
         """Let a machine that keeps the rows of its updates have this one, and its weight."""
         machine: Any = self.machine
-        ends, rounds = np.array([0, len(indices)]), int(machine.tally.rounds[0])
-        row = Csr(values.astype(np.float64), indices.astype(np.int32), ends, machine.features, self.bias)
+        row, rounds = single_row(indices, values, machine.features, self.bias), int(machine.tally.rounds[0])
         weights = self.weights[code : code + 1]
         if not len(weights) or weights[0] > 0:
-            machine.remember(row, machine.behind + machine.rows - 1, rounds - 1)
             machine.pass_time(rounds - 1, weights)
+            machine.remember(row, machine.behind + machine.rows - 1, rounds - 1)
 
     def _bind(self) -> None:
         codes, numbers = np.arange(len(self.codes), dtype=np.int32), (self.machine.features, self.bias)
@@ -173,6 +172,5 @@ class Asking(Direct):
 
     def _compared(self, indices: Array, values: Array) -> int:
         """Return the class of the highest normalised score."""
-        ends = frozen(np.array([0, len(indices)]))
-        row = Csr(frozen(values), frozen(indices.astype(np.int64)), ends, self.machine.features, self.bias)
+        row = single_row(indices, values, self.machine.features, self.bias)
         return int(np.argmax(self.machine.scores(row, 1)[0, : len(self.labels)]))

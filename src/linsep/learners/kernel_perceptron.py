@@ -43,8 +43,10 @@ class KernelPerceptron(Voter):
         That of "poly".
     rule : NamedTuple with a method `step`, optional
         How far to move; by default the perceptron's. See :mod:`linsep.rules`.
-    readout, normalize
+    readout : "vote", "plurality", "random", "last", "average" or "longest", default="vote"
         Which weights answer, as for :class:`linsep.VotedPerceptron`; may be changed after training.
+    normalize : bool, default=False
+        Whether every v_k is divided by its length first; may be changed after training.
     max_support : int, optional
         The most rows to keep; a run that needs more is refused, and nothing is learned from the call.
     cache_size : float, default=256.0
@@ -137,6 +139,7 @@ class KernelPerceptron(Voter):
         return self._of_classes((shares / divisors).T, axis=0, flat=False)
 
     def _weights(self) -> Array:
+        self._fitted()
         raise AttributeError("weights in a kernel's feature space are not written out: see dual_coef_ and support_")
 
     def _parts(self, features: int, rows: int | None) -> Parts:

@@ -30,9 +30,6 @@ class Learner(Answers, PredictOne, Certified, ClassifierMixin, BaseEstimator):
 
     _machine_kind: type[Machine] = Machine
 
-    def _ready(self, machine: Machine) -> None:
-        """Tell a machine that comes from a file what the learner's parameters say of it."""
-
     def _check_facts(self) -> None:
         """Raise a ValueError when facts that came from a file can't have been found by the learner."""
 

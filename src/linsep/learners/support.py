@@ -132,7 +132,8 @@ def taken(data: Dense | Csr, rows: Array) -> Dense | Csr:
     if isinstance(data, Dense):
         return data._replace(values=data.values[rows])
     part = as_matrix(data)[rows]
-    return without_duplicates(Csr(part.data, part.indices, part.indptr, data.features, data.bias))
+    parts = frozen(part.data), frozen(part.indices), frozen(part.indptr.astype(part.indices.dtype, copy=False))
+    return without_duplicates(Csr(*parts, data.features, data.bias))
 
 
 def as_matrix(data: Dense | Csr) -> Any:

@@ -50,7 +50,7 @@ class VotedPerceptron(Voter):
     >>> clf.mistakes_, clf.survival_, clf.decision_function([[3, 0]])
     (2, array([1., 1., 6.]), array([0.5]))
     >>> clf.set_params(readout="average").decision_function([[3, 0]])
-    array([1.875])
+    array([2.125])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -91,6 +91,7 @@ class VotedPerceptron(Voter):
         return scored(Additive(weights), divisors, data, self._machine.pair, jobs) / divisors
 
     def _weights(self) -> Array:
+        self._fitted()
         if self.readout not in LINEAR:
             raise AttributeError(
                 f'readout="{self.readout}" asks all weights of the run, and has none of its own: '

@@ -8,13 +8,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from linsep.core.examples import Array, Csr, Dense
 from linsep.core.threads import threads
-from linsep.data.inputs import canonical, frozen, refuse_bad_entries, rows_of
+from linsep.data.inputs import canonical, refuse_bad_entries, rows_of, single_row
 from linsep.learners import ballots
 from linsep.learners.base import OnlineLearner
 from linsep.learners.drivers import order_of
 from linsep.learners.intact import all_or_nothing
 from linsep.learners.machine import Machine
 from linsep.learners.readings import Readings
+from linsep.learners.record import Record, line_bytes
 from linsep.learners.voting import Voting
 
 LINEAR = ("last", "average", "longest")
@@ -114,7 +115,7 @@ class Voter(OnlineLearner):
     def support_bytes_(self) -> int:
         """The memory that they take, and the log with them."""
         machine = self._asked()
-        log = int(machine.log.filled[0]) * 8 * (machine.log.numbers.shape[1] + machine.log.sizes.shape[1] + 1)
+        log = int(machine.log.filled[0]) * line_bytes(machine.log)
         return log + (0 if machine.support is None else machine.support.nbytes)
 
     @property
@@ -152,14 +153,22 @@ class Voter(OnlineLearner):
         return ballots.linear(self._asked(), data, self.readout, self.normalize, jobs)
 
     def _of_the_readout(self) -> list[str]:
-        inherits = {
-            "random": "a hypothesis drawn at random errs on new rows with probability E[k] / m",
-            "vote": "the vote errs on new rows with probability 2 E[k] / m at most",
+        guarantees = {
+            "random": "a hypothesis{} that is drawn at random errs on new rows with probability E[k] / m",
+            "vote": "the vote{} errs on new rows with probability 2 E[k] / m at most",
         }
-        if self.readout not in inherits or (self.readout == "vote" and self._fitted().pair):
+        if self.readout not in guarantees or self._fitted().pair:
             return [f"the claims are about the run; its {self.readout} readout inherits no guarantee on new rows"]
-        whose = "" if len(self.classes_) == 2 else "of each class's machine "
-        return [f"the claims are about the run; after one pass over independent rows, {whose}{inherits[self.readout]}"]
+        guarantee = guarantees[self.readout].format("" if len(self.classes_) == 2 else " of each class's machine")
+        return [f"the claims are about the run; after one pass over independent rows, {guarantee}"]
+
+    def _whole_log(self) -> Record:
+        if self._asked().begin:
+            raise ValueError(
+                f"this run can't be certified, as the rows of its rounds up to {self._asked().begin:,} were forgotten: "
+                "train it with a larger max_support, or none"
+            )
+        return super()._whole_log()
 
     def _better_readout(self) -> str:
         return ', and choose readout="vote" or "average"' if self.readout in ("last", "longest", "random") else ""
@@ -177,8 +186,8 @@ class Voter(OnlineLearner):
             x = {name: value for name, value in x.items() if name in self._names}
         indices, values, _ = self._entries_of(x)
         known = (indices >= 0) & (indices < self.n_features_in_)
-        scores = self._of_classes(self._scores(self._row(indices[known], values[known])))
-        return self._labels(scores).tolist()[0]
+        row = single_row(indices[known], values[known], self.n_features_in_, self._bias)
+        return self._labels(self._of_classes(self._scores(row))).tolist()[0]
 
     @all_or_nothing
     def _learn_alone(self, x: Any, y: Any) -> Self:
@@ -199,12 +208,7 @@ class Voter(OnlineLearner):
         self._check_changes()
         if not hasattr(self, "_machine"):
             self._validate_params()
-        return self._pass_over(self._row(indices, values), [y])
-
-    def _row(self, indices: Array, values: Array) -> Csr:
-        ends = np.array([0, len(indices)], np.int32)
-        values, indices = frozen(values.astype(np.float64)), frozen(indices.astype(np.int32))
-        return Csr(values, indices, frozen(ends), self.n_features_in_, self._bias)
+        return self._pass_over(single_row(indices, values, self.n_features_in_, self._bias), [y])
 
     def _remember(
         self, machine: Machine, data: Dense | Csr, weights: Array, since: int, epochs: range | None = None
@@ -220,8 +224,8 @@ class Voter(OnlineLearner):
                 lines = machine.log.numbers[: int(machine.log.filled[0])]
                 _, once = np.unique(lines[lines[:, 1] > since, 1], return_index=True)
                 visited = weights[lines[lines[:, 1] > since, 0][once]]
-        machine.remember(data, machine.behind + machine.rows if stream else 0, since)
         machine.pass_time(since, visited[visited > 0])
+        machine.remember(data, machine.behind + machine.rows if stream else 0, since)
         if not stream:
             machine.behind = max(machine.behind, rows_of(data))
         if since == 0:
@@ -237,4 +241,5 @@ class Voter(OnlineLearner):
         return machine
 
     def _ready(self, machine: Any) -> None:
+        """Tell the machine what parameters say of it, before it learns."""
         machine.most = self.max_support

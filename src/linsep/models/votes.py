@@ -27,8 +27,6 @@ INDICES = (np.int32, np.int64)
 def packed_votes(machine: Voting, arrays: Arrays, name: str) -> dict[str, Any]:
     """Return what tells of the rows that a machine has kept, of its time and of its kernel."""
     told: dict[str, Any] = {"begin": machine.begin, "rows": "none", "folded": machine.base is not None}
-    if not np.isfinite(machine.clock.times).all():
-        raise ValueError("the weight of all its rounds is too large for float64: divide sample_weight by one factor")
     arrays[f"{name}.clock.rounds"], arrays[f"{name}.clock.times"] = machine.clock
     if machine.base is not None and machine.base_norms is not None:
         arrays[f"{name}.base"], arrays[f"{name}.base_norms"] = machine.base, machine.base_norms
