@@ -267,14 +267,14 @@ def test_a_clean_epoch_ends_training(name, problem, seed):
 
 
 @pytest.mark.usefixtures("types_as_they_are")
-@pytest.mark.parametrize("kind", ["dense", "csr, int64 indices"])
+@pytest.mark.parametrize("kind", ["dense", "csr", "csr, int64 indices"])
 @given(problem=float_rows(), seed=seeds)
 @settings(few, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_single_precision_and_long_indices(kind, problem, seed):
     """Rows of float32 are the numbers they are; the weights are float64 all the same."""
     X, y = problem[0].astype(np.float32), problem[1]
     rows = X if kind == "dense" else csr_array(X)
-    if kind != "dense":
+    if kind == "csr, int64 indices":
         rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
     learner = fit(build("perceptron", 1.0, random_state=seed), rows, y)
     run = ref.online(ref.perceptron, X.astype(float), y, epochs(seed, len(X), learner.n_iter_), 1.0)

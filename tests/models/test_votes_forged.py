@@ -340,4 +340,4 @@ def test_a_description_says_no_more_than_it_must(files):
     """What is told of a vote, so that whoever adds to it adds a check."""
     _, held = files
     told = {tuple(sorted(about["model"]["machine"]["votes"])) for about, _ in held.values()}
-    assert told == {("begin", "folded", "rows", "width"), ("begin", "folded", "kernel", "rows", "width")}
+    assert told == {("begin", "folded", "rows", "width"), ("begin", "digest", "folded", "kernel", "rows", "width")}

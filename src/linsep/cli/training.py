@@ -30,6 +30,7 @@ from linsep.learners.base import OnlineLearner
 from linsep.learners.calibration import Calibrated
 from linsep.learners.learner import Learner
 from linsep.learners.naive_bayes import NaiveBayes
+from linsep.learners.voting import OtherRows
 from linsep.models.file import Saved
 
 Array = NDArray[Any]
@@ -180,8 +181,8 @@ def _the_same_rows(task: Task) -> Iterator[None]:
     """Say how to go on with other rows, where a learner that keeps some refuses them."""
     try:
         yield
-    except ValueError as error:
-        if task.resume is None or not str(error).startswith("warm_start"):
+    except OtherRows:
+        if task.resume is None:
             raise
         name = name_of(task.learner)
         raise Usage(f"{name} goes on with the rows that it was trained on: add --stream for others") from None

@@ -31,8 +31,8 @@ def recurrence(factors: Array, terms: Array, first: float) -> Array:
 def walk(
     kernels: Array, places: Array, amounts: Array, keeps: Array, counts: Array, scales: Array, marks: Array,
     picks: Array, points: Array, score: Array, votes: Array, sums: Array, units: Array, lasts: Array, picked: Array,
-) -> None:  # fmt: skip
-    """Ask the hypotheses of one machine about a block of points.
+) -> bool:  # fmt: skip
+    """Ask the hypotheses of one machine about a block of points; tell whether no score left the numbers.
 
     Parameters
     ----------
@@ -82,14 +82,17 @@ def walk(
                 part = new - old
                 lost[b] = keep * lost[b] + ((old - (new - part)) + (more - part))
                 score[b] = new
+    return bool(np.isfinite(score + lost).all())  # what is not a number stays none
 
 
 @COMPILED
 def poll(
     kernels: Array, places: Array, columns: Array, rivals: Array, amounts: Array, keeps: Array, scales: Array,
     counts: Array, score: Array, scale: Array, votes: Array,
-) -> None:  # fmt: skip
+) -> bool:  # fmt: skip
     """Let the classifiers of a run vote, each for the class of its highest score; of equal ones the first.
+
+    Tells whether no score left the numbers.
 
     Parameters
     ----------
@@ -131,3 +134,4 @@ def poll(
                 part = new - old
                 lost[c, b] = keep * lost[c, b] + ((old - (new - part)) + (more - part))
                 score[c, b] = new
+    return bool(np.isfinite(score + lost).all())

@@ -23,22 +23,24 @@ FEWEST, MOST = 16, 256
 """Points in a block."""
 NONE, NO_PICKS = np.empty((0, 0)), np.empty(0, np.int64)
 
-Ask = Callable[[Array, Array, int, int], None]
-"""Called with kernel values, first scores, and where the block of points begins and ends."""
+Ask = Callable[[Array, Array, int, int], bool]
+"""Called with kernel values, first scores, and where the block of points begins and ends; tells whether all is well."""
+TOO_LARGE = "a score is too large for float64: divide all of X by one factor, in training too"
 
 
 def in_blocks(machine: Voting, data: Dense | Csr, jobs: int, ask: Ask) -> None:
-    """Ask about all points, block by block."""
+    """Ask about all points, block by block; raises a ValueError where a hypothesis has a score beyond the numbers."""
     kept, n = machine.supporting(), rows_of(data)
     rows = 0 if machine.support is None else len(machine.support)
     size = min(max(BLOCK_BYTES // (8 * max(rows, 1)), FEWEST), MOST)
 
-    def block(lo: int) -> None:
+    def block(lo: int) -> bool:
         hi = min(lo + size, n)
-        ask(machine.against(kept, data, lo, hi), machine.at_first(data, lo, hi), lo, hi)
+        return ask(machine.against(kept, data, lo, hi), machine.at_first(data, lo, hi), lo, hi)
 
     with one_blas_thread():
-        share([partial(block, lo) for lo in range(0, n, size)], jobs)
+        if not all(share([partial(block, lo) for lo in range(0, n, size)], jobs)):
+            raise ValueError(TOO_LARGE)
 
 
 def linear(machine: Voting, data: Dense | Csr, readout: str, normalize: bool, jobs: int) -> Array:
@@ -46,8 +48,9 @@ def linear(machine: Voting, data: Dense | Csr, readout: str, normalize: bool, jo
     shares, firsts, divisors = machine.dual(readout, normalize)
     out = np.empty((rows_of(data), machine.columns))
 
-    def ask(kernels: Array, first: Array, lo: int, hi: int) -> None:
+    def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
         out[lo:hi] = (kernels.T @ shares + first.T * firsts) / divisors
+        return True  # who asked for these scores looks at them
 
     in_blocks(machine, data, jobs, ask)
     return out
@@ -58,14 +61,16 @@ def vote(machine: Voting, data: Dense | Csr, jobs: int) -> Array:
     told = [(h, h.counts, h.scales) for h in machine.hypotheses()]
     out = np.empty((rows_of(data), machine.columns))
 
-    def ask(kernels: Array, first: Array, lo: int, hi: int) -> None:
+    def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
+        fine = True
         for c, (h, counts, scales) in enumerate(told):
             marks, votes = np.array([len(counts) - 1]), np.empty((1, hi - lo))
-            walk(
+            fine &= walk(
                 kernels, h.places, h.amounts, h.keeps, counts, scales, marks, NO_PICKS, NO_PICKS, first[c].copy(),
                 votes, NONE, NONE, NONE, np.empty(0),
             )  # fmt: skip
             out[lo:hi, c] = votes[0]
+        return fine
 
     in_blocks(machine, data, jobs, ask)
     begin, end = machine.span()
@@ -88,11 +93,12 @@ def plurality(
     counts = np.diff(times, prepend=begin, append=end)
     out = np.zeros((rows_of(data), machine.columns))
 
-    def ask(kernels: Array, first: Array, lo: int, hi: int) -> None:
+    def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
         votes = np.zeros((known, hi - lo))
         start = first[:known].copy()
-        poll(kernels, places, columns, rivals, amounts, keeps, scales, counts, start, scale.copy(), votes)
+        fine: bool = poll(kernels, places, columns, rivals, amounts, keeps, scales, counts, start, scale.copy(), votes)
         out[lo:hi, :known] = votes.T
+        return fine
 
     in_blocks(machine, data, jobs, ask)
     return out / (end - begin if end > begin else 1.0)
@@ -104,17 +110,18 @@ def drawn(machine: Voting, data: Dense | Csr, draws: Array, normalize: bool, job
     begin, end = machine.span()
     out = np.empty((rows_of(data), machine.columns))
 
-    def ask(kernels: Array, first: Array, lo: int, hi: int) -> None:
-        moments = begin + draws[lo:hi] * (end - begin)
+    def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
+        moments, fine = begin + draws[lo:hi] * (end - begin), True
         for c, (h, counts, scales) in enumerate(told):
             which = np.searchsorted(h.times, moments, side="right")
             points = np.argsort(which, kind="stable")
             picked = np.empty(hi - lo)
-            walk(
+            fine &= walk(
                 kernels, h.places, h.amounts, h.keeps, counts, scales, NO_PICKS, which[points], points, first[c].copy(),
                 NONE, NONE, NONE, NONE, picked,
             )  # fmt: skip
             out[lo + points, c] = picked * scales[which[points]] if normalize else picked
+        return fine
 
     in_blocks(machine, data, jobs, ask)
     return out
@@ -132,38 +139,55 @@ def every_readout(
     out = {(name, False): np.empty(shape) for name in plain}
     out |= {(name, True): np.empty(shape) for name in plain[1:]}
     begin, _ = machine.span()
-    told = [(h, *h.paused(times), _longest(h, times)) for h in machine.hypotheses()]
-    prepared = [(h, marks, p.counts, p.scales, p, starts) for h, p, marks, starts in told]
+    told = [(*h.paused(times), _longest(h, times)) for h in machine.hypotheses()]
 
-    def ask(kernels: Array, first: Array, lo: int, hi: int) -> None:
-        B, M = hi - lo, len(times)
-        moments = begin + draws[:, lo:hi] * (times - begin)[:, None]
-        for c, (_, marks, counts, scales, h, starts) in enumerate(prepared):
-            asked = np.concatenate([moments.ravel(), np.repeat(starts, B)])
-            which = np.searchsorted(h.times, asked, side="right")
-            order = np.argsort(which, kind="stable")
-            picked, votes, sums, units, lasts = np.empty(len(asked)), *(np.empty((M, B)) for _ in range(4))
-            walk(
-                kernels, h.places, h.amounts, h.keeps, counts, scales, marks, which[order], order % B, first[c].copy(),
-                votes, sums, units, lasts, picked,
-            )  # fmt: skip
-            scores = np.empty(len(asked))
-            scores[order] = picked
-            singled = (scores.reshape(2, M, B), (scores * scales[which]).reshape(2, M, B))
-            lengths = np.where(times > begin, times - begin, 1.0)[:, None]
-            for name, raw, unit in (
-                ("vote", votes / lengths, None),
-                ("average", sums / lengths, units / lengths),
-                ("last", lasts, lasts * scales[marks][:, None]),
-                ("random", singled[0][0], singled[1][0]),
-                ("longest", singled[0][1], singled[1][1]),
-            ):
-                out[name, False][:, lo:hi, c] = raw
-                if unit is not None:
-                    out[name, True][:, lo:hi, c] = unit
+    def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
+        fine, moments = True, begin + draws[:, lo:hi] * (times - begin)[:, None]
+        for c, (h, marks, starts) in enumerate(told):
+            found, well = _readings(
+                kernels, first[c], h, marks, np.stack([moments, np.outer(starts, np.ones(hi - lo))])
+            )
+            fine &= well
+            for key, scores in found.items():
+                out[key][:, lo:hi, c] = scores
+        return fine
 
     in_blocks(machine, data, jobs, ask)
     return out
+
+
+def _readings(
+    kernels: Array, first: Array, told: Hypotheses, marks: Array, moments: Array
+) -> tuple[dict[tuple[str, bool], Array], bool]:
+    """Return the scores of all readouts of one machine at its marks, (marks, points), and whether all are numbers.
+
+    `moments`, (2, marks, points), are those at which hypotheses are asked alone: random ones, and the longest-lived.
+    """
+    counts, scales, (M, B) = told.counts, told.scales, moments.shape[1:]
+    which = np.searchsorted(told.times, moments.ravel(), side="right")
+    order = np.argsort(which, kind="stable")
+    picked, votes, sums, units, lasts = np.empty(len(which)), *(np.empty((M, B)) for _ in range(4))
+    fine: bool = walk(
+        kernels, told.places, told.amounts, told.keeps, counts, scales, marks, which[order], order % B, first.copy(),
+        votes, sums, units, lasts, picked,
+    )  # fmt: skip
+    alone = np.empty(len(which))
+    alone[order] = picked
+    random, longest = alone.reshape(2, M, B)
+    random_unit, longest_unit = (alone * scales[which]).reshape(2, M, B)
+    lengths = np.maximum(told.times[marks] - told.begin, 0.0)[:, None]
+    lengths[lengths == 0] = 1.0
+    return {
+        ("vote", False): votes / lengths,
+        ("average", False): sums / lengths,
+        ("average", True): units / lengths,
+        ("last", False): lasts,
+        ("last", True): lasts * scales[marks][:, None],
+        ("random", False): random,
+        ("random", True): random_unit,
+        ("longest", False): longest,
+        ("longest", True): longest_unit,
+    }, fine
 
 
 def _longest(told: Hypotheses, times: Array) -> Array:

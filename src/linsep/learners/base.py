@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -138,11 +138,12 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
             data = without_duplicates(data)
         machine.keep_log(self.log, len(weights) > 0, bytes_of(data))
         rounds = int(machine.tally.rounds[0])
-        one_pass(self, machine, data, codes, weights, IN_ORDER, machine.behind + machine.rows)
-        if not self._in_place:
-            refuse_overflow(machine)
-        self._remember(machine, data, weights, rounds)
-        machine.rows += rows_of(data)
+        with self._as_a_whole():
+            one_pass(self, machine, data, codes, weights, IN_ORDER, machine.behind + machine.rows)
+            if not self._in_place:
+                refuse_overflow(machine)
+            self._remember(machine, data, weights, rounds)
+            machine.rows += rows_of(data)
         if first:
             self.seed_ = self._draw_seed()
         self._close_desk()
@@ -197,6 +198,10 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
         if n_features > width:
             self._close_desk()
         return self
+
+    def _as_a_whole(self) -> AbstractContextManager[None]:
+        """Return the context for a pass over a stream's rows, and for what is kept of them."""
+        return nullcontext()
 
     def _remember(
         self, machine: Machine, data: Dense | Csr, weights: Array, since: int, epochs: range | None = None

@@ -43,3 +43,9 @@ class Clock(NamedTuple):
     def at_these(self, rounds: Array) -> "Clock":
         """Return a clock that knows the time after these rounds only."""
         return Clock(rounds, self.at(rounds))
+
+
+def refuse_endless(time: float) -> None:
+    """Raise a ValueError if a run has taken more time than float64 holds."""
+    if not np.isfinite(time):
+        raise ValueError("the sample weights add up to more than float64 holds: divide all by one factor")

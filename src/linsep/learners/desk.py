@@ -10,7 +10,9 @@ from linsep.core.bound import Bound
 from linsep.core.examples import NOT_RISING, NOT_TOGETHER, Array, Single
 from linsep.core.links import Imaged
 from linsep.core.passes import BAD_SCORE, DONE, FLAW, LOG_FULL
+from linsep.core.uninterrupted import uninterrupted
 from linsep.data.inputs import single_row
+from linsep.learners.clock import refuse_endless
 from linsep.learners.machine import IN_ORDER, Machine
 
 ARRAY = np.ndarray
@@ -20,6 +22,15 @@ def refuse_unequal(indices: Array, values: Array) -> None:
     """Raise a ValueError when a row has not one value for each index."""
     if len(indices) != len(values):
         raise ValueError(f"x has {len(indices)} indices and {len(values)} values")
+
+
+def refuse_other_columns(indices: Array, width: int) -> None:
+    """Raise a ValueError that names the first column that is none of so many, if there is one."""
+    beyond = np.flatnonzero((indices < 0) | (indices >= width))
+    if len(beyond):
+        j = int(indices[beyond[0]])
+        cure = f": grow({j + 1}) makes room for it" if j >= 0 else ""
+        raise ValueError(f"x has column {j}, but the learner has {width} features (0 to {width - 1}){cure}")
 
 
 class Direct:
@@ -74,7 +85,7 @@ class Learning(Direct):
 
     def learned(self, x: tuple[Any, ...], code: int) -> bool:
         """Learn from x and tell so, if it is as the last row was and without a flaw; else do nothing."""
-        if not self.fits(x):
+        if not self.fits(x) or self.machine.keeps_rows:
             return False
         indices, values = x
         machine = self.machine
@@ -83,30 +94,33 @@ class Learning(Direct):
         if status != DONE:
             return False
         machine.rows += 1
-        if machine.scores_logged:
-            self._keep(indices, values, code)
         return True
 
     def learn(self, indices: Array, values: Array, distinct: bool, code: int) -> None:
         """Make one pass over the row, or raise the ValueError that says what is wrong with it; then nothing changes."""
+        if not self.machine.keeps_rows:
+            self._pass(indices, values, distinct, code)
+            return
+        machine: Any = self.machine
+        weights = self.weights[code : code + 1]
+        refuse_endless(machine.span()[1] + float(weights.sum()))
+        with uninterrupted():
+            since, log = int(machine.tally.rounds[0]), machine.log
+            self._pass(indices, values, distinct, code)
+            if int(machine.tally.rounds[0]) > since:
+                row = single_row(indices, values, machine.features, self.bias)
+                machine.remember(row, machine.behind + machine.rows - 1, since, weights)
+            if machine.log is not log:  # forgotten in part
+                self._bind()
+
+    def _pass(self, indices: Array, values: Array, distinct: bool, code: int) -> None:
         self.prepare(indices, values, self.bound[0], 0, 1, 0)
         number = self.machine.behind + self.machine.rows
         flaw, status = self.compiled(self.bound[distinct], (values, indices), code, code + 1, number - code)
         if status == DONE:
             self.machine.rows += 1
-            if self.machine.scores_logged:
-                self._keep(indices, values, code)
         else:
             self._mend(indices, values, distinct, code, flaw, status)
-
-    def _keep(self, indices: Array, values: Array, code: int) -> None:
-        """Let a machine that keeps the rows of its updates have this one, and its weight."""
-        machine: Any = self.machine
-        row, rounds = single_row(indices, values, machine.features, self.bias), int(machine.tally.rounds[0])
-        weights = self.weights[code : code + 1]
-        if not len(weights) or weights[0] > 0:
-            machine.pass_time(rounds - 1, weights)
-            machine.remember(row, machine.behind + machine.rows - 1, rounds - 1)
 
     def _bind(self) -> None:
         codes, numbers = np.arange(len(self.codes), dtype=np.int32), (self.machine.features, self.bias)
@@ -127,14 +141,12 @@ class Learning(Direct):
             values, distinct = np.bincount(place, weights=values), True
         else:
             self._refuse(indices, values, status)
-        self.learn(indices, values, distinct, code)
+        self._pass(indices, values, distinct, code)
 
     def _refuse(self, indices: Array, values: Array, status: int) -> None:
         if status == FLAW:
             width = self.machine.features
-            j = int(indices[np.flatnonzero((indices < 0) | (indices >= width))[0]])
-            cure = f": grow({j + 1}) makes room for it" if j >= 0 else ""
-            raise ValueError(f"x has column {j}, but the learner has {width} features (0 to {width - 1}){cure}")
+            refuse_other_columns(indices, width)
         if not np.isfinite(values).all():
             bad = int(np.flatnonzero(~np.isfinite(values))[0])
             raise ValueError(f"x contains {values[bad]} at column {indices[bad]}: fill it in, or drop the row")

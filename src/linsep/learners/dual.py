@@ -1,7 +1,6 @@
 """A machine whose weights are those of rows: w = sum of a_j phi(x_j), known by the kernel alone."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import hashlib
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -9,16 +8,18 @@ import numpy as np
 
 from linsep.core.examples import Array, Csr, Dense, Dual
 from linsep.core.links import Scaled
-from linsep.data.inputs import rows_of
+from linsep.core.uninterrupted import uninterrupted
+from linsep.data.inputs import refuse_bad_entries, rows_of
 from linsep.learners.machine import IN_ORDER, Parts, StoppedError
-from linsep.learners.support import Support, as_matrix, no_rows
-from linsep.learners.voting import Voting
+from linsep.learners.support import Support, no_rows
+from linsep.learners.voting import OtherRows, Voting, named
 from linsep.maps.blocks import block_of
-from linsep.maps.kernel_errors import KernelError
 from linsep.maps.kernels import Kernel, Precomputed, kernel_matrix
 
 BLOCK = 512
 """Rows whose kernel values are computed before any of them is learned."""
+UNEVEN = 1e-6
+"""What rounding may make of a symmetric matrix, relative to its largest value."""
 BLOCK_BYTES = 1 << 27
 """Kernel values that are at hand for a block, at most."""
 
@@ -33,11 +34,15 @@ class DualMachine(Voting):
     """
 
     divisible: ClassVar[bool] = False
+    other_cure: ClassVar[str] = ""
     of: Any = None
     """The kernel."""
     width: int = 0
     jobs: int = 1
     cache_bytes: int = 0
+    digested: bool = False
+    digest: str = ""
+    """Of a matrix that is given, if it is to be known again."""
     cache: Any = field(default=None, repr=False)
     double: Support | None = field(default=None, repr=False)
     """The rows that were kept, in double precision."""
@@ -75,47 +80,62 @@ class DualMachine(Voting):
 
     def check_again(self, data: Dense | Csr) -> None:
         """Raise a ValueError if `fit` can't go on with these data."""
-        if isinstance(self.of, Precomputed) and self.support is not None:
-            matrix = data.values if isinstance(data, Dense) else as_matrix(data)
-            data = Dense(self.of.diagonal(matrix, np.arange(rows_of(data)))[:, None], 0.0)
-        super().check_again(data)
+        if not isinstance(self.of, Precomputed):
+            super().check_again(data)
+        elif not self.digest or digest_of(data) != self.digest:
+            refuse_bad_entries(data)
+            raise OtherRows("warm_start goes on with the matrix of the first fit, begun with warm_start=True, alone")
 
     def run(self, data: Any, codes: Array, weights: Array, order: Array, first: int, base: int | None = None) -> None:
         """Make one pass, block by block."""
         if self.support is None:
             like = Dense(np.empty((0, 1)), 0.0) if isinstance(self.of, Precomputed) else no_rows(data)
             self.support = Support.of(like, np.empty(0, np.int64))
+            self.digest = digest_of(data) if isinstance(self.of, Precomputed) and self.digested else ""
         self._told = None
         self._fill_cache(data)
         n, p = len(order) if len(order) else rows_of(data), 0
-        while p < n:
-            size = max(1, min(BLOCK, BLOCK_BYTES // (8 * (len(self.support) + BLOCK))))
-            rows = order[p : p + size] if len(order) else np.arange(p, min(p + size, n))
-            self._learn(data, rows, codes[rows], weights[rows] if len(weights) else weights, first)
-            p += len(rows)
+        try:
+            while p < n:
+                size = max(1, min(BLOCK, BLOCK_BYTES // (8 * (len(self.support) + BLOCK))))
+                rows = order[p : p + size] if len(order) else np.arange(p, min(p + size, n))
+                self._learn(data, rows, codes[rows], weights[rows] if len(weights) else weights, first)
+                p += len(rows)
+        except BaseException:
+            self.behind += n  # numbers that were given stay so, if it goes on all the same
+            raise
 
     def _learn(self, data: Dense | Csr, rows: Array, codes: Array, weights: Array, first: int) -> None:
-        """Learn a block of rows."""
+        """Learn a block of rows: the whole of it, and keep what is needed of it, before Ctrl-C is heard."""
         assert self.support is not None
-        S, B, numbers = len(self.support), len(rows), rows + first
+        numbers = rows + first
         known = self.support.places(numbers)
         kernels, norms = self._kernels(data, rows, numbers)
+        with uninterrupted():
+            since, lines = self.end, int(self.log.filled[0])
+            self._walk(kernels, norms, known, codes, weights, rows)
+            self.pass_time(since, weights[weights > 0])
+            moved = self.log.numbers[lines : int(self.log.filled[0]), 0]
+            new = np.unique(moved[known[moved] < 0])
+            moved[:] = numbers[moved]
+            self.refuse_more(len(new))
+            S = len(self.support)
+            self._lines(np.concatenate([np.arange(S), S + new, [-1]]))
+            if len(new) and isinstance(self.of, Precomputed):
+                self.support.add(Dense(norms[:, None], 0.0), new, numbers[new])
+            elif len(new):
+                self.support.add(data, rows[new], numbers[new])
+
+    def _walk(self, kernels: Array, norms: Array, known: Array, codes: Array, weights: Array, rows: Array) -> None:
+        """Let the rule walk over a block; rows that have no weight yet get one, after those of all that have."""
+        assert self.support is not None
+        S, B = len(self.support), len(rows)
         own = np.where(known >= 0, known, S + np.arange(B)).astype(np.int64)
         self._lines(np.append(np.arange(S), np.full(B + 1, -1)))
-        lines = int(self.log.filled[0])
         try:
             super().run(Dual(kernels, norms, np.ones(B), own, S + B, 0.0), codes, weights, IN_ORDER, 0)
         except StoppedError as stop:
             raise StoppedError(int(rows[stop.row]), stop.status) from None
-        moved = self.log.numbers[lines : int(self.log.filled[0]), 0]
-        new = np.unique(moved[known[moved] < 0])
-        moved[:] = numbers[moved]
-        self.refuse_more(len(new))
-        self._lines(np.concatenate([np.arange(S), S + new, [-1]]))
-        if len(new) and isinstance(self.of, Precomputed):
-            self.support.add(Dense(norms[:, None], 0.0), new, numbers[new])
-        elif len(new):
-            self.support.add(data, rows[new], numbers[new])
 
     def _lines(self, lines: Array) -> None:
         """Keep these lines of the weights, in this order; -1 is a line of zeros."""
@@ -136,10 +156,13 @@ class DualMachine(Voting):
         with named(rows):
             if isinstance(self.of, Precomputed):
                 kernels[:] = self.of(block, np.append(self.support.known, numbers))
-                return kernels, self.of.diagonal(block, numbers)
-            kernel_matrix(self.of, block, self._kept(there, S), self.jobs, out=kernels[:, there:S])
-            kernel_matrix(self.of, block, block, self.jobs, out=kernels[:, S:])
-            return kernels, self.of.diagonal(block)
+                norms = self.of.diagonal(block, numbers)
+            else:
+                kernel_matrix(self.of, block, self._kept(there, S), self.jobs, out=kernels[:, there:S])
+                kernel_matrix(self.of, block, block, self.jobs, out=kernels[:, S:])
+                norms = self.of.diagonal(block)
+        refuse_no_kernel(kernels[:, S:], norms, rows)
+        return kernels, norms
 
     def _kept(self, start: int, stop: int) -> Any:
         """Return some of the rows that have weights as a block; those of single precision are converted once."""
@@ -172,8 +195,8 @@ class DualMachine(Voting):
                 kernel_matrix(self.of, block, kept, self.jobs, out=more[lo : lo + BLOCK])
         parts.append(more)
 
-    def remember(self, data: Dense | Csr, first: int, since: int) -> None:
-        """Do nothing but forget what was kept for the next epoch: rows of updates were kept on the way."""
+    def remember(self, data: Dense | Csr, first: int, since: int, weights: Array) -> None:
+        """Do nothing but forget what was kept for the next epoch: rows and time were kept on the way."""
         self.cache, self.double, self._told = None, None, None
 
     def supporting(self) -> Any:
@@ -183,11 +206,10 @@ class DualMachine(Voting):
 
     def against(self, kept: Any, data: Dense | Csr, lo: int, hi: int) -> Array:
         """Return what each row that was kept makes with each of some points, (rows, points)."""
-        matrix = isinstance(self.of, Precomputed)
-        with named(range(lo, hi), of=0 if matrix else 1):
-            if matrix:
-                return np.ascontiguousarray(self.of(block_of(data, slice(lo, hi)), kept).T)
+        if not isinstance(self.of, Precomputed):
             return super().against(kept, data, lo, hi)
+        with named(range(lo, hi)):
+            return np.ascontiguousarray(self.of(block_of(data, slice(lo, hi)), kept).T)
 
     def _squared(self) -> Array:
         assert self.support is not None
@@ -196,10 +218,24 @@ class DualMachine(Voting):
         return super()._squared()
 
 
-@contextmanager
-def named(rows: Sequence[int] | Array, of: int = 0) -> Iterator[None]:
-    """Give a value of the kernel that is refused inside of the block the number of its row, or of its column."""
-    try:
-        yield
-    except KernelError as error:
-        raise ValueError(f"the kernel of row {rows[error.rows[of]]}: {error.text}") from None
+def digest_of(matrix: Dense | Csr) -> str:
+    """Return a digest of a kernel matrix."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in matrix:
+        if isinstance(part, np.ndarray):
+            digest.update(np.ascontiguousarray(part).data)
+    return digest.hexdigest()
+
+
+def refuse_no_kernel(kernels: Array, norms: Array, rows: Array) -> None:
+    """Raise a ValueError if values of rows with each other are those of no feature space."""
+    if len(norms) and norms.min() < 0:
+        i = int(np.argmin(norms))
+        raise ValueError(
+            f"the kernel of row {rows[i]} with itself is {norms[i]:g}, and no feature space has a length below 0"
+        )
+    far = np.abs(kernels - kernels.T)
+    if far.max(initial=0.0) > UNEVEN * np.abs(kernels).max(initial=0.0):
+        i, j = (int(place) for place in np.unravel_index(int(np.argmax(far)), far.shape))
+        values = f"{kernels[i, j]:g} and {kernels[j, i]:g}"
+        raise ValueError(f"the kernel of row {rows[i]} and row {rows[j]} is {values}: it must be symmetric")

@@ -81,4 +81,5 @@ class Hypotheses(NamedTuple):
 
 def norms_of(amounts: Array, keeps: Array, scores: Array, squared: Array, first: float) -> Array:
     """Return ||v_k||² of all: ||keep v + amount x||² = keep² ||v||² + amount (2 keep v.x + amount ||x||²)."""
-    return recurrence(keeps * keeps, amounts * (2.0 * keeps * scores + amounts * squared), first)
+    with np.errstate(over="ignore", invalid="ignore"):  # a length beyond float64 is infinite
+        return recurrence(keeps * keeps, amounts * (2.0 * keeps * scores + amounts * squared), first)

@@ -13,7 +13,11 @@ def intact(learner: Any) -> Iterator[None]:
     """Put the learner back if the block raises: its attributes, its names, which arrays its machine holds.
 
     What the arrays themselves hold is safe: training works on copies, and a single row that is refused writes nothing.
+    Where training works in place there is nothing to go back to, and what was learned stays.
     """
+    if getattr(learner, "_in_place", False):
+        yield
+        return
     before = dict(vars(learner))
     machine, names = before.get("_machine"), before.get("_names")
     parts, known = dict(vars(machine)) if machine is not None else {}, len(names or ())

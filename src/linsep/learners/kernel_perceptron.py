@@ -134,7 +134,10 @@ class KernelPerceptron(Voter):
     def dual_coef_(self) -> Array:
         """How much of each row of `support_` the weights that answer have: (classes, rows), (1, rows) of two."""
         if self.readout not in LINEAR:
-            raise AttributeError(f'readout="{self.readout}" asks all weights of the run, and has none of its own')
+            raise AttributeError(
+                f'readout="{self.readout}" asks all weights of the run, and has none of its own: '
+                'set_params(readout="average") has'
+            )
         shares, _, divisors = self._asked().dual(self.readout, self.normalize)
         return self._of_classes((shares / divisors).T, axis=0, flat=False)
 
@@ -158,6 +161,7 @@ class KernelPerceptron(Voter):
         if machine.support is not None and width_of(machine.support.data) != width:
             raise ValueError(f"the rows that were kept have not the {width} features of this kernel")
         machine.of, machine.jobs = kernel, threads(self.n_jobs)
+        machine.digested = bool(self.warm_start)
         machine.cache_bytes = int(self.cache_size * MEGABYTE)
 
     def _check_entries(self, data: Dense | Csr) -> None:

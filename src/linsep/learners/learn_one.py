@@ -13,6 +13,14 @@ from linsep.learners.intact import intact
 from linsep.learners.machine import NO_WEIGHTS
 from linsep.learners.one_row import NO_NAMES, PredictOne
 
+NO_WIDTH = "the number of features is not known yet: call grow(n_features) first, or use a dict of names"
+
+
+def refuse_many_labels(y: Any) -> None:
+    """Raise a ValueError when y is not one label."""
+    if np.ndim(y) != 0:
+        raise ValueError(f"y is one label; got {y!r}")
+
 
 def refuse_beyond(entries: tuple[Array, Array, bool], limit: float) -> None:
     """Raise a ValueError that names the first value beyond the limit, if there is one."""
@@ -103,14 +111,11 @@ class LearnOne(PredictOne):
 
     def _open_desk(self: Any, y: Any) -> None:
         """Prepare for single rows; a label that is new becomes a class, if labels may arrive."""
-        if np.ndim(y) != 0:
-            raise ValueError(f"y is one label; got {y!r}")
+        refuse_many_labels(y)
         if not hasattr(self, "_machine"):
             self._validate_params()
             if not hasattr(self, "n_features_in_"):
-                raise ValueError(
-                    "the number of features is not known yet: call grow(n_features) first, or use a dict of names"
-                )
+                raise ValueError(NO_WIDTH)
             self._open, self.classes_ = True, clean([y], 1)
             self.seed_, self.n_iter_ = self._draw_seed(), 1
             self._machine = self._start(self.n_features_in_, 1, None, open_labels=True)

@@ -13,6 +13,7 @@ from linsep.core.examples import Array, Csr, Dense
 from linsep.data.inputs import refuse_bad_entries, rows_of
 from linsep.learners.answers import Answers
 from linsep.learners.certified import Certified
+from linsep.learners.compact import compacted, is_compact, whole
 from linsep.learners.machine import NO_WEIGHTS, Machine
 from linsep.learners.one_row import AT_THE_DESK, PredictOne
 
@@ -42,6 +43,15 @@ class Learner(Answers, PredictOne, Certified, ClassifierMixin, BaseEstimator):
         if hasattr(self, "_machine"):
             self._changed = True
         return super().set_params(**params)
+
+    def __copy__(self) -> Self:
+        """Return a learner that goes on by itself: what training adds to is not shared."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__getstate__())
+        if hasattr(self, "_machine"):
+            machine = whole(self._machine).apart()
+            twin._machine = compacted(machine) if is_compact(self._machine) else machine
+        return twin
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is at hand for single rows: it is no part of the model, and is made again when needed."""

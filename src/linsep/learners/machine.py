@@ -82,8 +82,8 @@ class StoppedError(Exception):
 class Machine:
     """Everything that training goes on from."""
 
-    scores_logged: ClassVar[bool] = False
-    """Whether the log keeps the score and the amount of every update."""
+    keeps_rows: ClassVar[bool] = False
+    """Whether it keeps the rows of its updates; then the log has the score and the amount of each."""
     divisible: ClassVar[bool] = True
     """Whether threads may share its columns."""
     rule: Any
@@ -163,8 +163,8 @@ class Machine:
             self.allow_log(self.data_bytes)
             if not len(self.log.numbers):
                 names = 2 if self.pair else int(self.columns > 1)
-                sizes = 2 if shrinks(type(self.rule)) else int(self.scores_logged or not exact)
-                self.log = empty_log(names, sizes, scored=self.scores_logged)
+                sizes = 2 if shrinks(type(self.rule)) else int(self.keeps_rows or not exact)
+                self.log = empty_log(names, sizes, scored=self.keeps_rows)
             elif not exact and not self.log.sizes.shape[1]:
                 reason = "sample weights after rows without them: the log so far has no amounts"
                 if mode is True:
@@ -200,6 +200,10 @@ class Machine:
         """Return a machine that shares no memory with this one, but for the part of the log already written."""
         parts = {name: copied(getattr(self, name)) for name in ("link", "readout", "tally")}
         return replace(self, **parts, log=self.log._replace(filled=self.log.filled.copy()), _answer=None)
+
+    def apart(self) -> "Machine":
+        """Return a machine that shares no memory with this one, and will not when both go on."""
+        return replace(self.copy(), log=trimmed(self.log))
 
     def run(self, data: Any, codes: Array, weights: Array, order: Array, first: int, base: int | None = None) -> None:
         """Make one pass; raises StoppedError at a row that can't be learned from, with this machine in disorder.

@@ -1,11 +1,13 @@
 """The voted perceptron: every hypothesis of the run has a vote, as large as the rounds that it survived."""
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Unpack
 
 from sklearn.utils._param_validation import StrOptions
 
 from linsep.core.examples import Array, Csr, Dense
 from linsep.core.links import Additive
+from linsep.core.uninterrupted import uninterrupted
 from linsep.learners.machine import Parts
 from linsep.learners.parameters import Shared
 from linsep.learners.scored import scored
@@ -84,7 +86,12 @@ class VotedPerceptron(Voter):
 
     def learn_one(self, x: Any, y: Any) -> Any:
         """Learn from one row; see :meth:`linsep.Perceptron.learn_one`."""
-        return super().learn_one(x, y) if self.max_support is None else self._learn_alone(x, y)
+        full = self.max_support is not None and hasattr(self, "_machine") and self.n_support_ >= self.max_support
+        return self._learn_alone(x, y) if full and self.when_full == "raise" else super().learn_one(x, y)
+
+    def _as_a_whole(self) -> AbstractContextManager[None]:
+        """Let Ctrl-C wait, where rows are learned in place, until those of mistakes are kept."""
+        return uninterrupted() if self._in_place else nullcontext()
 
     def _linear_scores(self, data: Dense | Csr, jobs: int) -> Array:
         weights, divisors = self._asked().written_out(self.readout, self.normalize)

@@ -11,8 +11,10 @@ from linsep.core.threads import threads
 from linsep.data.inputs import canonical, refuse_bad_entries, rows_of, single_row
 from linsep.learners import ballots
 from linsep.learners.base import OnlineLearner
+from linsep.learners.desk import refuse_other_columns
 from linsep.learners.drivers import order_of
 from linsep.learners.intact import all_or_nothing
+from linsep.learners.learn_one import NO_WIDTH, refuse_many_labels
 from linsep.learners.machine import Machine
 from linsep.learners.readings import Readings
 from linsep.learners.record import Record, line_bytes
@@ -47,7 +49,7 @@ class Voter(OnlineLearner):
             raise ValueError("its draws_ is not a count")
 
     def readings(self, X: Any, rounds: Any = None) -> Readings:
-        """Return what every readout says of these rows, from one walk over the updates.
+        """Return what every readout but the plurality says of these rows, from one walk over the updates.
 
         Parameters
         ----------
@@ -73,6 +75,7 @@ class Voter(OnlineLearner):
         times, jobs = self._times(machine, asked), threads(self.n_jobs)
         draws = self._draw(len(asked) * rows_of(data)).reshape(len(asked), -1)
         scores = ballots.every_readout(machine, data, times, draws, jobs)
+        self.draws_ += draws.size
         if machine.pair:
             known = len(self.classes_)
             scores["vote", False] = np.stack([ballots.plurality(machine, data, False, jobs, known, t) for t in times])
@@ -91,14 +94,16 @@ class Voter(OnlineLearner):
         return machine.clock.at(rounds)
 
     def _counts_at(self, machine: Voting, rounds: Array) -> tuple[Array, Array]:
-        """Return the number of updates, and of distinct rows among them, after so many rounds."""
+        """Return the number of updates after so many rounds, and of distinct rows among those that are remembered."""
         lines = machine.log.numbers[: int(machine.log.filled[0])]
         if self._open and not machine.pair:
             known = len(self.classes_)
             lines = lines[lines[:, 2] < known if known != 2 else lines[:, 2] == 1]
         _, first = np.unique(lines[:, 0], return_index=True)
         began = np.sort(lines[first, 1])
-        return np.searchsorted(lines[:, 1], rounds, side="right"), np.searchsorted(began, rounds, side="right")
+        forgotten = int(np.sum(self.updates_)) - len(lines)
+        made = np.searchsorted(lines[:, 1], rounds, side="right")
+        return forgotten + made, np.searchsorted(began, rounds, side="right")
 
     @property
     def n_support_(self) -> int:
@@ -144,7 +149,9 @@ class Voter(OnlineLearner):
         if self.readout in LINEAR:
             return self._linear_scores(data, jobs)
         if self.readout == "random":
-            return ballots.drawn(machine, data, self._draw(rows_of(data)), self.normalize, jobs)
+            scores = ballots.drawn(machine, data, self._draw(rows_of(data)), self.normalize, jobs)
+            self.draws_ += rows_of(data)
+            return scores
         if machine.pair or (self.readout == "plurality" and known > 2):
             return ballots.plurality(machine, data, self.normalize, jobs, known)
         return ballots.vote(machine, data, jobs)
@@ -174,9 +181,8 @@ class Voter(OnlineLearner):
         return ', and choose readout="vote" or "average"' if self.readout in ("last", "longest", "random") else ""
 
     def _draw(self, n: int) -> Array:
-        """Return the next numbers in [0, 1) of the stream that the seed begins."""
+        """Return the next numbers in [0, 1) of the stream that the seed begins; `draws_` says where it is."""
         bits = np.random.PCG64(np.random.SeedSequence([self.seed_, STREAM])).advance(self.draws_)
-        self.draws_ += n
         return (bits.random_raw(n) >> np.uint64(11)) * 2.0**-53
 
     def predict_one(self, x: Any) -> Any:
@@ -194,17 +200,10 @@ class Voter(OnlineLearner):
         """Learn from one row on a copy of the machine, as partial_fit does."""
         self._welcome_names(x)
         if not hasattr(self, "n_features_in_"):
-            raise ValueError(
-                "the number of features is not known yet: call grow(n_features) first, or use a dict of names"
-            )
+            raise ValueError(NO_WIDTH)
         indices, values, _ = self._entries_of(x)
-        beyond = np.flatnonzero((indices < 0) | (indices >= self.n_features_in_))
-        if len(beyond):
-            j, width = int(indices[beyond[0]]), self.n_features_in_
-            cure = f": grow({j + 1}) makes room for it" if j >= 0 else ""
-            raise ValueError(f"x has column {j}, but the learner has {width} features (0 to {width - 1}){cure}")
-        if np.ndim(y) != 0:
-            raise ValueError(f"y is one label; got {y!r}")
+        refuse_other_columns(indices, self.n_features_in_)
+        refuse_many_labels(y)
         self._check_changes()
         if not hasattr(self, "_machine"):
             self._validate_params()
@@ -224,8 +223,7 @@ class Voter(OnlineLearner):
                 lines = machine.log.numbers[: int(machine.log.filled[0])]
                 _, once = np.unique(lines[lines[:, 1] > since, 1], return_index=True)
                 visited = weights[lines[lines[:, 1] > since, 0][once]]
-        machine.pass_time(since, visited[visited > 0])
-        machine.remember(data, machine.behind + machine.rows if stream else 0, since)
+        machine.remember(data, machine.behind + machine.rows if stream else 0, since, visited[visited > 0])
         if not stream:
             machine.behind = max(machine.behind, rows_of(data))
         if since == 0:

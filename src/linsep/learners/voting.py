@@ -1,5 +1,7 @@
 """A machine that keeps the rows of its updates, so that every hypothesis of its run can be asked."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -7,16 +9,21 @@ import numpy as np
 
 from linsep.core.examples import Array, Csr, Dense
 from linsep.data.inputs import refuse_bad_entries
-from linsep.learners.clock import Clock
+from linsep.learners.clock import Clock, refuse_endless
 from linsep.learners.hypotheses import Hypotheses, norms_of
 from linsep.learners.machine import Machine
 from linsep.learners.record import lines_of
-from linsep.learners.support import Support, no_rows
+from linsep.learners.support import Support, no_rows, taken
 from linsep.maps.blocks import block_of
+from linsep.maps.kernel_errors import KernelError
 from linsep.maps.kernels import Kernel, Linear, kernel_matrix
 
 FOLDED = 1 << 10
 """Updates that are folded into the first weights in one go."""
+
+
+class OtherRows(ValueError):
+    """Rows are not those that a run began with."""
 
 
 @dataclass
@@ -26,7 +33,8 @@ class Voting(Machine):
     The first of them is `base`, 0 unless the oldest updates were folded into it: then that of round `begin`.
     """
 
-    scores_logged: ClassVar[bool] = True
+    keeps_rows: ClassVar[bool] = True
+    other_cure: ClassVar[str] = ', or let when_full="forget" the oldest'
     support: Support | None = None
     clock: Clock = field(default_factory=Clock)
     base: Array | None = None
@@ -43,6 +51,14 @@ class Voting(Machine):
         """Return a machine that shares no memory with this one, but for what is only added to."""
         machine: Any = super().copy()
         return replace(machine, support=self.support and self.support.copy(), _told=None, _written=None)
+
+    def apart(self) -> "Voting":
+        """Return a machine that shares no memory with this one, and will not when both go on."""
+        machine: Any = super().apart()
+        if self.support is not None:
+            rows = taken(self.support.rows(), np.arange(len(self.support)))
+            machine.support = Support.of(rows, self.support.known.copy())
+        return machine
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again."""
@@ -88,13 +104,18 @@ class Voting(Machine):
         """Raise a ValueError if rows that were kept, by their numbers, are not those of these data."""
         if self.support is not None and not self.support.same_as(data):
             refuse_bad_entries(data)
-            raise ValueError(
+            raise OtherRows(
                 "warm_start goes on with the rows of the first fit, and these are others: pass the same X again, or "
                 "new rows to partial_fit"
             )
 
-    def remember(self, data: Dense | Csr, first: int, since: int) -> None:
-        """Keep the rows of all updates after round `since`; the data's first row has the number `first`."""
+    def remember(self, data: Dense | Csr, first: int, since: int, weights: Array) -> None:
+        """Keep the rows of all updates after round `since`, and the time that has passed.
+
+        The data's first row has the number `first`. `weights` are those of the rows in the order of the rounds since,
+        or none if each counts once.
+        """
+        self.pass_time(since, weights)
         self._told = self._written = None
         numbers, count = self.log.numbers, int(self.log.filled[0])
         new = numbers[:count, 0][np.searchsorted(numbers[:count, 1], since, side="right") :]
@@ -116,7 +137,7 @@ class Voting(Machine):
         if self.most is not None and count + more > self.most:
             raise ValueError(
                 f"the run made mistakes on {count + more:,} distinct rows so far, more than max_support={self.most:,}: "
-                "allow more, or leave max_support out"
+                f"allow more, or leave max_support out{self.other_cure}"
             )
 
     def pass_time(self, since: int, weights: Array) -> None:
@@ -130,8 +151,7 @@ class Voting(Machine):
         rounds = np.arange(since + 1, self.end + 1)
         with np.errstate(over="ignore"):
             clock = clock.after(rounds, weights if len(weights) else np.ones(len(rounds)))
-        if not np.isfinite(clock.times).all():
-            raise ValueError("the sample weights add up to more than float64 holds: divide all by one factor")
+        refuse_endless(float(clock.times[-1]))
         ends = [t for t in (self.begin, self.end) if t > 0]
         self.clock = clock.at_these(np.unique(np.append(logged, ends)))
 
@@ -193,7 +213,8 @@ class Voting(Machine):
         """Return what each row that was kept makes with each of some points, (rows, points)."""
         if kept is None:
             return np.empty((0, hi - lo))
-        return kernel_matrix(self.inner(), kept, block_of(data, slice(lo, hi)))
+        with named(range(lo, hi), of=1):
+            return kernel_matrix(self.inner(), kept, block_of(data, slice(lo, hi)))
 
     def at_first(self, data: Dense | Csr, lo: int, hi: int) -> Array:
         """Return the scores of each column's first hypothesis on some points, (columns, points)."""
@@ -223,11 +244,13 @@ class Voting(Machine):
         key = (self.end, self.columns, self.features, readout, normalize)
         if self._written is None or self._written[0] != key:
             shares, firsts, divisors = self.dual(readout, normalize)
-            weights = np.zeros(self.link.s.shape) if self.base is None else self.base * firsts
-            places = np.arange(len(shares))
-            for c in range(self.columns if len(shares) else 0):
-                self._fold(weights[:, c], places, shares[:, c])
-            self._written = key, (self.link.s if readout == "last" else weights, divisors)
+            weights = self.link.s
+            if readout != "last":
+                weights = np.zeros(self.link.s.shape) if self.base is None else self.base * firsts
+                for c in range(self.columns):
+                    places = np.flatnonzero(shares[:, c])
+                    self._fold(weights[:, c], places, shares[places, c])
+            self._written = key, (weights, divisors)
         written: tuple[Array, Array] = self._written[1]
         return written
 
@@ -258,6 +281,8 @@ class Voting(Machine):
         left = self.support.places(np.unique(self.log.numbers[: n - gone, 0]))
         self.support = self.support.copy()
         self.support.keep(np.sort(left))
+        if not self.clock.plain:
+            self.clock = self.clock.at_these(np.unique(np.append(self.log.numbers[: n - gone, 1], [cut, self.end])))
         self._told = self._written = None
 
     def _fold(self, base: Array, places: Array, amounts: Array) -> None:
@@ -269,8 +294,17 @@ class Voting(Machine):
             block = block_of(rows, which)
             if isinstance(rows, Dense):
                 moves = np.vstack([base[:-1], sizes[:, None] * block])
-                base[:-1] = np.add.reduce(moves, axis=0)  # one row after the other
+                base[:-1] = np.add.accumulate(moves, axis=0)[-1]  # one row after the other
             else:
                 sizes_each = np.repeat(sizes, np.diff(block.indptr))
                 np.add.at(base, block.indices, sizes_each * block.data)
             base[-1] = np.add.accumulate(np.append(base[-1], sizes * self.bias))[-1]
+
+
+@contextmanager
+def named(rows: Sequence[int] | Array, of: int = 0) -> Iterator[None]:
+    """Give a value of the kernel that is refused inside of the block the number of its row, or of its column."""
+    try:
+        yield
+    except KernelError as error:
+        raise ValueError(f"the kernel of row {rows[error.rows[of]]}: {error.text}") from None

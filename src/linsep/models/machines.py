@@ -66,7 +66,7 @@ def packed_machine(machine: Machine | Compact, arrays: Arrays, name: str) -> dic
         log = trimmed(machine.log)
         lines = int(log.filled[0])
         arrays[f"{name}.log.numbers"], arrays[f"{name}.log.sizes"] = log.numbers[:lines], log.sizes[:lines]
-        if machine.scores_logged:
+        if machine.keeps_rows:
             arrays[f"{name}.log.scores"] = log.scores[:lines]
     if isinstance(machine, Voting):
         told["votes"] = packed_votes(machine, arrays, name)
@@ -118,7 +118,7 @@ def unpacked_machine(
         raise Foreign("weights of its kind have no average")
     machine = kind(
         rule=rule, link=link, readout=readout, tally=Tally(**of.of("tally", Tally)),
-        log=_log(told, pair, columns, read, name, kind.scores_logged), **numbers,
+        log=_log(told, pair, columns, read, name, kind.keeps_rows), **numbers,
     )  # fmt: skip
     if isinstance(machine, DualMachine):
         machine.width = features

@@ -31,6 +31,7 @@ def packed_votes(machine: Voting, arrays: Arrays, name: str) -> dict[str, Any]:
     if machine.base is not None and machine.base_norms is not None:
         arrays[f"{name}.base"], arrays[f"{name}.base_norms"] = machine.base, machine.base_norms
     if isinstance(machine, DualMachine):
+        told["digest"] = machine.digest
         told["kernel"] = _packed_kernel(machine.of, arrays)
     if machine.support is not None:
         rows = machine.support.rows()
@@ -48,7 +49,7 @@ def unpacked_votes(machine: Voting, told: dict[str, Any], read: Unpacker, name: 
     arrays = read.arrays
     _refuse_another_kind(machine)
     if isinstance(machine, DualMachine):
-        machine.of = _kernel(told["kernel"], machine.bias, read)
+        machine.of, machine.digest = _kernel(told["kernel"], machine.bias, read), str(told["digest"])
     if told["rows"] != "none":
         machine.support = _support(machine, told, arrays, name)
     elif f"{name}.support.numbers" in arrays:
