@@ -25,12 +25,15 @@ from tests.sklearn_checks import cases, name_of
 NO_STREAM = "a precomputed kernel knows all rows, so that there is a method partial_fit, which refuses them"
 NO_BIAS = "the check's RBF kernel is nearly the identity: without a bias the nearest row decides, whatever it weighs"
 NOT_SQUARE = "the check asks about rows of 3 features where the kernel has 10 columns, and expects to hear of NaN"
+NO_KERNEL = "the check's matrix is not symmetric, or has lengths below 0: no feature space has such a kernel"
 FAILS = {
     "check_estimators_nan_inf": NOT_SQUARE,
     "check_fit_score_takes_y": NO_STREAM,
     "check_n_features_in_after_fitting": NO_STREAM,
     "check_estimators_partial_fit_n_features": NO_STREAM,
     "check_class_weight_classifiers": NO_BIAS,
+    "check_positive_only_tag_during_fit": NO_KERNEL,
+    "check_classifiers_one_label_sample_weights": NO_KERNEL,
 }
 
 X, y = problem(3)
