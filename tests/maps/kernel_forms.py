@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, issparse
 
-from linsep.maps.kernels import Linear, OfUser, Polynomial, RadialBasis
+from linsep.maps.given_kernels import OfUser
+from linsep.maps.kernels import Linear, Polynomial, RadialBasis
 
 
 def product(A, B):

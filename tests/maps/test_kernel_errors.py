@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from linsep.maps import kernels
+from linsep.maps import given_kernels, kernels
+from linsep.maps.given_kernels import OfUser, Precomputed
 from linsep.maps.kernel_errors import KernelError
-from linsep.maps.kernels import Linear, OfUser, Polynomial, Precomputed, RadialBasis, kernel_matrix, kernel_named
+from linsep.maps.kernels import Linear, Polynomial, RadialBasis, kernel_matrix, kernel_named
 from tests.maps.kernel_forms import both, product
 
 
@@ -136,7 +137,7 @@ def test_a_users_kernel_that_returns_something_else(function, error, says):
 @pytest.mark.parametrize(("bad", "says"), [(np.nan, "returned nan"), (np.inf, "returned inf"), (-np.inf, "-inf")])
 def test_a_users_kernel_that_returns_no_number(bad, says, monkeypatch):
     monkeypatch.setattr(kernels, "TILE", 2)
-    monkeypatch.setattr(kernels, "ALONE", 2)
+    monkeypatch.setattr(given_kernels, "ALONE", 2)
 
     def spoiled(A, B):
         return np.where((A == 5.0) & (B.T == 3.0), bad, 1.0)

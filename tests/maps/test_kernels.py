@@ -10,8 +10,9 @@ from scipy.sparse import csr_array, issparse
 from sklearn.metrics import pairwise
 from threadpoolctl import threadpool_info
 
-from linsep.maps import kernels
-from linsep.maps.kernels import Linear, OfUser, Polynomial, Precomputed, RadialBasis, kernel_matrix, kernel_named
+from linsep.maps import given_kernels, kernels
+from linsep.maps.given_kernels import OfUser, Precomputed
+from linsep.maps.kernels import Linear, Polynomial, RadialBasis, kernel_matrix, kernel_named
 from tests.maps.kernel_forms import both, every, exact, product, table, whole
 
 
@@ -36,7 +37,7 @@ def test_whole_numbers_are_exact_in_every_form(kernel, left, right, monkeypatch)
 @every
 @pytest.mark.parametrize("form", [np.array, csr_array])
 def test_the_diagonal_is_that_of_the_matrix(kernel, form, monkeypatch):
-    monkeypatch.setattr(kernels, "ALONE", 3)
+    monkeypatch.setattr(given_kernels, "ALONE", 3)
     A = whole(8, 5)
     diagonal = kernel.diagonal(form(A))
     assert diagonal.dtype == np.float64

@@ -14,7 +14,8 @@ from linsep.learners.machine import IN_ORDER, Parts, StoppedError
 from linsep.learners.support import Support, no_rows
 from linsep.learners.voting import OtherRows, Voting, named
 from linsep.maps.blocks import block_of
-from linsep.maps.kernels import Kernel, Precomputed, kernel_matrix
+from linsep.maps.given_kernels import Precomputed
+from linsep.maps.kernels import Kernel, kernel_matrix
 
 BLOCK = 512
 """Rows whose kernel values are computed before any of them is learned."""

@@ -14,7 +14,8 @@ from linsep.learners.clock import Clock
 from linsep.learners.dual import DualMachine
 from linsep.learners.support import Support
 from linsep.learners.voting import Voting
-from linsep.maps.kernels import Kernel, Linear, OfUser, Polynomial, Precomputed, RadialBasis
+from linsep.maps.given_kernels import OfUser, Precomputed
+from linsep.maps.kernels import Kernel, Linear, Polynomial, RadialBasis
 from linsep.models.values import Arrays, Foreign, Unpacker, packed, packed_function
 
 KERNELS: dict[str, Any] = {
