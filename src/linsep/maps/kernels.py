@@ -46,8 +46,23 @@ class Kernel(Protocol):
         """Return K(a, a) of each row; `numbers`, which :class:`Precomputed` alone reads, are the rows' own columns."""
 
 
+class OfProducts(Protocol):
+    """A kernel that is a function of x.y: what it makes of a table of them is :meth:`finished`."""
+
+    def finished(self, K: Array, A: Block, B: Block) -> Array:
+        """Return the values, in place of the x.y of rows of A and rows of B."""
+
+    def __call__(self, A: Block, B: Block) -> Array:
+        """Return K(a, b) of each row of A with each row of B."""
+        return self.finished(dots(A, B), A, B)
+
+    def diagonal(self, A: Block, numbers: Array | None = None) -> Array:
+        """Return K(a, a) of each row."""
+        return self.finished(squares(A), A, A)
+
+
 @dataclass(frozen=True)
-class Linear:
+class Linear(OfProducts):
     """K(x, y) = x.y + bias².
 
     Examples
@@ -61,22 +76,15 @@ class Linear:
     def __post_init__(self) -> None:
         refuse_bias(self.bias)
 
-    def __call__(self, A: Block, B: Block) -> Array:
-        """Return K(a, b) of each row of A with each row of B."""
-        return self._finished(dots(A, B), A, B)
-
-    def diagonal(self, A: Block, numbers: Array | None = None) -> Array:
-        """Return K(a, a) of each row."""
-        return self._finished(squares(A), A, A)
-
     @quiet
-    def _finished(self, K: Array, A: Block, B: Block) -> Array:
+    def finished(self, K: Array, A: Block, B: Block) -> Array:
+        """Return the values, in place of the x.y of rows of A and rows of B."""
         K += float(self.bias) ** 2
         return finite(K, lambda i, j: f"x.y = {_dot(A, B, i, j):.6g} is beyond float64: {SMALLER}")
 
 
 @dataclass(frozen=True)
-class Polynomial:
+class Polynomial(OfProducts):
     """K(x, y) = (coef0 + gamma x.y)^degree + bias².
 
     Powers are products, so that whole numbers stay exact as long as float64 holds them.
@@ -98,16 +106,9 @@ class Polynomial:
         refuse_coef0(self.coef0)
         refuse_bias(self.bias)
 
-    def __call__(self, A: Block, B: Block) -> Array:
-        """Return K(a, b) of each row of A with each row of B."""
-        return self._finished(dots(A, B), A, B)
-
-    def diagonal(self, A: Block, numbers: Array | None = None) -> Array:
-        """Return K(a, a) of each row."""
-        return self._finished(squares(A), A, A)
-
     @quiet
-    def _finished(self, K: Array, A: Block, B: Block) -> Array:
+    def finished(self, K: Array, A: Block, B: Block) -> Array:
+        """Return the values, in place of the x.y of rows of A and rows of B."""
         K *= float(self.gamma)
         K += float(self.coef0)
         _raise_to(K, operator.index(self.degree))
