@@ -15,11 +15,11 @@ from linsep.cli import app, demo_report
 from linsep.cli.comparing import chosen
 from linsep.cli.data_sets import data_sets
 from linsep.cli.demo import EXAMPLES
-from linsep.cli.demo_votes import method_name
 from linsep.cli.digits_study import METHODS
 from linsep.cli.next_steps import NextSteps, prepare
 from linsep.cli.picture import digit_weights, digits
 from linsep.cli.trials import ONLINE
+from linsep.learners.readings import reading_name
 from tests.plots import browser
 
 HEAVY = ("numba", "sklearn", "scipy", "matplotlib", "numpy")
@@ -104,7 +104,7 @@ def test_every_way_to_answer_is_on_the_screen_and_on_the_page(demo, page):
     part = demo[0].stdout.split("\nWhich hypothesis should answer?\n")[1].split("\n\n")[0]
     drawn = re.split(r">(?:<bdi>)?Which hypothesis should answer\?(?:</bdi>)?</a></h2>", page)[1].split("</section>")[0]
     assert drawn.count('class="plot"') == 1
-    for name in (method_name(*method) for method in METHODS):
+    for name in (reading_name(*method) for method in METHODS):
         errors = re.search(rf"^ {name} +([\d.]+) % +([\d.]+) % +([\d.]+) % *$", part, flags=re.MULTILINE).groups()
         row = drawn.split(f"<bdi>{name}</bdi>")[1].split("</tr>")[0]
         assert [*map(float, errors)] == [*map(float, re.findall(r"([\d.]+)\s%", row))]

@@ -7,9 +7,10 @@ import pytest
 from rich.console import Console
 
 from linsep.cli.data_sets import data_sets
-from linsep.cli.demo_votes import DEGREES, QUICK, method_name, read_digits, vote_table
+from linsep.cli.demo_votes import DEGREES, QUICK, read_digits, vote_table
 from linsep.cli.demo_votes_report import vote_parts
 from linsep.cli.digits_study import METHODS, Run, Split, study
+from linsep.learners.readings import reading_name
 from linsep.plots.report import Picture, Table
 
 ERRORS = {method: np.array([0.5, 0.01 * k]) for k, method in enumerate(METHODS, start=3)}
@@ -38,7 +39,7 @@ def test_the_screen_has_the_last_error_of_every_method_and_the_counts():
     found = cells(shown(RUNS))
     assert found["answer"] == ["d = 1, T = 10", "d = 2, T = 4"]
     for method, shares in ERRORS.items():
-        assert found[method_name(*method)] == [f"{100 * shares[-1]:.1f} %", "50.0 %"]
+        assert found[reading_name(*method)] == [f"{100 * shares[-1]:.1f} %", "50.0 %"]
     assert found["mistakes while learning"] == ["1,234", "12"]
     assert found["distinct rows among them"] == ["777", "11"]
 
@@ -53,7 +54,7 @@ def test_the_page_has_the_curves_and_the_same_numbers():
     assert isinstance(picture, Picture)
     assert [axes.get_title(loc="left") for axes in picture.figure.axes[:2]] == ["degree 1", "degree 2"]
     assert isinstance(table, Table)
-    assert table.rows == [[method_name(*method), shares[-1], 0.5] for method, shares in ERRORS.items()]
+    assert table.rows == [[reading_name(*method), shares[-1], 0.5] for method, shares in ERRORS.items()]
 
 
 def test_digits_are_read_with_their_own_pixels():

@@ -110,6 +110,8 @@ def test_a_score_beyond_float64_is_refused_and_never_votes(readout, classes):
     before = clf.draws_
     with pytest.raises(ValueError, match="a score is too large for float64"):
         clf.decision_function(np.full((1, 4), 1.7e154))
+    with pytest.raises(ValueError, match="a score is too large for float64"):
+        clf.predict_one(np.full(4, 1.7e154))
     assert clf.draws_ == before
 
 

@@ -8,6 +8,7 @@ from rich.text import Text
 from linsep.cli.data_sets import DataSet
 from linsep.cli.digits_study import METHODS, Run, Split, study
 from linsep.cli.output import table
+from linsep.learners.readings import reading_name
 
 DEGREES = (1, 2, 3)
 QUICK = (0.1, 1.0, 2.0)
@@ -35,17 +36,8 @@ def vote_table(runs: Sequence[Run]) -> Table:
             Text(f"{100 * error:.1f} %", style="bold green" if error == best else "")
             for error, best in zip(errors, least, strict=True)
         ]
-        made.add_row(method_name(*method), *cells)
+        made.add_row(reading_name(*method), *cells)
     made.add_section()
     made.add_row("mistakes while learning", *(f"{run.mistakes[-1]:,}" for run in runs))
     made.add_row("distinct rows among them", *(f"{run.support[-1]:,}" for run in runs))
     return made
-
-
-def method_name(readout: str, normalize: bool) -> str:
-    """Return what a method is called.
-
-    >>> method_name("average", True)
-    'average, normalised'
-    """
-    return f"{readout}, normalised" if normalize else readout

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from linsep.cli.demo_votes import ABOUT, method_name
+from linsep.cli.demo_votes import ABOUT
 from linsep.cli.digits_study import METHODS, Run
+from linsep.learners.readings import reading_name
 from linsep.plots import style
 from linsep.plots.report import Column, Part, Picture, Table, Text
 from linsep.plots.vote_curve import vote_panels
@@ -13,7 +14,7 @@ def vote_parts(runs: Sequence[Run]) -> list[Part]:
     """Return what the page says of the study: what it asks, the curves, and the errors in the end."""
     curves = vote_panels({f"degree {run.degree}": (run.epochs, run.errors) for run in runs})
     columns = [Column(f"degree {run.degree}, T = {run.epochs[-1]:g}", "right", write=style.percent) for run in runs]
-    rows = [[method_name(*method), *(run.errors[method][-1] for run in runs)] for method in METHODS]
+    rows = [[reading_name(*method), *(run.errors[method][-1] for run in runs)] for method in METHODS]
     return [
         Text(ABOUT),
         Picture(

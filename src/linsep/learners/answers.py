@@ -13,6 +13,8 @@ from linsep.data.inputs import canonical, refuse_bad_entries
 from linsep.learners.compact import compacted, kept_of, rows_of_coef, whole
 from linsep.learners.machine import Machine
 
+TOO_LARGE = "a score is too large for float64: divide all of X by one factor, in training too"
+
 
 class Answers:
     """The part of a learner that reads the machine; what it is told here may change its form, never an answer."""
@@ -32,12 +34,15 @@ class Answers:
         the normalised weights; one too small for a float64 is returned as the smallest number of its sign.
         """
         check_is_fitted(self)
-        data = canonical(self, X, bias=self._bias, reset=False)
+        return self._finite_scores(canonical(self, X, bias=self._bias, reset=False))
+
+    def _finite_scores(self, data: Dense | Csr) -> Array:
+        """Return the scores of classes, or say why there are none."""
         with np.errstate(over="ignore", invalid="ignore"):
             scores = self._of_classes(self._scores(data))
         if not np.isfinite(scores).all():
             refuse_bad_entries(data)
-            raise ValueError("a score is too large for float64: divide all of X by one factor, in training too")
+            raise ValueError(TOO_LARGE)
         return scores
 
     def predict(self, X: Any) -> Array:

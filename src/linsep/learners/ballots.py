@@ -14,6 +14,7 @@ from linsep.core.examples import Array, Csr, Dense
 from linsep.core.threads import share
 from linsep.core.votes import poll, walk
 from linsep.data.inputs import rows_of
+from linsep.learners.answers import TOO_LARGE
 from linsep.learners.hypotheses import Hypotheses
 from linsep.learners.voting import Voting
 
@@ -25,7 +26,6 @@ NONE, NO_PICKS = np.empty((0, 0)), np.empty(0, np.int64)
 
 Ask = Callable[[Array, Array, int, int], bool]
 """Called with kernel values, first scores, and where the block of points begins and ends; tells whether all is well."""
-TOO_LARGE = "a score is too large for float64: divide all of X by one factor, in training too"
 
 
 def in_blocks(machine: Voting, data: Dense | Csr, jobs: int, ask: Ask) -> None:

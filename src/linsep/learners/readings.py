@@ -7,6 +7,15 @@ import numpy as np
 from linsep.core.examples import Array
 
 
+def reading_name(readout: str, normalize: bool) -> str:
+    """Return what a readout is called, of weights divided by their lengths or not.
+
+    >>> reading_name("average", True), reading_name("vote", False)
+    ('average, normalised', 'vote')
+    """
+    return f"{readout}, normalised" if normalize else readout
+
+
 @dataclass(frozen=True)
 class Readings:
     """Every readout at once, at each checkpoint as if training had stopped there.

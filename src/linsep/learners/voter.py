@@ -193,7 +193,7 @@ class Voter(OnlineLearner):
         indices, values, _ = self._entries_of(x)
         known = (indices >= 0) & (indices < self.n_features_in_)
         row = single_row(indices[known], values[known], self.n_features_in_, self._bias)
-        return self._labels(self._of_classes(self._scores(row))).tolist()[0]
+        return self._labels(self._finite_scores(row)).tolist()[0]
 
     @all_or_nothing
     def _learn_alone(self, x: Any, y: Any) -> Self:

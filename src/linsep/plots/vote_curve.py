@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from linsep.core.examples import Array
+from linsep.learners.readings import reading_name
 from linsep.plots import style
 from linsep.plots.bound_curve import key
 from linsep.plots.checks import finite, same_length
@@ -120,8 +121,7 @@ def name_of(method: Method) -> str:
     >>> name_of(("average", True)), name_of(("vote", False))
     ('average, normalised', 'vote')
     """
-    readout, normalize = method
-    return f"{readout}, normalised" if normalize else readout
+    return reading_name(*method)
 
 
 def _checked(epochs: Any, errors: Mapping[Any, Any]) -> tuple[Array, dict[Method, Array]]:
