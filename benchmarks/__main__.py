@@ -23,7 +23,7 @@ GROUPS = (
     "epochs", "multiclass", "links", "one_row", "memory_limit", "start", "memory", "accuracy", "reading", "vowpal",
     "command_line", "batch", "certificates", "votes",
 )  # fmt: skip
-LONG = ("freund_schapire",)
+LONG = ("freund_schapire", "scale")
 """Groups that take so long that they are run only where they are named."""
 WIDE = 170
 QUIET = 0.5

@@ -127,6 +127,32 @@ def newsgroup_counts() -> tuple[sp.csr_matrix, Array]:
 
 
 @cache
+def newsgroups_counted() -> Split:
+    """Return 20newsgroups as float32 counts of words, neither weighted nor scaled."""
+    parts: list[Any] = []
+    for part in ("train", "test"):
+        path = _folder("20newsgroups_bow") / f"{part}.npz"
+        with np.load(path) as file:
+            y = file["y"].astype(np.int64)
+        parts += [sp.csr_matrix(sp.load_npz(path).astype(np.float32)), y]
+    return Split(*parts)
+
+
+@cache
+def covtype(seed: int = 0) -> Split:
+    """Return forest cover types as dense float32 rows, each column divided by its largest |value|.
+
+    A fifth of the rows, drawn by the seed, is there to be judged by.
+    """
+    with np.load(_folder("covtype", "all.npz") / "all.npz") as file:
+        X, y = file["X"].astype(np.float32), file["y"].astype(np.int64)
+    X /= np.maximum(np.abs(X).max(axis=0), 1)
+    order = np.random.default_rng(seed).permutation(len(y))
+    test, train = np.split(order, [len(y) // 5])
+    return Split(X[train], y[train], X[test], y[test])
+
+
+@cache
 def two_classes(name: str) -> tuple[sp.csr_matrix, Array]:
     """Return the training part of a sparse set of two classes."""
     path = _folder(name) / "train.npz"

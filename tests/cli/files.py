@@ -1,5 +1,6 @@
 """Small files to run commands on."""
 
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -82,6 +83,17 @@ def write_model(path, data, learner=None, about=None, **options):
     quiet_fit(model, rows.X, rows.y)
     save(model, path, data=rows, about=about)
     return model
+
+
+def let_threads_work(patch):
+    """Let threads of this process do what worker processes would, which take long to start."""
+
+    @contextmanager
+    def local_workers(count):
+        yield None
+
+    patch.setattr("linsep.scale.connecting.local_workers", local_workers)
+    patch.setattr("linsep.cli.scaled.hands", lambda client: 2)
 
 
 def write_certificate(path, data, **options):

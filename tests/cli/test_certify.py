@@ -14,9 +14,10 @@ import pytest
 from typer.testing import CliRunner
 
 import linsep
-from linsep.cli import app, certify_report, pictured
+from linsep.cli import app, certify_report, pictured, shard_table
 from linsep.cli.bracket_bar import bracket_bar
 from linsep.cli.quiet import quiet_fit
+from linsep.theory import lines
 from linsep.theory.paths import perceptron_path
 from tests.cli.files import write_svmlight
 from tests.plots import browser
@@ -261,6 +262,7 @@ def written_commands(page):
         ],
         ["-l", "winnow", "--eta", "0.01", "--x-max", "none", "--class-weight", "1=2,0=1"],
         ["--passes", "4", "--bias", "2.5", "--epsilon", "0.1", "--map", "scale", "--time", "1000"],
+        ["-l", "perceptron", "--epochs", "4", "--shards", "3", "--mixing", "mistakes"],
     ],
 )
 def test_the_commands_on_the_page_make_the_same_certificate_again(here, options):
@@ -382,3 +384,122 @@ def test_colours_are_left_out_if_they_are_not_wanted(monkeypatch):
     assert "\x1b[" in run("apart.csv", "--label", "kind").stdout
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[3" not in run("apart.csv", "--label", "kind").stdout
+
+
+SHARDS = ["three.svm", "-l", "perceptron", "--epochs", "3", "--shards", "3", "--mixing", "mistakes"]
+
+
+def test_a_mixed_run_is_told_by_its_weighted_mistakes():
+    """The sum of mu times mistakes stands against the bound, at every mix; the mistakes of all shards stand apart."""
+    _, clf, cert = trained(linsep.Perceptron(max_iter=3, shuffle=False, log=True, shards=3, mixing="mistakes"))
+    out = run(*SHARDS).stdout
+    flat = " ".join(out.split())
+    K, count = lines.told(cert, "run of class 0", "mixed mistakes"), clf.mistakes_[0]
+    assert re.search(
+        rf"mistakes {count} of all shards, in 120 rounds, 3 passes weighted mistakes {re.escape(K)} ", flat
+    )
+    assert "at every mix n; 1 would do" in flat
+    assert "s_n·u >= " in flat
+    assert "s_k" not in flat
+    assert "at every mistake" not in flat
+    for c in range(3):
+        total = shard_table.in_full(clf.mixes_, c).rows[-1][-1]
+        assert total == lines.told(cert, f"run of class {c}", "mixed mistakes")
+    cells = shard_table.in_full(clf.mixes_, 0)
+    assert cells.columns == ["epoch", "shard 0", "shard 1", "shard 2", "weighted", "so far"]
+    mu, made = clf.mixes_.weights[:3, 0], clf.mixes_.mistakes[:3, 0]
+    assert cells.rows[0][1:4] == [f"{k} × {m:.4g}" for k, m in zip(made, mu, strict=True)]
+    assert all(cell in out for cell in cells.rows[0])
+    assert f"{count} mistakes, {K} weighted" in run(*SHARDS, "--quiet").stdout
+
+
+def test_machines_are_told_of_every_shard():
+    _, clf, cert = trained(linsep.Perceptron(max_iter=3, shuffle=False, log=True, shards=3, mixing="mistakes"))
+    found = told(*SHARDS)
+    assert found["claims"] == cert.claims
+    for name in ("epochs", "shards", "rows", "mistakes", "weights"):
+        assert found["mixes"][name] == getattr(clf.mixes_, name).tolist()
+    assert "mixes" not in told("three.svm", "-l", "perceptron")
+
+
+@pytest.mark.parametrize("columns", ["44", "60", "80", "140"])
+@pytest.mark.parametrize("count", ["2", "6", "20"])
+def test_shards_fit_the_terminal(count, columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", columns)
+    out = run("apart.csv", "--label", "kind", "-l", "perceptron", "--epochs", "2", "--shards", count).stdout
+    assert max(map(len, out.splitlines())) <= int(columns)
+    assert "weighted" in out
+
+
+def test_many_shards_and_epochs_are_told_in_short():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
+    clf = linsep.Perceptron(max_iter=20, shards=9, random_state=0, tol=None)
+    quiet_fit(clf, X, y)
+    mixes = clf.mixes_
+    assert not shard_table.few(mixes)
+    found = shard_table.in_short(mixes)
+    assert [row[0] for row in found.rows] == [*map(str, range(1, 9)), "…", "17", "18", "19", "20"]
+    first = dict(zip(found.columns, found.rows[0], strict=True))
+    made = mixes.mistakes[:9]
+    assert (first["shards"], first["mistakes"]) == ("9", str(made.sum()))
+    assert first["of a shard"] == f"{made.min()}–{made.max()}"
+    assert (first["weight mu"], first["weighted"]) == ("0.1111", f"{made.sum() / 9:.4g}")
+    assert len(shard_table.in_full(mixes).rows) == 13
+
+
+@pytest.mark.parametrize("mixing", ["uniform", "rows", "mistakes"])
+@pytest.mark.parametrize("kind", ["ovr", "pair"])
+def test_a_mixed_run_on_the_page_is_weighted(kind, mixing):
+    """Both lemmas hold at each mix that is drawn, and the curve ends at the sum that the certificate claims."""
+    clf = linsep.Perceptron(max_iter=3, shuffle=False, log=True, multi_class=kind, shards=4, mixing=mixing)
+    rows, clf, cert = trained(clf)
+    problem = pictured.problem_of(cert, rows.X, rows.y)
+    found = pictured.certified_run(cert, problem, clf)
+    counts = found.counts
+    assert len(counts) == 1 + clf.n_iter_
+    assert counts[-1] == pytest.approx(cert.number("mixed mistakes", found.certified), rel=1e-8)
+    assert counts[-1] < len(found.rows) == cert.claims[f"{found.certified}: mistakes"]
+    if kind == "ovr":
+        assert counts[1:] == pytest.approx(clf.mixes_.mixed_mistakes[:, 0])
+    path = perceptron_path(found.weighed(problem.mistaken(found.rows, problem.bias)), problem.witness("margin"))
+    dots, squares = found.at_mixes(path.dots), found.at_mixes(path.squares)
+    gamma = cert.number("perceptron's margin at least", problem.name)
+    assert (dots >= counts * gamma - 1e-9).all()
+    assert (squares <= counts * cert.number("R at most", problem.name) ** 2 + 1e-9).all()
+    if kind == "ovr":
+        s = np.append(clf.coef_[0], clf.intercept_[0])
+        assert squares[-1] == pytest.approx(s @ s)
+    allowed = certify_report.allowed(cert, problem, found)
+    assert allowed["(R/γ)²"] == cert.number("perceptron's mistakes at most", problem.name)
+    assert all(counts[-1] <= bound for bound in allowed.values())
+    fact = tile(cert, rows, clf)
+    assert fact.value == len(found.rows)
+    assert f"{lines.told(cert, found.certified, 'mixed mistakes')} weighted, which is what bounds" in fact.note
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (
+            ["three.svm", "-l", "perceptron"],
+            ["Weighted mistakes, mix by mix", "v·u at each mix", "mistakes × weight mu"],
+        ),
+        (["wide.csv", "-l", "winnow", "--x-max", "3", "--eta", "0.01"], ["KL(u‖w) at each mix", "falls at each mix"]),
+        (["wide.csv", "-l", "passive-aggressive"], ["sum of mu * losses²", "mistakes × weight mu"]),
+        (["wide.csv", "-l", "romma"], ["mistakes × weight mu", "No bound is proved"]),
+    ],
+)
+def test_pages_of_mixed_runs(here, args, words):
+    (here / "wide.csv").write_text(APART)
+    label = ["--label", "kind"] if args[0] == "wide.csv" else []
+    result = run(*args, *label, "--epochs", "3", "--shards", "2", "--report", "page.html", "-o", "a.cert")
+    assert result.exit_code == 0, result.output
+    page = (here / "page.html").read_text()
+    for said in words:
+        assert said in page, said
+    assert "after k mistakes" not in page or "winnow" not in args
+    check = CliRunner().invoke(app, ["verify", "a.cert", args[0], *label])
+    assert check.exit_code == 0, check.output
+    if "romma" not in args:
+        assert "its shards, and their shares in each mix" in " ".join(check.stdout.split())

@@ -13,11 +13,10 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli import app, reports
-from linsep.cli.answering import answers
-from linsep.cli.failures import BadData
-from linsep.cli.scoring import SHARES, Margins, Scoring, margins_of
 from linsep.maps import Scale
+from linsep.models.answers import answers
 from linsep.models.file import opened, save
+from linsep.models.scoring import SHARES, Margins, Scoring, margins_of
 from tests.cli.files import write_files, write_model, write_svmlight
 
 
@@ -115,9 +114,9 @@ def test_rows_without_a_label_count_for_nothing():
 
 
 def test_labels_of_another_type_are_refused():
-    with pytest.raises(BadData, match=r"the labels are like 'a', but the model's are 0, 1"):
+    with pytest.raises(ValueError, match=r"the labels are like 'a', but the model's are 0, 1"):
         Scoring([0, 1]).add(["a"], [0])
-    with pytest.raises(BadData, match="the model knows the labels 0, 1, but not 5, 6"):
+    with pytest.raises(ValueError, match=r"the labels 5, 6, 7, 8, \.\.\. are none of the model's, 0, 1"):
         Scoring([0, 1]).add(np.arange(5, 3000), np.zeros(2995, int))
 
 

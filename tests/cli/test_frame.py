@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from linsep.cli import app
-from tests.cli.files import write_files
+from tests.cli.files import let_threads_work, write_files
 
 COMMANDS = [
     "demo", "fit", "predict", "evaluate", "compare", "certify", "verify", "inspect", "convert", "figures", "bench",
@@ -119,6 +119,7 @@ def files(tmp_path_factory):
 def test_every_example_of_every_help_works(command, line, files, tmp_path, monkeypatch):
     shutil.copytree(files, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
+    let_threads_work(monkeypatch)
     line = line.removeprefix("Example: ")
     if "|" in line or "<" in line:
         path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])

@@ -22,7 +22,15 @@ from linsep.cli.predicting import predict
 from linsep.cli.quiet import quiet_fit
 from linsep.maps import Scale
 from linsep.models.file import opened, save
-from tests.cli.files import write_files, write_mail, write_model, write_svmlight, write_table, write_vw
+from tests.cli.files import (
+    let_threads_work,
+    write_files,
+    write_mail,
+    write_model,
+    write_svmlight,
+    write_table,
+    write_vw,
+)
 
 WRITE = {"svm": write_svmlight, "vw": write_vw, "txt": write_mail, "csv": write_table}
 OPTIONS = {"csv": {"label": "income"}}
@@ -438,6 +446,7 @@ def test_examples_of_the_help_work(folder, tmp_path_factory, monkeypatch):
     place = tmp_path_factory.mktemp("examples")
     write_files(place)
     monkeypatch.chdir(place)
+    let_threads_work(monkeypatch)
     for example in EXAMPLES.strip().splitlines():
         before, _, command = example.rpartition("| ")
         text = (place / before.split()[1]).read_bytes() if before else None

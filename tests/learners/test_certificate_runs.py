@@ -162,7 +162,7 @@ def test_runs_that_can_not_be_known():
         fit(Perceptron(log=False), X, y).certificate(X, y)
     clf = fit(Perceptron(random_state=0), X, y)
     clf._machine.log_limit = 0
-    clf.set_params(warm_start=True)._machine._drop_large_log()
+    clf.set_params(warm_start=True)._machine.drop_large_log()
     with pytest.raises(ValueError, match="it outgrew"):
         clf.certificate(X, y)
 

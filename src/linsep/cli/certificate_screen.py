@@ -8,7 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from linsep.cli.output import facts, note, seconds, size, table, title, wrapped
-from linsep.theory.lines import LETTERS, Line, times
+from linsep.cli.shard_table import ShardTable, few, in_full, in_short, mixes_of
+from linsep.cli.shard_table import as_json as shards_as_json
+from linsep.theory.lines import LETTERS, WEIGHTED, WEIGHTED_LABEL, Line, is_mixed, times
+from linsep.theory.lines import told as _told
 from linsep.theory.reading import favours, verdict_sentence
 from linsep.theory.reading import table as lines_of
 
@@ -21,6 +24,7 @@ MOST_CLASSES, MOST_RUNS = 40, 3
 """Classes that the table shows, and runs that are shown in full."""
 NOTES = 24
 """Columns that notes need."""
+MIXED = "a theorem bounds the weighted sum: mistakes of a shard times its weight mu in the mix, over all epochs"
 OF_CLASSES = (
     "verdict",
     "perceptron's mistakes",
@@ -56,6 +60,7 @@ def show(
     else:
         _side_by_side(console, problems)
     _runs(console, {name: lines[name] for name in cert.runs}, learner)
+    _shards(console, cert, learner)
     console.print()
     console.print(Text("\n".join(wrapped(favours(cert), console.width - 1))))
     for remark in remarks_of(cert, learner):
@@ -102,14 +107,20 @@ def in_a_line(cert: "Certificate", learner: "Learner | None" = None) -> str:
     line = next(line for line in lines_of(cert)[cert.problems[0]] if line.label == "perceptron's margin")
     made = mistakes_made(cert, learner) or {name: int(cert.claims[f"{name}: mistakes"]) for name in cert.runs}
     counts = [
-        f"{name}: {times(f'{count:,}', 'mistake')}{'' if name in cert.runs else ', no guarantee'}"
+        f"{name}: {times(f'{count:,}', 'mistake')}{_weighted(cert, name) if name in cert.runs else ', no guarantee'}"
         for name, count in made.items()
     ]
     return "; ".join([cert.verdict, f"margin {line.value}", *counts])
 
 
+def _weighted(cert: "Certificate", name: str) -> str:
+    """Return what the mistakes of a mixed run weigh; "" of any other run."""
+    return f", {_told(cert, name, WEIGHTED)} weighted" if is_mixed(cert, name) else ""
+
+
 def as_json(cert: "Certificate", learner: "Learner | None" = None) -> dict[str, Any]:
-    """Return what is proved, for machines; the witnesses are left out."""
+    """Return what is proved, for machines; the witnesses are left out. Of a mixed run, all shards are there."""
+    shards = mixes_of(learner)
     return {
         "verdict": cert.verdict,
         "sentence": verdict_sentence(cert),
@@ -118,6 +129,7 @@ def as_json(cert: "Certificate", learner: "Learner | None" = None) -> dict[str, 
         "problems": cert.problems,
         "runs": cert.runs,
         "mistakes": mistakes_made(cert, learner),
+        **({} if shards is None else {"mixes": shards_as_json(shards)}),
         "claims": cert.claims,
         "risk": cert.facts.get("risk", {}),
     }
@@ -192,12 +204,44 @@ def _runs(console: Console, runs: dict[str, list[Line]], learner: "Learner | Non
                 console.print()
             block(console, f"{name}, {of}" if name else of, lines)
         return
-    made = table(f"{name}, run", ">mistakes", ">allowed")
+    mixed = any(line.label == WEIGHTED_LABEL for lines in runs.values() for line in lines)
+    made = table(f"{name}, run", ">mistakes", *([">weighted"] if mixed else []), ">allowed")
     for of, lines in runs.items():
         first = {line.label: line.value for line in reversed(lines)}
-        made.add_row(Text(of.removeprefix("run of ")), first["mistakes"], first.get("  allowed", "–"))
+        weighted = [first.get(WEIGHTED_LABEL, "–")] if mixed else []
+        made.add_row(Text(of.removeprefix("run of ")), first["mistakes"], *weighted, first.get("  allowed", "–"))
     console.print(made)
     note(console, "lemmas and risks of each run: --json has them")
+
+
+def _shards(console: Console, cert: "Certificate", learner: "Learner | None") -> None:
+    """Print the mistakes of each shard in each epoch with their weights, of all machines if they are few."""
+    mixes = mixes_of(learner)
+    if mixes is None:
+        return
+    classes = cert.facts["data"]["classes"] if mixes.mistakes.ndim > 1 else [""]
+    if len(classes) > MOST_RUNS:
+        note(console, "mistakes of each shard, and their weights: --json has them")
+        return
+    for machine, name in enumerate(classes):
+        console.print()
+        made = [_shard_table(kind(mixes, machine)) for kind in ([in_full] if few(mixes) else []) + [in_short]]
+        fits = [(_width(console, of) <= console.width, of) for of in made]
+        shown = next((of for fit, of in fits if fit), None)
+        console.print(Text(f"mistakes of the shards{f', class {name}' if name else ''}", style="bold"))
+        if shown is None:
+            note(console, "the terminal is too narrow for them: --json has them")
+        else:
+            console.print(shown)
+    if cert.runs:
+        note(console, MIXED)
+
+
+def _shard_table(found: ShardTable) -> Table:
+    made = table(*(f">{name}" for name in found.columns))
+    for row in found.rows:
+        made.add_row(*row)
+    return made
 
 
 def _width(console: Console, made: Table) -> int:

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from linsep.cli.answering import name_of
 from linsep.cli.certificate_screen import mistakes_made, remarks_of
 from linsep.cli.pictured import Pictured, Problem, certified_run, entry_of, perceptron_run, problem_of, winnow_run
+from linsep.cli.shard_table import few, in_full, in_short, mixes_of
 from linsep.core.examples import Array, Dense
 from linsep.data.dataset import Dataset
 from linsep.data.inputs import frozen
@@ -19,6 +20,7 @@ from linsep.plots.bound_curve import amount, bounds
 from linsep.plots.lemma_curve import MOST, squeeze
 from linsep.plots.majority_curve import versus
 from linsep.plots.mistake_curve import mistakes
+from linsep.plots.mix_curve import mixes
 from linsep.plots.noise_curve import noise, noisy_runs
 from linsep.plots.potential_curve import potential
 from linsep.plots.report import Code, Column, Fact, Part, Picture, Report, Section, Table, Text
@@ -26,7 +28,19 @@ from linsep.solvers.margin.delta import delta_bound
 from linsep.theory import majority
 from linsep.theory.bounds import fall
 from linsep.theory.certificates import Certificate
-from linsep.theory.lines import IN_PASSES, LETTERS, SEPARATORS, Line, counted, passes_of, table, times, told
+from linsep.theory.lines import (
+    IN_PASSES,
+    LETTERS,
+    SEPARATORS,
+    WEIGHTED,
+    Line,
+    counted,
+    is_mixed,
+    passes_of,
+    table,
+    times,
+    told,
+)
 from linsep.theory.paths import perceptron_path, winnow_path
 from linsep.theory.reading import favours, verdict_sentence
 
@@ -36,6 +50,10 @@ NOISY_ROWS = 600
 HOW = (
     "Numbers are rounded so that what is said stays true. Every claim was computed in exact arithmetic from the rows "
     "and the witnesses in the certificate; anyone can check it again."
+)
+MIXED = (
+    "Shards of an epoch set out from the same weights, and are mixed at its end. A theorem bounds the sum of their "
+    "mistakes times their weights in the mix, over all epochs; the mistakes of all shards together may be more."
 )
 
 
@@ -53,10 +71,13 @@ def certify_report(
     else:
         run = run or perceptron_run(cert, problem, learner)
         parts = run_parts(cert, problem, run, learner)
-        shown = [Fact("mistakes made", len(run.rounds), f"{_who(run, learner)}, {own}{_way(run)}")] if run.total else []
+        note = f"{_who(run, learner)}, {own}{_way(run)}{_weighted(cert, run.certified)}"
+        shown = [Fact("mistakes made", len(run.rounds), note)] if run.total else []
     sections = [
         Section("What is proved", [Text(verdict_sentence(cert)), *tables(cert), Text(HOW)]),
-        Section("A run against its bounds" if run is not None else "The run", parts),
+        Section(
+            "A run against its bounds" if run is not None else "The run", [*parts, *_shards(cert, problem, learner)]
+        ),
         Section("Perceptron or Winnow?", [Text(favours(cert)), *_experiments(cert, problem, learner)]),
         *([Section("What is not proved", [Text("\n\n".join(remarks))])] if remarks else []),
         Section("Again, and by others", [Code("\n".join(map(join, again)))]),
@@ -97,9 +118,28 @@ def _made(cert: Certificate, problem: Problem, learner: Learner | None) -> list[
     name = next((name for name, run in cert.facts["runs"].items() if run["problem"] == problem.name), "")
     if name:
         made, of = {name: made[name]}, f"{problem.about}, " if problem.about else ""
-    passes = counted(int(learner.n_iter_))
+    passes, more = counted(int(learner.n_iter_)), _weighted(cert, name) if name else "; no guarantee"
+    return [Fact("mistakes made", sum(made.values()), f"{name_of(learner)}, {of}{passes}{more}")]
+
+
+def _weighted(cert: Certificate, name: str) -> str:
+    """Return what the mistakes of a mixed run weigh, which is what its bounds are about; "" of any other run."""
+    return f"; {told(cert, name, WEIGHTED)} weighted, which is what bounds are about" if is_mixed(cert, name) else ""
+
+
+def _shards(cert: Certificate, problem: Problem, learner: Learner | None) -> list[Part]:
+    """Return the mistakes of each shard in each epoch, and their weights, of the problem that is pictured."""
+    known, classes = mixes_of(learner), cert.facts["data"]["classes"]
+    if known is None:
+        return []
+    positive = problem.known["positive"]
+    machine = classes.index(positive) if positive is not None and known.mistakes.ndim > 1 else 0
+    found = (in_full if few(known) else in_short)(known, machine)
+    of = f", {problem.about}" if problem.about and known.mistakes.ndim > 1 else ""
+    about = "mistakes × weight mu of each shard" if few(known) else "mistakes of the shards"
     return [
-        Fact("mistakes made", sum(made.values()), f"{name_of(learner)}, {of}{passes}{'' if name else '; no guarantee'}")
+        Table([Column(name, "right") for name in found.columns], found.rows, caption=f"By epoch, {about}{of}"),
+        *([Text(MIXED)] if cert.runs else []),
     ]
 
 
@@ -166,10 +206,15 @@ def run_parts(cert: Certificate, problem: Problem, run: Pictured, learner: Learn
     of = f", {problem.about}" if problem.about else ""
     if run.refused:
         return [Text(f"A perceptron can't take these rows: {run.refused}.")]
-    drawn = bounds(run.rounds, run.total, allowed(cert, problem, run), ax=_axes(3.9))
+    limits, below = allowed(cert, problem, run), "The curve can't cross any of the lines above it."
+    if run.weights is None:
+        drawn, what = bounds(run.rounds, run.total, limits, ax=_axes(3.9)), "Mistakes over rounds, below their bounds"
+    else:
+        drawn, what = mixes(run.counts, limits, ax=_axes(3.9)), "Weighted mistakes, mix by mix, below their bounds"
+        below = f"A mistake counts as the weight mu of its shard in the mix. {below}"
     parts: list[Part] = [
         Text(f"The run is that of {_who(run, learner)}{of}: {_way(run)}."),
-        Picture(drawn, "Mistakes over rounds, below their bounds", "The curve can't cross any of the lines above it."),
+        Picture(drawn, what, below),
     ]
     if run.norm:
         return [*parts, *_potential(cert, problem, run)]
@@ -181,7 +226,8 @@ def _who(run: Pictured, learner: Learner | None) -> str:
 
 
 def _way(run: Pictured) -> str:
-    return counted(run.passes) + ("" if run.certified else " in the order of the rows")
+    how = "" if run.weights is None else ", shards mixed after each"
+    return counted(run.passes) + (how if run.certified else " in the order of the rows")
 
 
 def _lemmas(cert: Certificate, problem: Problem, run: Pictured) -> list[Part]:
@@ -192,14 +238,21 @@ def _lemmas(cert: Certificate, problem: Problem, run: Pictured) -> list[Part]:
         return [Text("The lemmas need a separator: none is known, so there is no (R/gamma)² to be squeezed below.")]
     if (radius / margin) ** 2 > min(MOST, 1e12):
         return [Text("The margin is too small for a picture of the lemmas that squeeze the run.")]
-    path = perceptron_path(problem.mistaken(run.rows, problem.bias), u)
-    curve = _whole(
-        squeeze(path.dots, path.squares, radius=radius, margin=margin, ax=_axes(3.9)), (radius / margin) ** 2, most
-    )
+    path = perceptron_path(run.weighed(problem.mistaken(run.rows, problem.bias)), u)
+    dots, squares, counts = run.at_mixes(path.dots), run.at_mixes(path.squares), None
     caption = (
         "Each mistake lengthens v·u by gamma at least (first lemma) and ||v||² by R² at most (second lemma): where the "
         "two lines meet, no mistake is left."
     )
+    if run.weights is not None:
+        counts = run.counts
+        caption = (
+            "At every mix, v·u is at least gamma times the weighted mistakes so far (first lemma), and ||v||², which a "
+            "mean never raises above that of its shards, at most R² times them (second lemma): where the two lines "
+            "meet, no mistake is left."
+        )
+    curve = squeeze(dots, squares, radius=radius, margin=margin, counts=counts, ax=_axes(3.9))
+    curve = curve if counts is not None else _whole(curve, (radius / margin) ** 2, most)
     return [Picture(curve, "Two lemmas squeeze a run", caption)]
 
 
@@ -223,6 +276,8 @@ def allowed(cert: Certificate, problem: Problem, run: Pictured) -> dict[str, flo
             found[f"Delta trick, {counted(passes)}"] = cert.number(IN_PASSES.format(passes), problem.name)
         if run.certified:
             found["regret"] = cert.number("mistakes at most, by the regret", run.certified)
+    if run.weights is not None:
+        return found
     return {name: float(floor(bound)) if bound < inf else bound for name, bound in found.items()}
 
 
@@ -261,16 +316,19 @@ def _potential(cert: Certificate, problem: Problem, run: Pictured) -> list[Part]
     rows = problem.mistaken(run.rows, *biases) if problem.bias else problem.mistaken(run.rows)
     u = u if problem.bias else u[: problem.X.shape[1]]
     weights = (1 + balanced) * problem.X.shape[1] + 2 * bool(problem.bias)
-    values = winnow_path(rows, u, run.rate, balanced=balanced)
+    values = run.at_mixes(winnow_path(run.weighed(rows), u, run.rate, balanced=balanced))
     start = max(log(max(weights, 2)), float(values[0]))
     progress = fall(margin, entries, run.rate)
     most = cert.number("mistakes at most", run.certified) if run.certified else start / progress
-    drawn = _whole(potential(values, progress=progress, start=start, ax=_axes(3.9)), start / progress, most)
+    counts = None if run.weights is None else run.counts
+    drawn = potential(values, progress=progress, start=start, counts=counts, ax=_axes(3.9))
+    drawn = drawn if counts is not None else _whole(drawn, start / progress, most)
     order = (
         "the certified run" if run.certified else "for comparison: one pass in the order of the rows, at the best rate"
     )
-    caption = f"{who} on these rows, {order}: each mistake brings the weights nearer to u, by L at least."
-    return [Picture(drawn, "Winnow's potential falls at each mistake", caption)]
+    each, by = ("mistake", "L") if counts is None else ("mix", "L times its weighted mistakes")
+    caption = f"{who} on these rows, {order}: each {each} brings the weights nearer to u, by {by} at least."
+    return [Picture(drawn, f"Winnow's potential falls at each {each}", caption)]
 
 
 def _tightest(X: Array, signs: Array) -> float:

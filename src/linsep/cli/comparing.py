@@ -13,10 +13,10 @@ from linsep.cli.learner_bar import Tell
 from linsep.cli.learner_options import LEFT_OUT, option, owners
 from linsep.cli.options import learner_from
 from linsep.cli.quiet import quiet_fit
-from linsep.cli.scoring import Scores, Scoring
 from linsep.data.dataset import Dataset
 from linsep.learners.base import OnlineLearner
 from linsep.learners.table import LEARNERS
+from linsep.models.scoring import Scores, Scoring
 
 Array = NDArray[Any]
 

@@ -2,10 +2,12 @@
 
 from math import floor, log10
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
+from linsep.cli.crew import Crew, Scheduler, Workers, at_work, crew_of, refuse_for_parts, refuse_threads
+from linsep.cli.failures import BadData, Usage
 from linsep.cli.options import Json, Model, Quiet, Report, Sources, reading
 from linsep.cli.readouts import Normalize, Readout, as_options, reread
 from linsep.cli.targets import check_targets
@@ -13,12 +15,13 @@ from linsep.cli.targets import check_targets
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from linsep.cli.scoring import Scores
+    from linsep.models.scoring import Scores
 
 EXAMPLES = """
 linsep evaluate model.linsep test.svm
 linsep evaluate model.linsep test.svm --report evaluation.html
 linsep evaluate model.linsep 'test*.svm' --json
+linsep evaluate model.linsep 'test*.svm' --workers 2
 """
 MOST_CLASSES, MOST_ACROSS = 40, 20
 """Classes that the table shows, and those of a matrix if there is room for them."""
@@ -27,34 +30,37 @@ QUANTILES = (0, 0.05, 0.25, 0.5, 0.75, 0.95, 1)
 MOST_CONFUSIONS = 10
 
 
+class LeftOut(NamedTuple):
+    """Malformed rows, and entries of features that the training data did not have."""
+
+    rejected: int
+    unseen: int
+
+
 def run(
     ctx: typer.Context, model: Model, data: Sources, readout: Readout = None, normalize: Normalize = None,
-    json: Json = False, quiet: Quiet = False, report: Report = None,
+    workers: Workers = None, scheduler: Scheduler = None, json: Json = False, quiet: Quiet = False,
+    report: Report = None,
 ) -> None:  # fmt: skip
     """Tell how well a model answers rows whose labels are known.
 
     Error, precision and recall of each class, the confusion matrix, the distribution of margins; Brier score and
     calibration where the model gives probabilities. Data are read in blocks, and so may be larger than memory.
     """
-    from linsep.cli.answering import answers, rows_for
-    from linsep.cli.failures import BadData
-    from linsep.cli.output import percent, reading_bar, stdout, tell_json
-    from linsep.cli.scoring import Scoring
+    crew, options = crew_of(workers, scheduler), reading(ctx)
+    if crew is not None:
+        refuse_for_parts(crew.said, data, options)
+        refuse_threads(crew, options)
+        if report is not None:
+            raise Usage(f"--report shows rows, and with {crew.said} these stay where they are: leave one of them out")
+
+    from linsep.cli.output import percent, stdout, tell_json
     from linsep.models.file import opened
 
     check_targets({"--report": report}, [model, *data])
     saved, began = reread(opened(model), readout, normalize), perf_counter()
-    scoring = Scoring(saved.model.classes_)
     gathered = _gathering(saved) if report is not None else None
-    with reading_bar("evaluating") as tell:
-        rows = rows_for(saved, data, {"progress": tell, **reading(ctx)})
-        for block in rows:
-            if len(block):
-                found = answers(saved.model, block.X)
-                scoring.add(block.y, *found[1::-1], found.probabilities)
-                if gathered is not None:
-                    gathered.add(block, found)
-    scores = scoring.result()
+    scores, rows = _scored(saved, data, options, gathered) if crew is None else _shared(saved, data, options, crew)
     if not scores.rows:
         raise BadData(f"{', '.join(data)}: there is no row with a label")
     took = perf_counter() - began
@@ -68,6 +74,40 @@ def run(
         show(stdout(), str(model), saved, data, scores, rows, took)
         if report is not None:
             stdout().print(f"\nreport  {report}", soft_wrap=True)
+
+
+def _scored(saved: Any, data: list[str], options: dict[str, Any], gathered: Any) -> "tuple[Scores, LeftOut]":
+    """Return what the answers are worth, and what was left out; a report gathers them."""
+    from linsep.cli.answering import rows_for
+    from linsep.cli.output import reading_bar
+    from linsep.models.answers import answers
+    from linsep.models.scoring import Scoring
+
+    scoring = Scoring(saved.model.classes_)
+    with reading_bar("evaluating") as tell:
+        rows = rows_for(saved, data, {"progress": tell, **options})
+        for block in rows:
+            if len(block):
+                found = answers(saved.model, block.X)
+                scoring.add(block.y, *found[1::-1], found.probabilities)
+                if gathered is not None:
+                    gathered.add(block, found)
+    return scoring.result(), LeftOut(rows.rejected, rows.unseen)
+
+
+def _shared(saved: Any, data: list[str], options: dict[str, Any], crew: Crew) -> "tuple[Scores, LeftOut]":
+    """Return what the answers are worth, which others find and judge, and what was left out."""
+    from linsep.cli.output import parts_bar
+    from linsep.cli.parts import judged
+    from linsep.models.scoring import Scoring
+
+    scoring, left_out = Scoring(saved.model.classes_), LeftOut(0, 0)
+    with parts_bar("evaluating") as tell, at_work(crew) as client:
+        for found, of in judged(saved, data, client, options):
+            scoring.plus(found.scoring)
+            left_out = LeftOut(left_out.rejected + found.rejected, left_out.unseen + found.unseen)
+            tell(of)
+    return scoring.result(), left_out
 
 
 def _gathering(saved: Any) -> Any:
@@ -106,7 +146,7 @@ def _pairs(scores: "Scores") -> list[tuple[int, int, int]]:
 
 
 def show(
-    console: "Console", model: str, saved: Any, data: list[str], scores: "Scores", rows: Any, took: float
+    console: "Console", model: str, saved: Any, data: list[str], scores: "Scores", rows: LeftOut, took: float
 ) -> None:  # fmt: skip
     """Print all of it."""
     from linsep.cli.answering import name_of

@@ -4,7 +4,7 @@
 |---|---|
 | 0 | done |
 | 1 | the answer is no |
-| 2 | usage: an option, a parameter, a file that can't be opened, a package that is not installed |
+| 2 | usage: an option, a parameter, a file or a cluster that can't be reached, a package that is not installed |
 | 3 | bad data |
 | 4 | a corrupt or foreign model file or certificate |
 | 130 | interrupted |
@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dis import opmap
+from linecache import getline
 from typing import Any
 
 import typer
@@ -25,7 +26,10 @@ import typer
 USAGE, BAD_DATA, BAD_MODEL, INTERRUPTED, CLOSED_PIPE = 2, 3, 4, 130, 141
 SHOW = "LINSEP_TRACEBACK"
 """The variable that, set to anything but 0, shows where an error comes from."""
-EXTRAS = {"pyarrow": "arrow", "narwhals": "arrow", "matplotlib": "plot", "onnx": "onnx", "dask": "scale"}
+EXTRAS = {
+    "pyarrow": "arrow", "narwhals": "arrow", "matplotlib": "plot", "onnx": "onnx", "dask": "scale",
+    "distributed": "scale",
+}  # fmt: skip
 """The extra that a package comes with."""
 OF_THE_DATA = (
     "X ", "Input X", "x ", "y ", "Input y", "Found array", "Unknown label type", "every row",
@@ -107,6 +111,8 @@ def judged(error: BaseException) -> tuple[int, str] | None:
         return _of_the_command_line(error)
     if isinstance(error, ImportError):
         return _of_a_package(error)
+    if _is_a(error, "linsep.scale.engines", "ScaleError"):
+        return USAGE, str(error)
     if isinstance(error, MemoryError):
         return USAGE, f"not enough memory{f': {error}' if str(error) else ''}"
     if isinstance(error, OSError):
@@ -153,10 +159,15 @@ def _of_a_value(error: ValueError | TypeError) -> tuple[int, str]:
 
 
 def _is_of_a_model(error: BaseException) -> bool:
-    """Whether a model file or a certificate is wrong; where none was opened, it can't be."""
-    homes = {"linsep.models.file": "ModelError", "linsep.theory.certificates": "CertificateError"}
-    loaded = [(sys.modules[home], name) for home, name in homes.items() if home in sys.modules]
-    return any(isinstance(error, getattr(module, name)) for module, name in loaded)
+    """Whether a model file or a certificate is wrong."""
+    return _is_a(error, "linsep.models.file", "ModelError") or _is_a(
+        error, "linsep.theory.certificates", "CertificateError"
+    )
+
+
+def _is_a(error: BaseException, home: str, name: str) -> bool:
+    """Whether an error is of a kind that a module has; where that is not loaded, it can't be."""
+    return home in sys.modules and isinstance(error, getattr(sys.modules[home], name))
 
 
 def _is_said(error: BaseException) -> bool:
@@ -166,10 +177,17 @@ def _is_said(error: BaseException) -> bool:
         place = place.tb_next
     if place is None:
         return False
-    code = place.tb_frame.f_code.co_code
-    raised = code[place.tb_lasti] in (opmap["RAISE_VARARGS"], opmap["RERAISE"])
     home = place.tb_frame.f_globals.get("__name__", "")
-    return raised and home.startswith(("linsep.", "sklearn.utils."))
+    if not home.startswith(("linsep.", "sklearn.utils.")):
+        return False
+    code = place.tb_frame.f_code.co_code
+    return code[place.tb_lasti] in (opmap["RAISE_VARARGS"], opmap["RERAISE"]) or _raises(home, place.tb_lineno)
+
+
+def _raises(home: str, line: int) -> bool:
+    """Whether a module raises on a line: of an error from another process that is all there is to look at."""
+    file = getattr(sys.modules.get(home), "__file__", None)
+    return file is not None and getline(file, line).lstrip().startswith("raise ")
 
 
 def _say(line: str) -> None:

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.cli.failures import Usage
-from linsep.cli.scoring import shown
 from linsep.learners.compact import Compact
 from linsep.learners.kernel_perceptron import KernelPerceptron
 from linsep.learners.naive_bayes import NaiveBayes
 from linsep.learners.voter import LINEAR, Voter
 from linsep.models.estimators import learner_of
+from linsep.models.scoring import shown
 
 Array = NDArray[Any]
 

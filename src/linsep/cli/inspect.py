@@ -16,10 +16,14 @@ EXAMPLES = """
 linsep inspect model.linsep
 linsep inspect model.linsep --top 20 --json
 """
-SAID = ("learner", "features", "labels", "options", "learned", "found", "calibrated", "remarks")
+SAID = (
+    "learner", "features", "labels", "options", "learned", "found", "calibrated", "remarks", "shards", "mixing",
+    "mixed_mistakes", "moved",
+)  # fmt: skip
 """What is told of the training, but is there for all to see."""
 AT_ONCE = "all rows at once"
 """The order in which a solver learns."""
+MIXED = {"uniform": "mixed evenly", "rows": "mixed by their rows", "mistakes": "mixed by their mistakes"}
 MOST_LABELS = 20
 """Classes whose features are shown, and labels that are listed."""
 
@@ -82,6 +86,7 @@ def described(path: Path, saved: Any) -> dict[str, Any]:
         "answers": answering(learner),
         "weights_of": None if speaks is None else answering(speaks),
         "found": found(learner),
+        "shards": shards_of(learner),
         "calibrated": getattr(last_of(saved.model), "method", None),
         "format": None if saved.form is None else saved.form.name,
         "hashed": saved.form is not None and saved.form.name in ("text", "vw") and saved.form.feature_names is None,
@@ -107,6 +112,7 @@ def show(
             "features": f"{known['features']:,}",
             **_weights(known),
             **as_told(known["found"]),
+            "shards": _shards(known["shards"]),
             "probabilities": known["calibrated"],
             "read as": known["format"],
             "file": f"{size(known['size'])}, written by linsep {known['version']}",
@@ -125,6 +131,33 @@ def show(
     if about:
         title(console, "\nTrained")
         facts(console, trained(about))
+
+
+def shards_of(learner: Any) -> dict[str, Any] | None:
+    """Return what was mixed, in how many epochs, and the mistakes weighted by shard; None if nothing was mixed."""
+    mixes = getattr(learner, "mixes_", None)
+    if mixes is None:
+        return None
+    return {
+        "shards": int(mixes.shards.max()) + 1,
+        "mixing": learner.mixing,
+        "epochs": len(set(mixes.epochs.tolist())),
+        "mixed_mistakes": float(mixes.mixed_mistakes[-1].sum()),
+    }
+
+
+def _shards(mixed: dict[str, Any] | None) -> str | None:
+    """Return what was mixed, in words.
+
+    >>> _shards({"shards": 8, "mixing": "rows", "epochs": 3, "mixed_mistakes": 150.5})
+    '8, mixed by their rows after each of 3 epochs; 150.5 mistakes, weighted by shard'
+    """
+    if mixed is None:
+        return None
+    epochs, mistakes = mixed["epochs"], mixed["mixed_mistakes"]
+    after = "one epoch" if epochs == 1 else f"each of {epochs:,} epochs"
+    shown = f"{mistakes:,.{0 if mistakes >= 1000 else 1}f}"
+    return f"{mixed['shards']}, {MIXED[mixed['mixing']]} after {after}; {shown} mistakes, weighted by shard"
 
 
 def _weights(known: dict[str, Any]) -> dict[str, str]:

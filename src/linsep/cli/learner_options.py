@@ -21,6 +21,8 @@ OTHERWISE = {"max_iter": "epochs", "random_state": "seed", "n_jobs": "threads"}
 LEFT_OUT = ("random_state", "n_jobs", "warm_start", "rule")
 """Parameters without an option of their own: the first two are stated for every command, --resume is the third, and a
 rule is Python."""
+OF_SHARDS = ("shards", "mixing")
+"""Parameters of learners that mix."""
 WORDS = {"true": True, "false": False}
 NONE, LIST = "none", "array-like"
 
@@ -148,7 +150,9 @@ def described(learner: str) -> dict[str, Described]:
     return {
         name: Described(parameter.default, tuple(kind._parameter_constraints[name]), texts[name])
         for name, parameter in inspect.signature(kind).parameters.items()
-        if name not in LEFT_OUT and kind._parameter_constraints[name] != [None]
+        if name not in LEFT_OUT
+        and kind._parameter_constraints[name] != [None]
+        and not (name in OF_SHARDS and LEARNERS[learner].no_mixing)
     }
 
 
@@ -210,8 +214,8 @@ def _panel(having: list[str], shown: list[str]) -> str:
         return "Every learner"
     online = [learner for learner, entry in LEARNERS.items() if entry.online]
     missing = [learner for learner in online if learner not in having]
-    if len(missing) <= 1 and set(shown) & set(online):
-        but = "".join(f" but {learner}" for learner in missing)
+    if len(missing) <= 2 and set(shown) & set(online):
+        but = f" but {' and '.join(missing)}" if missing else ""
         return ", ".join([f"Every learner that goes row by row{but}", *(of for of in shown if of not in online)])
     return f"Only {', '.join(shown)}"
 

@@ -88,11 +88,13 @@ def learner_from(name: str, parameters: dict[str, Any]) -> "Learner":
     >>> learner_from("winnow", {"eta": 0.1})
     Winnow(eta=0.1, random_state=0)
     """
-    from linsep.cli.learner_options import LEFT_OUT, option, owners
+    from linsep.cli.learner_options import LEFT_OUT, OF_SHARDS, option, owners
     from linsep.learners.table import LEARNERS
 
     entry = LEARNERS[known_learner(name)]
     for parameter in parameters:
+        if parameter in OF_SHARDS and entry.no_mixing:
+            raise Usage(f"{name} has no {option(parameter)}, as {entry.no_mixing}")
         if parameter not in LEFT_OUT and name not in owners(parameter):
             raise Usage(f"{name} has no {option(parameter)}; it is an option of {', '.join(owners(parameter))}")
     learner: Learner = entry.make(**{"random_state": SEED, **parameters})

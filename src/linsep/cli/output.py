@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import count
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rich.console import Console
@@ -158,6 +159,30 @@ def size(bytes: float) -> str:
     """
     text = short(bytes)
     return text + "B" if " " in text else f"{text} B"
+
+
+@contextmanager
+def parts_bar(title: str) -> "Iterator[Callable[[int], None]]":
+    """Show how many parts are done; give what is told, after each, how many there are."""
+    console = stderr()
+    if not console.is_terminal or os.environ.get("TERM") == "dumb":
+        yield lambda of: None
+        return
+    from rich import progress as bars
+
+    columns = (
+        bars.SpinnerColumn(), bars.TextColumn("{task.description}"), bars.BarColumn(bar_width=24),
+        bars.TaskProgressColumn(), bars.TextColumn("{task.fields[parts]}"),
+        bars.TimeRemainingColumn(compact=True),
+    )  # fmt: skip
+    with bars.Progress(*columns, console=console, transient=True) as bar:
+        task, done = bar.add_task(title, total=None, parts=""), count(1)
+
+        def tell(of: int) -> None:
+            now = next(done)
+            bar.update(task, completed=now, total=of, parts=f"{now} of {of} parts")
+
+        yield tell
 
 
 @contextmanager

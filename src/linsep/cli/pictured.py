@@ -11,6 +11,7 @@ from linsep.learners.perceptron import Perceptron
 from linsep.learners.winnow import Winnow
 from linsep.theory.bounds import best_rate
 from linsep.theory.checker import vector
+from linsep.theory.runs import Run
 
 if TYPE_CHECKING:
     from linsep.learners.learner import Learner
@@ -78,6 +79,30 @@ class Pictured(NamedTuple):
     """What the learner said of rows that it can't take."""
     p: float = 2.0
     """A perceptron's."""
+    weights: Array | None = None
+    """Of a run whose shards were mixed, what each mistake weighs."""
+    ends: Array | None = None
+    """The same: how many mistakes there are up to each mix, from 0."""
+
+    @property
+    def counts(self) -> Array:
+        """The mistakes at the start and after each one, or of a mixed run, weighted, after each mix."""
+        if self.weights is None:
+            return np.arange(len(self.rows) + 1)
+        return np.append(0.0, np.cumsum(self.weights))[self.ends]
+
+    def weighed(self, rows: Any) -> Any:
+        """Return the rows of the mistakes, each times its weight: their sums are those of the run at its mixes."""
+        if self.weights is None:
+            return rows
+        if not sp.issparse(rows):
+            return self.weights[:, None] * rows
+        made: Any = rows
+        return sp.csr_array(sp.diags_array(self.weights) @ made)
+
+    def at_mixes(self, path: Array) -> Array:
+        """Return what a path through all mistakes has at those places that the theorems speak of."""
+        return path if self.ends is None else path[self.ends]
 
 
 def problem_of(cert: "Certificate", X: Any, y: Any) -> Problem:
@@ -108,6 +133,7 @@ def certified_run(cert: "Certificate", problem: Problem, learner: "Learner | Non
     for name, run in cert.facts["runs"].items():
         if run["problem"] == problem.name and run["theorem"] != "passive_aggressive":
             found = Pictured(_rounds(cert, name, learner), np.array(run["rows"]), run["rounds"], run["passes"], name)
+            found = _mixed(found, run["mixes"]) if "mixes" in run else found
             if run["theorem"] == "winnow":
                 return found._replace(rate=float(run["rate"]), norm=run["norm"])
             return found._replace(p=float(run["p"]))
@@ -151,6 +177,13 @@ def _trained(learner: Any, problem: Problem) -> Pictured:
     except ValueError as error:
         return Pictured(np.zeros(0, np.int64), np.zeros(0, np.int64), 0, 1, refused=str(error))
     return Pictured(learner.log_.rounds, learner.log_.rows, len(problem.signs), 1)
+
+
+def _mixed(run: Pictured, mixes: list[list[list[int]]]) -> Pictured:
+    """Return a run with the weights of its mistakes, and where its mixes are."""
+    counts = [sum(count for count, _ in mix) for mix in mixes]
+    weights = Run(run.rows, None, run.passes, run.total, mixes).weights()
+    return run._replace(weights=weights, ends=np.append(0, np.cumsum(counts)))
 
 
 def _rounds(cert: "Certificate", name: str, learner: Any) -> Array:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from linsep.cli.crew import Scheduler, Workers, crew_of, refuse_for_parts, refuse_threads
 from linsep.cli.failures import Interrupted, Usage
 from linsep.cli.options import Model, reading
 from linsep.cli.readouts import Normalize, Readout, reread
@@ -13,6 +14,7 @@ EXAMPLES = """
 linsep predict model.linsep test.svm -o labels.txt
 linsep predict model.linsep test.svm --scores
 cat test.svm | linsep predict model.linsep -
+linsep predict model.linsep test.svm --workers 2
 """
 
 
@@ -38,12 +40,18 @@ def run(
     ] = False,
     readout: Readout = None,
     normalize: Normalize = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
 ) -> None:  # fmt: skip
     """Write a line for each line of the data: its label, scores or probabilities.
 
     Rows of a pipe are answered as they come, those of CSV too. The line of a blank line, or of a malformed one that is
     skipped, is empty. Tables have a line for each row, and none for the names of the columns.
     """
+    crew, options = crew_of(workers, scheduler), reading(ctx)
+    if crew is not None:
+        refuse_for_parts(crew.said, data or ["-"], options)
+        refuse_threads(crew, options)
     if scores and probabilities:
         raise Usage("--scores and --probabilities: give one of them")
     if out is not None and not out.absolute().parent.is_dir():
@@ -56,7 +64,7 @@ def run(
 
     what = "scores" if scores else "probabilities" if probabilities else "labels"
     try:
-        predict(reread(opened(model), readout, normalize), data or ["-"], what, out, reading(ctx))
+        predict(reread(opened(model), readout, normalize), data or ["-"], what, out, options, crew)
     except KeyboardInterrupt:
         raise Interrupted(kept=_kept(out)) from None
 

@@ -10,7 +10,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.cli.answering import is_calibrated, labels_of, rows_for
+from linsep.cli.answering import is_calibrated, rows_for
+from linsep.cli.crew import Crew, at_work
 from linsep.cli.failures import Usage
 from linsep.cli.live import Waiting, live_input
 from linsep.data.dataset import as_csr
@@ -19,6 +20,8 @@ from linsep.data.form import Form
 from linsep.data.line_form import LineForm
 from linsep.data.reading import Stream
 from linsep.data.rows import Rows
+from linsep.data.sources import Source, sources_of
+from linsep.models.answers import labels_of
 from linsep.models.aside import aside
 from linsep.models.file import Saved
 
@@ -54,19 +57,37 @@ class Noted(Policy):
             self.error = error
 
 
-def predict(saved: Saved, data: list[str], what: str, out: Path | None, options: dict[str, Any]) -> None:
+def predict(
+    saved: Saved, data: list[str], what: str, out: Path | None, options: dict[str, Any], crew: Crew | None = None
+) -> None:  # fmt: skip
     """Write the answers to all rows."""
+    if crew is not None:
+        _shared(saved, data, what, out, options, crew)
+        return
     write = writer(saved.model, what)
     pipe = live_input(data)
     with pipe or nullcontext():
         much = {"block_bytes": BLOCK_BYTES, **options}
         rows = rows_for(saved, data, much) if pipe is None else _live_rows(saved, pipe, options)
-        _refuse_target(out, rows)
+        _refuse_target(out, rows.reader.sources)
         with _output(out) as file:
             for lines in _answers(rows, write):
                 file.write(lines)
                 if pipe is not None:
                     file.flush()
+
+
+def _shared(
+    saved: Saved, data: list[str], what: str, out: Path | None, options: dict[str, Any], crew: Crew
+) -> None:  # fmt: skip
+    """Write the answers to all rows, which others find."""
+    from linsep.cli.parts import answered
+
+    writer(saved.model, what)  # so that a model without probabilities is told before the work
+    _refuse_target(out, sources_of(data))
+    with at_work(crew) as client, _output(out) as file:
+        for lines in answered(saved, data, what, client, options):
+            file.write(lines)
 
 
 def writer(model: Any, what: str) -> Writer:
@@ -117,13 +138,13 @@ def _answers(rows: Stream, write: Writer) -> Iterator[bytes]:
     for part in reader.parts(form, reader.clock()):
         policy = reader.policy
         assert isinstance(policy, Noted)
-        yield _lines(part, form, write, policy)
+        yield lines_of(part, form, write, policy)
         if policy.error is not None:
             raise policy.error
         policy.lines = []
 
 
-def _lines(part: Rows, form: Form, write: Writer, policy: Noted) -> bytes:
+def lines_of(part: Rows, form: Form, write: Writer, policy: Noted) -> bytes:
     """Return a line for every line of a part, or every row of a table; that of a blank or malformed one is empty."""
     rows = form.finish(part)
     X: Any = rows.values
@@ -140,9 +161,9 @@ def _lines(part: Rows, form: Form, write: Writer, policy: Noted) -> bytes:
     return b"".join(lines[:end].tolist())
 
 
-def _refuse_target(out: Path | None, rows: Stream) -> None:
+def _refuse_target(out: Path | None, sources: list[Source]) -> None:
     """Refuse to write answers over the data that they are for."""
-    if out is not None and any(source.is_at(out) for source in rows.reader.sources):
+    if out is not None and any(source.is_at(out) for source in sources):
         raise Usage(f"--out {out} is one of the files to answer: give another name")
 
 

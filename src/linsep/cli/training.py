@@ -9,18 +9,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 import linsep
-from linsep.cli.answering import answers, learner_of, name_of
+from linsep.cli.answering import learner_of, name_of
 from linsep.cli.failures import BadData, Usage
 from linsep.cli.mapping import piped
 from linsep.cli.output import size as size_of
-from linsep.cli.scoring import Scores, Scoring
 from linsep.cli.watching import Watching
 from linsep.core.links import EXPONENTIAL, Imaged
 from linsep.data.dataset import Dataset
@@ -31,13 +30,26 @@ from linsep.learners.calibration import Calibrated
 from linsep.learners.learner import Learner
 from linsep.learners.naive_bayes import NaiveBayes
 from linsep.learners.voting import OtherRows
+from linsep.models.answers import answers
 from linsep.models.file import Saved
+from linsep.models.scoring import Scores, Scoring
 
 Array = NDArray[Any]
 
 BLOCK_ROWS = 20_000
 HELD_OUT = 0x484F4C44
 """Beside the seed, what the choice of the rows held out depends on: the order of epochs is another."""
+
+
+class Work(NamedTuple):
+    """Who worked on shards."""
+
+    told: str
+    """Who they were, for people to read."""
+    moved: int | None
+    """Bytes of weights that went to a worker and came back from all shards in an epoch; None where nothing moved."""
+    started: float | None
+    """Seconds until workers were there, if there were any."""
 
 
 @dataclass
@@ -47,7 +59,8 @@ class Trained:
     learner: Learner
     model: Any
     """The learner, or a pipeline of the maps before it and it."""
-    seen: "Seen"
+    seen: "Seen | None"
+    """None where the model itself tells how its data were read."""
     rows: int
     rejected: int
     unseen: int
@@ -60,9 +73,13 @@ class Trained:
     """What a report shows of the answers to some rows: those of the test or, without one, those learned from."""
     shown: Scores | None = None
     """What the answers to those rows are worth."""
+    work: Work | None = None
+    """Who worked, where the work was shared."""
 
     def saved(self) -> Saved:
         """Return the model as if it had been saved and opened."""
+        if self.seen is None:
+            return Saved(self.model, self.model.form_)
         return Saved(self.model, self.seen.form.like(self.seen.columns(), strict=False))
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from linsep.data.errors import DataError, Policy
 from linsep.data.lines import Clock
+from linsep.data.parts_cutting import Marks, Ruler
 from linsep.data.rows import Rows, without_entries
 from linsep.data.sources import Source
 
@@ -29,6 +30,8 @@ class Job(NamedTuple):
     clock: Clock
     jobs: int
     block_bytes: int
+    part: bool = False
+    """Whether the sources are a part of the data, which may have no rows, as there are others."""
 
 
 @dataclass
@@ -91,6 +94,15 @@ class Form(ABC):
 
     def look(self, sources: list[Source]) -> None:  # noqa: B027  (most need not)
         """Find out what the first rows tell."""
+
+    def ruler(self, source: Source) -> Ruler:
+        """Return where a file can be cut: by default nowhere."""
+        size = source.size or 0
+        return Marks("file", range(2), lambda place: size * place)
+
+    def lines_before(self, source: Source) -> int:
+        """Return how many lines, or rows, a file has before the part of it that is read."""
+        return 0
 
     def state(self) -> dict[str, Any]:
         """Return all that is needed to read other data to the same columns, ready for JSON."""

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from linsep.data.errors import Fault, Policy
 from linsep.data.form import Form, Job, Wrong
-from linsep.data.lines import NEWLINE, Block, blocks, in_order
+from linsep.data.lines import NEWLINE, Block, blocks, in_order, unmarked
+from linsep.data.parts_cutting import Lines, Ruler, newlines
 from linsep.data.rows import Rows, without
+from linsep.data.sources import Source
 
 Array = NDArray[Any]
 
@@ -41,6 +43,17 @@ class LineForm(Form):
             line += rows.lines
             job.clock.tick(block.done, len(rows))
             yield rows
+
+    def ruler(self, source: Source) -> Ruler:
+        """Return where a file can be cut: where a line begins, unless it is compressed."""
+        if source.packed:
+            return super().ruler(source)
+        unmarked(np.frombuffer(source.head(), np.uint8), source.name)
+        return Lines(source.name, 0, source.size or 0)
+
+    def lines_before(self, source: Source) -> int:
+        """Return how many lines a file has before the part of it that is read."""
+        return 0 if source.span is None else newlines(source.name, source.span[0])
 
     def none(self, dtype: Any) -> Rows:
         """Return no rows."""

@@ -75,11 +75,11 @@ def blocks(sources: Iterable[Source], size: int = BLOCK_BYTES) -> Iterator[Block
     before = 0
     for source in sources:
         stamp = source.stamp() if source.handle is None else None
-        first = True
+        first, begin = True, 0 if source.span is None else source.span[0]
         with source.open() as file:
             for text in _whole_lines(file, size, source.live):
                 done = before + file.position
-                yield Block(_unmarked(text, source.name) if first else text, source.name, first, done)
+                yield Block(unmarked(text, source.name) if first and not begin else text, source.name, first, done)
                 first = False
             before += file.position
         if stamp is not None and source.stamp() != stamp:
@@ -111,7 +111,7 @@ def _whole_lines(file: Bytes, size: int, live: bool) -> Iterator[Array]:
             yield lines
 
 
-def _unmarked(text: Array, file: str) -> Array:
+def unmarked(text: Array, file: str) -> Array:
     """Return the text of a file's beginning without the mark that tells its encoding."""
     head = text[:3].tobytes()
     if head.startswith(WIDE):

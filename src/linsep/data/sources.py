@@ -43,6 +43,8 @@ class Source:
     """Whether it is read once even where it could be read again."""
     live: bool = False
     """Whether its lines are wanted as soon as they are there."""
+    span: tuple[int, int] | None = None
+    """Which of a file's bytes, row groups, record batches or rows are read, from one to before another; None: all."""
     _begun: "Bytes | None" = None
 
     @property
@@ -72,6 +74,12 @@ class Source:
         except OSError as error:
             raise DataError(self.name, (error.strerror or str(error)).lower()) from None
 
+    @property
+    def packed(self) -> bool:
+        """Whether it is compressed."""
+        with self.open() as file:
+            return file.compression is not None
+
     def is_at(self, path: Any) -> bool:
         """Tell whether it is the file at this path."""
         return self.handle is None and os.path.exists(path) and os.path.samefile(self.name, path)
@@ -94,7 +102,7 @@ class Source:
                 raw: Any = open(self.name, "rb", buffering=0)  # noqa: SIM115  (closed by Bytes)
             except OSError as error:
                 raise DataError(self.name, (error.strerror or str(error)).lower()) from None
-            return Bytes(self.name, raw, own=True)
+            return Bytes(self.name, raw if self.span is None else Range(raw, *self.span), own=True)
         if self.again:
             self.handle.seek(0)
         return Bytes(self.name, getattr(self.handle, "buffer", self.handle), own=False)
@@ -124,6 +132,29 @@ class Pipe(io.RawIOBase):
     def close(self) -> None:
         """Close it."""
         self._file.close()
+        super().close()
+
+
+class Range(io.RawIOBase):
+    """The bytes of an open file from one place to before another, as they are."""
+
+    def __init__(self, raw: Any, begin: int, end: int) -> None:
+        self.raw, self.left = raw, end - begin
+        raw.seek(begin)
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer as far as one read goes."""
+        got = int(self.raw.readinto(memoryview(buffer)[: self.left]))
+        self.left -= got
+        return got
+
+    def close(self) -> None:
+        """Close the file."""
+        self.raw.close()
         super().close()
 
 
@@ -173,7 +204,8 @@ class Bytes:
             self._counted = Counted(raw)
         except OSError as error:
             raise DataError(name, (error.strerror or str(error)).lower()) from None
-        self.compression = next((kind for magic, kind in MAGIC.items() if self._counted.head.startswith(magic)), None)
+        begins = b"" if isinstance(raw, Range) else self._counted.head
+        self.compression = next((kind for magic, kind in MAGIC.items() if begins.startswith(magic)), None)
         self._file = _decompressed(self._counted, self.compression, name)
         self._ahead = b""
 

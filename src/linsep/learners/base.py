@@ -35,8 +35,24 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
     A subclass says in `_parts` what it is made of; everything else is here and in the other bases.
     """
 
+    _mixes = "no theorem is claimed"
+    _no_mixing = ""
     _watch: Watch | None = None
     _in_place = False
+
+    def _check_shards(self, whole: bool = True) -> None:
+        """Raise a ValueError where shards are wanted, and can't be mixed."""
+        if self.shards is None:
+            return
+        if self._no_mixing:
+            raise ValueError(f"shards={self.shards}: {type(self).__name__} is not mixed, as {self._no_mixing}")
+        if self.select is not None:
+            raise ValueError(f"shards={self.shards}: select={self.select!r} locates a row among all of them; give one")
+        if not whole:
+            raise ValueError(
+                f"shards={self.shards} cuts all rows, and these come a few at a time: set shards=None, or use fit (or "
+                "linsep.scale.fit, for files of any size)"
+            )
 
     @property
     def _most_epochs(self) -> int:
@@ -66,6 +82,7 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
         -------
         self
         """
+        self._check_shards()
         go_on = self.warm_start and hasattr(self, "_machine")
         data = canonical(self, X, bias=self._bias if go_on else self._wanted_bias, reset=not go_on)
         labels = clean(y, rows_of(data))
@@ -122,6 +139,7 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
         """
         first = not hasattr(self, "_machine") and not hasattr(self, "n_features_in_")
         self._check_changes()
+        self._check_shards(whole=False)
         return self._pass_over(canonical(self, X, bias=self._bias, reset=first), y, classes, sample_weight)
 
     def _pass_over(self, data: Dense | Csr, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -241,7 +259,8 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
         return []
 
     def _runs(self, rows: Rows) -> dict[str, Run]:
-        return runs_of(self._whole_log(), self.t_, rows, self._fitted().pair)
+        machine = self._fitted()
+        return runs_of(self._whole_log(), self.t_, rows, machine.pair, machine.mixed)
 
     def _whole_log(self) -> Record:
         """Return the log, or say why the run can't be certified."""
@@ -276,9 +295,10 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
                 machine.admit(place)
         return known, machine
 
-    def _warn_not_separated(self) -> None:
+    def _warn_not_separated(self, most: int | None = None, depth: int = 5) -> None:
+        """Warn that training ended with mistakes, after `most` epochs (or updates) if that is why."""
         unit = "epochs" if self.select is None else "updates"
-        most = self._most_epochs
+        most = self._most_epochs if most is None else most
         if self.n_iter_ < most:
             why = f"stopped after {self.n_iter_} {unit}, as its rule does not move on the mistakes that are left"
         else:
@@ -287,7 +307,7 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
             f"{type(self).__name__} {why}; if they are not, no max_iter is enough: set tol to stop earlier"
             f"{self._better_readout()}",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=depth,
         )
 
     def _better_readout(self) -> str:

@@ -12,6 +12,7 @@ from linsep.data.inputs import canonical, refuse_bad_entries, rows_of
 from linsep.data.labels import clean, codes_among
 from linsep.learners.compact import whole
 from linsep.learners.machine import Machine
+from linsep.learners.mixes import Mixed
 from linsep.learners.record import Record
 from linsep.rules import PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII, Perceptron
 from linsep.solvers.margin.coordinate_descent import squared_norms
@@ -27,7 +28,7 @@ from linsep.theory.certifying import (
     refuse_rounding,
     summed,
 )
-from linsep.theory.form import named
+from linsep.theory.form import MOST_BITS, bits_of, named
 from linsep.theory.runs import Run, Theorem, witnessed
 from linsep.theory.witnesses import Search, Watch, pair_rows, signed_rows
 
@@ -148,7 +149,7 @@ class Certified:
     def _one_pass(self, rows: Rows) -> bool:
         """Tell whether each row was seen once, in an order that did not depend on the weights."""
         machine, n = self._fitted(), rows_of(rows.data)
-        return machine.epochs * n + machine.rows == n
+        return machine.epochs * n + machine.rows == n and machine.mixed is None
 
     def _certified_rows(self, X: Any, y: Any) -> Rows:
         """Return the rows of the run, checked."""
@@ -190,17 +191,18 @@ def theorem_of(machine: Machine) -> Theorem | None:
     return None
 
 
-def runs_of(record: Record, rounds: int, rows: Rows, pair: bool) -> dict[str, Run]:
-    """Return the run of each machine on its signed rows, from the log of all."""
+def runs_of(record: Record, rounds: int, rows: Rows, pair: bool, mixed: Mixed | None = None) -> dict[str, Run]:
+    """Return the run of each machine on its signed rows, from the log of all, and from what was mixed."""
     n, count = rows_of(rows.data), len(rows.classes)
     if len(record) and record.rows.max() >= n:
         raise ValueError(f"the log names row {record.rows.max()}, but X has {n} rows: pass all rows of the training")
     most = max(-(-rounds // n), 1)
 
-    def run(chosen: Array, places: Array, signs: Array) -> Run:
+    def run(chosen: Array, places: Array, signs: Array, column: int = 0) -> Run:
         steps = None if record.amounts is None else record.amounts[chosen] * signs
         passes = max(most, int(np.bincount(record.rows[chosen]).max(initial=0)))
-        return Run(places, steps, passes, rounds)
+        mixes = None if mixed is None else mixed.among(record.rounds[chosen], column)
+        return Run(places, steps, passes, rounds, mixes)
 
     every = np.arange(len(record))
     if pair and count > 2:
@@ -215,7 +217,7 @@ def runs_of(record: Record, rounds: int, rows: Rows, pair: bool) -> dict[str, Ru
     for c, name in enumerate(rows.classes):
         chosen = np.flatnonzero(record.classes == c)
         signs = np.where(rows.codes[record.rows[chosen]] == c, 1.0, -1.0)
-        found[f"run of class {name}"] = run(chosen, record.rows[chosen], signs)
+        found[f"run of class {name}"] = run(chosen, record.rows[chosen], signs, c)
     return found
 
 
@@ -249,12 +251,13 @@ def _mixtures(runs: dict[str, Run], rows: Rows) -> Iterator[tuple[int, Array]]:
         if name == "run of pairs":
             which, rival = np.divmod(run.rows, count - 1)
             true = rows.codes[which]
-            rival, steps = rival + (rival >= true), 1.0 if run.steps is None else run.steps
+            rival, steps = rival + (rival >= true), run.weights() * (1.0 if run.steps is None else run.steps)
             for c in range(count):
                 yield c, np.bincount(which, steps * (1.0 * (true == c) - (rival == c)), n)
         else:
             c = place if count > 2 else count - 1
-            yield c, rows.signs(rows.classes[c]) * np.bincount(run.rows, run.steps, n)
+            steps = run.weights() * (1.0 if run.steps is None else run.steps)
+            yield c, rows.signs(rows.classes[c]) * np.bincount(run.rows, steps, n)
 
 
 def _with_rows_of_zeros(run: Run, skipped: int, rows: Rows) -> Run:
@@ -265,7 +268,9 @@ def _with_rows_of_zeros(run: Run, skipped: int, rows: Rows) -> Run:
     sizes = abs(signed_rows(rows.data, np.ones(rows_of(rows.data)), short)).sum(axis=1)
     zeros = short[np.asarray(sizes).ravel() == 0]
     more = np.resize(zeros, min(skipped, run.passes * len(zeros)))
-    return run._replace(rows=np.append(run.rows, more), steps=np.append(run.steps, np.ones(len(more))))
+    mixes = None if run.mixes is None else [*run.mixes, [[len(more), 1]]]
+    steps = np.append(run.steps, np.ones(len(more)))
+    return run._replace(rows=np.append(run.rows, more), steps=steps, mixes=mixes)
 
 
 def _too_long(theorem: Theorem, run: Run, rows: Rows) -> str:
@@ -280,6 +285,8 @@ def _too_long(theorem: Theorem, run: Run, rows: Rows) -> str:
     most = (
         MOST_STEPS if theorem in (Theorem("perceptron"), theorem._replace(name="passive_aggressive")) else MOST_POWERS
     )
+    if run.mixes is not None and bits_of(run.mixes) > MOST_BITS:
+        return f"too long to be played again in exact arithmetic: {len(run.mixes):,} mixes, of ever finer fractions"
     if entries > most:
         return (
             f"too long to be played again in exact arithmetic: {len(run.rows):,} updates, some {entries:,.0f} entries"

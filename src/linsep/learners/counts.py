@@ -6,6 +6,7 @@ from typing import Any
 from linsep.core.examples import Array
 from linsep.core.readouts import MISTAKES, SKIPPED, UPDATES
 from linsep.learners.machine import Machine
+from linsep.learners.mixes import Mixes
 from linsep.learners.record import Record
 
 
@@ -62,10 +63,21 @@ class Counts:
             return record.of_classes(len(self.classes_))
         return record
 
-    def _count(self, what: int) -> Any:
+    @property
+    def mixes_(self) -> Mixes:
+        """The rows, mistakes and weights of all shards; see :class:`linsep.learners.mixes.Mixes`."""
         machine = self._fitted()
-        counts = machine.tally.counts[what]
-        if machine.pair or len(counts) == 1:
-            return int(counts[0])
-        known = len(self.classes_)
-        return int(counts[1]) if known == 2 else counts[:known].copy()
+        if machine.mixed is None:
+            raise AttributeError("no shards were mixed: without shards, or with one, all rows are learned one by one")
+        return Mixes.of(machine.mixed, self._machines())
+
+    def _count(self, what: int) -> Any:
+        counts, machines = self._fitted().tally.counts[what], self._machines()
+        return counts[machines].copy() if isinstance(machines, slice) else int(counts[machines])
+
+    def _machines(self) -> slice | int:
+        """Return the columns of machines that stand for classes; the one that does for two, or for pairs."""
+        machine, known = self._fitted(), len(self.classes_)
+        if machine.pair or machine.columns == 1:
+            return 0
+        return 1 if known == 2 else slice(known)

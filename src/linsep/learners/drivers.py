@@ -12,6 +12,7 @@ from linsep.core.threads import threads
 from linsep.data.inputs import refuse_bad_entries, rows_of
 from linsep.learners.machine import IN_ORDER, Machine, StoppedError
 from linsep.learners.scored import scored
+from linsep.learners.sharding import Shards
 from linsep.learners.team import Team
 
 BLOCK = 64
@@ -26,6 +27,8 @@ class Settings(Protocol):
     shuffle: bool | str
     select: str | None
     n_jobs: int | None
+    shards: int | None
+    mixing: str
     seed_: int
 
     @property
@@ -47,7 +50,7 @@ def one_pass(
     team.join()
 
 
-def team_pass(team: Team, data: Any, codes: Array, weights: Array, order: Array, first: int) -> None:
+def team_pass(team: Team | Shards, data: Any, codes: Array, weights: Array, order: Array, first: int) -> None:
     """Make one pass of a team, or say what stopped it."""
     try:
         team.run(data, codes, weights, order, first)
@@ -73,34 +76,55 @@ def explain(stop: StoppedError, data: Dense | Csr, rule: str) -> None:
 
 def epochs(how: Settings, machine: Machine, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
     """Pass over all rows until an epoch makes no update, `tol` says enough, or `max_iter` is reached."""
-    best, patience = np.inf, how.n_iter_no_change
-    team = Team(machine, threads(how.n_jobs))
-    done = False
+    jobs, enough = threads(how.n_jobs), Enough(how, machine)
+    team = Team(machine, jobs) if how.shards is None else Shards(machine, how.shards, how.mixing, jobs)
     for epoch in range(1, how._most_epochs + 1):  # noqa: B007  (how far it came is the answer)
         before = team.totals()
         team_pass(team, data, codes, weights, order_of(how, machine.epochs, rows_of(data)), 0)
         machine.epochs += 1
-        made = team.totals() - before
-        done = made[MISTAKES] == 0
-        if made[UPDATES] == 0 and settles(type(machine.rule)):
+        if enough.after(team.totals() - before, rows_of(data)):
             break
-        if how.tol is not None:
-            share = made[MISTAKES] / rows_of(data)
-            patience = how.n_iter_no_change if share < best - how.tol else patience - 1
-            best = min(best, share)
-            if patience == 0:
-                done = True
-                break
     team.join()
     refuse_overflow(machine)
-    return epoch, bool(done)
+    return epoch, enough.done
 
 
-def order_of(how: Settings, epoch: int, n: int) -> Array:
-    """Return the order of an epoch, counted from 0: it depends on the seed and the epoch alone."""
+class Enough:
+    """Tells when to stop: after an epoch without an update, or when `tol` says so.
+
+    Attributes
+    ----------
+    done : bool
+        Whether the last epoch was without a mistake, or `tol` is content.
+    """
+
+    def __init__(self, how: Settings, machine: Machine) -> None:
+        self.how, self.settles = how, settles(type(machine.rule))
+        self.best, self.patience, self.done = np.inf, how.n_iter_no_change, False
+
+    def after(self, made: Array, rows: int) -> bool:
+        """Tell whether an epoch over so many rows, which made these mistakes and updates, was the last."""
+        how = self.how
+        self.done = bool(made[MISTAKES] == 0)
+        if made[UPDATES] == 0 and self.settles:
+            return True
+        if how.tol is None:
+            return False
+        share = made[MISTAKES] / rows
+        self.patience = how.n_iter_no_change if share < self.best - how.tol else self.patience - 1
+        self.best = min(self.best, share)
+        self.done = self.done or self.patience == 0
+        return self.patience == 0
+
+
+def order_of(how: Settings, epoch: int, n: int, shard: int = 0) -> Array:
+    """Return the order of an epoch, counted from 0: it depends on the seed and the epoch alone.
+
+    Shards whose rows lie apart have orders of their own.
+    """
     if how.shuffle is False:
         return IN_ORDER
-    rng = np.random.default_rng([how.seed_, 0 if how.shuffle == "once" else epoch])
+    rng = np.random.default_rng([how.seed_, 0 if how.shuffle == "once" else epoch, *([shard] if shard else [])])
     if how.shuffle != "blocks":
         return rng.permutation(n)
     starts = BLOCK * rng.permutation(-(-n // BLOCK))

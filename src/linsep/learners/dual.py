@@ -87,7 +87,10 @@ class DualMachine(Voting):
             refuse_bad_entries(data)
             raise OtherRows("warm_start goes on with the matrix of the first fit, begun with warm_start=True, alone")
 
-    def run(self, data: Any, codes: Array, weights: Array, order: Array, first: int, base: int | None = None) -> None:
+    def run(
+        self, data: Any, codes: Array, weights: Array, order: Array, first: int, base: int | None = None,
+        span: tuple[int, int] | None = None,
+    ) -> None:  # fmt: skip
         """Make one pass, block by block."""
         if self.support is None:
             like = Dense(np.empty((0, 1)), 0.0) if isinstance(self.of, Precomputed) else no_rows(data)
@@ -95,7 +98,7 @@ class DualMachine(Voting):
             self.digest = digest_of(data) if isinstance(self.of, Precomputed) and self.digested else ""
         self._told = None
         self._fill_cache(data)
-        n, p = len(order) if len(order) else rows_of(data), 0
+        p, n = span or (0, len(order) if len(order) else rows_of(data))
         try:
             while p < n:
                 size = max(1, min(BLOCK, BLOCK_BYTES // (8 * (len(self.support) + BLOCK))))

@@ -112,6 +112,7 @@ class LearnOne(PredictOne):
     def _open_desk(self: Any, y: Any) -> None:
         """Prepare for single rows; a label that is new becomes a class, if labels may arrive."""
         refuse_many_labels(y)
+        self._check_shards(whole=False)
         if not hasattr(self, "_machine"):
             self._validate_params()
             if not hasattr(self, "n_features_in_"):

@@ -30,6 +30,10 @@ class Learner(Answers, PredictOne, Certified, ClassifierMixin, BaseEstimator):
     """Attributes that a solver sets beside the weights; they are saved with the model."""
 
     _machine_kind: type[Machine] = Machine
+    _mixes: ClassVar[str] = ""
+    """What is true of a mix of shards, in a few words."""
+    _no_mixing: ClassVar[str] = "its answer is about all rows at once"
+    """Why shards are not mixed, if they are not."""
 
     def _check_facts(self) -> None:
         """Raise a ValueError when facts that came from a file can't have been found by the learner."""

@@ -108,6 +108,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     """
 
     max_iter: int | None  # type: ignore[assignment]
+    _mixes = "convex loss: a mix is no worse than its shards on average"
     optimality_: float | None
     value_: float
     history_: list[float]
@@ -153,6 +154,10 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         self.max_iter = max_iter
 
     @property
+    def _no_mixing(self) -> str:  # type: ignore[override]
+        return f"solver={self.solver!r} sees all rows at once (solver='sgd' does not)" if self.solver in SOLVERS else ""
+
+    @property
     def _most_epochs(self) -> int:
         return MOST[self.solver] if self.max_iter is None else self.max_iter
 
@@ -173,6 +178,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         self
         """
         if self.solver in SOLVERS:
+            self._check_shards()
             BatchLearner.fit(self, X, y, sample_weight)
             trouble = self._trouble()
             if trouble is not None:

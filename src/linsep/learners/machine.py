@@ -26,6 +26,7 @@ from linsep.core.weights import (
     widen,
 )  # fmt: skip
 from linsep.data.inputs import rows_of
+from linsep.learners.mixes import Mixed
 from linsep.learners.record import (
     Record,
     admitted,
@@ -102,6 +103,8 @@ class Machine:
     behind: int = 0
     """Rows whose numbers are taken, beside those of the stream."""
     background: bool = False
+    mixed: Mixed | None = None
+    """The shards that were mixed so far, if any were."""
     watch: Watch | None = field(default=None, repr=False)
     _answer: Any = field(default=None, repr=False)
 
@@ -205,17 +208,21 @@ class Machine:
         """Return a machine that shares no memory with this one, and will not when both go on."""
         return replace(self.copy(), log=trimmed(self.log))
 
-    def run(self, data: Any, codes: Array, weights: Array, order: Array, first: int, base: int | None = None) -> None:
+    def run(
+        self, data: Any, codes: Array, weights: Array, order: Array, first: int, base: int | None = None,
+        span: tuple[int, int] | None = None,
+    ) -> None:  # fmt: skip
         """Make one pass; raises StoppedError at a row that can't be learned from, with this machine in disorder.
 
-        `base` is the first of a block's columns, which even alone are classes against the rest.
+        `base` is the first of a block's columns, which even alone are classes against the rest. `span` is the part of
+        the order to visit, if that is not all.
         """
         self._answer = None
         kernel = self.kernel(type(data), base is not None)
         bound = self.bound(tuple(data), codes, weights, order, base)
-        rows = rows_of(data) if not len(order) else len(order)
+        p, rows = span or (0, rows_of(data) if not len(order) else len(order))
         stride = max(1, CHUNK * rows_of(data) // max(1, data[0].size * self.columns))
-        p, look = 0, rows if self.watch is None else self.watch(self)
+        look = rows if self.watch is None else self.watch(self)
         while p < rows:
             p, status = kernel(bound, (), p, min(rows, p + stride, look), first)
             if self.watch is not None and p >= look:
@@ -225,7 +232,7 @@ class Machine:
                 bound = self.bound(tuple(data), codes, weights, order, base)
             elif status != DONE:
                 raise StoppedError(int(order[p]) if len(order) else p, status)
-        self._drop_large_log()
+        self.drop_large_log()
 
     def kernel(self, data: type, block: bool = False) -> Kernel:
         """Return the pass over data of this kind; a block of columns is classes even if it has one."""
@@ -244,10 +251,11 @@ class Machine:
 
     def enlarge_log(self) -> None:
         """Make room in the log, or give it up where it has outgrown its limit."""
-        if not self._drop_large_log():
+        if not self.drop_large_log():
             self.log = enlarged(self.log, self.columns)
 
-    def _drop_large_log(self) -> bool:
+    def drop_large_log(self) -> bool:
+        """Give the log up where it has outgrown its limit; tell whether it has."""
         size = int(self.log.filled[0]) * line_bytes(self.log)
         if size <= self.log_limit:
             return False
@@ -283,7 +291,7 @@ class Machine:
             reasons = [b.no_log_because for b in blocks if b.no_log_because != self.no_log_because]
             self.no_log_because = reasons[0] if reasons else self.no_log_because
             self.log = no_log() if reasons else merged([self.log, *(b.log for b in blocks)])
-            self._drop_large_log()
+            self.drop_large_log()
 
     def admit(self, place: int) -> None:
         """Make a column for a label that arrives late.
@@ -305,6 +313,8 @@ class Machine:
             if isinstance(self.link, Imaged):
                 fresh = first_image(self.link.form, len(self.link.s), self.link.origin, self.link.number)
                 self.link.image[:, place] = fresh[:, place]
+        if self.mixed is not None and not self.pair:
+            self.mixed = self.mixed.admitted(place)
         if len(self.log.numbers):
             self.log = admitted(self.log, place, None if self.pair else self.columns - 2)
 

@@ -90,6 +90,7 @@ class NaiveBayes(BatchLearner):
     rounding_: Array
     open_labels_: bool
     _facts = (*(f"{name}_" for name in Tally._fields), "open_labels_", "rounding_")
+    _mixes, _no_mixing = "adds up the counts of shards, exactly; of gaussian ones it merges the moments", ""
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kind": [StrOptions(set(KINDS))],
         "smoothing": [SHARE],
@@ -155,11 +156,15 @@ class NaiveBayes(BatchLearner):
         codes = codes_among(labels, known)
         weights = self._row_weights(codes, known, sample_weight, data, whole=False)
         tally = tally.plus(self._distinct(data), codes, weights)
+        return self._go_on_with(tally, known, self.open_labels_ if not first else classes is None)
+
+    def _go_on_with(self, tally: Tally, classes: Array, open_labels: bool) -> Self:
+        """Go on with these counts; the weights are made of them when they are asked for."""
         self._close_desk()
         for name in ("_machine", "rounding_"):
             self.__dict__.pop(name, None)
-        self.classes_, self.n_iter_, self.seed_, self._open = known, 1, self._draw_seed(), False
-        self.open_labels_ = self.open_labels_ if not first else classes is None
+        self.classes_, self.n_iter_, self.seed_, self._open = classes, 1, self._draw_seed(), False
+        self.open_labels_ = open_labels
         for name, fact in _facts_of(tally).items():
             setattr(self, name, fact)
         return self

@@ -12,6 +12,8 @@ from linsep.learners.compile import check_compiles
 from linsep.learners.machine import Parts
 from linsep.learners.p_norm import default_power, refuse_no_power
 from linsep.learners.parameters import Shared
+from linsep.learners.romma import AGGRESSIVE
+from linsep.rules import AggressiveRomma
 
 LINKS = {"additive", *FORMS}
 
@@ -77,6 +79,10 @@ class OnlineClassifier(OnlineLearner):
         self.eta = eta
         self.p = p
         self.readout = readout
+
+    @property
+    def _no_mixing(self) -> str:  # type: ignore[override]
+        return AGGRESSIVE if isinstance(self.rule, AggressiveRomma) else ""
 
     def _parts(self, features: int, rows: int | None) -> Parts:
         check_rule(self.rule)

@@ -45,6 +45,7 @@ class PNormPerceptron(OnlineLearner):
     1.0
     """
 
+    _mixes = "mixes its inner sums, keeps its bound"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineLearner._parameter_constraints,
         "p": [None, Interval(Real, 2, None, closed="left")],

@@ -7,6 +7,8 @@ from typing import Any, ClassVar, TypedDict
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from linsep.learners.mixing import MIXINGS
+
 SEE = """    **shared
         Those of every online learner: see :class:`linsep.learners.parameters.Parameters`."""
 """What stands in a learner's source for the parameters described here."""
@@ -26,6 +28,8 @@ class SharedButIntercept(TypedDict, total=False):
     class_weight: Any
     multi_class: str
     n_jobs: int | None
+    shards: int | None
+    mixing: str
     log: bool | str
 
 
@@ -68,8 +72,15 @@ class Parameters:
     multi_class : "ovr" or "pair", default="ovr"
         One machine a class against the rest, or one machine for all: the true class against its best rival.
     n_jobs : int or None, default=None
-        Threads for one-vs-rest classes and for prediction; never changes a bit. One binary machine in order gains
-        nothing from a second thread.
+        Threads for shards, for one-vs-rest classes and for prediction; never changes a bit. Without `shards` one
+        binary machine in order gains nothing from a second thread.
+    shards : int or None, default=None
+        None: row after row, by one machine. A number: iterative parameter mixing. The order of each epoch is cut into
+        so many shards; each is learned from the weights that the epoch began with, and at its end they are mixed,
+        s + sum of share (s_shard - s) / sum of shares. Part of the algorithm: other shards are another model. On
+        separable data the mistakes, each times its shard's weight in the mix, keep within the learner's bound.
+    mixing : "uniform", "rows" or "mistakes", default="uniform"
+        A shard's share in the mix: 1, its rows, or the mistakes that it made in the epoch (if none did: 1).
     log : bool or "auto", default="auto"
         Whether to keep `log_`. "auto": unless the rule moves on nearly every row, or the log outgrows 5 % of the data
         (or 1 MiB, if that is more).
@@ -88,6 +99,8 @@ class Parameters:
         "class_weight": [None, dict, StrOptions({"balanced"})],
         "multi_class": [StrOptions({"ovr", "pair"})],
         "n_jobs": [None, Integral],
+        "shards": [None, Interval(Integral, 1, None, closed="left")],
+        "mixing": [StrOptions(set(MIXINGS))],
         "log": ["boolean", StrOptions({"auto"})],
     }
 
@@ -106,6 +119,8 @@ class Parameters:
         class_weight: Any = None,
         multi_class: str = "ovr",
         n_jobs: int | None = None,
+        shards: int | None = None,
+        mixing: str = "uniform",
         log: bool | str = "auto",
     ) -> None:
         self.max_iter = max_iter
@@ -120,6 +135,8 @@ class Parameters:
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.n_jobs = n_jobs
+        self.shards = shards
+        self.mixing = mixing
         self.log = log
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

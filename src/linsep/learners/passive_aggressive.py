@@ -37,6 +37,7 @@ class PassiveAggressive(OnlineLearner):
     array([[ 0.5, -0.5]])
     """
 
+    _mixes = "keeps its bound"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineLearner._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],

@@ -26,6 +26,8 @@ class Perceptron(OnlineLearner):
     (2, array([[ 1., -1.]]), array([1]))
     """
 
+    _mixes = "keeps its bound"
+
     def _parts(self, features: int, rows: int | None) -> Parts:
         return Parts(Rule())
 
@@ -48,6 +50,8 @@ class AveragedPerceptron(OnlineLearner):
     >>> clf.coef_  # the mean of (0, 0), (1, 1), (1, 1) and (1, 1), the weights before each of four rounds
     array([[0.75, 0.75]])
     """
+
+    _mixes = "keeps its bound"
 
     def _parts(self, features: int, rows: int | None) -> Parts:
         return Parts(Rule(), readout=Average)

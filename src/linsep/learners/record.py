@@ -100,6 +100,17 @@ def merged(logs: list[Log]) -> Log:
     return whole
 
 
+def appended(log: Log, more: Log) -> Log:
+    """Return a log with the updates of another after its own, in its own room where there is enough."""
+    lo, n = int(log.filled[0]), int(more.filled[0])
+    if lo + n > len(log.numbers):
+        log = enlarged(log, n)
+    for lines, new in zip(_lines(log), _lines(more), strict=True):
+        lines[lo : lo + n] = new[:n]
+    log.filled[0] += n
+    return log
+
+
 def _lines(log: Log) -> list[Array]:
     """Return the arrays of a log that have a line for each update."""
     return [log.numbers, log.sizes, *([log.scores] if len(log.scores) else [])]

@@ -10,6 +10,9 @@ from linsep.learners.machine import Parts
 from linsep.learners.parameters import Shared
 from linsep.rules import AggressiveRomma, Romma
 
+AGGRESSIVE = "its steps on rows that are no mistakes may lead away from every separator, and a mix of them err for ever"
+"""Why aggressive updates are not mixed."""
+
 
 class ROMMA(OnlineLearner):
     """The relaxed online maximum margin algorithm: the shortest w for the new row and the sum of what came before.
@@ -35,6 +38,7 @@ class ROMMA(OnlineLearner):
     array([[ 0.5, -0.5]])
     """
 
+    _mixes = "keeps its bound (unless aggressive: then it is not mixed)"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineLearner._parameter_constraints,
         "aggressive": ["boolean"],
@@ -45,6 +49,10 @@ class ROMMA(OnlineLearner):
         super().__init__(**shared)
         self.aggressive = aggressive
         self.readout = readout
+
+    @property
+    def _no_mixing(self) -> str:  # type: ignore[override]
+        return AGGRESSIVE if self.aggressive else ""
 
     def _theorem(self) -> tuple[None, list[str]]:
         counted = f"{np.sum(self.mistakes_)} mistakes were counted, and are not checked"

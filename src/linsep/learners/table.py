@@ -38,6 +38,16 @@ class Entry(NamedTuple):
         return self.learner(**{name: value for name, value in parameters.items() if name in known})
 
     @property
+    def mixes(self) -> str:
+        """What is true of a mix of shards, or why there is none."""
+        return self.learner._mixes or f"no: {self.no_mixing}"
+
+    @property
+    def no_mixing(self) -> str:
+        """Why shards are not mixed; empty if they are."""
+        return "" if self.learner._mixes else str(self.learner._no_mixing)
+
+    @property
     def summary(self) -> str:
         """The first line of the learner's description."""
         return (self.learner.__doc__ or "").strip().splitlines()[0]

@@ -45,6 +45,7 @@ class _Multiplicative(OnlineLearner):
         "x_max": [None, POSITIVE],
     }
     _link: ClassVar[str]
+    _mixes = "mixes its inner sums, keeps its bound"
 
     def __init__(
         self,

@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.links import Additive, Imaged, Scaled
-from linsep.core.readouts import Average, Last, Log, Tally
+from linsep.core.readouts import MISTAKES, Average, Last, Log, Tally
 from linsep.core.step import check_rule
 from linsep.core.weights import FLOOR, FORMS
 from linsep.learners.compact import BY_FEATURE, Compact, is_compact, rows_that_matter
 from linsep.learners.dual import DualMachine
 from linsep.learners.machine import Machine
+from linsep.learners.mixes import Mixed
 from linsep.learners.record import empty_log, no_log, trimmed
 from linsep.learners.voting import Voting
 from linsep.models.values import Arrays, Foreign, Unpacker, is_number, packed
@@ -68,6 +69,8 @@ def packed_machine(machine: Machine | Compact, arrays: Arrays, name: str) -> dic
         arrays[f"{name}.log.numbers"], arrays[f"{name}.log.sizes"] = log.numbers[:lines], log.sizes[:lines]
         if machine.keeps_rows:
             arrays[f"{name}.log.scores"] = log.scores[:lines]
+    if machine.mixed is not None:
+        arrays |= {f"{name}.mixed.{of}": lines for of, lines in machine.mixed._asdict().items()}
     if isinstance(machine, Voting):
         told["votes"] = packed_votes(machine, arrays, name)
     return told
@@ -116,9 +119,10 @@ def unpacked_machine(
     readout = READOUTS[readout_kind](**of.of("readout", READOUTS[readout_kind]))
     if isinstance(link, Imaged) and isinstance(readout, Average):
         raise Foreign("weights of its kind have no average")
+    tally = Tally(**of.of("tally", Tally))
     machine = kind(
-        rule=rule, link=link, readout=readout, tally=Tally(**of.of("tally", Tally)),
-        log=_log(told, pair, columns, read, name, kind.keeps_rows), **numbers,
+        rule=rule, link=link, readout=readout, tally=tally, log=_log(told, pair, columns, read, name, kind.keeps_rows),
+        mixed=_mixed(read.arrays, name, columns, pair, tally), **numbers,
     )  # fmt: skip
     if isinstance(machine, DualMachine):
         machine.width = features
@@ -219,6 +223,31 @@ def _link_numbers(kind: str, told: dict[str, Any], read: Unpacker) -> dict[str, 
             raise Foreign(f"its link has the rate or power {number!r:.20}, which is none")
         return {"number": float(number), "form": int(told["form"])}
     return {}
+
+
+def _mixed(arrays: Arrays, name: str, columns: int, pair: bool, tally: Tally) -> Mixed | None:
+    """Return the shards that were mixed, if any were."""
+    if not any(f"{name}.mixed.{of}" in arrays for of in Mixed._fields):
+        return None
+    mixed = Mixed(*(np.ascontiguousarray(arrays[f"{name}.mixed.{of}"]) for of in Mixed._fields))
+    lines, machines = len(mixed.numbers), 1 if pair else columns
+    for lines_of, width in zip(mixed, (4, machines, machines), strict=True):
+        if lines_of.dtype != np.int64 or lines_of.shape != (lines, width) or not lines or lines_of.min() < 0:
+            raise Foreign("its mixes are not the counts of shards")
+    epochs, shards, before, own = mixed.numbers.T
+    rounds, made = int(tally.rounds[0]), tally.counts[MISTAKES, :machines]
+    if max(before.max(), own.max(), mixed.shares.max()) > max(rounds, 1):
+        raise Foreign("its mixes are of rounds that it did not have")
+    first, again = shards == 0, np.diff(shards) == 1
+    if not first[0] or not (first[1:] | again).all() or not (mixed.totals() > 0).all():
+        raise Foreign("it has a mix without shards")
+    ends, together = before + own, again & (np.diff(epochs) == 0)
+    after = np.where(again, before[1:] == ends[:-1], before[1:] >= ends[:-1])
+    if not after.all() or ends[-1] > rounds or not (together | (np.diff(epochs) > 0)).all():
+        raise Foreign("its mixes are of rounds that it did not have")
+    if (mixed.mistakes > own[:, None]).any() or (mixed.mistakes.sum(axis=0) > made).any():
+        raise Foreign("its shards made more mistakes than they had rows, or than were made in all")
+    return mixed
 
 
 def _rows_kept(arrays: Arrays, name: str) -> int:

@@ -9,15 +9,15 @@ import numpy as np
 from sklearn.base import clone
 
 from linsep.core.examples import Array
-from linsep.core.links import Additive, Imaged, Scaled
 from linsep.core.readouts import Average
 from linsep.core.step import reads_sign_only
-from linsep.core.weights import name_of, refreshed
+from linsep.core.weights import name_of
 from linsep.data.labels import refuse_another_type
 from linsep.learners.base import OnlineLearner
 from linsep.learners.compact import whole
 from linsep.learners.learner import Learner
 from linsep.learners.machine import Machine
+from linsep.learners.mixing import banked, link_of, weights_of
 from linsep.learners.parameters import Shared
 from linsep.learners.record import no_log
 from linsep.learners.voter import Voter
@@ -27,8 +27,6 @@ Online = TypeVar("Online", bound=OnlineLearner)
 
 MATTER = ("fit_intercept", "intercept_scaling", "multi_class")
 """Of the parameters that every learner has, those that say what its weights mean."""
-OWED = 1 << 62
-"""With this debt, the next pass takes the image of the sums anew before it reads it."""
 
 
 def merge(models: Iterable[Online], *, how: str = "average", weights: Sequence[float] | None = None) -> Online:
@@ -202,7 +200,7 @@ def _with_classes(machine: Machine, known: Array, classes: Array) -> Machine:
 def _merged(machines: Sequence[Machine], shares: Sequence[float], divisor: float) -> Machine:
     """Return one machine that has made the rounds of all."""
     first = machines[0]
-    s = _total(map(_weights, machines), shares)
+    s = _total((weights_of(machine.link) for machine in machines), shares)
     s /= divisor
     counts = {field: sum(getattr(m.tally, field) for m in machines) for field in first.tally._fields}
     if any(machine.tally.errors[0] < 0 for machine in machines):  # not known of one, so of all
@@ -211,16 +209,16 @@ def _merged(machines: Sequence[Machine], shares: Sequence[float], divisor: float
     if isinstance(readout, Average):
         clock = sum(machine.readout.clock for machine in machines)
         parts = [share / (_rounds(machine) or 1.0) for share, machine in zip(shares, machines, strict=True)]
-        # As after :data:`linsep.core.readouts.bank`: the sum of the weights of all rounds so far is -u.
-        u = _total((m.readout.u - m.readout.mass * m.link.s for m in machines), parts)
+        u = _total((banked(m.readout, m.link.s) for m in machines), parts)
         u *= clock / divisor
         readout = Average(u, np.zeros_like(readout.mass), clock)
     return replace(
         first,
-        link=_link(first, s),
+        link=link_of(first.link, s, first.pair, first.bias != 0.0),
         readout=readout,
         tally=type(first.tally)(**counts),
         log=no_log(),
+        mixed=None,
         no_log_because=f"{len(machines)} models were merged, so that there is no single run",
         data_bytes=sum(machine.data_bytes for machine in machines),
         first_features=max(machine.first_features for machine in machines),
@@ -230,12 +228,6 @@ def _merged(machines: Sequence[Machine], shares: Sequence[float], divisor: float
     )
 
 
-def _weights(machine: Machine) -> Array:
-    """Return what is summed: the weights in training, or the sums that they are a function of."""
-    link = machine.link
-    return link.s * link.scale if isinstance(link, Scaled) else link.s
-
-
 def _total(arrays: Iterable[Array], shares: Sequence[float]) -> Array:
     """Return the sum of arrays, each times its share."""
     terms = (array * share for array, share in zip(arrays, shares, strict=True))
@@ -243,20 +235,6 @@ def _total(arrays: Iterable[Array], shares: Sequence[float]) -> Array:
     for term in terms:
         total += term
     return total
-
-
-def _link(first: Machine, s: Array) -> Additive | Scaled | Imaged:
-    """Return a link of the first machine's kind with these sums."""
-    link = first.link
-    if isinstance(link, Scaled):
-        norm2 = np.einsum("jc,jc->c", s, s)
-        if first.pair:
-            norm2 = np.append(norm2.sum(), np.zeros(len(norm2) - 1))
-        return link._replace(s=s, scale=np.ones_like(link.scale), norm2=norm2, age=np.zeros_like(link.age))
-    if isinstance(link, Imaged):
-        imaged: Imaged = refreshed(link._replace(s=s), first.pair, first.bias != 0.0)[0]
-        return imaged._replace(debt=np.full_like(link.debt, OWED))
-    return Additive(s)
 
 
 def _learner(models: Sequence[Online], classes: Array, machine: Machine) -> Online:

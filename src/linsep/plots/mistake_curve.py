@@ -25,7 +25,8 @@ def mistakes(run: Any, *, bound: float | Callable[[Array], Any] | None = None, a
     """Draw how many mistakes a learner had made after each round.
 
     A learner whose steps are not all ±1 logs its updates, not its mistakes, and so those are counted. One-vs-rest of up
-    to 8 classes has a line for each machine, otherwise all are added up.
+    to 8 classes has a line for each machine, otherwise all are added up. Rounds of shards count one shard after the
+    other; below a bound, which is about weighted mistakes there, each counts as the weight of its shard in the mix.
 
     Parameters
     ----------
@@ -50,9 +51,9 @@ def mistakes(run: Any, *, bound: float | Callable[[Array], Any] | None = None, a
     if isinstance(run, tuple):
         curves, what, title, drawn = [_given(run)], "mistakes", "", "default"
     else:
-        curves, what = _logged(run)
+        curves, what = _logged(run, weighted=bound is not None)
         title, drawn = f"{type(run).__name__}: ", "steps-post"
-    rounds, counts = int(max(x[-1] for x, _ in curves)), [int(y[-1]) for _, y in curves]
+    rounds, counts = int(max(x[-1] for x, _ in curves)), [_whole(y[-1]) for _, y in curves]
     ax = style.axes(ax, (7.2, 4.0))
     for k, (x, y) in enumerate(curves):
         colour = style.colour_of(k) if len(curves) > 1 else style.WRONG
@@ -65,9 +66,9 @@ def mistakes(run: Any, *, bound: float | Callable[[Array], Any] | None = None, a
         axis.set_major_formatter(style.thousands())
     if len(curves) > 1:
         order = sorted(range(len(curves)), key=lambda k: -counts[k])
-        labels = [f"{style.shortened(run.classes_[k], 24)}: {counts[k]:,}" for k in order]
+        labels = [f"{style.shortened(run.classes_[k], 24)}: {_told(counts[k])}" for k in order]
         style.legend(ax, [ax.lines[k] for k in order], labels)
-    total = style.counted(sum(counts), what.removesuffix("s"))
+    total = f"{_told(sum(counts))} {what.removesuffix('s' * (sum(counts) == 1))}"
     style.head(ax, f"{title}{total} in {style.counted(rounds, 'round')}")
     style.name_axes(ax, "round", f"{what} so far{' of each class' if len(curves) > 1 else ''}")
     return ax
@@ -85,8 +86,17 @@ def _given(run: tuple[Any, ...]) -> Curve:
     return rounds, counts
 
 
-def _logged(clf: Any) -> tuple[list[Curve], str]:
-    """Return the curves of a learner's log, and what it counts."""
+def _whole(count: Any) -> float:
+    """Return a count as an integer, if it is one."""
+    return int(count) if count == int(count) else float(count)
+
+
+def _told(count: float) -> str:
+    return f"{count:,}" if isinstance(count, int) else f"{count:,.4g}"
+
+
+def _logged(clf: Any, weighted: bool) -> tuple[list[Curve], str]:
+    """Return the curves of a learner's log, and what it counts; if it is to be weighted, shards by their weights."""
     classes = classes_of(clf)
     if not hasattr(clf, "t_"):
         raise TypeError(f"{type(clf).__name__} counts no rounds: pass an online learner, or a pair (rounds, counts)")
@@ -96,15 +106,33 @@ def _logged(clf: Any) -> tuple[list[Curve], str]:
         raise ValueError(f"{error}; fit with log=True, or pass a pair (rounds, counts)") from error
     counts_mistakes = log.amounts is None and len(log) == np.sum(clf.mistakes_)
     if log.classes is not None and log.classes.ndim == 1 and len(classes) <= FEW:
-        parts = [log.rounds[log.classes == k] for k in range(len(classes))]
+        chosen = [log.classes == k for k in range(len(classes))]
     else:
-        parts = [log.rounds]
-    return [stepped(part, clf.t_) for part in parts], "mistakes" if counts_mistakes else "updates"
+        chosen = [np.ones(len(log), bool)]
+    mixed, what = clf._fitted().mixed if weighted else None, "mistakes" if counts_mistakes else "updates"
+    if mixed is None:
+        return [stepped(log.rounds[of], clf.t_) for of in chosen], what
+    if log.classes is not None and log.classes.ndim == 1 and len(chosen) == 1:
+        weights = _weights(mixed, log.rounds, log.classes)
+    else:
+        weights = np.zeros(len(log))
+        for k, of in enumerate(chosen):
+            weights[of] = _weights(mixed, log.rounds[of], k)
+    return [stepped(log.rounds[of], clf.t_, weights[of]) for of in chosen], f"weighted {what}"
 
 
-def stepped(rounds: Array, last: int) -> Curve:
-    """Return the corners of a count that rises by 1 at each of these rounds; those of one round rise together."""
-    x, y = np.append(0, rounds), np.arange(len(rounds) + 1)
+def _weights(mixed: Any, rounds: Array, machines: Any) -> Array:
+    """Return the weight of the shard that each round was in, for its machine; 1 in passes without shards."""
+    _, _, before, own = mixed.numbers.T
+    place = np.maximum(np.searchsorted(before, rounds) - 1, 0)
+    inside = (before[place] < rounds) & (rounds <= before[place] + own[place])
+    return np.where(inside, (mixed.shares / mixed.totals())[place, machines], 1.0)
+
+
+def stepped(rounds: Array, last: int, weights: Array | None = None) -> Curve:
+    """Return the corners of a count that rises by 1, or a weight, at each of these rounds; at one round together."""
+    x = np.append(0, rounds)
+    y = np.arange(len(rounds) + 1) if weights is None else np.append(0.0, np.cumsum(weights))
     final = np.append(x[1:] != x[:-1], True)
     x, y = x[final], y[final]
     if len(x) > CORNERS:
@@ -113,7 +141,7 @@ def stepped(rounds: Array, last: int) -> Curve:
     return np.append(x, last), np.append(y, y[-1])
 
 
-def _draw_bound(ax: Axes, bound: Any, rounds: int, count: int) -> None:
+def _draw_bound(ax: Axes, bound: Any, rounds: int, count: float) -> None:
     if bound is None:
         ax.set_ylim(bottom=0)
         return
@@ -125,7 +153,7 @@ def _draw_bound(ax: Axes, bound: Any, rounds: int, count: int) -> None:
     if y[-1] > FAR * count > 0:
         ax.set_yscale("log")
         ax.yaxis.set_minor_formatter(NullFormatter())
-        ax.set_ylim(1, 2 * y.max())
+        ax.set_ylim(min(1.0, count), 2 * y.max())
     else:
         ax.set_ylim(0, 1.12 * max(y.max(), count, 1))
     text = f"bound {y[-1]:,.0f}" if y[-1] >= 1000 else f"bound {y[-1]:.4g}"

@@ -8,17 +8,19 @@ from matplotlib.ticker import MaxNLocator
 
 from linsep.plots import style
 from linsep.plots.bound_curve import amount, key
-from linsep.plots.checks import finite
+from linsep.plots.checks import finite, same_length
+from linsep.plots.mix_curve import steps_of, summed
 
 WIDE = 8
 """The axis ends at the bound, or at this many times the mistakes."""
 
 
-def potential(values: Any, *, progress: float, start: float, ax: Axes | None = None) -> Axes:
+def potential(values: Any, *, progress: float, start: float, counts: Any = None, ax: Axes | None = None) -> Axes:
     """Draw Winnow's potential KL(u‖w) over its mistakes, and the line that it stays under.
 
     It starts at most at the logarithm of the number of weights, each mistake takes off at least L, and it is never
-    below 0: no mistake is left at k = start / L.
+    below 0: no mistake is left at k = start / L. Of a run whose shards were mixed, that holds at every mix, and k is
+    the sum of its mistakes so far, each times the weight of its shard.
 
     Parameters
     ----------
@@ -28,6 +30,8 @@ def potential(values: Any, *, progress: float, start: float, ax: Axes | None = N
         L = eta delta - ln cosh(eta X), above 0.
     start : float
         Where the line begins: the logarithm of the number of weights, or the first value.
+    counts : array, optional
+        Of a mixed run, the weighted mistakes at the start and after each mix, from 0 and rising; by default 0, 1, ...
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
@@ -44,14 +48,17 @@ def potential(values: Any, *, progress: float, start: float, ax: Axes | None = N
     for name, value in (("progress", progress), ("start", start)):
         if not 0 < value < np.inf:
             raise ValueError(f"{name}={value}: without a number above 0 Winnow has no bound to be drawn")
-    last, bound = len(numbers) - 1, start / progress
+    steps = steps_of(numbers, counts)
+    same_length(values=numbers, counts=steps)
+    last, bound = float(steps[-1]), start / progress
     right = max(last, min(bound, WIDE * max(last, 1)))
     ax = style.axes(ax, (8.4, 4.0))
     end = np.array([0.0, min(right, bound)])
     (line,) = ax.plot(end, start - progress * end, color=style.ink(), linewidth=1.4, linestyle="dashed", zorder=2)
     top = ax.axhline(start, color=style.ink(), linewidth=1.2, linestyle="dotted", zorder=1)
-    x, y = np.append(np.arange(last + 1), last), np.append(numbers, numbers[-1])
-    (stairs,) = ax.plot(x, y, drawstyle="steps-post", color=style.colour_of(0), linewidth=2.0, zorder=3)
+    x, y = np.append(steps, last), np.append(numbers, numbers[-1])
+    look = {"drawstyle": "steps-post"} if counts is None else {"marker": "."}
+    (stairs,) = ax.plot(x, y, color=style.colour_of(0), linewidth=2.0, zorder=3, **look)  # type: ignore[arg-type]
     ax.plot(last, numbers[-1], color=style.colour_of(0), marker="o", linestyle="none", zorder=4, clip_on=False)
     if bound <= right:
         ax.plot(bound, 0, color=style.WRONG, marker="o", markersize=7, linestyle="none", zorder=4, clip_on=False)
@@ -60,8 +67,10 @@ def potential(values: Any, *, progress: float, start: float, ax: Axes | None = N
     ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     ax.xaxis.set_major_formatter(style.thousands())
     ax.yaxis.set_major_locator(MaxNLocator(6))
-    names = [f"start at most: {start:.4g}", "KL(u‖w) after k mistakes", f"{start:.4g} − k L, L = {progress:.4g}"]
+    when = "after k mistakes" if counts is None else "at each mix"
+    names = [f"start at most: {start:.4g}", f"KL(u‖w) {when}", f"{start:.4g} − k L, L = {progress:.4g}"]
     key(ax, [top, stairs, line], names)
-    style.head(ax, f"Winnow: {style.counted(last, 'mistake')}, {amount(bound)} allowed")
-    style.name_axes(ax, "mistakes k", "potential KL(u‖w), in nats")
+    style.head(ax, f"Winnow: {summed(last, counts)}, {amount(bound)} allowed")
+    across = "mistakes k" if counts is None else "weighted mistakes k"
+    style.name_axes(ax, across, "potential KL(u‖w), in nats")
     return ax

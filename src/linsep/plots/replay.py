@@ -22,7 +22,8 @@ def replay(clf: OnlineLearner, X: Any, y: Any) -> Array:
     Parameters
     ----------
     clf : a fitted learner of two classes
-        With additive weights that answer as they stand at the end, and a full log from the start of its training.
+        With additive weights that answer as they stand at the end, and a full log from the start of its training; not
+        one that has mixed shards.
     X : array or sparse matrix, (rows, features)
         The rows that it was fitted on.
     y : array, (rows,)
@@ -47,6 +48,12 @@ def replay(clf: OnlineLearner, X: Any, y: Any) -> Array:
         raise ValueError(f"X has {len(X)} rows and y has {len(y)} labels")
     if len(clf.classes_) != 2:
         raise ValueError(f"only a run on two classes is played again; this one had {len(clf.classes_)}")
+    mixed = clf._fitted().mixed
+    if mixed is not None and (mixed.numbers[:, 1] > 0).any():
+        raise ValueError(
+            f"this {type(clf).__name__} has mixed shards (shards={clf.shards}): its weights went no single way that "
+            "could be played again; fit it with shards=None"
+        )
     log, beta = clf.log_, clf._bias
     if len(log) and log.rows.max() >= len(X):
         raise ValueError(f"the log names row {log.rows.max()}, but X has {len(X)} rows: pass the X of fit")

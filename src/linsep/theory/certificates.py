@@ -14,6 +14,7 @@ import numpy as np
 from linsep.core.examples import Array
 from linsep.theory import checker, reading, risk
 from linsep.theory.form import FORMAT, VERSION, FormError, check_form
+from linsep.theory.mixed_checker import checker_of
 
 HOLDS, FAILS, NOT_CHECKED = "holds", "fails", "not checked"
 MARGINS = {
@@ -23,6 +24,7 @@ MARGINS = {
 }
 """Claims that are not there where nothing is proved."""
 UPDATES = "a certificate holds the updates of a run, not the rounds between them"
+LOGGED = "they are taken from its log"
 
 
 class CertificateError(ValueError):
@@ -143,25 +145,31 @@ class Certificate:
     def allowed(self, run: str = "run") -> dict[str, float]:
         """Return the bounds on mistakes that hold for a run: those of its own theorem and its own passes.
 
+        Of a mixed run they bound the claim "mixed mistakes", in which each shard's mistakes have its weight in the mix;
+        the mistakes of all shards together may be more.
+
         Examples
         --------
         >>> from linsep import Perceptron
         >>> X, y = [[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1]
         >>> Perceptron(shuffle=False, max_iter=2).fit(X, y).certificate(X, y).allowed()
         {'in any order': 11.0, 'in 2 passes': 5.68}
+        >>> Perceptron(shuffle=False, max_iter=2, shards=2).fit(X, y).certificate(X, y).allowed()
+        {'weighted, at every mix': 11.0, 'weighted, in 2 passes': 5.68}
         """
         facts = self.facts["runs"].get(run)
         if facts is None:
             raise KeyError(f"no run is called {run!r}, but {self.runs}")
-        passes = facts["passes"]
-        names = {"mistakes at most": "in any order"}
+        passes, mixed = facts["passes"], "mixes" in facts
+        names = {"mistakes at most": "at every mix" if mixed else "in any order"}
         if facts["theorem"] == "passive_aggressive":
             names = {"bound at most": "by the losses of a w"} if facts["first"] else {}
         found = {told: self.claims.get(f"{run}: {claim}") for claim, told in names.items()}
         if facts["theorem"] == "perceptron" and facts["p"] == 2:
             told = f"in {passes} pass{'es' if passes > 1 else ''}"
             found[told] = self.claims.get(f"{facts['problem']}: perceptron's mistakes (T = {passes}) at most")
-        return {told: float(Decimal(value)) for told, value in found.items() if value is not None}
+        known = {told: float(Decimal(value)) for told, value in found.items() if value is not None}
+        return {f"weighted, {told}": bound for told, bound in known.items()} if mixed else known
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate to a file, as JSON; a file of that name stays whole until all is written."""
@@ -233,9 +241,10 @@ class Result:
 def verify(certificate: Any, X: Any, y: Any) -> Result:
     """Check every claim of a certificate against the data, in exact arithmetic.
 
-    All is computed again by :mod:`linsep.theory.checker`, a short file that imports nothing of linsep. Claims about
-    new rows rest on an assumption that no data can show, that rows are independent draws: their arithmetic is checked,
-    and they are listed as not checked.
+    All is computed again by :mod:`linsep.theory.checker`, a short file that imports nothing of linsep; runs whose
+    shards were mixed by :mod:`linsep.theory.mixed_checker`, a shorter one that stands on it. Claims about new rows
+    rest on an assumption that no data can show, that rows are independent draws: their arithmetic is checked, and they
+    are listed as not checked.
 
     Parameters
     ----------
@@ -268,7 +277,7 @@ def verify(certificate: Any, X: Any, y: Any) -> Result:
         return Result([("certificate", FAILS, str(error))])
     if any(_too_far(run, X) for run in facts["runs"].values()):
         return Result([("certificate", FAILS, "a run of Winnow spans too many orders of magnitude to be checked")])
-    checks = checker.check(facts, X, y)
+    checks = checker.check(facts, X, y, checker_of(facts))
     if all(status != FAILS for _, status, _ in checks):
         checks += _assumed(facts)
     return Result(checks)
@@ -311,7 +320,9 @@ def _assumed(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Return what is not for the checker to say: what lies between updates, and the risks."""
     checks = [(f"{name}: no other round was a mistake", NOT_CHECKED, UPDATES) for name in facts["runs"]]
     steps = [name for name, run in facts["runs"].items() if run["theorem"] == "passive_aggressive"]
-    checks += [(f"{name}: its steps are the rule's", NOT_CHECKED, "they are taken from its log") for name in steps]
+    checks += [(f"{name}: its steps are the rule's", NOT_CHECKED, LOGGED) for name in steps]
+    mixed = [name for name, run in facts["runs"].items() if "mixes" in run]
+    checks += [(f"{name}: its shards, and their shares in each mix", NOT_CHECKED, LOGGED) for name in mixed]
     again = risks_of(facts["runs"], facts["claims"])
     if facts["risk"] != again:
         return [*checks, ("risk", FAILS, f"stated {facts['risk']}, found {again}")]

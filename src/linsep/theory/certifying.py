@@ -14,6 +14,7 @@ from linsep.data.labels import clean, encode
 from linsep.theory import checker
 from linsep.theory.certificates import Certificate, risks_of
 from linsep.theory.form import FORMAT, VERSION, named, plain
+from linsep.theory.mixed_checker import checker_of
 from linsep.theory.witnesses import Found, Search, Watch, best_bias, find, pair_rows
 
 MOST_PAIRS = 20_000_000
@@ -255,5 +256,5 @@ def made(
     }  # fmt: skip
     confidence = {name: {"confidence": value} for name, value in risks.items()}
     facts |= {"problems": problems, "runs": {name: run | confidence.get(name, {}) for name, run in runs.items()}}
-    claims = checker.claims(facts, seen)
+    claims = checker.claims(facts, seen, checker_of(facts))
     return Certificate(facts | {"claims": claims, "risk": risks_of(facts["runs"], claims)})

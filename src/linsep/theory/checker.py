@@ -216,8 +216,8 @@ class Problem:
     def play(self, run: Facts, image: Callable[[int], Any], mirrored: range = range(0)) -> Iterator[tuple[Any, ...]]:
         """Play s += step z again, -z where mirrored: (row, score before, growth of the images' sum: down, up; s)."""
         rows, s, low, high = {i: list[Any]() for i in range(self.n)}, dict[int, int](), 0, 0
-        if np.bincount(np.array(run["rows"]) // (self.n // self.rows.n)).max() > run["passes"]:
-            raise ValueError("a run has more updates by a row than it has passes")
+        if "mixes" in run or np.bincount(np.array(run["rows"]) // (self.n // self.rows.n)).max() > run["passes"]:
+            raise ValueError("a run is mixed, or has more updates by a row than it has passes")
         for i, c, z in self.each(np.isin(np.arange(self.n), run["rows"])):
             rows[i] = [*zip(c, z, strict=True), *((~j, -x) for j, x in zip(c, z, strict=True) if j in mirrored)]
         for i, step in zip(run["rows"], run.get("steps", [1] * len(run["rows"])), strict=True):
@@ -275,10 +275,10 @@ class Problem:
         return {"mistakes": len(falls)} | (out if L > 0 else {})
 
 
-def claims(certificate: Facts, rows: Rows) -> Facts:
+def claims(certificate: Facts, rows: Rows, kind: type[Problem] = Problem) -> Facts:
     """Return all claims, computed from the witnesses and the rows; one is that the witnesses were not touched."""
-    theorems = {k.__name__: k for k in (Problem.perceptron, Problem.passive_aggressive, Problem.winnow)}
-    problems = {k: Problem(rows, v, certificate["data"]["classes"]) for k, v in certificate["problems"].items()}
+    theorems = {k.__name__: k for k in (kind.perceptron, kind.passive_aggressive, kind.winnow)}
+    problems = {k: kind(rows, v, certificate["data"]["classes"]) for k, v in certificate["problems"].items()}
     found = {name: problem.claims() for name, problem in problems.items()}
     found |= {k: theorems[run["theorem"]](problems[run["problem"]], run) for k, run in certificate["runs"].items()}
     whole = json.dumps([certificate[k] for k in ("data", "problems", "runs")], sort_keys=True)
@@ -286,13 +286,13 @@ def claims(certificate: Facts, rows: Rows) -> Facts:
     return {f"{name}: {claim}": value for name, facts in found.items() for claim, value in facts.items()}
 
 
-def check(certificate: Facts, X: Any, y: Any) -> list[tuple[str, str, str]]:
+def check(certificate: Facts, X: Any, y: Any, kind: type[Problem] = Problem) -> list[tuple[str, str, str]]:
     """Return (claim, "holds" or "fails", what is stated and what the data give) for each claim; it never raises."""
     try:
         rows, said = Rows(X, y, certificate["data"]["classes"]), certificate["claims"]
         if [rows.n, rows.p, rows.sha256] != [certificate["data"][k] for k in ("rows", "features", "sha256")]:
             return [("data", "fails", f"these are other rows or labels: their SHA-256 is {rows.sha256}")]
-        found = claims(certificate, rows)
+        found = claims(certificate, rows, kind)
         same = {k: repr(found.get(k)) == repr(said.get(k)) not in ("None", "False") for k in found | said}
         return [(k, "holds" if same[k] else "fails", f"stated {said.get(k)}, found {found.get(k)}") for k in same]
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, MemoryError) as error:

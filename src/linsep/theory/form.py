@@ -16,6 +16,8 @@ LARGEST_P = 500
 """Powers beyond this leave the range of floats, in which rows are compared first."""
 FARTHEST = 5000
 """Exponents of two beyond this are not needed for products of floats."""
+MOST_BITS = 1 << 14
+"""The shares of all mixes multiply up to denominators of so many bits at most: longer ones would take too long."""
 DECIMAL = re.compile(r"0?\.\d{1,40}|\d{1,3}e-\d{1,3}|\d\.\d{1,40}e-\d{1,3}")
 """How a probability may be written."""
 
@@ -174,6 +176,9 @@ def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
     )
     once = passes == 1 and run["rounds"] == data["rows"] and is_number(run.get("confidence"), 1e-9, 1 - 1e-9)
     require("confidence" not in run or once, f"{name!r} has a confidence, but is not one pass")
+    if "mixes" in run:
+        _check_mixes(name, run["mixes"], len(rows or ()))
+        require("confidence" not in run, f"{name!r} has a confidence, but is not one run")
     theorem = run.get("theorem")
     if theorem == "passive_aggressive":
         steps = run.get("steps")
@@ -195,3 +200,27 @@ def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
     require(theorem == "perceptron", f"{name!r} is held to no theorem")
     require(is_number(run.get("p"), 2, LARGEST_P), f"{name!r} has no p of 2 or more")
     require(f"delta {passes}" in problem["w"], f"{name!r} has no bound for {passes} passes")
+
+
+def _check_mixes(name: str, mixes: Any, updates: int) -> None:
+    """Check the mixes of a run: the updates of every shard and its share, mix by mix."""
+    lists = isinstance(mixes, list) and bool(mixes) and all(isinstance(mix, list) and mix for mix in mixes)
+    require(lists, f"{name!r} has mixes that are no lists of shards")
+    shards = [shard for mix in mixes for shard in mix]
+    pairs = all(isinstance(s, list) and len(s) == 2 and all(is_whole(v, 0, 1 << 62) for v in s) for s in shards)
+    require(pairs, f"{name!r} has a shard that is not its updates and its share")
+    require(all(sum(share for _, share in mix) for mix in mixes), f"{name!r} has a mix of no share")
+    require(sum(count for count, _ in shards) == updates, f"{name!r} has updates that are in no mix")
+    require(bits_of(mixes) <= MOST_BITS, f"{name!r} has more mixes, or finer ones, than can be checked")
+
+
+def bits_of(mixes: list[list[list[int]]]) -> int:
+    """Return how long the denominators of mixed sums may become.
+
+    Examples
+    --------
+    >>> bits_of([[[3, 1], [1, 1]], [[0, 1], [0, 2]], [[0, 15], [1, 30]]])
+    4
+    """
+    shares = [[share for _, share in mix] for mix in mixes if any(count for count, _ in mix)]
+    return sum((sum(of) // math.gcd(*of)).bit_length() for of in shares)

@@ -12,6 +12,9 @@ IN_PASSES = "perceptron's mistakes (T = {}) at most"
 SEPARATORS = {"perceptron": "hyperplane", "Winnow": "u >= 0", "balanced Winnow": "u"}
 """Whose bounds are compared, and what must separate the rows for each."""
 NO_BOUND = "no bound"
+WEIGHTED, WEIGHTED_LABEL = "mixed mistakes", "weighted mistakes"
+"""The claim of a mixed run that its theorem bounds, the sum of mistakes times their shards' weights mu; its line."""
+MU_SUM, MU_LOSSES = "sum of mu * mistakes over", "sum of mu * losses²"
 LETTERS = "R: the length of the longest row, X: the largest |entry|, the constant feature included"
 """What the letters of a table mean, where there is no room for notes."""
 
@@ -47,7 +50,8 @@ def outward(number: Any, up: bool) -> str:
 def told(cert: "Certificate", name: str, claim: str) -> str:
     """Return a claim of a problem or run as it is shown: "at most" rounded up, "at least" down; "" if it is not made.
 
-    Bounds on mistakes are shown without what is behind the point: mistakes are whole.
+    Bounds on mistakes are shown without what is behind the point, as mistakes are whole; but not those of a mixed run,
+    whose mistakes are weighted.
 
     Examples
     --------
@@ -59,8 +63,23 @@ def told(cert: "Certificate", name: str, claim: str) -> str:
     value = cert.claims.get(f"{name}: {claim}")
     if value is None:
         return ""
-    whole = Decimal(value).to_integral_value(ROUND_FLOOR) if "mistakes" in claim else value
-    return outward(whole, up="at most" in claim)
+    counts = "mistakes" in claim and not is_mixed(cert, name)
+    whole = Decimal(value).to_integral_value(ROUND_FLOOR) if counts else value
+    return outward(whole, up="at most" in claim or claim == WEIGHTED)
+
+
+def is_mixed(cert: "Certificate", name: str) -> bool:
+    """Return whether a name is that of a run whose shards were mixed.
+
+    Examples
+    --------
+    >>> from linsep import Perceptron
+    >>> X, y = [[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1]
+    >>> cert = Perceptron(shuffle=False, shards=2).fit(X, y).certificate(X, y)
+    >>> is_mixed(cert, "run"), is_mixed(cert, "bias 1"), told(cert, "run", "mixed mistakes")
+    (True, False, '1')
+    """
+    return "mixes" in cert.facts.get("runs", {}).get(name, {})
 
 
 def share(part: float, digits: int = 2) -> str:
@@ -166,7 +185,13 @@ def _passes(cert: "Certificate", name: str) -> list[Line]:
 
 def _run(cert: "Certificate", name: str) -> list[Line]:
     run = cert.facts["runs"][name]
-    lines = [Line("mistakes", told(cert, name, "mistakes"), f"in {run['rounds']:,} rounds, {counted(run['passes'])}")]
+    span = f"in {run['rounds']:,} rounds, {counted(run['passes'])}"
+    lines = [Line("mistakes", told(cert, name, "mistakes"), span)]
+    if is_mixed(cert, name):
+        lines = [
+            lines[0]._replace(note=f"of all shards, {span}"),
+            Line(WEIGHTED_LABEL, told(cert, name, WEIGHTED), f"{MU_SUM} {mixes_told(run['mixes'])}"),
+        ]
     of = {"perceptron": _of_perceptron, "winnow": _of_winnow, "passive_aggressive": _of_aggressive}[run["theorem"]]
     lines += of(cert, name)
     risk = cert.facts.get("risk", {}).get(name)
@@ -178,22 +203,34 @@ def _run(cert: "Certificate", name: str) -> list[Line]:
     return lines
 
 
+def mixes_told(mixes: list[list[list[int]]]) -> str:
+    """Return mixes in a few words: how many, and of how many shards.
+
+    Examples
+    --------
+    >>> mixes_told([[[2, 1], [0, 1]], [[1, 1], [0, 1]]]), mixes_told([[[5, 1]], [[1, 7], [0, 6], [2, 7]]])
+    ('2 mixes of 2 shards', '2 mixes of 1 to 3 shards')
+    """
+    least, most = min(map(len, mixes)), max(map(len, mixes))
+    span = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+    return f"{times(f'{len(mixes):,}', 'mix').replace('mixs', 'mixes')} of {times(span, 'shard')}"
+
+
 def _of_perceptron(cert: "Certificate", name: str) -> list[Line]:
     p = float(cert.facts["runs"][name]["p"])
-    square = "k R²" if p == 2 else "(p - 1) k X²"
+    mixed = is_mixed(cert, name)
+    s, k, where = ("s_n", "K_n", "at every mix n") if mixed else ("s_k", "k", "at every mistake k")
+    square = f"{k} R²" if p == 2 else f"(p - 1) {k} X²"
     allowed, regret = told(cert, name, "mistakes at most"), told(cert, name, "mistakes at most, by the regret")
     ratios = [told(cert, name, "lemma 1, ratio at least"), told(cert, name, "lemma 2, ratio at most")]
     formula = "(R/gamma)²" if p == 2 else "the p-norm perceptron's bound"
+    losses = "weighted losses" if mixed else "losses"
     return [
         Line("  allowed", allowed or NO_BOUND, formula if allowed else "no separator is known"),
-        *([Line("  by the regret", regret, "allowed by the losses of a w on the mistakes")] if regret else []),
-        *(
-            [Line("first lemma", f"s_k·u >= {ratios[0]} k gamma", "at every mistake k; 1 would do")]
-            if ratios[0]
-            else []
-        ),
-        Line("second lemma", f"||s_k||² <= {ratios[1]} {square}", "at every mistake k; 1 would do"),
-        Line("margin", f"at most {told(cert, name, 'margin at most')}", "||s_k|| / k, the run as a dual point"),
+        *([Line("  by the regret", regret, f"allowed by the {losses} of a w on the mistakes")] if regret else []),
+        *([Line("first lemma", f"{s}·u >= {ratios[0]} {k} gamma", f"{where}; 1 would do")] if ratios[0] else []),
+        Line("second lemma", f"||{s}||² <= {ratios[1]} {square}", f"{where}; 1 would do"),
+        Line("margin", f"at most {told(cert, name, 'margin at most')}", f"||{s}|| / {k}, the run as a dual point"),
     ]
 
 
@@ -202,11 +239,18 @@ def _of_winnow(cert: "Certificate", name: str) -> list[Line]:
     needed = f"L >= {told(cert, name, 'L at least')}"
     note = f"{needed}, which each must" if allowed else f"{needed}: at this rate there is no guarantee"
     fall = told(cert, name, "each fall of the potential at least")
-    return [Line("  allowed", allowed or NO_BOUND, "ln N / L"), Line("each fall of KL", f"at least {fall}", note)]
+    by = "for each weighted mistake of a mix; " if is_mixed(cert, name) else ""
+    return [
+        Line("  allowed", allowed or NO_BOUND, "ln N / L"),
+        Line("each fall of KL", f"at least {fall}", f"{by}{note}"),
+    ]
 
 
 def _of_aggressive(cert: "Certificate", name: str) -> list[Line]:
     losses, bound = told(cert, name, "losses² at most"), told(cert, name, "bound at most")
-    first = bool(cert.facts["runs"][name]["first"])
-    about = "on the mistakes" if first else "on the sum of losses²"
-    return [Line("losses²", losses, "their sum"), Line("  allowed", bound, f"{about}, by the best u of the hinge loss")]
+    first, mixed = bool(cert.facts["runs"][name]["first"]), is_mixed(cert, name)
+    about = f"on the {'weighted ' * mixed}{'mistakes' if first else 'sum of losses²'}"
+    return [
+        Line("losses²", losses, MU_LOSSES if mixed else "their sum"),
+        Line("  allowed", bound, f"{about}, by the best u of the hinge loss"),
+    ]

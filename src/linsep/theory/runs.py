@@ -43,6 +43,21 @@ class Run(NamedTuple):
     """The most times that a row was seen."""
     rounds: int
     """The rounds, those without an update included."""
+    mixes: list[list[list[int]]] | None = None
+    """Where shards were mixed, the updates of each and its share, mix by mix."""
+
+    def weights(self) -> Array:
+        """Return the weight of each update in the sum of all.
+
+        Examples
+        --------
+        >>> Run(np.array([4, 0, 2]), None, 1, 9, [[[1, 1], [2, 3]]]).weights()
+        array([0.25, 0.75, 0.75])
+        """
+        if self.mixes is None:
+            return np.ones(len(self.rows))
+        counts, shares, totals = np.array([(*s, sum(q for _, q in mix)) for mix in self.mixes for s in mix]).T
+        return np.repeat(shares / totals, counts)
 
 
 def witnessed(theorem: Theorem, run: Run, search: Search, found: Witnesses, problem: str) -> dict[str, Any] | str:
@@ -74,7 +89,8 @@ def witnessed(theorem: Theorem, run: Run, search: Search, found: Witnesses, prob
         steps = exact(np.ones(len(run.rows)) if run.steps is None else run.steps)
         values = [int(v, 16) if isinstance(v, str) else v for v in steps["values"]]
         facts |= {"C": theorem.C, "first": theorem.first, "exponent": steps["exponent"], "steps": values}
-    return facts | {"passes": run.passes, "rounds": run.rounds, "rows": run.rows.tolist()}
+    facts |= {"passes": run.passes, "rounds": run.rounds, "rows": run.rows.tolist()}
+    return facts if run.mixes is None else facts | {"mixes": run.mixes}
 
 
 def _l1_margin(search: Search, found: Witnesses, name: str) -> tuple[float, float]:

@@ -1,16 +1,17 @@
 """Rows that are in binary form already, as a format like the others."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 
 from linsep.data.binary.file import about, blocks, open_binary
-from linsep.data.dataset import Dataset
+from linsep.data.dataset import Dataset, as_csr
 from linsep.data.errors import DataError, Fault
 from linsep.data.form import Form, Job
 from linsep.data.formats import form_named
+from linsep.data.parts_cutting import Marks, Ruler
 from linsep.data.rows import Rows, without
 from linsep.data.sources import Source
 
@@ -67,7 +68,7 @@ class Stored(Form):
             size, data = source.size or 0, self._opened(source)
             job.policy.rejected += data.rejected
             first = 0
-            for block in blocks(data, PART_ROWS, verify=self.verify):
+            for block in blocks(data, PART_ROWS, verify=self.verify and source.span is None):
                 rows = self._rows(block)
                 wrong: dict[int, tuple[bytes, str]] = {}
                 if self.known is not None and rows.indices is not None:
@@ -90,6 +91,19 @@ class Stored(Form):
         same = self.cast is None or self.cast == data.X.dtype
         return data if len(sources) == 1 and self.known is None and same else None
 
+    def ruler(self, source: Source) -> Ruler:
+        """Return where a file can be cut: between rows."""
+        data, size = open_binary(source.name), source.size or 0
+        X, rows = data.X, len(data)
+        if not hasattr(X, "indptr"):
+            return Marks("rows", range(rows + 1), lambda row: size * row // max(rows, 1))
+        entry, row_bytes = X.data.itemsize + X.indices.itemsize, X.indptr.itemsize + data.y.itemsize
+        return Marks("rows", range(rows + 1), lambda row: int(X.indptr[row]) * entry + row * row_bytes)
+
+    def lines_before(self, source: Source) -> int:
+        """Return how many rows a file has before the part of it that is read."""
+        return 0 if source.span is None else source.span[0]
+
     @classmethod
     def with_columns_of(cls, form: Form, data: Iterable[Any], strict: bool) -> Self:
         """Return how to read files in binary form into the columns that other data have."""
@@ -105,13 +119,32 @@ class Stored(Form):
     def _opened(self, source: Source) -> Dataset:
         if source.handle is not None:
             raise DataError(source.name, "data in binary form are mapped into memory: give the file by its name")
-        return open_binary(source.name, verify=self.verify)
+        if source.span is None:
+            return open_binary(source.name, verify=self.verify)
+        return _some(open_binary(source.name), *source.span, source.name)
 
     def _rows(self, block: Dataset) -> Rows:
         X, places = block.X, np.arange(len(block))
         indptr, indices, values = (X.indptr, X.indices, X.data) if hasattr(X, "indptr") else (None, None, X)
         values = values if self.cast is None else values.astype(self.cast, copy=False)
         return Rows(block.y, indptr, indices, values, places, len(block), weights=block.weights)
+
+
+def _some(data: Dataset, begin: int, end: int, file: str) -> Dataset:
+    """Return some rows of a file, one at least, in place; those rejected are told with the first."""
+    X: Any = data.X
+    if hasattr(X, "indptr"):
+        indptr = X.indptr[begin : end + 1]
+        entries = slice(int(indptr[0]), int(indptr[-1]))
+        if entries.start < 0 or entries.stop > len(X.data) or np.any(indptr[1:] < indptr[:-1]):
+            reason = f"rows {begin} to {end - 1} do not lie one after the other (indptr is broken)"
+            raise DataError(file, reason)
+        X = as_csr(X.data[entries], X.indices[entries], indptr - indptr[0], X.shape[1])
+    else:
+        X = X[begin:end]
+    weights = None if data.weights is None else data.weights[begin:end]
+    some = replace(data, X=X, y=data.y[begin:end], weights=weights, rejected=0 if begin else data.rejected)
+    return next(blocks(some, end - begin))
 
 
 def _form_before(path: str) -> Form | None:

@@ -62,7 +62,8 @@ class Svmlight(LineForm):
         """Read a block of whole lines."""
         return parse(text, dtype)
 
-    def _note(self, low: int, high: int) -> None:
+    def note(self, low: int, high: int) -> None:
+        """Keep the lowest and the highest index of rows that were seen, here or elsewhere."""
         self.low, self.high = min(self.low, low), max(self.high, high)
 
     def take(self, rows: Rows) -> tuple[Rows, Wrong]:
@@ -73,7 +74,7 @@ class Svmlight(LineForm):
             most = self.n_features - (1 if self.zero_based else 0)
         if rows.low >= least and rows.high <= most:
             if not self.grows:
-                self._note(rows.low, rows.high)
+                self.note(rows.low, rows.high)
             return rows, {}
         assert rows.indices is not None
         outside = np.flatnonzero((rows.indices < least) | (rows.indices > most))
@@ -85,7 +86,7 @@ class Svmlight(LineForm):
             wrong.setdefault(row, (b"%d:" % index, low if index < least else high))
         kept = without(rows, list(wrong)).indices
         if kept is not None and len(kept):
-            self._note(int(kept.min()), int(kept.max()))
+            self.note(int(kept.min()), int(kept.max()))
         return rows, wrong
 
     def told(self, index: int) -> tuple[bytes, str]:
@@ -115,6 +116,6 @@ class Svmlight(LineForm):
         """Count columns from 0; as many as have been seen, if they grow."""
         assert rows.indices is not None
         if self.grows and len(rows.indices):
-            self._note(NO_INDEX, int(rows.indices.max()))
+            self.note(NO_INDEX, int(rows.indices.max()))
         np.subtract(rows.indices, self.first, out=rows.indices)
         return rows

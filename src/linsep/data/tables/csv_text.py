@@ -26,6 +26,7 @@ from linsep.data.digest import data_digest
 from linsep.data.errors import DataError, Fault
 from linsep.data.lines import BLOCK_BYTES, MARK, NEWLINE, Block, blocks
 from linsep.data.numbers import HARD, NO_NUMBER, ONE, doubtful, fives, number
+from linsep.data.parts_cutting import Lines, Marks, Ruler, chunks
 from linsep.data.sources import Source
 from linsep.data.tables.columns import (
     DECIMAL,
@@ -56,6 +57,8 @@ SKIP, LETTERS = -1, -2
 SINGLE = np.empty(0, np.float32)
 MOST_QUOTED = 1 << 26
 """Bytes after which a quote that is not closed is taken for an error."""
+MOST_MARKS = 1 << 20
+"""Beginnings of rows that are kept to cut a file."""
 WORD = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -388,7 +391,10 @@ def text_parts(
         part: Text | None = None
         for block in _whole_rows(source, ord(delimiter), size):
             if part is None:
-                names, begin, above = _header(block, delimiter, header)
+                if source.span is None:
+                    names, begin, above = _header(block, delimiter, header)
+                else:  # the header stands elsewhere
+                    names, begin, above = beginning(source, delimiter, header)[0], 0, 0
                 part = Text(names, block.text[begin:], block.file, True, before + block.done, above, delimiter)
                 chosen = False
             else:
@@ -417,6 +423,41 @@ def _whole_rows(source: Source, delimiter: int, size: int) -> Iterator[Block]:
             first = False
     if len(rest):
         raise DataError(source.name, "a quote that is opened in this row is not closed", line=lines + 1)
+
+
+def beginning(source: Source, delimiter: str, header: bool | None) -> tuple[list[str], int]:
+    """Return the names of a file's columns, and the byte where its rows begin."""
+    source = replace(source, span=None)
+    block = next(_whole_rows(source, ord(delimiter), BLOCK_BYTES), None)
+    if block is None:
+        raise DataError(source.name, "the file is empty")
+    names, begin, _ = _header(block, delimiter, header)
+    return names, begin + _mark_of(source) if begin else 0
+
+
+def _mark_of(source: Source) -> int:
+    """Return how many bytes a file has before its first line."""
+    return len(MARK) if source.head().startswith(MARK) else 0
+
+
+def text_ruler(source: Source, delimiter: str, begin: int) -> Ruler:
+    """Return where a file can be cut from a byte on: where a line begins, but for those within quotes.
+
+    Of a file with quotes, a sample of the beginnings of rows is kept that is large enough for any number of parts.
+    """
+    last = source.size or 0
+    if begin >= last or not any(b'"' in chunk for chunk in chunks(source.name, begin)):
+        return Lines(source.name, min(begin, last), last)
+    at = _mark_of(source)
+    found, first, seen, step = [np.array([begin])], max(begin, at), 0, 1
+    for block in _whole_rows(source, ord(delimiter), BLOCK_BYTES):
+        begins = at + mark_rows(block.text, ord(delimiter)).begins
+        begins = begins[begins > first]
+        found.append(begins[-seen % step :: step])
+        seen, at = seen + len(begins), at + len(block.text)
+        if sum(map(len, found)) > MOST_MARKS:
+            found, step = [found[0], np.concatenate(found[1:])[::2]], 2 * step
+    return Marks("bytes", np.concatenate([*found, [last]]), lambda place: place - begin)
 
 
 def _header(block: Block, delimiter: str, header: bool | None) -> tuple[list[str], int, int]:

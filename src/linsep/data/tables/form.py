@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from linsep.data.errors import DataError, Policy, shown
 from linsep.data.form import Form, Job, whole
 from linsep.data.lines import BLOCK_BYTES, in_order
+from linsep.data.parts_cutting import Ruler, newlines
 from linsep.data.rows import Rows, Spelling
 from linsep.data.sources import Source
-from linsep.data.tables.columns import NUMBER, Cells, Plan, Trouble, kept, named
-from linsep.data.tables.csv_text import Text, no_names, text_parts
+from linsep.data.tables.columns import NUMBER, TRUTH, WORDS, Cells, Plan, Trouble, kept, named
+from linsep.data.tables.csv_text import Text, beginning, no_names, text_parts, text_ruler
 from linsep.data.tables.documents import Documents, hashed_columns, without
 from linsep.data.tables.names import TableNames
-from linsep.data.tables.record_batches import Records, record_parts
+from linsep.data.tables.record_batches import Records, record_parts, record_ruler, records_before
 from linsep.data.tables.roles import Found, Kinds, listed, resolved, roles
 from linsep.data.tables.sparse_cells import numbers_and_words, with_documents, with_numbered
 from linsep.data.text.frequencies import Frequencies
@@ -310,6 +311,28 @@ class Table(Form):
         if self.found is None and all(source.again for source in sources):
             next((plan for _, plan in self._tasks(sources, BLOCK_BYTES) if plan is not None), None)
 
+    def ruler(self, source: Source) -> Ruler:
+        """Return where a file can be cut: between rows of text, row groups or record batches."""
+        if self.name not in DELIMITERS:
+            return record_ruler(source, self.name)
+        if source.packed:
+            return super().ruler(source)
+        names, begin = beginning(source, *self._written)
+        if self.found is not None:  # files without rows have names, too
+            self._plan(source.name, names, None)
+        return text_ruler(source, self._written[0], begin)
+
+    def lines_before(self, source: Source) -> int:
+        """Return how many lines, or rows, a file has before the part of it that is read."""
+        if source.span is None:
+            return 0
+        return newlines(source.name, source.span[0]) if self.name in DELIMITERS else records_before(source, self.name)
+
+    @property
+    def _written(self) -> tuple[str, bool | None]:
+        """What separates the fields of a text file, and whether it begins with names."""
+        return self.delimiter or DELIMITERS[self.name], True if self.fixed and self.header is None else self.header
+
     def read_once(self) -> None:
         """Let the columns of words grow; weights that need all rows can't be had."""
         if self.idf and not self.fixed:
@@ -337,14 +360,19 @@ class Table(Form):
 
     def none(self, dtype: Any) -> Rows:
         """Return no rows."""
-        return Rows(np.empty(0), None, None, np.empty((0, self.width), dtype), np.empty(0, np.int64), 0)
+        kind = NUMBER if self.found is None or self.fixed else self.found.label_kind  # others may lack the labels
+        labels: Array = np.empty(0, {WORDS: np.str_, TRUTH: np.bool_}.get(kind, np.float64))
+        places = np.empty(0, np.int64)
+        if self.sparse:
+            return Rows(labels, np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, dtype), places, 0)
+        return Rows(labels, None, None, np.empty((0, self.width), dtype), places, 0)
 
     def parts(self, job: Job) -> Iterator[Rows]:
         """Yield the rows of all sources in parts.
 
         Rows at fault go the way of the policy; where it raises, nothing of their part is learned or counted.
         """
-        sources, dtype, policy, clock, jobs, block_bytes = job
+        sources, dtype, policy, clock, jobs, block_bytes, part_of_more = job
         self.unseen, line, any_rows = 0, 1, False
 
         def work(task: Task) -> tuple[Text | Records, Cells | None]:
@@ -359,7 +387,7 @@ class Table(Form):
                 clock.tick(part.done, len(rows))
                 yield rows
             line += part.lines
-        if not any_rows:
+        if not (any_rows or part_of_more):
             raise DataError(sources[0].name, "there are no rows")
         self.complete = True
 
@@ -377,9 +405,7 @@ class Table(Form):
             if source.table and self.name != InMemory.name:
                 raise DataError(source.name, f"it is a table in memory, and not {self.name}: leave out format=")
         if self.name in DELIMITERS:
-            delimiter = self.delimiter or DELIMITERS[self.name]
-            header = True if self.fixed and self.header is None else self.header
-            for text in text_parts(sources, delimiter, header, choose, block_bytes):
+            for text in text_parts(sources, *self._written, choose, block_bytes):
                 if text.first:
                     unchecked.append((text.file, text.names))
                 while unchecked and self.found is not None:  # files without rows have names, too

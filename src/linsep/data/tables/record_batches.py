@@ -4,7 +4,8 @@ import csv
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pyarrow.parquet as parquet
 from numpy.typing import NDArray
 
 from linsep.data.errors import DataError, Fault
+from linsep.data.parts_cutting import Marks, Ruler
 from linsep.data.sources import Bytes, Source
 from linsep.data.tables.columns import FIRST, Cells, Choose, Plan, Trouble, cells_of, kind_of
 from linsep.data.tables.documents import as_bytes
@@ -159,12 +161,14 @@ def _parquet(source: Source, choose: Choose) -> Opened:
         rows, size, told = 0, source.size or 0, file.metadata
         all_bytes = sum(told.row_group(i).total_byte_size for i in range(told.num_row_groups))
         at_once = max(1, min(BATCH_ROWS, READ_BYTES * told.num_rows // max(1, all_bytes)))
-        for batch in file.iter_batches(at_once, columns=plan.columns):
+        groups = list(range(*(source.span or (0, told.num_row_groups))))
+        for batch in file.iter_batches(at_once, row_groups=groups, columns=plan.columns):
             rows += batch.num_rows
             yield _checked(_selected(batch, plan)), size * rows // told.num_rows
 
 
 def _arrow(source: Source, choose: Choose) -> Opened:
+    span, source = source.span, replace(source, span=None)
     head = source.head()
     if head.startswith(b"FEA1"):
         raise DataError(source.name, "it is Feather of version 1: write it again as version 2")
@@ -175,7 +179,7 @@ def _arrow(source: Source, choose: Choose) -> Opened:
                 plan = _chosen(source, schema, choose)
                 read = pa.ipc.IpcReadOptions(included_fields=sorted(map(schema.get_field_index, plan.columns)))
                 reader = pa.ipc.open_file(file, options=read)
-                for i in range(reader.num_record_batches):
+                for i in range(*(span or (0, reader.num_record_batches))):
                     batch = _selected(reader.get_batch(i), plan)
                     yield _checked(batch), size * (i + 1) // reader.num_record_batches
             return
@@ -185,6 +189,33 @@ def _arrow(source: Source, choose: Choose) -> Opened:
         plan = _chosen(source, stream.schema, choose)
         for batch in stream:
             yield _checked(_selected(batch, plan)), data.position
+
+
+def record_ruler(source: Source, format: str) -> Ruler:
+    """Return where a file can be cut: between row groups, or between record batches of an Arrow file."""
+    size = source.size or 0
+    with _told(source.name, OPENED[format]):
+        if format == "parquet":
+            with parquet.ParquetFile(source.name) as file:
+                told = file.metadata
+                sizes = [0, *accumulate(told.row_group(i).total_byte_size for i in range(told.num_row_groups))]
+            return Marks("row groups", range(len(sizes)), lambda group: size * sizes[group] // max(1, sizes[-1]))
+        if source.packed or not source.head().startswith(IPC_FILE):
+            return Marks("file", range(2), lambda place: size * place)
+        with pa.OSFile(source.name) as file:
+            count = pa.ipc.open_file(file).num_record_batches
+        return Marks("record batches", range(count + 1), lambda batch: size * batch // max(1, count))
+
+
+def records_before(source: Source, format: str) -> int:
+    """Return how many rows a file has before the row groups, or the record batches, of it that are read."""
+    before = range((source.span or (0, 0))[0])
+    if format == "parquet":
+        with parquet.ParquetFile(source.name) as file:
+            return sum(file.metadata.row_group(i).num_rows for i in before)
+    with pa.OSFile(source.name) as file:
+        reader = pa.ipc.open_file(file)
+        return sum(reader.get_batch(i).num_rows for i in before)
 
 
 def _table(source: Source, choose: Choose) -> Opened:

@@ -63,6 +63,15 @@ class Tally(NamedTuple):
         weight = self.class_count + weight_of(codes, row_weights, classes)
         return self._replace(class_count=weight, feature_count=table)
 
+    def joined(self, other: "Tally") -> "Tally":
+        """Return the tally of the rows of both, which have the same classes and features."""
+        if self.kind == "gaussian":
+            parts = (Moments(tally.class_count, tally.mean, tally.squares) for tally in (self, other))
+            weight, mean, squares = merged(*parts)
+            return self._replace(class_count=weight, mean=mean, squares=squares)
+        counts = np.asfortranarray(self.feature_count + other.feature_count)
+        return self._replace(class_count=self.class_count + other.class_count, feature_count=counts)
+
     def admitted(self, places: Array) -> "Tally":
         """Return the tally with new classes, without rows so far, before those at these places."""
         tables = {name: table for name, table in self._asdict().items() if name in PER_CLASS and table.size}

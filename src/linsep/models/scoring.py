@@ -8,8 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from linsep.cli.failures import BadData
-
 Array = NDArray[Any]
 BINS = 10
 """Groups of rows by the probability they were given."""
@@ -159,18 +157,35 @@ class Scoring:
             self._add_probabilities(codes, answers, np.asarray(probabilities))
         return self
 
+    def plus(self, later: "Scoring") -> "Scoring":
+        """Count what was counted of the rows after these, too."""
+        for label in later.strange:
+            if label not in self.strange:
+                self.strange.append(label)
+        known, size = len(self.known), len(self.known) + len(self.strange)
+        places = np.array([*range(known), *(known + self.strange.index(label) for label in later.strange)], np.intp)
+        counts = later.counts.tocoo()
+        self.counts.resize(size, size)
+        self.counts += sp.coo_array((counts.data, (places[counts.row], places[counts.col])), shape=(size, size)).tocsr()
+        self.unlabelled += later.unlabelled
+        if later.squares is not None:
+            self.squares = (self.squares or 0.0) + later.squares
+        self.said += later.said
+        self.margins.plus(later.margins)
+        return self
+
     def _codes(self, truth: Array) -> Array:
         """Return the numbers of labels; those that the model does not know get the next ones."""
         numbers, words = "biuf", "UO"
         if not any(truth.dtype.kind in kinds and self.known.dtype.kind in kinds for kinds in (numbers, words)):
-            raise BadData(f"the labels are like {truth[:1].tolist()[0]!r}, but the model's are {shown(self.known)}")
+            raise ValueError(f"the labels are like {truth[:1].tolist()[0]!r}, but the model's are {shown(self.known)}")
         places = np.minimum(np.searchsorted(self.known, truth), len(self.known) - 1)
         codes = np.where(self.known[places] == truth, places, -1)
         for label in np.unique(truth[codes < 0]).tolist():
             if label not in self.strange:
                 self.strange.append(label)
             if len(self.strange) > MOST_STRANGE:
-                raise BadData(f"the model knows the labels {shown(self.known)}, but not {shown(self.strange)}")
+                raise ValueError(f"the labels {shown(self.strange)} are none of the model's, {shown(self.known)}")
             codes[truth == label] = len(self.known) + self.strange.index(label)
         return codes
 
@@ -238,9 +253,23 @@ class Margins:
         self.kept.append(margins[self.skip :: self.step])
         self.skip = (self.skip - len(margins)) % self.step
         if sum(map(len, self.kept)) > self.most:
-            together = np.concatenate(self.kept)
-            self.skip += self.step * (len(together) % 2)
-            self.kept, self.step = [together[::2].copy()], 2 * self.step
+            self._thin()
+
+    def _thin(self) -> None:
+        together = np.concatenate(self.kept) if self.kept else np.empty(0)
+        self.skip += self.step * (len(together) % 2)
+        self.kept, self.step = [together[::2].copy()], 2 * self.step
+
+    def plus(self, later: "Margins") -> None:
+        """Keep those of later rows too, as many as of these."""
+        while later.step < self.step:
+            later._thin()
+        while self.step < later.step or sum(map(len, self.kept + later.kept)) > self.most:
+            self._thin()
+            if later.step < self.step:
+                later._thin()
+        self.low, self.high = min(self.low, later.low), max(self.high, later.high)
+        self.kept, self.skip = self.kept + later.kept, later.skip
 
     def quantiles(self) -> dict[float, float] | None:
         """Return quantiles by their shares; the first and the last are those of all rows."""

@@ -1,0 +1,128 @@
+"""Arrays on their way between processes: no longer than they must be, and the same bits at the other end.
+
+Where most numbers are 0 only the others travel, with their places; and they travel as float32 if each of them is one,
+as sums of small whole numbers and their halves, quarters, eighths ... are.
+"""
+
+import math
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.links import Imaged
+from linsep.core.weights import start_readout
+from linsep.learners.machine import Machine
+from linsep.learners.mixing import OWED, Gain
+from linsep.learners.record import empty_like, trimmed
+
+Array = NDArray[Any]
+NOTHING = np.empty((0, 0))
+
+
+class Packed(NamedTuple):
+    """Numbers of an array, and their places if they are not all."""
+
+    shape: tuple[int, ...]
+    kind: str
+    """The type that they have at both ends."""
+    values: Array
+    places: Array | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that travel."""
+        return self.values.nbytes + (0 if self.places is None else self.places.nbytes)
+
+
+def packed(array: Array, signed: bool = True) -> Packed:
+    """Return numbers as they travel; others than float64 as they are.
+
+    By its bits -0.0 is another number than 0.0, and travels, unless this is not `signed`: what is going to be added to
+    sums that begin with 0.0 can do without.
+
+    >>> packed(np.array([0.0, 0.0, 0.5, 0.0])).nbytes, packed(np.array([0.1, 0.2])).nbytes
+    (8, 16)
+    """
+    shape, kind = array.shape, array.dtype.str
+    if array.dtype != np.float64:
+        return Packed(shape, kind, array)
+    flat, places = array.ravel(), None
+    there = (flat.view(np.int64) if signed else flat) != 0
+    if 2 * np.count_nonzero(there) < len(flat):
+        places = np.flatnonzero(there)
+        flat = flat[places]
+        places = places.astype(np.uint32) if len(there) <= 1 << 32 else places
+    with np.errstate(all="ignore"):
+        short = flat.astype(np.float32)
+    return Packed(shape, kind, short if np.array_equal(short, flat) else flat, places)
+
+
+def unpacked(sent: Packed) -> Array:
+    """Return the numbers in an array of their own."""
+    if sent.places is None:
+        return np.array(sent.values, sent.kind).reshape(sent.shape)
+    array = np.zeros(math.prod(sent.shape), sent.kind)
+    array[sent.places] = sent.values
+    return array.reshape(sent.shape)
+
+
+class Start(NamedTuple):
+    """What shards set out from: a machine whose link travels apart, without its log and the sums of its readout."""
+
+    machine: Machine
+    link: dict[str, Packed | None]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its arrays."""
+        return sum(part.nbytes for part in self.link.values() if part is not None)
+
+
+def sent(machine: Machine) -> Start:
+    """Return what shards set out from, as it travels; an image that is owed anew is left behind."""
+    link = machine.link
+    owed = isinstance(link, Imaged) and bool((link.debt == OWED).all())
+    arrays = {name: value for name, value in link._asdict().items() if isinstance(value, np.ndarray)}
+    travelling = {name: None if owed and name == "image" else packed(value) for name, value in arrays.items()}
+    bare = replace(
+        machine, link=link._replace(**dict.fromkeys(arrays)), readout=start_readout(type(machine.readout), 0, 0),
+        log=empty_like(machine.log)._replace(filled=np.zeros(1, np.int64)), mixed=None, watch=None, _answer=None,
+    )  # fmt: skip
+    return Start(bare, travelling)
+
+
+def received(start: Start) -> Machine:
+    """Return the machine at the other end."""
+    arrays = {name: unpacked(part) for name, part in start.link.items() if part is not None}
+    for name in start.link.keys() - arrays.keys():
+        arrays[name] = np.zeros_like(arrays["s"])
+    return replace(start.machine, link=start.machine.link._replace(**arrays))
+
+
+class Sent(NamedTuple):
+    """A gain, as it travels."""
+
+    gain: Gain
+    s: Packed
+    u: Packed | None
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its arrays."""
+        log = self.gain.log
+        arrays = (self.s, self.u, log.numbers, log.sizes)
+        return sum(part.nbytes for part in arrays if part is not None)
+
+
+def sent_back(gain: Gain) -> Sent:
+    """Return a gain as it travels."""
+    u = None if gain.u is None else packed(gain.u, signed=False)
+    return Sent(gain._replace(s=NOTHING, u=None, log=trimmed(gain.log)), packed(gain.s, signed=False), u)
+
+
+def gain_of(back: Sent) -> Gain:
+    """Return the gain at the other end."""
+    log = back.gain.log._replace(numbers=back.gain.log.numbers.copy())
+    return back.gain._replace(s=unpacked(back.s), u=None if back.u is None else unpacked(back.u), log=log)

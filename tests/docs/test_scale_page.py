@@ -1,0 +1,95 @@
+"""docs/scale.md says what the study of scale wrote down, and which learners mix; a small study runs."""
+
+import doctest
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import linsep
+from benchmarks import scale_accuracy, scale_model, scale_report, scale_text
+from benchmarks.data import Split
+from benchmarks.scale import with_tables
+from linsep import LEARNERS, AveragedPerceptron
+from tests.docs.pages import ROOT
+
+PAGE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+STUDY = json.loads((ROOT / "docs" / "studies" / "scale.json").read_text(encoding="utf-8"))
+
+
+def test_the_tables_are_the_studys():
+    assert set(re.findall("<!-- table: (.*?) -->", PAGE)) == set(scale_report.TABLES)
+    assert with_tables(PAGE, STUDY) == PAGE
+
+
+def test_a_table_that_is_not_the_studys_is_seen():
+    forged = json.loads(json.dumps(STUDY))
+    forged["accuracy"][0]["accuracy"]["serial"][-1] -= 0.01
+    assert with_tables(PAGE, forged) != PAGE
+
+
+def test_the_learners_that_mix_are_those_of_the_table():
+    rows = re.findall(r"^\| (`.*?) \| (.*?) \|$", PAGE.split("| learner | shards |")[1].split("\n\n")[0], re.MULTILINE)
+    told = {name: said for names, said in rows for name in re.findall(r"`(\w+)`", names)}
+    assert told == {entry.learner.__name__: entry.mixes for entry in LEARNERS.values()}
+
+
+def test_every_pair_gave_the_same_bits():
+    pairs = scale_report.speed_of(STUDY).pairs
+    assert {pair.by for pair in pairs} == {"threads", "workers"}
+    assert all(pair.same for pair in pairs)
+
+
+@pytest.mark.parametrize("name", scale_accuracy.NEAR)
+def test_iterative_mixing_is_as_accurate_as_was_asked(name):
+    for (of, learner), runs in scale_accuracy.grouped(scale_report.runs_of(STUDY)).items():
+        if of == name:
+            assert scale_accuracy.row(runs, "iterative").reached, learner
+
+
+def test_on_counts_ten_epochs_are_not_enough_as_the_page_says():
+    runs = scale_accuracy.grouped(scale_report.runs_of(STUDY))
+    of_counts = [found for (name, _), found in runs.items() if name not in scale_accuracy.NEAR]
+    assert len(of_counts) == len(scale_accuracy.KINDS)
+    assert not any(scale_accuracy.row(found, "iterative").reached for found in of_counts)
+
+
+@pytest.mark.parametrize("module", [scale_model, scale_report, scale_text])
+def test_examples_in_the_benchmark_hold(module):
+    found = doctest.testmod(module)
+    assert found.attempted
+    assert not found.failed
+
+
+def test_more_workers_never_shorten_an_epoch_beyond_the_knee():
+    costs, plan = scale_report.measured_costs(STUDY), scale_model.Plan(weights=1e8)
+    knee = scale_model.knee(plan, costs)
+    near, best, far = (scale_model.epoch(n, plan, costs, in_memory=False) for n in (knee // 3, knee, 3 * knee))
+    assert best.total < min(near.total, far.total)
+    assert near.shared > near.total - near.shared
+    assert far.bottleneck == "gather"
+
+
+def test_text_is_read_as_it_was_made():
+    X = sp.random_array((50, 30), density=0.2, format="csr", rng=np.random.default_rng(0))
+    y = np.random.default_rng(1).choice([-1, 1], 50)
+    read = linsep.read(io.BytesIO(bytes(scale_text.spelled(X, y))), format="svmlight", n_features=30)
+    assert np.array_equal(read.X.toarray(), X.toarray())
+    assert np.array_equal(read.y, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_small_study():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 5))
+    y = np.where(X @ [3.0, -2, 1, 1, -1] + rng.normal(size=900) > 0, 1, -1)
+    found = scale_accuracy.compared(Split(X[:600], y[:600], X[600:], y[600:]), AveragedPerceptron, seed=0, epochs=3)
+    assert list(found) == list(scale_accuracy.METHODS)
+    serial = AveragedPerceptron(max_iter=3, random_state=0).fit(X[:600], y[:600])
+    assert found["serial"][-1] == serial.score(X[600:], y[600:])
+    mixed = AveragedPerceptron(max_iter=3, shards=8, random_state=0).fit(X[:600], y[:600])
+    assert found["iterative"][-1] == mixed.score(X[600:], y[600:])
+    assert min(min(accuracy) for accuracy in found.values()) > 0.75
