@@ -4,6 +4,8 @@ Hypothesis tries the same examples in every run, so that a change is judged by w
 `pytest --hypothesis-profile=explore`, which tries others each time.
 """
 
+import sys
+
 import pytest
 from hypothesis import settings
 
@@ -19,9 +21,20 @@ NEEDED = set()
 
 
 def pytest_configure(config):
-    """Ask the processes that share the tests (`pytest -n 2`) for their kernels, where there are any."""
+    """Ask the processes that share the tests (`pytest -n 2`) for their kernels, where there are any; close figures."""
+    config.pluginmanager.register(Figures())
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(Processes())
+
+
+class Figures:
+    """Closes what a test has drawn, doctests of the package among them: matplotlib warns of many open figures."""
+
+    def pytest_runtest_teardown(self):
+        """Close all figures, if there can be any."""
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot is not None:
+            pyplot.close("all")
 
 
 class Processes:

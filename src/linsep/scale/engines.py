@@ -68,8 +68,9 @@ class Cluster:
     """The workers of a Dask cluster.
 
     A task is a pure function of what it is sent, and so is done again, elsewhere, if its worker is lost. What all tasks
-    share is sent to the workers once; should it be lost with all of them that had it, it is sent again. A result is let
-    go of when it has been taken, and those that nobody waits for any longer are given up.
+    share is sent to one worker, from which the others fetch it, once each; should it be lost with all of them that had
+    it, it is sent again. A result is let go of when it has been taken, and those that nobody waits for any longer are
+    given up.
 
     Parameters
     ----------
@@ -153,9 +154,16 @@ class Cluster:
         return threads
 
     def _handed_out(self, shared: Any) -> Any:
-        """Return what all tasks share, as it is known where they are done."""
+        """Return what all tasks share, as it is known where they are done.
+
+        Workers fetch it from each other when their first task asks for it. The scheduler could copy it to all of them
+        beforehand, but would try for ever if one of them died meanwhile.
+        """
         in_one = [shared]  # a tuple would be scattered in pieces
-        return self._kept(lambda: self.client.scatter(in_one, broadcast=True, hash=False, direct=self.direct))[0]
+        try:
+            return self._kept(lambda: self.client.scatter(in_one, hash=False, direct=self.direct))[0]
+        except KeyError as error:  # the scheduler's own, of a worker that it has just lost
+            raise _LostError(f"the worker {error} is gone") from None
 
     def _sent(self, work: Work, task: Any, home: str, at_all: Any) -> _Sent:
         """Send a task to a worker, or to any other if that is gone when its turn has come."""
