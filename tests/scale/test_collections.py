@@ -413,7 +413,7 @@ class TestCluster:
         plan = plan_of(da.from_array(X, chunks=(10, -1)), Y, {}, Cluster(client))
         parts = plan.parts(SHARDS)
         assert [str(part) for part in parts] == [f"partitions {k} to {k + 2}" for k in range(0, 12, 3)]
-        futures = [part.rows for part in parts]
+        futures = [part.placed.rows for part in parts]
         client.gather(client.map(lambda rows: rows.nbytes, futures))
         held = client.who_has(futures)
         assert all(len(workers) == 1 for workers in held.values())
@@ -444,15 +444,19 @@ class TestCluster:
         with pytest.raises(DataError, match="partition 2, line 18: '' in column 'a'"):
             scale.fit(Perceptron(**HOW), frame, client=client)
 
-    def test_a_worker_is_lost_with_its_shards(self, client):
+    @pytest.mark.parametrize("count", [1, 2])
+    def test_workers_are_lost_with_their_shards(self, client, count):
+        """One of two, or both at once: then nobody is left for whom the scheduler could make shards again."""
+        client.wait_for_workers(2, timeout=60)
         killed = []
 
         def kill(progress):
             if progress.epoch == 2 and not killed:
-                killed.append(next(iter(client.run(os.getpid).values())))
-                os.kill(killed[0], signal.SIGKILL)
+                killed.extend(list(client.run(os.getpid).values())[:count])
+                for pid in killed:
+                    os.kill(pid, signal.SIGKILL)
 
         blocks = da.from_array(X, chunks=(10, -1))
         learner = scale.fit(AveragedPerceptron(**HOW), blocks, Y, client=client, progress=kill)
-        assert killed
+        assert len(killed) == count
         same(learner, in_memory())

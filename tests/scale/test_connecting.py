@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+import linsep
 from linsep import Perceptron, scale
 from linsep.scale import ScaleError, connecting, local_workers, versions
 from linsep.scale.connecting import engine_of
@@ -158,6 +159,25 @@ def test_without_the_extra(rows, monkeypatch):
     with pytest.raises(ImportError, match=r"pip install 'linsep\[scale\]'"), local_workers(1):
         pass
     fit(Perceptron(shards=2), rows)
+
+
+class Asked:
+    """A client whose workers answer one thing each."""
+
+    def __init__(self, *answers):
+        self.answers = dict(enumerate(answers))
+
+    def wait_for_workers(self, count, timeout):
+        """Say that they are there."""
+
+    def run(self, function, on_error):
+        return self.answers
+
+
+def test_a_worker_that_dies_when_it_is_asked_is_not_refused():
+    versions.check_workers(Asked(OSError("connection reset"), linsep.__version__))
+    with pytest.raises(ScaleError, match="1 can't load linsep"):
+        versions.check_workers(Asked(OSError("connection reset"), ImportError("no numba")))
 
 
 def test_who_works(client):

@@ -186,9 +186,17 @@ class Losing:
         raise self._error
 
 
-@pytest.mark.parametrize("name", ["scatter", "gather", "nthreads"])
-def test_calls_that_are_lost_are_made_again(here, name):
-    cluster = Cluster(Losing(here, name, 3, OSError("connection reset\nby peer")))
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("scatter", OSError("connection reset\nby peer")),
+        ("scatter", KeyError("tcp://127.0.0.1:1")),  # as the scheduler has it of a worker that has just gone
+        ("gather", OSError("connection reset\nby peer")),
+        ("nthreads", OSError("connection reset\nby peer")),
+    ],
+)
+def test_calls_that_are_lost_are_made_again(here, name, error):
+    cluster = Cluster(Losing(here, name, 3, error))
     assert list(cluster.each(times, tasks_of(4), {"by": 2})) == [0, 2, 4, 6]
 
 

@@ -1,6 +1,7 @@
 """Who works on shards: threads of this process, or the workers of a cluster; the same work gives the same bits."""
 
 import uuid
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
@@ -10,7 +11,7 @@ from linsep.data.errors import DataError
 from linsep.data.lines import in_order
 from linsep.scale.versions import ScaleError, check_workers, refuse_other, version_there
 
-__all__ = ["Cluster", "Engine", "ScaleError", "Threads"]
+__all__ = ["Cluster", "Engine", "Promise", "ScaleError", "Threads"]
 
 Work = Callable[[Any, Any], Any]
 
@@ -57,10 +58,22 @@ class _LostError(Exception):
     """What was sent, or done, is lost, with the workers that had it."""
 
 
+class Promise(ABC):
+    """Rows that a worker makes, and keeps: tasks are about these."""
+
+    placed: Any
+    """What a task is sent: it has a future of them as its `rows`."""
+
+    @abstractmethod
+    def place(self, home: str) -> None:
+        """Let a worker make them."""
+
+
 class _Sent(NamedTuple):
     """A task that was sent: what it is about, and what its result will be."""
 
     name: str
+    number: int
     future: Any
 
 
@@ -111,6 +124,20 @@ class Cluster:
                         "too little memory? more shards are smaller"
                     ) from None
 
+    def alive(self) -> dict[str, int]:
+        """Return the threads of each worker, once there is one."""
+        while True:
+            try:
+                return self._threads()
+            except _LostError:
+                self._wait_for_one()
+
+    def _wait_for_one(self) -> None:
+        try:
+            self.client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError:
+            raise ScaleError(f"no worker has been there for {PATIENCE} s: start one with dask worker") from None
+
     def everywhere(self, function: Callable[[Any], Any], argument: Any) -> None:
         """Call a function on every worker that is there."""
         if self.client.status == "running":
@@ -119,39 +146,54 @@ class Cluster:
     def _tried(self, work: Work, tasks: Sequence[Any], done: int, shared: Any) -> Iterator[Any]:
         """Yield the results of all tasks but those that are done, as far as that goes without a loss.
 
-        A task is looked up when it is sent, and not kept: it may refer to rows that lie on a worker.
+        Tasks that are not in a list are made when they are sent, and done where what they are about is; nobody keeps
+        them here, as they may refer to rows that lie on a worker.
         """
-        threads = self._alive()
-        numbers = [task[1] for task in tasks] if isinstance(tasks, list) else range(len(tasks))
-        homes = homes_of(numbers[done:], threads, self.homes)
+        self.alive()
         at_all = self._handed_out(shared)
-        ahead = AHEAD * sum(threads.values())
         sent: deque[_Sent] = deque()
         try:
+            threads = self._threads()  # asked for now: should all of these be lost later, so is what they share
+            homes: Sequence[str | None] = [None] * (len(tasks) - done)
+            if isinstance(tasks, list):
+                homes = self._housed(tasks[done:], threads)
+            ahead = AHEAD * sum(threads.values())
             for k in range(done, len(tasks)):
                 for later in range(k + len(sent), min(k + ahead, len(tasks))):
                     sent.append(self._sent(work, tasks[later : later + 1][0], homes[later - done], at_all))
-                self.homes[numbers[k]], result = self._taken(sent[0])
-                sent.popleft()
+                where, result = self._taken(sent[0])
+                self.homes[sent.popleft().number] = where
                 yield result
         finally:
             for future in (at_all, *(one.future for one in sent)):
                 future.release()  # what nobody refers to is given up; the traceback of an error would do so for long
 
-    def _alive(self) -> dict[str, int]:
-        """Return the threads of each worker, once there is one."""
+    def _threads(self) -> dict[str, int]:
+        """Return the threads of each worker that the scheduler knows of now."""
         if self.client.status != "running":
             raise ScaleError("the connection to the scheduler is lost: once there is one again, start the same again")
         threads: dict[str, int] = self._kept(self.client.nthreads)
         if not threads:
-            try:
-                self.client.wait_for_workers(1, timeout=PATIENCE)
-            except TimeoutError:
-                raise ScaleError(f"no worker has been there for {PATIENCE} s: start one with dask worker") from None
-            threads = self._kept(self.client.nthreads)
-        if not threads:
             raise _LostError("they came and went")
         return threads
+
+    def _housed(self, tasks: list[Any], threads: Mapping[str, int]) -> list[str]:
+        """Return a worker for each task; rows that one kept are made again, elsewhere, if that is gone.
+
+        Dask makes them again by itself where a worker is left. If none was, though, it waits for the one that was to
+        make them, whatever others come.
+        """
+        homes = homes_of([number for _, number, _ in tasks], threads, self.homes)
+        gone = [
+            (promise, number, home) for (promise, number, _), home in zip(tasks, homes, strict=True)
+            if isinstance(promise, Promise) and self.homes.get(number) not in threads
+        ]  # fmt: skip
+        if gone:
+            self._kept(lambda: self.client.cancel([promise.placed.rows for promise, _, _ in gone], force=True))
+        for promise, number, home in gone:
+            promise.place(home)
+            self.homes[number] = home
+        return homes
 
     def _handed_out(self, shared: Any) -> Any:
         """Return what all tasks share, as it is known where they are done.
@@ -165,13 +207,15 @@ class Cluster:
         except KeyError as error:  # the scheduler's own, of a worker that it has just lost
             raise _LostError(f"the worker {error} is gone") from None
 
-    def _sent(self, work: Work, task: Any, home: str, at_all: Any) -> _Sent:
-        """Send a task to a worker, or to any other if that is gone when its turn has come."""
+    def _sent(self, work: Work, task: Any, home: str | None, at_all: Any) -> _Sent:
+        """Send a task to a worker, or to any other if that is gone when its turn has come, or is none."""
+        part, number, first = task
+        part = part.placed if isinstance(part, Promise) else part
         future = self.client.submit(
-            at_home, version_there(), work, task, at_all, key=f"linsep-{work.__name__}-{uuid.uuid4().hex}",
-            workers=[home], allow_other_workers=True, pure=False,
+            at_home, version_there(), work, (part, number, first), at_all, **at(home),
+            key=f"linsep-{work.__name__}-{uuid.uuid4().hex}", pure=False,
         )  # fmt: skip
-        return _Sent(str(task[0]), future)
+        return _Sent(str(task[0]), number, future)
 
     def _taken(self, sent: _Sent) -> tuple[str, Any]:
         """Return where a task was done, and its result; raise what its work raised."""
@@ -196,6 +240,11 @@ class Cluster:
             return call()
         except (CancelledError, OSError) as error:
             raise _LostError(str(error).partition("\n")[0] or type(error).__name__) from None
+
+
+def at(home: str | None) -> dict[str, Any]:
+    """Return the options that send a task to a worker, if there is one."""
+    return {} if home is None else {"workers": [home], "allow_other_workers": True}
 
 
 def homes_of(numbers: Sequence[int], threads: Mapping[str, int], before: Mapping[int, str]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from linsep.core.threads import split
 from linsep.data.parts_survey import Survey
 from linsep.scale import work
-from linsep.scale.engines import Cluster, Engine, homes_of
+from linsep.scale.engines import Cluster, Engine, Promise, at, homes_of
 from linsep.scale.pieces import Later, Placed
 
 AFTERWARDS = -10
@@ -52,25 +52,22 @@ class Partitions:
         if not isinstance(self.engine, Cluster):
             return [Later(self.pieces[b:e], self.kind, _name(b, e), sum(self.rooms[b:e])) for b, e in self.spans]
         self._house(self.engine)
-        return [self.placed(self.engine, number) for number in range(len(self.spans))]
+        return [Kept(self, self.engine, number) for number in range(len(self.spans))]
 
     def tasks(self) -> Sequence[work.Task]:
         """Return a task for each partition, which nobody keeps."""
         if not isinstance(self.engine, Cluster):
             return [(part, number, 0) for number, part in enumerate(self.parts(len(self)))]
         self.spans = split(len(self), len(self))
-        self._house(self.engine)
         return Passing(self, self.engine)
 
-    def placed(self, cluster: Cluster, number: int, priority: int = 0) -> Placed:
-        """Let the worker that a shard has for its home make it, or another if that is gone."""
+    def placed(self, cluster: Cluster, number: int, home: str | None, priority: int = 0) -> Placed:
+        """Let a worker make a shard, or another if that is gone, or none is named."""
         from dask import delayed
 
         begin, end = self.spans[number]
         rows = delayed(self.kind.joined, pure=False, traverse=False)(self.pieces[begin:end])
-        made = cluster.client.compute(
-            rows, workers=[cluster.homes[number]], allow_other_workers=True, priority=priority
-        )
+        made = cluster.client.compute(rows, priority=priority, **at(home))
         return Placed(made, _name(begin, end))
 
     def _house(self, cluster: Cluster) -> None:
@@ -82,12 +79,27 @@ class Partitions:
         there = {key[1]: workers[0] for key, workers in has.items() if isinstance(key, tuple) and workers}
         before = {number: there[begin] for number, (begin, _) in enumerate(self.spans) if begin in there}
         numbers = range(len(self.spans))
-        cluster.homes.update(zip(numbers, homes_of(numbers, client.nthreads(), before), strict=True))
+        cluster.homes.update(zip(numbers, homes_of(numbers, cluster.alive(), before), strict=True))
 
     def identity(self, token: str, surveys: list[Survey]) -> list[Any]:
         """Return what tells the shards of a collection from others, as plain values."""
         shards = [[*span, found.rows] for span, found in zip(self.spans, surveys, strict=True)]
         return [token, len(self), *shards]
+
+
+class Kept(Promise):
+    """A shard that a worker keeps as long as this exists."""
+
+    def __init__(self, partitions: Partitions, cluster: Cluster, number: int) -> None:
+        self.partitions, self.cluster, self.number = partitions, cluster, number
+        self.place(cluster.homes[number])
+
+    def __str__(self) -> str:
+        return self.placed.name
+
+    def place(self, home: str) -> None:
+        """Let a worker make it."""
+        self.placed = self.partitions.placed(self.cluster, self.number, home)
 
 
 class Passing(Sequence[work.Task]):
@@ -102,7 +114,7 @@ class Passing(Sequence[work.Task]):
     def __getitem__(self, which: Any) -> Any:
         numbers = range(len(self))[which]
         if isinstance(numbers, int):
-            return self.partitions.placed(self.cluster, numbers, AFTERWARDS), numbers, 0
+            return self.partitions.placed(self.cluster, numbers, None, AFTERWARDS), numbers, 0
         return [self[number] for number in numbers]
 
 
