@@ -109,7 +109,7 @@ class Mix:
         before, rows = int(tally.rounds[0]), int(gain.tally.rounds[0])
         made = gain.tally.counts[MISTAKES, : 1 if machine.pair else None]
         share = {"uniform": np.ones_like(made), "rows": np.full_like(made, rows), "mistakes": made}[self.mixing]
-        self.moved += share * gain.s
+        self.moved += gain.s if (share == 1).all() else share * gain.s
         if self.evenly is not None:
             self.evenly += gain.s
         if self.u is not None and gain.u is not None:

@@ -19,6 +19,8 @@ from linsep.learners.record import empty_like, trimmed
 
 Array = NDArray[Any]
 NOTHING = np.empty((0, 0))
+FIRST = 1000
+"""Numbers that tell whether it is worth looking at all."""
 
 
 class Packed(NamedTuple):
@@ -54,15 +56,27 @@ def packed(array: Array, signed: bool = True) -> Packed:
         places = np.flatnonzero(there)
         flat = flat[places]
         places = places.astype(np.uint32) if len(there) <= 1 << 32 else places
+    return Packed(shape, kind, shortened(flat), places)
+
+
+def shortened(numbers: Array) -> Array:
+    """Return numbers as float32 if each of them is one, else as they are; where the first are not, none is tried.
+
+    >>> shortened(np.array([0.5, 2.0])).dtype, shortened(np.array([0.5, 0.1])).dtype
+    (dtype('float32'), dtype('float64'))
+    """
     with np.errstate(all="ignore"):
-        short = flat.astype(np.float32)
-    return Packed(shape, kind, short if np.array_equal(short, flat) else flat, places)
+        for some in (numbers[:FIRST], numbers):
+            short = some.astype(np.float32)
+            if not np.array_equal(short, some):
+                return numbers
+    return short
 
 
 def unpacked(sent: Packed) -> Array:
-    """Return the numbers in an array of their own."""
+    """Return the numbers, to be read only: they may lie where they came in."""
     if sent.places is None:
-        return np.array(sent.values, sent.kind).reshape(sent.shape)
+        return sent.values.astype(sent.kind, copy=False).reshape(sent.shape)
     array = np.zeros(math.prod(sent.shape), sent.kind)
     array[sent.places] = sent.values
     return array.reshape(sent.shape)
