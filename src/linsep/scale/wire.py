@@ -4,7 +4,6 @@ Where most numbers are 0 only the others travel, with their places; and they tra
 as sums of small whole numbers and their halves, quarters, eighths ... are.
 """
 
-import math
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -74,12 +73,14 @@ def shortened(numbers: Array) -> Array:
 
 
 def unpacked(sent: Packed) -> Array:
-    """Return the numbers, to be read only: they may lie where they came in."""
+    """Return the numbers, to be read only: they may lie where they came in, or where they set out."""
     if sent.places is None:
-        return sent.values.astype(sent.kind, copy=False).reshape(sent.shape)
-    array = np.zeros(math.prod(sent.shape), sent.kind)
-    array[sent.places] = sent.values
-    return array.reshape(sent.shape)
+        array = sent.values.astype(sent.kind, copy=False).reshape(sent.shape)
+    else:
+        array = np.zeros(sent.shape, sent.kind)
+        array.ravel()[sent.places] = sent.values
+    array.flags.writeable = False
+    return array
 
 
 class Start(NamedTuple):
