@@ -3,7 +3,7 @@
 Lines, faults and unknown features are counted as by one reader, so that the answers are the same, byte for byte.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -15,18 +15,11 @@ from linsep.data.parts_spans import Reading
 from linsep.models.answers import answers
 from linsep.models.file import Saved
 from linsep.models.scoring import Scoring
+from linsep.scale.answering import tasks_of
 from linsep.scale.connecting import engine_of
 from linsep.scale.engines import Engine
 from linsep.scale.plans import Files
-from linsep.scale.work import Task, scan
-
-
-class Question(NamedTuple):
-    """What all parts are asked."""
-
-    reading: Reading
-    model: Any
-    what: str = "labels"
+from linsep.scale.work import Question, Task
 
 
 class Lines(NamedTuple):
@@ -63,14 +56,11 @@ def judged(saved: Saved, data: list[str], client: Any, options: dict[str, Any]) 
 @contextmanager
 def _asked(
     saved: Saved, data: list[str], client: Any, options: dict[str, Any]
-) -> Iterator[tuple[Engine, list[Task], Reading]]:  # fmt: skip
+) -> Iterator[tuple[Engine, Sequence[Task], Reading]]:  # fmt: skip
     """Give who answers, the parts of the files, and how they are read."""
     plan = Files(data, reading_for(saved, data, options))
     with engine_of(client, -1) as engine:
-        tasks = plan.tasks()
-        if not plan.settled:
-            plan.settle(list(engine.each(scan, tasks, plan.reading)))
-        yield engine, tasks, plan.reading
+        yield engine, tasks_of(plan, engine), plan.reading
 
 
 def answer(task: Task, question: Question) -> Lines:

@@ -90,7 +90,7 @@ def evaluate(
         if not plan.labelled:
             raise TypeError("a Dask array has no labels in it: give them as y")
         scoring = Scoring(model.classes_)
-        for part in engine.each(work.judge, tasks, work.Question(reading, model, "labels")):
+        for part in engine.each(work.judge, tasks, work.Question(reading, model)):
             scoring.plus(part)
     return scoring.result()
 
@@ -104,7 +104,13 @@ def _asked(
         options = {"like": model, **options}
     with engine_of(client, n_jobs) as engine:
         plan = plan_of(source, y, options, engine)
-        tasks = plan.tasks()
-        if not plan.settled:
-            plan.settle(list(engine.each(work.scan, tasks, plan.reading)))
+        tasks = tasks_of(plan, engine)
         yield plan, engine, tasks, plan.reading
+
+
+def tasks_of(plan: Any, engine: Engine) -> Sequence[work.Task]:
+    """Return the parts to be answered, once it is settled how they are read."""
+    tasks: Sequence[work.Task] = plan.tasks()
+    if not plan.settled:
+        plan.settle(list(engine.each(work.scan, tasks, plan.reading)))
+    return tasks

@@ -77,7 +77,7 @@ class Question(NamedTuple):
 
     reading: Reading
     model: Any
-    what: str
+    what: str = "labels"
 
 
 class Examples(NamedTuple):
