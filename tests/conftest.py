@@ -4,6 +4,7 @@ Hypothesis tries the same examples in every run, so that a change is judged by w
 `pytest --hypothesis-profile=explore`, which tries others each time.
 """
 
+import gc
 import sys
 
 import pytest
@@ -16,6 +17,7 @@ settings.register_profile("explore", deadline=None)
 settings.register_profile("linsep", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("linsep")
 
+gc.set_threshold(100_000, 20, 20)  # compilers make millions of objects that stay
 NEEDED = set()
 """The kernels that the run needed, in all of its processes."""
 
@@ -25,6 +27,19 @@ def pytest_configure(config):
     config.pluginmanager.register(Figures())
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(Processes())
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """Give each file to one of the processes; those that want the cluster of tests/scale to the same."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            return "tests/scale" if nodeid.startswith("tests/scale/") else super()._split_scope(nodeid)
+
+    return ByFile(config, log)
 
 
 class Figures:

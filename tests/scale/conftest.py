@@ -5,7 +5,7 @@ import pytest
 from linsep.scale import local_workers
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def client():
     """A client of two processes; those that are killed are started again."""
     pytest.importorskip("distributed", reason="the extra linsep[scale] is not installed")

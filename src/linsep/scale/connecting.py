@@ -46,8 +46,12 @@ def local_workers(count: int) -> Iterator[Any]:
     distributed = _distributed()
     import dask
 
+    settings = {
+        "distributed.deploy.lost-worker-timeout": "1 hour",  # else a slow restart is a worker's end
+        "distributed.worker.profile.enabled": False,  # nobody looks at it, and it takes its time
+    }
     with (
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),  # else a slow restart is a worker's end
+        dask.config.set(settings),
         distributed.LocalCluster(
             n_workers=count, threads_per_worker=1, host=HERE, dashboard_address=None, silence_logs=50,
             scheduler_kwargs={"dashboard_address": f"{HERE}:0"},
