@@ -141,7 +141,7 @@ def test_a_run_that_was_cut_off_goes_on(how, folder, monkeypatch):
         stopped = fit("--shards", "4", *how, "-q", code=130)
     one_line(stopped, "interrupted; m.linsep.epochs has 2 epochs: the same command goes on from there")
     assert sorted(path.name for path in folder.glob("m.*")) == ["m.linsep.epochs"]
-    one_line(fit("--shards", "5", *how, "-q", code=2), "m.linsep.epochs is of another run", "shards were 4, and are 5")
+    one_line(fit("--shards", "5", *how, "-q", code=2), "m.linsep.epochs is of another run", "shards was 4, and is 5")
     result = fit("--shards", "4", *how, "-q")
     one_line(result, "linsep fit: goes on after epoch 2, which m.linsep.epochs has")
     assert weights() == undisturbed

@@ -85,18 +85,32 @@ def refused(rows, kept, mine, match, error=ValueError, **options):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"shards": 5}, "parameters shards were 4, and are 5"),
-        ({"random_state": 1}, "parameters random_state were 0, and are 1"),
-        ({"mixing": "rows"}, "parameters mixing were 'uniform', and are 'rows'"),
-        ({"shuffle": False}, "parameters shuffle were True, and are False"),
-        ({"log": False}, "parameters log were True, and are False"),
-        ({"tol": 0.1}, "parameters tol were None, and are 0.1"),
-        ({"class_weight": {-1: 2.0}}, r"parameters class_weight were None, and are \{-1: 2.0\}"),
+        ({"shards": 5}, "parameter shards was 4, and is 5"),
+        ({"random_state": 1}, "parameter random_state was 0, and is 1"),
+        ({"mixing": "rows"}, "parameter mixing was 'uniform', and is 'rows'"),
+        ({"shuffle": False}, "parameter shuffle was True, and is False"),
+        ({"log": False}, "parameter log was True, and is False"),
+        ({"tol": 0.1}, "parameter tol was None, and is 0.1"),
+        ({"class_weight": {-1: 2.0}}, r"parameter class_weight was None, and is \{-1: 2.0\}"),
     ],
 )
 def test_another_learner(rows, kept, change, words):
     fit(learner(), rows, checkpoint=kept)
-    refused(rows, kept, learner(**change), f"kept.linsep is of another run: its {words}; delete it, or give another")
+    refused(rows, kept, learner(**change), f"kept.linsep is of another run: its {words}; delete it if that run")
+
+
+def test_two_runs_on_one_file(rows, kept):
+    """The second goes on from what it finds; the first notices, and writes nothing more."""
+    mine, other = learner(), learner()
+
+    def meanwhile(told):
+        if (told.epoch, told.shards) == (2, 1):
+            fit(other, rows, checkpoint=kept)
+
+    with pytest.raises(ValueError, match=r"kept\.linsep has changed since the last epoch: does another run keep its"):
+        fit(mine, rows, checkpoint=kept, progress=meanwhile)
+    assert not hasattr(mine, "coef_")
+    assert bits(linsep.load(kept)) == bits(other) == bits(fit(learner(), rows))
 
 
 def test_another_kind_of_learner(rows, kept):
@@ -106,7 +120,7 @@ def test_another_kind_of_learner(rows, kept):
 
 def test_other_options(rows, kept):
     fit(learner(), rows, checkpoint=kept)
-    refused(rows, kept, learner(), "its options n_features were None, and are 9", n_features=9)
+    refused(rows, kept, learner(), "its option n_features was None, and is 9", n_features=9)
 
 
 def test_other_data(rows, kept, tmp_path):

@@ -64,9 +64,12 @@ def crew_of(workers: int | None, scheduler: str | None) -> Crew | None:
 
 def refuse_for_parts(said: str, data: list[str], options: dict[str, Any]) -> None:
     """Refuse what can't be read in parts, before any work."""
+    from linsep.data.sources import sources_of
+
     for name in data:
         if name == "-" or (os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name)):
             raise Usage(f"{said}: files are read in parts, by their names, and {name} is a pipe; save it to a file")
+        sources_of(name)  # one that is not there is told before any worker is started
     if options.get("on_error") == "quarantine":
         raise Usage(f"--quarantine takes rows in their order, from one reader: with {said}, say --on-error skip")
 
