@@ -90,9 +90,7 @@ class NaiveBayes(BatchLearner):
     rounding_: Array
     open_labels_: bool
     _facts = (*(f"{name}_" for name in Tally._fields), "open_labels_", "rounding_")
-    _mixes = (
-        "has no `shards`: `scale.fit` adds up the counts of all parts; of gaussian ones it merges the moments"
-    )
+    _mixes = "has no `shards`: `scale.fit` adds up the counts of all parts; of gaussian ones it merges the moments"
     _no_mixing = ""
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kind": [StrOptions(set(KINDS))],
