@@ -200,6 +200,12 @@ def test_calls_that_are_lost_are_made_again(here, name, error):
     assert list(cluster.each(times, tasks_of(4), {"by": 2})) == [0, 2, 4, 6]
 
 
+def test_workers_that_come_and_go_are_not_waited_for_without_end(here):
+    cluster = Cluster(Losing(here, "nthreads", 10**9, OSError("connection reset")))
+    with pytest.raises(ScaleError, match=r"^workers come and go before anything can be sent to them"):
+        list(cluster.each(times, tasks_of(4), {"by": 2}))
+
+
 def test_no_end_of_losses_is_an_error_of_one_line(here):
     cluster = Cluster(Losing(here, "gather", 100, OSError("connection reset\nby peer")), losses=2)
     with pytest.raises(ScaleError, match=r"workers were lost 3 times while .* was waited for \(connection reset\)"):

@@ -17,6 +17,8 @@ Work = Callable[[Any, Any], Any]
 
 PATIENCE = 60
 """Seconds to wait for a worker where none is left: those that die are started again."""
+STILL = 5
+"""Seconds after which it is asked whether anybody works on what is waited for."""
 AHEAD = 4
 """Tasks for each thread that are sent ahead of the one that is waited for; what is done early waits at the workers."""
 
@@ -126,11 +128,12 @@ class Cluster:
 
     def alive(self) -> dict[str, int]:
         """Return the threads of each worker, once there is one."""
-        while True:
+        for _ in range(self.losses):
             try:
                 return self._threads()
             except _LostError:
                 self._wait_for_one()
+        raise ScaleError("workers come and go before anything can be sent to them: see what their logs say")
 
     def _wait_for_one(self) -> None:
         try:
@@ -222,7 +225,7 @@ class Cluster:
         from distributed import KilledWorker
 
         future = sent.future
-        error = self._kept(future.exception)
+        error = self._kept(lambda: self._failure(future))
         if error is None:
             return self._kept(lambda: self.client.gather(future, direct=self.direct))
         if isinstance(error, KilledWorker):
@@ -233,6 +236,16 @@ class Cluster:
         if not isinstance(error, DataError | ScaleError):
             check_workers(self.client)  # one that came later may have another linsep, and so fail in any way
         return future.result()
+
+    def _failure(self, future: Any) -> Any:
+        """Return what went wrong with a task, or None, once it is done; one that nobody works on is lost."""
+        while True:
+            try:
+                return future.exception(timeout=STILL)
+            except TimeoutError:
+                if future.status == "pending" and not any(self.client.processing().values()):
+                    self.homes.clear()  # so that rows are made anew, too
+                    raise _LostError("nobody works on it") from None
 
     def _kept(self, call: Callable[[], Any]) -> Any:
         """Return what a call to the cluster gives, unless that is lost."""

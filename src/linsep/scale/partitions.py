@@ -98,8 +98,8 @@ class Kept(Promise):
         return self.placed.name
 
     def place(self, home: str) -> None:
-        """Let a worker make it."""
-        self.placed = self.partitions.placed(self.cluster, self.number, home)
+        """Let it be made, at `home` or elsewhere: bound to workers that are all lost, it would wait for these."""
+        self.placed = self.partitions.placed(self.cluster, self.number, None)
 
 
 class Passing(Sequence[work.Task]):
