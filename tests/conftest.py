@@ -5,6 +5,7 @@ Hypothesis tries the same examples in every run, so that a change is judged by w
 """
 
 import gc
+import signal
 import sys
 
 import pytest
@@ -18,6 +19,8 @@ settings.register_profile("linsep", deadline=None, derandomize=True, max_example
 settings.load_profile("linsep")
 
 gc.set_threshold(100_000, 20, 20)  # compilers make millions of objects that stay
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as where the run is in the background of a script
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 NEEDED = set()
 """The kernels that the run needed, in all of its processes."""
 

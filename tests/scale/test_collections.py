@@ -413,7 +413,7 @@ class TestCluster:
         plan = plan_of(da.from_array(X, chunks=(10, -1)), Y, {}, Cluster(client))
         parts = plan.parts(SHARDS)
         assert [str(part) for part in parts] == [f"partitions {k} to {k + 2}" for k in range(0, 12, 3)]
-        futures = [part.placed.rows for part in parts]
+        futures = [part.rows for part in parts]
         client.gather(client.map(lambda rows: rows.nbytes, futures))
         held = client.who_has(futures)
         assert all(len(workers) == 1 for workers in held.values())

@@ -30,7 +30,7 @@ class Arrays:
         blocks = X.to_delayed().ravel().tolist()
         pieces = [rows(block, label, k) for k, (block, label) in enumerate(zip(blocks, labels, strict=True))]
         known = [0 if np.isnan(c * X.shape[1]) else int(c * X.shape[1] * X.dtype.itemsize) for c in X.chunks[0]]
-        self._partitions, self._surveys = Partitions(pieces, ArrayRows, engine, X, known), list[Survey]()
+        self._partitions, self._surveys = Partitions(pieces, ArrayRows, engine, known), list[Survey]()
         self.name, self.labelled, self.token = "the Dask array", y is not None, str(tokenize(X, y))
         self.width = 0 if np.isnan(X.shape[1]) else int(X.shape[1])
 

@@ -48,6 +48,7 @@ def local_workers(count: int) -> Iterator[Any]:
 
     settings = {
         "distributed.deploy.lost-worker-timeout": "1 hour",  # else a slow restart is a worker's end
+        "distributed.comm.timeouts.connect": "10 s",  # else one that has just died is called for half a minute
         "distributed.worker.profile.enabled": False,  # nobody looks at it, and it takes its time
     }
     with (

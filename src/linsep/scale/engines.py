@@ -1,7 +1,6 @@
 """Who works on shards: threads of this process, or the workers of a cluster; the same work gives the same bits."""
 
 import uuid
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
@@ -9,9 +8,10 @@ from typing import Any, NamedTuple, Protocol
 
 from linsep.data.errors import DataError
 from linsep.data.lines import in_order
+from linsep.scale.pieces import Placed
 from linsep.scale.versions import ScaleError, check_workers, refuse_other, version_there
 
-__all__ = ["Cluster", "Engine", "Promise", "ScaleError", "Threads"]
+__all__ = ["Cluster", "Engine", "ScaleError", "Threads"]
 
 Work = Callable[[Any, Any], Any]
 
@@ -58,17 +58,6 @@ class Threads:
 
 class _LostError(Exception):
     """What was sent, or done, is lost, with the workers that had it."""
-
-
-class Promise(ABC):
-    """Rows that a worker makes, and keeps: tasks are about these."""
-
-    placed: Any
-    """What a task is sent: it has a future of them as its `rows`."""
-
-    @abstractmethod
-    def place(self, home: str) -> None:
-        """Let a worker make them."""
 
 
 class _Sent(NamedTuple):
@@ -126,7 +115,7 @@ class Cluster:
                         "too little memory? more shards are smaller"
                     ) from None
 
-    def alive(self) -> dict[str, int]:
+    def _alive(self) -> dict[str, int]:
         """Return the threads of each worker, once there is one."""
         for _ in range(self.losses):
             try:
@@ -152,18 +141,16 @@ class Cluster:
         Tasks that are not in a list are made when they are sent, and done where what they are about is; nobody keeps
         them here, as they may refer to rows that lie on a worker.
         """
-        self.alive()
+        self._alive()
         at_all = self._handed_out(shared)
         sent: deque[_Sent] = deque()
         try:
             threads = self._threads()  # asked for now: should all of these be lost later, so is what they share
-            homes: Sequence[str | None] = [None] * (len(tasks) - done)
-            if isinstance(tasks, list):
-                homes = self._housed(tasks[done:], threads)
+            homes = self._housed(tasks[done:], threads) if isinstance(tasks, list) else {}
             ahead = AHEAD * sum(threads.values())
             for k in range(done, len(tasks)):
                 for later in range(k + len(sent), min(k + ahead, len(tasks))):
-                    sent.append(self._sent(work, tasks[later : later + 1][0], homes[later - done], at_all))
+                    sent.append(self._sent(work, tasks[later : later + 1][0], homes, at_all))
                 where, result = self._taken(sent[0])
                 self.homes[sent.popleft().number] = where
                 yield result
@@ -180,23 +167,14 @@ class Cluster:
             raise _LostError("they came and went")
         return threads
 
-    def _housed(self, tasks: list[Any], threads: Mapping[str, int]) -> list[str]:
-        """Return a worker for each task; rows that one kept are made again, elsewhere, if that is gone.
+    def _housed(self, tasks: Sequence[Any], threads: Mapping[str, int]) -> dict[int, str]:
+        """Return a worker for each shard, by its number; none where Dask knows who has the rows, and tasks go there.
 
-        Dask makes them again by itself where a worker is left. If none was, though, it waits for the one that was to
-        make them, whatever others come.
+        Only tasks are sent to a worker by name: they are lost with what they share, and so sent again, if nobody is
+        left. Rows of a collection are not: Dask would let them wait for the worker that was named.
         """
-        homes = homes_of([number for _, number, _ in tasks], threads, self.homes)
-        gone = [
-            (promise, number, home) for (promise, number, _), home in zip(tasks, homes, strict=True)
-            if isinstance(promise, Promise) and self.homes.get(number) not in threads
-        ]  # fmt: skip
-        if gone:
-            self._kept(lambda: self.client.cancel([promise.placed.rows for promise, _, _ in gone], force=True))
-        for promise, number, home in gone:
-            promise.place(home)
-            self.homes[number] = home
-        return homes
+        numbers = [number for part, number, _ in tasks if not isinstance(part, Placed)]
+        return dict(zip(numbers, homes_of(numbers, threads, self.homes), strict=True))
 
     def _handed_out(self, shared: Any) -> Any:
         """Return what all tasks share, as it is known where they are done.
@@ -210,15 +188,14 @@ class Cluster:
         except KeyError as error:  # the scheduler's own, of a worker that it has just lost
             raise _LostError(f"the worker {error} is gone") from None
 
-    def _sent(self, work: Work, task: Any, home: str | None, at_all: Any) -> _Sent:
-        """Send a task to a worker, or to any other if that is gone when its turn has come, or is none."""
-        part, number, first = task
-        part = part.placed if isinstance(part, Promise) else part
+    def _sent(self, work: Work, task: Any, homes: Mapping[int, str], at_all: Any) -> _Sent:
+        """Send a task to its worker, if it has one, or to any other if that is gone when its turn has come."""
+        where = {"workers": [homes[task[1]]], "allow_other_workers": True} if task[1] in homes else {}
         future = self.client.submit(
-            at_home, version_there(), work, (part, number, first), at_all, **at(home),
+            at_home, version_there(), work, task, at_all, **where,
             key=f"linsep-{work.__name__}-{uuid.uuid4().hex}", pure=False,
         )  # fmt: skip
-        return _Sent(str(task[0]), number, future)
+        return _Sent(str(task[0]), task[1], future)
 
     def _taken(self, sent: _Sent) -> tuple[str, Any]:
         """Return where a task was done, and its result; raise what its work raised."""
@@ -244,7 +221,6 @@ class Cluster:
                 return future.exception(timeout=STILL)
             except TimeoutError:
                 if future.status == "pending" and not any(self.client.processing().values()):
-                    self.homes.clear()  # so that rows are made anew, too
                     raise _LostError("nobody works on it") from None
 
     def _kept(self, call: Callable[[], Any]) -> Any:
@@ -253,11 +229,6 @@ class Cluster:
             return call()
         except (CancelledError, OSError) as error:
             raise _LostError(str(error).partition("\n")[0] or type(error).__name__) from None
-
-
-def at(home: str | None) -> dict[str, Any]:
-    """Return the options that send a task to a worker, if there is one."""
-    return {} if home is None else {"workers": [home], "allow_other_workers": True}
 
 
 def homes_of(numbers: Sequence[int], threads: Mapping[str, int], before: Mapping[int, str]) -> list[str]:

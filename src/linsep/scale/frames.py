@@ -43,7 +43,7 @@ class Frames:
 
         rows = delayed(frame_rows, pure=False, traverse=False)
         pieces = [rows(partition, k) for k, partition in enumerate(frame.to_delayed())]
-        return Partitions(pieces, FrameRows, self._engine, frame)
+        return Partitions(pieces, FrameRows, self._engine)
 
     def _schema(self, frame: Any) -> Any:
         """Return the types of the columns, by a look at all rows where Python objects may be anything."""

@@ -11,7 +11,7 @@ from typing import Any
 from linsep.core.threads import split
 from linsep.data.parts_survey import Survey
 from linsep.scale import work
-from linsep.scale.engines import Cluster, Engine, Promise, at, homes_of
+from linsep.scale.engines import Cluster, Engine
 from linsep.scale.pieces import Later, Placed
 
 AFTERWARDS = -10
@@ -29,16 +29,12 @@ class Partitions:
         What they are.
     engine : Engine
         Who makes them.
-    collection : Dask collection
-        What they are of.
     rooms : list of int, optional
         The memory that each may take, where that is known.
     """
 
-    def __init__(
-        self, pieces: list[Any], kind: Any, engine: Engine, collection: Any, rooms: list[int] | None = None
-    ) -> None:
-        self.pieces, self.kind, self.engine, self.collection = pieces, kind, engine, collection
+    def __init__(self, pieces: list[Any], kind: Any, engine: Engine, rooms: list[int] | None = None) -> None:
+        self.pieces, self.kind, self.engine = pieces, kind, engine
         self.rooms = [0] * len(pieces) if rooms is None else rooms
         self.spans: list[tuple[int, int]] = []
         """The partitions of each shard, from one to before another."""
@@ -51,8 +47,7 @@ class Partitions:
         self.spans = split(len(self), count)
         if not isinstance(self.engine, Cluster):
             return [Later(self.pieces[b:e], self.kind, _name(b, e), sum(self.rooms[b:e])) for b, e in self.spans]
-        self._house(self.engine)
-        return [Kept(self, self.engine, number) for number in range(len(self.spans))]
+        return [self.placed(self.engine, number) for number in range(len(self.spans))]
 
     def tasks(self) -> Sequence[work.Task]:
         """Return a task for each partition, which nobody keeps."""
@@ -61,45 +56,18 @@ class Partitions:
         self.spans = split(len(self), len(self))
         return Passing(self, self.engine)
 
-    def placed(self, cluster: Cluster, number: int, home: str | None, priority: int = 0) -> Placed:
-        """Let a worker make a shard, or another if that is gone, or none is named."""
+    def placed(self, cluster: Cluster, number: int, priority: int = 0) -> Placed:
+        """Let a worker make a shard: any, and another if that is lost."""
         from dask import delayed
 
         begin, end = self.spans[number]
         rows = delayed(self.kind.joined, pure=False, traverse=False)(self.pieces[begin:end])
-        made = cluster.client.compute(rows, priority=priority, **at(home))
-        return Placed(made, _name(begin, end))
-
-    def _house(self, cluster: Cluster) -> None:
-        """Give each shard a worker: one that has its first partition, if one has, and not too many others."""
-        from distributed import futures_of
-
-        client, futures = cluster.client, futures_of(self.collection)
-        has = client.who_has(futures) if futures else {}
-        there = {key[1]: workers[0] for key, workers in has.items() if isinstance(key, tuple) and workers}
-        before = {number: there[begin] for number, (begin, _) in enumerate(self.spans) if begin in there}
-        numbers = range(len(self.spans))
-        cluster.homes.update(zip(numbers, homes_of(numbers, cluster.alive(), before), strict=True))
+        return Placed(cluster.client.compute(rows, priority=priority), _name(begin, end))
 
     def identity(self, token: str, surveys: list[Survey]) -> list[Any]:
         """Return what tells the shards of a collection from others, as plain values."""
         shards = [[*span, found.rows] for span, found in zip(self.spans, surveys, strict=True)]
         return [token, len(self), *shards]
-
-
-class Kept(Promise):
-    """A shard that a worker keeps as long as this exists."""
-
-    def __init__(self, partitions: Partitions, cluster: Cluster, number: int) -> None:
-        self.partitions, self.cluster, self.number = partitions, cluster, number
-        self.place(cluster.homes[number])
-
-    def __str__(self) -> str:
-        return self.placed.name
-
-    def place(self, home: str) -> None:
-        """Let it be made, at `home` or elsewhere: bound to workers that are all lost, it would wait for these."""
-        self.placed = self.partitions.placed(self.cluster, self.number, None)
 
 
 class Passing(Sequence[work.Task]):
@@ -114,7 +82,7 @@ class Passing(Sequence[work.Task]):
     def __getitem__(self, which: Any) -> Any:
         numbers = range(len(self))[which]
         if isinstance(numbers, int):
-            return self.partitions.placed(self.cluster, numbers, None, AFTERWARDS), numbers, 0
+            return self.partitions.placed(self.cluster, numbers, AFTERWARDS), numbers, 0
         return [self[number] for number in numbers]
 
 
