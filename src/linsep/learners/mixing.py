@@ -17,7 +17,7 @@ import numpy as np
 from linsep.core.examples import Array
 from linsep.core.links import Additive, Imaged, Scaled
 from linsep.core.readouts import MISTAKES, Average, Log, Tally
-from linsep.core.weights import copied, refreshed, start_readout, start_tally
+from linsep.core.weights import copied, start_readout, start_tally
 from linsep.learners.machine import Machine
 from linsep.learners.mixes import Mixed
 from linsep.learners.record import appended, empty_like, no_log
@@ -26,6 +26,8 @@ MIXINGS = ("uniform", "rows", "mistakes")
 """What a shard's share in a mix may be."""
 OWED = 1 << 62
 """With this debt, the next pass takes the image of the sums anew before it reads it."""
+BLOCK = 1 << 14
+"""Numbers that stay near the processor from one operation on them to the next."""
 
 
 class Gain(NamedTuple):
@@ -34,7 +36,7 @@ class Gain(NamedTuple):
     s: Array
     """s_i - s."""
     u: Array | None
-    """What its rounds add to the sum of the weights before each round, beyond s in each of them; for an average."""
+    """For an average: minus what its rounds add to the sum of the weights before each, beyond s in each of them."""
     clock: float
     """The weight of its rounds."""
     tally: Tally
@@ -47,7 +49,7 @@ def weights_of(link: Any) -> Array:
     return link.s * link.scale if isinstance(link, Scaled) else link.s
 
 
-def link_of(like: Any, s: Array, pair: bool, bias: bool) -> Any:
+def link_of(like: Any, s: Array, pair: bool) -> Any:
     """Return a link of the same kind with these sums."""
     if isinstance(like, Scaled):
         norm2 = np.einsum("jc,jc->c", s, s)
@@ -55,14 +57,13 @@ def link_of(like: Any, s: Array, pair: bool, bias: bool) -> Any:
             norm2 = np.append(norm2.sum(), np.zeros(len(norm2) - 1))
         return like._replace(s=s, scale=np.ones_like(like.scale), norm2=norm2, age=np.zeros_like(like.age))
     if isinstance(like, Imaged):
-        imaged: Imaged = refreshed(like._replace(s=s), pair, bias)[0]
-        return imaged._replace(debt=np.full_like(like.debt, OWED))
+        return like._replace(s=s, image=np.zeros_like(s), debt=np.full_like(like.debt, OWED))
     return Additive(s)
 
 
 def banked(readout: Average, s: Array) -> Array:
     """Return minus the sum of the weights of all rounds so far; as the u of an average it wants a mass of 0."""
-    return readout.u - readout.mass * s
+    return readout.u - readout.mass * s if readout.mass.any() else readout.u
 
 
 def fork(machine: Machine) -> Machine:
@@ -77,16 +78,26 @@ def fork(machine: Machine) -> Machine:
 
 
 def gained(shard: Machine, start: Machine) -> Gain:
-    """Return what a fork has done since it set out."""
+    """Return what a fork has done since it set out; it is used up by that, as its arrays become the gain's."""
     before, after = weights_of(start.link), weights_of(shard.link)
-    u, clock = None, 0.0
-    if isinstance(shard.readout, Average):
-        clock = float(shard.readout.clock[0])
-        u = shard.readout.mass * shard.link.s
-        u -= shard.readout.u
-        u -= clock * before
+    u, clock, readout = None, 0.0, shard.readout
+    if isinstance(readout, Average):
+        u, clock = readout.u, float(readout.clock[0])
+        if isinstance(shard.link, Scaled):
+            u -= readout.mass * shard.link.s
+            take(u, -clock, before)
+    after -= before
+    if u is not None and not isinstance(shard.link, Scaled):  # whose mass is the clock
+        take(u, clock, after)
     tally = shard.tally._replace(rounds=shard.tally.rounds - start.tally.rounds)
-    return Gain(after - before, u, clock, tally, shard.log, shard.no_log_because)
+    return Gain(after, u, clock, tally, shard.log, shard.no_log_because)
+
+
+def take(sums: Array, factor: float, array: Array) -> None:
+    """Let sums -= factor * array, without another array of that size."""
+    step = -(-BLOCK // sums.shape[1])
+    for begin in range(0, len(sums), step):
+        sums[begin : begin + step] -= factor * array[begin : begin + step]
 
 
 class Mix:
@@ -132,13 +143,13 @@ class Mix:
             total = shares.sum(axis=0)
         start = weights_of(machine.link)
         if self.u is not None:
-            u = banked(machine.readout, machine.link.s)
-            u -= self.clock * start
-            u -= self.u
-            machine.readout = Average(u, np.zeros_like(machine.readout.mass), machine.readout.clock + self.clock)
+            readout, u = machine.readout, self.u
+            u += banked(readout, machine.link.s)
+            take(u, self.clock, start)
+            machine.readout = Average(u, np.zeros_like(readout.mass), readout.clock + self.clock)
         self.moved /= total
         self.moved += start
-        machine.link = link_of(machine.link, self.moved, machine.pair, machine.bias != 0.0)
+        machine.link = link_of(machine.link, self.moved, machine.pair)
         more = Mixed(np.array(self.numbers), np.array(self.mistakes), shares)
         machine.mixed = more if machine.mixed is None else machine.mixed.then(more)
         machine._answer = None

@@ -214,7 +214,7 @@ def _merged(machines: Sequence[Machine], shares: Sequence[float], divisor: float
         readout = Average(u, np.zeros_like(readout.mass), clock)
     return replace(
         first,
-        link=link_of(first.link, s, first.pair, first.bias != 0.0),
+        link=link_of(first.link, s, first.pair),
         readout=readout,
         tally=type(first.tally)(**counts),
         log=no_log(),

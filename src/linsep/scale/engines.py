@@ -3,7 +3,8 @@
 import uuid
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 from linsep.data.errors import DataError
@@ -144,6 +145,8 @@ class Cluster:
         self._alive()
         at_all = self._handed_out(shared)
         sent: deque[_Sent] = deque()
+        coming: deque[Future[tuple[str, Any]]] = deque()
+        fetching = ThreadPoolExecutor(1)  # the next result, while this one is worked on
         try:
             threads = self._threads()  # asked for now: should all of these be lost later, so is what they share
             homes = self._housed(tasks[done:], threads) if isinstance(tasks, list) else {}
@@ -151,12 +154,14 @@ class Cluster:
             for k in range(done, len(tasks)):
                 for later in range(k + len(sent), min(k + ahead, len(tasks))):
                     sent.append(self._sent(work, tasks[later : later + 1][0], homes, at_all))
-                where, result = self._taken(sent[0])
+                coming.extend(fetching.submit(self._taken, one) for one in islice(sent, len(coming), 2))
+                where, result = coming.popleft().result()
                 self.homes[sent.popleft().number] = where
                 yield result
         finally:
             for future in (at_all, *(one.future for one in sent)):
                 future.release()  # what nobody refers to is given up; the traceback of an error would do so for long
+            fetching.shutdown(wait=False, cancel_futures=True)
 
     def _threads(self) -> dict[str, int]:
         """Return the threads of each worker that the scheduler knows of now."""
