@@ -7,6 +7,7 @@ with theirs, of covtype a fifth is drawn.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ import linsep
 from benchmarks import data
 from benchmarks.data import Array, Split
 from benchmarks.timing import Row
-from linsep import AveragedPerceptron, Perceptron, scale
+from linsep import AveragedPerceptron, PassiveAggressive, Perceptron, scale
 from linsep.core.threads import split as ranges
 from linsep.data.binary.writer import Writer
 
@@ -28,9 +29,11 @@ SETS: dict[str, Callable[[], Split]] = {
     "covtype": data.covtype,
     "20newsgroups, counts": data.newsgroups_counted,
 }
-NEAR = tuple(SETS)[:3]
-"""The sets on which ten epochs of mixing are enough; on counts, which have the same goal, they are not."""
-KINDS = {"averaged perceptron": AveragedPerceptron, "perceptron": Perceptron}
+KINDS: dict[str, Any] = {
+    "averaged perceptron": AveragedPerceptron,
+    "perceptron": Perceptron,
+    "passive-aggressive, pairs": partial(PassiveAggressive, multi_class="pair"),
+}
 METHODS = ("serial", "one-shot", "iterative", "iterative, files")
 MANY, LATE = (0, 2, 8, 32), (10, 30)
 """Numbers of shards, and of epochs, to be compared."""

@@ -27,7 +27,7 @@ def accuracy_figure(runs: Sequence[Run]) -> Figure:
     """Draw test error against epochs, a panel for each set and learner: means, and each seed in thin lines."""
     panels = grouped(runs)
     sets = list(dict.fromkeys(name for name, _ in panels))
-    figure = Figure(figsize=(3.1 * len(sets) + 1.6, 5.9), layout="constrained")
+    figure = Figure(figsize=(3.1 * len(sets) + 1.6, 2.95 * len(KINDS)), layout="constrained")
     places = figure.subplots(len(KINDS), len(sets), squeeze=False, sharex=True)
     drawn: dict[str, Line2D] = {}
     for (name, learner), found in panels.items():

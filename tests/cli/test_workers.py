@@ -148,6 +148,16 @@ def test_a_run_that_was_cut_off_goes_on(how, folder, monkeypatch):
     assert sorted(path.name for path in folder.glob("m.*")) == ["m.linsep"]
 
 
+@pytest.mark.usefixtures("threads_for_workers")
+def test_a_worker_that_is_lost_is_told_once(monkeypatch):
+    told = WatchingShards.shards
+    monkeypatch.setattr(WatchingShards, "shards", lambda self, now: told(self, now._replace(gone=int(now.epoch > 1))))
+    result = fit("--shards", "4", "--workers", "2", "--epochs", "3")
+    assert result.stderr.count("linsep fit: 1 worker lost so far; others do the work again\n") == 1
+    assert "2 processes on this machine, 1 lost on the way" in result.stdout
+    assert "lost so far" not in fit("--shards", "4", "--workers", "2", "--epochs", "3", "-q").stderr
+
+
 def test_a_cluster_that_fails_says_what_is_kept(monkeypatch):
     cut_off(monkeypatch, (2, 1), scale.ScaleError("no worker is left"))
     result = fit("--stream", "--shards", "2", "--epochs", "3", "-q", code=2)

@@ -123,6 +123,15 @@ def test_like_takes_data_that_were_read_and_no_other_options():
         from_text(TEST, like=train.X)
     with pytest.raises(ValueError, match="n_features= is that of the data these are read like"):
         from_text(TEST, like=train, n_features=3)
+    with pytest.raises(ValueError, match="idf= is that of the data these are read like"):
+        from_text(TEST, like=train, idf=None)  # svmlight has no such option
+
+
+def test_options_of_earlier_data_may_be_said_again():
+    train = from_text(b"1 0:1 2:1\n", zero_based=True)
+    assert from_text(b"0 2:1\n", like=train, zero_based=True).X.toarray().tolist() == [[0, 0, 1]]
+    with pytest.raises(ValueError, match="leave out zero_based=False here"):
+        from_text(b"0 2:1\n", like=train, zero_based=False)
 
 
 def test_like_keeps_where_indices_begin():

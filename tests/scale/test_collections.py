@@ -260,6 +260,9 @@ def test_evaluation():
     assert (scores.rows, scores.wrong) == (ROWS, np.count_nonzero(model.predict(X) != Y))
     frame = dd.from_pandas(FRAME, npartitions=6)
     assert scale.evaluate(model, frame, **NUMBERS).wrong == scores.wrong
+    learned = scale.fit(Perceptron(**HOW), frame, label="label", **NUMBERS)
+    again = scale.evaluate(learned, frame, label="label", **NUMBERS)  # as it knows already
+    assert again.wrong == scale.evaluate(learned, frame).wrong
     numbered = Perceptron(**HOW).fit(X, Y == "yes")
     lacking = np.where(np.arange(ROWS) < 20, np.nan, Y == "yes")
     assert scale.evaluate(numbered, da.from_array(X, chunks=(25, -1)), lacking).unlabelled == 20

@@ -52,16 +52,20 @@ def test_workers_killed_in_mid_epoch(client, rows, undisturbed, monkeypatch, cou
     monkeypatch.setattr(work, "learn", faulty.held_once)
     if count == 1:
         (rows.parent / f"held {faulty.HELD[1]}").touch()
-    epochs = []
+    all_told = []
     with ThreadPoolExecutor(1) as pool:
-        run = pool.submit(fit, learner(), rows, client=client, progress=lambda told: epochs.append(told.epoch))
+        run = pool.submit(fit, learner(), rows, client=client, progress=all_told.append)
         pids = {pid_in(rows.parent / f"held {shard}") for shard in faulty.HELD[:count]}
         assert len(pids) == count
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
         assert bits(run.result(60)) == undisturbed
+    epochs = [told.epoch for told in all_told]
     assert epochs == sorted(epochs)  # none began again
     assert epochs.count(2) == SHARDS + 1
+    assert [told.gone for told in all_told if told.epoch in (0, 1, 4)] == [0] * (2 * SHARDS + 1) + [count] * (
+        SHARDS + 1
+    )
     assert not pids & set(client.run(os.getpid).values())
 
 

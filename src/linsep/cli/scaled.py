@@ -84,7 +84,8 @@ def scaled(task: Task, sharing: Sharing) -> Trained:
         done = perf_counter()
     who = Work(f"{workers} thread{'s' * (workers != 1)}", None, None)
     if crew is not None:
-        who = Work(crew.told(workers), seen.moved, seen.began - began)
+        lost = f", {seen.gone} lost on the way" if seen.gone else ""
+        who = Work(crew.told(workers) + lost, seen.moved, seen.began - began)
     trained = Trained(
         learner, learner, None, seen.rows, seen.rejected, 0, sharing.stream, seen.looked,
         done - seen.began - seen.looked, work=who,

@@ -18,15 +18,15 @@ class WatchingShards(Watching):
 
     Attributes
     ----------
-    rows, rejected : int
-        Rows of an epoch, and malformed ones that were left out.
+    rows, rejected, gone : int
+        Rows of an epoch, malformed ones that were left out, and workers that were lost.
     began, looked : float
         When workers were ready, by `perf_counter`, and the seconds until all shards had been looked at once.
     """
 
     def __init__(self, shown: bool = True) -> None:
         super().__init__(shown)
-        self.rows, self.rejected, self.looked, self.began = 0, 0, 0.0, 0.0
+        self.rows, self.rejected, self.looked, self.began, self.gone = 0, 0, 0.0, 0.0, 0
         self.start: Progress | None = None
         """How far it had come when the first epoch of this run began."""
         self.last: Progress | None = None
@@ -58,6 +58,10 @@ class WatchingShards(Watching):
 
     def shards(self, now: "Progress") -> None:
         """Hear how far it has come."""
+        if now.gone > self.gone:
+            self.gone = now.gone
+            if self.bar is not None or self.lines:
+                self._say(f"linsep fit: {now.gone} worker{'s' * (now.gone != 1)} lost so far; others do the work again")
         if now.epoch == 0:
             self.began = self.began or perf_counter() - now.seconds
             self.rows, self.rejected, self.looked = now.rows, now.rejected, now.seconds

@@ -17,7 +17,7 @@ from linsep.data.binary.writer import Writer
 from linsep.data.dataset import Dataset, as_csr, as_labels
 from linsep.data.errors import DataError, Policy
 from linsep.data.form import Form, Job, whole
-from linsep.data.formats import form_of, found
+from linsep.data.formats import form_of, found, options_of
 from linsep.data.lines import BLOCK_BYTES, Clock, Progress
 from linsep.data.rows import Rows, cut, joined
 from linsep.data.sources import Source, sources_of
@@ -119,10 +119,7 @@ def _form_like(
         )
     if getattr(like, "block", False):
         raise ValueError("like= takes all of the data that were learned from: give the stream, not one of its blocks")
-    if options:
-        raise ValueError(
-            f"{', '.join(options)}= is that of the data these are read like: state it where those are read"
-        )
+    _refuse_otherwise(form, options)
     name = format or found(sources[0])
     if not of_rows:
         return _again(form, name, strict).for_format(name, sources[0].name)
@@ -130,6 +127,17 @@ def _form_like(
     if name == "binary":
         return Stored.with_columns_of(form, seen, strict)
     return form.like(seen, strict).for_format(name, sources[0].name)
+
+
+def _refuse_otherwise(form: Form, options: dict[str, Any]) -> None:
+    """Raise a ValueError unless options say again how earlier data were read."""
+    for name, said in options.items():
+        own = getattr(form, name, None)
+        if name not in options_of(type(form)) or said not in (own, getattr(getattr(form, "found", None), name, own)):
+            raise ValueError(
+                f"{name}= is that of the data these are read like: state it where those are read, and leave out "
+                f"{name}={said!r} here"
+            )
 
 
 def _again(form: Form, name: str, strict: bool) -> Form:

@@ -4,7 +4,6 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 from linsep.data.errors import DataError
@@ -31,6 +30,10 @@ class Engine(Protocol):
     def workers(self) -> int:
         """How many tasks are worked on at the same time."""
 
+    @property
+    def gone(self) -> int:
+        """Workers that were there once, and are no longer."""
+
     def each(self, work: Work, tasks: Sequence[Any], shared: Any) -> Generator[Any, None, None]:
         """Yield work(task, shared) for every task; all of them get the same `shared`."""
 
@@ -44,6 +47,8 @@ class Threads:
     >>> list(Threads(2).each(lambda task, shared: task * shared, [1, 2, 3], 10))
     [10, 20, 30]
     """
+
+    gone = 0
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
@@ -91,6 +96,7 @@ class Cluster:
         self.client, self.losses = client, losses
         self.homes: dict[int, str] = {}
         """Which worker has had a shard's rows before, and is likely to have them still."""
+        self.gone, self._seen = 0, set[str]()
         self.direct = True if isinstance(client.cluster, LocalCluster) else None
         """Whether arrays take the short way, past the scheduler; workers elsewhere may be out of this one's reach."""
 
@@ -145,8 +151,9 @@ class Cluster:
         self._alive()
         at_all = self._handed_out(shared)
         sent: deque[_Sent] = deque()
-        coming: deque[Future[tuple[str, Any]]] = deque()
-        fetching = ThreadPoolExecutor(1)  # the next result, while this one is worked on
+        coming: Future[tuple[str, Any]] | None = None
+        """The result of the first that was sent, if it was there before anybody asked for it."""
+        fetching = ThreadPoolExecutor(1)
         try:
             threads = self._threads()  # asked for now: should all of these be lost later, so is what they share
             homes = self._housed(tasks[done:], threads) if isinstance(tasks, list) else {}
@@ -154,23 +161,34 @@ class Cluster:
             for k in range(done, len(tasks)):
                 for later in range(k + len(sent), min(k + ahead, len(tasks))):
                     sent.append(self._sent(work, tasks[later : later + 1][0], homes, at_all))
-                coming.extend(fetching.submit(self._taken, one) for one in islice(sent, len(coming), 2))
-                where, result = coming.popleft().result()
-                self.homes[sent.popleft().number] = where
+                where, result = self._taken(sent[0]) if coming is None else coming.result()
+                one, coming = sent.popleft(), None
+                one.future.release()  # now, and not when somebody collects garbage
+                self.homes[one.number] = where
+                if sent and sent[0].future.status == "finished":
+                    coming = fetching.submit(self._taken, sent[0])
                 yield result
         finally:
+            if coming is not None:
+                late = sent.popleft().future
+                coming.add_done_callback(lambda _: late.release())
             for future in (at_all, *(one.future for one in sent)):
                 future.release()  # what nobody refers to is given up; the traceback of an error would do so for long
-            fetching.shutdown(wait=False, cancel_futures=True)
+            fetching.shutdown(wait=False)
 
     def _threads(self) -> dict[str, int]:
         """Return the threads of each worker that the scheduler knows of now."""
         if self.client.status != "running":
             raise ScaleError("the connection to the scheduler is lost: once there is one again, start the same again")
         threads: dict[str, int] = self._kept(self.client.nthreads)
+        self._look_who_is_gone(threads)
         if not threads:
             raise _LostError("they came and went")
         return threads
+
+    def _look_who_is_gone(self, there: Mapping[str, Any]) -> None:
+        self._seen.update(there)
+        self.gone = len(self._seen.difference(there))
 
     def _housed(self, tasks: Sequence[Any], threads: Mapping[str, int]) -> dict[int, str]:
         """Return a worker for each shard, by its number; none where Dask knows who has the rows, and tasks go there.
@@ -225,7 +243,9 @@ class Cluster:
             try:
                 return future.exception(timeout=STILL)
             except TimeoutError:
-                if future.status == "pending" and not any(self.client.processing().values()):
+                busy = self.client.processing()
+                self._look_who_is_gone(busy)
+                if future.status == "pending" and not any(busy.values()):
                     raise _LostError("nobody works on it") from None
 
     def _kept(self, call: Callable[[], Any]) -> Any:

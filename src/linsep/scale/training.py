@@ -60,6 +60,8 @@ class Progress(NamedTuple):
     """Rows that were predicted wrongly before they were learned; None where nobody counts."""
     rejected: int = 0
     """Malformed rows that were left out of an epoch."""
+    gone: int = 0
+    """Workers that have left, or died, since the training began; others do their work."""
 
 
 Tell = Callable[[Progress], None]
@@ -271,7 +273,8 @@ class Run:
             tally = machine.tally
             rows, mistakes, errors = int(tally.rounds[0]), int(tally.counts[MISTAKES].sum()), machine.errors
         seconds = perf_counter() - self._began
-        self._tell(Progress(epoch, done, of, rows, mistakes, self._sent, seconds, errors, self._rejected))
+        gone = self.engine.gone
+        self._tell(Progress(epoch, done, of, rows, mistakes, self._sent, seconds, errors, self._rejected, gone))
 
 
 def _bare(twin: Any) -> Any:
