@@ -34,6 +34,12 @@ KINDS: dict[str, Any] = {
     "perceptron": Perceptron,
     "passive-aggressive, pairs": partial(PassiveAggressive, multi_class="pair"),
 }
+BEHIND = (
+    ("20newsgroups, tf-idf", "passive-aggressive, pairs"),
+    ("20newsgroups, counts", "averaged perceptron"),
+    ("20newsgroups, counts", "perceptron"),
+)
+"""Sets and learners for which ten epochs of mixing were not enough, as the page says."""
 METHODS = ("serial", "one-shot", "iterative", "iterative, files")
 MANY, LATE = (0, 2, 8, 32), (10, 30)
 """Numbers of shards, and of epochs, to be compared."""

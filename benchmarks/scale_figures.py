@@ -1,6 +1,7 @@
 """The pictures of the study of scale: test error by epoch, and the model on paper."""
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
+from PIL import Image
 
 from benchmarks.scale_accuracy import KINDS, METHODS, Run, grouped, mean
 from benchmarks.scale_model import Costs, Plan, epoch, knee, variants
@@ -100,5 +102,7 @@ def _legend(figure: Figure, drawn: dict[str, Line2D]) -> None:
 
 
 def save(figure: Figure, file: Path) -> None:
-    """Write a picture for the pages."""
-    figure.savefig(file, dpi=100, facecolor="white")
+    """Write a picture for the pages, in 256 colours: many thin lines that shine through make many shades."""
+    drawn = BytesIO()
+    figure.savefig(drawn, dpi=100, facecolor="white")
+    Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(file, optimize=True)

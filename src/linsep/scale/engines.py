@@ -4,6 +4,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 from linsep.data.errors import DataError
@@ -151,9 +152,8 @@ class Cluster:
         self._alive()
         at_all = self._handed_out(shared)
         sent: deque[_Sent] = deque()
-        coming: Future[tuple[str, Any]] | None = None
-        """The result of the first that was sent, if it was there before anybody asked for it."""
-        fetching = ThreadPoolExecutor(1)
+        coming: deque[Future[tuple[str, Any]]] = deque()
+        fetching = ThreadPoolExecutor(1)  # the next result, while somebody works on this one
         try:
             threads = self._threads()  # asked for now: should all of these be lost later, so is what they share
             homes = self._housed(tasks[done:], threads) if isinstance(tasks, list) else {}
@@ -161,20 +161,16 @@ class Cluster:
             for k in range(done, len(tasks)):
                 for later in range(k + len(sent), min(k + ahead, len(tasks))):
                     sent.append(self._sent(work, tasks[later : later + 1][0], homes, at_all))
-                where, result = self._taken(sent[0]) if coming is None else coming.result()
-                one, coming = sent.popleft(), None
+                coming.extend(fetching.submit(self._taken, one) for one in islice(sent, len(coming), 2))
+                where, result = coming.popleft().result()
+                one = sent.popleft()
                 one.future.release()  # now, and not when somebody collects garbage
                 self.homes[one.number] = where
-                if sent and sent[0].future.status == "finished":
-                    coming = fetching.submit(self._taken, sent[0])
                 yield result
         finally:
-            if coming is not None:
-                late = sent.popleft().future
-                coming.add_done_callback(lambda _: late.release())
             for future in (at_all, *(one.future for one in sent)):
                 future.release()  # what nobody refers to is given up; the traceback of an error would do so for long
-            fetching.shutdown(wait=False)
+            fetching.shutdown(wait=False, cancel_futures=True)
 
     def _threads(self) -> dict[str, int]:
         """Return the threads of each worker that the scheduler knows of now."""

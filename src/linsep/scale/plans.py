@@ -10,7 +10,7 @@ from linsep.data.parts_survey import Survey
 from linsep.scale.engines import Engine, Threads
 from linsep.scale.work import Task
 
-FEWEST, ANSWERED, COUNTED = 16, 1 << 24, 1 << 28
+FEWEST, ANSWERED, COUNTED = 16, 1 << 25, 1 << 28
 """Parts that rows are answered or counted in, if there are as many; and the bytes of a part at most."""
 TAKEN = ("numpy", "pandas", "polars", "pyarrow", "scipy")
 """Libraries whose tables and arrays are in memory."""
