@@ -151,10 +151,18 @@ def test_a_run_that_was_cut_off_goes_on(how, folder, monkeypatch):
 @pytest.mark.usefixtures("threads_for_workers")
 def test_a_worker_that_is_lost_is_told_once(monkeypatch):
     told = WatchingShards.shards
-    monkeypatch.setattr(WatchingShards, "shards", lambda self, now: told(self, now._replace(gone=int(now.epoch > 1))))
+
+    def shards(self, now):
+        if (now.epoch, now.shards) == (3, 2):
+            told(self, now._replace(gone=2, waiting=True))
+        told(self, now._replace(gone=max(0, min(now.epoch - 1, 2))))
+
+    monkeypatch.setattr(WatchingShards, "shards", shards)
     result = fit("--shards", "4", "--workers", "2", "--epochs", "3")
     assert result.stderr.count("linsep fit: 1 worker lost so far; others do the work again\n") == 1
-    assert "2 processes on this machine, 1 lost on the way" in result.stdout
+    assert result.stderr.count("linsep fit: 2 workers lost so far; others do the work again\n") == 1
+    assert result.stderr.count("linsep fit: 2 workers lost so far; one is waited for, a minute at most\n") == 1
+    assert "2 processes on this machine, 2 lost on the way" in result.stdout
     assert "lost so far" not in fit("--shards", "4", "--workers", "2", "--epochs", "3", "-q").stderr
 
 

@@ -251,8 +251,26 @@ def test_workers_that_stay_away(monkeypatch):
         distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **how) as found,
         distributed.Client(found, set_as_default=False) as client,
     ):
-        each = Cluster(client).each(times, tasks_of(30), {"by": 1})
+        cluster, noticed = Cluster(client), []
+        cluster.notice = lambda: noticed.append(cluster.gone)
+        each = cluster.each(times, tasks_of(30), {"by": 1})
         assert next(each) == 0
+        assert not noticed
         found.scale(0)
         with pytest.raises(ScaleError, match=r"^no worker has been there for 0.2 s: start one with dask worker$"):
             list(each)
+    assert noticed == [1]  # told before it is waited for
+
+
+def test_a_scheduler_that_goes_while_a_worker_is_waited_for(here):
+    """What its connection says is no error of its own: the next look tells that there is none."""
+    client = Losing(here, "nthreads", 1, OSError("connection reset"))
+    client.status = "running"
+
+    def closed(*args, **how):
+        client.status = "closed"
+        raise OSError("ConnectionPool closing.")
+
+    client.wait_for_workers = closed
+    with pytest.raises(ScaleError, match=r"^the connection to the scheduler is lost"):
+        list(Cluster(client).each(times, tasks_of(4), {"by": 2}))

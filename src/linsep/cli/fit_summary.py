@@ -106,7 +106,7 @@ def tell(trained: Trained, about: dict[str, Any], out: Path, json: bool, quiet: 
         console,
         {
             "rows": f"{about['rows']:,}"
-            + (f" ({about['rejected']:,} malformed ones left out)" if about["rejected"] else ""),
+            + (f" ({about['rejected']:,} malformed left out)" if about["rejected"] else ""),
             "features": f"{about['features']:,}",
             "maps": ", ".join(about["maps"]) or None,
             "labels": _labels(trained.learner.classes_),

@@ -58,10 +58,10 @@ class WatchingShards(Watching):
 
     def shards(self, now: "Progress") -> None:
         """Hear how far it has come."""
-        if now.gone > self.gone:
-            self.gone = now.gone
-            if self.bar is not None or self.lines:
-                self._say(f"linsep fit: {now.gone} worker{'s' * (now.gone != 1)} lost so far; others do the work again")
+        if now.gone > self.gone or now.waiting:
+            self._lost(now)
+        if now.waiting:
+            return
         if now.epoch == 0:
             self.began = self.began or perf_counter() - now.seconds
             self.rows, self.rejected, self.looked = now.rows, now.rejected, now.seconds
@@ -73,6 +73,13 @@ class WatchingShards(Watching):
             self._begin(now)
         self.last = now
         self._learned(now, now if self.start is None else self.start)
+
+    def _lost(self, now: "Progress") -> None:
+        """Say that workers are lost, and what is done about it."""
+        self.gone = now.gone
+        if self.bar is not None or self.lines:
+            what = "one is waited for, a minute at most" if now.waiting else "others do the work again"
+            self._say(f"linsep fit: {now.gone} worker{'s' * (now.gone != 1)} lost so far; {what}")
 
     def _begin(self, now: "Progress") -> None:
         self.start, self._before = now, (now.rows, now.errors or 0)

@@ -4,6 +4,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
@@ -35,6 +36,9 @@ class Engine(Protocol):
     def gone(self) -> int:
         """Workers that were there once, and are no longer."""
 
+    notice: Callable[[], None]
+    """Is called when nobody is left, before somebody is waited for."""
+
     def each(self, work: Work, tasks: Sequence[Any], shared: Any) -> Generator[Any, None, None]:
         """Yield work(task, shared) for every task; all of them get the same `shared`."""
 
@@ -53,6 +57,7 @@ class Threads:
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
+        self.notice: Callable[[], None] = lambda: None
 
     def each(self, work: Work, tasks: Sequence[Any], shared: Any) -> Generator[Any, None, None]:
         """Yield work(task, shared) for every task, in order."""
@@ -98,6 +103,7 @@ class Cluster:
         self.homes: dict[int, str] = {}
         """Which worker has had a shard's rows before, and is likely to have them still."""
         self.gone, self._seen = 0, set[str]()
+        self.notice: Callable[[], None] = lambda: None
         self.direct = True if isinstance(client.cluster, LocalCluster) else None
         """Whether arrays take the short way, past the scheduler; workers elsewhere may be out of this one's reach."""
 
@@ -117,10 +123,11 @@ class Cluster:
             except _LostError as error:
                 lost += 1
                 if lost > self.losses:
-                    name = tasks[done : done + 1][0][0]
+                    part = tasks[done : done + 1][0][0]
+                    scattered = "; what was scattered to workers that are gone, nobody can make again"
                     raise ScaleError(
-                        f"workers were lost {lost} times while the work on {name} was waited for ({error}): is there "
-                        "too little memory? more shards are smaller"
+                        f"workers were lost {lost} times while the work on {part} was waited for ({error}): is there "
+                        "too little memory? more shards are smaller" + scattered * isinstance(part, Placed)
                     ) from None
 
     def _alive(self) -> dict[str, int]:
@@ -133,15 +140,19 @@ class Cluster:
         raise ScaleError("workers come and go before anything can be sent to them: see what their logs say")
 
     def _wait_for_one(self) -> None:
+        self.notice()
         try:
             self.client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError:
             raise ScaleError(f"no worker has been there for {PATIENCE} s: start one with dask worker") from None
+        except OSError as error:  # with the scheduler, which is seen to next
+            raise _LostError(str(error)) from None
 
     def everywhere(self, function: Callable[[Any], Any], argument: Any) -> None:
         """Call a function on every worker that is there."""
         if self.client.status == "running":
-            self.client.run(function, argument, on_error="ignore")
+            with suppress(OSError):  # of a scheduler that is gone, too
+                self.client.run(function, argument, on_error="ignore")
 
     def _tried(self, work: Work, tasks: Sequence[Any], done: int, shared: Any) -> Iterator[Any]:
         """Yield the results of all tasks but those that are done, as far as that goes without a loss.
@@ -230,7 +241,9 @@ class Cluster:
                 "is there too little memory? more shards are smaller"
             ) from None
         if not isinstance(error, DataError | ScaleError):
-            check_workers(self.client)  # one that came later may have another linsep, and so fail in any way
+            self._kept(
+                lambda: check_workers(self.client)
+            )  # one that came later may have another linsep, and so fail in any way
         return future.result()
 
     def _failure(self, future: Any) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 from linsep.data.dataset import Dataset
 from linsep.data.form import Form
 from linsep.data.parts import Plan
-from linsep.data.parts_spans import Part, Reading
+from linsep.data.parts_spans import Part, Reading, Span
 from linsep.data.parts_survey import Survey
 from linsep.scale.engines import Engine, Threads
 from linsep.scale.work import Task
@@ -70,7 +70,13 @@ class Files:
 
     def identity(self, tasks: list[Task]) -> list[Any]:
         """Return what tells these shards from others, as plain values."""
-        return [[list(span._replace(stamp=list(span.stamp))) for span in part.spans] for part, _, _ in tasks]
+        return [f"{part} ({'; '.join(map(_stamped, part.spans))})" for part, _, _ in tasks]
+
+
+def _stamped(span: Span) -> str:
+    """Return what tells a file from others, and from what it was before."""
+    size, written = span.stamp
+    return f"{span.path}, {size:,} bytes, written at {written} ns"
 
 
 def plan_of(source: Any, y: Any, options: dict[str, Any], engine: Engine | None = None) -> Any:

@@ -62,6 +62,8 @@ class Progress(NamedTuple):
     """Malformed rows that were left out of an epoch."""
     gone: int = 0
     """Workers that have left, or died, since the training began; others do their work."""
+    waiting: bool = False
+    """Whether no worker is left, and one is waited for."""
 
 
 Tell = Callable[[Progress], None]
@@ -156,6 +158,8 @@ class Run:
         self.plan = plan_of(source, y, options, engine)
         self.twin = clone(learner)
         self._tell, self._began, self._sent = progress, perf_counter(), 0
+        self._told = Progress(0, 0, 0, 0, 0, 0, 0.0)
+        engine.notice = self._tell_waiting
         self._rows = self._rejected = 0
 
     def look(self, count: int) -> Survey:
@@ -274,7 +278,13 @@ class Run:
             rows, mistakes, errors = int(tally.rounds[0]), int(tally.counts[MISTAKES].sum()), machine.errors
         seconds = perf_counter() - self._began
         gone = self.engine.gone
-        self._tell(Progress(epoch, done, of, rows, mistakes, self._sent, seconds, errors, self._rejected, gone))
+        self._told = Progress(epoch, done, of, rows, mistakes, self._sent, seconds, errors, self._rejected, gone)
+        self._tell(self._told)
+
+    def _tell_waiting(self) -> None:
+        if self._tell is not None:
+            seconds = perf_counter() - self._began
+            self._tell(self._told._replace(seconds=seconds, gone=self.engine.gone, waiting=True))
 
 
 def _bare(twin: Any) -> Any:
