@@ -102,8 +102,9 @@ class Epoch(NamedTuple):
 
     @property
     def bottleneck(self) -> str:
-        """What takes longest."""
-        return self._fields[self.index(max(self))]
+        """What takes longest; where rows come in more slowly than they are worked on, that is reading them."""
+        slow = self.read > 0 and self.shared >= max(self.send, self.gather, self.tasks)
+        return "read" if slow else self._fields[self.index(max(self))]
 
 
 def kept(workers: int, plan: Plan, costs: Costs, place: Place) -> bool:

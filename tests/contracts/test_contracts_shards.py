@@ -43,6 +43,20 @@ def steps(log):
     return len(log) if log.amounts is None else np.count_nonzero(log.amounts)
 
 
+@every_mixed
+@forms
+def test_single_rows_are_answered_alike_after_features_have_come(name, classes, multi_class):
+    """A mix leaves an image of its sums behind that is true, also where rows of it are made anew."""
+    X, y = problem(classes)
+    wide = np.hstack([X, np.ones((len(X), 3))])
+    own = {"p": 3.0} if name == "p-norm-perceptron" else {}
+    mixed = trained(name, X, y, shards=4, multi_class=multi_class, **own)
+    alone = [trained(name, X[k::2], y[k::2], multi_class=multi_class, **own) for k in (0, 1)]
+    for learner in (mixed, linsep.merge(alone)):
+        learner.grow(X.shape[1] + 3)
+        assert [learner.predict_one(x) for x in wide] == learner.predict(wide).tolist()
+
+
 def test_the_table_says_who_mixes():
     """Those that go row by row, but for voters; each says what is true of its mix, or why there is none."""
     alone = {name for name, entry in LEARNERS.items() if entry.mixes.startswith("no")}

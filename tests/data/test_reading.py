@@ -130,8 +130,27 @@ def test_like_takes_data_that_were_read_and_no_other_options():
 def test_options_of_earlier_data_may_be_said_again():
     train = from_text(b"1 0:1 2:1\n", zero_based=True)
     assert from_text(b"0 2:1\n", like=train, zero_based=True).X.toarray().tolist() == [[0, 0, 1]]
+    assert len(from_text(b"0 2:1\n", like=train, zero_based=True, n_features=None)) == 1
     with pytest.raises(ValueError, match="leave out zero_based=False here"):
         from_text(b"0 2:1\n", like=train, zero_based=False)
+
+
+SAID = [
+    {"columns": ("a", "b")}, {"columns": ["a", "b"]}, {"columns": np.array(["a", "b"])},
+    {"ignore": "c"}, {"ignore": ["c"]}, {"label": "label", "ignore": []}, {"text": "c", "ngram_range": [1, 2]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", SAID, ids=str)
+def test_options_are_said_again_in_the_same_words(options, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b,c,label\n1,2,x,yes\n3,4,y,no\n")
+    train = linsep.read(path, **options)
+    np.testing.assert_array_equal(toarray(linsep.read(path, like=train, **options).X), toarray(train.X))
+
+
+def toarray(X):
+    return X.toarray() if hasattr(X, "toarray") else X
 
 
 def test_like_keeps_where_indices_begin():

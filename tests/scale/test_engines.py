@@ -146,6 +146,26 @@ def test_what_goes_wrong_at_a_worker_is_raised_for_the_first_task(here):
     settle(here)
 
 
+def test_the_next_result_is_on_its_way_while_one_is_worked_on(here):
+    gathered, gather = [], here.gather
+    cluster = Cluster(Losing(here, "", 0, None))
+
+    def noted_gather(future, **how):
+        found = gather(future, **how)
+        gathered.append(found[1])
+        return found
+
+    cluster.client.gather = noted_gather
+    with closing(cluster.each(times, tasks_of(6), {"by": 2})) as each:
+        assert next(each) == 0
+        end = time.monotonic() + 10
+        while len(gathered) < 2:
+            assert time.monotonic() < end, "nothing comes while nobody asks"
+            time.sleep(0.01)
+        time.sleep(0.1)
+        assert sorted(gathered) == [0, 2]  # and no more than one
+
+
 def test_an_os_error_of_the_work_is_no_loss(here):
     BEGAN.clear()
     with pytest.raises(PermissionError, match="no"):

@@ -12,10 +12,10 @@ Sums are arrays (features + 1, columns); the last row is the bias. A *machine* i
 share one state: one column for a binary machine or a class against the rest, all of them for class pairs.
 
 `Imaged` links keep, beside s, its image e^{number (s - origin)} (or its like), so that a row without a mistake costs
-one sum of products, and one compiled pass serves all three. The image is a function of (s, origin) alone. It may
-overflow or vanish: then the row's score leaves the range :func:`trusted`, the row is scored again relative to its own
-highest sum, and once such rows have cost as much as a new image of the whole column, the origin moves to the highest
-sum (:data:`tend`). Any rate is thus safe, at a cost that stays proportional to the nonzeros.
+one sum of products, and one compiled pass serves all three. The image is a function of (s, origin) alone, unless it is
+owed. It may overflow or vanish: then the row's score leaves the range :func:`trusted`, the row is scored again
+relative to its own highest sum, and once such rows have cost as much as a new image of the whole column, the origin
+moves to the highest sum (:data:`tend`). Any rate is thus safe, at a cost that stays proportional to the nonzeros.
 """
 
 from math import exp, expm1, frexp, inf, ldexp, log
@@ -30,6 +30,8 @@ from linsep.core.verbs import cold, verb, word
 Array = NDArray[Any]
 
 SMALLEST, LARGEST, TINY = 2.0**-900, 2.0**1000, 2.0**-1000
+OWED = 1 << 62
+"""With this debt, the next pass takes the image of the sums anew before it reads it."""
 MOST = 709.0
 """The largest exponent of e that is not infinite."""
 GENTLE = 64.0

@@ -132,12 +132,17 @@ def _form_like(
 def _refuse_otherwise(form: Form, options: dict[str, Any]) -> None:
     """Raise a ValueError unless options say again how earlier data were read."""
     for name, said in options.items():
-        own = getattr(form, name, None)
-        if name not in options_of(type(form)) or said not in (own, getattr(getattr(form, "found", None), name, own)):
+        if name not in options_of(type(form)) or not (said is None or _says_again(form, name, said)):
             raise ValueError(
                 f"{name}= is that of the data these are read like: state it where those are read, and leave out "
                 f"{name}={said!r} here"
             )
+
+
+def _says_again(form: Form, name: str, said: Any) -> bool:
+    """Tell whether an option, as a form understands it, is what the form has, or what it has found."""
+    own, meant = getattr(form, name), getattr(replace(form, **{name: said}), name)
+    return meant in (own, getattr(getattr(form, "found", None), name, own))
 
 
 def _again(form: Form, name: str, strict: bool) -> Form:

@@ -8,7 +8,7 @@ import numpy as np
 
 from linsep.core.bound import Bound
 from linsep.core.examples import Array, Csr, Dense
-from linsep.core.links import Additive, Imaged, Scaled
+from linsep.core.links import OWED, Additive, Imaged, Scaled
 from linsep.core.passes import DONE, LOG_FULL, Kernel, learn_classes, learn_rows
 from linsep.core.readouts import MISTAKES, Average, Last, Log, Tally
 from linsep.core.step import needs_norm, settles, shrinks, steps_by_one
@@ -143,8 +143,7 @@ class Machine:
                 raise ValueError(f"training can't go on with {what} {now}: it began with {then}; fit anew")
         self.rule = as_floats(parts.rule)
         if isinstance(self.link, Imaged) and self.link.number != parts.number:
-            # The image is owed anew: with this debt, the next pass takes it before it reads any.
-            self.link = self.link._replace(number=float(parts.number), debt=np.full_like(self.link.debt, 1 << 62))
+            self.link = self.link._replace(number=float(parts.number), debt=np.full_like(self.link.debt, OWED))
 
     def check_again(self, data: Dense | Csr) -> None:
         """Raise a ValueError if `fit` can't go on with these data."""

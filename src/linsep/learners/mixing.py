@@ -15,17 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.core.examples import Array
-from linsep.core.links import Additive, Imaged, Scaled
+from linsep.core.links import OWED, Additive, Imaged, Scaled
 from linsep.core.readouts import MISTAKES, Average, Log, Tally
-from linsep.core.weights import copied, start_readout, start_tally
+from linsep.core.weights import copied, refreshed, start_readout, start_tally
 from linsep.learners.machine import Machine
 from linsep.learners.mixes import Mixed
 from linsep.learners.record import appended, empty_like, no_log
 
 MIXINGS = ("uniform", "rows", "mistakes")
 """What a shard's share in a mix may be."""
-OWED = 1 << 62
-"""With this debt, the next pass takes the image of the sums anew before it reads it."""
 BLOCK = 1 << 14
 """Numbers that stay near the processor from one operation on them to the next."""
 
@@ -50,7 +48,7 @@ def weights_of(link: Any) -> Array:
 
 
 def link_of(like: Any, s: Array, pair: bool) -> Any:
-    """Return a link of the same kind with these sums."""
+    """Return a link of the same kind with these sums; an image is owed, until :func:`settle` or a pass takes it."""
     if isinstance(like, Scaled):
         norm2 = np.einsum("jc,jc->c", s, s)
         if pair:
@@ -59,6 +57,13 @@ def link_of(like: Any, s: Array, pair: bool) -> Any:
     if isinstance(like, Imaged):
         return like._replace(s=s, image=np.zeros_like(s), debt=np.full_like(like.debt, OWED))
     return Additive(s)
+
+
+def settle(machine: Machine) -> None:
+    """Let a machine that was mixed have the image of its sums: passes take it for themselves, others only read it."""
+    link = machine.link
+    if isinstance(link, Imaged) and (link.debt == OWED).all():
+        machine.link = refreshed(link, machine.pair, machine.bias != 0.0)[0]._replace(debt=link.debt)
 
 
 def banked(readout: Average, s: Array) -> Array:
@@ -79,18 +84,18 @@ def fork(machine: Machine) -> Machine:
 
 def gained(shard: Machine, start: Machine) -> Gain:
     """Return what a fork has done since it set out; it is used up by that, as its arrays become the gain's."""
-    before, after = weights_of(start.link), weights_of(shard.link)
+    before, moved = weights_of(start.link), weights_of(shard.link)
+    moved -= before
     u, clock, readout = None, 0.0, shard.readout
     if isinstance(readout, Average):
         u, clock = readout.u, float(readout.clock[0])
         if isinstance(shard.link, Scaled):
             u -= readout.mass * shard.link.s
             take(u, -clock, before)
-    after -= before
-    if u is not None and not isinstance(shard.link, Scaled):  # whose mass is the clock
-        take(u, clock, after)
+        else:  # mass is the clock, and s has become what it has moved by
+            take(u, clock, moved)
     tally = shard.tally._replace(rounds=shard.tally.rounds - start.tally.rounds)
-    return Gain(after, u, clock, tally, shard.log, shard.no_log_because)
+    return Gain(moved, u, clock, tally, shard.log, shard.no_log_because)
 
 
 def take(sums: Array, factor: float, array: Array) -> None:

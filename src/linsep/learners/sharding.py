@@ -9,7 +9,7 @@ from linsep.core.threads import split
 from linsep.data.inputs import rows_of
 from linsep.data.lines import in_order
 from linsep.learners.machine import Machine
-from linsep.learners.mixing import Gain, Mix, fork, gained
+from linsep.learners.mixing import Gain, Mix, fork, gained, settle
 
 
 class Shards:
@@ -51,4 +51,5 @@ class Shards:
         return np.asarray(self.machine.tally.counts.sum(axis=1))
 
     def join(self) -> None:
-        """Do nothing: after each pass the machine is up to date."""
+        """Let the machine be fit for questions; after each pass it is up to date but for that."""
+        settle(self.machine)

@@ -17,7 +17,7 @@ from linsep.learners.base import OnlineLearner
 from linsep.learners.compact import whole
 from linsep.learners.learner import Learner
 from linsep.learners.machine import Machine
-from linsep.learners.mixing import banked, link_of, weights_of
+from linsep.learners.mixing import banked, link_of, settle, weights_of
 from linsep.learners.parameters import Shared
 from linsep.learners.record import no_log
 from linsep.learners.voter import Voter
@@ -212,7 +212,7 @@ def _merged(machines: Sequence[Machine], shares: Sequence[float], divisor: float
         u = _total((banked(m.readout, m.link.s) for m in machines), parts)
         u *= clock / divisor
         readout = Average(u, np.zeros_like(readout.mass), clock)
-    return replace(
+    merged = replace(
         first,
         link=link_of(first.link, s, first.pair),
         readout=readout,
@@ -226,6 +226,8 @@ def _merged(machines: Sequence[Machine], shares: Sequence[float], divisor: float
         rows=sum(machine.rows for machine in machines),
         _answer=None,
     )
+    settle(merged)
+    return merged
 
 
 def _total(arrays: Iterable[Array], shares: Sequence[float]) -> Array:

@@ -53,6 +53,10 @@ class Arrays:
         self.width = found.high + 1
         return found
 
+    def release(self) -> None:
+        """Let workers forget the shards that they keep."""
+        self._partitions.release()
+
     def identity(self, tasks: list[work.Task]) -> list[Any]:
         """Return what tells these shards from others, as plain values."""
         return self._partitions.identity(self.token, self._surveys)

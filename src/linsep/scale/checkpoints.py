@@ -53,8 +53,7 @@ class Checkpoint:
 
     def write(self, learner: Learner, history: list[list[int]]) -> None:
         """Keep the learner as it is after an epoch, and the mistakes and updates of each."""
-        if self.path is None:
-            return
+        assert self.path is not None
         if self._stamp() != self._known:
             raise ValueError(f"{self.path} has changed since the last epoch: does another run keep its epochs there?")
         save(learner, self.path, about={"run": self.identity, "history": history})

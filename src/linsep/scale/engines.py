@@ -3,9 +3,10 @@
 import uuid
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from itertools import islice
+from threading import Thread
 from typing import Any, NamedTuple, Protocol
 
 from linsep.data.errors import DataError
@@ -130,13 +131,15 @@ class Cluster:
                         "too little memory? more shards are smaller" + scattered * isinstance(part, Placed)
                     ) from None
 
-    def _alive(self) -> dict[str, int]:
-        """Return the threads of each worker, once there is one."""
+    def _see_to_workers(self) -> None:
+        """Wait until there is a worker."""
         for _ in range(self.losses):
             try:
-                return self._threads()
+                self._threads()
             except _LostError:
                 self._wait_for_one()
+            else:
+                return
         raise ScaleError("workers come and go before anything can be sent to them: see what their logs say")
 
     def _wait_for_one(self) -> None:
@@ -160,11 +163,11 @@ class Cluster:
         Tasks that are not in a list are made when they are sent, and done where what they are about is; nobody keeps
         them here, as they may refer to rows that lie on a worker.
         """
-        self._alive()
+        self._see_to_workers()
         at_all = self._handed_out(shared)
         sent: deque[_Sent] = deque()
         coming: deque[Future[tuple[str, Any]]] = deque()
-        fetching = ThreadPoolExecutor(1)  # the next result, while somebody works on this one
+        """The first two results: one is on its way while somebody works on the other."""
         try:
             threads = self._threads()  # asked for now: should all of these be lost later, so is what they share
             homes = self._housed(tasks[done:], threads) if isinstance(tasks, list) else {}
@@ -172,7 +175,7 @@ class Cluster:
             for k in range(done, len(tasks)):
                 for later in range(k + len(sent), min(k + ahead, len(tasks))):
                     sent.append(self._sent(work, tasks[later : later + 1][0], homes, at_all))
-                coming.extend(fetching.submit(self._taken, one) for one in islice(sent, len(coming), 2))
+                coming.extend(begun(self._taken, one) for one in islice(sent, len(coming), 2))
                 where, result = coming.popleft().result()
                 one = sent.popleft()
                 one.future.release()  # now, and not when somebody collects garbage
@@ -181,7 +184,6 @@ class Cluster:
         finally:
             for future in (at_all, *(one.future for one in sent)):
                 future.release()  # what nobody refers to is given up; the traceback of an error would do so for long
-            fetching.shutdown(wait=False, cancel_futures=True)
 
     def _threads(self) -> dict[str, int]:
         """Return the threads of each worker that the scheduler knows of now."""
@@ -263,6 +265,24 @@ class Cluster:
             return call()
         except (CancelledError, OSError) as error:
             raise _LostError(str(error).partition("\n")[0] or type(error).__name__) from None
+
+
+def begun(call: Callable[[Any], Any], argument: Any) -> Future[Any]:
+    """Return what a call is going to give, which a thread makes; nobody waits for that when Python ends.
+
+    >>> begun(len, "abc").result()
+    3
+    """
+    found: Future[Any] = Future()
+
+    def made() -> None:
+        try:
+            found.set_result(call(argument))
+        except BaseException as error:  # whoever asks for the result is told
+            found.set_exception(error)
+
+    Thread(target=made, daemon=True).start()
+    return found
 
 
 def homes_of(numbers: Sequence[int], threads: Mapping[str, int], before: Mapping[int, str]) -> list[str]:

@@ -107,6 +107,10 @@ class Frames:
         self._surveys = surveys
         return FrameRows.merged(surveys)
 
+    def release(self) -> None:
+        """Let workers forget the shards that they keep."""
+        self._partitions.release()
+
     def identity(self, tasks: list[work.Task]) -> list[Any]:
         """Return what tells these shards from others, as plain values."""
         return self._partitions.identity(self.token, self._surveys)

@@ -36,6 +36,8 @@ class Partitions:
     def __init__(self, pieces: list[Any], kind: Any, engine: Engine, rooms: list[int] | None = None) -> None:
         self.pieces, self.kind, self.engine = pieces, kind, engine
         self.rooms = [0] * len(pieces) if rooms is None else rooms
+        self.kept: list[Placed] = []
+        """The shards that workers keep."""
         self.spans: list[tuple[int, int]] = []
         """The partitions of each shard, from one to before another."""
 
@@ -43,11 +45,17 @@ class Partitions:
         return len(self.pieces)
 
     def parts(self, count: int) -> list[Any]:
-        """Return at most so many shards, which workers keep as long as these exist."""
+        """Return at most so many shards, which workers keep until they are released."""
         self.spans = split(len(self), count)
         if not isinstance(self.engine, Cluster):
             return [Later(self.pieces[b:e], self.kind, _name(b, e), sum(self.rooms[b:e])) for b, e in self.spans]
-        return [self.placed(self.engine, number) for number in range(len(self.spans))]
+        self.kept = [self.placed(self.engine, number) for number in range(len(self.spans))]
+        return self.kept
+
+    def release(self) -> None:
+        """Let workers forget the shards that they keep."""
+        for part in self.kept:
+            part.rows.release()
 
     def tasks(self) -> Sequence[work.Task]:
         """Return a task for each partition, which nobody keeps."""

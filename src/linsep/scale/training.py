@@ -22,7 +22,7 @@ from linsep.learners.compact import whole
 from linsep.learners.drivers import Enough, refuse_overflow
 from linsep.learners.learner import Learner, refuse_one_class
 from linsep.learners.machine import Machine
-from linsep.learners.mixing import Mix
+from linsep.learners.mixing import Mix, settle
 from linsep.learners.naive_bayes import NaiveBayes
 from linsep.models.file import Saved
 from linsep.scale import work
@@ -128,6 +128,7 @@ def fit(
             else:
                 run.train(epochs, checkpoint)
         finally:
+            run.plan.release()
             engine.everywhere(work.forget, run.name)
     return learner
 
@@ -220,7 +221,10 @@ class Run:
             history.append(made.tolist())
             over.append(enough.after(made, survey.rows))
             twin._machine, twin.n_iter_ = machine, machine.epochs
-            kept.write(twin, history)
+            if path is not None:
+                settle(machine)
+                kept.write(twin, history)
+        settle(machine)
         twin._machine, twin.n_iter_ = machine, machine.epochs
         self._take_over(twin)
         if not enough.done and settles(type(machine.rule)):

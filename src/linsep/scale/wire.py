@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.links import Imaged
+from linsep.core.links import OWED, Imaged
 from linsep.core.weights import start_readout
 from linsep.learners.machine import Machine
-from linsep.learners.mixing import OWED, Gain
+from linsep.learners.mixing import Gain
 from linsep.learners.record import empty_like, trimmed
 
 Array = NDArray[Any]
