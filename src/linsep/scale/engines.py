@@ -243,9 +243,8 @@ class Cluster:
                 "is there too little memory? more shards are smaller"
             ) from None
         if not isinstance(error, DataError | ScaleError):
-            self._kept(
-                lambda: check_workers(self.client)
-            )  # one that came later may have another linsep, and so fail in any way
+            # One that came later may have another linsep, and so fail in any way.
+            self._kept(lambda: check_workers(self.client))
         return future.result()
 
     def _failure(self, future: Any) -> Any:
