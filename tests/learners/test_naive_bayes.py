@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import OneHotEncoder
 
+from linsep import load, save
 from linsep.learners.naive_bayes import NaiveBayes
 from tests.sklearn_checks import cases, name_of
 
@@ -128,6 +129,20 @@ def test_chunks_are_one_pass(kind, classes, form):
     for chunk in np.split(np.arange(len(y)), [7, 8, 30]):
         parts.partial_fit(form(X[chunk]), y[chunk], classes=np.arange(classes))
     same(parts, whole, exact=kind != "gaussian")
+
+
+@every_kind
+@pytest.mark.parametrize("classes", [2, 5])
+def test_a_saved_model_is_trained_on_to_the_same_bits(kind, classes, tmp_path):
+    X, y = problem(kind, classes)
+    half = len(y) // 2
+    learner = made(kind).partial_fit(X[:half], y[:half], classes=np.arange(classes))
+    save(learner, tmp_path / "model.linsep")
+    twin = load(tmp_path / "model.linsep")
+    for each in (learner, twin):
+        each.partial_fit(X[half:], y[half:])
+    assert twin.coef_.tobytes() == learner.coef_.tobytes()
+    assert twin.intercept_.tobytes() == learner.intercept_.tobytes()
 
 
 @every_kind

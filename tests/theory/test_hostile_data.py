@@ -173,3 +173,15 @@ def test_runs_that_rounding_has_bent_have_certificates():
         cert = Perceptron(max_iter=5, random_state=0).fit(X, y).certificate(X, y)
         assert verify(cert, X, y)
         assert cert.runs or cert.remarks
+
+
+@pytest.mark.parametrize("nothing", [None, "", {}, [], b"", "0", (), float("nan")], ids=repr)
+def test_an_entry_that_is_no_number_is_not_taken_for_zero(nothing):
+    X, y = np.array([[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]]), [0, 1, 1]
+    cert = certify(X, y)
+    rows = X.astype(object)
+    assert verify(cert, rows, y)
+    rows[0, 0] = nothing
+    result = verify(cert, rows, y)
+    assert not result
+    assert [name for name, _ in result.failures] == ["certificate"]

@@ -97,7 +97,7 @@ class Rows:
                 r = np.repeat(np.arange(first, stop), np.diff(ends[first : stop + 1]))
                 c, v = (a[ends[first] : ends[stop]] for a in (self.X.indices, self.X.data))
             else:
-                r, c = np.nonzero(self.X[first:stop])
+                r, c = np.nonzero(self.X[first:stop] != 0)
                 r, v = r + first, self.X[first:stop][r, c]
             r, c, v, floats = r[v != 0], c[v != 0].astype(np.int64), v[v != 0], v[v != 0].astype(np.float64)
             if not (good := np.isfinite(floats) & (floats.astype(v.dtype) == v)).all():

@@ -143,6 +143,8 @@ def bernoulli(weight: Array, counts: Array, priors: Array, smoothing: float, lab
 def gaussian(found: Moments, priors: Array, floor: float, labels: Sequence[Any]) -> Found:
     """Return the weights of values with one variance for all classes: that around the class means, over all rows.
 
+    Sums depend in their last bits on how arrays lie in memory, so that this is fixed here: by columns.
+
     A feature without any variance has weight 0 if its means are equal, and is an error if they are not; `floor`, as a
     share of the largest variance, is the least that a variance counts as.
 
@@ -153,7 +155,7 @@ def gaussian(found: Moments, priors: Array, floor: float, labels: Sequence[Any])
     array([[  4.],
            [-12.]])
     """
-    weight, mean, squares = found
+    weight, mean, squares = found.weight, np.asfortranarray(found.mean), np.asfortranarray(found.squares)
     if not weight.all():
         raise ValueError(
             f"the class {labels[int(np.argmin(weight))]!r} has had no rows, and so has no mean: give it some"
