@@ -205,6 +205,27 @@ def test_a_zero_row_is_harmless(name):
         assert bits(zero.coef_) == bits(plain.coef_)
 
 
+NEW_NUMBERS = {"winnow": {"eta": 4.0}, "balanced-winnow": {"eta": 4.0}, "p-norm-perceptron": {"p": 9.0}}
+
+
+@pytest.mark.parametrize("name", NEW_NUMBERS)
+@pytest.mark.parametrize("by_one", [False, True])
+def test_single_rows_are_predicted_with_a_new_rate_as_others_are(name, by_one):
+    """The rate is taken over by a pass that updates nothing, as all its rows weigh 0."""
+    rows, labels = problem(reals=True, n=200)
+    learner = quiet(build(name, log="auto").fit, rows[:100], labels[:100])
+    rate_before = learner.predict(rows)
+    learner.set_params(**NEW_NUMBERS[name], class_weight={0: 0.0, 1: 0.0})
+    if by_one:
+        learner.learn_one(rows[0], labels[0])
+    else:
+        learner.partial_fit(rows[:2], labels[:2])
+    carried = pickle.loads(pickle.dumps(learner))
+    assert np.any(learner.predict(rows) != rate_before)
+    for each in (learner, carried):
+        assert [each.predict_one(row) for row in rows] == each.predict(rows).tolist()
+
+
 @every_learner
 @pytest.mark.parametrize("multi_class", ["ovr", "pair"])
 def test_grow_is_features_that_were_always_zero(name, multi_class):

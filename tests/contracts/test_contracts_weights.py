@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.contracts.table import ONLINE, agree, answers, bits, build, every_learner, log, problem, quiet
+from tests.contracts.table import ONLINE, agree, answers, bits, build, every_learner, log, problem, quiet, state
 
 # The same learner with the average and with the last weights, for each row of the table that has both.
 AVERAGES = {"averaged-perceptron": (("averaged-perceptron", {}), ("perceptron", {}))} | {
@@ -141,3 +141,52 @@ def test_agree_tells_learners_apart():
     X, y = problem()
     with pytest.raises(AssertionError):
         agree(quiet(build("perceptron").fit, X, y), quiet(build("averaged-perceptron").fit, X, y))
+
+
+def far_rows(size, n=4000):
+    """Three rows of one huge entry each, no two in the same column, and many small rows; no score is ever huge."""
+    X, y = np.zeros((n, 6)), np.arange(n) % 3
+    X[range(3), range(3)] = size
+    X[3:, 5] = 1.0
+    return X, y
+
+
+def in_batches(learner, X, y):
+    for lo in range(0, len(X), 1000):
+        yield lambda lo=lo: learner.partial_fit(X[lo : lo + 1000], y[lo : lo + 1000], classes=[0, 1, 2])
+
+
+def in_single_rows(learner, X, y):
+    yield lambda: learner.partial_fit(X[3:6], y[3:6], classes=[0, 1, 2])
+    columns = np.arange(X.shape[1])
+    for row, label in zip(X, y.tolist(), strict=True):
+        yield lambda row=row, label=label: learner.learn_one((columns, row), label)
+
+
+@every_learner
+@pytest.mark.parametrize("driver", [in_batches, in_single_rows])
+@pytest.mark.parametrize("size", [1e160, 1e305])
+def test_an_update_beyond_float64_is_refused_and_nothing_is_learned(name, driver, size):
+    learner = build(name, log="auto")
+    for learn in driver(learner, *far_rows(size)):
+        before = state(learner)
+        try:
+            learn()
+        except ValueError as error:
+            assert "too large for float64" in str(error)
+            assert state(learner) == before
+            break
+        if learner.t_ % 1000 < 10:
+            assert np.isfinite(weights(learner)).all()
+    if hasattr(learner, "classes_"):
+        assert np.isfinite(weights(learner)).all()
+
+
+@pytest.mark.parametrize("driver", [in_batches, in_single_rows])
+@pytest.mark.parametrize("name", ["averaged-perceptron", "pegasos", "voted-perceptron"])
+def test_sums_of_1e305_do_not_last(name, driver):
+    """Their product with the number of rounds, with Pegasos' first step, or with themselves, is beyond float64."""
+    learner = build(name, log="auto")
+    with pytest.raises(ValueError, match="too large for float64: divide all"):
+        for learn in driver(learner, *far_rows(1e305)):
+            learn()

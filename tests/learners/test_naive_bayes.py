@@ -145,6 +145,18 @@ def test_a_saved_model_is_trained_on_to_the_same_bits(kind, classes, tmp_path):
     assert twin.intercept_.tobytes() == learner.intercept_.tobytes()
 
 
+def test_counts_beyond_float64_are_refused_and_nothing_is_learned():
+    rows, labels = [[2.0**959, 1.0], [1.0, 2.0**959]], [0, 1]
+    with pytest.raises(ValueError, match="counts are too large"):
+        NaiveBayes().partial_fit(2 * np.array(rows), labels)
+    clf = NaiveBayes().partial_fit(rows, labels)
+    counts = clf.feature_count_.copy()
+    with pytest.raises(ValueError, match="counts are too large for float64: divide all of X by one factor"):
+        clf.partial_fit(rows, labels)
+    assert np.array_equal(clf.feature_count_, counts)
+    assert clf.predict([[1.0, 0.0]]) == [0]
+
+
 @every_kind
 def test_labels_may_arrive_at_any_time(kind):
     X, y = problem(kind, 4)

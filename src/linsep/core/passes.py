@@ -10,7 +10,8 @@ its hands counts references, even where it then does nothing.
 
 A learning pass changes what it is given and returns (position, status). It stops early, to be called again from
 there, when the log is full; it stops for good at a row whose score or step is not a finite number. With status
-FLAW the data can't be read, and the position says why.
+FLAW the data can't be read, and the position says why. Single rows are learned in place, so that their pass also stops
+before an update that would leave a weight outside of float64 (TOO_LARGE); after other passes the driver checks the sums.
 """
 
 from collections.abc import Callable
@@ -23,16 +24,18 @@ from numba import njit
 
 from linsep.core.bound import opened
 from linsep.core.digest import digest_of, engine_digest
-from linsep.core.examples import FINE, announce, entries, fetch, fetch_weights, flaw, gather, row, sparse, squared
+from linsep.core.examples import (
+    FINE, Single, announce, entries, fetch, fetch_weights, flaw, gather, row, sparse, squared,
+)  # fmt: skip
 from linsep.core.links import Imaged, debts, factor, measure, norm2, read, tend, trusted
 from linsep.core.memory import prefetch
 from linsep.core.readouts import MISTAKES, SKIPPED, UPDATES, Array, Log, Tally, tick
 from linsep.core.scores import all_trusted, best_rival, gather_all, settle, settle_all
 from linsep.core.step import reads_norm, step
-from linsep.core.updates import record, shrink, spread, spread_all
+from linsep.core.updates import fits, record, shrink, spread, spread_all
 from linsep.core.verbs import word
 
-DONE, LOG_FULL, BAD_SCORE, BAD_STEP, FLAW = range(5)
+DONE, LOG_FULL, BAD_SCORE, BAD_STEP, FLAW, TOO_LARGE = range(6)
 AHEAD = 8
 """How many rows ahead of the current one a pass prefetches."""
 
@@ -50,6 +53,12 @@ def fault(score: float, keep: float, amount: float) -> int:
 def compiled(function: Kernel, digest: str | None) -> Kernel:
     """Compile a kernel, kept on disk where its identity is known."""
     return njit(cache=digest is not None, nogil=True, error_model="numpy")(function)
+
+
+@word
+def keepable(log: Log, xx: float) -> bool:
+    """Return whether a row of this squared length may be kept, if the log is one whose rows are."""
+    return log.scores.shape[0] == 0 or isfinite(xx)
 
 
 @word
@@ -84,7 +93,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
     `order` lists the rows to visit, empty for all in order; `weights` the sample weights, empty for none; `first`
     is the number of row 0 in the log. `row` is empty, or the first fields of the data, where they are not bound.
     """
-    digest, normed, imaged = digest_of(Rule), reads_norm(Rule), Link is Imaged
+    digest, normed, imaged, single = digest_of(Rule), reads_norm(Rule), Link is Imaged, Data is Single
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
         digest  # noqa: B018  (part of the compiled code's identity on disk)
@@ -96,6 +105,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             return defect, FLAW
         S = sparse(X)
         column, owed = read(w).reshape(read(w).size), debts(w)
+        debt = owed.copy() if single else owed
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
             i = order[p] if shuffled else p
@@ -123,6 +133,9 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             status = fault(score + 0.0 * xx if normed else score, keep, amount)
             if status != DONE:
                 return p, status
+            if single and not (fits(w, readout, S, x, 0, 1, keep, amount) and keepable(log, xx)):
+                owed[:] = debt
+                return p, TOO_LARGE
             tally.rounds[0] = t
             tick(readout, w, weight)
             # Mistakes are counted on both sides of this branch, so that a row has one branch to mispredict, not two.
@@ -150,7 +163,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
     cache: prefetch the next row's) and `known` (how many of the columns are labels, for the count of errors; 0
     where there is none).
     """
-    digest, normed, imaged = digest_of(Rule), reads_norm(Rule), Link is Imaged
+    digest, normed, imaged, single = digest_of(Rule), reads_norm(Rule), Link is Imaged, Data is Single
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
         digest  # noqa: B018
@@ -164,6 +177,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
         table = read(w)
         K = table.shape[1]
         width, owed = K if pair else 1, debts(w)
+        debt = owed.copy() if single else owed
         scores, keeps, amounts, columns = np.empty(K), np.empty(K), np.empty(K), np.empty(K, np.uint64)
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
@@ -205,6 +219,9 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 status = fault(margin + 0.0 * xx if normed else margin, keep, amount)
                 if status != DONE:
                     return p, status
+                if single and not (fits(w, readout, S, x, 0, K, keep, amount) and keepable(log, xx)):
+                    owed[:] = debt
+                    return p, TOO_LARGE
                 tally.rounds[0] = t
                 tick(readout, w, weight)
                 count(tally, 0, margin <= 0, amount)
@@ -226,6 +243,9 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                     status = fault(scores[c] + 0.0 * xx if normed else scores[c], keeps[c], amounts[c])
                     if status != DONE:
                         return p, status
+                    if single and not (fits(w, readout, S, x, c, c + 1, keeps[c], amounts[c]) and keepable(log, xx)):
+                        owed[:] = debt
+                        return p, TOO_LARGE
                 tally.rounds[0] = t
                 tick(readout, w, weight)
                 if known > 0 and not wins(scores, known, np.intp(codes[i])):

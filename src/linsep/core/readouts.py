@@ -31,6 +31,8 @@ class Average(NamedTuple):
     clock: Array
 
 
+MASS_LIMIT, TOTAL_LIMIT = 2.0**432, 2.0**1000
+"""Single rows are learned while an average's masses and totals are not above."""
 MISTAKES, UPDATES, SKIPPED = range(3)
 
 
@@ -65,6 +67,8 @@ tick = verb(0)
 """tick(readout, w, weight): a round begins; the weights as they are count `weight` times."""
 note = verb(0)
 """note(readout, j, c, d): s[j, c] has moved by d."""
+has_room = verb(0)
+"""has_room(readout, j, c, d): whether s[j, c] may move by up to d without a number of the readout leaving its range."""
 bank = verb(0)
 """bank(readout, w, lo, hi): keep the sum so far, before the meaning of s changes."""
 
@@ -89,6 +93,17 @@ def _(readout: Last, j: int, c: int, d: float) -> None:
 @note.when(Average)
 def _(readout: Average, j: int, c: int, d: float) -> None:
     readout.u[j, c] += readout.mass[c] * d
+
+
+@has_room.when(Last)
+def _(readout: Last, j: int, c: int, d: float) -> bool:
+    return True
+
+
+@has_room.when(Average)
+def _(readout: Average, j: int, c: int, d: float) -> bool:
+    mass = abs(readout.mass[c])
+    return mass <= MASS_LIMIT and abs(readout.u[j, c]) + mass * d <= TOTAL_LIMIT
 
 
 @bank.when(Last)

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from linsep.core.examples import Array, Span
-from linsep.core.links import factor, fold, needs_fold, scale_by, touch
+from linsep.core.links import SCALE_LIMIT, factor, fold, needs_fold, scale_by, touch
 from linsep.core.memory import unsigned
-from linsep.core.readouts import Log, bank, note
+from linsep.core.readouts import Log, bank, has_room, note
 from linsep.core.verbs import word
+
+SUM_LIMIT = 2.0**511
+"""Single rows are learned while no |sum| is above: its square, and its product with any scale or mass, is finite."""
 
 
 @word
@@ -25,6 +28,35 @@ def shrink(w: Any, readout: Any, lo: int, hi: int, keep: float) -> None:
         if needs_fold(w, lo):
             bank(readout, w, lo, hi)
             fold(w, lo, hi, factor(w, lo))
+
+
+@word
+def fits(w: Any, readout: Any, S: Any, x: Span, lo: int, hi: int, keep: float, amount: float) -> bool:
+    """Return whether w = keep * w + amount * x leaves all sums of columns lo to hi, and their average, in range.
+
+    The sums before must be in range. Where only some of the columns will be updated the answer may be a needless no.
+    """
+    scale = abs(factor(w, lo) * keep)
+    if scale >= SCALE_LIMIT:  # about to be folded into the sums
+        for j in range(w.s.shape[0]):
+            for c in range(lo, hi):
+                if not abs(w.s[j, c]) * scale <= SUM_LIMIT:
+                    return False
+    if amount == 0.0:
+        return True
+    size = abs(amount) / scale if 1 / SCALE_LIMIT < scale < SCALE_LIMIT else abs(amount)
+    for k in range(x.start, x.stop):
+        j = unsigned(S.indices[k])
+        d = size * abs(np.float64(S.values[k]))
+        for c in range(lo, hi):
+            if not (abs(w.s[j, c]) + d <= SUM_LIMIT and has_room(readout, j, c, d)):
+                return False
+    if S.bias != 0.0:
+        d = size * abs(S.bias)
+        for c in range(lo, hi):
+            if not (abs(w.s[S.features, c]) + d <= SUM_LIMIT and has_room(readout, S.features, c, d)):
+                return False
+    return True
 
 
 @word

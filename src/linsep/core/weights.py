@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from linsep.core.checks import first_beyond
 from linsep.core.examples import Array
-from linsep.core.links import EXPONENTIAL, GENTLE, P_NORM, SINH, Additive, Imaged, Scaled
-from linsep.core.readouts import Average, Last, Tally
+from linsep.core.links import EXPONENTIAL, GENTLE, OWED, P_NORM, SINH, Additive, Imaged, Scaled
+from linsep.core.readouts import TOTAL_LIMIT, Average, Last, Tally
+from linsep.core.updates import SUM_LIMIT
 
 FORMS = {"exponential": EXPONENTIAL, "sinh": SINH, "p-norm": P_NORM}
 """The links by name, beside "additive" and "scaled"."""
@@ -14,6 +16,8 @@ FOR_ALL = ("rounds", "clock", "errors")
 """Fields that are one number for all columns."""
 FLOOR = {Last: 1e-100, Average: 1e-6}
 """A scale below this is folded into the sums. Averages lose digits earlier: they subtract masses that nearly agree."""
+LARGEST = 2.0**1022
+"""Training is refused when a sum, or its product with a scale or a mass, is above: the sum of two such is finite."""
 
 
 def start_link(
@@ -90,6 +94,27 @@ def answering(link: Additive | Scaled, readout: Any) -> Array:
         total = readout.mass * link.s - readout.u
         return total / readout.clock if readout.clock[0] > 0 else total
     return link.s * link.scale if isinstance(link, Scaled) else link.s
+
+
+def in_range(link: Any, readout: Any) -> bool:
+    """Return whether every sum, every total of an average, and so every weight that predicts, is far from overflow."""
+    factors = (link.scale if isinstance(link, Scaled) else (), readout.mass if isinstance(readout, Average) else ())
+    largest = max([1.0, *(float(np.max(np.abs(f), initial=0.0)) for f in factors)])
+    return _below(link.s, LARGEST / largest) and (not isinstance(readout, Average) or _below(readout.u, LARGEST))
+
+
+def ready_for_single_rows(link: Any, readout: Any) -> bool:
+    """Return whether the sums and totals are in the range that the pass over single rows keeps them in."""
+    return _below(link.s, SUM_LIMIT) and (not isinstance(readout, Average) or _below(readout.u, TOTAL_LIMIT))
+
+
+def _below(table: Array, limit: float) -> bool:
+    return first_beyond(np.ravel(table), limit) < 0
+
+
+def with_own_image(link: Imaged, pair: bool, bias: bool) -> Imaged:
+    """Return an imaged link with the image of its sums, for those who only read it; the next pass takes its own."""
+    return refreshed(link, pair, bias)[0]._replace(debt=np.full_like(link.debt, OWED))
 
 
 def refreshed(link: Any, pair: bool, bias: bool) -> tuple[Any, Array]:

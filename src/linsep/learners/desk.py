@@ -9,7 +9,7 @@ from linsep.core.ask import ask_row
 from linsep.core.bound import Bound
 from linsep.core.examples import NOT_RISING, NOT_TOGETHER, Array, Single
 from linsep.core.links import Imaged
-from linsep.core.passes import BAD_SCORE, DONE, FLAW, LOG_FULL
+from linsep.core.passes import BAD_SCORE, DONE, FLAW, LOG_FULL, TOO_LARGE
 from linsep.core.uninterrupted import uninterrupted
 from linsep.data.inputs import single_row
 from linsep.learners.clock import refuse_endless
@@ -79,6 +79,7 @@ class Learning(Direct):
     """
 
     def __init__(self, machine: Machine, bias: float, codes: dict[Any, int], weights: Array) -> None:
+        machine.check_for_single_rows()
         super().__init__(machine.kernel(Single))
         self.machine, self.bias, self.codes, self.weights = machine, bias, codes, weights
         self._bind()
@@ -152,6 +153,8 @@ class Learning(Direct):
             raise ValueError(f"x contains {values[bad]} at column {indices[bad]}: fill it in, or drop the row")
         if status == BAD_SCORE:
             raise ValueError("the score of x is too large for float64: divide all rows by one factor")
+        if status == TOO_LARGE:
+            raise ValueError("x would make a weight too large for float64: divide all rows by one factor")
         raise ValueError(f"the rule {type(self.machine.rule).__name__} gave a step that is not a finite number")
 
 

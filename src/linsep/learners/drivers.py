@@ -9,6 +9,7 @@ from linsep.core.passes import BAD_SCORE
 from linsep.core.readouts import MISTAKES, UPDATES
 from linsep.core.step import settles
 from linsep.core.threads import threads
+from linsep.core.weights import in_range
 from linsep.data.inputs import refuse_bad_entries, rows_of
 from linsep.learners.machine import IN_ORDER, Machine, StoppedError
 from linsep.learners.scored import scored
@@ -59,8 +60,8 @@ def team_pass(team: Team | Shards, data: Any, codes: Array, weights: Array, orde
 
 
 def refuse_overflow(machine: Machine) -> None:
-    """Raise a ValueError when a sum has left the numbers."""
-    if not np.isfinite(machine.link.s).all():
+    """Raise a ValueError when a sum, or what an average is made of, has left the range of float64."""
+    if not in_range(machine.link, machine.readout):
         raise ValueError("the sum of the updates is too large for float64: divide all of X by one factor")
 
 

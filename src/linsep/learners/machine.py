@@ -8,7 +8,7 @@ import numpy as np
 
 from linsep.core.bound import Bound
 from linsep.core.examples import Array, Csr, Dense
-from linsep.core.links import OWED, Additive, Imaged, Scaled
+from linsep.core.links import Additive, Imaged, Scaled
 from linsep.core.passes import DONE, LOG_FULL, Kernel, learn_classes, learn_rows
 from linsep.core.readouts import MISTAKES, Average, Last, Log, Tally
 from linsep.core.step import needs_norm, settles, shrinks, steps_by_one
@@ -19,11 +19,13 @@ from linsep.core.weights import (
     copied,
     first_image,
     name_of,
+    ready_for_single_rows,
     refreshed,
     start_link,
     start_readout,
     start_tally,
     widen,
+    with_own_image,
 )  # fmt: skip
 from linsep.data.inputs import rows_of
 from linsep.learners.mixes import Mixed
@@ -107,6 +109,8 @@ class Machine:
     """The shards that were mixed so far, if any were."""
     watch: Watch | None = field(default=None, repr=False)
     _answer: Any = field(default=None, repr=False)
+    _checked: Array | None = field(default=None, repr=False)
+    """The sums that :meth:`check_for_single_rows` found in range, if no other pass has updated them since."""
 
     @classmethod
     def start(
@@ -143,10 +147,21 @@ class Machine:
                 raise ValueError(f"training can't go on with {what} {now}: it began with {then}; fit anew")
         self.rule = as_floats(parts.rule)
         if isinstance(self.link, Imaged) and self.link.number != parts.number:
-            self.link = self.link._replace(number=float(parts.number), debt=np.full_like(self.link.debt, OWED))
+            self._answer = None
+            self.link = with_own_image(self.link._replace(number=float(parts.number)), self.pair, self.bias != 0.0)
 
     def check_again(self, data: Dense | Csr) -> None:
         """Raise a ValueError if `fit` can't go on with these data."""
+
+    def check_for_single_rows(self) -> None:
+        """Raise a ValueError if the sums are too large to be updated in place, a row at a time."""
+        if self._checked is self.link.s:
+            return
+        if not ready_for_single_rows(self.link, self.readout):
+            raise ValueError(
+                "the sums of the updates are too large to learn single rows: divide all of X by one factor, and fit"
+            )
+        self._checked = self.link.s
 
     def keep_log(self, mode: bool | str, weighted: bool, data_bytes: int) -> None:
         """Open or close the log as `log=` asks, for data of that size."""
@@ -216,7 +231,7 @@ class Machine:
         `base` is the first of a block's columns, which even alone are classes against the rest. `span` is the part of
         the order to visit, if that is not all.
         """
-        self._answer = None
+        self._answer = self._checked = None
         kernel = self.kernel(type(data), base is not None)
         bound = self.bound(tuple(data), codes, weights, order, base)
         p, rows = span or (0, rows_of(data) if not len(order) else len(order))
@@ -267,7 +282,7 @@ class Machine:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again, and the log's free room."""
-        return vars(self) | {"watch": None, "_answer": None, "log": trimmed(self.log)}
+        return vars(self) | {"watch": None, "_answer": None, "_checked": None, "log": trimmed(self.log)}
 
     def block(self, lo: int, hi: int) -> "Machine":
         """Return a machine of some of the columns, with an empty log, that shares no memory with this one."""

@@ -17,7 +17,7 @@ import numpy as np
 from linsep.core.examples import Array
 from linsep.core.links import OWED, Additive, Imaged, Scaled
 from linsep.core.readouts import MISTAKES, Average, Log, Tally
-from linsep.core.weights import copied, refreshed, start_readout, start_tally
+from linsep.core.weights import copied, start_readout, start_tally, with_own_image
 from linsep.learners.machine import Machine
 from linsep.learners.mixes import Mixed
 from linsep.learners.record import appended, empty_like, no_log
@@ -63,7 +63,7 @@ def settle(machine: Machine) -> None:
     """Let a machine that was mixed have the image of its sums: passes take it for themselves, others only read it."""
     link = machine.link
     if isinstance(link, Imaged) and (link.debt == OWED).all():
-        machine.link = refreshed(link, machine.pair, machine.bias != 0.0)[0]._replace(debt=link.debt)
+        machine.link = with_own_image(link, machine.pair, machine.bias != 0.0)
 
 
 def banked(readout: Average, s: Array) -> Array:

@@ -13,7 +13,7 @@ from linsep.learners.clock import Clock, refuse_endless
 from linsep.learners.hypotheses import Hypotheses, norms_of
 from linsep.learners.machine import Machine
 from linsep.learners.record import lines_of
-from linsep.learners.support import Support, no_rows, taken
+from linsep.learners.support import Support, as_matrix, no_rows, taken
 from linsep.maps.blocks import block_of
 from linsep.maps.kernel_errors import KernelError
 from linsep.maps.kernels import Kernel, Linear, kernel_matrix
@@ -24,6 +24,17 @@ FOLDED = 1 << 10
 
 class OtherRows(ValueError):
     """Rows are not those that a run began with."""
+
+
+def refuse_long_rows(rows: Dense | Csr, numbers: Array) -> None:
+    """Raise a ValueError that names the first row whose product with itself is beyond float64."""
+    with np.errstate(over="ignore"):
+        long = ~np.isfinite(as_matrix(rows).astype(np.float64).power(2).sum(axis=1))
+    if long.any():
+        raise ValueError(
+            f"the squared length of row {numbers[np.argmax(long)]} is too large for float64: "
+            "divide all of X by one factor"
+        )
 
 
 @dataclass
@@ -127,6 +138,7 @@ class Voting(Machine):
         if len(rows):
             if not self.forgets:
                 self.refuse_more(len(rows))
+            refuse_long_rows(taken(data, rows - first), rows)
             self.support.add(data, rows - first, rows)
         if self.most is not None:
             self.forget(self.most)

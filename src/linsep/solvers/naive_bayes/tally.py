@@ -8,9 +8,11 @@ import numpy as np
 from linsep.core.examples import Array, Csr, Dense
 from linsep.solvers.naive_bayes.counts import Moments, count, empty_table, merged, moments, weight_of
 from linsep.solvers.naive_bayes.rows import present
-from linsep.solvers.naive_bayes.weights import Found, bernoulli, categorical, gaussian, multinomial
+from linsep.solvers.naive_bayes.weights import TOO_LARGE, Found, bernoulli, categorical, gaussian, multinomial
 
 KINDS = ("multinomial", "bernoulli", "categorical", "gaussian")
+MOST = 2.0**960
+"""Sums of counts are below: weights are made of products of pairs of float64, which want some room above it."""
 NONE = np.empty((0, 0))
 NO_GROUPS = np.empty(0, np.int64)
 
@@ -58,10 +60,11 @@ class Tally(NamedTuple):
         before = self.feature_count
         table = np.array(before, order="F") if self.class_count.any() else empty_table(*before.shape)
         parts = present(data, self.binarize) if self.kind == "bernoulli" else [(slice(None), data)]
-        for rows, part in parts:
-            count(part, codes[rows], row_weights[rows], classes, table=table)
+        with np.errstate(over="ignore"):
+            for rows, part in parts:
+                count(part, codes[rows], row_weights[rows], classes, table=table)
         weight = self.class_count + weight_of(codes, row_weights, classes)
-        return self._replace(class_count=weight, feature_count=table)
+        return self._replace(class_count=weight, feature_count=table)._in_range()
 
     def joined(self, other: "Tally") -> "Tally":
         """Return the tally of the rows of both, which have the same classes and features."""
@@ -69,8 +72,17 @@ class Tally(NamedTuple):
             parts = (Moments(tally.class_count, tally.mean, tally.squares) for tally in (self, other))
             weight, mean, squares = merged(*parts)
             return self._replace(class_count=weight, mean=mean, squares=squares)
-        counts = np.asfortranarray(self.feature_count + other.feature_count)
-        return self._replace(class_count=self.class_count + other.class_count, feature_count=counts)
+        with np.errstate(over="ignore"):
+            counts = np.asfortranarray(self.feature_count + other.feature_count)
+        return self._replace(class_count=self.class_count + other.class_count, feature_count=counts)._in_range()
+
+    def _in_range(self) -> Self:
+        """Return the tally, if the sums of its counts are in range; else raise a ValueError."""
+        with np.errstate(over="ignore"):
+            totals = self.feature_count.sum(axis=1)
+        if not np.all(totals + self.class_count < MOST):
+            raise ValueError(TOO_LARGE)
+        return self
 
     def admitted(self, places: Array) -> "Tally":
         """Return the tally with new classes, without rows so far, before those at these places."""

@@ -24,6 +24,7 @@ from linsep.solvers.naive_bayes.counts import Moments
 from linsep.solvers.naive_bayes.precise import Pair, added, log_quotient, plus, product, sums
 
 EPS = float(np.finfo(float).eps)
+TOO_LARGE = "the counts are too large for float64: divide all of X by one factor"
 AT_ONCE = 1 << 11
 """Features whose logarithms are taken in one go, so that they stay in the cache on their way."""
 BLOCK = 64
@@ -211,7 +212,7 @@ def refuse_impossible(counts: Array, smoothing: float, labels: Sequence[Any], ne
 
 def _finite(totals: Array) -> Array:
     if not np.isfinite(totals).all():
-        raise ValueError("the counts are too large for float64: divide all of X by one factor")
+        raise ValueError(TOO_LARGE)
     return totals
 
 
