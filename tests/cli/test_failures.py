@@ -1,5 +1,8 @@
 """Every failure is one line and its exit code; a bug keeps its traceback."""
 
+import bz2
+import gzip
+import lzma
 import subprocess
 import sys
 import warnings
@@ -174,6 +177,34 @@ def test_codes_of_real_files(tmp_path, monkeypatch):
         assert result.exit_code == code, (args, result.output)
         assert result.stderr.count("\n") == (code > 0), args
     assert not (tmp_path / "bad.npz").exists()
+
+
+@pytest.mark.parametrize("kind", ["gz", "bz2", "xz"])
+def test_damaged_compressed_data_are_bad_data_for_every_command(kind, tmp_path, monkeypatch):
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    lines, pack = (tmp_path / "train.svm").read_bytes(), {"gz": gzip, "bz2": bz2, "xz": lzma}[kind].compress
+    second = bytearray(pack(lines))
+    second[len(second) // 2] ^= 0x55
+    name = f"damaged.svm.{kind}"
+    (tmp_path / name).write_bytes(pack(lines) + second)
+    for args in (
+        ["fit", name, "-o", "made.linsep"],
+        ["fit", name, "-o", "made.linsep", "--stream"],
+        ["fit", name, "-o", "made.linsep", "--stream", "--shards", "2"],
+        ["fit", "train.svm", "--test", name, "-o", "made.linsep"],
+        ["predict", "model.linsep", name],
+        ["evaluate", "model.linsep", name],
+        ["compare", name, "--learner", "perceptron"],
+        ["convert", name, "made.npz"],
+        ["certify", name, "-o", "made.cert"],
+        ["verify", "train.cert", name],
+        ["bench", name],
+    ):
+        result = CliRunner().invoke(app, args)
+        assert result.exit_code == 3, (args, result.output, result.exception)
+        assert f"{name}: the" in result.stderr.splitlines()[-1]
+    assert not list(tmp_path.glob("made.*"))
 
 
 PIPED = """

@@ -17,6 +17,7 @@ import pytest
 import linsep
 from linsep.data.errors import DataError
 from linsep.data.lines import blocks
+from linsep.data.parts import Plan, blocks_of, rows_of, survey_of
 from linsep.data.sources import sources_of
 
 TEXT = b"".join(b"%d %d:%d.5 7:1\n" % (k % 2, k % 5 + 1, k) for k in range(3000))
@@ -75,6 +76,100 @@ def test_a_broken_file_is_an_error(kind, tmp_path):
     path.write_bytes(data)
     with pytest.raises(DataError):
         linsep.read(path)
+
+
+MIDDLE = TEXT.index(b"\n", 20000) + 1
+JUNK = {"a byte": b"x", "a line": b"1 1:1\n", "a NUL": b"\0", "half a head": b"B", "much": b"junk" * 50_000}
+
+
+def members(kind, between=b"", after=b""):
+    """Two compressed members, and what stands between and after them."""
+    return PACKED[kind](TEXT[:MIDDLE]) + between + PACKED[kind](TEXT[MIDDLE:]) + after
+
+
+def in_parts(path, reading):
+    plan = Plan(path, n_features=7, zero_based=False, format="svmlight")
+    return [reading(part, plan.reading) for part in plan.parts(2)]
+
+
+READINGS = [
+    linsep.read,
+    lambda path: linsep.read(io.BytesIO(path.read_bytes())),
+    lambda path: list(linsep.stream(path, block_rows=500)),
+    lambda path: list(linsep.stream(path, once=True)),
+    lambda path: linsep.convert(path, path.parent / "rows.npz"),
+    lambda path: in_parts(path, survey_of),
+    lambda path: in_parts(path, rows_of),
+    lambda path: in_parts(path, lambda *how: list(blocks_of(*how))),
+]
+
+
+def refused(path, kind):
+    """Hold that no way to read the file gives rows."""
+    for reading in READINGS:
+        with pytest.raises(DataError, match=rf"(<file>|{path.name}): the {kind} data are cut off or broken \(.+\)"):
+            reading(path)
+    assert not (path.parent / "rows.npz").exists()
+
+
+@each_compression
+@pytest.mark.parametrize("junk", JUNK)
+@pytest.mark.parametrize("place", ["between", "after"])
+def test_junk_next_to_a_compressed_member_is_an_error(kind, junk, place, tmp_path):
+    if (kind, junk) == ("gzip", "a NUL"):
+        pytest.skip("zeros may stand between and after members of gzip")
+    path = tmp_path / "rows.packed"
+    path.write_bytes(members(kind, **{place: JUNK[junk]}))
+    refused(path, kind)
+
+
+@each_compression
+@pytest.mark.parametrize("cut", [1, 9, 500])
+def test_a_cut_off_second_member_is_an_error(kind, cut, tmp_path):
+    path = tmp_path / "rows.packed"
+    path.write_bytes(members(kind)[:-cut])
+    refused(path, kind)
+
+
+@pytest.mark.parametrize("kind", ["gzip", "bz2", "xz"])
+@pytest.mark.parametrize("first", [False, True])
+def test_damage_anywhere_in_a_member_is_an_error(kind, first, tmp_path):
+    """A head of gzip is left alone: it holds a time and a name, which tell nothing of the rows."""
+    size = len(PACKED[kind](TEXT[:MIDDLE]))
+    begin, end = (0, size) if first else (size, len(members(kind)))
+    for at in range(begin + (10 if kind == "gzip" else 0), end, (end - begin) // 20):
+        data = bytearray(members(kind))
+        data[at] ^= 0x55
+        with pytest.raises(DataError, match="<file>|rows"):
+            linsep.read(io.BytesIO(data), format="svmlight")
+
+
+def test_padding_of_xz_is_zeros_in_fours(tmp_path):
+    path = tmp_path / "rows.xz"
+    for between, after in ((4, 0), (0, 4), (8, 12), (70_000, 200_000)):
+        path.write_bytes(members("xz", bytes(between), bytes(after)))
+        same(linsep.read(path))
+    for between, after in ((1, 0), (0, 3), (5, 0), (0, 70_001), (4, 2)):
+        path.write_bytes(members("xz", bytes(between), bytes(after)))
+        refused(path, "xz")
+    path.write_bytes(members("xz", bytes(8), bytes(8) + b"x"))
+    refused(path, "xz")
+
+
+def test_zeros_after_members_of_gzip_are_padding(tmp_path):
+    path = tmp_path / "rows.gz"
+    path.write_bytes(members("gzip", bytes(5), bytes(700)))
+    same(linsep.read(path))
+
+
+@each_compression
+def test_members_without_bytes_and_many_members(kind, tmp_path):
+    lines = TEXT.splitlines(keepends=True)
+    parts = [b"".join(lines[k : k + 30]) for k in range(0, 3000, 30)]
+    data = PACKED[kind](b"") + PACKED[kind](b"").join(map(PACKED[kind], parts)) + PACKED[kind](b"")
+    (tmp_path / "rows").write_bytes(data)
+    same(linsep.read(tmp_path / "rows"))
+    same(linsep.read(Dribble(data[k : k + 1] for k in range(len(data)))))
 
 
 def test_many_files(tmp_path):

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import lzma
 from functools import cache
 from itertools import pairwise
 
@@ -188,3 +189,13 @@ def test_malformed_rows_are_told_or_left_out(tmp_path, kind):
         scale.fit(Perceptron(**HOW), path)
     learner = scale.fit(Perceptron(**HOW), path, on_error="skip")
     assert learner.n_features_in_ == linsep.read(path, on_error="skip").X.shape[1]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_damage_in_a_later_compressed_member_is_an_error(tmp_path, pack):
+    text = written(tmp_path, table(), "rows.svm").read_bytes()
+    path = tmp_path / "packed.svm"
+    for rest in (b"junk", pack(text)[:-9], pack(text)[:40] + b"\x55\x55" + pack(text)[42:]):
+        path.write_bytes(pack(text) + rest)
+        with pytest.raises(linsep.DataError, match=r"packed\.svm: the .* data are cut off or broken"):
+            scale.fit(Perceptron(**HOW), [path, tmp_path / "rows.svm"])

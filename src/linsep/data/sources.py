@@ -7,8 +7,10 @@ import io
 import lzma
 import os
 import sys
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,10 @@ CURES = {
 """What to do about things that are no source of data."""
 HEAD = 1 << 16
 """Bytes that are looked at to tell a format."""
+CHUNK = 1 << 16
+"""Compressed bytes that are read at once."""
+XZ_PADDING = 4
+"""Streams of xz may be followed by zero bytes, a multiple of so many."""
 HIDDEN = (".", "_")
 """Files of a folder whose names begin so are no parts of the data: checksums, markers of success."""
 
@@ -188,6 +194,55 @@ class Counted(io.RawIOBase):
         return got
 
 
+class Members(io.RawIOBase):
+    """Decompress members one after the other; a member is followed by another member, by padding, or by the end.
+
+    The readers of `bz2` and `lzma` ignore everything after a member that is not a member, and so drop rows.
+
+    >>> Members(io.BytesIO(bz2.compress(b"1 1:1 ") + bz2.compress(b"2:1")), bz2.BZ2Decompressor).readall()
+    b'1 1:1 2:1'
+    """
+
+    def __init__(self, raw: Any, decompressor: Callable[[], Any], padding: int = 0) -> None:
+        self._raw, self._decompressor, self._padding = raw, decompressor, padding
+        self._member, self._ended = decompressor(), False
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer as far as one step of decompression goes; 0 at the end."""
+        got = b""
+        while not got and not self._ended:
+            data = b""
+            if self._member.eof:
+                data = self._after_member()
+                if not data:
+                    self._ended = True
+                    break
+                self._member = self._decompressor()
+            elif self._member.needs_input:
+                data = self._raw.read(CHUNK)
+                if not data:
+                    raise EOFError("the file ends within a compressed member")
+            got = self._member.decompress(data, len(buffer))
+        buffer[: len(got)] = got
+        return len(got)
+
+    def _after_member(self) -> bytes:
+        """Return the first bytes after a member and its padding; none at the end of the file."""
+        data = self._member.unused_data or self._raw.read(CHUNK)
+        zeros = 0
+        while self._padding and data.startswith(b"\0"):
+            rest = data.lstrip(b"\0")
+            zeros += len(data) - len(rest)
+            data = rest or self._raw.read(CHUNK)
+        if self._padding and zeros % self._padding:
+            raise ValueError(f"{zeros:,} zero bytes after a stream, not a multiple of {self._padding}")
+        return bytes(data)
+
+
 def _there(read: Any) -> Any:
     """Return what a read gave, unless the file had nothing to give yet, which is not its end."""
     if read is None:
@@ -226,10 +281,12 @@ class Bytes:
                 filled += got
         except BlockingIOError as error:
             raise DataError(self.name, str(error)) from None
-        except (EOFError, OSError, lzma.LZMAError, ValueError) as error:
+        except (EOFError, OSError, MemoryError, lzma.LZMAError, zlib.error, ValueError) as error:
             if self.compression is None:
                 raise DataError(self.name, str(error)) from None
-            raise DataError(self.name, f"the {self.compression} data are cut off or broken ({error})") from None
+            why = str(error) or type(error).__name__
+            reason = f"the {self.compression} data are cut off or broken ({why}): compress the file again"
+            raise DataError(self.name, reason) from None
         return filled
 
     def peek(self, a_line: bool = False) -> bytes:
@@ -260,9 +317,9 @@ def _decompressed(raw: Any, kind: str | None, name: str) -> Any:
     if kind == "gzip":
         return gzip.GzipFile(fileobj=raw)
     if kind == "bz2":
-        return bz2.BZ2File(raw)
+        return Members(raw, bz2.BZ2Decompressor)
     if kind == "xz":
-        return lzma.LZMAFile(raw)
+        return Members(raw, partial(lzma.LZMADecompressor, lzma.FORMAT_XZ), XZ_PADDING)
     return _zstd(raw, name)
 
 
