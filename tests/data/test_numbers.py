@@ -2,6 +2,7 @@
 
 import random
 import struct
+from decimal import Decimal
 from fractions import Fraction
 
 import hypothesis.strategies as st
@@ -141,3 +142,70 @@ def test_float32_overflow():
     assert exactly(b"3.5e38", np.float32) == np.inf
     assert is_doubtful(3.5e38, np.empty(1, np.float32))
     assert not is_doubtful(3.5e38, np.empty(1))
+
+
+FAR_AWAY = {
+    "1e-20000000": 0.0, "-1e-20000000": -0.0, "1e20000000": np.inf, "-1e20000000": -np.inf,
+    "1e-99999999999999999999": 0.0, "1e99999999999999999999": np.inf, "0e99999999999999999999": 0.0,
+    "1" * 5_000 + "e-20000000": 0.0, "1" * 5_000: np.inf, "0." + "0" * 9_000 + "1": 0.0,
+    "1" + "0" * 9_000 + "e-9000": 1.0, "0." + "0" * 9_000 + "1e9001": 1.0, "1e-" + "0" * 9_000 + "1": 0.1,
+    "0." + "0" * 100_001 + "1e1000010": np.inf, "0." + "0" * 100_001 + "1e100002": 1.0,
+    "1" + "0" * 100_001 + "e-1000010": 0.0, "0." + "0" * 100_001 + "1e-1000010": 0.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", FAR_AWAY, ids=lambda text: f"{text[:24]} of {len(text)}")
+def test_exponents_and_digits_of_any_length(text):
+    assert bits(value_of(text)[0]) == bits(FAR_AWAY[text])
+    for dtype in (np.float64, np.float32):
+        assert bits(exactly(text.encode(), dtype)) == bits(float(dtype(FAR_AWAY[text])))
+
+
+def rounded(value):
+    """The float32 nearest to a fraction above 0, ties to the even one."""
+    if value >= 2**128 - 2**103:
+        return np.inf
+    with np.errstate(over="ignore"):
+        guess = min(np.float32(float(value)), np.finfo(np.float32).max)
+    around = {guess, *(np.nextafter(guess, np.float32(end)) for end in (0, 2**127))}
+    return float(min(around, key=lambda f: (abs(Fraction(float(f)) - value), int(f.view(np.uint32)) & 1)))
+
+
+def spelled(digits, exponent, shift):
+    """Digits times a power of ten as text: with zeros before them, with zeros after them, or with the point inside."""
+    zeros, middle = "0" * abs(shift), len(digits) // 2
+    if shift > 0:
+        return f"0.{zeros}{digits}e{exponent + shift + len(digits)}"
+    if shift < 0:
+        return f"{digits}{zeros}e{exponent + shift}"
+    return f"{digits[:middle]}.{digits[middle:]}e{exponent + len(digits) - middle}"
+
+
+def long_digits(rng):
+    """Digits and an exponent: the middle of two float32, a hair below or above it, or the middle's first digits."""
+    low = rng.choice([-150, rng.randint(-150, 103)])
+    middle = (2 * rng.getrandbits(23) + 1 if low == -150 else (1 << 24) + 2 * rng.getrandbits(23) + 1) * Fraction(2) ** low
+    if rng.random() < 0.1:
+        middle = Fraction(2**128 - 2**103)
+    digits, exponent = str(int(middle * 10**150)), -150  # all middles are multiples of 2^-150
+    more = rng.choice([0, 1, 30, 800, 4_400, 6_000])
+    kind = rng.choice(["at", "below", "above", "noise"])
+    if kind == "below":
+        digits, exponent = str(int(digits) - 1) + "9" * more, exponent - more
+    elif kind == "above":
+        digits, exponent = digits + "0" * more + "1", exponent - more - 1
+    elif kind == "noise":
+        noise = "".join(rng.choices("0123456789", k=more))
+        digits, exponent = digits[:9] + noise, exponent + len(digits) - 9 - more
+    return digits, exponent
+
+
+def test_long_decimals_are_rounded_once():
+    rng = random.Random(4)
+    for _ in range(400):
+        digits, exponent = long_digits(rng)
+        value = Fraction(Decimal(digits)) * Fraction(10) ** exponent
+        text = spelled(digits, exponent, rng.choice([0, 0, 7, -7, 5_000, -5_000]))
+        assert exactly(text.encode(), np.float32) == rounded(value), text
+        assert exactly(b"-" + text.encode(), np.float32) == -rounded(value), text
+        assert exactly(text.encode(), np.float64) == float(value)

@@ -60,6 +60,85 @@ def test_a_skipped_row_does_not_widen():
     assert from_text(b"1 2:1\n1 0:1 9:1\n", zero_based=False, on_error="skip").X.shape == (1, 2)
 
 
+NUMBER_IN = {
+    "svmlight": (b"1 1:%b\n", {}),
+    "vw": (b"1 |a x:%b\n", {"vocabulary": True}),
+    "csv": (b"x,label\n%b,1\n", {"format": "csv"}),
+    "csv with words": (b"x,c,label\n%b,w,1\n", {"format": "csv"}),
+    "tsv": (b"x\tlabel\n%b\t1\n", {"format": "tsv"}),
+}
+LONG_NUMBERS = {
+    b"1e-20000000": 0, b"1e-99999999999999999999": 0, b"1" * 5_000 + b"e-5000": 1 / 9, b"0." + b"0" * 5_000 + b"1e5001": 1,
+    b"1e20000000": None, b"-1e99999999999999999999": None, b"1" * 5_000: None, b"0." + b"0" * 100_001 + b"1e1000010": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", NUMBER_IN)
+def test_numbers_with_any_exponent_and_any_digits(kind, dtype):
+    """None stands for a number that is too large."""
+    line, options = NUMBER_IN[kind]
+    for text, value in LONG_NUMBERS.items():
+        if value is None:
+            with pytest.raises(DataError, match="too large|not a finite number"):
+                from_text(line % text, dtype=dtype, **options)
+        else:
+            X = from_text(line % text, dtype=dtype, **options).X
+            assert (X[0, 0] if X.shape[1] else 0) == dtype(value)
+
+
+BAD_ROWS = {
+    "svmlight": (b"1 1:1\n", b"1 1:1e999 2:1e999 3:1e999\n", {}),
+    "svmlight, with a label": (b"1 1:1\n", b"1e999 1:1e999 2:x\n", {}),
+    "svmlight, outside": (b"1 1:1\n", b"1 0:1e999 9:1e999\n1 7:1 8:1 9:1\n", {"n_features": 5, "zero_based": False}),
+    "svmlight, not seen": (b"1 1:1\n", b"1 7:1 8:1 9:1\n", {"strict": True}),
+    "vw": (b"1 |a x:1\n", b"y |a :3 x:1e999 y:1e999 z:1:2\n", {}),
+    "vw, not seen": (b"1 |a x:1\n", b"1 |a p q r s\n", {"strict": True, "vocabulary": True}),
+    "text": (b"spam\tfree\n", b"\xff\xff\0\t\xff\xff \0 \xff\n", {}),
+    "text, not seen": (b"spam\tfree\n", b"spam\tcheap free pills now\n", {"strict": True, "vocabulary": True}),
+    "csv": (b"1,2,3,1\n", b"x,y,z,1\n,,,\n1e999,inf,x,no\n1,2,3,4,5\n\0,\0,\0,\0,\0\n", {"format": "csv"}),
+    "csv, not seen": (b"1,a,b,1\n", b"1,c,d,1\nx,c,d,1\n", {"format": "csv", "strict": True}),
+    "tsv": (b"1\t2\t3\t1\n", b"x\ty\tz\t1\n\t\t\t\n", {"format": "tsv"}),
+}
+
+
+@pytest.mark.parametrize("block_bytes", [1, 1 << 20])
+@pytest.mark.parametrize("kind", BAD_ROWS)
+def test_a_row_is_counted_and_quarantined_once(kind, block_bytes, tmp_path):
+    """However many values of the row are at fault."""
+    good, bad, options = BAD_ROWS[kind]
+    tabbed = options.get("format") == "tsv"
+    head = b"" if "format" not in options else b"a\tb\tc\tlabel\n" if tabbed else b"a,b,c,label\n"
+    if "strict" in options:
+        options = {name: value for name, value in options.items() if name not in ("strict", "vocabulary", "format")}
+        options |= {"like": from_text(head + 3 * good, **{"vocabulary": True} if kind[:2] in ("vw", "te") else {})}
+        options |= {"strict": True}
+    text, kept = head + good + bad + good + bad + good, tmp_path / "kept"
+    for read in (linsep.read, lambda *what, **how: list(linsep.stream(*what, **how))[-1]):
+        skipped = read(io.BytesIO(text), on_error="skip", block_bytes=block_bytes, **options)
+        assert skipped.rejected == 2 * bad.count(b"\n")
+        kept_rows = read(io.BytesIO(text), on_error="quarantine", quarantine=kept, block_bytes=block_bytes, **options)
+        assert kept_rows.rejected == skipped.rejected
+        assert kept.read_bytes() == 2 * bad
+
+
+def test_a_row_of_a_table_is_counted_once(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, np.inf, 2], "b": [1.0, np.nan, 2], "c": ["x", None, "y"], "label": [1.0, np.nan, 0]})
+    frame.to_parquet(tmp_path / "rows.parquet")
+    frame.to_feather(tmp_path / "rows.arrow")
+    kept = tmp_path / "kept"
+    for source in (frame, tmp_path / "rows.parquet", tmp_path / "rows.arrow"):
+        assert linsep.read(source, on_error="skip").rejected == 1
+        assert linsep.read(source, on_error="quarantine", quarantine=kept).rejected == 1
+        assert kept.read_bytes().count(b"\n") == 1
+
+
+def test_a_skipped_row_tells_nothing_of_the_indices():
+    """Neither where they begin nor how many there are."""
+    data = from_text(b"1 1:1 2:1\n1 0:1e999 9:1\n", on_error="skip")
+    assert data.X.toarray().tolist() == [[1, 1]]
+
+
 def test_a_byte_order_mark_is_no_label():
     assert from_text(b"\xef\xbb\xbf1 1:1\n\xef\xbb\xbf0 1:1\n", on_error="skip").y.tolist() == [1]
     with pytest.raises(DataError, match="the file is in UTF-16: save it as UTF-8"):

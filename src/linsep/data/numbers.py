@@ -7,7 +7,8 @@ off could change the result (Eisel and Lemire 2021). What is left, about one num
 is marked, to be read by Python's own `float`, which is exact.
 """
 
-from fractions import Fraction
+import math
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
@@ -26,6 +27,7 @@ READ, HARD, NO_NUMBER = range(3)
 LOWEST, HIGHEST = -342, 308
 """Powers of ten beyond which 19 digits are 0 or infinite."""
 MOST_DIGITS, FAR = 19, 100_000
+"""Digits that fit into a word, and exponents that are not read to their end here."""
 ONE, ZERO, NINE, TEN = (np.uint64(k) for k in (1, 0, 9, 10))
 POINT, PLUS, MINUS, SMALL_E, LARGE_E = 46, 43, 45, 101, 69
 FOUR, EIGHT, SIXTEEN = (np.uint64(k) for k in (4, 8, 16))
@@ -130,12 +132,22 @@ def exactly(text: bytes, dtype: Any) -> float:
     if np.dtype(dtype) == np.float64 or not np.isfinite(nearest):
         return nearest
     with np.errstate(over="ignore"):
-        guess = np.float32(nearest)
-        around = [guess, *(np.nextafter(guess, np.float32(side)) for side in (-np.inf, np.inf))]
-    if not np.isfinite(guess):
-        return float(guess)
-    exact = Fraction(text.decode())
-    return min((float(f) for f in around if np.isfinite(f)), key=lambda f: abs(Fraction(f) - exact))
+        guess = float(np.float32(nearest))
+        other = float(np.nextafter(np.float32(guess), np.float32(np.inf if guess < nearest else -np.inf)))
+    if guess == nearest or nearest != _middle(guess, other):
+        return guess
+    # A float64 between two float32 lies on the same side of their middle as the text, unless it is the middle.
+    # Decimals are compared without the power of ten being written out, whatever the exponent and the digits.
+    exact, middle = Decimal(text.decode()), Decimal(nearest)
+    if exact == middle:
+        return guess
+    return max(guess, other) if exact > middle else min(guess, other)
+
+
+def _middle(one: float, other: float) -> float:
+    """Return the number halfway between two neighbouring float32; infinity counts as the float32 after the largest."""
+    one, other = (math.copysign(2.0**128, end) if math.isinf(end) else end for end in (one, other))
+    return (one + other) / 2
 
 
 @word
@@ -264,6 +276,8 @@ def number(text: Any, k: Any, powers: Any) -> tuple[int, Any, float]:
             d = digit(text[k])
         if k == begin:
             return NO_NUMBER, k, 0.0
+        if x >= FAR:  # it was cut short, and zeros before or after the digits may make up for it
+            return HARD, k, 0.0
         e += -x if down else x
     if digits > MOST_DIGITS and digits - _leading_zeros(text, start) > MOST_DIGITS:
         return HARD, k, 0.0

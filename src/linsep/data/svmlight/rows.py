@@ -5,6 +5,7 @@ user or found by a look at all rows. Values are decimal numbers, read to the nea
 out, a comment is left out; blank lines are no rows.
 """
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -221,15 +222,24 @@ def parse(text: Array, dtype: Any = np.float64, index: Any = np.int32) -> Rows:
     n, m, _, _, low, high, lines = counts.tolist()
     faults = _faults(text, sorted(found))
     rows = Rows(labels[:n], indptr[: n + 1], *slabs.take(m), places[:n], lines, faults, low=low, high=high)
-    return without(rows, lost) if lost else rows
+    return _of_others(rows, lost) if lost else rows
+
+
+def _of_others(rows: Rows, lost: list[int]) -> Rows:
+    """Return the rows but for those of some numbers, whose indices count for nothing, either."""
+    rows = without(rows, lost)
+    assert rows.indices is not None
+    low, high = (int(rows.indices.min()), int(rows.indices.max())) if len(rows.indices) else (NO_INDEX, -1)
+    return replace(rows, low=low, high=high)
 
 
 def _faults(text: Array, found: list[list[int]]) -> list[Fault]:
-    """Return what is told of faults: where in the text they begin, in rising order, and the reasons."""
+    """Return the first fault of each line; faults are given by where they begin, in rising order, and the reasons."""
     if not found:
         return []
     ends = np.flatnonzero(text == NEWLINE)
-    lines = np.searchsorted(ends, [at for at, _ in found])
+    lines, first = np.unique(np.searchsorted(ends, [at for at, _ in found]), return_index=True)
+    found = [found[k] for k in first]
     begins = np.append(0, ends + 1)[lines]
     places = zip(found, lines.tolist(), begins.tolist(), ends[lines].tolist(), strict=True)
     return [_fault(text[begin:end].tobytes(), line, at - begin, reason) for (at, reason), line, begin, end in places]
