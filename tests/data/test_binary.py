@@ -210,6 +210,8 @@ def test_names_counts_and_remarks(tmp_path):
         ([(np.eye(2), [1, 2]), (np.array([[0, np.nan]]), [1])], "row 2, column 1 is nan"),
         ([(np.eye(2, dtype=int), [1, 2])], "float32 or float64"),
         ([(np.eye(2), np.array([1, "a"], object))], "labels are numbers, or words"),
+        ([(np.eye(2), ["a", "a\0"])], "ends with a NUL character"),
+        ([(np.eye(2), ["a", 1])], "y mixes labels of different types"),
         ([(np.eye(2), ["a", "b" * 2000])], "a label of 2000 characters"),
         ([(np.eye(2), np.array([1, 2**64 - 1], np.uint64))], "too large for int64"),
         ([([[1.0]], [1])], "X is a list"),

@@ -324,3 +324,16 @@ def test_sparse_parts_with_gaps():
 def test_a_sparse_row():
     learner = Perceptron().partial_fit(X, y)
     assert [learner.predict_one(sp.csr_array(x[None])) for x in X] == learner.predict(X).tolist()
+
+
+def test_a_label_that_ends_with_nul_is_not_another_label():
+    """In an array of text it would be."""
+    names = np.array(["a", "a\0"], object)[y]
+    for labels in (names, names.tolist(), tuple(names.tolist()), pd.Series(names)):
+        for learn in (Perceptron().fit, Perceptron().partial_fit):
+            with pytest.raises(ValueError, match=r"y has the label 'a\\x00', which ends with a NUL .*: remove it"):
+                learn(X, labels)
+    known = Perceptron().partial_fit(X, np.array(["a", "b"])[y])
+    with pytest.raises(ValueError, match="ends with a NUL"):
+        known.learn_one(X[0], "a\0")
+    assert fitted(X, np.array(["a", "a\0b"], object)[y]).classes_.tolist() == ["a", "a\0b"]

@@ -140,7 +140,7 @@ def test_damage_anywhere_in_a_member_is_an_error(kind, first, tmp_path):
     for at in range(begin + (10 if kind == "gzip" else 0), end, (end - begin) // 20):
         data = bytearray(members(kind))
         data[at] ^= 0x55
-        with pytest.raises(DataError, match="<file>|rows"):
+        with pytest.raises(DataError, match="<file>"):
             linsep.read(io.BytesIO(data), format="svmlight")
 
 

@@ -8,6 +8,7 @@ import math
 import re
 import subprocess
 import sys
+import tracemalloc
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
@@ -761,6 +762,84 @@ def test_all_files_give_the_same_rows(kind, opened, tmp_path):
     got = read(io.BytesIO(path.read_bytes()) if opened else path, format)
     check_frame(got)
     assert got.table.state() == read(path, format, table=FORMS[format].restored(got.table.state())).table.state()
+
+
+def ipc(kind, table=None):
+    """A table of two record batches as bytes of an Arrow stream or file."""
+    table, file = pa.Table.from_pandas(FRAME) if table is None else table, io.BytesIO()
+    with (pa.ipc.new_stream if kind == "stream" else pa.ipc.new_file)(file, table.schema) as writer:
+        writer.write_table(table, max_chunksize=2)
+    return file.getvalue()
+
+
+class Piped(io.BytesIO):
+    def seekable(self):
+        return False
+
+
+@pytest.mark.parametrize("kind", ["stream", "file"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_arrow_bytes_that_are_cut_anywhere_are_an_error(kind, pack):
+    """Between two record batches, too, where Arrow itself sees nothing wrong; a file that is piped is a stream."""
+    data = ipc(kind)
+    check_frame(read(Piped(pack(data)), "arrow"))
+    ends = [at for at in range(8, len(data), 8) if data[at : at + 4] == b"\xff" * 4]
+    for cut in {*ends, *(end + 4 for end in ends), len(data) - 1, len(data) - 8, *range(1, len(data), 97)}:
+        with pytest.raises(DataError, match="t: "):
+            read(Piped(pack(data[:cut])), "arrow")
+
+
+def test_an_arrow_stream_without_its_end_is_an_error_by_name(tmp_path):
+    for rest, reason in ((ipc("stream")[:-8], "no end-of-stream marker"), (2 * ipc("stream"), "bytes after the end")):
+        (tmp_path / "rows.arrow").write_bytes(rest)
+        with pytest.raises(DataError, match=rf"rows\.arrow: .*{reason}"):
+            linsep.read(tmp_path / "rows.arrow")
+        with pytest.raises(DataError, match=rf"rows\.arrow: .*{reason}"):
+            list(linsep.stream(tmp_path / "rows.arrow"))
+    legacy = ipc("stream")[:-8] + bytes(4)  # as versions before 0.15 wrote it
+    assert len(read(legacy, "arrow").y) == 4
+
+
+@pytest.mark.parametrize("kind", ["stream", "file", "parquet"])
+@pytest.mark.parametrize("length", [2**31 - 1, 2**40])
+def test_forged_lengths_are_an_error_by_name(kind, length, tmp_path):
+    """No more memory is asked for than the bytes that are there take, and some."""
+    if kind == "parquet":
+        pq.write_table(pa.Table.from_pandas(FRAME), tmp_path / "rows", row_group_size=2)
+    data, format = (tmp_path / "rows").read_bytes() if kind == "parquet" else ipc(kind), "arrow" if kind != "parquet" else kind
+    forged = length.to_bytes(4 if length < 2**31 else 8, "little")
+    tracemalloc.start()
+    for at in range(4, len(data) - 8, 40):
+        damaged = data[:at] + forged + data[at + len(forged) :]
+        (tmp_path / "rows").write_bytes(damaged)
+        for source in (tmp_path / "rows", io.BytesIO(damaged) if kind == "parquet" else Piped(damaged)):
+            with suppress(DataError):  # or the length counts for nothing
+                linsep.read(source, format=format, on_error="skip", label="label", missing="zero")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 26
+
+
+def test_more_memory_than_there_is_is_an_error_by_name(tmp_path, monkeypatch):
+    (tmp_path / "rows.arrow").write_bytes(ipc("file"))
+
+    def no_memory(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("linsep.data.tables.record_batches._checked", no_memory)
+    with pytest.raises(DataError, match=r"rows\.arrow: it can't be read as Arrow IPC or Feather: it asks for more memory"):
+        linsep.read(tmp_path / "rows.arrow")
+
+
+@pytest.mark.parametrize("kind", ["str", "category"])
+def test_a_label_that_ends_with_nul_is_not_another_label(kind, tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2, 3], "label": pd.Series(["a", "a\0", "b\0c"], dtype=kind)})
+    frame.to_parquet(tmp_path / "rows.parquet")
+    for source in (frame, tmp_path / "rows.parquet"):
+        with pytest.raises(DataError, match=r"label 'a\\x00' in column 'label' ends with a NUL character.*: remove it"):
+            linsep.read(source)
+        got = linsep.read(source, on_error="skip")
+        assert (got.rejected, got.y.tolist()) == (1, ["a", "b\0c"])
 
 
 def check_frame(got):

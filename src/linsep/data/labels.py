@@ -43,10 +43,16 @@ def refuse_bad_labels(labels: Array) -> None:
 
 
 def refuse_mixed(labels: Any) -> None:
-    """Raise a ValueError when the labels are not all numbers, or all of one other type."""
+    """Raise a ValueError when labels are not all of one kind, or become other labels in an array of text."""
     kinds = sorted({kind_of(label) for label in labels})
     if len(kinds) > 1:
         raise ValueError(f"y mixes labels of different types ({', '.join(kinds)}): give all of them one type")
+    if kinds == ["str"]:
+        cut = next((label for label in labels if label.endswith("\0")), None)
+        if cut is not None:
+            raise ValueError(
+                f"y has the label {cut!r}, which ends with a NUL character, and arrays of text drop it: remove it"
+            )
 
 
 def kind_of(label: Any) -> str:

@@ -19,6 +19,7 @@ from linsep.data.binary.archive import CHUNK, Array, Named
 from linsep.data.binary.file import VERSION, flaw_of
 from linsep.data.dataset import Dataset, as_csr
 from linsep.data.errors import DataError
+from linsep.data.labels import refuse_mixed
 
 ALIGN = 64
 """Arrays begin at a multiple of this many bytes: a line of the processor's cache."""
@@ -260,6 +261,8 @@ def _table(X: Any) -> Any:
 
 def _labels(y: Any) -> Array:
     """Return labels as bool, int64, float64 or words."""
+    if isinstance(y, (list, tuple)):
+        refuse_mixed(y)
     y = np.asarray(y)
     if y.dtype.kind == "u" and y.size and int(y.max()) > np.iinfo(np.int64).max:
         raise ValueError(f"y holds {y.max()}, which is too large for int64")

@@ -48,6 +48,7 @@ MISSING_REASON = (
 INEXACT_REASON = (
     "label {} in column {name!r} is too large for an exact number: {first}words=[{name!r}] takes it as a word"
 )
+NUL_REASON = "label {} in column {name!r} ends with a NUL character, which arrays of text drop: remove it"
 FIRST = "read the first data with "
 """The cure for data that are read like others, which have no options of their own."""
 
@@ -340,7 +341,10 @@ class _Reader:
             return np.full(self.rows, np.nan)
         missing = "there is no label in column {name!r}"
         if self.plan.label_kind == WORDS:
-            return spelled(self.word(name, missing))
+            words = self.word(name, missing)
+            ends = np.append(_mask(pc.ends_with(words.values, "\0")), False)
+            self.note(np.flatnonzero(ends[words.codes]), name, NUL_REASON)
+            return spelled(words)
         if self.plan.label_kind == TRUTH:
             return self.truth(name, missing)
         kind = self.columns[name].type

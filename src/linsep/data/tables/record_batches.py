@@ -73,8 +73,9 @@ def _told(file: str, what: str) -> Iterator[None]:
         yield
     except DataError:
         raise
-    except (pa.ArrowException, OSError, ValueError) as error:  # a ValueError: names that are not UTF-8
-        raise DataError(file, f"it can't be read as {what}: {str(error).splitlines()[0]}") from None
+    except (pa.ArrowException, OSError, MemoryError, ValueError) as error:  # a ValueError: names that are not UTF-8
+        lines = str(error).splitlines() or ["it asks for more memory than there is, so that a length in it may be wrong"]
+        raise DataError(file, f"it can't be read as {what}: {lines[0]}") from None
 
 
 @contextmanager
@@ -95,18 +96,24 @@ def _check_stamp(source: Source, stamp: tuple[int, ...] | None) -> None:
 
 
 class Raw(io.RawIOBase):
-    """Decompressed bytes as a file that Arrow can read."""
+    """Decompressed bytes as a file that Arrow can read; `ended` tells whether a read has met their end."""
 
     def __init__(self, data: Bytes) -> None:
-        self.data = data
+        self.data, self.ended = data, False
 
     def readable(self) -> bool:
         """Tell that it can be read."""
         return True
 
-    def readinto(self, buffer: Any) -> int:
-        """Fill the buffer as far as there are bytes."""
-        return self.data.read_into(memoryview(buffer).cast("B"))
+    def read(self, size: int = -1, /) -> bytes:
+        """Return so many bytes, fewer only at the end; room is made as they come, as a damaged size may be any."""
+        parts, left = list[bytes](), size
+        while left and not self.ended:
+            room = memoryview(bytearray(READ_BYTES if left < 0 else min(left, READ_BYTES)))
+            got = self.data.read_into(room)
+            parts.append(bytes(room[:got]))
+            self.ended, left = got < len(room), left - got if left > 0 else left
+        return b"".join(parts)
 
 
 def record_parts(sources: list[Source], format: str, choose: Choose) -> Iterator[Records]:
@@ -185,10 +192,27 @@ def _arrow(source: Source, choose: Choose) -> Opened:
             return
         if head.startswith(IPC_FILE):  # a file is a stream between two marks
             data.read_into(memoryview(bytearray(len(IPC_FILE))))
-        stream = pa.ipc.open_stream(pa.PythonFile(Raw(data), mode="r"))
+        raw = Raw(data)
+        stream = pa.ipc.open_stream(pa.PythonFile(raw, mode="r"))
         plan = _chosen(source, stream.schema, choose)
         for batch in stream:
             yield _checked(_selected(batch, plan)), data.position
+        _check_end(source.name, raw, head.startswith(IPC_FILE))
+
+
+def _check_end(name: str, raw: Raw, within_file: bool) -> None:
+    """Raise an error if a stream that was read ends without its marker, which is 8 bytes, or something follows.
+
+    Arrow takes the end of the bytes between two batches for the end of the stream, too, and looks no further than that.
+    """
+    if raw.ended:
+        reason = "the Arrow stream is cut off, as it has no end-of-stream marker: close its writer, or write it again"
+        raise DataError(name, reason)
+    rest = raw.read(-1 if within_file else 1)
+    if within_file and not rest.endswith(IPC_FILE[:6]):
+        raise DataError(name, "the Arrow file is cut off, as its footer is incomplete: write it again")
+    if rest and not within_file:
+        raise DataError(name, "there are bytes after the end of the Arrow stream: write each stream to a file of its own")
 
 
 def record_ruler(source: Source, format: str) -> Ruler:
