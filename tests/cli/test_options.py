@@ -8,13 +8,17 @@ import typer
 from typer.testing import CliRunner
 
 import linsep
+from linsep import scale
 from linsep.cli import app
-from linsep.cli.commands import FORMATS, MAPS, DataCommand, LearnerCommand, TrialsCommand
+from linsep.cli.commands import FORMATS, MAPS, RESERVED, DataCommand, LearnerCommand, TrialsCommand
 from linsep.cli.frame import Frame
 from linsep.cli.learner_options import LEFT_OUT, described, names, option, owners, weights_of
 from linsep.cli.options import given, learner_from, reading
 from linsep.data import formats
+from linsep.data.parts import Plan
+from linsep.data.reading import Reader, Stream
 from linsep.maps.table import MAPS as ALL_MAPS
+from tests.cli.files import write_files
 
 SAID = []
 
@@ -216,3 +220,58 @@ def test_a_quarantine_is_a_policy(tmp_path):
 def test_formats_are_those_of_the_table():
     assert set(FORMATS) == set(formats.FORMATS) - {"table"}
     assert list(MAPS) == list(ALL_MAPS)
+
+
+def test_what_commands_set_themselves_is_no_option_of_the_reader():
+    """A name that a function has for itself would be given twice."""
+    readers = (
+        linsep.read,
+        linsep.stream,
+        linsep.convert,
+        Reader,
+        Stream,
+        Plan,
+        scale.fit,
+        scale.predict,
+        scale.evaluate,
+    )
+    own = {name for function in readers for name in inspect.signature(function).parameters} | {"self"}
+    assert set(RESERVED) == own - {*formats.COMMON, *formats.STREAMS, "options"} | {"like", "progress"}
+    for name in RESERVED:
+        line = f"-O {name}=5: {name} is no option of the reader"
+        assert refused("-O", f"{name}=5", kind=DataCommand).startswith(line)
+
+
+WRONG_OPTIONS = {
+    "train.svm": ["n_jobs=foo", "n_jobs=0", "n_jobs=1e9", "quarantine=5", "quarantine=true", "format=[1]", "format=5",
+                  "format=false", "on_error=5", "dtype=foo", "dtype=5", "block_bytes=x", "strict=5", "strict=true",
+                  "zero_based=2", "zero_based=0", "n_features=x", "n_features=true", "n_features=[1]", "zzz=5", "=5",
+                  "label=x"],
+    "train.txt": ["ngram_range=5", "ngram_range=[1]", "ngram_range=[1.5, 2]", "ngram_range=ab", "analyzer=5",
+                  "norm=true", "idf=5", "binary=x", "lowercase=null", "alternate_sign=[]", "vocabulary=1",
+                  "keep_names=no", "n_features=1e6"],
+    "train.csv": ["words=true", "words=5.5", "columns={}", 'columns=[true]', 'ignore={"age": 1}', "label=true",
+                  "weight=[1]", "text=5", "delimiter=5", "delimiter=ab", "header=5", "missing=[1]", "categories=5",
+                  "ngram_range=5", "text_features=x", "n_features=0"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "pair"), [(name, pair) for name, pairs in WRONG_OPTIONS.items() for pair in pairs])
+def test_an_option_of_the_wrong_kind_is_one_line(name, pair, tmp_path, monkeypatch):
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    label = ["--label", "income"] if name == "train.csv" and not pair.startswith("label") else []
+    for args in (["convert", name, "rows.npz"], ["fit", name, "-o", "m.linsep"], ["certify", name, "-o", "c.cert"]):
+        result = CliRunner().invoke(app, [*args, *label, "-O", pair])
+        assert result.exit_code == 2, (args, result.output, result.exception)
+        assert result.stderr.count("\n") == 1
+        assert pair.partition("=")[0] in result.stderr
+    assert not [*tmp_path.glob("rows.npz"), *tmp_path.glob("m.linsep"), *tmp_path.glob("c.cert")]
+
+
+def test_a_quarantine_file_may_be_said_as_an_option(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.svm").write_text("1 1:1\n1 x\n")
+    result = CliRunner().invoke(app, ["convert", "rows.svm", "rows.npz", "-O", "quarantine=bad.svm"])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "bad.svm").read_text() == "1 x\n"

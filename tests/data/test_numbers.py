@@ -184,7 +184,9 @@ def spelled(digits, exponent, shift):
 def long_digits(rng):
     """Digits and an exponent: the middle of two float32, a hair below or above it, or the middle's first digits."""
     low = rng.choice([-150, rng.randint(-150, 103)])
-    middle = (2 * rng.getrandbits(23) + 1 if low == -150 else (1 << 24) + 2 * rng.getrandbits(23) + 1) * Fraction(2) ** low
+    middle = (2 * rng.getrandbits(23) + 1 if low == -150 else (1 << 24) + 2 * rng.getrandbits(23) + 1) * Fraction(
+        2
+    ) ** low
     if rng.random() < 0.1:
         middle = Fraction(2**128 - 2**103)
     digits, exponent = str(int(middle * 10**150)), -150  # all middles are multiples of 2^-150

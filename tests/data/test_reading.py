@@ -19,6 +19,7 @@ import pytest
 import linsep
 from linsep.data.errors import DataError
 from linsep.data.formats import FORMATS, form_named
+from linsep.data.tables.form import OF_TEXT
 from tests.docs.pages import ROOT
 
 
@@ -123,7 +124,9 @@ def test_a_row_is_counted_and_quarantined_once(kind, block_bytes, tmp_path):
 
 
 def test_a_row_of_a_table_is_counted_once(tmp_path):
-    frame = pd.DataFrame({"a": [1.0, np.inf, 2], "b": [1.0, np.nan, 2], "c": ["x", None, "y"], "label": [1.0, np.nan, 0]})
+    frame = pd.DataFrame(
+        {"a": [1.0, np.inf, 2], "b": [1.0, np.nan, 2], "c": ["x", None, "y"], "label": [1.0, np.nan, 0]}
+    )
     frame.to_parquet(tmp_path / "rows.parquet")
     frame.to_feather(tmp_path / "rows.arrow")
     kept = tmp_path / "kept"
@@ -163,6 +166,100 @@ def test_options_are_checked():
         from_text(b"<html>\n")
     with pytest.raises(ValueError, match="say which with like="):
         from_text(b"1 1:1\n", strict=True)
+
+
+VALUES = [
+    None, True, False, 0, 1, -1, 5, 2.5, float("nan"), 10**30, "", "a", "nonsense", "1", b"x", [], [1], ["x"], [True], [2.5],
+    [1, 2], (1, 2), (2, 1), [1, 2, 3], {}, {"x": 1}, np.array([1, 2]), np.array(["x"]), np.float64(2), object(), print, Path("x"),
+]  # fmt: skip
+TABLES = ("csv", "tsv", "parquet", "arrow", "table")
+FLAGS = ("vocabulary", "keep_names", "idf", "binary", "alternate_sign", "lowercase", "verify", "strict", "once")
+WHOLE = ("text_features", "block_bytes", "block_rows", "n_features", "n_jobs")
+NAMED = ("categories", "missing", "analyzer", "norm", "on_error", "format", "delimiter", "text")
+NONE = ("n_features", "n_jobs", "norm", "format", "delimiter", "text", "dtype", "zero_based", "header", "label", "weight",
+        "columns", "ignore", "words", "quarantine", "cache", "progress", "like")  # fmt: skip
+"""Options by the kind of their values, and those that may be None."""
+
+
+def fits(option, value):
+    """Whether a value is of the kind that an option takes, though it may be none that is possible."""
+    if value is None:
+        return option in NONE
+    if option in (*FLAGS, "zero_based", "header"):
+        return isinstance(value, bool)
+    if option in WHOLE:
+        return type(value) is int
+    if option in NAMED:
+        return isinstance(value, str)
+    one = isinstance(value, str) or type(value) is int
+    if option in ("label", "weight"):
+        return one
+    if option in ("columns", "ignore", "words"):
+        listed = isinstance(value, (list, tuple, np.ndarray)) and all(
+            isinstance(v, str) or "int" in type(v).__name__ for v in value
+        )
+        return one or listed
+    if option == "ngram_range":
+        return isinstance(value, (list, tuple, np.ndarray)) and len(value) == 2
+    if option in ("quarantine", "cache"):
+        return isinstance(value, (str, Path)) or (option == "cache" and isinstance(value, bool))
+    return option == "progress" and callable(value)
+
+
+@pytest.fixture(scope="module")
+def small_files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("small")
+    frame = pd.DataFrame({"x": [1.0, 2.0], "a": ["b c", "d"], "label": [0, 1]})
+    frame.to_csv(folder / "csv", index=False)
+    frame.to_csv(folder / "tsv", index=False, sep="\t")
+    frame.to_parquet(folder / "parquet")
+    frame.to_feather(folder / "arrow")
+    (folder / "svmlight").write_bytes(b"1 1:1\n0 2:1\n")
+    (folder / "vw").write_bytes(b"1 |a x\n0 |a y\n")
+    (folder / "text").write_bytes(b"spam\tx y\nham\tz\n")
+    linsep.convert(folder / "svmlight", folder / "binary")
+    return {name: frame if name == "table" else folder / name for name in FORMATS}
+
+
+OPTIONS = [
+    (name, option) for name in FORMATS
+    for option in (*(f.name for f in fields(form_named(name)) if f.init), "format", "dtype", "strict", "on_error", "quarantine",
+                   "n_jobs", "progress", "block_bytes", "block_rows", "cache", "once", "like", "self")
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:Data type alias 'a':DeprecationWarning")
+@pytest.mark.parametrize(("name", "option"), OPTIONS)
+def test_every_value_of_every_option_is_taken_or_refused(name, option, small_files, tmp_path, monkeypatch):
+    """With one error, which names the option; a value of the wrong kind is never taken."""
+    monkeypatch.chdir(tmp_path)
+    needs = {"text": "a"} if option in OF_TEXT and option != "text" and name in TABLES else {}
+    needs |= {"categories": "hashed"} if option in ("n_features", "keep_names") and name in TABLES else {}
+    needs |= {"on_error": "quarantine"} if option == "quarantine" else {}
+    for value in VALUES:
+        how = {"format": name} | needs | {option: value}
+        try:
+            rows = linsep.stream(small_files[name], **how)
+            rows = rows if option in ("block_rows", "once", "cache", "self") else linsep.read(small_files[name], **how)
+            assert sum(len(block) for block in linsep.stream(small_files[name], **how)) <= 2
+            taken = True
+        except DataError:
+            taken = True  # the value is of the right kind, and these data have no such column, or are another format
+        except (ValueError, TypeError) as error:
+            assert re.search(rf"\b{option} ?=", str(error)), (value, error)
+            assert type(error) is (TypeError if option == "like" else ValueError), (value, error)
+            assert "linsep" in last_frame(error), (value, error)
+            taken = False
+        if option != "dtype":
+            assert not taken or fits(option, value), value
+
+
+def last_frame(error):
+    """The module that raises an error."""
+    place = error.__traceback__
+    while place.tb_next is not None:
+        place = place.tb_next
+    return place.tb_frame.f_globals["__name__"]
 
 
 TRAIN = b"1 1:1 2:2\n0 2:1 5:1\n"

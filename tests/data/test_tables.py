@@ -806,7 +806,10 @@ def test_forged_lengths_are_an_error_by_name(kind, length, tmp_path):
     """No more memory is asked for than the bytes that are there take, and some."""
     if kind == "parquet":
         pq.write_table(pa.Table.from_pandas(FRAME), tmp_path / "rows", row_group_size=2)
-    data, format = (tmp_path / "rows").read_bytes() if kind == "parquet" else ipc(kind), "arrow" if kind != "parquet" else kind
+    data, format = (
+        (tmp_path / "rows").read_bytes() if kind == "parquet" else ipc(kind),
+        "arrow" if kind != "parquet" else kind,
+    )
     forged = length.to_bytes(4 if length < 2**31 else 8, "little")
     tracemalloc.start()
     for at in range(4, len(data) - 8, 40):
@@ -827,7 +830,9 @@ def test_more_memory_than_there_is_is_an_error_by_name(tmp_path, monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr("linsep.data.tables.record_batches._checked", no_memory)
-    with pytest.raises(DataError, match=r"rows\.arrow: it can't be read as Arrow IPC or Feather: it asks for more memory"):
+    with pytest.raises(
+        DataError, match=r"rows\.arrow: it can't be read as Arrow IPC or Feather: it asks for more memory"
+    ):
         linsep.read(tmp_path / "rows.arrow")
 
 

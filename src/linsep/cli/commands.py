@@ -20,6 +20,12 @@ MAPS = ("polynomial", "bias", "scale", "scale-columns", "delta-trick")
 """Formats of files, and feature maps; a test holds them to their tables, which take long to load."""
 
 
+RESERVED = (
+    "self", "source", "target", "like", "progress", "learner", "model", "y", "client", "what", "epochs", "checkpoint",
+)  # fmt: skip
+"""Parameters of what reads data that commands set themselves; a test holds them to its functions."""
+
+
 def _learner_names() -> list[tuple[str, str]]:
     """Return the learners and what each is, for shells that complete names."""
     from linsep.learners.table import LEARNERS
@@ -178,13 +184,17 @@ class DataCommand(Command):
         names = ("format", "label", "weight", "on_error", "quarantine")
         options: dict[str, Any] = {name: said[name] for name in names if said[name] is not None}
         options |= {name: _value(options[name]) for name in ("label", "weight") if name in options}
-        if "quarantine" in options:
-            options.setdefault("on_error", "quarantine")
         for pair in said.get("option") or ():
             name, mark, text = pair.partition("=")
+            name = name.replace("-", "_")
             if not mark:
                 raise Usage(f"-O {pair}: write it as name=value")
-            options[name.replace("-", "_")] = _value(text)
+            if name in RESERVED:
+                raise Usage(f"-O {pair}: {name} is no option of the reader; leave it out")
+            options[name] = _value(text)
+        if "quarantine" in options:
+            options["quarantine"] = _path(options["quarantine"])
+            options.setdefault("on_error", "quarantine")
         if said.get("threads") is not None:
             options["n_jobs"] = said["threads"]
         ctx.meta[DATA] = options
@@ -273,6 +283,13 @@ def _parameter(name: str, text: Any, learners: tuple[str, ...]) -> Any:
         raise Usage(f"{option(name)}: {error}") from None
 
 
+def _path(value: Any) -> Path:
+    """Return the file that malformed rows are written to."""
+    if isinstance(value, (str, Path)):
+        return Path(value)
+    raise Usage(f"-O quarantine={json.dumps(value)}: it is the path of a file; write --quarantine FILE")
+
+
 def _value(text: str) -> Any:
     """Return a JSON value, or a word.
 
@@ -281,5 +298,5 @@ def _value(text: str) -> Any:
     """
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text

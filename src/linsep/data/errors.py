@@ -1,6 +1,8 @@
 """What is wrong with a row, where it is, and what to do about it."""
 
+from os import PathLike
 from pathlib import Path
+from types import NoneType
 from typing import BinaryIO, NamedTuple
 
 SHOWN = 60
@@ -51,8 +53,10 @@ class Policy:
     """
 
     def __init__(self, on_error: str = "raise", quarantine: str | Path | None = None) -> None:
-        if on_error not in ("raise", "skip", "quarantine"):
+        if not isinstance(on_error, str) or on_error not in ("raise", "skip", "quarantine"):
             raise ValueError(f"on_error={on_error!r}: it is 'raise', 'skip' or 'quarantine'")
+        if not isinstance(quarantine, (str, PathLike, NoneType)):
+            raise ValueError(f"quarantine={quarantine!r}: it is the path of a file, or None")
         if (on_error == "quarantine") != (quarantine is not None):
             raise ValueError('on_error="quarantine" and quarantine=<file for the rows> go together')
         self.on_error = on_error

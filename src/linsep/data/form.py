@@ -17,6 +17,8 @@ from linsep.data.sources import Source
 
 Array = NDArray[Any]
 Wrong = dict[int, tuple[bytes, str]]
+MOST_COLUMNS = 1 << 62
+"""Columns that data may have."""
 MOST_KNOWN = 1 << 32
 """Columns of data that others can be read like: a byte each."""
 
@@ -181,8 +183,19 @@ def row_of(rows: Rows, entry: Any) -> Any:
     return np.searchsorted(rows.indptr, entry, "right") - 1
 
 
-def whole(name: str, value: Any, least: int = 1) -> int:
+def whole(name: str, value: Any, least: int = 1, most: int = MOST_COLUMNS) -> int:
     """Return an option that must be a whole number."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise ValueError(f"{name}={value!r}: it is a whole number, {least} at least")
+    if value > most:
+        raise ValueError(f"{name}={value!r}: it is a whole number, {most} at most")
     return int(value)
+
+
+def flag(name: str, value: Any, *, none: bool = False) -> Any:
+    """Return an option that must be True or False, or None where that stands for something."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if value is None and none:
+        return None
+    raise ValueError(f"{name}={value!r}: it is {'True, False or None' if none else 'True or False'}")

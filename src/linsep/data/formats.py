@@ -81,11 +81,17 @@ def found(source: Source) -> str:
     raise DataError(source.name, f"it begins with {shown(lines[0])}, like no known format: say format=, one of {names}")
 
 
+def format_of(sources: list[Source], format: str | None) -> str:
+    """Return the format of some sources: the one that was stated, or that of the first."""
+    name = found(sources[0]) if format is None else format
+    if not isinstance(name, str) or name not in FORMATS:
+        raise ValueError(f"format={name!r}: it is one of {', '.join(FORMATS)}")
+    return name
+
+
 def form_of(sources: list[Source], format: str | None, options: dict[str, Any]) -> Form:
     """Return the form that reads these sources, with the options it was given."""
-    name = format or found(sources[0])
-    if name not in FORMATS:
-        raise ValueError(f"format={name!r}: it is one of {', '.join(FORMATS)}")
+    name = format_of(sources, format)
     form = form_named(name)
     if sources[0].table and not FORMATS[name].form.startswith("tables"):
         raise DataError(sources[0].name, f"it is a table in memory, and not {name}: leave out format=")

@@ -59,7 +59,7 @@ class Plan:
     [<Dataset of 2 rows, 3 features, svmlight>, <Dataset of 1 rows, 3 features, svmlight>]
     """
 
-    def __init__(self, source: Any, *, on_error: str = "raise", **options: Any) -> None:
+    def __init__(self, source: Any, /, *, on_error: str = "raise", **options: Any) -> None:
         for name, reason in NOT_HERE.items():
             if name in options or on_error == name:
                 raise ValueError(reason)

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -16,34 +18,49 @@ from linsep.data.binary.keeping import Keeper, Record, kept_blocks, widen
 from linsep.data.binary.writer import Writer
 from linsep.data.dataset import Dataset, as_csr, as_labels
 from linsep.data.errors import DataError, Policy
-from linsep.data.form import Form, Job, whole
-from linsep.data.formats import form_of, found, options_of
+from linsep.data.form import Form, Job, flag, whole
+from linsep.data.formats import form_of, format_of, options_of
 from linsep.data.lines import BLOCK_BYTES, Clock, Progress
 from linsep.data.rows import Rows, cut, joined
 from linsep.data.sources import Source, sources_of
 
 Array = NDArray[Any]
 Tell = Callable[[Progress], None]
+MOST_BYTES = 1 << 32
+"""Bytes of text that may be read in one go."""
+
+
+def _float(dtype: Any) -> Any:
+    """Return the type of values that was stated: float64 unless it is float32."""
+    try:
+        kind = np.dtype(dtype)
+    except (TypeError, ValueError):
+        kind = np.dtype(object)
+    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise ValueError(f"dtype={dtype!r}: values are read as float32 or float64")
+    return kind.type
 
 
 class Reader:
     """One source of rows with all that was said about it, or found out by a look at all of it."""
 
     def __init__(
-        self, source: Any, *, format: str | None = None, dtype: Any = None, like: Any = None,
+        self, source: Any, /, *, format: str | None = None, dtype: Any = None, like: Any = None,
         strict: bool = False, on_error: str = "raise", quarantine: str | Path | None = None, n_jobs: int | None = -1,
         progress: Tell | None = None, block_bytes: int = BLOCK_BYTES, **options: Any,
     ) -> None:  # fmt: skip
-        if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
-            raise ValueError(f"dtype={dtype!r}: values are read as float32 or float64")
+        self.dtype = _float(dtype)
         if progress is not None and not callable(progress):
             raise ValueError(f"progress={progress!r}: it is a function, which is told how far the reading has come")
-        if strict and like is None:
+        if flag("strict", strict) and like is None:
             raise ValueError("strict=True refuses features that earlier data did not have: say which with like=")
         self.sources = sources_of(source)
-        self.dtype = np.dtype(dtype).type
         self.policy = Policy(on_error, quarantine)
-        self.jobs, self.progress, self.block_bytes = threads(n_jobs), progress, whole("block_bytes", block_bytes)
+        self.jobs, self.progress, self.block_bytes = (
+            threads(n_jobs),
+            progress,
+            whole("block_bytes", block_bytes, most=MOST_BYTES),
+        )
         if like is None:
             self.form = form_of(self.sources, format, options)
         else:
@@ -120,7 +137,7 @@ def _form_like(
     if getattr(like, "block", False):
         raise ValueError("like= takes all of the data that were learned from: give the stream, not one of its blocks")
     _refuse_otherwise(form, options)
-    name = format or found(sources[0])
+    name = format_of(sources, format)
     if not of_rows:
         return _again(form, name, strict).for_format(name, sources[0].name)
     seen = [like] if isinstance(like, Dataset) else like.columns()
@@ -202,8 +219,11 @@ class Stream:
     """Blocks of rows, read as they are asked for, in bounded memory; can be walked again, epoch after epoch."""
 
     def __init__(
-        self, source: Any, *, block_rows: int = 10_000, cache: Any = None, once: bool = False, **options: Any
+        self, source: Any, /, *, block_rows: int = 10_000, cache: Any = None, once: bool = False, **options: Any
     ) -> None:
+        once = flag("once", once)
+        if not isinstance(cache, (bool, str, PathLike, NoneType)):
+            raise ValueError(f"cache={cache!r}: it is True, False, the path of a folder, or None")
         self.block_rows, self.reader = whole("block_rows", block_rows), Reader(source, **options)
         reader = self.reader
         if once and reader.again:

@@ -9,7 +9,7 @@ import numpy as np
 from linsep.data.binary.file import about, blocks, open_binary
 from linsep.data.dataset import Dataset, as_csr
 from linsep.data.errors import DataError, Fault
-from linsep.data.form import Form, Job
+from linsep.data.form import Form, Job, flag
 from linsep.data.formats import form_named
 from linsep.data.parts_cutting import Marks, Ruler
 from linsep.data.rows import Rows, without
@@ -35,6 +35,9 @@ class Stored(Form):
     columns: int | None = field(default=None, init=False, repr=False)
     names: Any = field(default=None, init=False, repr=False)
     before: Form | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.verify = flag("verify", self.verify)
 
     @property
     def settled(self) -> bool:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.data.form import Wrong, row_of, whole
+from linsep.data.form import Wrong, flag, row_of, whole
 from linsep.data.line_form import LineForm
 from linsep.data.rows import NO_INDEX, Rows, without
 from linsep.data.svmlight.rows import parse
@@ -36,8 +36,7 @@ class Svmlight(LineForm):
     def __post_init__(self) -> None:
         if self.n_features is not None:
             self.n_features = whole("n_features", self.n_features)
-        if self.zero_based not in (None, True, False):
-            raise ValueError(f"zero_based={self.zero_based!r}: it is True, False or None")
+        self.zero_based = flag("zero_based", self.zero_based, none=True)
 
     @property
     def first(self) -> int:

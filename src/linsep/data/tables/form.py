@@ -6,16 +6,15 @@ hashed n-grams, unless these are numbered along with words. Words, booleans and 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from operator import index
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.data.errors import DataError, Policy, shown
-from linsep.data.form import Form, Job, whole
+from linsep.data.form import Form, Job, flag, whole
 from linsep.data.lines import BLOCK_BYTES, in_order
 from linsep.data.parts_cutting import Ruler, newlines
 from linsep.data.rows import Rows, Spelling
@@ -28,7 +27,7 @@ from linsep.data.tables.record_batches import Records, record_parts, record_rule
 from linsep.data.tables.roles import Found, Kinds, listed, resolved, roles
 from linsep.data.tables.sparse_cells import numbers_and_words, with_documents, with_numbered
 from linsep.data.text.frequencies import Frequencies
-from linsep.data.text.grams import Counts, Grams, to_unit
+from linsep.data.text.grams import LARGEST, Counts, Grams, to_unit
 from linsep.data.text.hashed_names import HashedNames, VocabularyNames
 from linsep.data.text.hasher import TextHasher, grams_of
 from linsep.data.text.vocabulary import Vocabulary
@@ -144,25 +143,26 @@ class Table(Form):
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
-            if getattr(self, name) not in choices:
+            if not isinstance(getattr(self, name), str) or getattr(self, name) not in choices:
                 raise ValueError(f"{name}={getattr(self, name)!r}: it is one of {', '.join(map(repr, choices))}")
-        for name in ("columns", "ignore", "words"):
-            setattr(self, name, _several(getattr(self, name)))
+        for name in ("label", "weight"):
+            setattr(self, name, None if getattr(self, name) is None else _column(name, getattr(self, name)))
+        self.columns = None if self.columns is None else _several("columns", self.columns)
+        self.ignore, self.words = _several("ignore", self.ignore), _several("words", self.words)
+        if self.text is not None and not isinstance(self.text, str):
+            raise ValueError(f"text={self.text!r}: it is the name of a column, or None")
         if self.categories == "hashed":
             self.n_features = whole("n_features", DEFAULT_FEATURES if self.n_features is None else self.n_features)
         elif self.n_features is not None:
             raise ValueError("n_features= says how many columns words are hashed to: say categories='hashed', too")
-        for name in ("header", "keep_names", "vocabulary", "idf"):
-            if not isinstance(getattr(self, name), bool) and (name, getattr(self, name)) != ("header", None):
-                raise ValueError(f"{name}={getattr(self, name)!r}: it is True or False")
-        if self.delimiter is not None and (
-            len(self.delimiter) != 1 or self.delimiter in '"\r\n' or self.delimiter > "~"
-        ):
+        self.header = flag("header", self.header, none=True)
+        for name in ("keep_names", "vocabulary", "idf", "binary", "lowercase"):
+            setattr(self, name, flag(name, getattr(self, name)))
+        if self.delimiter is not None and not _separates(self.delimiter):
             raise ValueError(
                 f"delimiter={self.delimiter!r}: it is one ASCII character, and neither a quote nor a newline"
             )
-        self.text_features = whole("text_features", self.text_features)
-        self.ngram_range = (int(self.ngram_range[0]), int(self.ngram_range[1]))
+        self.text_features = whole("text_features", self.text_features, most=LARGEST - 1)
         self._grams = self._grams_of_text()
         if self.vocabulary and (self.keep_names or self.n_features is not None or self.text_features != TEXT_FEATURES):
             raise ValueError(
@@ -175,11 +175,13 @@ class Table(Form):
 
     def _grams_of_text(self) -> Grams:
         """Return which n-grams of documents count; raises where an option is not possible, or of no use."""
+        how = TextHasher(self.text_features, self.ngram_range, self.analyzer, self.binary, lowercase=self.lowercase)
+        grams = grams_of(how, self.text_features, signed=True)
+        self.ngram_range = (grams.low, grams.high)
         for option in fields(self):
             if self.text is None and option.name in OF_TEXT and getattr(self, option.name) != option.default:
                 raise ValueError(f"{option.name}= says how documents are read: say which column holds them with text=")
-        how = TextHasher(self.text_features, self.ngram_range, self.analyzer, self.binary, lowercase=self.lowercase)
-        return grams_of(how, self.text_features, signed=True)._replace(unit=not self.idf)
+        return grams._replace(unit=not self.idf)
 
     def like(self, data: Iterable[Any], strict: bool) -> Form:
         """Return how other data are read to the same columns, found by name; what is new is left out or refused.
@@ -567,12 +569,29 @@ class Table(Form):
         return columns
 
 
-def _several(columns: Any) -> list[Any] | None:
-    """Return columns that were given by their names or numbers, or a single one, as a list."""
-    if columns is None:
-        return None
-    some = [columns] if isinstance(columns, (str, int)) else columns
-    return [column if isinstance(column, str) else index(column) for column in some]
+def _column(name: str, column: Any) -> str | int:
+    """Return a column that was given by its name or number."""
+    if isinstance(column, str):
+        return column
+    if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
+        return int(column)
+    raise ValueError(f"{name}={column!r}: it is the name or the number of a column")
+
+
+def _several(name: str, columns: Any) -> list[Any]:
+    """Return columns that were given by their names or numbers, or a single one, or None for none, as a list."""
+    some = [] if columns is None else [columns] if isinstance(columns, (str, int, np.integer)) else columns
+    try:
+        if isinstance(some, (bytes, Mapping)):
+            raise TypeError
+        return [_column(name, column) for column in some]
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}={columns!r}: it is a list of names or numbers of columns") from None
+
+
+def _separates(delimiter: Any) -> bool:
+    """Tell whether an option can separate fields."""
+    return isinstance(delimiter, str) and len(delimiter) == 1 and "\0" < delimiter <= "~" and delimiter not in '"\r\n'
 
 
 class Csv(Table):

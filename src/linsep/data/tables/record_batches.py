@@ -74,7 +74,9 @@ def _told(file: str, what: str) -> Iterator[None]:
     except DataError:
         raise
     except (pa.ArrowException, OSError, MemoryError, ValueError) as error:  # a ValueError: names that are not UTF-8
-        lines = str(error).splitlines() or ["it asks for more memory than there is, so that a length in it may be wrong"]
+        lines = str(error).splitlines() or [
+            "it asks for more memory than there is, so that a length in it may be wrong"
+        ]
         raise DataError(file, f"it can't be read as {what}: {lines[0]}") from None
 
 
@@ -212,7 +214,9 @@ def _check_end(name: str, raw: Raw, within_file: bool) -> None:
     if within_file and not rest.endswith(IPC_FILE[:6]):
         raise DataError(name, "the Arrow file is cut off, as its footer is incomplete: write it again")
     if rest and not within_file:
-        raise DataError(name, "there are bytes after the end of the Arrow stream: write each stream to a file of its own")
+        raise DataError(
+            name, "there are bytes after the end of the Arrow stream: write each stream to a file of its own"
+        )
 
 
 def record_ruler(source: Source, format: str) -> Ruler:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.data.form import Wrong
+from linsep.data.form import Wrong, flag
 from linsep.data.rows import Rows, renumbered
 from linsep.data.text.frequencies import Frequencies
 from linsep.data.text.grams import Grams, to_unit
@@ -51,6 +51,8 @@ class LabelledText(NamedForm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for name in ("idf", "binary", "alternate_sign", "lowercase"):
+            setattr(self, name, flag(name, getattr(self, name)))
         grams = self._grams()
         self.ngram_range = (grams.low, grams.high)
 

@@ -61,18 +61,18 @@ def grams_of(how: Any, n_features: int, signed: bool) -> Grams:
     """Return which n-grams count by the parameters of `how`; raises where one of them is not possible."""
     try:
         low, high = how.ngram_range
-        rises = 1 <= low <= high
+        whole = all(isinstance(n, Integral) and not isinstance(n, bool) for n in (low, high))
     except (TypeError, ValueError):
-        rises = False
-    if not rises:
+        whole = False
+    if not whole or not 1 <= low <= high < LARGEST:
         raise ValueError(f"ngram_range={how.ngram_range!r} is not possible: it is the least and the most, as in (1, 2)")
     checks = {
         "n_features": (
             isinstance(n_features, Integral) and 1 <= n_features < LARGEST,
             "a whole number from 1 to 2**31",
         ),
-        "analyzer": (how.analyzer in ("word", "char"), "'word' or 'char'"),
-        "norm": (how.norm in ("l2", None), "'l2' or None"),
+        "analyzer": (isinstance(how.analyzer, str) and how.analyzer in ("word", "char"), "'word' or 'char'"),
+        "norm": (how.norm is None or (isinstance(how.norm, str) and how.norm == "l2"), "'l2' or None"),
     }
     for name, (fine, what) in checks.items():
         if not fine:

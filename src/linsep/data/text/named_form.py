@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from linsep.data.form import Wrong, row_of, whole
+from linsep.data.form import Wrong, flag, row_of, whole
 from linsep.data.line_form import LineForm
 from linsep.data.rows import Rows, renumbered
 from linsep.data.text.hashed_names import HashedNames, HashedRows, VocabularyNames
@@ -56,8 +56,7 @@ class NamedForm(LineForm):
 
     def __post_init__(self) -> None:
         for name in ("vocabulary", "keep_names"):
-            if getattr(self, name) not in (True, False):
-                raise ValueError(f"{name}={getattr(self, name)!r}: it is True or False")
+            setattr(self, name, flag(name, getattr(self, name)))
         if not self.vocabulary:
             n = self.default_features if self.n_features is None else self.n_features
             self.n_features = whole("n_features", n, self.least_features)
