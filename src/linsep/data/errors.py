@@ -1,10 +1,13 @@
 """What is wrong with a row, where it is, and what to do about it."""
 
+from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 from types import NoneType
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
+POLICIES = ("raise", "skip", "quarantine")
+"""What may happen to malformed rows."""
 SHOWN = 60
 """Characters of the text at fault that an error shows."""
 
@@ -46,6 +49,11 @@ def shown(text: bytes) -> str:
     return ascii(cut.decode("utf-8", "backslashreplace")) + ("..." if len(text) > SHOWN else "")
 
 
+def is_one_of(value: Any, words: Iterable[str]) -> bool:
+    """Tell whether a value that may be of any type is one of some words."""
+    return isinstance(value, str) and value in words
+
+
 class Policy:
     """What happens to malformed rows: "raise", "skip" or "quarantine"; counts them.
 
@@ -53,7 +61,7 @@ class Policy:
     """
 
     def __init__(self, on_error: str = "raise", quarantine: str | Path | None = None) -> None:
-        if not isinstance(on_error, str) or on_error not in ("raise", "skip", "quarantine"):
+        if not is_one_of(on_error, POLICIES):
             raise ValueError(f"on_error={on_error!r}: it is 'raise', 'skip' or 'quarantine'")
         if not isinstance(quarantine, (str, PathLike, NoneType)):
             raise ValueError(f"quarantine={quarantine!r}: it is the path of a file, or None")

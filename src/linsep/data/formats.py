@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from linsep.data.errors import DataError, shown
+from linsep.data.errors import DataError, is_one_of, shown
 from linsep.data.form import Form
 from linsep.data.sources import Source, suffix_of
 
@@ -84,7 +84,7 @@ def found(source: Source) -> str:
 def format_of(sources: list[Source], format: str | None) -> str:
     """Return the format of some sources: the one that was stated, or that of the first."""
     name = found(sources[0]) if format is None else format
-    if not isinstance(name, str) or name not in FORMATS:
+    if not is_one_of(name, FORMATS):
         raise ValueError(f"format={name!r}: it is one of {', '.join(FORMATS)}")
     return name
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.data.errors import DataError, Policy, shown
+from linsep.data.errors import DataError, Policy, is_one_of, shown
 from linsep.data.form import Form, Job, flag, whole
 from linsep.data.lines import BLOCK_BYTES, in_order
 from linsep.data.parts_cutting import Ruler, newlines
@@ -143,7 +143,7 @@ class Table(Form):
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
-            if not isinstance(getattr(self, name), str) or getattr(self, name) not in choices:
+            if not is_one_of(getattr(self, name), choices):
                 raise ValueError(f"{name}={getattr(self, name)!r}: it is one of {', '.join(map(repr, choices))}")
         for name in ("label", "weight"):
             setattr(self, name, None if getattr(self, name) is None else _column(name, getattr(self, name)))

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from linsep.core.threads import share, threads
+from linsep.data.errors import is_one_of
 from linsep.data.lines import in_order
 from linsep.data.rows import Spelling
 from linsep.data.text.frequencies import Frequencies
@@ -71,8 +72,8 @@ def grams_of(how: Any, n_features: int, signed: bool) -> Grams:
             isinstance(n_features, Integral) and 1 <= n_features < LARGEST,
             "a whole number from 1 to 2**31",
         ),
-        "analyzer": (isinstance(how.analyzer, str) and how.analyzer in ("word", "char"), "'word' or 'char'"),
-        "norm": (how.norm is None or (isinstance(how.norm, str) and how.norm == "l2"), "'l2' or None"),
+        "analyzer": (is_one_of(how.analyzer, ("word", "char")), "'word' or 'char'"),
+        "norm": (how.norm is None or is_one_of(how.norm, ("l2",)), "'l2' or None"),
     }
     for name, (fine, what) in checks.items():
         if not fine:
