@@ -298,6 +298,19 @@ def test_a_killed_writer_leaves_the_old_file_and_no_litter(tmp_path):
     assert path.read_bytes() == before
 
 
+def test_the_next_writer_removes_what_a_killed_one_left(tmp_path):
+    path = tmp_path / "rows.npz"
+    code = (
+        "import os, sys, numpy as np\nfrom linsep.data.binary.writer import Writer\n"
+        "with Writer(sys.argv[1]) as file:\n    file.write(np.eye(300), np.arange(300))\n"
+        "    os.fsync = lambda _: os.kill(os.getpid(), 9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, path], check=False).returncode == -9
+    assert [name.startswith(".rows.npz.") for name in os.listdir(tmp_path)] == [True]
+    written(path, some_rows())
+    assert os.listdir(tmp_path) == ["rows.npz"]
+
+
 def test_where_it_can_not_be_written(tmp_path):
     for path in (tmp_path, tmp_path / "no" / "rows.npz"):
         with pytest.raises(DataError, match="it is a folder, or in a folder that does not exist"):

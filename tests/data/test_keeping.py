@@ -262,6 +262,20 @@ def test_what_a_dead_process_left_is_removed(rows, folder):
     assert other.exists()
 
 
+def test_what_a_process_killed_in_a_write_left_is_removed(rows, folder):
+    code = (
+        "import os, sys, linsep\nfrom linsep.data.binary import keeping\nkeeping.MUCH = 1\n"
+        "os.fsync = lambda _: os.kill(os.getpid(), 9)\nfor _ in range(2):\n    list(linsep.stream(sys.argv[1]))"
+    )
+    assert subprocess.run([sys.executable, "-c", code, rows], check=False).returncode == -9
+    [draft] = folder.iterdir()
+    assert draft.suffix == ".tmp"
+    source = linsep.stream(rows)
+    list(source)
+    [kept] = folder.iterdir()
+    assert kept.suffix == ".npz"
+
+
 def test_progress_and_counts_of_binary_data(rows, tmp_path):
     rows.write_text(TEXT + "bad\n")
     linsep.convert(rows, tmp_path / "rows.npz", on_error="skip")

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from safetensors import numpy as safetensors
 from safetensors import safe_open
 from safetensors.numpy import save_file
 from sklearn.pipeline import make_pipeline
@@ -545,6 +546,35 @@ while True: linsep.save(clf, {str(path)!r})
     child.wait()
     child.stdout.close()
     assert load(path).n_features_in_ == 200_000
+
+
+def test_the_next_save_removes_what_a_killed_one_left(tmp_path):
+    """The kernel kills a save in the middle of its write, where the file becomes too long."""
+    path = tmp_path / "model"
+    X, y = problem()
+    clf = quiet(Perceptron().fit, X, y)
+    code = f"""
+import resource, signal, numpy as np, linsep
+clf = linsep.Perceptron(max_iter=1, tol=0, shuffle=False).partial_fit(np.eye(4), [0, 1, 0, 1]).grow(200_000)
+clf._machine.link.s[:] = 1
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+linsep.save(clf, {str(path)!r})
+"""
+    for _ in range(2):
+        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGXFSZ
+    assert not path.exists()
+    assert [file.stat().st_size for file in tmp_path.iterdir()] == [1 << 20]
+    save(clf, path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_has_the_bytes_that_safetensors_writes(small):
+    about, arrays = archive.read(small)
+    arrays |= {"zero": np.empty((0, 3), np.float32), "é": np.array([True]), "b": np.ones((2, 3), np.uint16)}
+    archive.write(small, about, arrays)
+    with safe_open(small, framework="numpy") as file:
+        assert small.read_bytes() == safetensors.save(arrays, file.metadata())
 
 
 def test_a_pipe_is_written_to_and_stays_one(tmp_path):

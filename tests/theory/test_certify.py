@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import os
 
 import numpy as np
 import pandas as pd
@@ -206,6 +207,16 @@ def test_the_order_of_labels_is_that_of_the_classes_not_of_the_rows():
     assert back.facts["data"]["classes"] == ["a", "b"]
     assert back.facts["data"]["sha256"] != certify(X, Y, passes=1).facts["data"]["sha256"]
     assert back.verdict == "separable"
+
+
+def test_a_certificate_is_written_to_its_file_alone(tmp_path, monkeypatch):
+    (tmp_path / "cert.json.part").write_text("the user's own")
+    flushed, fsync = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda file: flushed.append(fsync(file)))
+    certify(X, Y).save(tmp_path / "cert.json")
+    assert sorted(os.listdir(tmp_path)) == ["cert.json", "cert.json.part"]
+    assert (tmp_path / "cert.json.part").read_text() == "the user's own"
+    assert len(flushed) == 2
 
 
 def test_a_certificate_survives_its_file(tmp_path):

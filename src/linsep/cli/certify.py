@@ -143,10 +143,7 @@ def _write(
     if str(out) == "-":
         typer.echo(cert.text(), nl=False)
     elif out is not None:
-        from linsep.models.aside import aside
-
-        with aside(out) as draft:
-            cert.save(draft)
+        cert.save(out)
         written["certificate"] = out
     if report is not None:
         from linsep.cli.certify_report import certify_report

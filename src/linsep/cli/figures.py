@@ -114,14 +114,14 @@ def _make_folder(out: Path) -> None:
 
 def _write(names: list[str], out: Path, format: str, done: list[str], tell: "Callable[[str], None]") -> None:
     """Draw and save the figures one by one, and then the page; `done` grows as they are."""
-    from linsep.models.aside import aside
+    from linsep.core.atomic_write import atomic_write
     from linsep.plots.notes.gallery import drawn, page, save
 
     figures: dict[str, Figure] = {}
     for name in names:
         tell(_outside(name))
         figures[name] = drawn(name)
-        with aside(out / f"{_outside(name)}.{format}") as draft:
+        with atomic_write(out / f"{_outside(name)}.{format}") as draft:
             save(figures[name], draft, format)
         done.append(_outside(name))
     tell(PAGE)

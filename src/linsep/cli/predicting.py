@@ -14,6 +14,7 @@ from linsep.cli.answering import is_calibrated, rows_for
 from linsep.cli.crew import Crew, at_work
 from linsep.cli.failures import Usage
 from linsep.cli.live import Waiting, live_input
+from linsep.core.atomic_write import atomic_write
 from linsep.data.dataset import as_csr
 from linsep.data.errors import DataError, Fault, Policy
 from linsep.data.form import Form
@@ -22,7 +23,6 @@ from linsep.data.reading import Stream
 from linsep.data.rows import Rows
 from linsep.data.sources import Source, sources_of
 from linsep.models.answers import labels_of
-from linsep.models.aside import aside
 from linsep.models.file import Saved
 
 Array = NDArray[Any]
@@ -179,5 +179,5 @@ def _output(out: Path | None) -> Iterator[BinaryIO]:
         with open(out, "wb") as file:
             yield file
     else:
-        with aside(out) as draft, open(draft, "xb") as file:
+        with atomic_write(out) as draft, open(draft, "wb") as file:
             yield file

@@ -10,15 +10,13 @@ import json
 import os
 import stat
 from collections.abc import Mapping
-from errno import EIO
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
-from linsep.models.aside import aside
+from linsep.core.atomic_write import atomic_write
 
 Array = NDArray[Any]
 
@@ -26,8 +24,11 @@ FORMAT = 1
 """The version of the format: raised when files written now could not be read by earlier releases."""
 ABOUT = "linsep"
 """Where in the metadata the description is, after its digest: one entry, as several have no fixed order."""
-DTYPES = {"BOOL", "U8", "I8", "U16", "I16", "U32", "I32", "U64", "I64", "F16", "F32", "F64"}
-"""What arrays are written as, in safetensors' words."""
+DTYPES = {
+    "uint64": "U64", "int64": "I64", "float64": "F64", "float32": "F32", "uint32": "U32", "int32": "I32",
+    "float16": "F16", "uint16": "U16", "int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL",
+}  # fmt: skip
+"""The types of arrays, as numpy and as safetensors call them, in the order in which safetensors files hold them."""
 
 
 class ModelError(ValueError):
@@ -51,16 +52,28 @@ class ModelError(ValueError):
 
 
 def write(path: str | os.PathLike[str], about: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-    """Write a file aside, see it safely on the disk, and put it in its place: the old one is whole until then."""
+    """Write a file atomically; the bytes are those that `safetensors.numpy.save` returns.
+
+    The functions of safetensors itself hold a copy of all arrays, or write to a temporary file of their own, which a
+    killed process leaves behind.
+    """
     solid = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     whole = {**about, "format": FORMAT, "tensors": {name: _entry(array) for name, array in solid.items()}}
     text = json.dumps(whole, allow_nan=False)
-    metadata = {ABOUT: f"{hashlib.sha256(text.encode()).hexdigest()} {text}"}
-    try:
-        with aside(path) as draft:
-            save_file(solid, draft, metadata)
-    except SafetensorError as error:
-        raise OSError(EIO, f"can't be written: {error}", os.fspath(path)) from None
+    kinds = list(DTYPES)
+    names = sorted(solid, key=lambda name: (kinds.index(solid[name].dtype.name), name))
+    header: dict[str, Any] = {"__metadata__": {ABOUT: f"{hashlib.sha256(text.encode()).hexdigest()} {text}"}}
+    end = 0
+    for name in names:
+        begin, end = end, end + solid[name].nbytes
+        kind, shape = DTYPES[solid[name].dtype.name], list(solid[name].shape)
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [begin, end]}
+    head = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    head += b" " * (-len(head) % 8)
+    with atomic_write(path) as draft, open(draft, "wb") as file:
+        file.write(len(head).to_bytes(8, "little") + head)
+        for name in names:
+            file.write(_bytes_of(solid[name]))
 
 
 def _entry(array: Array) -> dict[str, Any]:
@@ -69,7 +82,11 @@ def _entry(array: Array) -> dict[str, Any]:
 
 
 def _digest(array: Array) -> str:
-    return hashlib.sha256(array.reshape(-1).view(np.uint8).data).hexdigest()
+    return hashlib.sha256(_bytes_of(array)).hexdigest()
+
+
+def _bytes_of(array: Array) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -131,7 +148,7 @@ def _entries(path: str | os.PathLike[str], about: dict[str, Any], file: Any) -> 
 def _checked(path: str | os.PathLike[str], name: str, file: Any, entry: Any) -> Array:
     """Return an array, if it is the one that was written."""
     kind = file.get_slice(name).get_dtype()
-    if kind not in DTYPES:
+    if kind not in DTYPES.values():
         raise ModelError(path, f"its array {name!r:.60} is of {kind}, which linsep never writes")
     try:
         array: Array = file.get_tensor(name)

@@ -11,12 +11,12 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from linsep import __version__
+from linsep.core.atomic_write import atomic_write
 from linsep.core.examples import Array
 from linsep.learners.calibration import Calibrated
 from linsep.learners.kernel_perceptron import KernelPerceptron
 from linsep.learners.learner import Learner
 from linsep.learners.voter import LINEAR, Voter
-from linsep.models.aside import aside
 
 AT_ONCE = 1 << 16
 """Weights that are put into words in one go."""
@@ -112,7 +112,7 @@ def export_json(model: Any, path: str | os.PathLike[str], names: Names = None) -
         "features": int(learner.n_features_in_),
         "classes": learner.classes_.tolist(),
     }
-    with aside(path) as draft, open(draft, "x", encoding="ascii", newline="\n") as file:
+    with atomic_write(path) as draft, open(draft, "w", encoding="ascii", newline="\n") as file:
         file.write(json.dumps(head)[:-1] + ', "weights": [')
         for k, part in enumerate(parts):
             start = {"class": part.label, "against": part.against, "bias": part.bias}
@@ -151,7 +151,7 @@ def export_csv(model: Any, path: str | os.PathLike[str], names: Names = None) ->
     ['1', 'feature', 'x1', '-1.0']
     """
     parts = named_weights(model, names)
-    with aside(path) as draft, open(draft, "x", encoding="utf-8", errors="surrogatepass", newline="") as file:
+    with atomic_write(path) as draft, open(draft, "w", encoding="utf-8", errors="surrogatepass", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["class", "part", "name", "weight"])
         for part in parts:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from linsep import __version__
+from linsep.core.atomic_write import atomic_write
 from linsep.core.examples import Array
 from linsep.core.links import EXPONENTIAL, P_NORM, TINY, Imaged
 from linsep.learners.calibration import Calibrated
@@ -17,7 +18,6 @@ from linsep.learners.learner import Learner
 from linsep.learners.logistic import LogisticRegression
 from linsep.learners.naive_bayes import NaiveBayes
 from linsep.maps import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
-from linsep.models.aside import aside
 from linsep.models.named_weights import refuse_no_weights
 
 OPSET, IR = 17, 8
@@ -77,7 +77,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     outputs = _answers(graph, learner, rows)
     proto = graph.model(int(width), outputs, type(learner).__name__)
     if path is not None:
-        with aside(path) as draft:
+        with atomic_write(path) as draft:
             graph.onnx.save_model(proto, draft)
     return proto
 

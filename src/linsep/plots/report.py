@@ -3,7 +3,6 @@
 import math
 import os
 import re
-import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from linsep.core.atomic_write import atomic_write
 from linsep.plots.page import frame, harmless, inline_svg, plain, tag
 
 MOST_FEATURES = 16
@@ -345,19 +345,9 @@ class Report:
         path : path-like
             A link is followed; a pipe or a device is written to as it is.
         """
-        page, place = self.html().encode(), Path(path).resolve()
-        if place.exists() and not place.is_file():
-            place.write_bytes(page)
-            return
-        draft = place.with_name(f".{secrets.token_hex(8)}.tmp")
-        try:
-            with open(draft, "xb") as file:
-                file.write(page)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, place)
-        finally:
-            draft.unlink(missing_ok=True)
+        page = self.html().encode()
+        with atomic_write(path) as draft:
+            Path(draft).write_bytes(page)
 
 
 def _grouped(parts: Sequence[Part], numbers: Iterator[int]) -> Iterator[str]:

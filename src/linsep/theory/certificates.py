@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.core.atomic_write import atomic_write
 from linsep.core.examples import Array
 from linsep.theory import checker, reading, risk
 from linsep.theory.form import FORMAT, VERSION, FormError, check_form
@@ -173,12 +174,8 @@ class Certificate:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate to a file, as JSON; a file of that name stays whole until all is written."""
-        aside = Path(f"{os.fspath(path)}.part")
-        try:
-            aside.write_text(self.text(), encoding="utf-8")
-            aside.replace(path)
-        finally:
-            aside.unlink(missing_ok=True)
+        with atomic_write(path) as draft:
+            Path(draft).write_text(self.text(), encoding="utf-8")
 
     def text(self) -> str:
         """Return the file's contents."""

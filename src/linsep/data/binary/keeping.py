@@ -13,6 +13,7 @@ from weakref import finalize
 
 import numpy as np
 
+from linsep.core.atomic_write import remove_dead_drafts
 from linsep.data.binary.cache import cache_file, cache_folder, cache_key, cache_writer, fresh
 from linsep.data.binary.file import about, blocks, open_binary
 from linsep.data.binary.form import Stored
@@ -156,6 +157,7 @@ def _make_room(folder: Path) -> None:
         owner = re.fullmatch(r"\.(\d+)-[0-9a-f]{16}\.npz", path.name)
         if owner and not _lives(int(owner[1])):
             _remove(path)
+    remove_dead_drafts(folder)
 
 
 def _lives(process: int) -> bool:

@@ -3,18 +3,17 @@
 import json
 import math
 import os
-import secrets
 import struct
 import tempfile
 import zipfile
 from collections import defaultdict
 from functools import partial
-from pathlib import Path
 from typing import IO, Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.core.atomic_write import atomic_write
 from linsep.data.binary.archive import CHUNK, Array, Named
 from linsep.data.binary.file import VERSION, flaw_of
 from linsep.data.dataset import Dataset, as_csr
@@ -193,19 +192,10 @@ class Writer:
         if names is not None and len(names) != self.width:
             raise ValueError(f"there are {len(names)} feature_names for {self.width} columns")
         meta = {"version": VERSION, "feature_names": names, "rejected": int(self.rejected), "about": self.about}
-        folder, name = os.path.split(self.path)
-        draft = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
-        try:
-            with open(draft, "xb", opener=partial(os.open, mode=0o600 if self.private else 0o666)) as file:
-                with zipfile.ZipFile(file, "w") as archive:
-                    self._pour(archive)
-                    with _member(archive, "meta.json") as out:
-                        out.write(json.dumps(meta).encode())
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, self.path)
-        finally:
-            Path(draft).unlink(missing_ok=True)
+        with atomic_write(self.path, private=self.private) as draft, zipfile.ZipFile(draft, "w") as archive:
+            self._pour(archive)
+            with _member(archive, "meta.json") as out:
+                out.write(json.dumps(meta).encode())
 
     def _pour(self, archive: zipfile.ZipFile) -> None:
         """Write all arrays."""
