@@ -1,9 +1,13 @@
 """Model files whose sums are right and whose content is not: refused, or harmless."""
 
 import hashlib
+import io
 import json
 import os
 import struct
+import subprocess
+import sys
+import tracemalloc
 import warnings
 from contextlib import suppress
 
@@ -17,6 +21,7 @@ from linsep import Calibrated, LeastSquares, LogisticRegression, ModelError, Nai
 from linsep.models import archive
 from linsep.models.file import opened
 from tests.contracts.table import build, problem, quiet
+from tests.models.forger import ARRAYS, HONEST, VALUES, at, changed, forged, honest, leaves, spelled, without
 
 X, Y = problem(3, n=8, p=3)
 
@@ -50,56 +55,6 @@ def files(tmp_path_factory):
         save(quiet(make), path, about={"note": [1, "two"]})
         held[name] = archive.read(path)
     return path, held
-
-
-def forged(path, about, arrays):
-    """Write a file whose sums are right, whatever it holds."""
-    archive.write(path, {name: of for name, of in about.items() if name not in ("tensors", "format")}, arrays)
-    return path
-
-
-def leaves(told, way=()):
-    """Yield the way to each value of a description, those that hold others included."""
-    items = told.items() if isinstance(told, dict) else enumerate(told) if isinstance(told, list) else ()
-    for name, value in items:
-        yield (*way, name)
-        yield from leaves(value, (*way, name))
-
-
-def changed(about, way, value):
-    """Return a description with another value at one place."""
-    about = json.loads(json.dumps(about))
-    place = about
-    for name in way[:-1]:
-        place = place[name]
-    place[way[-1]] = value
-    return about
-
-
-DEEP = json.loads("[" * 500 + "]" * 500)
-VALUES = [
-    None, True, False, -1, 0, 1, 2, 3, 7, 625, 1 << 31, 1 << 62, 1 << 63, 1 << 70, -(1 << 70), 0.5, -1e308, 1e-320, "",
-    "x", "inf", "1", "perceptron", "Pegasos", "\x1b[2J", [], {}, [1], {"list": [1]}, {"tuple": ["a", None]},
-    {"float": "nan"}, {"float": "inf"}, {"dict": [[0, 2.0]]}, {"array": "model.classes"}, {"dtype": "float32"},
-    {"words": "model.classes", "width": 1, "shape": [1]}, {"rule": "Perceptron", "numbers": {}}, DEEP,
-]  # fmt: skip
-ARRAYS = {
-    "cut": lambda a: a[:-1], "twice": lambda a: np.concatenate([a, a]), "empty": lambda a: a[:0],
-    "deeper": lambda a: a[..., None], "backwards": lambda a: a[::-1].copy(), "zeros": np.zeros_like,
-    "ones": np.ones_like, "floats": lambda a: a.astype(np.float32), "as floats": lambda a: a.astype(np.float64),
-    "ints": lambda a: a.astype(np.int32), "highest": lambda a: np.full_like(a, highest(a)),
-    "lowest": lambda a: np.full_like(a, lowest(a)), "nan": lambda a: np.full(a.shape, np.nan),
-    "infinite": lambda a: np.full(a.shape, -np.inf), "bools": lambda a: a.astype(bool),
-    "nested": lambda a: np.frombuffer(b"[" * 200_000, np.uint8),
-}  # fmt: skip
-
-
-def highest(a):
-    return np.finfo(a.dtype).max if a.dtype.kind == "f" else np.iinfo(a.dtype).max
-
-
-def lowest(a):
-    return np.finfo(a.dtype).min if a.dtype.kind == "f" else np.iinfo(a.dtype).min
 
 
 def use(path):
@@ -271,3 +226,202 @@ def test_counts_of_documents_are_checked(tmp_path):
         other = np.frombuffer(json.dumps(state | {key: value}).encode(), np.uint8)
         with pytest.raises(ModelError, match="though its sums are right"):
             load(forged(path, about, {**arrays, name: other}))
+
+
+@pytest.fixture(scope="module")
+def pipelines(tmp_path_factory):
+    """What files of honest pipelines hold, by name, and a path to forge one at."""
+    names = [name for name in HONEST if not name.startswith("data-")][:11]
+    return tmp_path_factory.mktemp("forged") / "model.linsep", honest([*names, "data-wide"])
+
+
+def step(number, *way):
+    return "model", "pipeline", number, 1, *way
+
+
+def parameter(name, number=0):
+    return step(number, "parameters", name)
+
+
+def learned(name, number=0):
+    return step(number, "learned", name)
+
+
+MISSING = object()
+WRONG_MAPS = [
+    ("polynomial", parameter("degree"), 100, "makes .* columns of 3, not 10"),
+    ("polynomial", parameter("degree"), 1000, "makes .* columns of 3, not 10"),
+    ("polynomial", parameter("degree"), 1 << 40, "the highest degree is 65,536"),
+    ("polynomial", parameter("degree"), {"tuple": [1, 1 << 62]}, "the highest degree is 65,536"),
+    ("polynomial", parameter("degree"), {"tuple": [1 << 15, 1 << 16]}, "makes .* columns of 3, not 10"),
+    ("polynomial", parameter("degree"), {"list": [2, 1]}, "must be a number from 1 on"),
+    ("polynomial", parameter("degree"), "2", "degree"),
+    ("polynomial", parameter("degree"), True, "makes 4 columns of 3, not 10"),
+    ("polynomial", parameter("include_bias"), False, "makes 9 columns of 3, not 10"),
+    ("polynomial", parameter("interaction_only"), True, "makes 7 columns of 3, not 10"),
+    ("polynomial", parameter("terms"), {"list": ["x0"]}, "term_lengths_ of its Polynomial is not an array"),
+    ("polynomial", learned("n_features_in_"), 1 << 40, "too many: lower the degree|makes .* not 10"),
+    ("polynomial", learned("n_features_in_"), 4, "makes 15 columns of 4, not 10"),
+    ("polynomial", learned("n_features_in_"), 0, "n_features_in_ of its Polynomial is 0, not a count"),
+    ("polynomial", learned("n_features_in_"), 3.0, r"n_features_in_ of its Polynomial is 3\.0, not a count"),
+    ("polynomial", learned("n_features_out_"), 11, "makes 10 columns of 3, not 11"),
+    ("polynomial", learned("n_features_out_"), MISSING, "n_features_out_ of its Polynomial is None"),
+    ("polynomial", learned("feature_names_in_"), {"list": ["a", "b", "c"]}, "feature_names_in_ of its Polynomial"),
+    ("polynomial", learned("_columns"), 3, "'_columns' is nothing that Polynomial learns"),
+    ("terms", parameter("terms"), {"list": ["x0", "x1 x2^1000000000", "1"]}, "more than 65,536 factors"),
+    ("terms", parameter("terms"), {"list": ["x0", "x1 x2^3", "1"]}, "not those that it was fitted with"),
+    ("terms", parameter("terms"), {"list": ["x0", "x1 x2^2"]}, "not those that it was fitted with"),
+    ("terms", parameter("terms"), {"list": ["x0", "x1 x2^2", "1", "x0"]}, "not those that it was fitted with"),
+    ("terms", parameter("terms"), {"list": ["x0", "x1 x3^2", "1"]}, "neither a column of X nor a power of one"),
+    ("terms", parameter("terms"), None, "makes 9 columns of 3, not 3"),
+    ("bias-scale", parameter("value"), 0.0, "value"),
+    ("bias-scale", parameter("value"), {"float": "inf"}, "value"),
+    ("bias-scale", parameter("value"), 1 << 2000, "OverflowError"),
+    ("bias-scale", learned("n_features_out_"), 1 << 40, "makes 4 columns of 3, not"),
+    ("bias-scale", learned("n_features_in_", 1), 5, "makes 5 columns of 5, not 4"),
+    ("bias-scale", learned("divisor_", 1), 0.0, r"its Scale divides by 0\.0"),
+    ("bias-scale", learned("divisor_", 1), {"float": "nan"}, "its Scale divides by nan"),
+    ("bias-scale", learned("divisor_", 1), "2", "divisor_ of its Scale is not a number"),
+    ("bias-scale", learned("largest_", 1), -1.0, "its Scale divides by"),
+    ("bias-scale", learned("largest_", 1), MISSING, "largest_ of its Scale is not a number"),
+    ("bias-scale", parameter("power_of_two", 1), False, "its Scale divides by"),
+    ("columns", parameter("by"), "std", "mean_ of its ScaleColumns is not an array"),
+    ("columns", parameter("by", 1), "max", "largest_ of its ScaleColumns is not an array"),
+    ("columns", learned("n_rows_", 1), 0, "n_rows_ of its ScaleColumns is 0"),
+    ("columns", learned("scale_"), {"list": [1.0, 1.0, 1.0]}, "scale_ of its ScaleColumns is not an array"),
+    ("delta", parameter("delta"), 1 << 2000, "OverflowError"),
+    ("delta", parameter("n_rows"), 5, "has columns for 12 rows, not for n_rows=5"),
+    ("delta", learned("n_rows_"), 1 << 40, "columns of 3, not 15"),
+    ("delta", learned("next_row_"), 13, "has extended more"),
+    ("delta", learned("next_row_"), -1, "next_row_ of its DeltaTrick is -1"),
+    ("delta", learned("next_counted_"), "x", "next_counted_ of its DeltaTrick is 'x'"),
+    ("hasher", parameter("n_features"), 1 << 7, "takes 64 columns, and the step before makes 128"),
+    ("hasher", parameter("n_features"), 0, "n_features=0 is not possible"),
+    ("hasher", parameter("ngram_range"), {"tuple": [1, 10**9]}, "the most is 1,000"),
+    ("hasher", parameter("ngram_range"), {"tuple": [2, 1]}, "ngram_range="),
+    ("hasher", parameter("analyzer"), {"list": []}, "analyzer="),
+    ("hasher", parameter("dtype"), -1, "TypeError"),
+    ("hasher", parameter("idf"), True, "fit documents first"),
+    ("hasher", parameter("norm"), {"dtype": "float32"}, "its norm is the type float32"),
+    ("hasher", learned("_names"), 3, "_names of its TextHasher are not names"),
+    ("weighted-hasher", learned("_frequencies"), 3, "_frequencies are not counts of documents"),
+    ("weighted-hasher", learned("_frequencies"), MISSING, "fit documents first"),
+    ("weighted-hasher", (*learned("_frequencies"), "width"), 1 << 40, "another number of columns"),
+    ("weighted-hasher", (*learned("_frequencies"), "width"), "x", "counted for 'x' columns"),
+    ("counter", learned("vocabulary_"), MISSING, "there is no vocabulary yet"),
+    ("counter", learned("vocabulary_"), {"list": ["a"]}, "vocabulary_ of its TextCounter is not a vocabulary"),
+    ("counter", (*learned("_frequencies"), "width"), 1 << 60, "another number of columns"),
+    ("counter", learned("unseen_"), -1, "unseen_ of its TextCounter is -1"),
+    ("counter", parameter("vocabulary"), {"list": ["rose"]}, "another vocabulary than the one given"),
+    ("weighted-counter", parameter("vocabulary"), {"list": ["rose", "it"]}, "another vocabulary"),
+    ("bias-scale", ("model", "pipeline", 0, 0), "scale", "do not have names of their own"),
+    ("bias-scale", ("model", "pipeline", 0, 0), 3, "do not have names of their own"),
+    ("bias-scale", step(0), {"map": "passthrough"}, ""),
+    ("terms", parameter("terms"), [["x0"]], "is nothing that linsep writes"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "way", "value", "reason"), WRONG_MAPS)
+def test_maps_that_can_not_be_are_refused(pipelines, name, way, value, reason):
+    path, held = pipelines
+    about, arrays = held[name]
+    other = without(about, way) if value is MISSING else changed(about, way, value)
+    if value == {"map": "passthrough"}:
+        load(forged(path, other, arrays))
+        return
+    with pytest.raises(ModelError, match=f"though its sums are right: .*(?:{reason})") as caught:
+        load(forged(path, other, arrays))
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 500
+
+
+WRONG_MAP_ARRAYS = [
+    ("terms", "polynomial.term_factors_", lambda a: a + 1, "not those that it was fitted with"),
+    ("terms", "polynomial.term_factors_", lambda a: a[:-1], "another number of factors"),
+    ("terms", "polynomial.term_lengths_", lambda a: a - 1, "another number of factors"),
+    ("terms", "polynomial.term_lengths_", lambda a: np.full_like(a, 1 << 62), "another number of factors"),
+    ("columns", "scalecolumns-1.scale_", np.zeros_like, "divides by other numbers"),
+    ("columns", "scalecolumns-1.largest_", lambda a: -a, "largest_ of its ScaleColumns has a number that can't be"),
+    ("columns", "scalecolumns-2.mean_", lambda a: a * np.nan, "mean_ of its ScaleColumns has a number"),
+    ("columns", "scalecolumns-2.squares_", lambda a: a[:-1], "has 2 numbers, not 3"),
+    ("weighted-counter", "textcounter._frequencies", lambda a: more_documents(a), "not counted as they should be"),
+    ("counter", "textcounter.vocabulary_", lambda a: spelled(["rose"]), "another number of columns|the step before"),
+    ("polynomial", "perceptron.tally.counts", lambda a: a + (1 << 62), "a count too large to go on from"),
+]
+
+
+def more_documents(array):
+    state = json.loads(array.tobytes())
+    return spelled(state | {"in": [state["documents"] + 1] * len(state["in"])})
+
+
+@pytest.mark.parametrize(("name", "of", "change", "reason"), WRONG_MAP_ARRAYS)
+def test_arrays_of_maps_that_can_not_be_are_refused(pipelines, name, of, change, reason):
+    path, held = pipelines
+    about, arrays = held[name]
+    with pytest.raises(ModelError, match=f"though its sums are right: .*(?:{reason})"):
+        load(forged(path, about, {**arrays, f"steps.{of}": change(arrays[f"steps.{of}"])}))
+
+
+def test_honest_pipelines_are_loaded_as_they_were(pipelines, tmp_path):
+    path, held = pipelines
+    for about, arrays in held.values():
+        model = opened(forged(path, about, arrays))
+        save(model.model, tmp_path / "again.linsep", about=model.about)
+        assert archive.read(tmp_path / "again.linsep")[0] == about
+
+
+def test_what_load_refuses_save_refuses(tmp_path):
+    from sklearn.pipeline import make_pipeline
+
+    from linsep.maps import Polynomial, Scale
+
+    clf = quiet(build("perceptron").fit, X, Y)
+    for maps, reason in [
+        ([Polynomial(1)], "n_features_in_ of its Polynomial is None"),
+        ([Scale().fit(X), Polynomial(2).fit(X)], "takes 3 columns, and the step before makes 9"),
+        ([Polynomial(1).fit(X).set_params(degree=2)], "makes 9 columns of 3, not 3"),
+    ]:
+        with pytest.raises(ValueError, match=reason):
+            save(make_pipeline(*maps, clf), tmp_path / "model.linsep")
+
+
+def test_known_columns_take_memory_as_the_file_does(pipelines):
+    """A list of some known among billions of columns is kept as a list."""
+    path, held = pipelines
+    about, arrays = held["data-wide"]
+    width = 3 << 30
+    state = json.loads(arrays["form"].tobytes())
+    told = changed(about, ("model", "features"), width)
+    assert at(about, ("form", "known")) == "list"
+    listed = np.arange(0, width, 4096, dtype=np.uint32)
+    more = {"form": spelled(state | {"n_features": width}), "form.known": listed}
+    forged(path, told, {**arrays, **more})
+    size = path.stat().st_size
+    tracemalloc.start()
+    model = load(path)
+    most = tracemalloc.get_traced_memory()[1]
+    data = linsep.read(io.BytesIO(b"1 5:1 4097:1 8193:2\n"), like=model)
+    tracemalloc.stop()
+    assert most < 5 * size
+    assert data.X.indices.tolist() == [4096, 8192]
+    save(model, path)
+    assert np.array_equal(archive.read(path)[1]["form.known"], listed)
+    for wrong, reason in ((listed[::-1].copy(), "not in order"), (listed + np.uint32(4096), "one beyond")):
+        with pytest.raises(ModelError, match=reason):
+            load(forged(path, told, {**arrays, **more, "form.known": wrong}))
+
+
+def test_weights_that_no_memory_could_hold_are_refused(pipelines):
+    path, held = pipelines
+    about, arrays = held["data-wide"]
+    with pytest.raises(ModelError, match="too many to have been trained"):
+        load(forged(path, changed(changed(about, ("model", "features"), 1 << 40), ("form",), None), arrays))
+
+
+def test_a_sample_of_forged_files_is_refused_or_behaves():
+    """Each in a process of its own, with little memory and time; `benchmarks/forged_models.py` tries more."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "tests.models.forger", "1", "40"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -17,7 +17,7 @@ from linsep import KernelPerceptron, ModelError, VotedPerceptron, load, rules, s
 from linsep.learners.voter import READOUTS
 from linsep.models import archive
 from tests.contracts.table import problem, quiet
-from tests.models.test_forged import ARRAYS, VALUES, changed, forged, leaves
+from tests.models.forger import ARRAYS, VALUES, changed, forged, leaves
 
 X, Y = problem(3, n=30, p=4, noise=0.4)
 TWO = np.minimum(Y, 1)

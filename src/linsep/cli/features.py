@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,12 +31,16 @@ class Strongest(NamedTuple):
 def names_of(saved: Any) -> Callable[[int], str]:
     """Return what names a column that the learner sees; columns without a name go by the number that files have."""
     model, form = saved.model, saved.form
-    if hasattr(model, "steps") and len(model.steps) > 1:
-        given = list(form.feature_names) if form is not None and form.feature_names is not None else None
-        names: Any = model[:-1].get_feature_names_out(given)
-    else:
-        names = getattr(learner_of(model), "feature_names_in_", None)
-        names = getattr(form, "feature_names", None) if names is None else names
+    maps = [step for _, step in getattr(model, "steps", [])[:-1] if step != "passthrough"]
+    if maps:
+        given = getattr(form, "feature_names", None)
+        given = getattr(maps[0], "feature_names_in_", None) if given is None else given
+        name: Callable[[int], str] = "x{}".format if given is None else lambda column: str(given[column])
+        for step in maps:
+            name = partial(step._name, before=name)
+        return name
+    names = getattr(learner_of(model), "feature_names_in_", None)
+    names = getattr(form, "feature_names", None) if names is None else names
     if names is not None:
         return lambda column: str(names[column])
     first = getattr(form, "first", 0)

@@ -20,7 +20,7 @@ Wrong = dict[int, tuple[bytes, str]]
 MOST_COLUMNS = 1 << 62
 """Columns that data may have."""
 MOST_KNOWN = 1 << 32
-"""Columns of data that others can be read like: a byte each."""
+"""Columns of data that others can be read like."""
 
 
 class Job(NamedTuple):
@@ -36,6 +36,36 @@ class Job(NamedTuple):
     """Whether the sources are a part of the data, which may have no rows, as there are others."""
 
 
+class FewColumns:
+    """A mask of few among many columns, stored as their numbers in order; it takes no memory for the others.
+
+    >>> mask = FewColumns(np.array([2, 7]), 1 << 32)
+    >>> len(mask), mask.all(), mask[np.array([0, 2, 7, 9])].tolist()
+    (4294967296, False, [False, True, True, False])
+    """
+
+    def __init__(self, listed: Array, width: int) -> None:
+        self.listed, self._width = listed, width
+
+    def __len__(self) -> int:
+        return self._width
+
+    def __getitem__(self, columns: Array) -> Array:
+        if not len(self.listed):
+            return np.zeros(len(columns), bool)
+        places = np.minimum(np.searchsorted(self.listed, columns), len(self.listed) - 1)
+        return self.listed[places] == columns
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        mask = np.zeros(self._width, bool)
+        mask[self.listed] = True
+        return mask if dtype is None else mask.astype(dtype)
+
+    def all(self) -> bool:
+        """Tell whether the mask has all columns."""
+        return len(self.listed) == self._width
+
+
 @dataclass
 class Form(ABC):
     """How the sources of a format become rows. The fields are its options, with what was found out filled in.
@@ -44,7 +74,7 @@ class Form(ABC):
     """
 
     name: ClassVar[str]
-    known: Array | None = field(default=None, init=False, repr=False)
+    known: Array | FewColumns | None = field(default=None, init=False, repr=False)
     """The columns that earlier data had, where rows are read like those: entries of others count for nothing."""
     strict: bool = field(default=False, init=False, repr=False)
     """Whether a row with such an entry is malformed."""
@@ -147,14 +177,14 @@ class Form(ABC):
         """Return the word of a row that an index comes from, if that is known, and what to call it."""
         return b"", "the row has a feature that"
 
-    def _knows_all(self, known: Array) -> bool:
+    def _knows_all(self, known: Array | FewColumns) -> bool:
         """Tell whether earlier data had every column; looked at once."""
-        looked: tuple[Array, bool] | None = vars(self).get("_looked_at")
+        looked: tuple[Any, bool] | None = vars(self).get("_looked_at")
         if looked is None or looked[0] is not known:
             looked = vars(self)["_looked_at"] = known, bool(known.all())
         return looked[1]
 
-    def _of_known(self, rows: Rows, known: Array, wrong: Wrong) -> Rows:
+    def _of_known(self, rows: Rows, known: Array | FewColumns, wrong: Wrong) -> Rows:
         """Leave out the entries of features that earlier data did not have; or refuse their rows."""
         assert rows.indices is not None
         if self._knows_all(known):

@@ -306,6 +306,7 @@ class NaiveBayes(BatchLearner):
     def _check_facts(self) -> None:
         columns = len(self.classes_) if len(self.classes_) > 2 else 1
         self._tally.refuse_unsound(len(self.classes_), self.n_features_in_)
+        priors_of(self.priors, self._tally.class_count, self.classes_.tolist())
         if getattr(self.rounding_, "shape", ()) != (columns,) or type(self.open_labels_) is not bool:
             raise ValueError("it does not say how its weights were rounded, or whether more labels may come")
 

@@ -1,13 +1,35 @@
 """What all feature maps share: they read rows, learn in a first pass what they need, and map them."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.maps.rows import canonical, refuse_not_finite, refuse_overflow
+from linsep.maps.rows import Array, canonical, refuse_not_finite, refuse_overflow
+
+MOST_COLUMNS = 1 << 48
+"""Columns of rows that are mapped."""
+
+
+def check_count(owner: Any, name: str, most: int, least: int = 0) -> int:
+    """Return an attribute that must be a count; raise a ValueError where it is none."""
+    value = getattr(owner, name, None)
+    if type(value) is not int or not least <= value <= most:
+        raise ValueError(f"{name} of its {type(owner).__name__} is {value!r:.20}, not a count")
+    return value
+
+
+def check_array(owner: Any, name: str, dtype: Any, length: int | None = None) -> Array:
+    """Return an attribute that must be an array of one dimension, and of a length; raise a ValueError otherwise."""
+    value = getattr(owner, name, None)
+    if not isinstance(value, np.ndarray) or value.dtype != dtype or value.ndim != 1:
+        raise ValueError(f"{name} of its {type(owner).__name__} is not an array of {np.dtype(dtype)}")
+    if length is not None and len(value) != length:
+        raise ValueError(f"{name} of its {type(owner).__name__} has {len(value)} numbers, not {length}")
+    return value
 
 
 class FeatureMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -23,6 +45,8 @@ class FeatureMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         The columns before and after.
     """
 
+    _facts: ClassVar[frozenset[str]] = frozenset({"n_features_in_", "n_features_out_", "feature_names_in_"})
+    """Attributes that fit sets; they are saved with the model."""
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -69,6 +93,23 @@ class FeatureMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _columns(self) -> int:
         """Return the columns of a result."""
         return int(self.n_features_in_)
+
+    def _name(self, column: int, before: Callable[[int], str]) -> str:
+        """Return the name of a column of the result, given what names the columns before."""
+        return before(column)
+
+    def _check_facts(self) -> None:
+        """Raise a ValueError where the attributes can't have been learned with these parameters."""
+        self._validate_params()
+        width = check_count(self, "n_features_in_", MOST_COLUMNS, least=1)
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            check_array(self, "feature_names_in_", object, width)
+            if not all(isinstance(name, str) for name in names):
+                raise ValueError(f"feature_names_in_ of its {type(self).__name__} are not words")
+        if check_count(self, "n_features_out_", MOST_COLUMNS, least=1) != self._columns():
+            made, name = self._columns(), type(self).__name__
+            raise ValueError(f"its {name} makes {made:,} columns of {width:,}, not {self.n_features_out_:,}")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_features_out_")

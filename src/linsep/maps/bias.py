@@ -1,5 +1,6 @@
 """The bias as a feature."""
 
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -40,6 +41,13 @@ class Bias(FeatureMap):
 
     def _columns(self) -> int:
         return int(self.n_features_in_) + 1
+
+    def _name(self, column: int, before: Callable[[int], str]) -> str:
+        return before(column) if column < self.n_features_in_ else "bias"
+
+    def _check_facts(self) -> None:
+        super()._check_facts()
+        as_entry(self.value, np.float64)
 
     def _mapped(self, X: Any) -> Any:
         width = self.n_features_out_

@@ -1,5 +1,6 @@
 """The Delta trick: a feature of its own for each training row makes any data separable."""
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -7,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval
 
-from linsep.maps.base import FeatureMap
-from linsep.maps.rows import csr_like, is_sparse, with_last_entries
+from linsep.maps.base import MOST_COLUMNS, FeatureMap, check_count
+from linsep.maps.rows import as_entry, csr_like, is_sparse, with_last_entries
 
 
 class DeltaTrick(FeatureMap):
@@ -54,6 +55,7 @@ class DeltaTrick(FeatureMap):
     array([[5., 6., 0., 0.]])
     """
 
+    _facts: ClassVar[frozenset[str]] = FeatureMap._facts | {"n_rows_", "next_row_", "next_counted_"}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "delta": [Interval(Real, 0, None, closed="neither")],
         "n_rows": [None, Interval(Integral, 1, None, closed="left")],
@@ -101,6 +103,20 @@ class DeltaTrick(FeatureMap):
 
     def _columns(self) -> int:
         return int(self.n_features_in_) + self.n_rows_
+
+    def _name(self, column: int, before: Callable[[int], str]) -> str:
+        return before(column) if column < self.n_features_in_ else f"row{column - self.n_features_in_}"
+
+    def _check_facts(self) -> None:
+        rows = check_count(self, "n_rows_", MOST_COLUMNS)
+        super()._check_facts()
+        as_entry(self.delta, np.float64)
+        if self.n_rows is not None and rows != self.n_rows:
+            raise ValueError(f"its DeltaTrick has columns for {rows:,} rows, not for n_rows={self.n_rows!r:.20}")
+        if check_count(self, "next_row_", MOST_COLUMNS) > rows:
+            raise ValueError(f"its DeltaTrick has columns for {rows:,} rows, and has extended more")
+        if hasattr(self, "next_counted_"):
+            check_count(self, "next_counted_", MOST_COLUMNS)
 
     def _mapped(self, X: Any) -> Any:
         X = _sparse(X)

@@ -53,7 +53,7 @@ class Monomials:
             ends[degree] = end
             if end > MOST:
                 cure = "lower the degree, or hash X to fewer columns"
-                raise ValueError(f"{self.width:,} columns have {end:,} products of degree {degree}, too many: {cure}")
+                raise ValueError(f"{self.width:,} columns have 2^63 products up to degree {degree}, too many: {cure}")
         return ends
 
     @property

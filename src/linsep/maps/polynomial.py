@@ -1,6 +1,7 @@
 """Polynomial and interaction features."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import zip_longest
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -8,10 +9,12 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.maps.base import FeatureMap
+from linsep.maps.base import FeatureMap, check_array
 from linsep.maps.monomials import Monomials
 from linsep.maps.terms import Term, Terms, parsed, spelled
 
+MOST_DEGREE = 1 << 16
+"""The highest degree: the powers beyond are 0, 1 or infinite for all but a few numbers."""
 MOST_NAMES = 10**7
 """Names that are written out; wider results have `name_of`."""
 
@@ -52,6 +55,7 @@ class Polynomial(FeatureMap):
     array([[ 2.,  3., 32.]])
     """
 
+    _facts: ClassVar[frozenset[str]] = FeatureMap._facts | {"term_factors_", "term_lengths_"}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "degree": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "interaction_only": ["boolean"],
@@ -81,14 +85,17 @@ class Polynomial(FeatureMap):
         if not 0 <= column < self.n_features_out_:
             raise ValueError(f"column {column} is not one of the {self.n_features_out_:,} columns")
         names = getattr(self, "feature_names_in_", None)
-        return spelled(self._products().term(column), "x{}".format if names is None else names.__getitem__)
+        return self._name(column, "x{}".format if names is None else names.__getitem__)
+
+    def _name(self, column: int, before: Callable[[int], str]) -> str:
+        return spelled(self._products().term(column), before)
 
     def _learn(self, X: Any) -> None:
         if self.terms is None:
             return
         if (self.degree, self.interaction_only, self.include_bias) != (2, False, False):
             raise ValueError("terms name all products: leave degree, interaction_only and include_bias out")
-        terms = parsed(self.terms, self.n_features_in_, getattr(self, "feature_names_in_", None))
+        terms = list(parsed(self.terms, self.n_features_in_, getattr(self, "feature_names_in_", None)))
         self.term_factors_ = np.array([j for term in terms for j in term], np.int64)
         self.term_lengths_ = np.array([len(term) for term in terms], np.int64)
 
@@ -117,4 +124,20 @@ class Polynomial(FeatureMap):
         whole = [int(bound) for bound in bounds if isinstance(bound, Integral)]
         if not len(whole) == len(bounds) == 2 or not 0 <= whole[0] <= whole[1] or whole[1] < 1:
             raise ValueError(f"degree={degree!r} must be a number from 1 on, or the lowest and the highest degree")
+        if whole[1] > MOST_DEGREE:
+            raise ValueError(f"degree={degree!r:.40} is too high: the highest degree is {MOST_DEGREE:,}")
         return whole[0], whole[1]
+
+    def _check_facts(self) -> None:
+        if self.terms is None:
+            super()._check_facts()
+            return
+        lengths, factors = (check_array(self, name, np.int64) for name in ("term_lengths_", "term_factors_"))
+        if np.any((lengths < 0) | (lengths > len(factors))) or lengths.sum() != len(factors):
+            raise ValueError("its terms have another number of factors than they say")
+        super()._check_facts()
+        begin, names = 0, getattr(self, "feature_names_in_", None)
+        for term, length in zip_longest(parsed(self.terms, self.n_features_in_, names), lengths.tolist()):
+            if term is None or length is None or list(term) != factors[begin : begin + length].tolist():
+                raise ValueError("its terms are not those that it was fitted with")
+            begin += length

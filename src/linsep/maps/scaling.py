@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from linsep.maps.base import FeatureMap
+from linsep.maps.base import FeatureMap, check_array, check_count
 from linsep.maps.rows import Array, csr_like, is_sparse, pieces
 
+MOST_ROWS = 1 << 62
 EXPONENTS = 1000
 """Rows are brought near 1 by 2^-e before they are squared, |e| no larger than this: 2^-e is then a normal number."""
 
@@ -76,6 +77,9 @@ class Scale(FeatureMap):
            [0. , 0.2]])
     """
 
+    largest_: float
+    divisor_: float
+    _facts: ClassVar[frozenset[str]] = FeatureMap._facts | {"largest_", "divisor_"}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "largest": [StrOptions({"norm", "entry"})],
         "divisor": [None, Interval(Real, 0, None, closed="neither")],
@@ -90,17 +94,26 @@ class Scale(FeatureMap):
     def _learn(self, X: Any) -> None:
         seen = largest_norm(X) if self.largest == "norm" else largest_entry(X)
         largest = max(seen, getattr(self, "largest_", 0.0))
-        divisor = self._learned(largest) if self.divisor is None else float(self.divisor)
+        divisor = self._learned_divisor(largest) if self.divisor is None else float(self.divisor)
         if math.isinf(divisor):
             raise ValueError(f"a row's {self.largest} is too large for float64: divide X by 1e100, say, first")
         self.largest_, self.divisor_ = largest, divisor
 
-    def _learned(self, largest: float) -> float:
+    def _learned_divisor(self, largest: float) -> float:
         if not (self.power_of_two and largest):
             return largest or 1.0
         fraction, exponent = math.frexp(largest)
         exponent -= fraction == 0.5
         return math.ldexp(1.0, exponent) if exponent < 1024 else math.inf
+
+    def _check_facts(self) -> None:
+        super()._check_facts()
+        for name in ("largest_", "divisor_"):
+            if not isinstance(getattr(self, name, None), float):
+                raise ValueError(f"{name} of its Scale is not a number")
+        divisor = self._learned_divisor(self.largest_) if self.divisor is None else float(self.divisor)
+        if not self.largest_ >= 0 or not 0 < self.divisor_ < math.inf or self.divisor_ != divisor:
+            raise ValueError(f"its Scale divides by {self.divisor_!r}, where the largest is {self.largest_!r}")
 
     def _mapped(self, X: Any) -> Any:
         return divided(X, np.float64(self.divisor_))
@@ -136,6 +149,7 @@ class ScaleColumns(FeatureMap):
     n_rows_: int
     mean_: Array
     squares_: Array
+    _facts: ClassVar[frozenset[str]] = FeatureMap._facts | {"scale_", "largest_", "n_rows_", "mean_", "squares_"}
     _parameter_constraints: ClassVar[dict[str, Any]] = {"by": [StrOptions({"max", "std"})]}
 
     def __init__(self, by: str = "max") -> None:
@@ -144,7 +158,7 @@ class ScaleColumns(FeatureMap):
     def _learn(self, X: Any) -> None:
         if self.by == "max":
             self.largest_ = _largest_of_columns(X, getattr(self, "largest_", np.zeros(X.shape[1])))
-            self.scale_ = np.where(self.largest_ > 0, self.largest_, 1.0)
+            self.scale_ = self._learned_scale()
             return
         nothing = (0, np.zeros(X.shape[1]), np.zeros(X.shape[1]))
         moments = (self.n_rows_, self.mean_, self.squares_) if hasattr(self, "scale_") else nothing
@@ -154,9 +168,27 @@ class ScaleColumns(FeatureMap):
         if not np.isfinite(squares).all():
             j = int(np.argmin(np.isfinite(squares)))
             raise ValueError(f"column {j} has entries too large to be squared: use by='max'")
-        std = np.sqrt(squares / n)
         self.n_rows_, self.mean_, self.squares_ = n, mean, squares
-        self.scale_ = np.where(std > n * np.finfo(float).eps * np.abs(mean), std, 1.0)
+        self.scale_ = self._learned_scale()
+
+    def _learned_scale(self) -> Array:
+        """Return the number of each column, by what was seen of it."""
+        if self.by == "max":
+            return np.where(self.largest_ > 0, self.largest_, 1.0)
+        std = np.sqrt(self.squares_ / self.n_rows_)
+        return np.where(std > self.n_rows_ * np.finfo(float).eps * np.abs(self.mean_), std, 1.0)
+
+    def _check_facts(self) -> None:
+        super()._check_facts()
+        names = ("largest_",) if self.by == "max" else ("mean_", "squares_")
+        for name in names:
+            values = check_array(self, name, np.float64, self.n_features_in_)
+            if not np.isfinite(values).all() or (name != "mean_" and (values < 0).any()):
+                raise ValueError(f"{name} of its ScaleColumns has a number that can't be")
+        if self.by == "std":
+            check_count(self, "n_rows_", MOST_ROWS, least=1)
+        if not np.array_equal(check_array(self, "scale_", np.float64, self.n_features_in_), self._learned_scale()):
+            raise ValueError("its ScaleColumns divides by other numbers than it has learned")
 
     def _mapped(self, X: Any) -> Any:
         return divided(X, self.scale_)

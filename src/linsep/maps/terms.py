@@ -14,10 +14,14 @@ Term = tuple[int, ...]
 """The columns of a term's factors, in rising order."""
 
 
-def parsed(terms: Iterable[Any], width: int, names: Iterable[str] | None = None) -> list[Term]:
-    """Return the terms, given the number of columns and their names: None is x0, x1, ...
+MOST_FACTORS = 1 << 16
+"""Factors of one term."""
 
-    >>> parsed(["x0", "x1", "x0^5", (1, 0), "1"], width=2)
+
+def parsed(terms: Iterable[Any], width: int, names: Iterable[str] | None = None) -> Iterator[Term]:
+    """Yield the terms, given the number of columns and their names: None is x0, x1, ...
+
+    >>> list(parsed(["x0", "x1", "x0^5", (1, 0), "1"], width=2))
     [(0,), (1,), (0, 0, 0, 0, 0), (0, 1), ()]
     """
     numbers = None if names is None else {name: j for j, name in enumerate(names)}
@@ -28,11 +32,12 @@ def parsed(terms: Iterable[Any], width: int, names: Iterable[str] | None = None)
         j = _whole(name[1:]) if name.startswith("x") else None
         return j if j is not None and j < width else None
 
-    return [tuple(sorted(_spelt(t, number) if isinstance(t, str) else _numbered(t, width))) for t in terms]
+    for term in terms:
+        yield tuple(sorted(_spelt(term, number) if isinstance(term, str) else _numbered(term, width)))
 
 
 def _whole(digits: str) -> int | None:
-    return int(digits) if digits.isascii() and digits.isdigit() else None
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 20 else None
 
 
 def _spelt(term: str, number: Callable[[str], int | None]) -> list[int]:
@@ -44,6 +49,8 @@ def _spelt(term: str, number: Callable[[str], int | None]) -> list[int]:
         j, times = number(name), _whole(power)
         if j is None or not times:
             raise ValueError(f"terms: {term!r} has the factor {factor!r}, neither a column of X nor a power of one")
+        if len(columns) + times > MOST_FACTORS:
+            raise ValueError(f"terms: {term!r:.60} has more than {MOST_FACTORS:,} factors: lower the powers")
         columns += [j] * times
     if not columns:
         raise ValueError(f"terms: {term!r} has no factor: write '1' for the constant")

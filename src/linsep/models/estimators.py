@@ -1,6 +1,5 @@
 """Learners, feature maps and pipelines of them to plain values and arrays, and back."""
 
-import re
 import sys
 from typing import Any
 
@@ -22,8 +21,6 @@ CLASSIFIERS: dict[str, type[Learner]] = {
     "online-classifier": OnlineClassifier,
 }
 TRANSFORMERS: dict[str, type] = {**MAPS, "text-hasher": TextHasher, "text-counter": TextCounter}
-LEARNED = re.compile(r"[a-z][a-z_]*_|_names|_frequencies")
-"""How what a transformer has learned is called."""
 MOST_FEATURES = 1 << 48
 MOST_THREADS = 1 << 16
 ONLY = "save takes a learner of linsep, or a Pipeline of linsep's maps (and TextHasher, TextCounter) and a learner"
@@ -37,6 +34,7 @@ def packed_model(model: Any, arrays: Arrays) -> dict[str, Any]:
         raise ValueError(f"{ONLY}: this one has memory={model.memory!r:.40}, which no file can hold")
     *steps, (last, learner) = model.steps
     told = [[name, _packed_transformer(step, arrays, f"steps.{name}")] for name, step in steps]
+    _refuse_other_widths(model.steps)
     return {"pipeline": [*told, [last, _packed_learner(learner, arrays, f"steps.{last}")]]}
 
 
@@ -45,10 +43,27 @@ def unpacked_model(told: dict[str, Any], read: Unpacker) -> Any:
     if "pipeline" not in told:
         return _unpacked_learner(told, read, "model")
     *steps, (last, learner) = told["pipeline"]
-    made = [(str(name), _unpacked_transformer(step, read)) for name, step in steps]
+    names = [name for name, _ in told["pipeline"]]
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise Foreign("the steps of its pipeline do not have names of their own")
+    made = [(name, _unpacked_transformer(step, read)) for name, step in steps]
+    made.append((last, _unpacked_learner(learner, read, f"steps.{last}")))
+    _refuse_other_widths(made)
     from sklearn.pipeline import Pipeline
 
-    return Pipeline([*made, (str(last), _unpacked_learner(learner, read, f"steps.{last}"))])
+    return Pipeline(made)
+
+
+def _refuse_other_widths(steps: list[tuple[str, Any]]) -> None:
+    """Refuse a pipeline in which a step makes another number of columns than the next one takes."""
+    before: int | None = None
+    for name, step in steps:
+        if step is None or (isinstance(step, str) and step == "passthrough"):
+            continue
+        width = getattr(step, "n_features_in_", None)  # documents have no columns
+        if before is not None and width != before:
+            raise Foreign(f"its step {name!r:.40} takes {width} columns, and the step before makes {before}")
+        before = step._columns() if step is not steps[-1][1] else None
 
 
 def learner_of(model: Any) -> Learner:
@@ -80,7 +95,8 @@ def _packed_transformer(step: Any, arrays: Arrays, name: str) -> Any:
     if kind is None:
         raise ValueError(f"{ONLY}; {type(step).__name__} is none of these")
     parameters = step.get_params(deep=False)
-    learned = {of: value for of, value in vars(step).items() if of not in parameters and LEARNED.fullmatch(of)}
+    step._check_facts()
+    learned = {of: value for of, value in vars(step).items() if of in step._facts}
     return {
         "map": kind,
         "parameters": _all_packed(parameters, arrays, f"{name}.parameters"),
@@ -91,11 +107,13 @@ def _packed_transformer(step: Any, arrays: Arrays, name: str) -> Any:
 def _unpacked_transformer(told: dict[str, Any], read: Unpacker) -> Any:
     if told["map"] == "passthrough":
         return "passthrough"
-    step = TRANSFORMERS[told["map"]](**_parameters(TRANSFORMERS[told["map"]], told, read))
+    kind = TRANSFORMERS[told["map"]]
+    step = kind(**_parameters(kind, told, read))
     for name, value in told["learned"].items():
-        if not LEARNED.fullmatch(name) or isinstance(getattr(type(step), name, None), property):
-            raise Foreign(f"{name!r:.40} is nothing that a map learns")
+        if name not in step._facts:
+            raise Foreign(f"{name!r:.40} is nothing that {kind.__name__} learns")
         setattr(step, name, read.value(value))
+    step._check_facts()
     return step
 
 
@@ -118,8 +136,11 @@ def _parameters(kind: Any, told: dict[str, Any], read: Unpacker) -> dict[str, An
     unknown = set(parameters) - set(kind._get_param_names())
     if unknown:
         raise Foreign(f"{kind.__name__} has no parameter {min(unknown)!r:.40}")
+    for name, value in parameters.items():
+        if isinstance(value, type) and name != "dtype":
+            raise Foreign(f"its {name} is the type {value.__name__}")
     jobs = parameters.get("n_jobs")
-    if isinstance(jobs, int) and abs(jobs) > MOST_THREADS:
+    if jobs is not None and (not isinstance(jobs, int) or abs(jobs) > MOST_THREADS):
         raise Foreign(f"it asks for {jobs!r:.20} threads: set n_jobs to {MOST_THREADS:,} at most before save")
     return parameters
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from linsep import __version__
 from linsep.data.dataset import Dataset
-from linsep.data.form import MOST_KNOWN, Form
+from linsep.data.form import MOST_KNOWN, FewColumns, Form
 from linsep.data.formats import FORMATS, form_named
 from linsep.models.archive import ModelError, read, write
 from linsep.models.estimators import packed_model, unpacked_model
@@ -20,6 +20,8 @@ Array = NDArray[Any]
 Path = str | os.PathLike[str]
 Kernels = Iterable[Callable[..., Any]]
 
+LARGE, SPARSE = 1 << 26, 64
+"""Of more columns than this, and more than so many times those known, there is no table: it would be mostly empty."""
 OF_ONE_READING = ("cast", "before", "strict", "unseen")
 """What of a form's state belongs to one reading of data."""
 
@@ -169,9 +171,9 @@ def _packed_form(form: Form | None, model: Any, arrays: Arrays) -> Any:
     known = _known(form)
     if known.all():
         return {"format": form.name, "known": "all"}
-    listed = np.flatnonzero(known).astype(np.uint32)
+    listed = (known.listed if isinstance(known, FewColumns) else np.flatnonzero(known)).astype(np.uint32)
     as_bits = listed.nbytes > len(known) // 8
-    arrays["form.known"] = np.packbits(known) if as_bits else listed
+    arrays["form.known"] = np.packbits(np.asarray(known)) if as_bits else listed
     return {"format": form.name, "known": "bits" if as_bits else "list"}
 
 
@@ -186,10 +188,10 @@ def same_form(one: Form | None, other: Form | None) -> bool:
         return one is other
     if one.name != other.name or lasting_state(one) != lasting_state(other):
         return False
-    return one.known is other.known or np.array_equal(_known(one), _known(other))
+    return one.known is other.known or np.array_equal(np.asarray(_known(one)), np.asarray(_known(other)))
 
 
-def _known(form: Form) -> Array:
+def _known(form: Form) -> Array | FewColumns:
     return np.broadcast_to(np.True_, form.width) if form.known is None else form.known
 
 
@@ -211,8 +213,11 @@ def _unpacked_form(told: Any, arrays: Arrays) -> Form | None:
             raise Foreign("its list of known columns has another length")
         form.known = np.unpackbits(listed, count=width).view(bool)
     else:
-        if listed.dtype != np.uint32 or listed.ndim != 1:
-            raise Foreign("its list of known columns is none")
-        form.known = np.zeros(width, bool)
-        form.known[listed] = True
+        if listed.dtype != np.uint32 or listed.ndim != 1 or np.any(listed[1:] <= listed[:-1]):
+            raise Foreign("its list of known columns is none, or not in order")
+        if len(listed) and listed[-1] >= width:
+            raise Foreign(f"its list of known columns has one beyond the {width:,} that there are")
+        form.known = FewColumns(listed, width)
+        if width <= max(LARGE, SPARSE * len(listed)):
+            form.known = np.asarray(form.known)
     return form

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.links import Additive, Imaged, Scaled
+from linsep.core.links import OWED, Additive, Imaged, Scaled
 from linsep.core.readouts import MISTAKES, Average, Last, Log, Tally
-from linsep.core.step import check_rule
+from linsep.core.step import check_rule, needs_norm, reads_sign_only, shrinks
 from linsep.core.weights import FLOOR, FORMS
 from linsep.learners.compact import BY_FEATURE, Compact, is_compact, rows_that_matter
 from linsep.learners.dual import DualMachine
@@ -32,8 +32,10 @@ FINITE = ("s", "u", "scale", "mass", "clock")
 COUNTS = ("data_bytes", "first_features", "epochs", "rows", "behind")
 LATER = ("behind",)
 """Counts that files of before there were any do not have: they are 0."""
-MOST = 1 << 62
+MOST = 1 << 60
 """Counts are below: so there is room for more of what they count."""
+MOST_WEIGHTS = 1 << 37
+"""Weights, those that are zero and not stored included: in training they took eight bytes each."""
 
 
 MANY, FEW = 1 << 12, 0.25
@@ -111,14 +113,15 @@ def unpacked_machine(
         raise Foreign("it has a column for labels to come, or none, against what is said of its labels")
     columns = classes + 1 if background else 1 if classes == 2 and not pair and not open_labels else classes
     kept = _kept(features, read.arrays[f"{name}.kept"]) if _flag(told["sparse"]) else None
+    if kept is not None and (features + 1) * columns > MOST_WEIGHTS:
+        raise Foreign(f"it has {features:,} features of {columns:,} classes, too many to have been trained")
     dual = issubclass(kind, DualMachine)
     lines = features if kept is None else len(kept)
     of = Shapes((_rows_kept(read.arrays, name) if dual else lines) + 1, columns, read.arrays, name)
     link_kind, readout_kind = told["kinds"]
     link = LINKS[link_kind](**of.of("link", LINKS[link_kind]), **_link_numbers(link_kind, told["link"], read))
     readout = READOUTS[readout_kind](**of.of("readout", READOUTS[readout_kind]))
-    if isinstance(link, Imaged) and isinstance(readout, Average):
-        raise Foreign("weights of its kind have no average")
+    _refuse_another_link(link, readout, rule, dual)
     tally = Tally(**of.of("tally", Tally))
     machine = kind(
         rule=rule, link=link, readout=readout, tally=tally, log=_log(told, pair, columns, read, name, kind.keeps_rows),
@@ -136,6 +139,17 @@ def unpacked_machine(
     if isinstance(link, Imaged):
         raise Foreign("weights of its kind are not stored sparsely")
     return Compact.stored(machine, kept, features, _flag(told["compact"]))
+
+
+def _refuse_another_link(link: Any, readout: Any, rule: Any, dual: bool) -> None:
+    """Refuse weights that are not of the kind that a rule moves."""
+    kind, scaled = type(rule), isinstance(link, Scaled)
+    if isinstance(link, Imaged) and isinstance(readout, Average):
+        raise Foreign("weights of its kind have no average")
+    if scaled != shrinks(kind) or (isinstance(link, Imaged) and not reads_sign_only(kind)):
+        raise Foreign("its weights are not of the kind that its rule moves")
+    if scaled and (link.dual is not dual or (needs_norm(kind) and not link.normed)):
+        raise Foreign("its weights are those of rows, or of features, or not measured, against what is said of it")
 
 
 def _refuse_other_numbers(numbers: dict[str, Any]) -> None:
@@ -159,7 +173,7 @@ def is_count(value: Any) -> bool:
 
 def _kept(features: int, kept: Array) -> Array:
     """Return the features that were stored, in order."""
-    if kept.dtype != np.int64 or kept.ndim != 1 or np.any(np.diff(kept) <= 0):
+    if kept.dtype != np.int64 or kept.ndim != 1 or np.any(kept[1:] <= kept[:-1]):
         raise Foreign("its list of features is not in order")
     if len(kept) and not (kept[0] >= 0 and kept[-1] < features):
         raise Foreign("its list of features has one that does not exist")
@@ -205,6 +219,8 @@ class Shapes:
             raise Foreign(f"its array {part}.{of} has a number that is not finite")
         if of in self.counts and np.any(array < (-1 if of == "errors" else 0)):
             raise Foreign(f"its array {part}.{of} has a count below 0")
+        if of in self.counts and np.any(array >= (OWED + 1 if of == "debt" else MOST)):
+            raise Foreign(f"its array {part}.{of} has a count too large to go on from")
         return np.ascontiguousarray(array)
 
 

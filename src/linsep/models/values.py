@@ -163,17 +163,18 @@ class Unpacker:
             "function": self._kernel,
             "vocabulary": lambda of: self._vocabulary(of["vocabulary"]),
             "names": self._names,
-            "frequencies": lambda of: Frequencies.restored(self._text(of["frequencies"]), of["width"]),
+            "frequencies": self._frequencies,
         }
 
     def value(self, told: Any) -> Any:
         """Return the value that was packed."""
-        if not isinstance(told, dict):
-            return told
-        tag = next((tag for tag in self.tags if tag in told), None)
-        if tag is None:
+        if isinstance(told, dict):
+            for tag, unpack in self.tags.items():
+                if tag in told:
+                    return unpack(told)
+        if isinstance(told, (dict, list)):
             raise Foreign(f"{told!r:.60} is nothing that linsep writes")
-        return self.tags[tag](told)
+        return told
 
     def _text(self, name: str) -> Any:
         return document(self.arrays[name])
@@ -223,6 +224,11 @@ class Unpacker:
         if type(words) is not list or not all(isinstance(word, str) for word in words):
             raise Foreign("a list of words has something else in it")
         return Vocabulary.of(words)
+
+    def _frequencies(self, told: dict[str, Any]) -> Frequencies:
+        if type(told["width"]) is not int or not 0 <= told["width"] < 1 << 62:
+            raise Foreign(f"its documents are counted for {told['width']!r:.20} columns")
+        return Frequencies.restored(self._text(told["frequencies"]), told["width"])
 
     def _names(self, told: dict[str, Any]) -> Names:
         names = Names()

@@ -8,7 +8,6 @@ import numpy as np
 from linsep.core.examples import Array, Csr, Dense
 from linsep.core.links import Imaged, Scaled
 from linsep.core.readouts import Last
-from linsep.core.step import shrinks
 from linsep.data.inputs import width_of
 from linsep.learners.clock import Clock
 from linsep.learners.dual import DualMachine
@@ -30,6 +29,8 @@ def packed_votes(machine: Voting, arrays: Arrays, name: str) -> dict[str, Any]:
     told: dict[str, Any] = {"begin": machine.begin, "rows": "none", "folded": machine.base is not None}
     arrays[f"{name}.clock.rounds"], arrays[f"{name}.clock.times"] = machine.clock
     if machine.base is not None and machine.base_norms is not None:
+        if not (np.isfinite(machine.base).all() and np.isfinite(machine.base_norms).all()):
+            raise ValueError("its first weights are too large for float64: divide all of X by one factor")
         arrays[f"{name}.base"], arrays[f"{name}.base_norms"] = machine.base, machine.base_norms
     if isinstance(machine, DualMachine):
         told["digest"] = machine.digest
@@ -62,12 +63,9 @@ def unpacked_votes(machine: Voting, told: dict[str, Any], read: Unpacker, name: 
 
 def _refuse_another_kind(machine: Voting) -> None:
     """Refuse weights, and a log, of a kind that no vote is made of."""
-    link, dual = machine.link, isinstance(machine, DualMachine)
-    scaled = isinstance(link, Scaled)
-    if isinstance(link, Imaged) or scaled != shrinks(type(machine.rule)) or not isinstance(machine.readout, Last):
+    scaled = isinstance(machine.link, Scaled)
+    if isinstance(machine.link, Imaged) or not isinstance(machine.readout, Last):
         raise Foreign("its weights are not of the kind that its rule moves")
-    if scaled and link.dual is not dual:
-        raise Foreign("its weights are those of rows, or of features, against what is said of it")
     if not len(machine.log.numbers) or machine.log.sizes.shape[1] != 1 + scaled or machine.log_limit != np.inf:
         raise Foreign("its log does not tell all hypotheses")
     if not np.isfinite(machine.log.sizes[: int(machine.log.filled[0])]).all():

@@ -1,7 +1,7 @@
 """Documents to rows with a column for every n-gram seen, as a transformer for scikit-learn's pipelines."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,8 @@ class TextCounter(TextTransformer):
     >>> counter.get_feature_names_out()
     array(['rose', 'is', 'it'], dtype=object)
     """
+
+    _facts: ClassVar[frozenset[str]] = frozenset({"vocabulary_", "unseen_", "_frequencies"})
 
     def __init__(
         self, vocabulary: Sequence[str] | None = None, ngram_range: tuple[int, int] = (1, 1), analyzer: str = "word",
@@ -118,6 +120,28 @@ class TextCounter(TextTransformer):
     def idf_(self) -> Array:
         """What columns are multiplied by."""
         return self._idf(len(self._known()))
+
+    def _columns(self) -> int:
+        """Return the columns of a result."""
+        return len(self._known())
+
+    def _name(self, column: int, before: Callable[[int], str]) -> str:
+        """Return the n-gram of a column."""
+        return self._known().name(column)
+
+    def _check_facts(self) -> None:
+        """Raise a ValueError where the attributes can't have been learned with these parameters."""
+        self._how()
+        if not isinstance(getattr(self, "vocabulary_", Vocabulary()), Vocabulary):
+            raise ValueError("vocabulary_ of its TextCounter is not a vocabulary")
+        known, frequencies = self._columns(), getattr(self, "_frequencies", Frequencies())
+        if self.vocabulary is not None and self._given().names() != self._known().names():
+            raise ValueError("its TextCounter has another vocabulary than the one given")
+        if not (known if self.idf else 0) <= frequencies.width <= 2 * known:
+            raise ValueError("its TextCounter has counted documents for another number of columns")
+        unseen = getattr(self, "unseen_", 0)
+        if type(unseen) is not int or unseen < 0:
+            raise ValueError(f"unseen_ of its TextCounter is {unseen!r:.20}, not a count")
 
     def _given(self) -> Vocabulary:
         """Return the vocabulary that was given, or an empty one."""

@@ -74,7 +74,8 @@ class Frequencies:
         sound = (
             type(documents) is int and 0 <= documents < 1 << 62 and columns.ndim == 1 and columns.shape == counts.shape
         )
-        if not sound or np.any(np.diff(columns) <= 0) or np.any((columns < 0) | (columns >= width) | (counts < 0)):
+        outside = (columns < 0) | (columns >= width) | (counts < 0) | (counts > documents) if sound else True
+        if np.any(outside) or np.any(columns[1:] <= columns[:-1]):
             raise ValueError("the documents that columns were seen in are not counted as they should be")
         frequencies = cls(width)
         frequencies.documents, frequencies._few = documents, (columns, counts)

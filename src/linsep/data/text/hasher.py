@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from numbers import Integral
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ from linsep.data.text.vocabulary import Vocabulary
 Array = NDArray[Any]
 T = TypeVar("T")
 
+LONGEST_GRAM = 1000
+"""Words or characters of an n-gram: a document of n words has at most this many times n n-grams."""
 CHUNK_BYTES = 1 << 19
 """Text that a thread takes at a time."""
 
@@ -67,6 +69,8 @@ def grams_of(how: Any, n_features: int, signed: bool) -> Grams:
         whole = False
     if not whole or not 1 <= low <= high < LARGEST:
         raise ValueError(f"ngram_range={how.ngram_range!r} is not possible: it is the least and the most, as in (1, 2)")
+    if high > LONGEST_GRAM:
+        raise ValueError(f"ngram_range={how.ngram_range!r:.60} is not possible: the most is {LONGEST_GRAM:,}")
     checks = {
         "n_features": (
             isinstance(n_features, Integral) and 1 <= n_features < LARGEST,
@@ -96,6 +100,8 @@ class TextTransformer(TransformerMixin, BaseEstimator):
     n_jobs: int | None
     dtype: Any
     _frequencies: Frequencies
+    _facts: ClassVar[frozenset[str]]
+    """Attributes that fit and transform set; they are saved with the model."""
 
     def _how(self, n_features: int = 1, signed: bool = False) -> Grams:
         """Return which n-grams count, and how; raises where a parameter is none of those that are possible."""
@@ -127,6 +133,8 @@ class TextTransformer(TransformerMixin, BaseEstimator):
 
     def _check_fitted(self) -> None:
         """Raise where columns are to be weighed but no documents were counted."""
+        if not isinstance(getattr(self, "_frequencies", Frequencies()), Frequencies):
+            raise ValueError("_frequencies are not counts of documents")
         if self.idf and not (hasattr(self, "_frequencies") and self._frequencies.documents):
             raise NotFittedError("idf=True weighs columns by the documents that have them: fit documents first")
 
@@ -198,6 +206,8 @@ class TextHasher(TextTransformer):
     >>> {hasher.names_of(column)[0]: float(value) for column, value in zip(X.indices[:2], X.data[:2])}
     {'is': 1.0, 'rose': -2.0}
     """
+
+    _facts: ClassVar[frozenset[str]] = frozenset({"_names", "_frequencies"})
 
     def __init__(
         self, n_features: int = 2**20, ngram_range: tuple[int, int] = (1, 1), analyzer: str = "word",
@@ -274,6 +284,23 @@ class TextHasher(TextTransformer):
     def idf_(self) -> Array:
         """What columns are multiplied by."""
         return self._idf(self.n_features)
+
+    def _columns(self) -> int:
+        """Return the columns of a result."""
+        return int(self.n_features)
+
+    def _name(self, column: int, before: Callable[[int], str]) -> str:
+        """Return the name of a column of the result: its first n-gram, if names are kept, or its number."""
+        return next(iter(self.names_of(column) if self.keep_names else ()), str(column))
+
+    def _check_facts(self) -> None:
+        """Raise a ValueError where the attributes can't have been learned with these parameters."""
+        self._how(self.n_features, self.alternate_sign)
+        self._check_fitted()
+        if not isinstance(getattr(self, "_names", Names()), Names):
+            raise ValueError("_names of its TextHasher are not names")
+        if getattr(self, "_frequencies", Frequencies()).width not in (0, self.n_features):
+            raise ValueError("its TextHasher has counted documents for another number of columns")
 
     def _kept(self) -> Names:
         """Return the names kept so far."""
