@@ -143,6 +143,7 @@ WIDE = csr_array((np.ones(3), [1, 70, 9000], [0, 1, 2, 3]), shape=(3, 10_000))
 DOCUMENTS = "".join(f"{k % 2}\t{text}\n" for k, text in enumerate(TEXTS))
 TABLE = "label,size,colour\n" + "".join(f"{k % 2},{k}.5,{'red' if k % 3 else 'blue'}\n" for k in range(8))
 ROWS = "1 2:0.5 5:2\n0 3:1\n1 5:0.25 7:-1\n"
+VW = "".join(f"{k % 2 + 1} | a:{k} b c{k}\n" for k in range(6))
 HONEST = {
     "polynomial": pipeline(Polynomial((1, 2), include_bias=True)),
     "interactions": pipeline(Polynomial(2, interaction_only=True)),
@@ -161,7 +162,8 @@ HONEST = {
     "data-text": of_file("text.txt", DOCUMENTS, vocabulary=True, idf=True),
     "data-hashed": of_file("text.txt", DOCUMENTS, n_features=64),
     "data-csv": of_file("table.csv", TABLE, label="label"),
-    "data-vw": of_file("rows.vw", "".join(f"{k % 2 + 1} | a:{k} b c{k}\n" for k in range(6)), n_features=64),
+    "data-vw": of_file("rows.vw", VW, n_features=64),
+    "data-named": of_file("rows.vw", VW, n_features=64, keep_names=True),
     "shards": learner(lambda: linsep.Perceptron(shards=3, max_iter=2, shuffle=False)),
     "isotonic": lambda: (
         linsep.Calibrated(build("perceptron").fit(X, Y), method="isotonic", on="prefit").fit(X, Y), None,
@@ -357,6 +359,7 @@ def use(path):
     rows, labels = rows_for(model)
     if hasattr(rows, "shape") and math.prod(rows.shape) == 0:
         return "used"
+    read_like(model)
     refused = _in_words(lambda: _asked(model, rows)) or _in_words(lambda: inspect(path))
     if learner_of(model).n_features_in_ > NARROW:
         return "used"  # training makes weights for all features, which an honest model of that width does too
@@ -376,6 +379,18 @@ def use(path):
     if not isinstance(learner_of(again), Voter) and not np.array_equal(_answer(again, rows), _answer(learned, rows)):
         raise Misbehaves("saved and loaded again, it answers otherwise")
     return f"used, but {refused}" if refused else "used"
+
+
+SAMPLES = {"svmlight": ROWS, "text": DOCUMENTS, "csv": TABLE, "vw": VW}
+
+
+def read_like(model):
+    """Read data as those that a model was trained on, if it tells how, and let it answer."""
+    form = getattr(model, "form_", None)
+    if form is not None and form.name in SAMPLES:
+        with suppress(ValueError):
+            data = linsep.read(io.BytesIO(SAMPLES[form.name].encode()), like=model, format=form.name)
+            model.predict(data.X)
 
 
 def inspect(path):

@@ -21,7 +21,7 @@ from linsep import Calibrated, LeastSquares, LogisticRegression, ModelError, Nai
 from linsep.models import archive
 from linsep.models.file import opened
 from tests.contracts.table import build, problem, quiet
-from tests.models.forger import ARRAYS, HONEST, VALUES, at, changed, forged, honest, leaves, spelled, without
+from tests.models.forger import ARRAYS, HONEST, VALUES, at, changed, forged, honest, inspect, leaves, spelled, without
 
 X, Y = problem(3, n=8, p=3)
 
@@ -105,6 +105,7 @@ MACHINE = ("model", "machine")
 REFUSED = [
     ("averaged", (*MACHINE, "bias"), True), ("averaged", (*MACHINE, "bias"), "1"),
     ("averaged", (*MACHINE, "bias"), 1 << 63), ("averaged", ("model", "parameters", "n_jobs"), 1 << 31),
+    ("averaged", ("model", "parameters", "n_jobs"), 0), ("averaged", ("model", "parameters", "n_jobs"), False),
     ("averaged", (*MACHINE, "rows"), 1 << 63), ("averaged", (*MACHINE, "epochs"), True),
     ("averaged", (*MACHINE, "log_limit"), "much"), ("averaged", (*MACHINE, "log_limit"), {"float": "nan"}),
     ("averaged", (*MACHINE, "rule"), {"tuple": []}), ("averaged", (*MACHINE, "no_log_because"), 3),
@@ -410,6 +411,44 @@ def test_known_columns_take_memory_as_the_file_does(pipelines):
     for wrong, reason in ((listed[::-1].copy(), "not in order"), (listed + np.uint32(4096), "one beyond")):
         with pytest.raises(ModelError, match=reason):
             load(forged(path, told, {**arrays, **more, "form.known": wrong}))
+
+
+WRONG_FORMS = [
+    ("grows", [[[]]]), ("grows", 1), ("n_features", "5"), ("n_features", True), ("zero_based", 0), ("low", None),
+    ("high", 0.5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("option", "value"), WRONG_FORMS)
+def test_ways_to_read_data_that_can_not_be_are_refused(pipelines, option, value):
+    path, held = pipelines
+    about, arrays = held["data-wide"]
+    state = json.loads(arrays["form"].tobytes())
+    assert option in state
+    with pytest.raises(ModelError, match=f"how its data were read: {option} is"):
+        load(forged(path, about, {**arrays, "form": spelled(state | {option: value})}))
+
+
+@pytest.mark.parametrize("name", ["data-wide", "delta"])
+def test_inspect_takes_memory_as_the_file_does(pipelines, name):
+    """Only the features that are shown are named, and weights that are not stored stay so."""
+    path, held = pipelines
+    about, arrays = held["data-wide"]
+    width = 1 << 30
+    told = changed(changed(about, ("model", "features"), width), ("form",), None)
+    if name == "delta":  # most columns are those of rows that were never there
+        maps = changed(at(held["delta"][0], step(0)), ("learned",), {
+            "n_features_in_": 3, "n_features_out_": width, "n_rows_": width - 3, "next_row_": 0, "next_counted_": 0,
+        })  # fmt: skip
+        arrays = {of.replace("model.", "steps.perceptron."): array for of, array in arrays.items()}
+        classes = {"array": "steps.perceptron.classes"}
+        told["model"] = {"pipeline": [["delta", maps], ["perceptron", {**told["model"], "classes": classes}]]}
+    forged(path, told, arrays)
+    tracemalloc.start()
+    inspect(path)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 1 << 23
 
 
 def test_weights_that_no_memory_could_hold_are_refused(pipelines):

@@ -52,7 +52,8 @@ def sparse_view(learner: Any) -> Any:
     machine = getattr(learner, "_machine", None)
     if not isinstance(machine, Compact) or machine.wanted:
         return learner
-    view = copy(learner)
+    view: Any = object.__new__(type(learner))
+    view.__dict__.update(vars(learner))  # a copy would make all weights, the zeros too
     view._machine = replace(machine, wanted=True)
     return view
 

@@ -4,7 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, NamedTuple, Self
+from types import NoneType, UnionType
+from typing import Any, ClassVar, NamedTuple, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,6 +145,7 @@ class Form(ABC):
     def restored(cls, state: dict[str, Any]) -> Self:
         """Return what a state was taken from."""
         own = {option.name: option for option in fields(cls) if option.name in state}
+        refuse_other_types(state, cls)
         form = cls(**{name: state[name] for name, option in own.items() if option.init})
         for name, option in own.items():
             if not option.init:
@@ -205,6 +207,26 @@ class Form(ABC):
             return rows
         self.unseen += int(np.count_nonzero(unknown))
         return without_entries(rows, unknown)
+
+
+def refuse_other_types(state: dict[str, Any], of: type) -> None:
+    """Raise a ValueError where a value of a state, which may come from a file, is not of its field's type."""
+    for name, hint in get_type_hints(of).items():
+        if name in state and not _fits(state[name], hint):
+            raise ValueError(f"how its data were read: {name} is {state[name]!r:.20}, which it can't be")
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Tell whether a value of JSON is of a type; what is no type of JSON is checked where it is restored."""
+    of, parts = get_origin(hint), get_args(hint)
+    if of is UnionType:
+        return any(_fits(value, part) for part in parts)
+    if of is list:
+        part = str | int if parts == (Any,) else parts[0]
+        return isinstance(value, list) and all(_fits(item, part) for item in value)
+    if of is tuple:
+        return isinstance(value, (list, tuple)) and len(value) == len(parts) and all(map(_fits, value, parts))
+    return type(value) is hint if hint in (bool, int, str, NoneType) else True
 
 
 def row_of(rows: Rows, entry: Any) -> Any:

@@ -140,8 +140,8 @@ def _parameters(kind: Any, told: dict[str, Any], read: Unpacker) -> dict[str, An
         if isinstance(value, type) and name != "dtype":
             raise Foreign(f"its {name} is the type {value.__name__}")
     jobs = parameters.get("n_jobs")
-    if jobs is not None and (not isinstance(jobs, int) or abs(jobs) > MOST_THREADS):
-        raise Foreign(f"it asks for {jobs!r:.20} threads: set n_jobs to {MOST_THREADS:,} at most before save")
+    if jobs is not None and not (isinstance(jobs, int) and 0 < abs(jobs) <= MOST_THREADS):
+        raise Foreign(f"it asks for {jobs!r:.20} threads: set n_jobs to 1 to {MOST_THREADS:,}, or -1, before save")
     return parameters
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.data.errors import DataError, Policy, is_one_of, shown
-from linsep.data.form import Form, Job, flag, whole
+from linsep.data.form import Form, Job, flag, refuse_other_types, whole
 from linsep.data.lines import BLOCK_BYTES, in_order
 from linsep.data.parts_cutting import Ruler, newlines
 from linsep.data.rows import Rows, Spelling
@@ -207,7 +207,9 @@ class Table(Form):
     def restored(cls, state: dict[str, Any]) -> Self:
         """Return what a state was taken from."""
         table = super().restored(state)
-        table.found = None if state["found"] is None else Found(**state["found"])
+        if state["found"] is not None:
+            refuse_other_types(state["found"], Found)
+            table.found = Found(**state["found"])
         table._vocabulary = Vocabulary.of(state["names"])
         table._seen.restore(state["seen"])
         table._frequencies = Frequencies.restored(state["frequencies"], table._weights)

@@ -122,7 +122,10 @@ class HashedNames(LazyNames):
     def restore(self, state: dict[str, Any]) -> None:
         """Let the names be those of a state, and no others."""
         self._seen, self._sorted = Vocabulary.of(state["names"]), None
-        self._columns = [np.array(state["columns"], np.int64)]
+        columns = np.array(state["columns"], np.int64)
+        if columns.shape != (len(self._seen),) or np.any(columns < 0):
+            raise ValueError("the names of hashed columns have other columns than names")
+        self._columns = [columns]
 
     @property
     def collisions(self) -> int:
