@@ -247,6 +247,17 @@ def test_a_folder_of_caches_that_can_not_be_made(rows, monkeypatch):
     assert sum(map(len, source)) == 1000
 
 
+def test_a_user_without_a_home_folder_has_no_cache(rows, monkeypatch):
+    monkeypatch.delenv("LINSEP_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    monkeypatch.setattr(keeping, "MUCH", 1)
+    with pytest.warns(UserWarning, match=r"no home folder; set LINSEP_CACHE to a writable folder") as told:
+        source = linsep.stream(rows)
+    assert told[0].filename == __file__
+    assert [sum(map(len, source)) for _ in range(2)] == [1000, 1000]
+
+
 def test_what_a_dead_process_left_is_removed(rows, folder):
     folder.mkdir()
     done = subprocess.Popen([sys.executable, "-c", ""])

@@ -3,13 +3,13 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from linsep.core.examples import Array
+from linsep.core.kernel_cache import cached_njit
 from linsep.core.memory import unsigned
 
 
-@njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def first_beyond(values: Array, limit: float) -> int:
     """Return the position of the first entry of a flat array that is not a number within [-limit, limit], or -1."""
     for k in range(values.shape[0]):
@@ -18,7 +18,7 @@ def first_beyond(values: Array, limit: float) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def highest_index(indices: Array) -> int:
     """Return the highest index, read as an unsigned number: a negative one is higher than any."""
     top = unsigned(indices[0])
@@ -28,7 +28,7 @@ def highest_index(indices: Array) -> int:
     return top
 
 
-@njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def numbered(labels: Array, low: int, high: int) -> tuple[Array, Array]:
     """Return the distinct labels in order, and the number of each label among them; all lie in low to high."""
     places = np.zeros(high - low + 1, np.int32)
@@ -43,7 +43,7 @@ def numbered(labels: Array, low: int, high: int) -> tuple[Array, Array]:
     return distinct, codes
 
 
-@njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def rises(indices: Array, indptr: Array) -> bool:
     """Tell whether in every row each index is above the one before it."""
     falls = 0

@@ -27,6 +27,7 @@ from linsep.core.digest import digest_of, engine_digest
 from linsep.core.examples import (
     FINE, Single, announce, entries, fetch, fetch_weights, flaw, gather, row, sparse, squared,
 )  # fmt: skip
+from linsep.core.kernel_cache import cached_njit
 from linsep.core.links import Imaged, debts, factor, measure, norm2, read, tend, trusted
 from linsep.core.memory import prefetch
 from linsep.core.readouts import MISTAKES, SKIPPED, UPDATES, Array, Log, Tally, tick
@@ -52,7 +53,8 @@ def fault(score: float, keep: float, amount: float) -> int:
 
 def compiled(function: Kernel, digest: str | None) -> Kernel:
     """Compile a kernel, kept on disk where its identity is known."""
-    return njit(cache=digest is not None, nogil=True, error_model="numpy")(function)
+    compiler = njit if digest is None else cached_njit
+    return compiler(nogil=True, error_model="numpy")(function)
 
 
 @word

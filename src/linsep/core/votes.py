@@ -10,11 +10,11 @@ of the products themselves.
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from linsep.core.examples import Array
+from linsep.core.kernel_cache import cached_njit
 
-COMPILED: Any = njit(cache=True, nogil=True, error_model="numpy")
+COMPILED: Any = cached_njit(nogil=True, error_model="numpy")
 
 
 @COMPILED

@@ -1,12 +1,12 @@
 """The compiled loop that multiplies out the entries of sparse rows."""
 
 import numpy as np
-from numba import njit
 
+from linsep.core.kernel_cache import cached_njit
 from linsep.maps.rows import Array
 
 
-@njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def expand(
     values: Array, columns: Array, indptr: Array, width: int, ends: Array, repeats: bool,
     products: Array, numbers: Array,

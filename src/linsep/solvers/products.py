@@ -10,10 +10,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from linsep.core.blas import one_blas_thread
 from linsep.core.examples import Array, Csr, Dense
+from linsep.core.kernel_cache import cached_njit
 from linsep.core.threads import share, split
 
 Weigh = Callable[[Array, int, int], Array]
@@ -158,7 +158,7 @@ def add_up(total: Array, tasks: Sequence[Callable[[], Array]], jobs: int) -> Non
             total += part
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def _sparse_times(
     values: Array, indices: Array, indptr: Array, bias: float, weights: Array, lo: int, hi: int, out: Array
 ) -> None:
@@ -184,7 +184,7 @@ def _sparse_times(
                 out[i, c] += weights[j, c] * v
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def _sparse_transposed(
     values: Array, indices: Array, indptr: Array, coefficients: Array, lo: int, hi: int, squares: bool, out: Array
 ) -> None:

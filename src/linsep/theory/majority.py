@@ -19,6 +19,7 @@ import numpy as np
 from numba import njit
 
 from linsep.core.examples import Array
+from linsep.core.kernel_cache import cached_njit
 from linsep.theory.bounds import fall
 
 WORD = 64
@@ -99,7 +100,7 @@ def versus(features: int, relevant: int = 5, rounds: int = 20_000, seed: int = 0
     return Versus(features, relevant, rounds, perceptron, winnow, float(relevant * features), bound)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def _race(features: int, relevant: int, seed: np.uint64, image: Array, wrong: Array) -> None:
     """Mark the rounds in which the perceptron (row 0) and Winnow (row 1) err.
 

@@ -21,7 +21,12 @@ def cache_folder() -> Path:
     stated, shared = os.environ.get("LINSEP_CACHE"), os.environ.get("XDG_CACHE_HOME", "")
     if stated:
         return Path(stated).expanduser()
-    return (Path(shared) if os.path.isabs(shared) else Path.home() / ".cache") / "linsep"
+    if os.path.isabs(shared):
+        return Path(shared) / "linsep"
+    try:
+        return Path.home() / ".cache" / "linsep"
+    except RuntimeError:
+        raise FileNotFoundError("this user has no home folder") from None
 
 
 def cache_file(sources: Sequence[Source], options: dict[str, Any], where: Where = None) -> Path:

@@ -51,8 +51,11 @@ class Keeper:
         if self.stated:
             self.path = cache_file(sources, options, where)
         elif sum(source.size or 0 for source in sources) >= MUCH:
-            self.path = cache_folder() / f".{os.getpid()}-{secrets.token_hex(8)}.npz"
-            finalize(self, _remove, self.path)
+            try:
+                self.path = cache_folder() / f".{os.getpid()}-{secrets.token_hex(8)}.npz"
+                finalize(self, _remove, self.path)
+            except OSError as error:
+                warn_not_kept(error, depth=5)
         self.sources, self.options = sources, options
 
     def ready(self) -> bool:
@@ -124,7 +127,16 @@ class Record:
             self.keeper.path = None
             if self.keeper.stated:
                 raise
-            warnings.warn(f"later passes will read the text again, as its rows can't be kept: {error}", stacklevel=5)
+            warn_not_kept(error, depth=6)
+
+
+def warn_not_kept(error: Exception, depth: int) -> None:
+    """Warn that there is no cache."""
+    warnings.warn(
+        f"later passes will read the text again, as its rows can't be kept: {error}; set LINSEP_CACHE to a writable "
+        "folder",
+        stacklevel=depth,
+    )
 
 
 def kept_blocks(data: Dataset, form: Form, policy: Policy, clock: Clock, block_rows: int) -> Iterator[Dataset]:

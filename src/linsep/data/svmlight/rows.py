@@ -10,9 +10,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from linsep.core.kernel_cache import cached_njit
 from linsep.core.passes import Kernel, compiled
 from linsep.core.verbs import cold, word
 from linsep.data.digest import data_digest
@@ -44,7 +44,7 @@ BEFORE_QID, AFTER_QID = np.int64(-2), np.int64(-1)
 TWO, THREE, NINE, TEN = (np.uint64(k) for k in (2, 3, 9, 10))
 
 
-@njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def lines_in(text: Array) -> int:
     """Return how many lines there are."""
     lines = 0

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
-from numba import njit
 from numpy.typing import NDArray
 
+from linsep.core.kernel_cache import cached_njit
 from linsep.core.passes import Kernel, compiled
 from linsep.core.verbs import word
 from linsep.data.digest import data_digest
@@ -72,7 +72,7 @@ class RowMarks(NamedTuple):
     stop: int
 
 
-@njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _mark_rows(
     text: Array, delimiter: int, begins: Array, ends: Array, lines: Array, fields: Array
 ) -> tuple[int, int]:  # fmt: skip

@@ -4,9 +4,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from linsep.core.kernel_cache import cached_njit
 from linsep.core.passes import Kernel
 from linsep.data.digest import data_digest
 from linsep.data.errors import Fault, shown
@@ -51,7 +51,7 @@ ENOUGH = 1 << 12
 slabs = Slabs()
 
 
-@njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def most_in(text: Array) -> tuple[int, int]:
     """Return how many rows and entries there can be: lines, and blanks, as one precedes each, with one to spare."""
     lines = blanks = 0
@@ -164,7 +164,7 @@ def _reader() -> Kernel:
             counts, keys, copy, starts, slots, hashes, marks, letters,
         )  # fmt: skip
 
-    return njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(kernel)
+    return cached_njit(nogil=True, error_model="numpy", _nrt=False)(kernel)
 
 
 def parse(text: Array, dtype: Any = np.float64, bits: int = 18, mode: int = HASHED) -> HashedRows:

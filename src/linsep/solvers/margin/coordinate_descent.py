@@ -17,10 +17,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from linsep.core.digest import engine_digest
 from linsep.core.examples import FOUR, ONE, THREE, TWO, Array, Csr, Dense, Span, announce, fetch, gather, row
+from linsep.core.kernel_cache import cached_njit
 from linsep.core.memory import prefetch, unsigned
 from linsep.core.passes import AHEAD, Kernel, compiled
 from linsep.core.verbs import verb, word
@@ -142,7 +142,7 @@ def squared_norms(data: Dense | Csr) -> Array:
     return _squares(data.values, data.indices, data.indptr, data.features)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def _squares(values: Array, indices: Array, indptr: Array, features: int) -> Array:
     sums = np.zeros(features)
     out = np.empty(indptr.shape[0] - 1)

@@ -19,6 +19,7 @@ import numpy as np
 from numba import njit
 
 from linsep.core.examples import Array
+from linsep.core.kernel_cache import cached_njit
 
 PIVOT = 1e-14
 """A row whose pivot is below this share of its square depends on the corral, as far as floats can tell."""
@@ -29,7 +30,7 @@ TOGETHER, WORTHY = 8, 0.5
 
 EPS = float(np.finfo(np.float64).eps)
 
-compiled = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+compiled = cached_njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
 helper = njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract"}, no_cpython_wrapper=True)
 
 
