@@ -1,7 +1,12 @@
 """The rows of the table of learners as the contracts need them: built alike, trained, compared to the last bit."""
 
+import copy
+import pickle
 import warnings
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -49,6 +54,17 @@ def problem(classes=2, reals=False, n=40, p=6, noise=0.1, seed=0):
     return X, y
 
 
+def mapped(learner):
+    """A learner whose arrays are read-only memory maps."""
+    with TemporaryDirectory() as folder:
+        joblib.dump(learner, Path(folder, "learner"))
+        return joblib.load(Path(folder, "learner"), mmap_mode="r")
+
+
+CARRY = {"pickle": lambda a: pickle.loads(pickle.dumps(a)), "deepcopy": copy.deepcopy, "memory map": mapped}
+every_carry = pytest.mark.parametrize("carry", CARRY.values(), ids=CARRY)
+
+
 def is_exact(learner):
     """Whether a trained learner's sums are integers on integer data: its rule only asks for the score's sign."""
     return steps_by_one(type(learner._machine.rule))
@@ -87,7 +103,7 @@ def _bytes(value):
         return [_bytes(a[: value.filled[0]]) for a in value[:-1]]
     if isinstance(value, Support):
         return [_bytes(value.rows()), _bytes(value.known)]  # there may be room for more, which means nothing
-    if isinstance(value, tuple):
+    if isinstance(value, (tuple, list)):
         return [_bytes(part) for part in value]
     if hasattr(value, "__dataclass_fields__"):
         return {name: _bytes(part) for name, part in vars(value).items() if name not in REMEMBERED}

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from linsep import LEARNERS, load, save
 from linsep.models.onnx import export_onnx
-from tests.contracts.table import bits, quiet, state
+from tests.contracts.table import bits, mapped, quiet, state
 
 BATCH = {name: (entry, {}) for name, entry in LEARNERS.items() if not entry.online} | {
     f"logistic-regression, {solver}": (
@@ -118,9 +118,17 @@ def test_threads_change_no_bit(name):
 def test_copies_and_files_are_the_learner(name, tmp_path):
     learner, X, _ = trained(name)
     save(learner, tmp_path / "model.linsep")
-    for twin in (load(tmp_path / "model.linsep"), pickle.loads(pickle.dumps(learner))):
+    for twin in (load(tmp_path / "model.linsep"), pickle.loads(pickle.dumps(learner)), mapped(learner)):
         assert answers(twin, X) == answers(learner, X)
         assert state(twin) == state(learner)
+
+
+@pytest.mark.parametrize(("name", "more"), [("naive-bayes", {}), ("least-squares", {"solver": "stream"})])
+def test_a_memory_mapped_learner_is_trained(name, more):
+    learner, X, y = trained(name, **more)
+    twin = mapped(learner)
+    assert answers(twin.partial_fit(X, y), X) == answers(learner.partial_fit(X, y), X)
+    assert twin.predict_one(X[0]) == learner.predict_one(X[0])
 
 
 @each

@@ -1,8 +1,6 @@
 """The contracts about what a learner holds, for one whose weights are those of rows; and about machine code."""
 
-import copy
 import json
-import pickle
 import subprocess
 import sys
 
@@ -15,7 +13,7 @@ from linsep import KernelPerceptron, rules
 from linsep.core import passes
 from linsep.learners import dual, machine
 from tests.contracts import test_contracts_compile as compiling
-from tests.contracts.table import problem, quiet, state
+from tests.contracts.table import every_carry, problem, quiet, state
 from tests.contracts.test_contracts_kernel import kernel_learner, trace
 from tests.contracts.test_contracts_state import REFUSED, REFUSED_ROWS
 from tests.contracts.test_sklearn_checks import FAILS_ONLINE
@@ -179,7 +177,7 @@ def test_asking_changes_nothing():
     assert state(learner.set_params(readout="vote")) == before
 
 
-@pytest.mark.parametrize("carry", [lambda a: pickle.loads(pickle.dumps(a)), copy.deepcopy], ids=["pickle", "deepcopy"])
+@every_carry
 @pytest.mark.parametrize("by_one", [False, True])
 def test_a_carried_learner_goes_on(carry, by_one):
     """Rows that are kept are shared with no copy that would notice."""

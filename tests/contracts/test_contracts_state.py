@@ -1,7 +1,6 @@
 """Contracts about what a learner holds: only training changes it, a refused batch does not, a copy goes on."""
 
 import copy
-import pickle
 import re
 
 import numpy as np
@@ -9,7 +8,20 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from tests.contracts.table import agree, answers, bits, build, every_learner, problem, quiet, state, trace
+from tests.contracts.table import (
+    agree,
+    answers,
+    bits,
+    build,
+    every_carry,
+    every_learner,
+    mapped,
+    problem,
+    quiet,
+    state,
+    trace,
+)
+from tests.kernels import names as kernels
 
 X, y = problem(3)
 
@@ -156,7 +168,7 @@ def test_asking_changes_nothing(name):
 
 
 @every_learner
-@pytest.mark.parametrize("carry", [lambda a: pickle.loads(pickle.dumps(a)), copy.deepcopy], ids=["pickle", "deepcopy"])
+@every_carry
 @pytest.mark.parametrize("by_one", [False, True])
 def test_a_carried_learner_goes_on(name, carry, by_one):
     """Rows learned one by one leave buffers behind that a copy must not share, nor lose."""
@@ -172,6 +184,36 @@ def test_a_carried_learner_goes_on(name, carry, by_one):
         twin.learn_one(x, label)
     assert trace(twin) == trace(learner)
     assert bits(twin.predict(X)) == bits(learner.predict(X))
+
+
+PAIR = np.array([0, 2]), np.array([1.0, -2.0])
+
+
+@every_learner
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_memory_mapped_learner_needs_no_kernel_of_its_own(name, sparse):
+    """It predicts and trains by every method as the learner in memory does."""
+    learner = trained(name).sparsify() if sparse and hasattr(trained(name), "sparsify") else trained(name)
+    uses = {
+        "predict_one": lambda clf: bits(clf.predict_one(PAIR)),
+        "predict": lambda clf: bits(clf.decision_function(X)),
+        "learn_one": lambda clf: trace(clf.learn_one(PAIR, 1)),
+        "partial_fit": lambda clf: trace(clf.partial_fit(X[:5], y[:5])),
+        "in place": lambda clf: trace(in_place(clf)),
+        "fit": lambda clf: trace(quiet(clf.fit, X, y)),
+        "warm fit": lambda clf: trace(quiet(clf.set_params(warm_start=True).fit, X, y)),
+        "grow": lambda clf: bits(clf.grow(8).learn_one(([7], [2.0]), 0).predict(np.pad(X, ((0, 0), (0, 2))))),
+    }
+    expected = {use: do(copy.deepcopy(learner)) for use, do in uses.items()}
+    before = kernels()
+    for use, do in uses.items():
+        assert do(mapped(learner)) == expected[use], use
+    assert kernels() == before
+
+
+def in_place(learner):
+    with learner.in_place():
+        return learner.set_params(n_jobs=2).partial_fit(X[:5], y[:5])
 
 
 @every_learner

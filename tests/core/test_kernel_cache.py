@@ -16,7 +16,7 @@ import pytest
 from numba.core.caching import IndexDataCacheFile, NullCache
 
 import linsep.learners.table
-import linsep.theory.majority  # noqa: F401
+import linsep.theory.majority
 from linsep.core import kernel_cache
 from linsep.core.kernel_cache import KernelCache, private_folder
 from tests.kernels import dispatchers

@@ -88,6 +88,12 @@ def copied(part: Any, columns: slice = slice(None)) -> Any:
     return part._replace(**{f: (v if f in FOR_ALL else v[..., columns]).copy() for f, v in arrays.items()})
 
 
+def writable(part: Any) -> Any:
+    """Return a link, readout, tally or log that can be written to: read-only arrays, as of memory maps, are copied."""
+    fixed = {f: np.array(v) for f, v in part._asdict().items() if isinstance(v, np.ndarray) and not v.flags.writeable}
+    return part._replace(**fixed) if fixed else part
+
+
 def answering(link: Additive | Scaled, readout: Any) -> Array:
     """Return the weights that answer."""
     if isinstance(readout, Average):

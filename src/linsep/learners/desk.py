@@ -14,6 +14,7 @@ from linsep.core.uninterrupted import uninterrupted
 from linsep.data.inputs import single_row
 from linsep.learners.clock import refuse_endless
 from linsep.learners.machine import IN_ORDER, Machine
+from linsep.learners.scored import for_reading
 
 ARRAY = np.ndarray
 
@@ -166,11 +167,9 @@ class Asking(Direct):
         super().__init__(ask_row(*kinds))
         self.machine, self.bias, self.labels = machine, bias, labels.tolist()
         self.one_scale = not isinstance(machine.link, Imaged) or machine.pair or len(labels) <= 2
-        link = machine.link
-        if isinstance(link, Imaged):
-            link = link._replace(debt=link.debt.copy())  # asking must not write to the weights
         numbers = (machine.features, bias, False)
-        self.bound = Bound(tuple(link), tuple(machine.readout), numbers, len(labels), machine.pair)
+        link, readout = for_reading(machine.link), for_reading(machine.readout)
+        self.bound = Bound(tuple(link), tuple(readout), numbers, len(labels), machine.pair)
 
     def answer(self, indices: Array, values: Array) -> Any:
         """Return the label of the row; features outside of the learner's count as 0."""

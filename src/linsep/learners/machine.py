@@ -26,6 +26,7 @@ from linsep.core.weights import (
     start_tally,
     widen,
     with_own_image,
+    writable,
 )  # fmt: skip
 from linsep.data.inputs import rows_of
 from linsep.learners.mixes import Mixed
@@ -133,7 +134,10 @@ class Machine:
         )
 
     def follow(self, parts: Parts, pair: bool, bias: float) -> None:
-        """Go on with another rule or another number for the link, if the weights can carry them."""
+        """Go on with another rule or another number for the link, if the weights can carry them.
+
+        What was restored read-only, as from a memory map, is copied.
+        """
         name = "scaled" if shrinks(type(parts.rule)) else parts.link
         normed = isinstance(self.link, Scaled) and needs_norm(type(parts.rule)) and not self.link.normed
         if name != name_of(self.link) or normed:
@@ -146,6 +150,8 @@ class Machine:
             if now != then:
                 raise ValueError(f"training can't go on with {what} {now}: it began with {then}; fit anew")
         self.rule = as_floats(parts.rule)
+        self.link, self.readout = writable(self.link), writable(self.readout)
+        self.tally, self.log = writable(self.tally), writable(self.log)
         if isinstance(self.link, Imaged) and self.link.number != parts.number:
             self._answer = None
             self.link = with_own_image(self.link._replace(number=float(parts.number)), self.pair, self.bias != 0.0)
