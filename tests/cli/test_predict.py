@@ -296,7 +296,7 @@ def test_places_for_answers(folder):
     assert Path("real.txt").read_text() == expected
     assert os.stat("real.txt").st_mode & 0o777 == 0o640
     assert "no folder" in run("svm.linsep", "test.svm", "-o", "nowhere/out.txt", code=2).stderr
-    assert "is a directory" in run("svm.linsep", "test.svm", "-o", folder, code=2).stderr
+    assert "is a folder" in run("svm.linsep", "test.svm", "-o", folder, code=2).stderr
 
 
 def test_neither_the_data_nor_the_model_are_written_over(folder):

@@ -11,6 +11,7 @@ import typer
 
 from linsep.cli.failures import BadData
 from linsep.cli.options import Json, reading
+from linsep.cli.targets import check_targets
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,6 +52,7 @@ def run(
     """
     from linsep.cli.output import stderr, stdout, tell_json
 
+    check_targets({}, list(data or []), reading(ctx).get("quarantine"))
     console = stderr()
     with _files(data, rows) as files, console.status("timing") if console.is_terminal else nullcontext() as status:
 

@@ -59,7 +59,8 @@ def run(
     _refuse(time, bias, epsilon, confidence)
     if str(out) == "-" and json:
         raise Usage("-o - and --json both write to the standard output: give one of them")
-    check_targets({"-o": out, "--report": report, "--quarantine": reading(ctx).get("quarantine")}, list(data))
+    target = None if str(out) == "-" else out
+    check_targets({"-o": target, "--report": report}, list(data), reading(ctx).get("quarantine"))
     learner, began = _learner(ctx, passes, bias), perf_counter()
     if report is not None:
         import_module("linsep.cli.certify_report")  # so that a missing matplotlib is told before the work

@@ -44,7 +44,7 @@ def run(
     from linsep.cli.mapping import maps_from
     from linsep.cli.output import percent, stderr, stdout, tell_json
 
-    check_targets({"--report": report, "--quarantine": reading(ctx).get("quarantine")}, [*data, *(test or [])])
+    check_targets({"--report": report}, [*data, *(test or [])], reading(ctx).get("quarantine"))
     told, writes = given(ctx), _writer() if report is not None else None
     names = chosen(told.learners)
     maps = maps_from(told.maps)

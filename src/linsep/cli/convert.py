@@ -8,6 +8,7 @@ import typer
 from linsep.cli.failures import Usage
 from linsep.cli.options import reading
 from linsep.cli.readouts import Normalize, Readout, refuse_no_weights, reread
+from linsep.cli.targets import check_targets
 
 if TYPE_CHECKING:
     from linsep.models.file import Saved
@@ -63,6 +64,8 @@ def _convert(given: list[str], target: Path, options: dict[str, Any]) -> None:
     models = [name for name in given if _is_model(Path(name))]
     if models:
         raise Usage(f"{models[0]} is a model, which goes to a file that ends in {', '.join(EXPORTS)}")
+    check_targets({"OUT": target}, [], options.get("quarantine"))
+    check_targets({}, given, options.get("quarantine"))  # the reader itself compares OUT to its sources
     import linsep
     from linsep.cli.output import reading_bar, size, stdout
 
@@ -80,6 +83,7 @@ def _export(source: Path, target: Path, readout: str | None, normalize: bool | N
 
     if source.is_file() and not _is_model(source):
         raise ModelError(source, f"it is no linsep model; data go to a file that ends in {', '.join(DATA)}")
+    check_targets({"OUT": target}, [source])
     saved = reread(opened(source), readout, normalize)
     refuse_no_weights(saved)
     _write(saved, target)

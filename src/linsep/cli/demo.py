@@ -1,12 +1,11 @@
 """`linsep demo`: every learner on four data sets, and a page with pictures."""
 
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linsep.cli.failures import Usage
+from linsep.cli.targets import check_writable, make_folder
 
 if TYPE_CHECKING:
     from linsep.cli.data_sets import DataSet
@@ -48,8 +47,10 @@ def run(
     commands on. The first run compiles the learners, which takes about a minute; what is compiled is kept on disk.
     """
     if report is not None:
-        _check_report(report)
-    _make_folder(out)
+        import matplotlib  # noqa: F401
+
+        check_writable("--report", report)
+    make_folder(out)
 
     # Loaded here and not above: `linsep --help` must not wait for the compiler.
     from linsep.cli.data_sets import data_sets
@@ -86,24 +87,6 @@ def run(
     screen.summary(done)
     screen.written(page, pictures)
     screen.next_steps(steps)
-
-
-def _check_report(report: Path) -> None:
-    """Refuse early what could not be written in the end."""
-    import matplotlib  # noqa: F401
-
-    if report.is_dir():
-        raise Usage(f"{report} is a folder: give the file that the page is written to")
-    if not report.absolute().parent.is_dir():
-        raise Usage(f"there is no folder {report.parent} for the page")
-
-
-def _make_folder(out: Path) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        TemporaryFile(dir=out).close()
-    except OSError as error:
-        raise Usage(f"can't write to the folder {out}: {error.strerror}") from None
 
 
 def _pages() -> Any:

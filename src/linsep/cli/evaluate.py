@@ -57,7 +57,7 @@ def run(
     from linsep.cli.output import percent, stdout, tell_json
     from linsep.models.file import opened
 
-    check_targets({"--report": report}, [model, *data])
+    check_targets({"--report": report}, [model, *data], options.get("quarantine"))
     saved, began = reread(opened(model), readout, normalize), perf_counter()
     gathered = _gathering(saved) if report is not None else None
     scores, rows = _scored(saved, data, options, gathered) if crew is None else _shared(saved, data, options, crew)

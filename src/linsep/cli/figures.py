@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linsep.cli.failures import Interrupted, Usage
+from linsep.cli.targets import make_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +57,7 @@ def run(
         raise Usage(f"--format {format}: a file is {' or '.join(FORMATS)}")
     import matplotlib  # noqa: F401
 
-    _make_folder(out)
+    make_folder(out)
     done: list[str] = []
     try:
         with _bar(len(names)) as tell:
@@ -99,17 +100,6 @@ def _tell(names: list[str]) -> None:
     for name in names:
         made.add_row(_outside(name), FIGURES[name].note, FIGURES[name].title)
     stdout().print(made)
-
-
-def _make_folder(out: Path) -> None:
-    """Make the folder, or say before anything is drawn why nothing can be written there."""
-    from tempfile import TemporaryFile
-
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        TemporaryFile(dir=out).close()
-    except OSError as error:
-        raise Usage(f"can't write to the folder {out}: {error.strerror}") from None
 
 
 def _write(names: list[str], out: Path, format: str, done: list[str], tell: "Callable[[str], None]") -> None:

@@ -83,8 +83,8 @@ def run(
     if crew is not None:
         refuse_threads(crew, options)
     kept = None if said is None or (out.exists() and not out.is_file()) else Path(f"{out}.epochs")
-    targets = {"-o": out, "--report": report, "--quarantine": options.get("quarantine"), "the epochs of -o": kept}
-    check_targets(targets, [*data, *(test or [])])
+    targets = {"-o": out, "--report": report, "the epochs of -o": kept}
+    check_targets(targets, [*data, *(test or [])], options.get("quarantine"))
 
     from linsep.cli.counted import counted
     from linsep.cli.fit_learner import chosen, maps_of

@@ -9,6 +9,7 @@ from linsep.cli.crew import Scheduler, Workers, crew_of, refuse_for_parts, refus
 from linsep.cli.failures import Interrupted, Usage
 from linsep.cli.options import Model, reading
 from linsep.cli.readouts import Normalize, Readout, reread
+from linsep.cli.targets import check_targets
 
 EXAMPLES = """
 linsep predict model.linsep test.svm -o labels.txt
@@ -54,10 +55,11 @@ def run(
         refuse_threads(crew, options)
     if scores and probabilities:
         raise Usage("--scores and --probabilities: give one of them")
-    if out is not None and not out.absolute().parent.is_dir():
-        raise Usage(f"there is no folder {out.parent} for the answers")
-    if out is not None and out.exists() and model.exists() and out.samefile(model):
+    target = None if str(out) == "-" else out
+    check_targets({"-o": target}, [], options.get("quarantine"))
+    if target is not None and target.exists() and model.exists() and target.samefile(model):
         raise Usage(f"--out {out} is the model: give another name")
+    check_targets({}, [model, *(data or [])], options.get("quarantine"))
 
     from linsep.cli.predicting import predict
     from linsep.models.file import opened

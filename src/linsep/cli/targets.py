@@ -1,37 +1,106 @@
-"""Where results go: never over what they are made of."""
+"""Where results go: files that can be written, and that are not among those read."""
 
 import os
+import stat
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from linsep.cli.failures import Usage
 
 
-def check_targets(outputs: dict[str, Path | None], inputs: list[Any]) -> None:
+def check_targets(outputs: dict[str, Path | None], inputs: list[Any], quarantine: str | Path | None = None) -> None:
     """Refuse, before any work, files that can't be written, that are read, or that are two results at once.
+
+    Nothing is created or changed.
 
     Parameters
     ----------
     outputs : dict
-        The files by the options that name them; None if an option was not said.
+        The files by the options that name them; None if an option was not given. Each is replaced as a whole.
     inputs : list of paths and patterns
         What is read; "-" is no file.
+    quarantine : path, optional
+        The file of malformed rows, which is written in place.
     """
     read = _files(inputs)
     written: dict[str, str] = {}
-    for option, path in outputs.items():
-        if path is None or str(path) == "-":
-            continue
-        if path.is_dir():
-            raise Usage(f"{option} {path}: it is a folder; give a file")
-        if not path.absolute().parent.is_dir():
-            raise Usage(f"{option} {path}: there is no folder {path.parent}")
+    given = {option: path for option, path in outputs.items() if path is not None}
+    if isinstance(quarantine, (str, Path)):
+        given["--quarantine"] = Path(quarantine)
+    for option, path in given.items():
+        check_writable(option, path, in_place=path is not outputs.get(option))
         real = os.path.realpath(path)
         if real in read:
             raise Usage(f"{option} {path}: it is what is read, and would be lost; give another name")
         if real in written:
             raise Usage(f"{option} and {written[real]} name the same file, {path}")
         written[real] = option
+
+
+def check_writable(option: str, path: Path, in_place: bool = False) -> None:
+    """Refuse a file that can't be written, without creating or changing it.
+
+    Parameters
+    ----------
+    option : str
+        The option that names the file.
+    path : Path
+        The file. A symbolic link is followed.
+    in_place : bool, default=False
+        If True, a file that exists is overwritten. Otherwise another file takes its place, which needs the rights of
+        its folder alone.
+    """
+    if str(path) == "-":
+        raise Usage(f"{option} -: it can't go to the standard output; give a file")
+    try:
+        there: os.stat_result | None = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        there = None
+    except OSError as error:
+        raise Usage(f"{option} {path}: {_reason(error)}") from None
+    if there is not None and stat.S_ISDIR(there.st_mode):
+        raise Usage(f"{option} {path}: it is a folder; give a file")
+    folder = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
+    if not folder.is_dir():
+        raise Usage(f"{option} {path}: there is no folder {folder}")
+    if there is None:
+        _check_folder(f"{option} {path}", folder)
+    elif not stat.S_ISREG(there.st_mode):
+        if not os.access(path, os.W_OK):  # the other end of a pipe would notice if it were opened
+            raise Usage(f"{option} {path}: permission denied")
+    elif in_place:
+        try:
+            os.close(os.open(path, os.O_WRONLY))
+        except OSError as error:
+            raise Usage(f"{option} {path}: {_reason(error)}") from None
+    else:
+        _check_folder(f"{option} {path}", folder)
+        about = folder.stat()
+        if about.st_mode & stat.S_ISVTX and os.geteuid() not in (0, about.st_uid, there.st_uid):
+            raise Usage(f"{option} {path}: it belongs to another user; give another name")
+
+
+def _check_folder(said: str, folder: Path) -> None:
+    """Refuse a folder that takes no new files."""
+    try:
+        TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise Usage(f"{said}: can't write to the folder {folder}: {_reason(error)}") from None
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for results, if it is not there; refuse one that takes no files."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise Usage(f"can't write to the folder {folder}: {error.strerror}") from None
+
+
+def _reason(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    return reason[:1].lower() + reason[1:]
 
 
 def _files(inputs: list[Any]) -> set[str]:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linsep.cli.options import Json, Quiet, Sources
+from linsep.cli.options import Json, Quiet, Sources, reading
+from linsep.cli.targets import check_targets
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,6 +42,7 @@ def run(
     from linsep.cli.output import stderr, stdout, tell_json
     from linsep.theory.certificates import Certificate, verify
 
+    check_targets({}, [cert, *data], reading(ctx).get("quarantine"))
     stated, began = Certificate.load(cert), perf_counter()
     rows, console = labelled(ctx, data), stderr()
     if rows.rejected:
