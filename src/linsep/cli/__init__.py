@@ -3,7 +3,6 @@
 Only what every command needs is imported here; the learners and their compiler are loaded by the command that trains.
 """
 
-import sys
 from typing import Annotated
 
 import typer
@@ -13,6 +12,7 @@ from linsep.cli import bench, certify, compare, convert, demo, evaluate, figures
 from linsep.cli.commands import Command, DataCommand, LearnerCommand, MapCommand, RunCommand, TrialsCommand
 from linsep.cli.frame import Frame, epilog
 from linsep.cli.lean import start_lean
+from linsep.cli.terminal import guard_streams
 
 __all__ = ["app", "main"]
 
@@ -54,7 +54,5 @@ def _options(
 def main() -> None:
     """Run the command that the arguments name."""
     start_lean()
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # bounds have squares in them; an ASCII terminal gets a mark instead
+    guard_streams()
     app()

@@ -12,6 +12,7 @@ import typer
 from linsep.cli.failures import BadData
 from linsep.cli.options import Json, reading
 from linsep.cli.targets import check_targets
+from linsep.cli.terminal import words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -163,7 +164,7 @@ def show(console: "Console", data: list[str] | None, timings: list[Timing]) -> N
     from linsep.cli.output import note, seconds, short, size, table, title
 
     first = timings[0]
-    title(console, f"linsep on {', '.join(data) if data else 'rows made up'}")
+    title(console, f"linsep on {words(data) if data else 'rows made up'}")
     length = f", {size(first.bytes)}" if first.bytes else ""
     note(console, f"{first.rows:,} rows, {first.nonzeros:,} entries that are not 0{length}")
     console.print()

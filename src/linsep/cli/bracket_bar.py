@@ -6,9 +6,8 @@ from contextlib import contextmanager
 from math import isfinite, log
 
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
-from rich.text import Text
 
-from linsep.cli.output import percent, seconds, stderr
+from linsep.cli.output import Text, percent, seconds, stderr
 
 CLOSED = 0.002
 """The relative gap at which the bar is full; it fills with the logarithm of the gap."""

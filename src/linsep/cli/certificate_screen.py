@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from linsep.cli.output import facts, note, seconds, size, table, title, wrapped
+from linsep.cli.output import Text, facts, note, seconds, size, table, title, wrapped
 from linsep.cli.shard_table import ShardTable, few, in_full, in_short, mixes_of
 from linsep.cli.shard_table import as_json as shards_as_json
+from linsep.cli.terminal import word, words
 from linsep.theory.lines import LETTERS, WEIGHTED, WEIGHTED_LABEL, Line, is_mixed, times
 from linsep.theory.lines import told as _told
 from linsep.theory.reading import favours, verdict_sentence
@@ -44,7 +44,7 @@ def show(
     about, lines = cert.facts["data"], lines_of(cert)
     sizes = [(about["rows"], "row", "rows"), (about["features"], "feature", "features")]
     sizes.append((len(about["classes"]), "class", "classes"))
-    title(console, f"What is proved of {', '.join(data)}")
+    title(console, f"What is proved of {words(data)}")
     note(console, ", ".join(f"{count:,} {one if count == 1 else many}" for count, one, many in sizes))
     console.print()
     verdict = verdict_sentence(cert)
@@ -54,12 +54,12 @@ def show(
         told.stylize(f"bold {COLOURS.get(cert.verdict, '')}", 0, len(head))
     console.print(told)
     console.print()
-    problems = {name: lines[name] for name in cert.problems}
+    problems = {word(name): lines[name] for name in cert.problems}
     if len(about["classes"]) > 2:
         _by_class(console, problems)
     else:
         _side_by_side(console, problems)
-    _runs(console, {name: lines[name] for name in cert.runs}, learner)
+    _runs(console, {word(name): lines[name] for name in cert.runs}, learner)
     _shards(console, cert, learner)
     console.print()
     console.print(Text("\n".join(wrapped(favours(cert), console.width - 1))))
@@ -67,7 +67,7 @@ def show(
         console.print()
         note(console, remark)
     console.print()
-    files = {name: f"{path}, {size(path.stat().st_size)}" for name, path in written.items()}
+    files = {name: f"{word(path)}, {size(path.stat().st_size)}" for name, path in written.items()}
     facts(console, {**files, "time": seconds(took)})
 
 
@@ -228,7 +228,7 @@ def _shards(console: Console, cert: "Certificate", learner: "Learner | None") ->
         made = [_shard_table(kind(mixes, machine)) for kind in ([in_full] if few(mixes) else []) + [in_short]]
         fits = [(_width(console, of) <= console.width, of) for of in made]
         shown = next((of for fit, of in fits if fit), None)
-        console.print(Text(f"mistakes of the shards{f', class {name}' if name else ''}", style="bold"))
+        console.print(Text(f"mistakes of the shards{f', class {word(name)}' if name else ''}", style="bold"))
         if shown is None:
             note(console, "the terminal is too narrow for them: --json has them")
         else:

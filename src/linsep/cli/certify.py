@@ -11,6 +11,7 @@ import typer
 from linsep.cli.failures import Interrupted, Usage
 from linsep.cli.options import SEED, Json, Quiet, Report, Sources, as_said, given, learner_from, reading
 from linsep.cli.targets import check_targets
+from linsep.cli.terminal import say, word
 
 if TYPE_CHECKING:
     from linsep.data.dataset import Dataset
@@ -71,9 +72,7 @@ def run(
 
     rows = labelled(ctx, data)
     if rows.rejected:
-        typer.echo(
-            f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out", err=True
-        )
+        say(f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out")
     plan: dict[str, Any] = {"epsilon": epsilon, "delta": round(1 - confidence, 12), "time_limit": time}
     plan["n_jobs"] = threads(reading(ctx).get("n_jobs", -1))
     try:
@@ -207,6 +206,6 @@ def _tell(
     if json:
         tell_json(as_json(cert, learner) | {name: str(path) for name, path in written.items()} | {"seconds": took})
     elif quiet:
-        console.print(in_a_line(cert, learner), soft_wrap=True)
+        console.print(word(in_a_line(cert, learner)), soft_wrap=True)
     else:
         show(console, cert, data, learner, written, took)

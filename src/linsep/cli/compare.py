@@ -6,6 +6,7 @@ import typer
 
 from linsep.cli.options import Json, Quiet, Report, Sources, as_said, given, reading
 from linsep.cli.targets import check_targets
+from linsep.cli.terminal import word, words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,11 +60,12 @@ def run(
     if json:
         tell_json(as_json(contest, attempts))
     elif quiet:
-        stdout().print(f"{best.name}: error {percent(best.error)}" if best.error is not None else "no learner could")
+        line = f"{best.name}: error {percent(best.error)}" if best.error is not None else "no learner could"
+        stdout().print(line, soft_wrap=True)
     else:
         show(stdout(), data, test, contest, attempts, bar.compiling)
         if report is not None:
-            stdout().print(f"\nreport  {report}", soft_wrap=True)
+            stdout().print(f"\nreport  {word(report)}", soft_wrap=True)
     if best.error is None:
         raise typer.Exit(1)
 
@@ -108,8 +110,8 @@ def show(
     from linsep.cli.output import note, title
     from linsep.learners.table import LEARNERS
 
-    title(console, f"{len(attempts)} learners on {', '.join(data)}")
-    judges = f"{len(contest.test.y):,} of {', '.join(test)}" if test else f"{len(contest.test.y):,} set aside"
+    title(console, f"{len(attempts)} learners on {words(data)}")
+    judges = f"{len(contest.test.y):,} of {words(test)}" if test else f"{len(contest.test.y):,} set aside"
     rows, features, classes = len(contest.train.y), contest.train.X.shape[1], len(contest.classes)
     note(console, f"{rows:,} rows to learn from, {judges} to be judged by; {features:,} features; {classes} classes")
     console.print()
@@ -129,9 +131,7 @@ def show(
 
 
 def _table(attempts: "list[Attempt]") -> Any:
-    from rich.text import Text
-
-    from linsep.cli.output import percent, seconds, short, table
+    from linsep.cli.output import Text, percent, seconds, short, table
 
     made = table("learner", ">error", ">interval", ">mistakes", ">time", ">rows/s")
     for attempt in attempts:

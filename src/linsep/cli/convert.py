@@ -9,6 +9,7 @@ from linsep.cli.failures import Usage
 from linsep.cli.options import reading
 from linsep.cli.readouts import Normalize, Readout, refuse_no_weights, reread
 from linsep.cli.targets import check_targets
+from linsep.cli.terminal import word
 
 if TYPE_CHECKING:
     from linsep.models.file import Saved
@@ -74,7 +75,7 @@ def _convert(given: list[str], target: Path, options: dict[str, Any]) -> None:
     rejected = f", {data.rejected:,} malformed rows left out" if data.rejected else ""
     rows, features = data.X.shape
     about = f"{rows:,} rows, {features:,} features{rejected}, {size(target.stat().st_size)}"
-    stdout().print(f"{target}: {about}", soft_wrap=True)
+    stdout().print(f"{word(target)}: {about}", soft_wrap=True)
 
 
 def _export(source: Path, target: Path, readout: str | None, normalize: bool | None) -> None:
@@ -87,7 +88,7 @@ def _export(source: Path, target: Path, readout: str | None, normalize: bool | N
     saved = reread(opened(source), readout, normalize)
     refuse_no_weights(saved)
     _write(saved, target)
-    stdout().print(f"{target}: {size(target.stat().st_size)}", soft_wrap=True)
+    stdout().print(f"{word(target)}: {size(target.stat().st_size)}", soft_wrap=True)
 
 
 def _write(saved: "Saved", target: Path) -> None:

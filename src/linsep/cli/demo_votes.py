@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 from rich.table import Table
-from rich.text import Text
 
 from linsep.cli.data_sets import DataSet
 from linsep.cli.digits_study import METHODS, Run, Split, study
-from linsep.cli.output import table
+from linsep.cli.output import Text, table
 from linsep.learners.readings import reading_name
 
 DEGREES = (1, 2, 3)

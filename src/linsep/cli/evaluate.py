@@ -11,6 +11,7 @@ from linsep.cli.failures import BadData, Usage
 from linsep.cli.options import Json, Model, Quiet, Report, Sources, reading
 from linsep.cli.readouts import Normalize, Readout, as_options, reread
 from linsep.cli.targets import check_targets
+from linsep.cli.terminal import word, words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -69,11 +70,11 @@ def run(
     if json:
         tell_json(as_json(scores) | {"unseen": rows.unseen, "rejected": rows.rejected, "seconds": took})
     elif quiet:
-        stdout().print(f"error {percent(scores.error)} ({scores.wrong:,} of {scores.rows:,} rows)")
+        stdout().print(f"error {percent(scores.error)} ({scores.wrong:,} of {scores.rows:,} rows)", soft_wrap=True)
     else:
         show(stdout(), str(model), saved, data, scores, rows, took)
         if report is not None:
-            stdout().print(f"\nreport  {report}", soft_wrap=True)
+            stdout().print(f"\nreport  {word(report)}", soft_wrap=True)
 
 
 def _scored(saved: Any, data: list[str], options: dict[str, Any], gathered: Any) -> "tuple[Scores, LeftOut]":
@@ -154,7 +155,7 @@ def show(
     from linsep.cli.output import facts, percent, seconds, short, title
 
     low, high = scores.interval
-    title(console, f"{name_of(saved.model)} of {model} on {', '.join(data)}")
+    title(console, f"{name_of(saved.model)} of {word(model)} on {words(data)}")
     console.print()
     facts(
         console,
@@ -196,9 +197,7 @@ def _show_classes(console: "Console", scores: "Scores") -> None:
 
 def _show_confusion(console: "Console", scores: "Scores") -> None:
     """Print the matrix, if there is room for it; else the mistakes that are made most."""
-    from rich.text import Text
-
-    from linsep.cli.output import note, table
+    from linsep.cli.output import Text, note, table
 
     if len(scores.classes) <= MOST_ACROSS:
         names = [_cut(part.label, 10) for part in scores.classes]
@@ -268,5 +267,5 @@ def _show_calibration(console: "Console", scores: "Scores") -> None:
 
 
 def _cut(label: Any, most: int = 30) -> str:
-    text = str(label)
+    text = word(label)
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -19,9 +19,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dis import opmap
 from linecache import getline
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
+
+from linsep.cli.terminal import say, silence
 
 USAGE, BAD_DATA, BAD_MODEL, INTERRUPTED, CLOSED_PIPE = 2, 3, 4, 130, 141
 SHOW = "LINSEP_TRACEBACK"
@@ -71,7 +73,7 @@ class Interrupted(KeyboardInterrupt):
 def told(name: Callable[[], str]) -> Iterator[None]:
     """Turn exceptions into one line on stderr, which begins with the command's name, and an exit code."""
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: _say(f"{name()}: warning: {message}")
+        warnings.showwarning = lambda message, *_, **__: say(f"{name()}: warning: {message}")
         try:
             yield
             if sys.stdout is not None:
@@ -85,14 +87,24 @@ def told(name: Callable[[], str]) -> Iterator[None]:
             if os.environ.get(SHOW, "0") != "0":
                 traceback.print_exc()
             code, line = found
-            _say(f"{name()}: {line}")
+            say(f"{name()}: {line}")
+            _discard_output()
             raise SystemExit(code) from None
 
 
-def leave_quietly() -> None:
+def leave_quietly() -> NoReturn:
     """End without a word, as the reader of the output is gone."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    silence(sys.stdout.fileno())
     raise SystemExit(CLOSED_PIPE)
+
+
+def _discard_output() -> None:
+    """Discard output that can't be written, as on a full disk: Python would report it again at exit."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        silence(sys.stdout.fileno())
 
 
 def judged(error: BaseException) -> tuple[int, str] | None:
@@ -188,7 +200,3 @@ def _raises(home: str, line: int) -> bool:
     """Whether a module raises on a line: of an error from another process that is all there is to look at."""
     file = getattr(sys.modules.get(home), "__file__", None)
     return file is not None and getline(file, line).lstrip().startswith("raise ")
-
-
-def _say(line: str) -> None:
-    typer.echo(" ".join(line.split()), err=True)

@@ -10,6 +10,7 @@ import typer
 
 from linsep.cli.failures import Interrupted, Usage
 from linsep.cli.targets import make_folder
+from linsep.cli.terminal import word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +69,7 @@ def run(
     from linsep.cli.output import stdout
 
     many = f"{len(done)} figures, each of them" if len(done) > 1 else "1 figure, which is"
-    stdout().print(f"{out / PAGE}: {many} also a .{format} file beside it", soft_wrap=True)
+    stdout().print(f"{word(out / PAGE)}: {many} also a .{format} file beside it", soft_wrap=True)
 
 
 def _outside(name: str) -> str:

@@ -12,6 +12,7 @@ from linsep.cli.failures import Interrupted
 from linsep.cli.fit_checks import checked, refuse_for_shards, shared_by
 from linsep.cli.options import Json, Quiet, Report, Sources, given, reading
 from linsep.cli.targets import check_targets
+from linsep.cli.terminal import say
 
 if TYPE_CHECKING:
     from linsep.cli.scaled import Sharing
@@ -128,7 +129,7 @@ def run(
         _report(trained, about, task, out, report)
         about["seconds"]["all"] = perf_counter() - began
     for remark in task.remarks:
-        typer.echo(f"linsep fit: {remark}", err=True)
+        say(f"linsep fit: {remark}")
     tell(trained, about, out, json, quiet)
 
 

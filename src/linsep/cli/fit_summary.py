@@ -4,13 +4,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from linsep.cli.answering import name_of
 from linsep.cli.found import as_told, found
 from linsep.cli.inspect import AT_ONCE, MIXED, shards_of
 from linsep.cli.options import as_said
 from linsep.cli.output import facts, percent, seconds, size, stdout, tell_json, title
+from linsep.cli.terminal import word, words
 from linsep.cli.training import Task, Trained
 from linsep.models.estimators import last_of
 
@@ -88,12 +87,13 @@ def tell(trained: Trained, about: dict[str, Any], out: Path, json: bool, quiet: 
         tell_json({"model": str(out), "bytes": out.stat().st_size, **about})
         return
     test = trained.test
-    error = None if test is None else f"{percent(test.error)} of {test.rows:,} rows ({trained.test_name})"
+    error = None if test is None else f"{percent(test.error)} of {test.rows:,} rows ({word(trained.test_name)})"
     progressive = about["progressive_error"]
     if quiet:
         judged = "" if test is None else f", test error {percent(test.error)}"
         learned = "" if progressive is None else f", progressive error {percent(progressive)}"
-        typer.echo(f"{out}: {about['rows']:,} rows{learned}{judged}, {seconds(about['seconds']['all'])}")
+        line = f"{word(out)}: {about['rows']:,} rows{learned}{judged}, {seconds(about['seconds']['all'])}"
+        stdout().print(line, soft_wrap=True)
         return
     time, earlier = about["seconds"], ", those before included" if about["resumed"] else ""
     told = not trained.streamed or trained.work is not None
@@ -101,7 +101,7 @@ def tell(trained: Trained, about: dict[str, Any], out: Path, json: bool, quiet: 
     solved = about["mistakes"] is None
     unit = "step" if solved and not trained.streamed else "epoch"
     console = stdout()
-    title(console, name_of(trained.learner), ", ".join(about["data"]))
+    title(console, name_of(trained.learner), words(about["data"]))
     facts(
         console,
         {
@@ -119,8 +119,8 @@ def tell(trained: Trained, about: dict[str, Any], out: Path, json: bool, quiet: 
             "test error": error,
             "time": ", ".join([*parts, f"{seconds(time['all'])} in all"]),
             "probabilities": about["calibrated"],
-            "report": about.get("report"),
-            "model": f"{out}, {size(out.stat().st_size)}",
+            "report": None if "report" not in about else word(about["report"]),
+            "model": f"{word(out)}, {size(out.stat().st_size)}",
         },
     )
 
@@ -143,5 +143,5 @@ def _workers(about: dict[str, Any]) -> str | None:
 
 
 def _labels(classes: Any, most: int = 8) -> str:
-    shown = ", ".join(map(str, classes[:most].tolist()))
+    shown = words(classes[:most].tolist())
     return f"{len(classes)}: {shown}{', ...' if len(classes) > most else ''}"

@@ -17,6 +17,11 @@ class Frame(Helpful, TyperGroup):
             code = super().main(*args, **{**more, "standalone_mode": False})
         raise SystemExit(code if isinstance(code, int) else 0)
 
+    def make_context(self, *args: Any, **more: Any) -> Any:
+        """Parse the arguments before the command, within the parser, too: there --help and --version are printed."""
+        with told(lambda: "linsep"):
+            return super().make_context(*args, **more)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command, within the parser: that would turn an interruption and a closed pipe to codes of its own."""
         with told(lambda: f"linsep {ctx.invoked_subcommand or ''}".strip()):

@@ -1,7 +1,6 @@
 """What --help shows: plain text in two columns, of which the first is coloured on a terminal."""
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from inspect import cleandoc
@@ -9,6 +8,8 @@ from textwrap import fill, wrap
 from typing import Any
 
 import typer
+
+from linsep.cli.terminal import LEAST, columns
 
 WIDEST, NAMES = 100, 26
 """Columns of a page, and those of names at most."""
@@ -26,7 +27,7 @@ class Helpful:
 
 def page(command: Any, ctx: Any) -> str:
     """Return a command's help."""
-    width = min(shutil.get_terminal_size().columns, WIDEST) - 1
+    width = min(columns(), WIDEST) - 1
     params = [param for param in command.get_params(ctx) if not getattr(param, "hidden", False)]
     arguments = [param for param in params if param.param_type_name == "argument"]
     pieces = ["[OPTIONS]", *map(_argument, arguments), *(["COMMAND ..."] if hasattr(command, "commands") else [])]
@@ -34,6 +35,7 @@ def page(command: Any, ctx: Any) -> str:
     parts += [fill(paragraph, width) for paragraph in cleandoc(command.help or "").split("\n\n")]
     sections = [(name, rows) for name, rows in _sections(command, ctx, arguments, params) if rows]
     column = min(max(len(called) for _, rows in sections for called, _ in rows), NAMES)
+    column = column if width - column - 4 >= LEAST else 0
     parts += [_section(name, rows, column, width) for name, rows in sections]
     if command.epilog:
         name, *lines = command.epilog.splitlines()
@@ -57,7 +59,10 @@ def _sections(command: Any, ctx: Any, arguments: list[Any], params: list[Any]) -
 
 
 def _section(name: str, rows: Rows, column: int, width: int) -> str:
-    """Return a heading and rows of names and texts; a name too long for its column has a line of its own."""
+    """Return a heading and rows of names and texts; a name too long for its column has a line of its own.
+
+    On a narrow terminal the column is 0 wide, and texts are below their names.
+    """
     lines, edge = [_styled(fill(name, width, break_on_hyphens=False), bold=True)], " " * (column + 4)
     for called, text in rows:
         texts = wrap(text, width - len(edge), break_long_words=False, break_on_hyphens=False) or [""]
@@ -101,4 +106,5 @@ def _first_sentence(text: str) -> str:
 
 
 def _styled(text: str, **style: Any) -> str:
-    return typer.style(text, **style) if sys.stdout.isatty() and "NO_COLOR" not in os.environ else text
+    coloured = sys.stdout is not None and sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    return typer.style(text, **style) if coloured else text

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linsep.cli.options import Json, Model
+from linsep.cli.terminal import word, words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -100,7 +101,7 @@ def show(
     from linsep.cli.found import as_told
     from linsep.cli.output import facts, note, size, title
 
-    title(console, f"{known['learner']} of {known['file']}")
+    title(console, f"{known['learner']} of {word(known['file'])}")
     console.print()
     facts(
         console,
@@ -178,15 +179,15 @@ def _weights(known: dict[str, Any]) -> dict[str, str]:
 
 def _listed(values: list[Any]) -> str:
     more = f", ... ({len(values):,} in all)" if len(values) > MOST_LABELS else ""
-    return ", ".join(map(str, values[:MOST_LABELS])) + more
+    return words(values[:MOST_LABELS]) + more
 
 
 def _show_two(console: "Console", parts: "list[tuple[Strongest, list[str]]]") -> None:
     """Print the features of two sides beside each other."""
-    from linsep.cli.output import table
+    from linsep.cli.output import Text, table
 
     (one, its), (other, others) = parts
-    made = table(str(one.label), ">weight", str(other.label), ">weight")
+    made = table(Text(word(one.label)), ">weight", Text(word(other.label)), ">weight")
     for k in range(max(len(its), len(others))):
         cells = [_cell(part, names, k) for part, names in parts]
         made.add_row(*cells[0], *cells[1])
@@ -194,7 +195,7 @@ def _show_two(console: "Console", parts: "list[tuple[Strongest, list[str]]]") ->
 
 
 def _cell(part: "Strongest", names: list[str], k: int) -> tuple[str, str]:
-    return (names[k], f"{part.weights[k]:.4g}") if k < len(names) else ("", "")
+    return (word(names[k]), f"{part.weights[k]:.4g}") if k < len(names) else ("", "")
 
 
 def _show_many(console: "Console", parts: "list[tuple[Strongest, list[str]]]") -> None:
@@ -203,8 +204,8 @@ def _show_many(console: "Console", parts: "list[tuple[Strongest, list[str]]]") -
 
     title(console, "Speaks for")
     texts = {
-        str(part.label): ", ".join(
-            f"{name}\xa0({weight:.3g})" for name, weight in zip(names, part.weights, strict=True)
+        word(part.label): ", ".join(
+            f"{word(name)}\xa0({weight:.3g})" for name, weight in zip(names, part.weights, strict=True)
         )
         or "nothing"
         for part, names in parts[:MOST_LABELS]
@@ -225,7 +226,7 @@ def trained(about: dict[str, Any]) -> dict[str, str]:
         if isinstance(value, dict):
             value = ", ".join(f"{part} {_written(name, part, of)}" for part, of in value.items())
         if isinstance(value, list):
-            value = ", ".join(value) if all(isinstance(part, str) for part in value) else None
+            value = words(value) if all(isinstance(part, str) for part in value) else None
         if name not in SAID and value not in (None, "", False):
             solved = name == "epochs" and about.get("order") == AT_ONCE
             told["steps" if solved else name.replace("_", " ")] = _written("", name, value)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from linsep.cli.failures import BadData
+from linsep.cli.terminal import say
 
 if TYPE_CHECKING:
     from linsep.data.dataset import Dataset
@@ -25,9 +26,7 @@ def labelled(ctx: typer.Context, data: list[str]) -> "Dataset":
     if not len(rows):
         raise BadData(f"{', '.join(data)}: there are no rows")
     if rows.weights is not None:
-        typer.echo(
-            f"{ctx.command_path}: weights of rows are left out: what is proved is of rows that weigh alike", err=True
-        )
+        say(f"{ctx.command_path}: weights of rows are left out: what is proved is of rows that weigh alike")
     X: Any = rows.X
     for step in maps:
         X = step.fit_transform(X)

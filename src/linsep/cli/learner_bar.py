@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, SpinnerColumn, Task
-from rich.text import Text
+
+from linsep.cli.output import Text
 
 PATIENCE = 0.4
 """Seconds after which a first fit that is not done must be compiling: machine code on disk loads faster."""

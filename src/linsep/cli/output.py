@@ -4,49 +4,85 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from rich.console import Console
+import rich.text
+from rich.console import Console, ConsoleDimensions
+from rich.style import Style
 from rich.table import Table
-from rich.text import Text
 
 from linsep.cli.failures import leave_quietly
+from linsep.cli.terminal import LEAST, UNPRINTABLE, escaped, word
 
 if TYPE_CHECKING:
     from linsep.data.lines import Progress
 
+USUAL = 80
+"""Columns, where the terminal does not tell."""
 
-class Stdout(Console):
-    """Standard output, which ends quietly when its reader does."""
+
+class Text(rich.text.Text):
+    r"""Text with a style, its control characters escaped before it is measured and laid out.
+
+    >>> Text.assemble(("a\x1bb", "bold"), "\x07").plain
+    'a\\x1bb\\x07'
+    """
+
+    def __init__(self, text: str = "", style: str | Style = "", **more: Any) -> None:
+        super().__init__(escaped(text), style, **more)
+
+    def append(self, text: "rich.text.Text | str", style: str | Style | None = None) -> Self:
+        """Add a text."""
+        super().append(escaped(text) if isinstance(text, str) else text, style)
+        return self
+
+
+class Terminal(Console):
+    """A console that shows text as it is, control characters escaped, laid out for LEAST columns or more."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, highlight=False, emoji=False, markup=False)
+
+    @property
+    def size(self) -> ConsoleDimensions:  # type: ignore[override]
+        """The columns and lines of the terminal; NO_COLOR and COLUMNS are kept."""
+        width, height = super().size
+        return ConsoleDimensions(max(width or USUAL, LEAST), height)
+
+    def render_str(self, text: str, **how: Any) -> rich.text.Text:
+        """Return what is shown of a string."""
+        return super().render_str(escaped(text), **how)
 
     def on_broken_pipe(self) -> NoReturn:
-        """Leave without a word."""
+        """End without a word, as the reader of the results is gone; stderr itself drops what nobody reads."""
         leave_quietly()
-        raise AssertionError
 
 
 def stdout() -> Console:
-    """Return the console for results; NO_COLOR and COLUMNS are kept."""
-    return Stdout(highlight=False, emoji=False, markup=False)
+    """Return the console for results."""
+    return Terminal()
 
 
 def stderr() -> Console:
     """Return the console for progress and remarks."""
-    return Console(stderr=True, highlight=False, emoji=False, markup=False)
+    return Terminal(stderr=True)
 
 
 def tell_json(result: Any) -> None:
-    """Print one JSON object, numbers of numpy among them; what is not a finite number is null.
+    r"""Print one JSON object, numbers of numpy among them; what is not a finite number is null.
 
     >>> import numpy as np
     >>> tell_json({"error": np.float64(0.25), "counts": np.arange(3), "brier": float("nan")})
     {"error": 0.25, "counts": [0, 1, 2], "brier": null}
+    >>> tell_json("\x9b")
+    "\\u009b"
     """
     import json
 
     import typer
 
-    typer.echo(json.dumps(plain(result), allow_nan=False, ensure_ascii=False))
+    text = json.dumps(plain(result), allow_nan=False, ensure_ascii=False)
+    typer.echo(UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))  # they only occur within strings
 
 
 def plain(value: Any) -> Any:
@@ -68,8 +104,8 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
-def table(*columns: str, pad: bool = False) -> Table:
-    """Return a table in the house's style; a column whose name begins with `>` stands to the right.
+def table(*columns: str | Text, pad: bool = False) -> Table:
+    """Return a table of the usual style; a column whose name is a string that begins with `>` is aligned to the right.
 
     >>> [column.justify for column in table("learner", ">error").columns]
     ['left', 'right']
@@ -79,13 +115,14 @@ def table(*columns: str, pad: bool = False) -> Table:
     room = (0, 1) if pad else (0, 1, 0, 0)
     made = Table(box=box.SIMPLE_HEAD, show_edge=False, header_style="bold", pad_edge=pad, padding=room)
     for name in columns:
-        made.add_column(name.lstrip(">"), justify="right" if name.startswith(">") else "left", no_wrap=True)
+        right = isinstance(name, str) and name.startswith(">")
+        made.add_column(name[1:] if right else name, justify="right" if right else "left", no_wrap=True)
     return made
 
 
 def facts(console: Console, known: Mapping[str, Any]) -> None:
     """Print names and what is known of them, aligned; what is None is left out."""
-    shown = {name: str(value) for name, value in known.items() if value is not None}
+    shown = {word(name): escaped(str(value)) for name, value in known.items() if value is not None}
     edge = max(map(len, shown), default=0) + 2
     for name, value in shown.items():
         lines = [line for part in value.split("\n") for line in wrapped(part, max(console.width - edge, 20))]
@@ -101,7 +138,7 @@ def wrapped(text: str, width: int) -> list[str]:
     """
     from textwrap import wrap
 
-    lines = wrap(text.replace(" %", "\xa0%"), width, break_long_words=False, break_on_hyphens=False)
+    lines = wrap(escaped(text).replace(" %", "\xa0%"), width, break_long_words=False, break_on_hyphens=False)
     return [line.replace("\xa0", " ") for line in lines] or [""]
 
 

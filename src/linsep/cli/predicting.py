@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from linsep.cli.answering import is_calibrated, rows_for
 from linsep.cli.crew import Crew, at_work
 from linsep.cli.failures import Usage
 from linsep.cli.live import Waiting, live_input
+from linsep.cli.terminal import escaped
 from linsep.core.atomic_write import atomic_write
 from linsep.data.dataset import as_csr
 from linsep.data.errors import DataError, Fault, Policy
@@ -167,13 +168,27 @@ def _refuse_target(out: Path | None, sources: list[Source]) -> None:
         raise Usage(f"--out {out} is one of the files to answer: give another name")
 
 
+class Shown(NamedTuple):
+    """A terminal: the control characters of labels are escaped there, and there alone."""
+
+    file: BinaryIO
+
+    def write(self, lines: bytes) -> None:
+        """Write lines."""
+        self.file.write(escaped(lines.decode()).encode())
+
+    def flush(self) -> None:
+        """Flush what was written."""
+        self.file.flush()
+
+
 @contextmanager
-def _output(out: Path | None) -> Iterator[BinaryIO]:
+def _output(out: Path | None) -> Iterator[Any]:
     """Give the standard output, or a file that takes its place only when it is whole."""
     if out is None or str(out) == "-":
         if sys.stdout is None:
             raise Usage("there is no standard output: say --out FILE")
-        yield sys.stdout.buffer
+        yield Shown(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
         sys.stdout.buffer.flush()
     elif os.path.exists(out) and not os.path.isfile(out):
         with open(out, "wb") as file:

@@ -9,13 +9,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-import typer
 from sklearn.exceptions import ConvergenceWarning
 
 from linsep import scale
 from linsep.cli.crew import Crew, at_work, hands
 from linsep.cli.failures import Usage
 from linsep.cli.options import Given, learner_from
+from linsep.cli.terminal import say
 from linsep.cli.training import Task, Trained, Work, judge_by_files
 from linsep.cli.watching_shards import WatchingShards
 from linsep.core.threads import threads
@@ -111,8 +111,7 @@ def _fit(task: Task, sharing: Sharing, client: Any) -> None:
 def _remark_idle(workers: int, shards: int | None) -> None:
     """Say that workers have nothing to do, where there are more of them than shards."""
     if shards is not None and workers > shards:
-        typer.echo(
+        say(
             f"linsep fit: {workers} workers, and shards for {shards} of them: --shards {workers}, or more, is work for "
-            "all (and another model)",
-            err=True,
+            "all (and another model)"
         )

@@ -6,9 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill, indent
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from linsep import __version__
 from linsep.cli.data_sets import DataSet
@@ -17,7 +15,8 @@ from linsep.cli.demo_votes import ABOUT, vote_table
 from linsep.cli.digits_study import Run
 from linsep.cli.learner_bar import LearnerBar, Tell
 from linsep.cli.next_steps import NextSteps
-from linsep.cli.output import Stdout, short, table
+from linsep.cli.output import Text, short, stderr, stdout, table
+from linsep.cli.terminal import word
 from linsep.cli.trials import LIMITED, ONLINE, RAN_OUT, Trial
 from linsep.theory.lines import told
 from linsep.theory.reading import verdict_sentence
@@ -31,7 +30,7 @@ class Screen:
     """The demo's output, from top to bottom."""
 
     def __init__(self) -> None:
-        self.out, self.err = Stdout(highlight=False), Console(stderr=True)
+        self.out, self.err = stdout(), stderr()
         self.compiling = 0.0
 
     def headline(self, *parts: str) -> None:
@@ -110,11 +109,11 @@ class Screen:
         """Say where the page and the picture are, or how to get them."""
         self.out.print()
         if page is None:
-            self.out.print("No report: its pictures need matplotlib, pip install 'linsep\\[plot]'")
+            self.out.print("No report: its pictures need matplotlib, pip install 'linsep[plot]'")
             return
         for name, file in zip(["Report", "Picture", *[""] * len(pictures)], [page, *pictures], strict=False):
             link = f"link {file.absolute().as_uri()}"
-            self.out.print(Text.assemble((f"{name:9}", "bold"), (str(file), link)), soft_wrap=True)
+            self.out.print(Text.assemble((f"{name:9}", "bold"), (word(file), link)), soft_wrap=True)
 
     def next_steps(self, steps: NextSteps) -> None:
         """Show what to try next."""
@@ -122,7 +121,7 @@ class Screen:
         for command in steps.commands(self.out.width - 3):
             self.out.print(Text(indent(command, "  "), style="green"), soft_wrap=True)
         if find_spec("pyarrow") is None:
-            self.out.print("Tables need pyarrow first: pip install 'linsep\\[arrow]'")
+            self.out.print("Tables need pyarrow first: pip install 'linsep[arrow]'")
 
     def _say(self, sentence: str) -> None:
         self.out.print(Text(fill(sentence, self.out.width - 1)))

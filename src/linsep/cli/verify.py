@@ -8,6 +8,7 @@ import typer
 
 from linsep.cli.options import Json, Quiet, Sources, reading
 from linsep.cli.targets import check_targets
+from linsep.cli.terminal import say, word, words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,9 +47,7 @@ def run(
     stated, began = Certificate.load(cert), perf_counter()
     rows, console = labelled(ctx, data), stderr()
     if rows.rejected:
-        typer.echo(
-            f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out", err=True
-        )
+        say(f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out")
     if console.is_terminal and not (json or quiet):
         with console.status("checking in exact arithmetic"):
             result = verify(stated, rows.X, rows.y)
@@ -59,7 +58,7 @@ def run(
         checks = [{"claim": claim, "status": status, "detail": detail} for claim, status, detail in result.checks]
         tell_json({"holds": bool(result), "checks": checks, "seconds": took})
     else:
-        show(stdout(), f"{cert} on {', '.join(data)}", result, took, quiet)
+        show(stdout(), f"{word(cert)} on {words(data)}", result, took, quiet)
     if not result:
         raise typer.Exit(1)
 
@@ -67,9 +66,8 @@ def run(
 def show(console: "Console", name: str, result: "Result", took: float, quiet: bool) -> None:
     """Print what became of each claim, failures first, and how many hold."""
     from rich.table import Table
-    from rich.text import Text
 
-    from linsep.cli.output import note, seconds, title
+    from linsep.cli.output import Text, note, seconds, title
 
     many = {status: sum(of == status for _, of, _ in result.checks) for status in COLOURS}
     counts = ", ".join(
@@ -84,15 +82,16 @@ def show(console: "Console", name: str, result: "Result", took: float, quiet: bo
         open_ones = Table.grid(padding=(0, 2, 0, 0))
         for claim, status, detail in sorted(result.checks, key=lambda check: list(COLOURS).index(check[1])):
             if status == "not checked":
-                open_ones.add_row(Text(status, COLOURS[status]), Text.assemble(f"{claim}: ", (detail, "dim")))
+                open_ones.add_row(Text(status, COLOURS[status]), Text.assemble(f"{word(claim)}: ", (word(detail), "dim")))
             else:
-                made.add_row(Text(status, COLOURS[status]), Text(claim), Text(_told(status, detail), "dim"))
+                made.add_row(Text(status, COLOURS[status]), Text(word(claim)), Text(word(_told(status, detail)), "dim"))
         console.print(made)
         if open_ones.rows:
             console.print(open_ones)
         console.print()
     end = "every claim that can be checked holds" if result else "it does not hold for these data"
-    console.print(Text.assemble((end, "bold green" if result else "bold red"), f": {counts}; {seconds(took)}"))
+    line = Text.assemble((end, "bold green" if result else "bold red"), f": {counts}; {seconds(took)}")
+    console.print(line, soft_wrap=quiet)
     if [claim for claim, _ in result.failures] == ["data"] and not quiet:
         note(console, "are they read as they were for certify? --label, --map, -O and --on-error must be the same")
 
