@@ -1,6 +1,7 @@
 """Files that can't be written are refused before any work, and left as they were."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,8 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli import app
-from linsep.cli.failures import Usage
-from linsep.cli.targets import check_targets
+from linsep.cli.failures import Interrupted, Usage
+from linsep.cli.targets import check_targets, interruptible
 from tests.cli.files import write_files
 
 UNWRITABLE = {
@@ -170,3 +171,63 @@ def test_what_can_be_written_is_not_touched(tmp_path):
 def test_a_quarantine_is_no_other_result(tmp_path):
     with pytest.raises(Usage, match="name the same file"):
         check_targets({"-o": tmp_path / "a"}, [], str(tmp_path / "a"))
+
+
+def kept(work, *outputs, **more):
+    with pytest.raises(Interrupted) as found, interruptible(*outputs, **more):
+        work()
+        raise KeyboardInterrupt
+    return found.value.kept
+
+
+def test_an_interruption_reports_what_was_replaced(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    out, report, rows = Path("out"), Path("report"), Path("rows")
+
+    def replace():
+        Path("draft").write_text("new")
+        os.replace("draft", out)
+
+    assert kept(lambda: None, out, report, None) == "nothing was written"
+    assert kept(lambda: None, out, otherwise=lambda: "two epochs are kept") == "two epochs are kept"
+    assert kept(replace, out) == "out is written"
+    assert kept(lambda: None, out, report) == "out is as it was before"
+    assert kept(replace, out, report, otherwise=lambda: "two epochs are kept") == "out is written, report is not"
+    assert kept(lambda: rows.write_text("x"), report, in_place=["rows"]) == "rows may be incomplete, report is not"
+    assert kept(lambda: None, in_place=["rows", None]) == "nothing was written"
+
+
+LATE = {
+    "fit": (["fit", "train.svm", "-o", "out"], "out is written"),
+    "fit --report": (["fit", "train.svm", "-o", "out", "--report", "page"], "out is written, page is not"),
+    "fit --shards": (["fit", "train.svm", "-o", "out", "--stream", "--shards", "2"], "out is written"),
+    "predict": (["predict", "model.linsep", "test.svm", "-o", "out"], "out is written"),
+    "evaluate": (["evaluate", "model.linsep", "test.svm", "--report", "out"], "out is written"),
+    "compare": (["compare", "train.svm", "-l", "perceptron", "--report", "out"], "out is written"),
+    "certify": (["certify", "train.svm", "-o", "out", "--time", "1"], "out is written"),
+    "convert": (["convert", "train.svm", "out.npz"], "out.npz is written"),
+    "convert of a model": (["convert", "model.linsep", "out.csv"], "out.csv is written"),
+}
+
+
+@pytest.mark.parametrize("old", [True, False], ids=["over an old file", "to a new file"])
+@pytest.mark.parametrize("case", LATE)
+def test_an_interruption_right_after_a_result_is_in_place_says_so(case, old, files, tmp_path, monkeypatch):
+    shutil.copytree(files, tmp_path, symlinks=True, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    args, words = LATE[case]
+    target = Path(words.split(" ")[0])
+    if old:
+        target.write_text("old")
+    replace = os.replace
+
+    def replace_and_interrupt(source, end, **more):
+        replace(source, end, **more)
+        if os.path.realpath(end) == os.path.realpath(target):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", replace_and_interrupt)
+    result = CliRunner().invoke(app, args)
+    assert result.exit_code == 130, result.output
+    assert result.stderr.splitlines()[-1] == f"linsep {args[0]}: interrupted; {words}"
+    assert target.read_bytes() != b"old"

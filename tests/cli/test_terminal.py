@@ -48,7 +48,9 @@ def run(*args, code=0, **env):
     return result
 
 
-@pytest.mark.parametrize("text", [*"\0\x01\x07\x08\x0b\x0c\r\x1b\x1f\x7f\x80\x9b\x9f", *"\u202a\u202e\u2066\u2069\u200f\udc80"])
+@pytest.mark.parametrize(
+    "text", [*"\0\x01\x07\x08\x0b\x0c\r\x1b\x1f\x7f\x80\x9b\x9f", *"\u202a\u202e\u2066\u2069\u200f\udc80"]
+)
 def test_control_characters_are_escaped(text, capsys):
     assert escaped(f"a{text}b").startswith("a\\")
     for console in (stdout(), stderr()):
@@ -208,8 +210,6 @@ def test_a_standard_output_that_takes_nothing_is_one_line_or_none(args):
 def test_a_broken_pipe_ends_it_quietly(args):
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run(
-        [sys.executable, "-m", "linsep", *args], stdout=writer, stderr=subprocess.PIPE, check=False
-    )
+    done = subprocess.run([sys.executable, "-m", "linsep", *args], stdout=writer, stderr=subprocess.PIPE, check=False)
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, b"")

@@ -11,7 +11,7 @@ import typer
 
 from linsep.cli.failures import BadData
 from linsep.cli.options import Json, reading
-from linsep.cli.targets import check_targets
+from linsep.cli.targets import check_targets, interruptible
 from linsep.cli.terminal import words
 
 if TYPE_CHECKING:
@@ -55,7 +55,11 @@ def run(
 
     check_targets({}, list(data or []), reading(ctx).get("quarantine"))
     console = stderr()
-    with _files(data, rows) as files, console.status("timing") if console.is_terminal else nullcontext() as status:
+    with (
+        interruptible(in_place=[reading(ctx).get("quarantine")]),
+        _files(data, rows) as files,
+        console.status("timing") if console.is_terminal else nullcontext() as status,
+    ):
 
         def tell(work: str) -> None:
             if status is not None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linsep.cli.failures import Interrupted, Usage
+from linsep.cli.failures import Usage
 from linsep.cli.options import SEED, Json, Quiet, Report, Sources, as_said, given, learner_from, reading
-from linsep.cli.targets import check_targets
+from linsep.cli.targets import check_targets, interruptible
 from linsep.cli.terminal import say, word
 
 if TYPE_CHECKING:
@@ -70,18 +70,16 @@ def run(
     from linsep.cli.labelled import labelled
     from linsep.core.threads import threads
 
-    rows = labelled(ctx, data)
-    if rows.rejected:
-        say(f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out")
-    plan: dict[str, Any] = {"epsilon": epsilon, "delta": round(1 - confidence, 12), "time_limit": time}
-    plan["n_jobs"] = threads(reading(ctx).get("n_jobs", -1))
-    try:
+    with interruptible(target, report, in_place=[reading(ctx).get("quarantine")]):
+        rows = labelled(ctx, data)
+        if rows.rejected:
+            say(f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out")
+        plan: dict[str, Any] = {"epsilon": epsilon, "delta": round(1 - confidence, 12), "time_limit": time}
+        plan["n_jobs"] = threads(reading(ctx).get("n_jobs", -1))
         with bracket_bar(time, shown=not (json or quiet)) as watch:
             cert = _certified(rows, learner, {"watch": watch, **plan}, passes or PASSES, BIAS if bias is None else bias)
         written = _write(ctx, cert, rows, learner, data, out, report)
-    except KeyboardInterrupt:
-        raise Interrupted from None
-    _tell(cert, data, learner, written, perf_counter() - began, json, quiet, str(out) == "-")
+        _tell(cert, data, learner, written, perf_counter() - began, json, quiet, str(out) == "-")
 
 
 def _refuse(time: float | None, bias: float | None, epsilon: float, confidence: float) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linsep.cli.options import Json, Quiet, Report, Sources, as_said, given, reading
-from linsep.cli.targets import check_targets
+from linsep.cli.targets import check_targets, interruptible
 from linsep.cli.terminal import word, words
 
 if TYPE_CHECKING:
@@ -49,25 +49,26 @@ def run(
     told, writes = given(ctx), _writer() if report is not None else None
     names = chosen(told.learners)
     maps = maps_from(told.maps)
-    contest = Contest.of(*_read(data, test, reading(ctx)), holdout, told.parameters["random_state"]).mapped(maps)
-    bar = LearnerBar(stderr(), len(names))
-    with bar.shown("comparing") as tell:
-        attempts = ranked(list(contest.attempts(names, told.parameters, tell)))
-    if writes is not None:
-        mapped = [word for name in told.maps for word in ("--map", name)]
-        writes(report, data, test, contest, attempts, [*as_said(reading(ctx)), *mapped])
-    best = attempts[0]
-    if json:
-        tell_json(as_json(contest, attempts))
-    elif quiet:
-        line = f"{best.name}: error {percent(best.error)}" if best.error is not None else "no learner could"
-        stdout().print(line, soft_wrap=True)
-    else:
-        show(stdout(), data, test, contest, attempts, bar.compiling)
-        if report is not None:
-            stdout().print(f"\nreport  {word(report)}", soft_wrap=True)
-    if best.error is None:
-        raise typer.Exit(1)
+    with interruptible(report, in_place=[reading(ctx).get("quarantine")]):
+        contest = Contest.of(*_read(data, test, reading(ctx)), holdout, told.parameters["random_state"]).mapped(maps)
+        bar = LearnerBar(stderr(), len(names))
+        with bar.shown("comparing") as tell:
+            attempts = ranked(list(contest.attempts(names, told.parameters, tell)))
+        if writes is not None:
+            mapped = [word for name in told.maps for word in ("--map", name)]
+            writes(report, data, test, contest, attempts, [*as_said(reading(ctx)), *mapped])
+        best = attempts[0]
+        if json:
+            tell_json(as_json(contest, attempts))
+        elif quiet:
+            line = f"{best.name}: error {percent(best.error)}" if best.error is not None else "no learner could"
+            stdout().print(line, soft_wrap=True)
+        else:
+            show(stdout(), data, test, contest, attempts, bar.compiling)
+            if report is not None:
+                stdout().print(f"\nreport  {word(report)}", soft_wrap=True)
+        if best.error is None:
+            raise typer.Exit(1)
 
 
 def _writer() -> Any:

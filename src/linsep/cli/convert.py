@@ -8,7 +8,7 @@ import typer
 from linsep.cli.failures import Usage
 from linsep.cli.options import reading
 from linsep.cli.readouts import Normalize, Readout, refuse_no_weights, reread
-from linsep.cli.targets import check_targets
+from linsep.cli.targets import check_targets, interruptible
 from linsep.cli.terminal import word
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _convert(given: list[str], target: Path, options: dict[str, Any]) -> None:
     import linsep
     from linsep.cli.output import reading_bar, size, stdout
 
-    with reading_bar("converting") as tell:
+    with interruptible(target, in_place=[options.get("quarantine")]), reading_bar("converting") as tell:
         data = linsep.convert(given, target, progress=tell, **options)
     rejected = f", {data.rejected:,} malformed rows left out" if data.rejected else ""
     rows, features = data.X.shape
@@ -87,7 +87,8 @@ def _export(source: Path, target: Path, readout: str | None, normalize: bool | N
     check_targets({"OUT": target}, [source])
     saved = reread(opened(source), readout, normalize)
     refuse_no_weights(saved)
-    _write(saved, target)
+    with interruptible(target):
+        _write(saved, target)
     stdout().print(f"{word(target)}: {size(target.stat().st_size)}", soft_wrap=True)
 
 

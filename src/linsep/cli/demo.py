@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linsep.cli.targets import check_writable, make_folder
+from linsep.cli.targets import check_writable, interruptible, make_folder
 
 if TYPE_CHECKING:
     from linsep.cli.data_sets import DataSet
@@ -51,7 +51,12 @@ def run(
 
         check_writable("--report", report)
     make_folder(out)
+    with interruptible(report or out / "report.html", in_place=[out / "digits.csv", out / "new.csv"]):
+        _demo(out, report, seed, quick)
 
+
+def _demo(out: Path, report: Path | None, seed: int, quick: bool) -> None:
+    """Train, print, and write the page and the tables."""
     # Loaded here and not above: `linsep --help` must not wait for the compiler.
     from linsep.cli.data_sets import data_sets
     from linsep.cli.demo_proof import proved

@@ -10,7 +10,7 @@ from linsep.cli.crew import Crew, Scheduler, Workers, at_work, crew_of, refuse_f
 from linsep.cli.failures import BadData, Usage
 from linsep.cli.options import Json, Model, Quiet, Report, Sources, reading
 from linsep.cli.readouts import Normalize, Readout, as_options, reread
-from linsep.cli.targets import check_targets
+from linsep.cli.targets import check_targets, interruptible
 from linsep.cli.terminal import word, words
 
 if TYPE_CHECKING:
@@ -59,22 +59,23 @@ def run(
     from linsep.models.file import opened
 
     check_targets({"--report": report}, [model, *data], options.get("quarantine"))
-    saved, began = reread(opened(model), readout, normalize), perf_counter()
-    gathered = _gathering(saved) if report is not None else None
-    scores, rows = _scored(saved, data, options, gathered) if crew is None else _shared(saved, data, options, crew)
-    if not scores.rows:
-        raise BadData(f"{', '.join(data)}: there is no row with a label")
-    took = perf_counter() - began
-    if gathered is not None and report is not None:
-        gathered.write(report, str(model), data, scores, as_options(readout, normalize))
-    if json:
-        tell_json(as_json(scores) | {"unseen": rows.unseen, "rejected": rows.rejected, "seconds": took})
-    elif quiet:
-        stdout().print(f"error {percent(scores.error)} ({scores.wrong:,} of {scores.rows:,} rows)", soft_wrap=True)
-    else:
-        show(stdout(), str(model), saved, data, scores, rows, took)
-        if report is not None:
-            stdout().print(f"\nreport  {word(report)}", soft_wrap=True)
+    with interruptible(report, in_place=[options.get("quarantine")]):
+        saved, began = reread(opened(model), readout, normalize), perf_counter()
+        gathered = _gathering(saved) if report is not None else None
+        scores, rows = _scored(saved, data, options, gathered) if crew is None else _shared(saved, data, options, crew)
+        if not scores.rows:
+            raise BadData(f"{', '.join(data)}: there is no row with a label")
+        took = perf_counter() - began
+        if gathered is not None and report is not None:
+            gathered.write(report, str(model), data, scores, as_options(readout, normalize))
+        if json:
+            tell_json(as_json(scores) | {"unseen": rows.unseen, "rejected": rows.rejected, "seconds": took})
+        elif quiet:
+            stdout().print(f"error {percent(scores.error)} ({scores.wrong:,} of {scores.rows:,} rows)", soft_wrap=True)
+        else:
+            show(stdout(), str(model), saved, data, scores, rows, took)
+            if report is not None:
+                stdout().print(f"\nreport  {word(report)}", soft_wrap=True)
 
 
 def _scored(saved: Any, data: list[str], options: dict[str, Any], gathered: Any) -> "tuple[Scores, LeftOut]":

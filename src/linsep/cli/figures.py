@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linsep.cli.failures import Interrupted, Usage
-from linsep.cli.targets import make_folder
+from linsep.cli.targets import make_folder, version
 from linsep.cli.terminal import word
 
 if TYPE_CHECKING:
@@ -59,16 +59,19 @@ def run(
     import matplotlib  # noqa: F401
 
     make_folder(out)
-    done: list[str] = []
+    files = [out / f"{_outside(name)}.{format}" for name in names]
+    before = {path: version(path) for path in [*files, out / PAGE]}
     try:
         with _bar(len(names)) as tell:
-            _write(names, out, format, done, tell)
+            _write(names, files, out / PAGE, format, tell)
     except KeyboardInterrupt:
-        kept = f"{len(done)} of {len(names)} figures are in {out}" if done else "nothing was written"
-        raise Interrupted(kept=f"{kept}, but no new {PAGE}" if done else kept) from None
+        many = sum(version(path) != before[path] for path in files)
+        kept = f"{many} of {len(names)} figures are in {out}" if many else "nothing was written"
+        new = version(out / PAGE) != before[out / PAGE]
+        raise Interrupted(kept=f"{kept}, but no new {PAGE}" if many and not new else kept) from None
     from linsep.cli.output import stdout
 
-    many = f"{len(done)} figures, each of them" if len(done) > 1 else "1 figure, which is"
+    many = f"{len(names)} figures, each of them" if len(names) > 1 else "1 figure, which is"
     stdout().print(f"{word(out / PAGE)}: {many} also a .{format} file beside it", soft_wrap=True)
 
 
@@ -103,20 +106,19 @@ def _tell(names: list[str]) -> None:
     stdout().print(made)
 
 
-def _write(names: list[str], out: Path, format: str, done: list[str], tell: "Callable[[str], None]") -> None:
-    """Draw and save the figures one by one, and then the page; `done` grows as they are."""
+def _write(names: list[str], files: list[Path], index: Path, format: str, tell: "Callable[[str], None]") -> None:
+    """Draw and save the figures one by one, and then the page."""
     from linsep.core.atomic_write import atomic_write
     from linsep.plots.notes.gallery import drawn, page, save
 
     figures: dict[str, Figure] = {}
-    for name in names:
+    for name, file in zip(names, files, strict=True):
         tell(_outside(name))
         figures[name] = drawn(name)
-        with atomic_write(out / f"{_outside(name)}.{format}") as draft:
+        with atomic_write(file) as draft:
             save(figures[name], draft, format)
-        done.append(_outside(name))
     tell(PAGE)
-    page(figures).write(out / PAGE)
+    page(figures).write(index)
 
 
 @contextmanager

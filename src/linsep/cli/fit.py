@@ -11,7 +11,7 @@ from linsep.cli.crew import Scheduler, Workers, crew_of, refuse_for_parts, refus
 from linsep.cli.failures import Interrupted
 from linsep.cli.fit_checks import checked, refuse_for_shards, shared_by
 from linsep.cli.options import Json, Quiet, Report, Sources, given, reading
-from linsep.cli.targets import check_targets
+from linsep.cli.targets import check_targets, interruptible
 from linsep.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -113,24 +113,26 @@ def run(
         report is not None, maps_of(ctx, resume, stream), open_labels, calibrate,
         None if saved is None else saved.model,
     )  # fmt: skip
-    try:
+    with interruptible(
+        out, report, in_place=[options.get("quarantine")], otherwise=lambda: None if sharing is None else sharing.left
+    ):
         trained = _trained(task, stream, sharing)
         about = about_of(task, trained)
         _save(trained, out, about)
-    except KeyboardInterrupt:
-        before = f"{out} is as it was before" if out.exists() else "nothing was written"
-        raise Interrupted(kept=(None if sharing is None else sharing.left) or before) from None
-    if kept is not None and hasattr(trained.learner, "t_"):  # what was counted has no epochs
-        kept.unlink(missing_ok=True)
-    if task.interrupted:
-        raise Interrupted(kept=f"{out} has what was learned from {trained.rows:,} rows")
-    about["seconds"]["all"] = perf_counter() - began
-    if report is not None:
-        _report(trained, about, task, out, report)
+        if kept is not None and hasattr(trained.learner, "t_"):  # what was counted has no epochs
+            kept.unlink(missing_ok=True)
+        if task.interrupted:
+            raise Interrupted(kept=f"{out} has what was learned from {trained.rows:,} rows")
         about["seconds"]["all"] = perf_counter() - began
-    for remark in task.remarks:
-        say(f"linsep fit: {remark}")
-    tell(trained, about, out, json, quiet)
+        if report is not None:
+            from linsep.cli.fit_report import fit_report
+
+            fit_report(trained, about, watching, str(out)).write(report)
+            about["report"] = str(report)
+            about["seconds"]["all"] = perf_counter() - began
+        for remark in task.remarks:
+            say(f"linsep fit: {remark}")
+        tell(trained, about, out, json, quiet)
 
 
 def _trained(task: "Task", stream: bool, sharing: "Sharing | None") -> "Trained":
@@ -143,17 +145,6 @@ def _trained(task: "Task", stream: bool, sharing: "Sharing | None") -> "Trained"
     from linsep.cli.training import in_memory
 
     return streamed(task) if stream else in_memory(task)
-
-
-def _report(trained: "Trained", about: dict[str, Any], task: "Task", out: Path, report: Path) -> None:
-    """Write the page."""
-    from linsep.cli.fit_report import fit_report
-
-    try:
-        fit_report(trained, about, task.watching, str(out)).write(report)
-    except KeyboardInterrupt:
-        raise Interrupted(kept=f"{out} is written, the report is not") from None
-    about["report"] = str(report)
 
 
 def _save(trained: "Trained", out: Path, about: dict[str, Any]) -> None:

@@ -43,8 +43,8 @@ class Terminal(Console):
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, highlight=False, emoji=False, markup=False)
 
-    @property
-    def size(self) -> ConsoleDimensions:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def size(self) -> ConsoleDimensions:
         """The columns and lines of the terminal; NO_COLOR and COLUMNS are kept."""
         width, height = super().size
         return ConsoleDimensions(max(width or USUAL, LEAST), height)

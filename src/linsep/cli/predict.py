@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 
 from linsep.cli.crew import Scheduler, Workers, crew_of, refuse_for_parts, refuse_threads
-from linsep.cli.failures import Interrupted, Usage
+from linsep.cli.failures import Usage
 from linsep.cli.options import Model, reading
 from linsep.cli.readouts import Normalize, Readout, reread
-from linsep.cli.targets import check_targets
+from linsep.cli.targets import check_targets, interruptible
 
 EXAMPLES = """
 linsep predict model.linsep test.svm -o labels.txt
@@ -65,14 +65,10 @@ def run(
     from linsep.models.file import opened
 
     what = "scores" if scores else "probabilities" if probabilities else "labels"
-    try:
+    live = target is None or (target.exists() and not target.is_file())
+    with interruptible(
+        None if live else target,
+        in_place=[options.get("quarantine")],
+        otherwise=lambda: "the lines so far are written" if live else None,
+    ):
         predict(reread(opened(model), readout, normalize), data or ["-"], what, out, options, crew)
-    except KeyboardInterrupt:
-        raise Interrupted(kept=_kept(out)) from None
-
-
-def _kept(out: Path | None) -> str:
-    """Return what is left of the answers after an interruption."""
-    if out is None or str(out) == "-" or (out.exists() and not out.is_file()):
-        return "the lines so far are written"
-    return f"{out} is as it was before" if out.exists() else "nothing was written"

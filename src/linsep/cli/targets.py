@@ -2,11 +2,13 @@
 
 import os
 import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from linsep.cli.failures import Usage
+from linsep.cli.failures import Interrupted, Usage
 
 
 def check_targets(outputs: dict[str, Path | None], inputs: list[Any], quarantine: str | Path | None = None) -> None:
@@ -101,6 +103,49 @@ def make_folder(folder: Path) -> None:
 def _reason(error: OSError) -> str:
     reason = error.strerror or str(error)
     return reason[:1].lower() + reason[1:]
+
+
+@contextmanager
+def interruptible(
+    *outputs: Path | None, in_place: Iterable[Any] = (), otherwise: Callable[[], str | None] = lambda: None
+) -> Iterator[None]:
+    """Report, when Ctrl-C ends the work, which files were written.
+
+    Parameters
+    ----------
+    *outputs : Path or None
+        The results. Each is replaced as a whole, so it was written if another file is in its place.
+    in_place : iterable of paths
+        Files that are written piece by piece, such as that of malformed rows; None is left out.
+    otherwise : function
+        Returns what is kept if none of the files was written; None if that is nothing.
+    """
+    pieces = [Path(path) for path in in_place if isinstance(path, (str, Path))]
+    before = {path: version(path) for path in [*outputs, *pieces] if path is not None}
+    try:
+        yield
+    except Interrupted:
+        raise
+    except KeyboardInterrupt:
+        written = [path for path in before if version(path) != before[path]]
+        whole = [path for path in written if path.is_file() and path not in pieces]
+        parts = [f"{path} {'is written' if path in whole else 'may be incomplete'}" for path in written]
+        kept = None if written else otherwise()
+        if kept is not None:
+            raise Interrupted(kept) from None
+        for path in before:
+            if path not in [*written, *pieces] and (written or path.is_file()):
+                parts.append(f"{path} {'is as it was before' if path.is_file() else 'is not'}")
+        raise Interrupted(*filter(None, [", ".join(parts)])) from None
+
+
+def version(path: Path) -> tuple[int, ...] | None:
+    """Return what differs between a file and one that takes its place; None if there is no file."""
+    try:
+        about = os.stat(path)
+    except OSError:
+        return None
+    return about.st_dev, about.st_ino, about.st_mtime_ns, about.st_size
 
 
 def _files(inputs: list[Any]) -> set[str]:

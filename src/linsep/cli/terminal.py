@@ -1,7 +1,7 @@
 r"""Text for a terminal: control characters are escaped, and a terminal that is gone is no error.
 
-Every text for people passes :func:`escaped`: lines on stderr by :func:`say`, all others by the consoles and the `Text` of
-:mod:`linsep.cli.output`, before they are laid out.
+Every text for people passes :func:`escaped`: lines on stderr by :func:`say`, all others by the consoles and the `Text`
+of :mod:`linsep.cli.output`, before they are laid out.
 """
 
 import io
@@ -103,5 +103,5 @@ def guard_streams() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     if isinstance(sys.stderr, io.TextIOWrapper):
-        below = open(sys.stderr.fileno(), "wb", closefd=False)
+        below = io.BufferedWriter(io.FileIO(sys.stderr.fileno(), "w", closefd=False))
         sys.stderr = Unread(below, sys.stderr.encoding, "replace", line_buffering=True)

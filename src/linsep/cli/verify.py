@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linsep.cli.options import Json, Quiet, Sources, reading
-from linsep.cli.targets import check_targets
+from linsep.cli.targets import check_targets, interruptible
 from linsep.cli.terminal import say, word, words
 
 if TYPE_CHECKING:
@@ -44,23 +44,24 @@ def run(
     from linsep.theory.certificates import Certificate, verify
 
     check_targets({}, [cert, *data], reading(ctx).get("quarantine"))
-    stated, began = Certificate.load(cert), perf_counter()
-    rows, console = labelled(ctx, data), stderr()
-    if rows.rejected:
-        say(f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out")
-    if console.is_terminal and not (json or quiet):
-        with console.status("checking in exact arithmetic"):
+    with interruptible(in_place=[reading(ctx).get("quarantine")]):
+        stated, began = Certificate.load(cert), perf_counter()
+        rows, console = labelled(ctx, data), stderr()
+        if rows.rejected:
+            say(f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out")
+        if console.is_terminal and not (json or quiet):
+            with console.status("checking in exact arithmetic"):
+                result = verify(stated, rows.X, rows.y)
+        else:
             result = verify(stated, rows.X, rows.y)
-    else:
-        result = verify(stated, rows.X, rows.y)
-    took = perf_counter() - began
-    if json:
-        checks = [{"claim": claim, "status": status, "detail": detail} for claim, status, detail in result.checks]
-        tell_json({"holds": bool(result), "checks": checks, "seconds": took})
-    else:
-        show(stdout(), f"{word(cert)} on {words(data)}", result, took, quiet)
-    if not result:
-        raise typer.Exit(1)
+        took = perf_counter() - began
+        if json:
+            checks = [{"claim": claim, "status": status, "detail": detail} for claim, status, detail in result.checks]
+            tell_json({"holds": bool(result), "checks": checks, "seconds": took})
+        else:
+            show(stdout(), f"{word(cert)} on {words(data)}", result, took, quiet)
+        if not result:
+            raise typer.Exit(1)
 
 
 def show(console: "Console", name: str, result: "Result", took: float, quiet: bool) -> None:
@@ -82,7 +83,9 @@ def show(console: "Console", name: str, result: "Result", took: float, quiet: bo
         open_ones = Table.grid(padding=(0, 2, 0, 0))
         for claim, status, detail in sorted(result.checks, key=lambda check: list(COLOURS).index(check[1])):
             if status == "not checked":
-                open_ones.add_row(Text(status, COLOURS[status]), Text.assemble(f"{word(claim)}: ", (word(detail), "dim")))
+                open_ones.add_row(
+                    Text(status, COLOURS[status]), Text.assemble(f"{word(claim)}: ", (word(detail), "dim"))
+                )
             else:
                 made.add_row(Text(status, COLOURS[status]), Text(word(claim)), Text(word(_told(status, detail)), "dim"))
         console.print(made)
