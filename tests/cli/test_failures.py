@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import lzma
 import subprocess
 import sys
@@ -46,6 +47,7 @@ def raising(error):
         (ModelError("m.linsep", "it is cut off"), 4, "m.linsep: it is cut off"),
         (FileNotFoundError(2, "No such file or directory", "m.linsep"), 2, "m.linsep: no such file or directory"),
         (OSError(28, "No space left on device"), 2, "no space left on device"),
+        (OSError("No such device (os error 19)"), 2, "No such device (os error 19)"),
         (MemoryError(), 2, "not enough memory"),
         (ModuleNotFoundError("No module named 'onnx'", name="onnx"), 2, "this needs onnx: pip install 'linsep[onnx]'"),
         (ImportError("tables are read with pyarrow: pip install 'linsep[arrow]'"), 2, "pip install 'linsep[arrow]'"),
@@ -84,6 +86,7 @@ def test_a_command_s_own_code_is_kept(code):
         lambda: int("x"),
         lambda: __import__("no_such_module"),
         raising(ValueError("raised by a test, not by linsep")),
+        raising(io.UnsupportedOperation("fileno")),
     ],
 )
 def test_a_bug_keeps_its_traceback(work):

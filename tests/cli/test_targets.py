@@ -169,14 +169,22 @@ def test_what_can_be_written_is_not_touched(tmp_path):
 
 
 def test_a_quarantine_is_no_other_result(tmp_path):
+    with pytest.raises(Usage, match="null"):
+        check_targets({}, [], "a\0")
     with pytest.raises(Usage, match="name the same file"):
         check_targets({"-o": tmp_path / "a"}, [], str(tmp_path / "a"))
 
 
 def kept(work, *outputs, **more):
-    with pytest.raises(Interrupted) as found, interruptible(*outputs, **more):
+    """Return what is reported of the files if Ctrl-C comes right after some work."""
+
+    @interruptible(*outputs, **more)
+    def run():
         work()
         raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as found:
+        run()
     return found.value.kept
 
 

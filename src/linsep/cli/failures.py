@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dis import opmap
+from io import UnsupportedOperation
 from linecache import getline
 from typing import Any, NoReturn
 
@@ -153,8 +154,10 @@ def _of_a_package(error: ImportError) -> tuple[int, str] | None:
 
 
 def _of_a_file(error: OSError) -> tuple[int, str] | None:
-    if error.strerror is None:
+    if isinstance(error, UnsupportedOperation):
         return None
+    if error.strerror is None:  # as libraries that are not written in Python raise it
+        return (USAGE, str(error)) if str(error) else None
     place = f"{error.filename}: " if error.filename is not None else ""
     return USAGE, f"{place}{error.strerror[:1].lower()}{error.strerror[1:]}"
 

@@ -65,10 +65,10 @@ def run(
         with _bar(len(names)) as tell:
             _write(names, files, out / PAGE, format, tell)
     except KeyboardInterrupt:
-        many = sum(version(path) != before[path] for path in files)
-        kept = f"{many} of {len(names)} figures are in {out}" if many else "nothing was written"
+        drawn = sum(version(path) != before[path] for path in files)
+        kept = f"{drawn} of {len(names)} figures are in {out}" if drawn else "nothing was written"
         new = version(out / PAGE) != before[out / PAGE]
-        raise Interrupted(kept=f"{kept}, but no new {PAGE}" if many and not new else kept) from None
+        raise Interrupted(kept=f"{kept}, but no new {PAGE}" if drawn and not new else kept) from None
     from linsep.cli.output import stdout
 
     many = f"{len(names)} figures, each of them" if len(names) > 1 else "1 figure, which is"

@@ -31,7 +31,7 @@ def check_targets(outputs: dict[str, Path | None], inputs: list[Any], quarantine
     if isinstance(quarantine, (str, Path)):
         given["--quarantine"] = Path(quarantine)
     for option, path in given.items():
-        check_writable(option, path, in_place=path is not outputs.get(option))
+        check_writable(option, path, in_place=option not in outputs)
         real = os.path.realpath(path)
         if real in read:
             raise Usage(f"{option} {path}: it is what is read, and would be lost; give another name")
@@ -61,6 +61,8 @@ def check_writable(option: str, path: Path, in_place: bool = False) -> None:
         there = None
     except OSError as error:
         raise Usage(f"{option} {path}: {_reason(error)}") from None
+    except ValueError as error:  # the path has a null character in it
+        raise Usage(f"{option} {path}: {error}") from None
     if there is not None and stat.S_ISDIR(there.st_mode):
         raise Usage(f"{option} {path}: it is a folder; give a file")
     folder = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
@@ -129,14 +131,13 @@ def interruptible(
     except KeyboardInterrupt:
         written = [path for path in before if version(path) != before[path]]
         whole = [path for path in written if path.is_file() and path not in pieces]
-        parts = [f"{path} {'is written' if path in whole else 'may be incomplete'}" for path in written]
         kept = None if written else otherwise()
         if kept is not None:
             raise Interrupted(kept) from None
-        for path in before:
-            if path not in [*written, *pieces] and (written or path.is_file()):
-                parts.append(f"{path} {'is as it was before' if path.is_file() else 'is not'}")
-        raise Interrupted(*filter(None, [", ".join(parts)])) from None
+        others = [path for path in before if path not in [*written, *pieces] and (written or path.is_file())]
+        parts = [f"{path} {'is written' if path in whole else 'may be incomplete'}" for path in written]
+        parts += [f"{path} {'is as it was before' if path.is_file() else 'is not'}" for path in others]
+        raise Interrupted(", ".join(parts) or "nothing was written") from None
 
 
 def version(path: Path) -> tuple[int, ...] | None:
