@@ -1,6 +1,7 @@
 """Contracts about what a learner holds: only training changes it, a refused batch does not, a copy goes on."""
 
 import copy
+import pickle
 import re
 
 import numpy as np

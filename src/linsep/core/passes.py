@@ -11,7 +11,7 @@ its hands counts references, even where it then does nothing.
 A learning pass changes what it is given and returns (position, status). It stops early, to be called again from
 there, when the log is full; it stops for good at a row whose score or step is not a finite number. With status
 FLAW the data can't be read, and the position says why. Single rows are learned in place, so that their pass also stops
-before an update that would leave a weight outside of float64 (TOO_LARGE); after other passes the driver checks the sums.
+before an update that would leave a weight outside of float64 (TOO_LARGE); after other passes the driver checks them.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,17 @@ from numba import njit
 from linsep.core.bound import opened
 from linsep.core.digest import digest_of, engine_digest
 from linsep.core.examples import (
-    FINE, Single, announce, entries, fetch, fetch_weights, flaw, gather, row, sparse, squared,
+    FINE,
+    Single,
+    announce,
+    entries,
+    fetch,
+    fetch_weights,
+    flaw,
+    gather,
+    row,
+    sparse,
+    squared,
 )  # fmt: skip
 from linsep.core.kernel_cache import cached_njit
 from linsep.core.links import Imaged, debts, factor, measure, norm2, read, tend, trusted
