@@ -660,7 +660,7 @@ def test_columns_are_chosen_by_number():
             assert got.names == expected.names
             assert json.loads(json.dumps(got.table.state())) == json.loads(json.dumps(expected.table.state()))
         fails("there is no column number 5; the columns are 'id',", text, **{option: [5]})
-        with pytest.raises(TypeError):
+        with pytest.raises(ValueError, match=rf"{option}=\[1\.5\]: it is a list of names or numbers of columns"):
             Csv(**{option: [1.5]})
     assert read(text, ignore=0).names == ["a", "b", "day"]
     assert read(text, columns=[1, "a", -4]).names == ["a"]
@@ -1110,7 +1110,8 @@ def test_data_that_are_read_like_those_of_a_pipe_do_not_grow():
         ({"categories": "both"}, "it is one of 'indexed', 'hashed'"), ({"missing": "mean"}, "'zero', 'indicator'"),
         ({"n_features": 9}, "say categories='hashed'"), ({"n_features": 1 << 20}, "say categories='hashed'"),
         ({"categories": "hashed", "n_features": 0}, "1 at least"), ({"delimiter": '"'}, "one ASCII"),
-        ({"delimiter": ""}, "one ASCII"), ({"header": 0}, "True or False"), ({"header": "no"}, "True or False"),
+        ({"delimiter": ""}, "one ASCII"), ({"header": 0}, "header=0: it is True, False or None"),
+        ({"header": "no"}, "header='no': it is True, False or None"),
     ],
 )  # fmt: skip
 def test_options_that_are_not_possible(options, reason):
@@ -1381,7 +1382,8 @@ def test_documents_alone_and_columns_for_two_uses():
     [
         ({"text": "t", "text_features": 0}, "1 at least"), ({"text": "t", "analyzer": "lines"}, "analyzer='lines'"),
         ({"text": "t", "ngram_range": (2, 1)}, "ngram_range="), ({"binary": True}, "with text="),
-        ({"text_features": 99}, "with text="), ({"text": "t", "text_features": 1 << 31}, "n_features=2147483648"),
+        ({"text_features": 99}, "with text="),
+        ({"text": "t", "text_features": 1 << 31}, "text_features=2147483648: it is a whole number, 2147483647 at most"),
     ],
 )  # fmt: skip
 def test_options_of_documents_that_are_not_possible(options, reason):
