@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import linsep
 from linsep.cli import app
 from linsep.cli.features import strongest
+from linsep.cli.inspect import trained
 from linsep.maps import Polynomial
 from linsep.models.file import save
 from tests.cli.files import WORDS, write_files, write_model
@@ -127,6 +128,10 @@ def test_a_pipeline_names_what_its_learner_sees(folder):
     assert "age" in out
 
 
+def test_whatever_was_said_of_a_model_is_shown():
+    assert trained({0: 2.0, "a": {1: 0.5, None: "x"}}) == {"0": "2", "a": "1 0.5, None x"}
+
+
 def test_how_it_was_trained(folder):
     about = {"data": ["train.svm"], "rows": 12000, "seconds": {"learn": 0.5}, "curve": [[1, 2]], "resumed": False}
     write_model(folder / "m.linsep", "train.svm", about=about)
@@ -143,3 +148,13 @@ def test_how_it_was_trained(folder):
 def test_lines_fit_the_terminal(folder, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)
     assert max(map(len, run("model.linsep").splitlines())) <= int(columns)
+
+
+def test_pipelines_of_texts_are_shown_by_their_words(folder):
+    texts, labels = ["red rose", "red", "blue sky", "sky"], [1, 1, 0, 0]
+    for step in (linsep.TextCounter(), linsep.TextHasher(64, keep_names=True), linsep.TextHasher(64)):
+        clf = make_pipeline(step, linsep.Perceptron(shuffle=False, random_state=0)).fit(texts, labels)
+        save(clf, folder / "texts.linsep")
+        names = {feature["name"] for part in told("texts.linsep")["strongest"] for feature in part["features"]}
+        assert names
+        assert names <= {"red", "rose", "blue", "sky"} or not getattr(step, "keep_names", True)

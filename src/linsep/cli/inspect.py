@@ -222,9 +222,9 @@ def trained(about: dict[str, Any]) -> dict[str, str]:
     {'rows': '1,200', 'seconds': 'read 0.50 s, learn 2.00 s', 'test': 'error 25.0 %'}
     """
     told = {}
-    for name, value in about.items():
+    for name, value in ((str(name), value) for name, value in about.items()):
         if isinstance(value, dict):
-            value = ", ".join(f"{part} {_written(name, part, of)}" for part, of in value.items())
+            value = ", ".join(f"{part} {_written(name, str(part), of)}" for part, of in value.items())
         if isinstance(value, list):
             value = words(value) if all(isinstance(part, str) for part in value) else None
         if name not in SAID and value not in (None, "", False):
