@@ -268,7 +268,7 @@ WRONG_MAPS = [
     ("polynomial", learned("n_features_out_"), 11, "makes 10 columns of 3, not 11"),
     ("polynomial", learned("n_features_out_"), MISSING, "n_features_out_ of its Polynomial is None"),
     ("polynomial", learned("feature_names_in_"), {"list": ["a", "b", "c"]}, "feature_names_in_ of its Polynomial"),
-    ("polynomial", learned("_columns"), 3, "'_columns' is nothing that Polynomial learns"),
+    ("polynomial", learned("_columns"), 3, "'_columns' is nothing that a map learns"),
     ("terms", parameter("terms"), {"list": ["x0", "x1 x2^1000000000", "1"]}, "more than 65,536 factors"),
     ("terms", parameter("terms"), {"list": ["x0", "x1 x2^3", "1"]}, "not those that it was fitted with"),
     ("terms", parameter("terms"), {"list": ["x0", "x1 x2^2"]}, "not those that it was fitted with"),

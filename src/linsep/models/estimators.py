@@ -34,8 +34,15 @@ def packed_model(model: Any, arrays: Arrays) -> dict[str, Any]:
         raise ValueError(f"{ONLY}: this one has memory={model.memory!r:.40}, which no file can hold")
     *steps, (last, learner) = model.steps
     told = [[name, _packed_transformer(step, arrays, f"steps.{name}")] for name, step in steps]
-    _refuse_other_widths(model.steps)
-    return {"pipeline": [*told, [last, _packed_learner(learner, arrays, f"steps.{last}")]]}
+    told.append([last, _packed_learner(learner, arrays, f"steps.{last}")])
+    try:
+        for _, step in steps:
+            if not _is_passthrough(step):
+                step._check_facts()
+        _refuse_other_widths(model.steps)
+    except ValueError as error:
+        raise ValueError(f"the pipeline can't be saved as it is: {error}; fit it again") from None
+    return {"pipeline": told}
 
 
 def unpacked_model(told: dict[str, Any], read: Unpacker) -> Any:
@@ -58,7 +65,7 @@ def _refuse_other_widths(steps: list[tuple[str, Any]]) -> None:
     """Refuse a pipeline in which a step makes another number of columns than the next one takes."""
     before: int | None = None
     for name, step in steps:
-        if step is None or (isinstance(step, str) and step == "passthrough"):
+        if _is_passthrough(step):
             continue
         width = getattr(step, "n_features_in_", None)  # documents have no columns
         if before is not None and width != before:
@@ -88,14 +95,17 @@ def is_pipeline(model: Any) -> bool:
     return module is not None and isinstance(model, module.Pipeline)
 
 
+def _is_passthrough(step: Any) -> bool:
+    return step is None or (isinstance(step, str) and step == "passthrough")
+
+
 def _packed_transformer(step: Any, arrays: Arrays, name: str) -> Any:
-    if step is None or (isinstance(step, str) and step == "passthrough"):
+    if _is_passthrough(step):
         return {"map": "passthrough"}
     kind = next((kind for kind, of in TRANSFORMERS.items() if type(step) is of), None)
     if kind is None:
         raise ValueError(f"{ONLY}; {type(step).__name__} is none of these")
     parameters = step.get_params(deep=False)
-    step._check_facts()
     learned = {of: value for of, value in vars(step).items() if of in step._facts}
     return {
         "map": kind,
@@ -111,7 +121,7 @@ def _unpacked_transformer(told: dict[str, Any], read: Unpacker) -> Any:
     step = kind(**_parameters(kind, told, read))
     for name, value in told["learned"].items():
         if name not in step._facts:
-            raise Foreign(f"{name!r:.40} is nothing that {kind.__name__} learns")
+            raise Foreign(f"{name!r:.40} is nothing that a map learns")
         setattr(step, name, read.value(value))
     step._check_facts()
     return step
