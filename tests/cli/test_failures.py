@@ -148,7 +148,13 @@ def test_a_warning_is_one_line():
     assert result.stderr == "linsep work: warning: it may be late\n"
 
 
-@pytest.mark.parametrize("args", [["--nonsense"], ["fitt"], ["evaluate"], ["evaluate", "m", "d", "--nonsense"]])
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--nonsense"], ["fitt"], ["evaluate"], ["evaluate", "m", "d", "--nonsense"],
+        ["evaluate", "m", "d", "--threads", "99999999999999999999"],
+    ],
+)  # fmt: skip
 def test_wrong_usage_is_one_line(args):
     result = CliRunner().invoke(app, args)
     assert result.exit_code == 2

@@ -18,6 +18,7 @@ from linsep.cli.options import DATA, DEFAULT, LEARNER, NAMED, SEED, Given, known
 FORMATS = ("svmlight", "vw", "text", "csv", "tsv", "parquet", "arrow", "binary")
 MAPS = ("polynomial", "bias", "scale", "scale-columns", "delta-trick")
 """Formats of files, and feature maps; a test holds them to their tables, which take long to load."""
+MOST_THREADS = 4096
 
 
 RESERVED = (
@@ -56,7 +57,10 @@ def _of_data(
         ),
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(metavar="N", help="Threads; all cores if not said. They never change a result.")
+        int | None,
+        typer.Option(
+            metavar="N", max=MOST_THREADS, help="Threads; all cores if not said. They never change a result."
+        ),
     ] = None,
 ) -> None:
     """Declare the options of commands that read data."""
