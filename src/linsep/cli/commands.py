@@ -58,9 +58,7 @@ def _of_data(
     ] = None,
     threads: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", max=MOST_THREADS, help="Threads; all cores if not said. They never change a result."
-        ),
+        typer.Option(metavar="N", max=MOST_THREADS, help="Threads; all cores if not said. They never change a result."),
     ] = None,
 ) -> None:
     """Declare the options of commands that read data."""
