@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from linsep import LEARNERS, BalancedWinnow, LogisticRegression, PassiveAggressive, Perceptron, PNormPerceptron, Winnow
-from linsep.learners.one_row import AT_THE_DESK
+from linsep.learners.intact import AT_THE_DESK
 from tests.contracts.table import every_learner, problem, quiet, state
 
 X, y = problem(n=12, p=3)

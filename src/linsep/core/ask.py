@@ -106,4 +106,4 @@ def ask_row(Link: type, Readout: type) -> Kernel:
                 return 0, BAD_SCORE
         return choice(z, known, pair), DONE
 
-    return compiled(kernel, digest)
+    return compiled(kernel, digest, nogil=False)

@@ -12,6 +12,9 @@ A learning pass changes what it is given and returns (position, status). It stop
 there, when the log is full; it stops for good at a row whose score or step is not a finite number. With status
 FLAW the data can't be read, and the position says why. Single rows are learned in place, so that their pass also stops
 before an update that would leave a weight outside of float64 (TOO_LARGE); after other passes the driver checks them.
+
+A pass over a single row holds Python's lock, so that a thread that predicts single rows reads the weights from before
+an update or from after it.
 """
 
 from collections.abc import Callable
@@ -36,7 +39,7 @@ from linsep.core.examples import (
     row,
     sparse,
     squared,
-)  # fmt: skip
+)
 from linsep.core.kernel_cache import cached_njit
 from linsep.core.links import Imaged, debts, factor, measure, norm2, read, tend, trusted
 from linsep.core.memory import prefetch
@@ -61,10 +64,13 @@ def fault(score: float, keep: float, amount: float) -> int:
     return DONE if isfinite(keep) and isfinite(amount) else BAD_STEP
 
 
-def compiled(function: Kernel, digest: str | None) -> Kernel:
-    """Compile a kernel, kept on disk where its identity is known."""
+def compiled(function: Kernel, digest: str | None, nogil: bool = True) -> Kernel:
+    """Compile a kernel, kept on disk where its identity is known.
+
+    If `nogil` is False, no other thread runs Python while the kernel does.
+    """
     compiler = njit if digest is None else cached_njit
-    return compiler(nogil=True, error_model="numpy")(function)
+    return compiler(nogil=nogil, error_model="numpy")(function)
 
 
 @word
@@ -162,7 +168,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             record(log, first + i, t, 0, 0, score, keep, amount)
         return stop, DONE
 
-    return compiled(kernel, digest)
+    return compiled(kernel, digest, nogil=Data is not Single)
 
 
 @cache
@@ -276,7 +282,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 spread_all(w, readout, S, x, columns, amounts, n)
         return stop, DONE
 
-    return compiled(kernel, digest)
+    return compiled(kernel, digest, nogil=Data is not Single)
 
 
 @cache

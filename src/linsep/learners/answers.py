@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.core.examples import Array, Csr, Dense
 from linsep.core.threads import threads
 from linsep.data.inputs import canonical, refuse_bad_entries
-from linsep.learners.compact import compacted, kept_of, rows_of_coef, whole
+from linsep.learners.compact import Compact, compacted, kept_of, rows_of_coef, whole
+from linsep.learners.intact import all_or_nothing, at_once
 from linsep.learners.machine import Machine
 
 TOO_LARGE = "a score is too large for float64: divide all of X by one factor, in training too"
@@ -27,6 +28,7 @@ class Answers:
     _machine: Machine
     _close_desk: Callable[[], None]
 
+    @at_once
     def decision_function(self, X: Any) -> Array:
         """Return the score of each row: (rows,) for two classes, else (rows, classes).
 
@@ -45,19 +47,22 @@ class Answers:
             raise ValueError(TOO_LARGE)
         return scores
 
+    @at_once
     def predict(self, X: Any) -> Array:
         """Return the label of each row; a score of 0 is the negative class, ties go to the lower one."""
         return self._labels(self.decision_function(X))
 
     @property
+    @at_once
     def coef_(self) -> Any:
         """The weights that answer, (1, features) for two classes, else (classes, features); normalised.
 
         A CSR array after `sparsify`.
         """
-        return rows_of_coef(self._trimmed(), self._of_classes(self._weights()[:-1].T, axis=0, flat=False))
+        return rows_of_coef(self._readable(), self._of_classes(self._weights()[:-1].T, axis=0, flat=False))
 
     @property
+    @at_once
     def intercept_(self) -> Array:
         """The bias of each row of `coef_`: the constant feature's weight times its value."""
         return self._of_classes(self._weights()[-1:].T * self._bias, axis=0, flat=False)[:, 0]
@@ -78,6 +83,7 @@ class Answers:
             raise AttributeError(f"{type(self).__name__}'s weights are exponentials, of which none is 0")
         return self._sparsify
 
+    @all_or_nothing
     def _sparsify(self) -> Self:
         self._machine = compacted(self._trimmed())
         self._close_desk()
@@ -85,15 +91,18 @@ class Answers:
 
     def densify(self) -> Self:
         """Keep all weights again; the learner is then as it was before `sparsify`."""
-        if hasattr(self, "_machine") and (machine := whole(self._machine)) is not self._machine:
-            self._machine = machine
-            self._close_desk()
+        return self._densify() if isinstance(getattr(self, "_machine", None), Compact) else self
+
+    @all_or_nothing
+    def _densify(self) -> Self:
+        self._machine = whole(self._machine)
         return self
 
     @property
+    @at_once
     def kept_(self) -> int:
         """The number of features whose weights are kept: all, or after `sparsify` those that matter."""
-        return kept_of(self._trimmed())
+        return kept_of(self._readable())
 
     @property
     def _wanted_bias(self) -> float:
@@ -109,8 +118,12 @@ class Answers:
             raise NotFittedError(f"this {type(self).__name__} has not been fitted yet: call fit or partial_fit first")
         return self._machine
 
+    def _readable(self) -> Machine:
+        """Return a machine with as many features as the learner has; nothing changes."""
+        return self._fitted().reading(self.n_features_in_)
+
     def _trimmed(self) -> Machine:
-        """Return the machine with as many features as the learner has; learning single rows leaves it room to grow."""
+        """Give the machine as many features as the learner has, for training; single rows leave it room to grow."""
         if self._fitted().features != self.n_features_in_:
             self._machine.resize(self.n_features_in_)
             self._close_desk()
@@ -118,11 +131,10 @@ class Answers:
 
     def _scores(self, data: Dense | Csr) -> Array:
         """Return the scores of all rows, (rows, columns)."""
-        return self._trimmed().scores(data, threads(self.n_jobs))
+        return self._fitted().scores(data, threads(self.n_jobs))
 
     def _weights(self) -> Array:
-        self._fitted()
-        return self._trimmed().weights()
+        return self._readable().weights()
 
     def _of_classes(self, a: Array, axis: int = 1, flat: bool = True) -> Array:
         """Return per-column numbers as per-class ones: two classes have one row or column, their difference."""

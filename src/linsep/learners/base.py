@@ -203,6 +203,7 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
         if self.__dict__.pop("_changed", False):
             self._validate_params()
 
+    @all_or_nothing
     def grow(self, n_features: int) -> Self:
         """Widen the weights to `n_features`, as if the new features had been there, always 0, from the start."""
         width = getattr(self, "n_features_in_", 0)

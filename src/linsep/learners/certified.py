@@ -50,7 +50,7 @@ class Certified:
 
     classes_: Array
     _fitted: Callable[[], Machine]
-    _trimmed: Callable[[], Machine]
+    _readable: Callable[[], Machine]
 
     if TYPE_CHECKING:
 
@@ -131,7 +131,7 @@ class Certified:
         if theorem is None:
             return {}
         runs, skipped = self._runs(rows), np.atleast_1d(getattr(self, "skipped_", 0))
-        refuse_other_rows(runs, rows, whole(self._trimmed()))
+        refuse_other_rows(runs, rows, whole(self._readable()))
         return {k: _with_rows_of_zeros(run, int(n), rows) for (k, run), n in zip(runs.items(), skipped, strict=True)}
 
     def _played(

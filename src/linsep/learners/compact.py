@@ -156,12 +156,16 @@ class Compact:
             link = self._whole(_rows(link, np.delete(np.arange(len(link.s)), len(self.where.kept))))
         return scored(link, self.divisor, data, self.part.pair, jobs)
 
+    def reading(self, features: int) -> "Compact":
+        """Return this machine: it has all features of the learner."""
+        return self
+
     def asked(self) -> Machine:
         """Return the machine of the features kept and one of zeros, with the answers of the whole."""
-        rounds = int(self.part.tally.rounds[0])
-        answer = rounds, (self.answering, self.divisor)
         parts = {"link": _with_zeros(self.part.link), "readout": _with_zeros(self.part.readout)}
-        return replace(self.part, **parts, _answer=answer)
+        machine = replace(self.part, **parts, _answer=None)
+        key = int(machine.tally.rounds[0]), machine.rows, machine.features
+        return replace(machine, _answer=(key, (self.answering, self.divisor)))
 
     def _whole(self, part: Any) -> Any:
         """Return a link or readout with rows for all features."""
@@ -177,8 +181,8 @@ class Compact:
 class CompactAsking(Asking):
     """The answer to a single row, by the weights of the features kept."""
 
-    def __init__(self, machine: Compact, bias: float, labels: Array) -> None:
-        super().__init__(machine.asked(), bias, labels)
+    def __init__(self, machine: Compact, bias: float, labels: Array, names: dict[str, int] | None) -> None:
+        super().__init__(machine.asked(), bias, labels, names)
         self.where = machine.where
 
     def fits(self, x: tuple[Any, ...]) -> bool:
@@ -233,9 +237,11 @@ def rows_of_coef(machine: Any, weights: Array) -> Any:
     return csr_array(parts, shape=(len(weights), machine.features))
 
 
-def asking_of(machine: Machine | Compact, bias: float, labels: Array) -> Asking:
+def asking_of(machine: Machine | Compact, bias: float, labels: Array, names: dict[str, int] | None) -> Asking:
     """Return what answers single rows."""
-    return (CompactAsking if isinstance(machine, Compact) else Asking)(machine, bias, labels)  # type: ignore[arg-type]
+    kind: Any = CompactAsking if isinstance(machine, Compact) else Asking
+    asking: Asking = kind(machine, bias, labels, names)
+    return asking
 
 
 def _any_bit(table: Array) -> Array:

@@ -84,6 +84,8 @@ class Learning(Direct):
         super().__init__(machine.kernel(Single))
         self.machine, self.bias, self.codes, self.weights = machine, bias, codes, weights
         self._bind()
+        if machine.keeps_rows:
+            machine.commit()  # type: ignore[attr-defined]
 
     def learned(self, x: tuple[Any, ...], code: int) -> bool:
         """Learn from x and tell so, if it is as the last row was and without a flaw; else do nothing."""
@@ -112,6 +114,7 @@ class Learning(Direct):
             if int(machine.tally.rounds[0]) > since:
                 row = single_row(indices, values, machine.features, self.bias)
                 machine.remember(row, machine.behind + machine.rows - 1, since, weights)
+            machine.commit()
             if machine.log is not log:  # forgotten in part
                 self._bind()
 
@@ -162,10 +165,10 @@ class Learning(Direct):
 class Asking(Direct):
     """The answer to a single row, from the weights of a machine as they are at the time."""
 
-    def __init__(self, machine: Machine, bias: float, labels: Array) -> None:
+    def __init__(self, machine: Machine, bias: float, labels: Array, names: dict[str, int] | None) -> None:
         kinds: Any = type(machine.link), type(machine.readout)
         super().__init__(ask_row(*kinds))
-        self.machine, self.bias, self.labels = machine, bias, labels.tolist()
+        self.machine, self.bias, self.labels, self.names = machine, bias, labels.tolist(), names
         self.one_scale = not isinstance(machine.link, Imaged) or machine.pair or len(labels) <= 2
         numbers = (machine.features, bias, False)
         link, readout = for_reading(machine.link), for_reading(machine.readout)

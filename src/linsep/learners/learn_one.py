@@ -9,9 +9,9 @@ import numpy as np
 from linsep.core.examples import Array
 from linsep.data.labels import clean
 from linsep.learners.desk import Learning
-from linsep.learners.intact import intact
+from linsep.learners.intact import all_or_nothing
 from linsep.learners.machine import NO_WEIGHTS
-from linsep.learners.one_row import NO_NAMES, PredictOne
+from linsep.learners.one_row import NO_NAMES, PredictOne, known_dict
 
 NO_WIDTH = "the number of features is not known yet: call grow(n_features) first, or use a dict of names"
 
@@ -59,20 +59,24 @@ class LearnOne(PredictOne):
             limit, code = self._entry_limit, desk.codes[y]
             if limit is None and type(x) is tuple and desk.learned(x, code):
                 return self
-            entries = self._known_dict(x) if type(x) is dict else self._entries_of(x)
+            entries = known_dict(x, self._names) if type(x) is dict else self._entries_of(x)
             if entries is not None:
                 if limit is not None:
                     refuse_beyond(entries, limit)
                 desk.learn(*entries, code)
                 return self
-        with intact(self):
-            self.densify()
-            self._welcome_names(x)
-            entries = self._entries_of(x)
-            if self._entry_limit is not None:
-                refuse_beyond(entries, self._entry_limit)
-            self._open_desk(y)
-            self._learning.learn(*entries, self._learning.codes[y])
+        return self._learn_apart(x, y)
+
+    @all_or_nothing
+    def _learn_apart(self: Any, x: Any, y: Any) -> Any:
+        """Learn from one row that may bring features and a label, or comes after other training."""
+        self.densify()
+        self._welcome_names(x)
+        entries = self._entries_of(x)
+        if self._entry_limit is not None:
+            refuse_beyond(entries, self._entry_limit)
+        self._open_desk(y)
+        self._learning.learn(*entries, self._learning.codes[y])
         return self
 
     def _welcome_names(self: Any, x: Any) -> None:

@@ -14,8 +14,9 @@ from linsep.data.inputs import refuse_bad_entries, rows_of
 from linsep.learners.answers import Answers
 from linsep.learners.certified import Certified
 from linsep.learners.compact import compacted, is_compact, whole
+from linsep.learners.intact import AT_THE_DESK
 from linsep.learners.machine import NO_WEIGHTS, Machine
-from linsep.learners.one_row import AT_THE_DESK, PredictOne
+from linsep.learners.one_row import PredictOne
 
 
 class Learner(Answers, PredictOne, Certified, ClassifierMixin, BaseEstimator):

@@ -15,7 +15,7 @@ from linsep.core.threads import threads
 from linsep.data.inputs import canonical, refuse_bad_entries, rows_of, width_of
 from linsep.data.labels import clean, codes_among, first_classes, new_classes
 from linsep.learners.batch import BatchLearner, Problem, Solution
-from linsep.learners.intact import all_or_nothing
+from linsep.learners.intact import all_or_nothing, at_once
 from linsep.solvers import least_squares as solvers
 from linsep.solvers.normal_equations import (
     SHAKY,
@@ -179,6 +179,7 @@ class LeastSquares(BatchLearner):
         self._take(self._streamed(triangle, Problem(data, codes, weights, known), is_open), known, data)
         return self
 
+    @all_or_nothing
     def grow(self, n_features: int) -> Self:
         """Make room for `n_features`, as if the new ones had been there, always 0, from the start."""
         width = getattr(self, "n_features_in_", 0)
@@ -193,6 +194,7 @@ class LeastSquares(BatchLearner):
         self.n_features_in_ = int(n_features)
         return self
 
+    @at_once
     def predict_proba(self, X: Any) -> Array:
         """Return the estimate of Pr(class | x), (rows, classes).
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_is
 from linsep.core.examples import Array, Csr, Dense
 from linsep.core.threads import threads
 from linsep.data.inputs import canonical, refuse_bad_entries, rows_of, width_of
-from linsep.learners.intact import all_or_nothing
+from linsep.learners.intact import all_or_nothing, at_once
 from linsep.learners.least_squares import (
     CONSTRAINTS,
     FACTS,
@@ -139,6 +139,7 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
             triangle = triangle._replace(table=self.triangle_, rows=self.rows_)
         return self._stream(triangle, data, targets, weights)
 
+    @at_once
     def predict(self, X: Any) -> Array:
         """Return the value of each row: (rows,), or (rows, targets) if y was a table."""
         check_is_fitted(self)

@@ -17,6 +17,7 @@ from linsep.core.threads import threads
 from linsep.data.inputs import width_of
 from linsep.learners.base import READOUTS, OnlineLearner
 from linsep.learners.batch import BatchLearner, Problem, Solution, solved_machine
+from linsep.learners.intact import at_once
 from linsep.learners.machine import Machine, Parts
 from linsep.learners.parameters import Shared
 from linsep.rules import Logistic
@@ -303,6 +304,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
                 )
         return Parts(Logistic(self.eta0, self.power_t, shrink), readout=READOUTS[self.readout])
 
+    @at_once
     def predict_proba(self, X: Any) -> Array:
         """Return Pr(class | x), (rows, classes).
 

@@ -28,7 +28,8 @@ from linsep.core.weights import (
     with_own_image,
     writable,
 )  # fmt: skip
-from linsep.data.inputs import rows_of
+from linsep.data.inputs import rows_of, width_of
+from linsep.learners.intact import shallow
 from linsep.learners.mixes import Mixed
 from linsep.learners.record import (
     Record,
@@ -350,16 +351,31 @@ class Machine:
             if isinstance(self.readout, Average):
                 self.readout = self.readout._replace(u=keep(self.readout.u))
 
-    def answer(self) -> tuple[Any, Array]:
-        """Return the link that answers, and the divisor of each column's scores; kept until the next round."""
-        rounds = int(self.tally.rounds[0])
-        if self._answer is None or self._answer[0] != rounds:
-            if isinstance(self.link, Imaged):
-                self._answer = rounds, refreshed(self.link, self.pair, self.bias != 0.0)
+    def reading(self, features: int) -> "Machine":
+        """Return the machine with that many features, for a reader; this machine does not change."""
+        if features == self.features:
+            return self
+        machine = shallow(self, vars(self).copy())
+        machine.resize(features)
+        return machine
+
+    def answer(self, features: int | None = None) -> tuple[Any, Array]:
+        """Return the link that answers, for that many features, and the divisor of each column's scores.
+
+        They are kept until the next round. A pass counts a round before it moves the weights, and a row after: what
+        another thread makes in between is kept under a pair of counts that does not come again.
+        """
+        features = self.features if features is None else features
+        key, kept = (int(self.tally.rounds[0]), self.rows, features), self._answer
+        if kept is None or kept[0] != key:
+            machine = self.reading(features)
+            if isinstance(machine.link, Imaged):
+                kept = key, refreshed(machine.link, self.pair, self.bias != 0.0)
             else:
-                weights = np.ascontiguousarray(answering(self.link, self.readout))
-                self._answer = rounds, (Additive(weights), np.ones(self.columns))
-        return self._answer[1]
+                weights = np.ascontiguousarray(answering(machine.link, machine.readout))
+                kept = key, (Additive(weights), np.ones(self.columns))
+            self._answer = kept
+        return kept[1]
 
     def weights(self) -> Array:
         """Return the weights that answer, normalised, (features + 1, columns)."""
@@ -368,7 +384,7 @@ class Machine:
 
     def scores(self, data: Dense | Csr, jobs: int) -> Array:
         """Return the normalised scores of all rows, (rows, columns); a score other than 0 keeps its sign."""
-        link, divisor = self.answer()
+        link, divisor = self.answer(width_of(data))
         return scored(link, divisor, data, self.pair, jobs)
 
     def record(self) -> Record:

@@ -15,7 +15,7 @@ from linsep.data.inputs import canonical, frozen, refuse_bad_entries, rows_of, w
 from linsep.data.labels import clean, codes_among, first_classes, new_classes
 from linsep.learners.batch import BatchLearner, Problem, Solution, solved_machine
 from linsep.learners.compact import whole
-from linsep.learners.intact import all_or_nothing
+from linsep.learners.intact import all_or_nothing, at_once
 from linsep.learners.machine import Machine
 from linsep.solvers.naive_bayes.rows import groups_of, present, refuse_negative, refuse_not_one_hot
 from linsep.solvers.naive_bayes.tally import KINDS, NO_GROUPS, Tally
@@ -170,6 +170,7 @@ class NaiveBayes(BatchLearner):
             setattr(self, name, fact)
         return self
 
+    @all_or_nothing
     def grow(self, n_features: int) -> Self:
         """Make room for `n_features`, as if the new ones had been there, always 0, from the start."""
         width = getattr(self, "n_features_in_", 0)
@@ -186,6 +187,7 @@ class NaiveBayes(BatchLearner):
         self.n_features_in_ = int(n_features)
         return self
 
+    @at_once
     def decision_function(self, X: Any) -> Array:
         """Return the score of each row: (rows,) for two classes, else (rows, classes).
 
@@ -198,6 +200,7 @@ class NaiveBayes(BatchLearner):
         """Return Pr(class | x), (rows, classes), if features are independent as the model has it."""
         return np.exp(self.predict_log_proba(X))
 
+    @at_once
     def predict_log_proba(self, X: Any) -> Array:
         """Return ln Pr(class | x), (rows, classes)."""
         scores = self.decision_function(X)
@@ -207,10 +210,11 @@ class NaiveBayes(BatchLearner):
             return np.zeros((len(scores), 1))
         return np.column_stack([special.log_expit(-scores), special.log_expit(scores)])
 
+    @at_once
     def predict_one(self, x: Any) -> Any:
         """Return the label of one row; features never seen count as 0."""
         self._fitted()
-        entries = self._known_dict(x) if type(x) is dict else self._entries_of(x)
+        entries = self._entries_of(x)
         if entries is None:
             entries = self._entries_of({name: value for name, value in x.items() if name in (self._names or ())})
         indices, values, _ = entries
@@ -231,12 +235,13 @@ class NaiveBayes(BatchLearner):
         if not hasattr(self, "_machine") and hasattr(self, "class_count_"):
             found = self._found(self._tally, self.classes_)
             solution = Solution(found.weights, joint=len(self.classes_) > 2)
-            self._machine, self.rounding_ = solved_machine(solution, self.n_features_in_, self._bias), found.size
+            self.rounding_ = found.size
+            self._machine = solved_machine(solution, self.n_features_in_, self._bias)  # last: then all is there
         return super()._fitted()
 
     def _scores(self, data: Dense | Csr) -> Array:
         """Return the scores of rows as their kind has them, with ties made equal."""
-        machine, kind = self._trimmed(), self._tally.kind
+        machine, kind = self._fitted(), self._tally.kind
         if kind == "bernoulli":
             refuse_bad_entries(data)
             parts = present(without_duplicates(data), self._tally.binarize)

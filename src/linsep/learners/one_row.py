@@ -10,9 +10,8 @@ from numpy import fromiter
 from linsep.core.examples import Array
 from linsep.learners.compact import asking_of
 from linsep.learners.desk import Asking, refuse_unequal
+from linsep.learners.intact import AT_THE_DESK, at_once
 
-AT_THE_DESK = ("_learning", "_asking")
-"""Attributes that are no part of the model: made when needed, left out of pickles."""
 NO_NAMES = "x names its features, but the learner has features without names, from grow or from training"
 INDEX, FLOAT = np.dtype(np.int64), np.dtype(np.float64)
 
@@ -28,6 +27,20 @@ def _row_of(x: Any) -> Array:
     return table[0] if len(table) == 1 else table
 
 
+def known_dict(x: dict[Any, float], names: dict[str, int] | None) -> Any:
+    """Return the entries of a row, as `_entries_of` does, given the columns of named features."""
+    values = fromiter(x.values(), FLOAT, len(x))
+    if names is None:
+        first = next(iter(x), 0)
+        if type(first) is not int and not isinstance(first, Integral):
+            raise ValueError(NO_NAMES)
+        return fromiter(x, INDEX, len(x)), values, True
+    try:
+        return fromiter(map(names.__getitem__, x), INDEX, len(x)), values, True
+    except KeyError:
+        return None
+
+
 class PredictOne:
     """`predict_one`, for a learner."""
 
@@ -39,13 +52,21 @@ class PredictOne:
         """Return the label of one row; features never seen count as 0."""
         asking = self._asking
         if asking is None:
-            asking = self._asking = asking_of(self._fitted(), self._bias, self.classes_)
+            asking = self._open_asking()
         if type(x) is tuple and asking.fits(x):
             return asking.answer(*x)
-        entries = self._known_dict(x) if type(x) is dict else self._entries_of(x)
+        names = asking.names
+        entries = known_dict(x, names) if type(x) is dict else self._entries_of(x)
         if entries is None:
-            entries = self._entries_of({name: value for name, value in x.items() if name in self._names})
+            entries = known_dict({name: value for name, value in x.items() if name in names}, names)
         return asking.answer(*entries[:2])
+
+    @at_once
+    def _open_asking(self: Any) -> Asking:
+        """Prepare for single rows; what is prepared is kept with the state that it is made of."""
+        self._asking = asking_of(self._fitted(), self._bias, self.classes_, self._names)
+        asking: Asking = self._asking
+        return asking
 
     @property
     def feature_names_in_(self) -> Array:
@@ -71,7 +92,7 @@ class PredictOne:
         if type(x) is tuple and len(x) == 2:
             return self._entries_of_pair(*x)
         if hasattr(x, "items"):
-            return self._known_dict(dict(x.items()))
+            return known_dict(dict(x.items()), self._names)
         row = np.asarray(_row_of(x) if sp.issparse(x) else x, np.float64)
         if row.ndim != 1:
             raise ValueError(f"x is one row: a dict, (indices, values) or a 1-d array; got {row.ndim} dimensions")
@@ -88,19 +109,6 @@ class PredictOne:
             indices = indices.astype(np.int64)
         refuse_unequal(indices, values)
         return indices, values, False
-
-    def _known_dict(self: Any, x: dict[Any, float]) -> Any:
-        names = self._names
-        values = fromiter(x.values(), FLOAT, len(x))
-        if names is None:
-            first = next(iter(x), 0)
-            if type(first) is not int and not isinstance(first, Integral):
-                raise ValueError(NO_NAMES)
-            return fromiter(x, INDEX, len(x)), values, True
-        try:
-            return fromiter(map(names.__getitem__, x), INDEX, len(x)), values, True
-        except KeyError:
-            return None
 
     def _close_desk(self) -> None:
         for name in AT_THE_DESK:

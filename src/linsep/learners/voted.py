@@ -86,7 +86,8 @@ class VotedPerceptron(Voter):
 
     def learn_one(self, x: Any, y: Any) -> Any:
         """Learn from one row; see :meth:`linsep.Perceptron.learn_one`."""
-        full = self.max_support is not None and hasattr(self, "_machine") and self.n_support_ >= self.max_support
+        support = self._machine.support if self.max_support is not None and hasattr(self, "_machine") else None
+        full = support is not None and self.max_support is not None and len(support) >= self.max_support
         return self._learn_alone(x, y) if full and self.when_full == "raise" else super().learn_one(x, y)
 
     def _as_a_whole(self) -> AbstractContextManager[None]:

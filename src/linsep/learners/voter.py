@@ -13,7 +13,7 @@ from linsep.learners import ballots
 from linsep.learners.base import OnlineLearner
 from linsep.learners.desk import refuse_other_columns
 from linsep.learners.drivers import order_of
-from linsep.learners.intact import all_or_nothing
+from linsep.learners.intact import all_or_nothing, at_once
 from linsep.learners.learn_one import NO_WIDTH, refuse_many_labels
 from linsep.learners.machine import Machine
 from linsep.learners.readings import Readings
@@ -49,6 +49,7 @@ class Voter(OnlineLearner):
         if type(self.draws_) is not int or not 0 <= self.draws_ < 1 << 62:
             raise ValueError("its draws_ is not a count")
 
+    @at_once
     def readings(self, X: Any, rounds: Any = None) -> Readings:
         """Return what every readout but the plurality says of these rows, from one walk over the updates.
 
@@ -139,8 +140,7 @@ class Voter(OnlineLearner):
         raise AttributeError(f"{type(self).__name__} keeps the rows of its mistakes, and has no weights to leave out")
 
     def _asked(self) -> Voting:
-        self._fitted()
-        machine: Any = self._trimmed()
+        machine: Any = self._readable()
         return machine
 
     def _scores(self, data: Dense | Csr) -> Array:
@@ -186,6 +186,7 @@ class Voter(OnlineLearner):
         bits = np.random.PCG64(np.random.SeedSequence([self.seed_, STREAM])).advance(self.draws_)
         return (bits.random_raw(n) >> np.uint64(11)) * 2.0**-53
 
+    @at_once
     def predict_one(self, x: Any) -> Any:
         """Return the label of one row; features never seen count as 0."""
         self._fitted()

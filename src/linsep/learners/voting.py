@@ -8,10 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from linsep.core.examples import Array, Csr, Dense
+from linsep.core.weights import copied
 from linsep.data.inputs import refuse_bad_entries
 from linsep.learners.clock import Clock, refuse_endless
 from linsep.learners.hypotheses import Hypotheses, norms_of
-from linsep.learners.machine import Machine
+from linsep.learners.intact import shallow
+from linsep.learners.machine import Machine, Parts
 from linsep.learners.record import lines_of
 from linsep.learners.support import Support, as_matrix, no_rows, taken
 from linsep.maps.blocks import block_of
@@ -57,11 +59,51 @@ class Voting(Machine):
     """Whether the oldest updates are folded when there would be more; else that is an error."""
     _told: Any = field(default=None, repr=False)
     _written: Any = field(default=None, repr=False)
+    _mark: Any = field(default=None, repr=False)
+    """While single rows are learned in place: all that tells the hypotheses, as it was after the last of them."""
+    _seen: Any = field(default=None, repr=False)
 
     def copy(self) -> "Voting":
         """Return a machine that shares no memory with this one, but for what is only added to."""
         machine: Any = super().copy()
-        return replace(machine, support=self.support and self.support.copy(), _told=None, _written=None)
+        return replace(machine, support=self.support and self.support.copy(), _told=None, _written=None, _mark=None)
+
+    def follow(self, parts: Parts, pair: bool, bias: float) -> None:
+        """Go on with another rule; counts are then no longer shared with the machine that this one is a draft of."""
+        super().follow(parts, pair, bias)
+        self.tally, self.support = copied(self.tally), self.support and self.support.copy()
+        self.log = self.log._replace(filled=self.log.filled.copy())
+        self._mark = None
+
+    def commit(self) -> None:
+        """Let readers see the rows so far, all at once: rows that are learned next change none of this."""
+        support, log = self.support, self.log
+        kept = None if support is None else (support.data, support.numbers, support.count)
+        start = (self.begin, self.base, self.base_norms)
+        self._mark = int(self.tally.rounds[0]), int(log.filled[0]), log, kept, self.clock, start
+
+    def reading(self, features: int) -> "Voting":
+        """Return the machine with that many features as it was when rows were last committed."""
+        mark, seen = self._mark, self._seen
+        if mark is None:
+            machine: Any = super().reading(features)
+            return machine
+        if seen is None or seen[0] is not mark or seen[1] != features:
+            end, filled, log, kept, clock, (begin, base, base_norms) = mark
+            parts: dict[str, Any] = {
+                "tally": self.tally._replace(rounds=np.array([end])),
+                "log": log._replace(filled=np.array([filled])),
+                "support": None if kept is None else Support(*kept),
+                "clock": clock,
+                "begin": begin,
+                "base": base,
+                "base_norms": base_norms,
+            }
+            forgotten = dict.fromkeys(("_answer", "_told", "_written", "_mark", "_seen"))
+            told = shallow(self, vars(self) | parts | forgotten)
+            self._seen = seen = mark, features, told.reading(features)
+        last: Voting = seen[2]
+        return last
 
     def apart(self) -> "Voting":
         """Return a machine that shares no memory with this one, and will not when both go on."""
@@ -73,7 +115,7 @@ class Voting(Machine):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again."""
-        return super().__getstate__() | {"_told": None, "_written": None}
+        return super().__getstate__() | dict.fromkeys(("_told", "_written", "_mark", "_seen"))
 
     def keep_log(self, mode: bool | str, weighted: bool, data_bytes: int) -> None:
         """Open the log: the hypotheses are told by it, whatever its size."""
@@ -102,7 +144,7 @@ class Voting(Machine):
         """Give the weights, and the rows that were kept, room for that many features."""
         more = features - self.features
         super().resize(features)
-        self._told = self._written = None
+        self._told = self._written = self._mark = None
         if self.support is not None:
             self.support = self.support.copy()
             self.support.widen(features)
@@ -170,10 +212,11 @@ class Voting(Machine):
     def hypotheses(self) -> list[Hypotheses]:
         """Return the hypotheses of each column."""
         key = (self.end, self.columns, int(self.log.filled[0]), self.begin)
-        if self._told is None or self._told[0] != key:
-            self._told = key, self._hypotheses()
-        told: list[Hypotheses] = self._told[1]
-        return told
+        told = self._told
+        if told is None or told[0] != key:
+            self._told = told = key, self._hypotheses()
+        found: list[Hypotheses] = told[1]
+        return found
 
     def updates(self) -> tuple[Array, Array, Array, Array, Array, Array]:
         """Return the places, columns, rivals, amounts, keeps and times of all updates, in order."""
@@ -254,7 +297,8 @@ class Voting(Machine):
         They are kept until the next round.
         """
         key = (self.end, self.columns, self.features, readout, normalize)
-        if self._written is None or self._written[0] != key:
+        written = self._written
+        if written is None or written[0] != key:
             shares, firsts, divisors = self.dual(readout, normalize)
             weights = self.link.s
             if readout != "last":
@@ -262,9 +306,9 @@ class Voting(Machine):
                 for c in range(self.columns):
                     places = np.flatnonzero(shares[:, c])
                     self._fold(weights[:, c], places, shares[places, c])
-            self._written = key, (weights, divisors)
-        written: tuple[Array, Array] = self._written[1]
-        return written
+            self._written = written = key, (weights, divisors)
+        found: tuple[Array, Array] = written[1]
+        return found
 
     def forget(self, most: int) -> None:
         """Fold the oldest updates into the first weights, so that the others are on `most` distinct rows at most.

@@ -93,7 +93,7 @@ class _Multiplicative(OnlineLearner):
         +beta and -beta. All are 0 at the start. Z is the sum of their exponentials. One-vs-rest has a machine a class,
         as `coef_` has rows; pairs are one machine, whose weights are those of the first class, the second, ...
         """
-        machine, known = self._trimmed(), len(self.classes_)
+        machine, known = self._readable(), len(self.classes_)
         s = machine.link.number * machine.link.s.T
         if len(s) > 1 and not machine.pair:
             s = s[1:2] if known == 2 else s[:known]

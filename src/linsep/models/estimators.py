@@ -159,7 +159,7 @@ def _packed_learner(learner: Any, arrays: Arrays, name: str) -> dict[str, Any]:
     if isinstance(learner, Calibrated):
         return {"calibrated": _packed_calibrated(learner, arrays, name)}
     kind = _kind_of(learner)
-    machine, features = learner._trimmed(), int(learner.n_features_in_)
+    machine, features = learner._readable(), int(learner.n_features_in_)
     names = learner._names
     if names is not None:
         arrays[f"{name}.feature_names"] = text_array(list(names))

@@ -105,7 +105,7 @@ def _machine(model: Any, i: int) -> Machine:
         if isinstance(model, Learner):
             cure = " that goes row by row: fit one on the rows of all"
         raise TypeError(f"models[{i}] is of type {type(model).__name__}, not a learner of linsep{cure}")
-    return whole(model._trimmed())
+    return whole(model._readable())
 
 
 def _refuse_another_kind(models: Sequence[OnlineLearner], machines: Sequence[Machine], i: int) -> None:

@@ -285,7 +285,7 @@ def _refuse_lost_weights(learner: Learner) -> None:
 
     Rows of such features alone are scored here by the sums that the weights are functions of, which ONNX does not have.
     """
-    machine = whole(learner._trimmed())
+    machine = whole(learner._readable())
     link: Any = machine.link
     if not isinstance(link, Imaged):
         return

@@ -263,15 +263,13 @@ class Run:
         if not np.array_equal(model.classes_, twin.classes_) or model.n_features_in_ != twin.n_features_in_:
             raise ValueError("the checkpoint is of other classes or features: delete it, or give another")
         twin.seed_ = model.seed_
-        return whole(model._trimmed()).copy(), [list(map(int, made)) for made in saved.about["history"]]
+        return whole(model._readable()).copy(), [list(map(int, made)) for made in saved.about["history"]]
 
     def _take_over(self, twin: Any) -> None:
         """Let the learner be what its twin has become."""
         learner, own = self.learner, twin.get_params(deep=False)
-        learner._close_desk()
-        for name in [name for name in vars(learner) if name not in own]:
-            delattr(learner, name)
-        vars(learner).update({name: value for name, value in vars(twin).items() if name not in own})
+        kept = {name: value for name, value in vars(learner).items() if name in own}
+        learner.__dict__ = kept | {name: value for name, value in vars(twin).items() if name not in own}
 
     def _tell_shards(self, epoch: int, done: int, of: int, machine: Machine | None = None) -> None:
         if self._tell is None:
