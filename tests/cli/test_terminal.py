@@ -10,11 +10,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from rich.progress import Task, TaskID
 from typer.testing import CliRunner
 
 import linsep.cli
 from linsep.cli import app
-from linsep.cli.output import Text, facts, note, stderr, stdout, table, title
+from linsep.cli.output import Text, facts, note, stderr, stdout, table, text_column, title
 from linsep.cli.predicting import _output
 from linsep.cli.terminal import UNPRINTABLE, escaped
 from tests.cli.files import write_files
@@ -66,9 +67,15 @@ def test_control_characters_are_escaped(text, capsys):
     assert (found.out + found.err).count(escaped(text)) == 22
 
 
+def test_bars_show_text_and_do_not_obey_it():
+    shown = text_column("{task.description}").render(Task(TaskID(0), "[red]a\x1b[/red]", 1, 0, lambda: 0.0))
+    assert shown.plain == "[red]a\\x1b[/red]"
+
+
 def test_only_the_output_module_makes_texts_and_consoles_of_rich():
     for path in Path(linsep.cli.__file__).parent.glob("*.py"):
         if path.name != "output.py":
+            assert "TextColumn(" not in path.read_text(), path
             assert "rich.text" not in path.read_text(), path
             assert " Console(" not in path.read_text(), path
 

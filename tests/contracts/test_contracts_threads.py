@@ -3,6 +3,7 @@
 import sys
 import threading
 import time
+from collections import UserDict
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import linsep.learners
 from linsep import LEARNERS
+from linsep.learners.one_row import known_entries
 from tests.contracts.table import bits, quiet
 from tests.contracts.table import problem as rows_with_labels
 
@@ -244,3 +246,26 @@ def interrupted(learner, learn, read):
     states.append(read(learner))
     vars(learner).pop("_asking", None)
     return at_every_line(lambda: read(learner), train) in states
+
+
+def test_a_name_that_is_taken_back_while_a_row_is_predicted_counts_for_nothing():
+    """Another thread refuses a row whose name it had added, just after the name was found."""
+
+    class Fickle(dict):
+        def __contains__(self, name):
+            return super().__contains__(name) or name == "gone"
+
+    indices, values = known_entries({"gone": 1.0, "here": 2.0, "never": 3.0}, Fickle(here=5))
+    assert (indices.tolist(), values.tolist()) == ([5], [2.0])
+
+
+@pytest.mark.parametrize("name", ["perceptron", "naive-bayes"])
+def test_a_mapping_is_predicted_as_a_dict(name):
+    learner = build(name)
+    if name == "perceptron":
+        learner.learn_one({"a": 1.0}, 0).learn_one({"b": 1.0}, 1)
+        row = {"b": 1.0, "never": 2.0}
+    else:
+        learner.partial_fit([[1.0, 0.0], [0.0, 1.0]], [0, 1])
+        row = {1: 1.0}
+    assert learner.predict_one(UserDict(row)) == learner.predict_one(row) == 1

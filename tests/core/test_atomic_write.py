@@ -1,5 +1,6 @@
 """Atomic writes: whole files, no drafts left behind, nothing of a user's removed."""
 
+import errno
 import fcntl
 import os
 import signal
@@ -220,6 +221,21 @@ def test_where_nothing_can_be_written(tmp_path):
         with pytest.raises(PermissionError) as caught:
             write(closed / "model", "a")
         assert caught.value.filename == str(closed / "model")
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(IsADirectoryError, match="closed is a folder: name a file"):
         write(closed, "a")
     assert names(tmp_path) == ["closed"]
+
+
+def test_a_folder_that_cannot_be_flushed_is_no_fault(tmp_path, monkeypatch):
+    """Some file systems refuse to flush folders; by then the file is in place."""
+    flush = os.fsync
+
+    def refuse(file):
+        if stat.S_ISDIR(os.fstat(file).st_mode):
+            raise OSError(errno.EINVAL, "Invalid argument")
+        flush(file)
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    write(tmp_path / "model", "a")
+    assert (tmp_path / "model").read_text() == "a"
+    assert names(tmp_path) == ["model"]

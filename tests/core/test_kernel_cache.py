@@ -177,6 +177,23 @@ def test_a_user_without_a_home_folder_has_no_folder_named_tilde(fresh, tmp_path,
     assert "each process compiles its own" in capfd.readouterr().err
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="folders have no owners here")
+def test_a_cache_folder_that_everybody_may_write_to_is_not_used(fresh, tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr(kernel_cache.InTreeCacheLocator, "ensure_cache_path", lambda self: os.mkdir("/proc/none"))
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(shared))
+    assert called(fresh()) == (3, 0, 1)
+    assert not list(shared.iterdir())
+    assert "each process compiles its own" in capfd.readouterr().err
+    shared.chmod(0o775)
+    assert called(fresh()) == (3, 0, 1)
+    assert called(fresh()) == (3, 1, 0)
+    assert list(shared.iterdir())
+
+
 @pytest.fixture
 def temporary(tmp_path, monkeypatch):
     """A temporary folder of the system's kind."""

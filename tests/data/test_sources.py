@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import linsep
+from linsep.data import sources
 from linsep.data.errors import DataError
 from linsep.data.lines import blocks
 from linsep.data.parts import Plan, blocks_of, rows_of, survey_of
@@ -415,3 +416,16 @@ def test_policies():
             linsep.read(io.BytesIO(TEXT), **options)
     with pytest.raises(ValueError, match="float32 or float64"):
         linsep.read(io.BytesIO(TEXT), dtype=np.int32)
+
+
+@pytest.mark.parametrize("kind", ["plain", "xz"])
+def test_too_little_memory_is_not_called_damage(kind, tmp_path, monkeypatch):
+    path = tmp_path / "rows.svm"
+    path.write_bytes(b"1 1:1\n-1 2:1\n" if kind == "plain" else lzma.compress(b"1 1:1\n-1 2:1\n"))
+
+    def scarce(self, buffer):
+        raise MemoryError
+
+    monkeypatch.setattr(sources.Members if kind == "xz" else sources.Counted, "readinto", scarce)
+    with pytest.raises(DataError, match=r"rows\.svm.*not enough memory"):
+        linsep.read(path)

@@ -51,7 +51,7 @@ def run(
 
     The best of several runs is told; what is compiled is compiled before. Data have to fit into memory.
     """
-    from linsep.cli.output import stderr, stdout, tell_json
+    from linsep.cli.output import Text, stderr, stdout, tell_json
 
     check_targets({}, list(data or []), reading(ctx).get("quarantine"))
     console = stderr()
@@ -63,7 +63,7 @@ def run(
 
         def tell(work: str) -> None:
             if status is not None:
-                status.update(f"timing {work}")
+                status.update(Text(f"timing {work}"))
 
         timings = list(timed(files, reading(ctx), tell))
     if json:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import isfinite, log
 
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task
 
-from linsep.cli.output import Text, percent, seconds, stderr
+from linsep.cli.output import Text, percent, seconds, stderr, text_column
 
 CLOSED = 0.002
 """The relative gap at which the bar is full; it fills with the logarithm of the gap."""
@@ -60,7 +60,7 @@ def bracket_bar(limit: float | None, shown: bool = True) -> Iterator[Watch | Non
     if not shown or not console.is_terminal or os.environ.get("TERM") == "dumb":
         yield None
         return
-    columns = SpinnerColumn(), BarColumn(bar_width=16), TextColumn("{task.description}"), Clock(limit)
+    columns = SpinnerColumn(), BarColumn(bar_width=16), text_column("{task.description}"), Clock(limit)
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("looking at the rows", total=FULL)
 

@@ -124,9 +124,9 @@ def _write(names: list[str], files: list[Path], index: Path, format: str, tell: 
 @contextmanager
 def _bar(total: int) -> "Iterator[Callable[[str], None]]":
     """Show how many figures are drawn, on stderr and only on a terminal; give whom to tell what is next."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
-    from linsep.cli.output import stderr
+    from linsep.cli.output import stderr, text_column
 
     console = stderr()
     columns = (
@@ -134,7 +134,7 @@ def _bar(total: int) -> "Iterator[Callable[[str], None]]":
         "drawing",
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
-        TextColumn("{task.description}"),
+        text_column("{task.description}"),
     )
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=total)

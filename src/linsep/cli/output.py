@@ -15,6 +15,8 @@ from linsep.cli.failures import leave_quietly
 from linsep.cli.terminal import LEAST, UNPRINTABLE, escaped, word
 
 if TYPE_CHECKING:
+    from rich.progress import TextColumn
+
     from linsep.data.lines import Progress
 
 USUAL = 80
@@ -130,6 +132,17 @@ def facts(console: Console, known: Mapping[str, Any]) -> None:
             console.print(Text.assemble((f"{first:{edge}}", "dim"), line), soft_wrap=True)
 
 
+def text_column(template: str) -> "TextColumn":
+    """Return a column of a progress bar: text as it is, without markup, control characters escaped."""
+    from rich.progress import TextColumn
+
+    class Shown(TextColumn):
+        def render(self, task: Any) -> Text:
+            return Text(self.text_format.format(task=task), style=self.style)
+
+    return Shown(template)
+
+
 def wrapped(text: str, width: int) -> list[str]:
     """Return a text in lines, a number and its % on the same one; words are whole even if longer than a line.
 
@@ -208,8 +221,8 @@ def parts_bar(title: str) -> "Iterator[Callable[[int], None]]":
     from rich import progress as bars
 
     columns = (
-        bars.SpinnerColumn(), bars.TextColumn("{task.description}"), bars.BarColumn(bar_width=24),
-        bars.TaskProgressColumn(), bars.TextColumn("{task.fields[parts]}"),
+        bars.SpinnerColumn(), text_column("{task.description}"), bars.BarColumn(bar_width=24),
+        bars.TaskProgressColumn(), text_column("{task.fields[parts]}"),
         bars.TimeRemainingColumn(compact=True),
     )  # fmt: skip
     with bars.Progress(*columns, console=console, transient=True) as bar:
@@ -232,8 +245,8 @@ def reading_bar(title: str) -> "Iterator[Callable[[Progress], None] | None]":
     from rich import progress as bars
 
     columns = (
-        bars.SpinnerColumn(), bars.TextColumn("{task.description}"), bars.BarColumn(bar_width=24),
-        bars.TaskProgressColumn(), bars.TextColumn("{task.fields[speed]}"), bars.TimeRemainingColumn(compact=True),
+        bars.SpinnerColumn(), text_column("{task.description}"), bars.BarColumn(bar_width=24),
+        bars.TaskProgressColumn(), text_column("{task.fields[speed]}"), bars.TimeRemainingColumn(compact=True),
     )  # fmt: skip
     with bars.Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(title, total=None, speed="")

@@ -7,7 +7,7 @@ from threading import Timer
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from linsep.cli.output import percent, short, stderr
+from linsep.cli.output import percent, short, stderr, text_column
 
 if TYPE_CHECKING:
     from linsep.data.lines import Progress
@@ -172,8 +172,8 @@ class Bar:
         from rich import progress as bars
 
         columns = (
-            bars.SpinnerColumn(), bars.TextColumn("{task.description}"), bars.BarColumn(bar_width=20),
-            bars.TaskProgressColumn(), bars.TextColumn("{task.fields[said]}"), bars.TimeRemainingColumn(compact=True),
+            bars.SpinnerColumn(), text_column("{task.description}"), bars.BarColumn(bar_width=20),
+            bars.TaskProgressColumn(), text_column("{task.fields[said]}"), bars.TimeRemainingColumn(compact=True),
         )  # fmt: skip
         self.what, self.by_rows = what, rows is not None
         with bars.Progress(*columns, console=self.console, transient=True) as self.bars:

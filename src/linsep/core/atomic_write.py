@@ -53,6 +53,8 @@ def atomic_write(path: str | os.PathLike[str], *, private: bool = False) -> Iter
         return
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
+    if os.path.isdir(target):
+        raise IsADirectoryError(f"{os.fspath(path)} is a folder: name a file")
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"{os.fspath(path)}: there is no folder {folder}")
     remove_dead_drafts(folder, name)
@@ -67,7 +69,8 @@ def atomic_write(path: str | os.PathLike[str], *, private: bool = False) -> Iter
             os.chmod(draft, rights)
         _flush(draft)
         os.replace(draft, target)
-        _flush(folder)
+        with suppress(OSError):  # some file systems can't flush a folder; the file is in place
+            _flush(folder)
     finally:
         Path(draft).unlink(missing_ok=True)
         os.close(lock)

@@ -3,8 +3,9 @@
 Numba raises where it finds no writable folder, where a file can't be written, and where a file is damaged. Here such a
 kernel is compiled again. One line on stderr reports the first fault that compiling again costs time for in later runs.
 
-Cached code is unpickled and run, so whoever writes to the folder runs code as the reader. A folder below the system's
-temporary folder is used only if it belongs to this user and nobody else can write to it.
+Cached code is unpickled and run, so whoever writes to the folder runs code as the reader. The user's cache folder and a
+folder below the system's temporary folder are used only if they can't be written to by everybody, and are not another
+user's.
 """
 
 import hashlib
@@ -16,6 +17,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -115,10 +117,7 @@ def private_folder() -> str:
     if not hasattr(os, "geteuid"):
         raise PermissionError("the owner of a folder is not known on this system")
     parent, user = tempfile.gettempdir(), os.geteuid()
-    above = os.stat(parent)
-    shared = above.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    if above.st_uid not in (0, user) or (shared and not above.st_mode & stat.S_ISVTX):
-        raise PermissionError(f"others may replace the folders in {parent}")
+    refuse_shared(parent, stat.S_IWGRP | stat.S_IWOTH)
     folder = os.path.join(parent, f"linsep-{user}")
     with suppress(FileExistsError):
         os.mkdir(folder, 0o700)
@@ -128,6 +127,19 @@ def private_folder() -> str:
     return folder
 
 
+def refuse_shared(path: str, writers: int) -> None:
+    """Raise a PermissionError if a folder is another user's, or if `writers` could replace it or a folder above it.
+
+    Of a path that does not exist yet, the folder is the one in which it would be created.
+    """
+    places = [place for place in (Path(path), *Path(path).parents) if place.exists()]
+    if places[0].stat().st_uid not in (0, os.geteuid()):
+        raise PermissionError(f"{places[0]} is another user's")
+    for place in places:
+        if place.stat().st_mode & writers and not place.stat().st_mode & stat.S_ISVTX:
+            raise PermissionError(f"others may replace the files in {place}")
+
+
 class HomeLocator(UserWideCacheLocator):
     """Locates the files of a kernel in the user's cache folder, if the user has a home folder."""
 
@@ -135,6 +147,8 @@ class HomeLocator(UserWideCacheLocator):
         """Return the folder; without a home folder, numba's is "~" below the current one."""
         if not os.path.isabs(self._cache_path):
             raise FileNotFoundError("this user has no home folder")
+        if hasattr(os, "geteuid"):
+            refuse_shared(self._cache_path, stat.S_IWOTH)  # a user's own group may well write to the user's files
         return str(self._cache_path)
 
 

@@ -281,11 +281,12 @@ class Bytes:
                 filled += got
         except BlockingIOError as error:
             raise DataError(self.name, str(error)) from None
-        except (EOFError, OSError, MemoryError, lzma.LZMAError, zlib.error, ValueError) as error:
+        except MemoryError:
+            raise DataError(self.name, "there is not enough memory to read it") from None
+        except (EOFError, OSError, lzma.LZMAError, zlib.error, ValueError) as error:
             if self.compression is None:
                 raise DataError(self.name, str(error)) from None
-            why = str(error) or type(error).__name__
-            reason = f"the {self.compression} data are cut off or broken ({why}): compress the file again"
+            reason = f"the {self.compression} data are cut off or broken ({error}): compress the file again"
             raise DataError(self.name, reason) from None
         return filled
 

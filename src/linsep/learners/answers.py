@@ -96,6 +96,7 @@ class Answers:
     @all_or_nothing
     def _densify(self) -> Self:
         self._machine = whole(self._machine)
+        self._close_desk()
         return self
 
     @property

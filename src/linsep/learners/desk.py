@@ -158,7 +158,7 @@ class Learning(Direct):
         if status == BAD_SCORE:
             raise ValueError("the score of x is too large for float64: divide all rows by one factor")
         if status == TOO_LARGE:
-            raise ValueError("x would make a weight too large for float64: divide all rows by one factor")
+            raise ValueError("x makes a weight whose square is too large for float64: divide all rows by one factor")
         raise ValueError(f"the rule {type(self.machine.rule).__name__} gave a step that is not a finite number")
 
 

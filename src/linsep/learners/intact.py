@@ -1,4 +1,4 @@
-"""Training that is refused changes nothing, and training in one thread never disturbs a prediction in another.
+"""Training that is refused changes nothing, and what one call trains appears to other threads as a whole.
 
 The attributes of a learner are its state. Training works on a draft, a copy of the attributes with a machine of its
 own, and publishes all of them at once: `learner.__dict__ = draft`. A prediction takes `learner.__dict__` once and reads

@@ -17,6 +17,7 @@ from linsep.learners.batch import BatchLearner, Problem, Solution, solved_machin
 from linsep.learners.compact import whole
 from linsep.learners.intact import all_or_nothing, at_once
 from linsep.learners.machine import Machine
+from linsep.learners.one_row import known_entries
 from linsep.solvers.naive_bayes.rows import groups_of, present, refuse_negative, refuse_not_one_hot
 from linsep.solvers.naive_bayes.tally import KINDS, NO_GROUPS, Tally
 from linsep.solvers.naive_bayes.ties import leveled
@@ -215,9 +216,7 @@ class NaiveBayes(BatchLearner):
         """Return the label of one row; features never seen count as 0."""
         self._fitted()
         entries = self._entries_of(x)
-        if entries is None:
-            entries = self._entries_of({name: value for name, value in x.items() if name in (self._names or ())})
-        indices, values, _ = entries
+        indices, values = known_entries(dict(x.items()), self._names or {}) if entries is None else entries[:2]
         known = (indices >= 0) & (indices < self.n_features_in_)
         ends = frozen(np.array([0, np.count_nonzero(known)], np.int32))
         columns, values = frozen(indices[known].astype(np.int32)), frozen(values[known].astype(np.float64))

@@ -41,6 +41,15 @@ def known_dict(x: dict[Any, float], names: dict[str, int] | None) -> Any:
         return None
 
 
+def known_entries(x: dict[Any, float], names: dict[str, int]) -> tuple[Array, Array]:
+    """Return the indices and values of those features of a row that are known; each name is looked up once.
+
+    Another thread may add names meanwhile, or take back those of a row that it refused.
+    """
+    found = [(j, value) for name, value in x.items() if (j := names.get(name)) is not None]
+    return fromiter((j for j, _ in found), INDEX, len(found)), fromiter((v for _, v in found), FLOAT, len(found))
+
+
 class PredictOne:
     """`predict_one`, for a learner."""
 
@@ -55,11 +64,10 @@ class PredictOne:
             asking = self._open_asking()
         if type(x) is tuple and asking.fits(x):
             return asking.answer(*x)
-        names = asking.names
-        entries = known_dict(x, names) if type(x) is dict else self._entries_of(x)
-        if entries is None:
-            entries = known_dict({name: value for name, value in x.items() if name in names}, names)
-        return asking.answer(*entries[:2])
+        if type(x) is not dict and hasattr(x, "items"):
+            x = dict(x.items())
+        entries = known_dict(x, asking.names) if type(x) is dict else self._entries_of(x)
+        return asking.answer(*(known_entries(x, asking.names) if entries is None else entries[:2]))
 
     @at_once
     def _open_asking(self: Any) -> Asking:

@@ -188,7 +188,12 @@ def same_form(one: Form | None, other: Form | None) -> bool:
         return one is other
     if one.name != other.name or lasting_state(one) != lasting_state(other):
         return False
-    return one.known is other.known or np.array_equal(np.asarray(_known(one)), np.asarray(_known(other)))
+    if one.known is other.known:
+        return True
+    mine, theirs = _known(one), _known(other)
+    if isinstance(mine, FewColumns) and isinstance(theirs, FewColumns):
+        return len(mine) == len(theirs) and np.array_equal(mine.listed, theirs.listed)
+    return len(mine) == len(theirs) and np.array_equal(np.asarray(mine), np.asarray(theirs))
 
 
 def _known(form: Form) -> Array | FewColumns:
@@ -214,7 +219,7 @@ def _unpacked_form(told: Any, arrays: Arrays) -> Form | None:
         form.known = np.unpackbits(listed, count=width).view(bool)
     else:
         if listed.dtype != np.uint32 or listed.ndim != 1 or np.any(listed[1:] <= listed[:-1]):
-            raise Foreign("its list of known columns is none, or not in order")
+            raise Foreign("its list of known columns is empty, or not in order")
         if len(listed) and listed[-1] >= width:
             raise Foreign(f"its list of known columns has one beyond the {width:,} that there are")
         form.known = FewColumns(listed, width)
