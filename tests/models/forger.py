@@ -176,8 +176,7 @@ HONEST = {
 }  # fmt: skip
 """Honest models that no golden file holds, and the data that they were trained on, if the file tells how to read."""
 QUICK = (
-    "polynomial", "interactions", "terms", "bias-scale", "columns", "delta", "known-delta", "hasher", "counter",
-    "weighted-counter", "data-svmlight", "data-wide", "data-text", "named", "format-1-perceptron",
+    "polynomial", "terms", "bias-scale", "columns", "delta", "hasher", "counter", "data-wide", "format-1-perceptron",
 )  # fmt: skip
 """Those that take few compiled kernels."""
 
@@ -369,8 +368,10 @@ def use(path):
             learn()
         except ValueError as error:
             refused = refused or f"training: {error}"
-    if _in_words(lambda: _asked(learned, rows)):
-        return "used, until it was trained"
+    try:
+        _asked(learned, rows)
+    except ValueError as error:
+        return f"used, until it was trained: {error}"
     try:
         save(learned, path)
     except ValueError as error:
