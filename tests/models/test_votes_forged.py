@@ -188,6 +188,7 @@ WRONG_VALUES = [
     ("dense", (*VOTES, "rows"), [1], "there are none of that kind"),
     ("sparse", (*VOTES, "rows"), "dense", "support.values is"),
     ("matrix", (*VOTES, "rows"), "sparse", "there are none of that kind"),
+    ("dense", (*MACHINE, "bias"), 1e300, "whose square is not finite"),
     ("dense", (*MACHINE, "log_limit"), 0, "does not tell all hypotheses"),
     ("dense", (*MACHINE, "logged"), False, "does not tell all hypotheses"),
     ("dense", (*MACHINE, "behind"), 3, "of the 3 that it has seen"),

@@ -64,6 +64,8 @@ def unpacked_votes(machine: Voting, told: dict[str, Any], read: Unpacker, name: 
 def _refuse_another_kind(machine: Voting) -> None:
     """Refuse weights, and a log, of a kind that no vote is made of."""
     scaled = isinstance(machine.link, Scaled)
+    if machine.bias * machine.bias == np.inf:
+        raise Foreign(f"its bias is {machine.bias!r:.20}, whose square is not finite")
     if isinstance(machine.link, Imaged) or not isinstance(machine.readout, Last):
         raise Foreign("its weights are not of the kind that its rule moves")
     if not len(machine.log.numbers) or machine.log.sizes.shape[1] != 1 + scaled or machine.log_limit != np.inf:
