@@ -77,7 +77,7 @@ def tell_json(result: Any) -> None:
     >>> tell_json({"error": np.float64(0.25), "counts": np.arange(3), "brier": float("nan")})
     {"error": 0.25, "counts": [0, 1, 2], "brier": null}
     >>> tell_json("\x9b")
-    "\\u009b"
+    "\u009b"
     """
     import json
 
