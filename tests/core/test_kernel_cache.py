@@ -33,7 +33,9 @@ NOBODY = 65534
 CHILD = f"""
 import os, sys
 import numpy as np
+import numba
 import linsep.learners.table  # all that it imports may be in a folder for root alone
+numba.njit(lambda x: x + 1)(1)  # and so may be what numba imports when it first compiles
 for name in [name for name in sys.modules if name.partition(".")[0] == "linsep"]:
     del sys.modules[name]
 sys.path.insert(0, os.getcwd())

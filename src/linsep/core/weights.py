@@ -17,7 +17,7 @@ FOR_ALL = ("rounds", "clock", "errors")
 FLOOR = {Last: 1e-100, Average: 1e-6}
 """A scale below this is folded into the sums. Averages lose digits earlier: they subtract masses that nearly agree."""
 LARGEST = 2.0**1022
-"""Training is refused when a sum, or its product with a scale or a mass, is above: the sum of two such is finite."""
+"""The most that is left of sums, and of their products with a mass: the difference of two such is finite."""
 
 
 def start_link(
@@ -106,7 +106,8 @@ def in_range(link: Any, readout: Any) -> bool:
     """Return whether every sum, every total of an average, and so every weight that predicts, is far from overflow."""
     factors = (link.scale if isinstance(link, Scaled) else (), readout.mass if isinstance(readout, Average) else ())
     largest = max([1.0, *(float(np.max(np.abs(f), initial=0.0)) for f in factors)])
-    return _below(link.s, LARGEST / largest) and (not isinstance(readout, Average) or _below(readout.u, LARGEST))
+    most = LARGEST if isinstance(readout, Average) or isinstance(link, Imaged) else np.finfo(np.float64).max
+    return _below(link.s, most / largest) and (not isinstance(readout, Average) or _below(readout.u, LARGEST))
 
 
 def ready_for_single_rows(link: Any, readout: Any) -> bool:
@@ -115,7 +116,9 @@ def ready_for_single_rows(link: Any, readout: Any) -> bool:
 
 
 def _below(table: Array, limit: float) -> bool:
-    return first_beyond(np.ravel(table), limit) < 0
+    flat = np.ravel(table).view()
+    flat.flags.writeable = False  # one kernel serves all arrays
+    return first_beyond(flat, limit) < 0
 
 
 def with_own_image(link: Imaged, pair: bool, bias: bool) -> Imaged:
