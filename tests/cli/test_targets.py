@@ -198,23 +198,28 @@ def test_an_interruption_reports_what_was_replaced(tmp_path, monkeypatch):
 
     assert kept(lambda: None, out, report, None) == "nothing was written"
     assert kept(lambda: None, out, otherwise=lambda: "two epochs are kept") == "two epochs are kept"
-    assert kept(replace, out) == "out is written"
+    assert kept(replace, out) == "out was written"
     assert kept(lambda: None, out, report) == "out is as it was before"
-    assert kept(replace, out, report, otherwise=lambda: "two epochs are kept") == "out is written, report is not"
-    assert kept(lambda: rows.write_text("x"), report, in_place=["rows"]) == "rows may be incomplete, report is not"
+    assert (
+        kept(replace, out, report, otherwise=lambda: "two epochs are kept") == "out was written, report was not written"
+    )
+    assert (
+        kept(lambda: rows.write_text("x"), report, in_place=["rows"])
+        == "rows may be incomplete, report was not written"
+    )
     assert kept(lambda: None, in_place=["rows", None]) == "nothing was written"
 
 
 LATE = {
-    "fit": (["fit", "train.svm", "-o", "out"], "out is written"),
-    "fit --report": (["fit", "train.svm", "-o", "out", "--report", "page"], "out is written, page is not"),
-    "fit --shards": (["fit", "train.svm", "-o", "out", "--stream", "--shards", "2"], "out is written"),
-    "predict": (["predict", "model.linsep", "test.svm", "-o", "out"], "out is written"),
-    "evaluate": (["evaluate", "model.linsep", "test.svm", "--report", "out"], "out is written"),
-    "compare": (["compare", "train.svm", "-l", "perceptron", "--report", "out"], "out is written"),
-    "certify": (["certify", "train.svm", "-o", "out", "--time", "1"], "out is written"),
-    "convert": (["convert", "train.svm", "out.npz"], "out.npz is written"),
-    "convert of a model": (["convert", "model.linsep", "out.csv"], "out.csv is written"),
+    "fit": (["fit", "train.svm", "-o", "out"], "out was written"),
+    "fit --report": (["fit", "train.svm", "-o", "out", "--report", "page"], "out was written, page was not written"),
+    "fit --shards": (["fit", "train.svm", "-o", "out", "--stream", "--shards", "2"], "out was written"),
+    "predict": (["predict", "model.linsep", "test.svm", "-o", "out"], "out was written"),
+    "evaluate": (["evaluate", "model.linsep", "test.svm", "--report", "out"], "out was written"),
+    "compare": (["compare", "train.svm", "-l", "perceptron", "--report", "out"], "out was written"),
+    "certify": (["certify", "train.svm", "-o", "out", "--time", "1"], "out was written"),
+    "convert": (["convert", "train.svm", "out.npz"], "out.npz was written"),
+    "convert of a model": (["convert", "model.linsep", "out.csv"], "out.csv was written"),
 }
 
 

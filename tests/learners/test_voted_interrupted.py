@@ -9,6 +9,7 @@ import pytest
 
 from linsep import KernelPerceptron, Perceptron, VotedPerceptron, load, save
 from linsep.core.uninterrupted import uninterrupted
+from linsep.learners.desk import Learning
 from tests.contracts.table import problem
 from tests.learners.readouts import portrait, same_answers
 from tests.training import fit
@@ -158,3 +159,21 @@ def test_another_matrix_is_no_warm_start():
     with pytest.raises(ValueError, match="warm_start goes on with the matrix of the first fit"):
         clf.fit(near**2, y)
     fit(clf, near, y)
+
+
+def test_ctrl_c_after_an_update_waits_until_new_names_are_published(monkeypatch):
+    learn = Learning.learn
+
+    def interrupted(self, *args):
+        learn(self, *args)
+        signal.raise_signal(signal.SIGINT)
+
+    clf = Perceptron().learn_one({"a": 1.0}, 0)
+    monkeypatch.setattr(Learning, "learn", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        clf.learn_one({"a": 1.0, "b": 2.0}, 1)
+    monkeypatch.undo()
+    whole = Perceptron().learn_one({"a": 1.0}, 0).learn_one({"a": 1.0, "b": 2.0}, 1)
+    assert clf.coef_.tolist() == whole.coef_.tolist()
+    assert clf.feature_names_in_.tolist() == ["a", "b"]
+    assert (clf.mistakes_, clf.updates_) == (whole.mistakes_, whole.updates_)

@@ -69,7 +69,7 @@ def check_writable(option: str, path: Path, in_place: bool = False) -> None:
     if not folder.is_dir():
         raise Usage(f"{option} {path}: there is no folder {folder}")
     if there is None:
-        _check_folder(f"{option} {path}", folder)
+        _check_folder(folder, f"{option} {path}: ")
     elif not stat.S_ISREG(there.st_mode):
         if not os.access(path, os.W_OK):  # the other end of a pipe would notice if it were opened
             raise Usage(f"{option} {path}: permission denied")
@@ -79,27 +79,27 @@ def check_writable(option: str, path: Path, in_place: bool = False) -> None:
         except OSError as error:
             raise Usage(f"{option} {path}: {_reason(error)}") from None
     else:
-        _check_folder(f"{option} {path}", folder)
+        _check_folder(folder, f"{option} {path}: ")
         about = folder.stat()
         if about.st_mode & stat.S_ISVTX and os.geteuid() not in (0, about.st_uid, there.st_uid):
             raise Usage(f"{option} {path}: it belongs to another user; give another name")
 
 
-def _check_folder(said: str, folder: Path) -> None:
+def _check_folder(folder: Path, prefix: str = "") -> None:
     """Refuse a folder that takes no new files."""
     try:
         TemporaryFile(dir=folder).close()
     except OSError as error:
-        raise Usage(f"{said}: can't write to the folder {folder}: {_reason(error)}") from None
+        raise Usage(f"{prefix}can't write to the folder {folder}: {_reason(error)}") from None
 
 
 def make_folder(folder: Path) -> None:
     """Make a folder for results, if it is not there; refuse one that takes no files."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        TemporaryFile(dir=folder).close()
     except OSError as error:
-        raise Usage(f"can't write to the folder {folder}: {error.strerror}") from None
+        raise Usage(f"can't write to the folder {folder}: {_reason(error)}") from None
+    _check_folder(folder)
 
 
 def _reason(error: OSError) -> str:
@@ -135,8 +135,8 @@ def interruptible(
         if kept is not None:
             raise Interrupted(kept) from None
         others = [path for path in before if path not in [*written, *pieces] and (written or path.is_file())]
-        parts = [f"{path} {'is written' if path in whole else 'may be incomplete'}" for path in written]
-        parts += [f"{path} {'is as it was before' if path.is_file() else 'is not'}" for path in others]
+        parts = [f"{path} {'was written' if path in whole else 'may be incomplete'}" for path in written]
+        parts += [f"{path} {'is as it was before' if path.is_file() else 'was not written'}" for path in others]
         raise Interrupted(", ".join(parts) or "nothing was written") from None
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from linsep.core.examples import Array
+from linsep.core.uninterrupted import uninterrupted
 from linsep.data.labels import clean
 from linsep.learners.desk import Learning
 from linsep.learners.intact import all_or_nothing
@@ -65,7 +66,8 @@ class LearnOne(PredictOne):
                     refuse_beyond(entries, limit)
                 desk.learn(*entries, code)
                 return self
-        return self._learn_apart(x, y)
+        with uninterrupted():  # between the update of the weights and the publication of new names and classes
+            return self._learn_apart(x, y)
 
     @all_or_nothing
     def _learn_apart(self: Any, x: Any, y: Any) -> Any:
