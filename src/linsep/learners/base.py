@@ -12,15 +12,16 @@ from sklearn.exceptions import ConvergenceWarning
 from linsep.core.examples import Array, Csr, Dense
 from linsep.core.readouts import Average, Last
 from linsep.core.step import reads_norm, settles
+from linsep.core.weights import name_of
 from linsep.data.inputs import bytes_of, canonical, rows_of, width_of, without_duplicates
 from linsep.data.labels import clean, codes_among, encode, refuse_another_type
 from linsep.learners.certified import NO_THEOREM, runs_of, theorem_of
 from linsep.learners.counts import Counts
-from linsep.learners.drivers import one_pass, refuse_overflow, train
+from linsep.learners.drivers import one_pass, order_of, refuse_overflow, train
 from linsep.learners.intact import all_or_nothing
 from linsep.learners.learn_one import LearnOne
 from linsep.learners.learner import Learner, refuse_one_class
-from linsep.learners.machine import IN_ORDER, Machine, Parts, Watch
+from linsep.learners.machine import IN_ORDER, NO_WEIGHTS, Machine, Parts, StoppedError, Watch
 from linsep.learners.parameters import Parameters
 from linsep.learners.record import Record
 from linsep.theory.certifying import Rows
@@ -262,6 +263,25 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
     def _runs(self, rows: Rows) -> dict[str, Run]:
         machine = self._fitted()
         return runs_of(self._whole_log(), self.t_, rows, machine.pair, machine.mixed)
+
+    def _trains_to_the_same_log(self, rows: Rows) -> bool:
+        machine, n = self._fitted(), rows_of(rows.data)
+        if machine.mixed is not None or self.select is not None:  # shards may lie elsewhere; all rounds are updates
+            return True
+        if machine.epochs and machine.rows:
+            return False
+        twin = Machine.start(
+            Parts(machine.rule, name_of(machine.link), getattr(machine.link, "number", 0.0), type(machine.readout)),
+            machine.features, machine.columns, machine.pair, machine.bias, machine.background,
+        )  # fmt: skip
+        twin.keep_log(True, weighted=False, data_bytes=0)
+        try:
+            for epoch in range(machine.epochs or 1):
+                order = order_of(self, epoch, n) if machine.epochs else IN_ORDER
+                twin.run(rows.data, rows.codes, NO_WEIGHTS, order, 0)
+        except StoppedError:
+            return False
+        return machine.record().same_updates(twin.record())
 
     def _whole_log(self) -> Record:
         """Return the log, or say why the run can't be certified."""

@@ -45,6 +45,12 @@ ANOTHER_RUN = (
 )
 
 
+ANOTHER_LOG = (
+    "the learner makes other updates; were rows weighted, parameters changed midway, or are these not the rows of the "
+    "training?"
+)
+
+
 class Certified:
     """The part of a learner that proves what it did."""
 
@@ -99,6 +105,8 @@ class Certified:
         rows = self._certified_rows(X, y)
         theorem, remarks = self._theorem()
         runs = self._checked_runs(rows, theorem)
+        if runs and not self._trains_to_the_same_log(rows):
+            runs, remarks = {}, [*remarks, f"no run is certified: trained again on these rows, {ANOTHER_LOG}"]
         passes = max((run.passes for run in runs.values()), default=1)
         deadline = None if time_limit is None else time.monotonic() + time_limit
         plan = Plan(passes, epsilon, delta, deadline, watch, n_jobs)
@@ -133,6 +141,10 @@ class Certified:
         runs, skipped = self._runs(rows), np.atleast_1d(getattr(self, "skipped_", 0))
         refuse_other_rows(runs, rows, whole(self._readable()))
         return {k: _with_rows_of_zeros(run, int(n), rows) for (k, run), n in zip(runs.items(), skipped, strict=True)}
+
+    def _trains_to_the_same_log(self, rows: Rows) -> bool:
+        """Return whether training on these rows makes just the updates of the log, and no others between them."""
+        return True
 
     def _played(
         self, theorem: Theorem | None, name: str, run: Run, rows: Rows, plan: Plan, problems: dict[str, Any]

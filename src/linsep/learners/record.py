@@ -49,6 +49,18 @@ class Record:
         amounts, keeps = (sizes[k] if k < len(sizes) else None for k in (0, 1))
         return cls(columns[0], columns[1], classes, amounts, keeps)
 
+    def same_updates(self, other: "Record") -> bool:
+        """Return whether the other has the same updates in the same rounds; amounts may be left out where all are 1."""
+
+        def same(a: Array | None, b: Array | None) -> bool:
+            return (a is None and b is None) or (a is not None and b is not None and np.array_equal(a, b))
+
+        def sizes(record: Record) -> Array:
+            return np.ones(len(record)) if record.amounts is None else np.abs(record.amounts)
+
+        names = ("rows", "rounds", "classes", "keeps")
+        return all(same(getattr(self, n), getattr(other, n)) for n in names) and same(sizes(self), sizes(other))
+
     def of_classes(self, known: int) -> "Record":
         """Return the updates of the first `known` classes alone; of two, the second's, as a binary learner's."""
         assert self.classes is not None

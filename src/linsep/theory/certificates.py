@@ -272,7 +272,7 @@ def verify(certificate: Any, X: Any, y: Any) -> Result:
         check_form(facts)
     except FormError as error:
         return Result([("certificate", FAILS, str(error))])
-    if any(_too_far(run, X) for run in facts["runs"].values()):
+    if any(_too_far(run, facts["problems"][run["problem"]]["bias"], X) for run in facts["runs"].values()):
         return Result([("certificate", FAILS, "a run of Winnow spans too many orders of magnitude to be checked")])
     checks = checker.check(facts, X, y, checker_of(facts))
     if all(status != FAILS for _, status, _ in checks):
@@ -296,12 +296,16 @@ def risk_of(mistakes: int, rounds: int, confidence: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _too_far(run: dict[str, Any], X: Any) -> bool:
+def _too_far(run: dict[str, Any], bias: float, X: Any) -> bool:
     """Return whether the exponentials of a run would be too long to compute."""
-    values: Any = X.tocsr().data if hasattr(X, "tocsr") else np.asarray(X)
-    if run["theorem"] != "winnow" or values.dtype.kind not in "biuf":
+    if run["theorem"] != "winnow":
         return False
-    return not run["rate"] * float(np.abs(values).max(initial=0)) * len(run["rows"]) <= 1e6
+    try:
+        values: Any = X.tocsr().data if hasattr(X, "tocsr") else np.asarray(X, np.float64)
+        largest = max(float(np.abs(values).max(initial=0)), bias)
+    except (TypeError, ValueError, OverflowError):
+        return False  # the checker says what is wrong with these data
+    return not run["rate"] * largest * len(run["rows"]) <= 1e6
 
 
 def risks_of(runs: dict[str, Any], claims: dict[str, Any]) -> dict[str, Any]:

@@ -13,12 +13,10 @@ from linsep.data.inputs import canonical, frozen, refuse_bad_entries, rows_of, w
 from linsep.data.labels import clean, encode
 from linsep.theory import checker
 from linsep.theory.certificates import Certificate, risks_of
-from linsep.theory.form import FORMAT, VERSION, named, plain
+from linsep.theory.form import FORMAT, MOST_PAIRS, VERSION, named, plain
 from linsep.theory.mixed_checker import checker_of
 from linsep.theory.witnesses import Found, Search, Watch, best_bias, find, pair_rows
 
-MOST_PAIRS = 20_000_000
-"""Entries of the rows of all pairs of classes beyond which no witnesses are sought for them."""
 WORTH = 0.985
 """A best bias that makes the root of the bound no smaller than by this factor is not worth a problem of its own."""
 
@@ -128,14 +126,14 @@ def rows_from(X: Any, y: Any, bias: float) -> Rows:
 
 
 def names_of(classes: Array) -> list[str]:
-    """Return the names by which a certificate calls classes; 1.0 and 1 are one.
+    """Return the names by which a certificate calls classes; 1.0 and 1 are one, and so are 0.0 and -0.0.
 
     Examples
     --------
     >>> names_of(np.array([-1.0, 1.0]))
     ['-1', '1']
     """
-    return [str(c).removesuffix(".0") if isinstance(c, float) else str(c) for c in classes.tolist()]
+    return [str(c + 0.0).removesuffix(".0") if isinstance(c, float) else str(c) for c in classes.tolist()]
 
 
 def summed(data: Dense | Csr) -> Dense | Csr:

@@ -78,8 +78,8 @@ class Rows:
             self.X = self.X.astype(np.float64, copy=True)
             self.X.sum_duplicates()
         self.n, self.p = (int(s) for s in self.X.shape)
-        names = [str(v).removesuffix(".0" * isinstance(v, float)) for v in np.asarray(y).tolist()]
-        self.codes = np.array([classes.index(name) for name in names], np.int64)
+        names = [str(v + 0.0).removesuffix(".0") if isinstance(v, float) else str(v) for v in np.asarray(y).tolist()]
+        self.codes = np.array([*map({name: k for k, name in enumerate(classes)}.__getitem__, names)], np.int64)
         digests = [hashlib.sha256(json.dumps([self.n, self.p, len(self.codes), classes]).encode()) for _ in range(4)]
         for first, stop, r, c, v in self.blocks(BLOCK):
             counts = np.bincount(r - first, minlength=stop - first)
@@ -120,7 +120,7 @@ class Problem:
             self.entry = max(self.entry, float(np.abs(v).max(initial=0.0)))
             self.width = min(self.width, (62 - len(v).bit_length()) // 2)
         self.unit, biases = Fraction(2) ** self.low, 2 * bool(self.beta)
-        self.weights = {"simplex": Fraction(rows.p + biases), "l1": Fraction(2 * rows.p + biases)}
+        self.weights = {} if self.pairs else {"simplex": Fraction(rows.p + biases), "l1": Fraction(2 * rows.p + biases)}
         self.radius2 = self.longest(Fraction(2), UP)
         sides = ("w", self.p, self.n), ("lambda", self.n, self.p)
         self.w, self.dual = ({k: vector(v, size) for k, v in known[side].items()} for side, size, _ in sides)

@@ -1,8 +1,8 @@
 """The form of a certificate: what a file must say, before it is worth the arithmetic.
 
 The checker computes whatever witnesses it is given. Here it is made sure that they are what they are called: that a
-problem's name is that of its bias and its class, that a run's numbers are those of a theorem, that none is so long that
-arithmetic would not end.
+problem's name is that of its bias and its class, that no problem was left out, that a run's numbers are those of a
+theorem, that none is so long that arithmetic would not end.
 """
 
 import math
@@ -18,6 +18,13 @@ FARTHEST = 5000
 """Exponents of two beyond this are not needed for products of floats."""
 MOST_BITS = 1 << 14
 """The shares of all mixes multiply up to denominators of so many bits at most: longer ones would take too long."""
+MOST_PAIRS = 20_000_000
+"""The most entries of the rows of all pairs of classes; for more, no witnesses are sought."""
+MOST_WITNESSES, LONGEST_INTEGER, LONGEST_STEP = 16, 1 << 18, 1 << 12
+"""Witnesses of one kind that a problem may have, and the bits of their integers and of the steps of a run."""
+LONG = re.compile(rf"-?0x[0-9a-f]{{1,{LONGEST_INTEGER // 4}}}")
+MOST_MIXES = 100_000
+"""Shards in all mixes of a run."""
 DECIMAL = re.compile(r"0?\.\d{1,40}|\d{1,3}e-\d{1,3}|\d\.\d{1,40}e-\d{1,3}")
 """How a probability may be written."""
 
@@ -66,8 +73,10 @@ def check_form(facts: Any) -> None:
     require(facts.keys() == {"format", "version", *PARTS}, "it has parts that no certificate has")
     _check_data(facts["data"])
     require(bool(facts["problems"]), "it claims nothing")
+    require(len(facts["problems"]) <= len(facts["data"]["classes"]) + 2, "it has more problems than its data")
     for name, problem in facts["problems"].items():
         _check_problem(name, problem, facts["data"])
+    _check_all_problems(facts["problems"], facts["data"]["classes"])
     for name, run in facts["runs"].items():
         require(name not in facts["problems"], f"{name!r} is a problem and a run")
         _check_run(name, run, facts)
@@ -106,6 +115,22 @@ def _check_data(data: dict[str, Any]) -> None:
         require(is_whole(data.get(size), 1, 1 << 53), f"its {size} are no number of at least 1")
 
 
+def _check_all_problems(problems: dict[str, Any], classes: list[str]) -> None:
+    """Check that no problem is missing: a file without the one that separates would give another verdict."""
+    with_bias = [p["bias"] for name, p in problems.items() if p["bias"] and not name.startswith("best bias, ")]
+    bias = named(with_bias[0] if with_bias else 0.0)
+    if len(classes) > 2:
+        wanted = {f"class {c}, {bias}" for c in classes}
+        optional = {f"pairs, {bias}"}
+    else:
+        wanted = {bias, named(0.0)}
+        optional = {name for name in problems if with_bias and name.startswith("best bias, ")}
+        require(len(optional) <= 1, "it has more than one best bias")
+    missing, more = sorted(wanted - problems.keys()), sorted(problems.keys() - wanted - optional)
+    require(not missing, f"it has no problem {', '.join(map(repr, missing[:3]))}")
+    require(not more, f"it has the problem {', '.join(map(repr, more[:3]))}, which is none of these data")
+
+
 def _check_problem(name: str, problem: Any, data: dict[str, Any]) -> None:
     """Check a problem: its name, its numbers, its witnesses."""
     require(isinstance(problem, dict), f"{name!r} is no problem")
@@ -128,8 +153,10 @@ def _check_problem(name: str, problem: Any, data: dict[str, Any]) -> None:
     rows, columns = data["rows"], data["features"] + 1
     pairs = positive is None
     sizes = {"w": columns * (len(classes) if pairs else 1), "lambda": rows * (len(classes) - 1 if pairs else 1)}
+    require(not pairs or sizes["lambda"] <= MOST_PAIRS, f"{name!r} has more pairs than the {MOST_PAIRS:,} that are checked")
     for side, size in sizes.items():
         require(isinstance(problem.get(side), dict) and bool(problem[side]), f"{name!r} has no witnesses {side}")
+        require(len(problem[side]) <= MOST_WITNESSES, f"{name!r} has more witnesses {side} than {MOST_WITNESSES}")
         for key, vector in problem[side].items():
             require(is_text(key), f"{name!r} has a witness without a name")
             _check_vector(f"{name}: {side} {key}", vector, size)
@@ -148,7 +175,7 @@ def _check_vector(name: str, vector: Any, size: int) -> None:
     require(isinstance(vector, dict) and isinstance(vector.get("values"), list), f"{name} is no vector")
     require(is_whole(vector.get("exponent"), -FARTHEST, FARTHEST), f"{name} has no exponent within {FARTHEST}")
     for value in vector["values"]:
-        long = isinstance(value, str) and re.fullmatch(r"-?0x[0-9a-f]+", value) is not None
+        long = isinstance(value, str) and LONG.fullmatch(value) is not None
         require(long or is_whole(value, -(1 << 62), 1 << 62), f"{name} holds {str(value)[:40]!r}, which is no integer")
     places = vector.get("at")
     if "at" in vector:
@@ -182,7 +209,8 @@ def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
     theorem = run.get("theorem")
     if theorem == "passive_aggressive":
         steps = run.get("steps")
-        whole = isinstance(steps, list) and len(steps) == len(rows or ()) and all(is_whole(s, 1) for s in steps)
+        most = 1 << LONGEST_STEP
+        whole = isinstance(steps, list) and len(steps) == len(rows or ()) and all(is_whole(s, 1, most) for s in steps)
         require(whole, f"{name!r} has steps that are none")
         require(is_whole(run.get("exponent"), -FARTHEST, FARTHEST), f"{name!r} has no unit of its steps")
         C = run.get("C")
@@ -194,6 +222,7 @@ def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
     held = is_text(run.get("witness")) and run["witness"] in problem["w"]
     require(held, f"{name!r} has no weights to be held against")
     if theorem == "winnow":
+        require(problem["positive"] is not None, f"{name!r} is of pairs, of which Winnow's theorem says nothing")
         require(is_text(run.get("norm")) and run["norm"] in ("simplex", "l1"), f"{name!r} is of no norm")
         require(is_number(run.get("rate"), 1e-300, 1e300), f"{name!r} has no rate above 0")
         return
@@ -207,6 +236,7 @@ def _check_mixes(name: str, mixes: Any, updates: int) -> None:
     lists = isinstance(mixes, list) and bool(mixes) and all(isinstance(mix, list) and mix for mix in mixes)
     require(lists, f"{name!r} has mixes that are no lists of shards")
     shards = [shard for mix in mixes for shard in mix]
+    require(len(shards) <= MOST_MIXES, f"{name!r} has more shards in its mixes than {MOST_MIXES:,}")
     pairs = all(isinstance(s, list) and len(s) == 2 and all(is_whole(v, 0, 1 << 62) for v in s) for s in shards)
     require(pairs, f"{name!r} has a shard that is not its updates and its share")
     require(all(sum(share for _, share in mix) for mix in mixes), f"{name!r} has a mix of no share")

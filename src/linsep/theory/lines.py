@@ -167,7 +167,8 @@ def _margin(cert: "Certificate", name: str, kind: str) -> Line:
         gap = 1 - cert.number(f"{kind}'s margin at least", name) / cert.number(f"{kind}'s margin at most", name)
         return Line(f"{kind}'s margin", least if least == most else f"{least} to {most}", f"gap {share(gap)}")
     known = cert.number(f"{kind}'s margin at most", name) <= 0
-    note = f"no {SEPARATORS[kind]} {'separates' if known else 'was found that separates'}"
+    of = " through the origin" * (kind == "perceptron" and not cert.facts["problems"][name]["bias"])
+    note = f"no {SEPARATORS[kind]}{of} {'separates' if known else 'was found that separates'}"
     return Line(f"{kind}'s margin", f"at most {most}", note)
 
 

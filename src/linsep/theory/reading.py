@@ -23,6 +23,8 @@ def verdict_sentence(cert: "Certificate") -> str:
     >>> from linsep import certify
     >>> verdict_sentence(certify([[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1]))
     'Separable: a hyperplane has every row on its side with a margin of ...'
+    >>> verdict_sentence(certify([[1.0], [2.0]], [0, 1], bias=0))
+    'Not separable: 2 rows, weighed, cancel exactly, so that every hyperplane through the origin has one of them on ...'
     """
     first = cert.problems[0]
     by_class = {_class_of(name): cert.claims[f"{name}: verdict"] for name in cert.problems if _class_of(name)}
@@ -115,6 +117,7 @@ def _rounds(cert: "Certificate", name: str) -> int:
 def _judged(cert: "Certificate", name: str) -> str:
     """Return the verdict on a problem, without its full stop."""
     verdict, pairs = cert.claims[f"{name}: verdict"], name.startswith("pairs, ")
+    hyperplane = "hyperplane" if cert.facts["problems"][name]["bias"] else "hyperplane through the origin"
     least, most, bound = (
         told(cert, name, f"perceptron's {what}") for what in ("margin at least", "margin at most", "mistakes at most")
     )
@@ -122,7 +125,7 @@ def _judged(cert: "Certificate", name: str) -> str:
         who = (
             "weights give every row's own class the highest score"
             if pairs
-            else "a hyperplane has every row on its side"
+            else f"a {hyperplane} has every row on its side"
         )
         return (
             f"Separable: {who} with a margin of {least}, and none {'have' if pairs else 'has'} more than {most}, so "
@@ -133,7 +136,7 @@ def _judged(cert: "Certificate", name: str) -> str:
         who = (
             "no weights are right about all"
             if pairs
-            else "every hyperplane has one of them on its wrong side or on itself"
+            else f"every {hyperplane} has one of them on its wrong side or on itself"
         )
         return f"Not separable: {rows}, weighed, cancel exactly, so that {who}, and no training ends without mistakes"
     margin, rounds = cert.number("perceptron's margin at most", name), _rounds(cert, name)

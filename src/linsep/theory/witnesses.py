@@ -169,7 +169,7 @@ def _bound(
 
 def radius_of(data: Dense | Csr) -> float:
     """Return the largest ||x_i||, the constant feature included."""
-    return math.sqrt(float(squared_norms(data).max(initial=0.0)) + data.bias**2)
+    return math.hypot(math.sqrt(float(squared_norms(data).max(initial=0.0))), data.bias)
 
 
 def _margin(search: Search, w: Array) -> float:
