@@ -17,6 +17,7 @@ from linsep.theory.form import FORMAT, MOST_PAIRS, VERSION, named, plain
 from linsep.theory.mixed_checker import checker_of
 from linsep.theory.witnesses import Found, Search, Watch, best_bias, find, pair_rows
 
+LARGEST_BIAS = 1e154
 WORTH = 0.985
 """A best bias that makes the root of the bound no smaller than by this factor is not worth a problem of its own."""
 
@@ -109,6 +110,8 @@ def refuse_bad_plan(bias: float, passes: int, epsilon: float, delta: float, time
             raise ValueError(f"{name}={value} is no probability: it must lie between 0 and 1")
     if not 0 <= bias < np.inf:
         raise ValueError(f"bias={bias} is no value for a constant feature: it must be 0 (none) or more")
+    if bias > LARGEST_BIAS:
+        raise ValueError(f"bias={bias:g} is too large, as its square is beyond float64: use at most {LARGEST_BIAS:g}")
     if int(passes) != passes or passes < 1:
         raise ValueError(f"passes={passes} is no number of passes: it must be 1 or more")
     if time_limit is not None and not time_limit > 0:
