@@ -208,16 +208,88 @@ def test_weights_of_one_and_of_zero():
         clf.certificate(X, y)
 
 
-def test_a_bound_that_is_broken_is_told():
+def test_a_bound_that_is_broken_is_told(monkeypatch):
     """PA with weights oversteps: no bound holds, the certificate claims none, and a remark says so."""
     X, y = two_classes()
     clf = PassiveAggressive(variant="PA", log=True, random_state=0, max_iter=30)
     fit(clf, X, y, sample_weight=np.where(np.arange(len(X)) % 2, 40.0, 0.5))
+    monkeypatch.setattr(PassiveAggressive, "_trains_to_the_same_log", lambda *_: True)
     cert = clf.certificate(X, y)
     assert verify(cert, X, y)
     assert cert.runs == []
     assert cert.facts["risk"] == {}
     assert "run: within the bound does NOT hold" in cert.remarks[-1]
+
+
+OTHER_UPDATES = "no run is certified: trained again on these rows, the learner makes other updates"
+
+
+def negated(clf, X):
+    """Rows with those negated on which no update was made: another run would be needed for them."""
+    never = np.setdiff1d(np.arange(len(X)), clf.log_.rows)
+    assert len(never)
+    other = X.copy()
+    other[never] *= -1
+    return other
+
+
+def streamed(clf, X, y):
+    """Train on the first rows at once, and on the others one by one."""
+    clf.partial_fit(X[:4], y[:4], classes=None if clf.multi_class == "pair" else np.unique(y))
+    for x, label in zip(X[4:], y[4:], strict=True):
+        clf.learn_one(x, label)
+    return clf
+
+
+RUNS = {
+    "epochs": lambda clf, X, y: fit(clf, X, y),
+    "two fits": lambda clf, X, y: fit(fit(clf.set_params(warm_start=True, max_iter=1), X, y), X, y),
+    "stream": streamed,
+    "epochs and stream": lambda clf, X, y: fit(clf, X, y).partial_fit(X, y),
+    "shards": lambda clf, X, y: fit(clf.set_params(shards=3, max_iter=3), X, y),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("how", RUNS)
+def test_rows_that_made_no_update_are_part_of_the_run(how, case):
+    """Nothing is claimed of a run on rows that it never saw, even if they made no update; its own rows are certified."""
+    X, y = CASES[case][0]()
+    clf = RUNS[how](plain(multi_class=CASES[case][1], max_iter=4), X, y)
+    cert = clf.certificate(X, y)
+    assert cert.runs
+    assert verify(cert, X, y)
+    other = negated(clf, X)
+    cert = clf.certificate(other, y)
+    assert verify(cert, other, y)
+    assert (cert.runs, cert.risk) == ([], {})
+    assert any(OTHER_UPDATES in remark for remark in cert.remarks)
+
+
+def test_parameters_that_select_rows_do_not_hide_the_rows_of_a_run():
+    """A run of epochs is one of epochs, whatever `select` says afterwards."""
+    X, y = two_classes()
+    clf = fit(plain(max_iter=4), X, y).set_params(select="first")
+    assert clf.certificate(negated(clf, X), y).runs == []
+
+
+def test_rows_that_a_stream_never_saw_are_refused():
+    X, y = two_classes()
+    clf = plain().partial_fit(X[:10], y[:10], classes=["no", "yes"])
+    with pytest.raises(ValueError, match="the run had 10 rounds, and these rows make 18"):
+        clf.certificate(X, y)
+
+
+@pytest.mark.parametrize("weights", [{"class_weight": {"no": 2.0, "yes": 1.0}}, {}], ids=["classes", "rows"])
+def test_weighted_runs_of_passive_aggressive_are_not_certified(weights):
+    """Their steps are not those of the rule."""
+    X, y = two_classes()
+    clf = PassiveAggressive(log=True, random_state=0, fit_intercept=False, **weights)
+    clf.partial_fit(X, y, ["no", "yes"], None if weights else np.linspace(0.5, 1, len(X)))
+    cert = clf.certificate(X, y)
+    assert verify(cert, X, y)
+    assert cert.runs == []
+    assert OTHER_UPDATES in cert.remarks[-1]
 
 
 def test_a_run_of_other_updates_is_no_run():

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -12,18 +13,23 @@ from sklearn.exceptions import ConvergenceWarning
 from linsep.core.examples import Array, Csr, Dense
 from linsep.core.readouts import Average, Last
 from linsep.core.step import reads_norm, settles
+from linsep.core.threads import threads
 from linsep.core.weights import name_of
 from linsep.data.inputs import bytes_of, canonical, rows_of, width_of, without_duplicates
 from linsep.data.labels import clean, codes_among, encode, refuse_another_type
 from linsep.learners.certified import NO_THEOREM, runs_of, theorem_of
+from linsep.learners.compact import whole
 from linsep.learners.counts import Counts
 from linsep.learners.drivers import one_pass, order_of, refuse_overflow, train
 from linsep.learners.intact import all_or_nothing
 from linsep.learners.learn_one import LearnOne
 from linsep.learners.learner import Learner, refuse_one_class
 from linsep.learners.machine import IN_ORDER, NO_WEIGHTS, Machine, Parts, StoppedError, Watch
+from linsep.learners.mixes import same_mixes
 from linsep.learners.parameters import Parameters
 from linsep.learners.record import Record
+from linsep.learners.sharding import Shards
+from linsep.learners.team import Team
 from linsep.theory.certifying import Rows
 from linsep.theory.runs import Run, Theorem
 
@@ -265,23 +271,31 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
         return runs_of(self._whole_log(), self.t_, rows, machine.pair, machine.mixed)
 
     def _trains_to_the_same_log(self, rows: Rows) -> bool:
-        machine, n = self._fitted(), rows_of(rows.data)
-        if machine.mixed is not None or self.select is not None:  # shards may lie elsewhere; all rounds are updates
+        machine = whole(self._readable())
+        if not machine.epochs and not machine.rows:  # located rows: every round is an update
             return True
-        if machine.epochs and machine.rows:
-            return False
-        twin = Machine.start(
-            Parts(machine.rule, name_of(machine.link), getattr(machine.link, "number", 0.0), type(machine.readout)),
-            machine.features, machine.columns, machine.pair, machine.bias, machine.background,
-        )  # fmt: skip
-        twin.keep_log(True, weighted=False, data_bytes=0)
-        try:
-            for epoch in range(machine.epochs or 1):
-                order = order_of(self, epoch, n) if machine.epochs else IN_ORDER
-                twin.run(rows.data, rows.codes, NO_WEIGHTS, order, 0)
-        except StoppedError:
-            return False
-        return machine.record().same_updates(twin.record())
+        late = machine.pair and self._open and not machine.epochs
+        for retrain in (self._trained_again, _trained_as_labels_arrive)[: 1 + late]:
+            try:
+                twin = retrain(machine, rows)
+            except (StoppedError, ValueError):
+                continue
+            if machine.record().same_updates(twin.record()) and same_mixes(machine.mixed, twin.mixed):
+                return True
+        return False
+
+    def _trained_again(self, machine: Machine, rows: Rows) -> Machine:
+        """Return a machine trained on these rows as the one given: its epochs, then its rows of a stream."""
+        n, jobs, twin = rows_of(rows.data), threads(self.n_jobs), _untrained(machine, machine.columns)
+        mixed = machine.mixed is not None and self.shards is not None
+        team = Shards(twin, int(self.shards), self.mixing, jobs) if mixed else Team(twin, jobs)
+        for epoch in range(machine.epochs):
+            team.run(rows.data, rows.codes, NO_WEIGHTS, order_of(self, epoch, n), 0)
+            twin.epochs += 1
+        team.join()
+        if machine.rows:
+            one_pass(self, twin, rows.data, rows.codes, NO_WEIGHTS, np.arange(min(machine.rows, n)), 0)
+        return twin
 
     def _whole_log(self) -> Record:
         """Return the log, or say why the run can't be certified."""
@@ -335,3 +349,24 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
         """Return what else to do about weights that keep moving."""
         averages = isinstance(self._machine.readout, Average)
         return "" if averages else ", and let an average of the weights answer (AveragedPerceptron)"
+
+
+def _untrained(machine: Machine, columns: int) -> Machine:
+    """Return a machine of the same parts before its first round, which keeps its log."""
+    parts = Parts(machine.rule, name_of(machine.link), getattr(machine.link, "number", 0.0), type(machine.readout))
+    twin = Machine.start(parts, machine.features, columns, machine.pair, machine.bias, machine.background)
+    twin.keep_log(True, weighted=False, data_bytes=0)
+    return twin
+
+
+def _trained_as_labels_arrive(machine: Machine, rows: Rows) -> Machine:
+    """Return a machine of pairs after one pass in which each class is admitted at its first row."""
+    twin, known = _untrained(machine, 1), np.empty(0, np.intp)
+    firsts = np.sort(np.unique(rows.codes, return_index=True)[1])
+    for lo, hi in pairwise([*firsts.tolist(), len(rows.codes)]):
+        place = int(np.searchsorted(known, rows.codes[lo]))
+        if len(known):
+            twin.admit(place)
+        known = np.insert(known, place, rows.codes[lo])
+        twin.run(rows.data, np.searchsorted(known, rows.codes), NO_WEIGHTS, IN_ORDER, 0, span=(lo, hi))
+    return twin

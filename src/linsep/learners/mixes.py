@@ -52,6 +52,13 @@ class Mixed(NamedTuple):
         return np.repeat(np.add.reduceat(self.shares, cuts[:-1]), np.diff(cuts), axis=0)
 
 
+def same_mixes(some: Mixed | None, others: Mixed | None) -> bool:
+    """Return whether both have the same shards with the same mistakes and shares, or neither has any."""
+    if some is None or others is None:
+        return some is others
+    return all(map(np.array_equal, some, others))
+
+
 @dataclass(frozen=True)
 class Mixes:
     """The shards of all epochs, a line each.
