@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -287,12 +287,13 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
     def _trained_again(self, machine: Machine, rows: Rows) -> Machine:
         """Return a machine trained on these rows as the one given: its epochs, then its rows of a stream."""
         n, jobs, twin = rows_of(rows.data), threads(self.n_jobs), _untrained(machine, machine.columns)
-        mixed = machine.mixed is not None and self.shards is not None
-        team = Shards(twin, int(self.shards), self.mixing, jobs) if mixed else Team(twin, jobs)
-        for epoch in range(machine.epochs):
-            team.run(rows.data, rows.codes, NO_WEIGHTS, order_of(self, epoch, n), 0)
-            twin.epochs += 1
-        team.join()
+        shards = [0] * machine.epochs if machine.mixed is None else machine.mixed.shards(machine.epochs)
+        for count, epochs in groupby(range(machine.epochs), shards.__getitem__):
+            team = Shards(twin, count, self.mixing, jobs) if count else Team(twin, jobs)
+            for epoch in epochs:
+                team.run(rows.data, rows.codes, NO_WEIGHTS, order_of(self, epoch, n), 0)
+                twin.epochs += 1
+            team.join()
         if machine.rows:
             one_pass(self, twin, rows.data, rows.codes, NO_WEIGHTS, np.arange(min(machine.rows, n)), 0)
         return twin

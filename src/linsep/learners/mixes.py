@@ -46,6 +46,10 @@ class Mixed(NamedTuple):
             done = ends[hi - 1]
         return found + ([[[len(rounds) - done, 1]]] if len(rounds) > done else [])
 
+    def shards(self, epochs: int) -> list[int]:
+        """Return the number of shards in each epoch; 0 for epochs without a mix."""
+        return np.bincount(self.numbers[:, 0] - 1, minlength=epochs).tolist()
+
     def totals(self) -> Array:
         """Return the sum of the shares of each line's mix."""
         cuts = self.cuts()

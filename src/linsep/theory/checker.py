@@ -79,7 +79,7 @@ class Rows:
             self.X.sum_duplicates()
         self.n, self.p = (int(s) for s in self.X.shape)
         names = [str(v + 0.0).removesuffix(".0") if isinstance(v, float) else str(v) for v in np.asarray(y).tolist()]
-        self.codes = np.array([*map({name: k for k, name in enumerate(classes)}.__getitem__, names)], np.int64)
+        self.codes = np.array([*map(lru_cache(None)(classes.index), names)], np.int64)
         digests = [hashlib.sha256(json.dumps([self.n, self.p, len(self.codes), classes]).encode()) for _ in range(4)]
         for first, stop, r, c, v in self.blocks(BLOCK):
             counts = np.bincount(r - first, minlength=stop - first)
