@@ -130,6 +130,23 @@ def test_data_that_make_no_sense_are_refused():
         certify(np.zeros((0, 2)), [])
 
 
+@pytest.mark.parametrize("bias", [1e155, 1e300])
+def test_a_bias_whose_square_is_no_float_is_refused(bias):
+    with pytest.raises(ValueError, match="too large, as its square is beyond float64: use at most 1e"):
+        certify([[0.0], [1.0]], [0, 1], bias=bias)
+    X, y = [[0.0], [1.0]], [0, 1]
+    assert verify(certify(X, y, bias=1e154), X, y)
+
+
+def test_zero_and_minus_zero_are_one_label():
+    X = np.array([[1.0], [2.0], [5.0]])
+    for y in ([-0.0, 0.0, 1.0], [0.0, -0.0, 1.0], [-0.0, -0.0, 1.0]):
+        cert = certify(X, y)
+        assert cert.facts["data"]["classes"] == ["0", "1"]
+        assert verify(cert, X, y)
+        assert verify(cert, X, [0, 0, 1])
+
+
 def test_texts_that_look_like_one_number_are_two_labels():
     cert = certify([[1.0], [2.0]], ["1", "1.0"])
     assert cert.facts["data"]["classes"] == ["1", "1.0"]

@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+import weakref
 from functools import cache
 
 import numpy as np
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from linsep import BalancedWinnow, PassiveAggressive, Perceptron, PNormPerceptron, Winnow, certify, verify
 from linsep.theory import checker
-from linsep.theory.certificates import risks_of
+from linsep.theory.certificates import Certificate, risks_of
 from tests.theory import plain
 
 X = np.array([[1.0, 2.0], [2.0, 1.0], [-1.0, 0.5], [0.0, -3.0]])
@@ -371,10 +372,13 @@ def test_other_data_are_told_from_these(name):
     assert not verify(facts, X * 2, y)
 
 
-@pytest.mark.parametrize("X", [None, "x", 7, [], [[]], [["x"]], [[math.nan]], np.zeros((4, 2, 2)), np.zeros(4), {}])
+@pytest.mark.parametrize(
+    "X", [None, "x", 7, [], [[]], [["x"]], [[math.nan]], np.zeros((4, 2, 2)), np.zeros(4), {}, [[1.0, 2.0], [3.0]]]
+)
 @pytest.mark.parametrize("y", [Y, None, [], [[1]], 7])
 def test_whatever_the_data_are_it_answers(X, y):
-    assert not verify(made("separable")[0], X, y)
+    for name in ("separable", "perceptron", "winnow"):
+        assert not verify(made(name)[0], X, y)
 
 
 @pytest.mark.parametrize("what", [None, [], 7, {}, {"data": None}, {"data": {"classes": None}}])
@@ -384,11 +388,133 @@ def test_whatever_the_certificate_is_it_answers(what):
     assert str(result).startswith("fails")
 
 
+def test_winnows_theorem_says_nothing_of_pairs():
+    """A problem of pairs has more weights than Winnow's bound counts: with N = 1 it would be at most 0 mistakes."""
+    X, y = np.array([[1.0], [-1.0], [1.0]]), ["a", "b", "a"]
+    clf = Perceptron(multi_class="pair", shuffle=False, fit_intercept=False).partial_fit(X, y, classes=["a", "b", "c"])
+    facts = json.loads(clf.certificate(X, y).text())
+    assert verify(facts, X, y)
+    facts["problems"]["pairs, no bias"]["w"]["margin"] = {"exponent": 0, "values": [5, 0, 0, 0, 4, 0]}
+    run = {"theorem": "winnow", "norm": "simplex", "rate": 0.125, "witness": "margin", "rows": [3]}
+    facts["runs"]["run of pairs"] |= run
+    assert recomputed(facts, X, y) is None  # "mistakes" 1, "mistakes at most" 0
+    assert "'run of pairs' is of pairs, of which Winnow's theorem says nothing" in str(verify(facts, X, y))
+
+
+def without(cert, *names):
+    """A certificate without some of its problems."""
+    facts = copy.deepcopy(cert.facts)
+    for name in names:
+        del facts["problems"][name]
+    return facts
+
+
+def test_no_problem_can_be_left_out():
+    X, y = np.array([[1.0], [2.0], [3.0], [4.0]]), list("aabb")
+    cert = certify(X, y, passes=1)
+    assert cert.verdict == "separable"
+    assert cert.problems[2].startswith("best bias, ")
+    for name, why in (("no bias", "it has no problem 'no bias'"), ("bias 1", "which is none of these data")):
+        assert why in str(verify(recomputed(without(cert, name), X, y), X, y))
+    cert = certify(THREE, list("aabbc"), passes=1)
+    for name in cert.problems:
+        if name.startswith("class "):
+            other = recomputed(without(cert, name), THREE, list("aabbc"))
+            assert f"it has no problem {name!r}" in str(verify(other, THREE, list("aabbc")))
+    other = recomputed(without(cert, "pairs, bias 1"), THREE, list("aabbc"))
+    assert verify(other, THREE, list("aabbc"))
+    assert Certificate(other).verdict == "open"
+
+
+def test_a_verdict_on_rows_without_a_bias_says_so():
+    """All that is left of a separable certificate may be what is proved of hyperplanes through the origin."""
+    X, y = np.array([[1.0], [2.0], [3.0], [4.0]]), list("aabb")
+    cert = certify(X, y, passes=1)
+    names = [name for name in cert.problems if name != "no bias"]
+    kept = Certificate(recomputed(without(cert, *names), X, y))
+    for one in (kept, certify(X, y, passes=1, bias=0)):
+        assert verify(one, X, y)
+        assert "not separable without a bias" in repr(one)
+        assert "every hyperplane through the origin has one of them on its wrong side" in str(one)
+        assert "no training without a bias ends without mistakes" in str(one)
+        assert "no hyperplane through the origin separates" in str(one)
+        assert "every hyperplane has" not in str(one)
+
+
+def test_control_characters_do_not_reach_the_terminal():
+    red = "\x1b[31mred\n"
+    facts, X, y = made("separable")
+    other = {**copy.deepcopy(facts), "claims": {**facts["claims"], red: red}}
+    other["data"]["remarks"] = [red]
+    cert = certify(X, [red if label == "b" else label for label in y], passes=1)
+    for text in (str(verify(other, X, y)), str(Certificate(other)), str(cert)):
+        assert all(c.isprintable() for c in text.replace("\n", ""))
+    assert "\\x1b[31mred\\n" in str(verify(other, X, y))
+    assert "\\x1b[31mred\\n" in str(Certificate(other))
+
+
+def test_one_problem_at_a_time_is_in_memory():
+    """Classes without a row cost a forger a few bytes each, and the checker as much memory as there are rows."""
+
+    class Counted(checker.Problem):
+        alive, most = weakref.WeakSet(), 0
+
+        def __init__(self, *args):
+            super().__init__(*args)
+            self.alive.add(self)
+            Counted.most = max(Counted.most, len(self.alive))
+
+    facts, X, y = made("pairs")
+    assert checker.claims(facts, checker.Rows(X, y, ["a", "b", "c"]), Counted) == facts["claims"]
+    assert Counted.most <= 2 < len(facts["problems"])
+
+
+def test_too_many_mixes_are_refused():
+    facts, X, y = made("perceptron")
+    other = copy.deepcopy(facts)
+    _run(other, mixes=[[[0, 1]]] * 100_000 + [[[len(other["runs"]["run"]["rows"]), 1]]])
+    assert "more shards in its mixes than 100,000" in str(verify(other, X, y))
+
+
+def test_pairs_of_too_many_classes_are_refused():
+    """Their weights would fill the memory, though most are zeros that are not written."""
+    facts, X, y = made("pairs")
+    other = copy.deepcopy(facts)
+    other["data"]["features"] = 10**8
+    for problem in other["problems"].values():
+        for vector in problem["w"].values():
+            vector.setdefault("at", list(range(len(vector["values"]))))
+    seal(other)
+    assert "witnesses w of more than 100,000,000 numbers in all" in str(verify(other, X, y))
+
+
 def _delta(facts, **changed):
     facts["problems"]["bias 1"]["w"]["delta 1"].update(changed)
 
 
+def _far_bias(facts):
+    """Let the run be one of Winnow, whose rate times the bias is far beyond its rate times the entries."""
+    facts["problems"]["bias 100000000"] = facts["problems"].pop("bias 1") | {"bias": 1e8}
+    _run(facts, problem="bias 100000000", theorem="winnow", norm="l1", rate=1.0, witness="margin")
+
+
+def _witnesses(facts, count):
+    w = facts["problems"]["bias 1"]["w"]
+    w |= {f"more {k}": {"exponent": 0, "values": [hex(1 << 10**5)] * 3} for k in range(count)}
+
+
+def _problems(facts, count):
+    """Add problems of other biases, with long witnesses."""
+    _witnesses(facts, 9)
+    for k in range(2, count):
+        facts["problems"][f"bias {k}"] = facts["problems"]["bias 1"] | {"bias": float(k)}
+
+
 HUGE = {
+    "bias": _far_bias,
+    "integer": lambda facts: facts["problems"]["bias 1"]["w"]["margin"].update(values=[hex(1 << 3 * 10**7)] * 3),
+    "witnesses": lambda facts: _witnesses(facts, 400),
+    "problems": lambda facts: _problems(facts, 100),
     "exponent": lambda facts: _delta(facts, exponent=10**30),
     "small exponent": lambda facts: _delta(facts, exponent=-(10**11)),
     "value": lambda facts: facts["problems"]["bias 1"]["w"]["margin"].update(values=[hex(1 << 4000)] * 3),

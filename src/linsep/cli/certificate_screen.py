@@ -12,7 +12,7 @@ from linsep.cli.shard_table import as_json as shards_as_json
 from linsep.cli.terminal import word, words
 from linsep.theory.lines import LETTERS, WEIGHTED, WEIGHTED_LABEL, Line, is_mixed, times
 from linsep.theory.lines import told as _told
-from linsep.theory.reading import favours, verdict_sentence
+from linsep.theory.reading import favours, short_verdict, verdict_sentence
 from linsep.theory.reading import table as lines_of
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def in_a_line(cert: "Certificate", learner: "Learner | None" = None) -> str:
         f"{name}: {times(f'{count:,}', 'mistake')}{_weighted(cert, name) if name in cert.runs else ', no guarantee'}"
         for name, count in made.items()
     ]
-    return "; ".join([cert.verdict, f"margin {line.value}", *counts])
+    return "; ".join([short_verdict(cert), f"margin {line.value}", *counts])
 
 
 def _weighted(cert: "Certificate", name: str) -> str:

@@ -42,7 +42,7 @@ from linsep.theory.lines import (
     told,
 )
 from linsep.theory.paths import perceptron_path, winnow_path
-from linsep.theory.reading import favours, verdict_sentence
+from linsep.theory.reading import favours, short_verdict, verdict_sentence
 
 SIZES, RELEVANT, ROUNDS = (32, 100, 316, 1_000, 3_162, 10_000, 31_623), 5, 4_000
 """The experiment: numbers of features, those that matter, rows."""
@@ -92,7 +92,7 @@ def tiles(cert: Certificate, problem: Problem) -> list[Fact]:
     margin, least = lines["perceptron's margin"], lines["perceptron's margin"].value.partition(" to ")
     upper = f"at most {least[2]}, " if least[1] else ""
     return [
-        Fact("verdict", cert.verdict, "for pairs of classes" if cert.problems[0].startswith("pairs, ") else ""),
+        Fact("verdict", short_verdict(cert), "for pairs of classes" if cert.problems[0].startswith("pairs, ") else ""),
         Fact("margin", least[0], f"{of}{upper}{margin.note}"),
         Fact("perceptron's mistakes", lines["perceptron's mistakes"].value, of + _beside(cert, problem)),
     ]

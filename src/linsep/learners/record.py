@@ -58,11 +58,12 @@ class Record:
         def sizes(record: Record, amounts: Array | None) -> Array:
             return np.ones(len(record)) if amounts is None else np.abs(amounts)
 
-        if len(self) != len(other):
-            return False
-        numbers = ((self.rows, other.rows), (self.rounds, other.rounds), (self.classes, other.classes))
+        def numbers(record: Record) -> Array:
+            classes = np.empty((len(record), 0)) if record.classes is None else record.classes
+            return np.column_stack([record.rows, record.rounds, classes])
+
         amounts = ((self.amounts, other.amounts), (self.keeps, other.keeps))
-        return all(np.array_equal(a, b) for a, b in numbers) and all(
+        return np.array_equal(numbers(self), numbers(other)) and all(
             np.allclose(sizes(self, a), sizes(other, b), rtol=1e-9, atol=0.0) for a, b in amounts
         )
 

@@ -197,7 +197,7 @@ class Certificate:
             raise CertificateError(f'{name} is not a certificate: it does not say "format": "{FORMAT}"')
         if facts.get("version") != VERSION:
             raise CertificateError(
-                f"{name} is a certificate of version {facts.get('version')}; this linsep reads version {VERSION}"
+                f"{name} is a certificate of version {facts.get('version')!r}; this linsep reads version {VERSION}"
             )
         return cls(facts)
 
@@ -207,7 +207,7 @@ class Certificate:
     def __repr__(self) -> str:
         data = self.facts["data"]
         what = f"{data['rows']:,} rows, {data['features']:,} features"
-        return f"<Certificate: {self.verdict}; {what}; {len(self.claims)} claims>"
+        return f"<Certificate: {reading.short_verdict(self)}; {what}; {len(self.claims)} claims>"
 
 
 @dataclass(frozen=True)
@@ -231,8 +231,9 @@ class Result:
         return [(claim, detail) for claim, status, detail in self.checks if status == FAILS]
 
     def __str__(self) -> str:
-        wide = max(len(claim) for claim, _, _ in self.checks)
-        return "\n".join(f"{status:<12}{claim:<{wide}}  {detail}" for claim, status, detail in self.checks)
+        lines = [(reading.shown(claim), status, reading.shown(detail)) for claim, status, detail in self.checks]
+        wide = max(len(claim) for claim, _, _ in lines)
+        return "\n".join(f"{status:<12}{claim:<{wide}}  {detail}" for claim, status, detail in lines)
 
 
 def verify(certificate: Any, X: Any, y: Any) -> Result:

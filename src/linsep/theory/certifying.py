@@ -18,6 +18,7 @@ from linsep.theory.mixed_checker import checker_of
 from linsep.theory.witnesses import Found, Search, Watch, best_bias, find, pair_rows
 
 LARGEST_BIAS = 1e154
+"""The square of a larger bias is beyond float64."""
 WORTH = 0.985
 """A best bias that makes the root of the bound no smaller than by this factor is not worth a problem of its own."""
 
@@ -196,7 +197,9 @@ def binary_problems(rows: Rows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
 def all_problems(rows: Rows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
     """Return the problems of three classes or more: all pairs at once, and each class against the rest."""
     problems, remarks, bias = {}, [], rows.data.bias
-    entries = 2 * (len(rows.classes) - 1) * (rows.data.values.size + rows_of(rows.data) * (bias != 0))
+    n, many = rows_of(rows.data), len(rows.classes)
+    entries = 2 * (many - 1) * max(rows.data.values.size + n * (bias != 0), n)
+    entries = max(entries, many * (width_of(rows.data) + 1))
     if entries <= MOST_PAIRS:
         pairs = pair_rows(rows.data, rows.codes, len(rows.classes))
         search = _search(pairs, np.ones(rows_of(pairs)), plan, 1 / (1 + len(rows.classes)))

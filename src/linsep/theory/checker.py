@@ -19,7 +19,7 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 Facts = dict[str, Any]
-BLOCK, HALF = 1 << 20, Fraction(1, 2)
+BLOCK, HALF, THEOREMS = 1 << 20, Fraction(1, 2), ("perceptron", "passive_aggressive", "winnow")
 UP, DOWN = [Context(50, r, MIN_EMIN, MAX_EMAX) for r in (ROUND_CEILING, ROUND_FLOOR)]
 NORMS = {"l2": "perceptron's", "simplex": "Winnow's", "l1": "balanced Winnow's"}
 
@@ -277,13 +277,13 @@ class Problem:
 
 def claims(certificate: Facts, rows: Rows, kind: type[Problem] = Problem) -> Facts:
     """Return all claims, computed from the witnesses and the rows; one is that the witnesses were not touched."""
-    theorems = {k.__name__: k for k in (kind.perceptron, kind.passive_aggressive, kind.winnow)}
-    problems = {k: kind(rows, v, certificate["data"]["classes"]) for k, v in certificate["problems"].items()}
-    found = {name: problem.claims() for name, problem in problems.items()}
-    found |= {k: theorems[run["theorem"]](problems[run["problem"]], run) for k, run in certificate["runs"].items()}
+    problems, runs, found = certificate["problems"], certificate["runs"], dict[str, Facts]()
+    for name, problem in ((k, kind(rows, v, certificate["data"]["classes"])) for k, v in problems.items()):
+        own = {k: THEOREMS[THEOREMS.index(run["theorem"])] for k, run in runs.items() if run["problem"] == name}
+        found |= {name: problem.claims()} | {k: getattr(problem, theorem)(runs[k]) for k, theorem in own.items()}
     whole = json.dumps([certificate[k] for k in ("data", "problems", "runs")], sort_keys=True)
     found["witnesses"] = {"sha256": hashlib.sha256(whole.encode()).hexdigest()}
-    return {f"{name}: {claim}": value for name, facts in found.items() for claim, value in facts.items()}
+    return {f"{k}: {claim}": v for k in (*problems, *runs, "witnesses") for claim, v in found[k].items()}
 
 
 def check(certificate: Facts, X: Any, y: Any, kind: type[Problem] = Problem) -> list[tuple[str, str, str]]:

@@ -19,7 +19,9 @@ FARTHEST = 5000
 MOST_BITS = 1 << 14
 """The shares of all mixes multiply up to denominators of so many bits at most: longer ones would take too long."""
 MOST_PAIRS = 20_000_000
-"""The most entries of the rows of all pairs of classes; for more, no witnesses are sought."""
+"""The most entries of the rows of all pairs of classes, and of their weights; for more, no witnesses are sought."""
+MOST_NUMBERS = 5 * MOST_PAIRS
+"""The most numbers in all witnesses of one kind of the pairs of classes, zeros included."""
 MOST_WITNESSES, LONGEST_INTEGER, LONGEST_STEP = 16, 1 << 18, 1 << 12
 """Witnesses of one kind that a problem may have, and the bits of their integers and of the steps of a run."""
 LONG = re.compile(rf"-?0x[0-9a-f]{{1,{LONGEST_INTEGER // 4}}}")
@@ -153,10 +155,11 @@ def _check_problem(name: str, problem: Any, data: dict[str, Any]) -> None:
     rows, columns = data["rows"], data["features"] + 1
     pairs = positive is None
     sizes = {"w": columns * (len(classes) if pairs else 1), "lambda": rows * (len(classes) - 1 if pairs else 1)}
-    require(not pairs or sizes["lambda"] <= MOST_PAIRS, f"{name!r} has more pairs than the {MOST_PAIRS:,} that are checked")
     for side, size in sizes.items():
         require(isinstance(problem.get(side), dict) and bool(problem[side]), f"{name!r} has no witnesses {side}")
         require(len(problem[side]) <= MOST_WITNESSES, f"{name!r} has more witnesses {side} than {MOST_WITNESSES}")
+        few = not pairs or size * len(problem[side]) <= MOST_NUMBERS
+        require(few, f"{name!r} has witnesses {side} of more than {MOST_NUMBERS:,} numbers in all")
         for key, vector in problem[side].items():
             require(is_text(key), f"{name!r} has a witness without a name")
             _check_vector(f"{name}: {side} {key}", vector, size)

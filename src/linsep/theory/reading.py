@@ -29,11 +29,34 @@ def verdict_sentence(cert: "Certificate") -> str:
     first = cert.problems[0]
     by_class = {_class_of(name): cert.claims[f"{name}: verdict"] for name in cert.problems if _class_of(name)}
     if by_class and _class_of(first):
-        return f"By class against the rest: {_together(by_class)}."
+        return f"By class against the rest{_without_bias(cert)}: {_together(by_class)}."
     needed = cert.verdict == "separable" and cert.claims.get("no bias: verdict") == "not separable"
     more = f"; against the rest, {_together(by_class)}" if by_class else ""
     more += "; without a bias the rows are not separable" if needed else ""
     return f"{_judged(cert, first)}{more}."
+
+
+def short_verdict(cert: "Certificate") -> str:
+    """Return the verdict in a few words, with what it is about if that is rows without a bias.
+
+    Examples
+    --------
+    >>> from linsep import certify
+    >>> short_verdict(certify([[1.0], [2.0]], [0, 1])), short_verdict(certify([[1.0], [2.0]], [0, 1], bias=0))
+    ('separable', 'not separable without a bias')
+    """
+    return f"{cert.verdict}{_without_bias(cert)}"
+
+
+def shown(text: str) -> str:
+    r"""Return a text in one line, with what a terminal would obey escaped.
+
+    Examples
+    --------
+    >>> print(shown("\x1b[31mred\n"))
+    \x1b[31mred\n
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def favours(cert: "Certificate", problem: str | None = None) -> str:
@@ -86,11 +109,16 @@ def report(cert: "Certificate") -> str:
     """
     lines = table(cert)
     labels, values = (max(len(line[k]) for part in lines.values() for line in part) for k in (0, 1))
-    parts = [verdict_sentence(cert)]
+    parts = [shown(verdict_sentence(cert))]
     for name, part in lines.items():
         rows = [f"  {line.label:{labels}}  {line.value:{values}}  {line.note}".rstrip() for line in part]
-        parts.append("\n".join([name, *rows]))
-    return "\n\n".join([*parts, favours(cert), *cert.remarks])
+        parts.append("\n".join(map(shown, [name, *rows])))
+    return "\n\n".join([*parts, *map(shown, [favours(cert), *cert.remarks])])
+
+
+def _without_bias(cert: "Certificate", name: str | None = None) -> str:
+    """Return the words for a problem, by default the first, that has no bias; "" for any other."""
+    return "" if cert.facts["problems"][name or cert.problems[0]]["bias"] else " without a bias"
 
 
 def _class_of(problem: str) -> str:
@@ -123,7 +151,7 @@ def _judged(cert: "Certificate", name: str) -> str:
     )
     if verdict == "separable":
         who = (
-            "weights give every row's own class the highest score"
+            f"weights{_without_bias(cert, name)} give every row's own class the highest score"
             if pairs
             else f"a {hyperplane} has every row on its side"
         )
@@ -134,11 +162,12 @@ def _judged(cert: "Certificate", name: str) -> str:
     if verdict == "not separable":
         rows = f"{_of_witness(cert, name)} {'pairs of a row and a rival class' if pairs else 'rows'}"
         who = (
-            "no weights are right about all"
+            f"no weights{_without_bias(cert, name)} are right about all"
             if pairs
             else f"every {hyperplane} has one of them on its wrong side or on itself"
         )
-        return f"Not separable: {rows}, weighed, cancel exactly, so that {who}, and no training ends without mistakes"
+        ends = f"no training{_without_bias(cert, name)} ends without mistakes"
+        return f"Not separable: {rows}, weighed, cancel exactly, so that {who}, and {ends}"
     margin, rounds = cert.number("perceptron's margin at most", name), _rounds(cert, name)
     if margin > 0 and (cert.number("R at most", name) / margin) ** 2 >= rounds:
         span = f"{rounds:,}, the rounds of {counted(max(passes_of(cert, name)))}"
@@ -198,7 +227,8 @@ def _vast(cert: "Certificate", name: str, best: str) -> str:
 def _neither(cert: "Certificate", name: str) -> str:
     """Return that neither has a finite bound, and what is proved instead."""
     proved = _proved(cert, name)
-    why = "no separator is known" if cert.claims[f"{name}: verdict"] == "open" else "no separator exists"
+    is_open = cert.claims[f"{name}: verdict"] == "open"
+    why = f"no separator{_without_bias(cert, name)} {'is known' if is_open else 'exists'}"
     least = (
         f"the perceptron errs at most {' and '.join(proved)}" if proved else "nothing but the number of rounds is left"
     )
