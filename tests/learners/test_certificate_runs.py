@@ -253,7 +253,7 @@ RUNS = {
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("how", RUNS)
 def test_rows_that_made_no_update_are_part_of_the_run(how, case):
-    """Nothing is claimed of a run on rows that it never saw, even if they made no update; its own rows are certified."""
+    """Nothing is claimed of a run on rows that it never saw, even rows without updates; its own rows are certified."""
     X, y = CASES[case][0]()
     clf = RUNS[how](plain(multi_class=CASES[case][1], max_iter=4), X, y)
     cert = clf.certificate(X, y)
