@@ -1,5 +1,6 @@
 """Bad single rows: learn_one and predict_one refuse them, and are as they were."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -7,7 +8,18 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from linsep import LEARNERS, BalancedWinnow, LogisticRegression, PassiveAggressive, Perceptron, PNormPerceptron, Winnow
+from linsep import (
+    LEARNERS,
+    BalancedWinnow,
+    KernelPerceptron,
+    LogisticRegression,
+    NaiveBayes,
+    PassiveAggressive,
+    Perceptron,
+    PNormPerceptron,
+    VotedPerceptron,
+    Winnow,
+)
 from linsep.learners.intact import AT_THE_DESK
 from tests.contracts.table import every_learner, problem, quiet, state
 
@@ -126,6 +138,56 @@ def test_keys_that_learn_one_refuses(case):
         assert state(learner) == before
 
 
+NO_COLUMN = {
+    "float": 1.7,
+    "whole float": 1.0,
+    "numpy float": np.float64(1.7),
+    "bool": True,
+    "numpy bool": np.True_,
+    "None": None,
+    "tuple": (1,),
+}
+
+
+@pytest.mark.parametrize("key", NO_COLUMN.values(), ids=NO_COLUMN)
+@pytest.mark.parametrize("kind", [Perceptron, VotedPerceptron, KernelPerceptron, NaiveBayes])
+def test_keys_that_are_no_column_numbers(kind, key):
+    """Refused anywhere in the dict, by learners that are ready for single rows too."""
+    learner = kind().partial_fit(np.abs(X), y)
+    if hasattr(learner, "learn_one"):
+        learner.learn_one(np.abs(X[0]), 1)
+    learner.predict(np.abs(X))
+    before = state(learner)
+    for x in ({0: 1.0, key: 2.0}, {key: 2.0}):
+        asked = [learner.predict_one, *([lambda row: learner.learn_one(row, 1)] if hasattr(learner, "learn_one") else [])]
+        for ask in asked:
+            with pytest.raises(ValueError, match=r"x has the key .*: features go by names \(str\), or by column numbers"):
+                ask(x)
+    assert state(learner) == before
+    assert learner.predict_one({np.int32(0): 1.0, 1: 2.0}) == learner.predict_one({0: 1.0, np.uint8(1): 2.0})
+
+
+def test_names_among_column_numbers_are_refused_by_predict_one():
+    for x in ({0: 1.0, "a": 2.0}, {"a": 2.0, 0: 1.0}):
+        with pytest.raises(ValueError, match="mixes names such as 'a' with column numbers|names its features"):
+            trained().predict_one(x)
+
+
+def test_column_numbers_beyond_int64():
+    for ask in (trained().predict_one, lambda x: trained().learn_one(x, 1)):
+        with pytest.raises(ValueError, match=f"x has the column number {1 << 70}, beyond int64"):
+            ask({0: 1.0, 1 << 70: 1.0})
+
+
+@pytest.mark.parametrize("kind", [Perceptron, VotedPerceptron, KernelPerceptron])
+@pytest.mark.parametrize("key", [0, 1.7, None])
+def test_predict_one_refuses_other_keys_than_names_where_features_have_names(kind, key):
+    learner = kind().learn_one({"a": 1.0}, 0).learn_one({"b": 1.0}, 1)
+    with pytest.raises(ValueError, match=f"x has the key {key}, but the learner's features have names"):
+        learner.predict_one({"a": 1.0, key: 1.0})
+    assert learner.predict_one({"b": 1.0, "never seen": 1.0}) == learner.predict_one({"b": 1.0})
+
+
 def test_column_numbers_where_features_have_names():
     with pytest.raises(ValueError, match="numbers its columns, but the learner's features have names"):
         Perceptron().learn_one({"a": 1.0}, 0).learn_one({0: 1.0}, 0)
@@ -179,6 +241,19 @@ def test_labels_that_learn_one_refuses(label):
     assert state(learner) == before
 
 
+@pytest.mark.parametrize("label", [[1], (1,), {1: 2}, {1}, np.array([1]), np.array(1)], ids=str)
+@pytest.mark.parametrize("kind", [Perceptron, VotedPerceptron, KernelPerceptron])
+@pytest.mark.parametrize("ready", [False, True])
+def test_labels_that_are_not_one_label(kind, label, ready):
+    learner = kind()
+    if ready:
+        learner.learn_one(X[0], 0).learn_one(X[1], 1)
+    before = state(learner)
+    with pytest.raises(ValueError, match="y is one label; got "):
+        learner.learn_one(X[0], label)
+    assert state(learner) == before
+
+
 @pytest.mark.parametrize("x", [X[0], ([0], [1.0]), {0: 1.0}, {"a": 1.0}], ids=["array", "entries", "dict", "names"])
 def test_predict_one_before_training(x):
     learner = Perceptron()
@@ -211,3 +286,18 @@ def test_a_copy_leaves_the_compiled_pass_behind_and_goes_on_alike():
     assert state(learner) == before
     learner.learn_one(-X[0], 1)
     assert np.array_equal(learner.coef_, twin.coef_)
+
+
+@pytest.mark.parametrize("kind", [Perceptron, VotedPerceptron, Winnow, KernelPerceptron])
+def test_a_shallow_copy_has_feature_names_of_its_own(kind):
+    """Names that one learner adds are no features of the other, whose weights would have no room for them."""
+    first = kind().learn_one({"a": 1.0}, 0).learn_one({"b": 1.0}, 1)
+    second = copy.copy(first)
+    alone = copy.deepcopy(first), copy.deepcopy(first)
+    for learner, new in ((first, "c"), (second, "d"), (alone[0], "c"), (alone[1], "d")):
+        for _ in range(3):
+            learner.learn_one({new: 1.0}, 1).learn_one({"a": 1.0, new: -1.0}, 0)
+    for learner, expected in zip((first, second), alone, strict=True):
+        assert learner.feature_names_in_.tolist() == expected.feature_names_in_.tolist()
+        rows = pd.DataFrame(np.eye(3), columns=expected.feature_names_in_)
+        assert learner.decision_function(rows).tolist() == expected.decision_function(rows).tolist()

@@ -1,7 +1,7 @@
 """Learning one row at a time, in any form: dicts, (indices, values), arrays."""
 
+from collections.abc import Hashable
 from math import isfinite
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,14 @@ from linsep.data.labels import clean
 from linsep.learners.desk import Learning
 from linsep.learners.intact import all_or_nothing
 from linsep.learners.machine import NO_WEIGHTS
-from linsep.learners.one_row import NO_NAMES, PredictOne, known_dict
+from linsep.learners.one_row import NO_NAMES, PredictOne, known_dict, names_among
 
 NO_WIDTH = "the number of features is not known yet: call grow(n_features) first, or use a dict of names"
 
 
 def refuse_many_labels(y: Any) -> None:
     """Raise a ValueError when y is not one label."""
-    if np.ndim(y) != 0:
+    if not isinstance(y, Hashable) or np.ndim(y) != 0:
         raise ValueError(f"y is one label; got {y!r}")
 
 
@@ -56,8 +56,13 @@ class LearnOne(PredictOne):
         self
         """
         desk = self._learning
-        if desk is not None and y in desk.codes:
-            limit, code = self._entry_limit, desk.codes[y]
+        try:
+            code = None if desk is None else desk.codes.get(y)
+        except TypeError:  # y has no hash
+            refuse_many_labels(y)
+            raise
+        if code is not None:
+            limit = self._entry_limit
             if limit is None and type(x) is tuple and desk.learned(x, code):
                 return self
             entries = known_dict(x, self._names) if type(x) is dict else self._entries_of(x)
@@ -88,16 +93,11 @@ class LearnOne(PredictOne):
                 self.n_features_in_ = np.asarray(x).size
             return
         x = dict(x.items())
-        strange = [name for name in x if not isinstance(name, (str, Integral))]
-        if strange:
-            raise ValueError(f"x has the key {strange[0]!r}: features go by names (str), or by column numbers (int)")
-        named = [name for name in x if isinstance(name, str)]
+        named = names_among(x)
         if not named:
             if self._names is not None:
                 raise ValueError("x numbers its columns, but the learner's features have names")
             return
-        if len(named) < len(x):
-            raise ValueError(f"x mixes names such as {named[0]!r} with column numbers")
         if self._names is None:
             if getattr(self, "n_features_in_", 0) > 0:
                 raise ValueError(NO_NAMES)

@@ -53,6 +53,8 @@ class Learner(Answers, PredictOne, Certified, ClassifierMixin, BaseEstimator):
         """Return a learner that goes on by itself: what training adds to is not shared."""
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__getstate__())
+        if self._names is not None:
+            twin._names = self._names.copy()
         if hasattr(self, "_machine"):
             machine = whole(self._machine).apart()
             twin._machine = compacted(machine) if is_compact(self._machine) else machine

@@ -14,6 +14,7 @@ from linsep.learners.intact import AT_THE_DESK, at_once
 
 NO_NAMES = "x names its features, but the learner has features without names, from grow or from training"
 INDEX, FLOAT = np.dtype(np.int64), np.dtype(np.float64)
+INT = {int}
 
 
 def plain(a: Any, types: str) -> bool:
@@ -27,14 +28,28 @@ def _row_of(x: Any) -> Array:
     return table[0] if len(table) == 1 else table
 
 
+def names_among(x: dict[Any, Any]) -> list[str]:
+    """Return the keys of a row if they are names, and no keys if they are column numbers; refuse all other rows."""
+    for key in x:
+        if not isinstance(key, (str, Integral)) or isinstance(key, bool):
+            raise ValueError(f"x has the key {key!r}: features go by names (str), or by column numbers (int)")
+    named = [key for key in x if isinstance(key, str)]
+    if named and len(named) < len(x):
+        raise ValueError(f"x mixes names such as {named[0]!r} with column numbers")
+    return named
+
+
 def known_dict(x: dict[Any, float], names: dict[str, int] | None) -> Any:
     """Return the entries of a row, as `_entries_of` does, given the columns of named features."""
     values = fromiter(x.values(), FLOAT, len(x))
     if names is None:
-        first = next(iter(x), 0)
-        if type(first) is not int and not isinstance(first, Integral):
+        if not INT.issuperset(map(type, x)) and names_among(x):
             raise ValueError(NO_NAMES)
-        return fromiter(x, INDEX, len(x)), values, True
+        try:
+            return fromiter(x, INDEX, len(x)), values, True
+        except OverflowError:
+            beyond = next(j for j in x if not -(1 << 63) <= j < 1 << 63)
+            raise ValueError(f"x has the column number {beyond}, beyond int64") from None
     try:
         return fromiter(map(names.__getitem__, x), INDEX, len(x)), values, True
     except KeyError:
@@ -46,6 +61,9 @@ def known_entries(x: dict[Any, float], names: dict[str, int]) -> tuple[Array, Ar
 
     Another thread may add names meanwhile, or take back those of a row that it refused.
     """
+    for name in x:
+        if not isinstance(name, str):
+            raise ValueError(f"x has the key {name!r}, but the learner's features have names (str)")
     found = [(j, value) for name, value in x.items() if (j := names.get(name)) is not None]
     return fromiter((j for j, _ in found), INDEX, len(found)), fromiter((v for _, v in found), FLOAT, len(found))
 

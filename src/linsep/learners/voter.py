@@ -16,6 +16,7 @@ from linsep.learners.drivers import order_of
 from linsep.learners.intact import all_or_nothing, at_once
 from linsep.learners.learn_one import NO_WIDTH, refuse_many_labels
 from linsep.learners.machine import Machine
+from linsep.learners.one_row import known_entries
 from linsep.learners.readings import Readings
 from linsep.learners.record import Record, line_bytes
 from linsep.learners.voting import Voting
@@ -190,9 +191,8 @@ class Voter(OnlineLearner):
     def predict_one(self, x: Any) -> Any:
         """Return the label of one row; features never seen count as 0."""
         self._fitted()
-        if hasattr(x, "items") and self._names is not None:
-            x = {name: value for name, value in x.items() if name in self._names}
-        indices, values, _ = self._entries_of(x)
+        entries = self._entries_of(x)
+        indices, values = known_entries(dict(x.items()), self._names or {}) if entries is None else entries[:2]
         known = (indices >= 0) & (indices < self.n_features_in_)
         row = single_row(indices[known], values[known], self.n_features_in_, self._bias)
         return self._labels(self._finite_scores(row)).tolist()[0]
