@@ -127,8 +127,9 @@ def test_a_rule_that_is_nowhere_has_no_digest():
         pass
 
     assert digest_of(Rule) is None
-    Rule.__module__ = "__main__"
-    assert digest_of(Rule) is None
+    for home in ("__main__", "a_module_that_is_not_imported"):
+        Rule.__module__ = home
+        assert digest_of(Rule) is None
 
 
 def test_our_own_rules_have_one_each():

@@ -1,5 +1,6 @@
 """Text to features: scikit-learn's vectorizers and Python's own `re` and `str.lower` are the references."""
 
+import copy
 import gzip
 import os
 import pickle
@@ -382,3 +383,14 @@ def test_few_kernels_are_compiled():
     assert [chunk.first for chunk in chunks(["ab", b"cd", "ef"], 3)] == [0, 2]
     assert len(_hasher().signatures) <= 2
     assert len(_lister().signatures) <= 1
+
+
+@pytest.mark.parametrize("make", [lambda: TextCounter(idf=True), lambda: TextHasher(64, idf=True, keep_names=True)])
+def test_a_shallow_copy_learns_for_itself(make):
+    first = make().partial_fit(["a rose is", "a b"])
+    before = first.transform(["a rose b"]).toarray()
+    known = pickle.dumps([getattr(first, name, None) for name in sorted(first._facts)])
+    second = copy.copy(first).partial_fit(["a rose", "some other words"])
+    second.transform(["new words"])
+    assert pickle.dumps([getattr(first, name, None) for name in sorted(first._facts)]) == known
+    assert first.transform(["a rose b"]).toarray().tolist() == before.tolist()

@@ -14,11 +14,13 @@ PAGE = ROOT / "CONTRIBUTING.md"
 
 CHECK = """
 import numpy as np
-from linsep import LEARNERS, MarginPerceptron
+from linsep import LEARNERS, MarginPerceptron, load, save
 assert LEARNERS["margin-perceptron"].learner is MarginPerceptron
 X = np.array([[0.0, 1], [1, 0], [2, 1], [1, 2]])
 clf = MarginPerceptron(want=0.5, shuffle=False).fit(X, [0, 1, 1, 0])
 assert min((2 * np.array([0, 1, 1, 0]) - 1) * clf.decision_function(X)) > 0.5
+save(clf, "model.linsep")
+assert load("model.linsep").predict(X).tolist() == clf.predict(X).tolist()
 print(clf.updates_, LEARNERS["margin-perceptron"].summary)
 """
 

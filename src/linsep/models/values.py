@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Callable
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
@@ -16,8 +18,13 @@ from linsep.data.text.vocabulary import Vocabulary
 Array = NDArray[Any]
 Arrays = dict[str, Array]
 
-RULES: dict[str, type] = {name: getattr(rules, name) for name in rules.__all__}
-"""The rules that files may name without being told what they are."""
+RULES: dict[str, type] = {
+    name: value
+    for module in iter_modules(rules.__path__)
+    for name, value in vars(import_module(f"{rules.__name__}.{module.name}")).items()
+    if hasattr(value, "step")
+}
+"""The rules that files may name without being told what they are: all in the modules of `linsep.rules`."""
 DTYPES = ("float64", "float32")
 ROOM = 64
 """Letters of an array of words, which has as much room for each as for the longest, per letter of its text."""

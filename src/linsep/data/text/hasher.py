@@ -1,6 +1,7 @@
 """Documents to rows, as a transformer for scikit-learn's pipelines."""
 
 from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
@@ -102,6 +103,13 @@ class TextTransformer(TransformerMixin, BaseEstimator):
     _frequencies: Frequencies
     _facts: ClassVar[frozenset[str]]
     """Attributes that fit and transform set; they are saved with the model."""
+
+    def __copy__(self) -> Self:
+        """Return a transformer that learns for itself: what fit and transform add to is not shared."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__getstate__())
+        twin.__dict__.update({name: deepcopy(value) for name, value in vars(twin).items() if name in self._facts})
+        return twin
 
     def _how(self, n_features: int = 1, signed: bool = False) -> Grams:
         """Return which n-grams count, and how; raises where a parameter is none of those that are possible."""
