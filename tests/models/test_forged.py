@@ -150,6 +150,25 @@ def test_images_may_be_infinite(files):
     load(forged(path, about, {**arrays, "model.link.image": np.full_like(arrays["model.link.image"], np.inf)}))
 
 
+@pytest.mark.parametrize("name", ["winnow", "balanced-winnow", "p-norm-perceptron"])
+def test_a_stale_image_is_replaced(name, tmp_path):
+    """As a file has it whose learner was given another rate, and learned nothing with it."""
+    draw = np.random.default_rng(0)
+    rows, labels = draw.random((60, 5)), draw.integers(0, 2, 60)
+    learner = quiet(build(name, max_iter=3).fit, rows, labels)
+    save(learner, tmp_path / "model.linsep")
+    about, arrays = archive.read(tmp_path / "model.linsep")
+    image = arrays["model.link.image"]
+    assert load(tmp_path / "model.linsep")._machine.link.image.tolist() == image.tolist()
+    for stale in (image**5, image[::-1].copy(), -image, np.zeros_like(image), np.full_like(image, np.inf)):
+        loaded = load(forged(tmp_path / "stale.linsep", about, {**arrays, "model.link.image": stale}))
+        assert loaded.predict(rows).tolist() == learner.predict(rows).tolist()
+        assert [loaded.predict_one(row) for row in rows] == learner.predict(rows).tolist()
+        assert quiet(loaded.partial_fit, rows, labels).coef_ == pytest.approx(
+            quiet(load(tmp_path / "model.linsep").partial_fit, rows, labels).coef_
+        )
+
+
 def test_names_that_are_there_twice_are_refused(files):
     path, held = files
     about, arrays = held["words"]

@@ -6,7 +6,7 @@ import numpy as np
 
 from linsep.core.checks import first_beyond
 from linsep.core.examples import Array
-from linsep.core.links import EXPONENTIAL, GENTLE, OWED, P_NORM, SINH, Additive, Imaged, Scaled
+from linsep.core.links import EXPONENTIAL, GENTLE, OWED, P_NORM, SINH, TINY, Additive, Imaged, Scaled
 from linsep.core.readouts import TOTAL_LIMIT, Average, Last, Tally
 from linsep.core.updates import SUM_LIMIT
 
@@ -124,6 +124,28 @@ def _below(table: Array, limit: float) -> bool:
 def with_own_image(link: Imaged, pair: bool, bias: bool) -> Imaged:
     """Return an imaged link with the image of its sums, for those who only read it; the next pass takes its own."""
     return refreshed(link, pair, bias)[0]._replace(debt=np.full_like(link.debt, OWED))
+
+
+BLOCK = 1 << 16
+"""Rows of the sums whose images are compared in one go."""
+
+
+def has_own_image(link: Imaged) -> bool:
+    """Return whether the image of a link is that of its sums and its origin, up to rounding."""
+    for lo in range(0, len(link.s), BLOCK):
+        s, image = link.s[lo : lo + BLOCK], link.image[lo : lo + BLOCK]
+        two = np.full((len(s), 1), link.form != EXPONENTIAL)
+        two[-1] |= lo + BLOCK >= len(link.s)
+        height = np.where(two, np.abs(s), s)
+        with np.errstate(all="ignore"):
+            if link.form == P_NORM:
+                own = np.sign(s) * (height / link.origin) ** link.number
+            else:
+                own = np.exp(link.number * (height - link.origin))
+                own = np.where(two, np.where(s == 0, 0.0, np.sign(s) * own * -np.expm1(-2 * link.number * height)), own)
+        if not np.allclose(image, own, rtol=1e-6, atol=TINY):
+            return False
+    return True
 
 
 def refreshed(link: Any, pair: bool, bias: bool) -> tuple[Any, Array]:

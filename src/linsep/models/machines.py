@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from linsep.core.links import OWED, Additive, Imaged, Scaled
 from linsep.core.readouts import MISTAKES, Average, Last, Log, Tally
 from linsep.core.step import check_rule, needs_norm, reads_sign_only, shrinks
-from linsep.core.weights import FLOOR, FORMS
+from linsep.core.weights import FLOOR, FORMS, has_own_image, with_own_image
 from linsep.learners.compact import BY_FEATURE, Compact, is_compact, rows_that_matter
 from linsep.learners.dual import DualMachine
 from linsep.learners.machine import Machine
@@ -120,6 +120,9 @@ def unpacked_machine(
     of = Shapes((_rows_kept(read.arrays, name) if dual else lines) + 1, columns, read.arrays, name)
     link_kind, readout_kind = told["kinds"]
     link = LINKS[link_kind](**of.of("link", LINKS[link_kind]), **_link_numbers(link_kind, told["link"], read))
+    if isinstance(link, Imaged) and not has_own_image(link):
+        with np.errstate(over="ignore"):
+            link = with_own_image(link, pair, numbers["bias"] != 0.0)
     readout = READOUTS[readout_kind](**of.of("readout", READOUTS[readout_kind]))
     _refuse_another_link(link, readout, rule, dual)
     tally = Tally(**of.of("tally", Tally))
