@@ -171,6 +171,14 @@ def test_a_rule_of_ones_own_is_saved_by_name(path):
         ModelError, match=r"saved with the numbers \['keep', 'other', 'period', 'amount', 'pause', 'told'\]"
     ):
         load(path, rules=[Other])
+    faulty = type("Keep", (NamedTuple("Fields", [(name, float) for name in Keep._fields]),), {})
+    for given in ([], [Other], [faulty]):
+        with pytest.raises(ModelError) as caught:
+            load(path, rules=given)
+        assert "not a model that linsep wrote" not in str(caught.value), "the file is whole"
+    assert "the rule Keep has no method `step(self, score, y, xx)`" in str(caught.value)
+    with pytest.raises(TypeError, match="rules=.* has no name: give the class"):
+        load(path, rules=[rule])
     with_own = quiet(OnlineClassifier(linsep.rules.Perceptron(), link="sinh").fit, X, y)
     assert state(again(with_own, path)) == state(with_own)
 

@@ -330,6 +330,14 @@ def test_naive_bayes_of_every_kind(kind):
     np.testing.assert_allclose(run(model, X)["probabilities"], model.predict_proba(X), atol=1e-12)
 
 
+@pytest.mark.parametrize(("kind", "other"), [("bernoulli", "multinomial"), ("multinomial", "bernoulli")])
+def test_naive_bayes_is_exported_as_it_was_trained(kind, other):
+    X, y = np.abs(problem(3)[0]), problem(3)[1]
+    model = NaiveBayes(kind, binarize=1.0).fit(X, y)
+    agree(model.set_params(binarize=2.5), X)
+    agree(model.set_params(kind=other), X)
+
+
 def test_a_calibration_is_refused():
     X, y = problem()
     with pytest.raises(TypeError, match="export the model's learner_"):

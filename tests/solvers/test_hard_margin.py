@@ -251,6 +251,25 @@ def test_a_zero_row_is_the_witness_by_itself():
     assert solve(cancelled, [1, 1]).support.tolist() == [0], "columns stored twice add up to 0"
 
 
+def test_a_zero_row_leaves_the_search_for_the_other_rows_as_it_is():
+    X, y = problem(2)
+    plain, more = solve(X, y), (np.vstack([X, np.zeros(X.shape[1])]), np.append(y, 1))
+    seen = []
+    found = solve(*more, watch=lambda lower, upper: seen.append((lower, upper)))
+    assert seen, "the bracket is reported"
+    assert all(lower <= upper == 0.0 for lower, upper in seen), "no margin is above 0"
+    assert np.array_equal(found.weights, plain.weights)
+    again = solve(X, y, start=plain.dual)
+    assert again.iterations != plain.iterations
+    for start in (0.0, 1.0):  # the zero row's own share says nothing of the others
+        assert solve(*more, start=np.append(plain.dual, start)).iterations == again.iterations
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(300, 40))
+    y, enough = np.sign(X @ draw.normal(size=40)), 10.0
+    more = np.vstack([X, np.zeros(40)]), np.append(y, 1.0)
+    assert solve(*more, enough=enough).iterations == solve(X, y, enough=enough).iterations < solve(X, y).iterations
+
+
 @biases
 def test_repetition_changes_nothing_and_weight_0_is_absence(bias, penalize):
     X, y = problem(4, n=40)

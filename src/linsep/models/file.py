@@ -14,7 +14,7 @@ from linsep.data.form import MOST_KNOWN, FewColumns, Form
 from linsep.data.formats import FORMATS, form_named
 from linsep.models.archive import ModelError, read, write
 from linsep.models.estimators import packed_model, unpacked_model
-from linsep.models.values import Arrays, Foreign, Unpacker, document, packed, text_array
+from linsep.models.values import Arrays, Foreign, Unmet, Unpacker, document, packed, text_array
 
 Array = NDArray[Any]
 Path = str | os.PathLike[str]
@@ -121,7 +121,7 @@ REFUSED = (
 def opened(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> Saved:
     """Return all that a file holds, the model and what is told of it."""
     about, arrays = read(path)
-    unpacker = Unpacker(arrays, {rule.__name__: rule for rule in rules}, {of.__name__: of for of in kernels})
+    unpacker = Unpacker(arrays, _by_name(rules, "rules"), _by_name(kernels, "kernels"))
     try:
         saved = Saved(
             unpacked_model(about["model"], unpacker),
@@ -138,9 +138,20 @@ def opened(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> 
                 )
             saved.model.form_ = saved.form
         return saved
+    except Unmet as error:
+        raise ModelError(path, f"{error!s:.300}") from None
     except REFUSED as error:
         what = f"{error!s:.200}" if isinstance(error, Foreign) else f"{type(error).__name__}: {error!s:.100}"
         raise ModelError(path, f"it is not a model that linsep wrote, though its sums are right: {what}") from None
+
+
+def _by_name(given: Iterable[Any], what: str) -> dict[str, Any]:
+    """Return classes or functions by their names."""
+    given = list(given)
+    for of in given:
+        if not hasattr(of, "__name__"):
+            raise TypeError(f"{what}={given!r:.60} has {of!r:.60}, which has no name: give the class, or a def")
+    return {of.__name__: of for of in given}
 
 
 def width_of(model: Any) -> int:

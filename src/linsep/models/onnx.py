@@ -222,8 +222,8 @@ def _answers(graph: Graph, learner: Any, rows: Rows) -> dict[str, tuple[Any, lis
     labels, kind = _labels(learner.classes_)
     graph.refuse_beyond(8 * rows.width * known)
     _refuse_lost_weights(learner)
-    if isinstance(learner, NaiveBayes) and learner.kind == "bernoulli":
-        above = graph.add("Greater", rows.name, graph.constant(learner.binarize))
+    if isinstance(learner, NaiveBayes) and learner._tally.kind == "bernoulli":
+        above = graph.add("Greater", rows.name, graph.constant(learner._tally.binarize))
         rows = replace(rows, name=graph.add("Cast", above, to=types.DOUBLE))
     coef = learner.coef_
     coef = coef if isinstance(coef, np.ndarray) else coef.toarray()

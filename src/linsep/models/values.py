@@ -34,6 +34,10 @@ class Foreign(ValueError):
     """A value that is not of a kind that is stored."""
 
 
+class Unmet(Foreign):
+    """A rule or kernel of the user's own that the file names, and that load was not given as it was saved."""
+
+
 def packed(value: Any, arrays: Arrays, name: str) -> Any:
     """Return a value ready for JSON; arrays go among the others, under its name.
 
@@ -212,18 +216,24 @@ class Unpacker:
     def _rule(self, told: dict[str, Any]) -> Any:
         name = told["rule"]
         if name not in self.rules:
-            raise Foreign(f"its rule {name!s:.60} is not one of linsep's own: load it with rules=[{name!s:.60}]")
+            raise Unmet(f"its rule {name!s:.60} is not one of linsep's own: load it with rules=[{name!s:.60}]")
         fields: Any = getattr(self.rules[name], "_fields", None)
+        own = name not in RULES
         if fields is None or list(fields) != list(told["numbers"]):
-            raise Foreign(f"the rule {name} was saved with the numbers {list(told['numbers'])}, and has others now")
-        rule = self.rules[name](**{of: float(self.value(number)) for of, number in told["numbers"].items()})
-        check_rule(rule)
+            reason = f"the rule {name} was saved with the numbers {list(told['numbers'])}, and has others now"
+            raise Unmet(reason) if own else Foreign(reason)
+        numbers = {of: float(self.value(number)) for of, number in told["numbers"].items()}
+        try:
+            rule = self.rules[name](**numbers)
+            check_rule(rule)
+        except TypeError as error:
+            raise Unmet(f"rules= has no rule {name}: {error}") if own else error from None
         return rule
 
     def _kernel(self, told: dict[str, Any]) -> Callable[..., Any]:
         name = told["function"]
         if name not in self.kernels:
-            raise Foreign(f"its kernel {name!s:.60} is a function of your own: load it with kernels=[{name!s:.60}]")
+            raise Unmet(f"its kernel {name!s:.60} is a function of your own: load it with kernels=[{name!s:.60}]")
         return self.kernels[name]
 
     def _vocabulary(self, name: str) -> Vocabulary:

@@ -115,8 +115,10 @@ def hard_margin(
     if points.groups == 1 and naught.any() and not naught.all():
         others = (points.present & ~naught).astype(np.float64)
         found = hard_margin(
-            data, signs, others, tol=tol, max_iter=max_iter, zero=zero, seed=seed, jobs=jobs, deadline=deadline
-        )
+            data, signs, others, tol=tol, max_iter=max_iter, zero=zero, seed=seed, jobs=jobs, enough=enough,
+            start=None if start is None else start * others, deadline=deadline,
+            watch=None if watch is None else lambda lower, upper: watch(min(lower, 0.0), min(upper, 0.0)),
+        )  # fmt: skip
         return _with_a_zero_row(found, int(np.argmax(naught)))
     finite = not enough or min(int(points.present.sum()), features_of(data) + 2) <= FULL
     bracket = Bracket(points, tol, zero, max_iter, enough=enough, lasting=finite, deadline=deadline, watch=watch)
