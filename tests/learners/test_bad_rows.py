@@ -159,17 +159,18 @@ def test_keys_that_are_no_column_numbers(kind, key):
     learner.predict(np.abs(X))
     before = state(learner)
     for x in ({0: 1.0, key: 2.0}, {key: 2.0}):
-        asked = [learner.predict_one, *([lambda row: learner.learn_one(row, 1)] if hasattr(learner, "learn_one") else [])]
-        for ask in asked:
-            with pytest.raises(ValueError, match=r"x has the key .*: features go by names \(str\), or by column numbers"):
-                ask(x)
+        with pytest.raises(ValueError, match=r"x has the key .*: features go by names"):
+            learner.predict_one(x)
+        if hasattr(learner, "learn_one"):
+            with pytest.raises(ValueError, match=r"x has the key .*: features go by names"):
+                learner.learn_one(x, 1)
     assert state(learner) == before
     assert learner.predict_one({np.int32(0): 1.0, 1: 2.0}) == learner.predict_one({0: 1.0, np.uint8(1): 2.0})
 
 
 def test_names_among_column_numbers_are_refused_by_predict_one():
     for x in ({0: 1.0, "a": 2.0}, {"a": 2.0, 0: 1.0}):
-        with pytest.raises(ValueError, match="mixes names such as 'a' with column numbers|names its features"):
+        with pytest.raises(ValueError, match="mixes names such as 'a' with column numbers"):
             trained().predict_one(x)
 
 

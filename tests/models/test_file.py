@@ -177,7 +177,7 @@ def test_a_rule_of_ones_own_is_saved_by_name(path):
             load(path, rules=given)
         assert "not a model that linsep wrote" not in str(caught.value), "the file is whole"
     assert "the rule Keep has no method `step(self, score, y, xx)`" in str(caught.value)
-    with pytest.raises(TypeError, match="rules=.* has no name: give the class"):
+    with pytest.raises(TypeError, match=r"rules=.* has no name: give the class"):
         load(path, rules=[rule])
     with_own = quiet(OnlineClassifier(linsep.rules.Perceptron(), link="sinh").fit, X, y)
     assert state(again(with_own, path)) == state(with_own)

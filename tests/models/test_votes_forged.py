@@ -55,7 +55,9 @@ def files(tmp_path_factory):
 
 
 def refused(path, about, arrays, reason):
-    with pytest.raises(ModelError, match=f"though its sums are right: .*{reason}") as caught:
+    own = "is a function" in reason or "load it with" in reason  # then the file is whole, and load lacks a kernel
+    begin = "" if own else "though its sums are right: .*"
+    with pytest.raises(ModelError, match=begin + reason) as caught:
         load(forged(path, about, arrays), kernels=[squared])
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 400

@@ -19,7 +19,7 @@ NO_WIDTH = "the number of features is not known yet: call grow(n_features) first
 
 def refuse_many_labels(y: Any) -> None:
     """Raise a ValueError when y is not one label."""
-    if not isinstance(y, Hashable) or np.ndim(y) != 0:
+    if np.ndim(y) != 0 or not isinstance(y, Hashable):
         raise ValueError(f"y is one label; got {y!r}")
 
 

@@ -107,8 +107,9 @@ class TextTransformer(TransformerMixin, BaseEstimator):
     def __copy__(self) -> Self:
         """Return a transformer that learns for itself: what fit and transform add to is not shared."""
         twin = type(self).__new__(type(self))
-        twin.__dict__.update(self.__getstate__())
-        twin.__dict__.update({name: deepcopy(value) for name, value in vars(twin).items() if name in self._facts})
+        twin.__dict__.update(vars(self))
+        for name in self._facts & vars(twin).keys():
+            setattr(twin, name, deepcopy(getattr(self, name)))
         return twin
 
     def _how(self, n_features: int = 1, signed: bool = False) -> Grams:
