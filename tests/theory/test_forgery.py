@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from linsep import BalancedWinnow, PassiveAggressive, Perceptron, PNormPerceptron, Winnow, certify, verify
 from linsep.theory import checker
-from linsep.theory.certificates import Certificate, risks_of
+from linsep.theory.certificates import Certificate, CertificateError, risks_of
 from tests.theory import plain
 
 X = np.array([[1.0, 2.0], [2.0, 1.0], [-1.0, 0.5], [0.0, -3.0]])
@@ -379,6 +380,38 @@ def test_other_data_are_told_from_these(name):
 def test_whatever_the_data_are_it_answers(X, y):
     for name in ("separable", "perceptron", "winnow"):
         assert not verify(made(name)[0], X, y)
+
+
+BAD = {
+    "row 0, column 1 holds None, not a number": ([[1.0, None], [0.0, 1.0]], [0, 1]),
+    "row 1, column 0 holds 'x', not a number": ([[1.0, 2.0], ["x", 1.0]], [0, 1]),
+    "row 0, column 0 holds nan, not a finite number": ([[math.nan, 2.0], [0.0, 1.0]], [0, 1]),
+    "row 1, column 1 holds inf, not a finite number": (csr_array([[1.0, 2.0], [0.0, math.inf]]), [0, 1]),
+    "row 0, column 1 holds 100000000000000000..., too large for a float": ([[1.0, 10**400], [0.0, 1.0]], [0, 1]),
+    "label 'None' of row 1 is not among the certificate's labels": ([[1.0, 2.0], [0.0, 1.0]], ["a", None]),
+    "row 1, column 0 holds 0x1000000000000000..., too large for a float": ([[1.0, 2.0], [1 << 20_000, 1.0]], [0, 1]),
+    "label '0x100000000000000... of row 0 is not among the certificate's labels": ([[1.0]], [1 << 20_000]),
+    "label 'c' of row 0 is not among the certificate's labels": ([[1.0, 2.0], [0.0, 1.0]], ["c", "a"]),
+    "X has 1 dimension: it must have 2, rows and columns": ([1.0, 2.0], ["a", "b"]),
+    "X has 3 dimensions: it must have 2, rows and columns": (np.zeros((2, 2, 2)), ["a", "b"]),
+    "y has 2 dimensions: it must have 1, a label for each row": ([[1.0, 2.0], [0.0, 1.0]], [["a"], ["b"]]),
+    "the rows of X are not all of one length": ([[1.0, 2.0], [0.0]], ["a", "b"]),
+    "X has 2 rows, but y has 1 label": ([[1.0, 2.0], [0.0, 1.0]], ["a"]),
+}
+
+
+@pytest.mark.parametrize("reason", BAD)
+@pytest.mark.parametrize("name", ["separable", "winnow"])
+def test_bad_data_are_named_by_their_place(name, reason):
+    assert verify(made(name)[0], *BAD[reason]).failures == [("data", reason)]
+
+
+def test_a_name_of_no_file_is_refused_as_other_unreadable_files_are(tmp_path):
+    for path in ("", tmp_path, "a\0b"):
+        with pytest.raises(CertificateError, match="is not a certificate"):
+            verify(path, X, Y)
+    with pytest.raises(FileNotFoundError):
+        verify(tmp_path / "none.cert", X, Y)
 
 
 @pytest.mark.parametrize("what", [None, [], 7, {}, {"data": None}, {"data": {"classes": None}}])

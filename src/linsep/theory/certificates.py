@@ -6,12 +6,14 @@ import os
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Number
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from linsep.core.atomic_write import atomic_write
+from linsep.core.checks import place_of
 from linsep.core.examples import Array
 from linsep.theory import checker, reading, risk
 from linsep.theory.form import FORMAT, VERSION, FormError, check_form
@@ -184,6 +186,8 @@ class Certificate:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Certificate":
         """Read a certificate from a file; whether it holds is for :func:`linsep.verify` to say."""
+        if Path(path).is_dir() or "\0" in os.fspath(path):
+            raise CertificateError(f"{os.fspath(path)!r} is not a certificate: name a file")
         return cls.parse(Path(path).read_bytes(), str(path))
 
     @classmethod
@@ -273,6 +277,8 @@ def verify(certificate: Any, X: Any, y: Any) -> Result:
         check_form(facts)
     except FormError as error:
         return Result([("certificate", FAILS, str(error))])
+    if (reason := _unusable(X, y, facts["data"]["classes"])) is not None:
+        return Result([("data", FAILS, reason)])
     if any(_too_far(run, facts["problems"][run["problem"]]["bias"], X) for run in facts["runs"].values()):
         return Result([("certificate", FAILS, "a run of Winnow spans too many orders of magnitude to be checked")])
     checks = checker.check(facts, X, y, checker_of(facts))
@@ -295,6 +301,76 @@ def risk_of(mistakes: int, rounds: int, confidence: float) -> dict[str, Any]:
         "at most": _upwards(float(found.bound)), "of the vote at most": _upwards(float(found.vote)),
         "assuming": "i.i.d. rows, one pass; not checked",
     }  # fmt: skip
+
+
+def _unusable(X: Any, y: Any, classes: list[str]) -> str | None:
+    """Return why data can't be checked: what is wrong, and where; None if rows and labels can be read."""
+    try:
+        rows: Any = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
+    except (TypeError, ValueError):
+        return "the rows of X are not all of one length"
+    try:
+        labels = np.asarray(y)
+    except (TypeError, ValueError):
+        return "the labels in y are not single values"
+    if len(rows.shape) != 2:
+        return f"X has {_many(len(rows.shape), 'dimension')}: it must have 2, rows and columns"
+    if labels.ndim != 1:
+        return f"y has {_many(labels.ndim, 'dimension')}: it must have 1, a label for each row"
+    if rows.shape[0] != len(labels):
+        return f"X has {_many(rows.shape[0], 'row')}, but y has {_many(len(labels), 'label')}"
+    return _not_a_number(X, rows) or _other_label(labels, classes)
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def _not_a_number(X: Any, rows: Any) -> str | None:
+    """Return the place and the value of the first entry that is not a finite number."""
+    sparse = hasattr(rows, "indptr")
+    values = rows.data if sparse else rows
+    if values.dtype.kind in "biuf" and np.isfinite(values).all():
+        return None
+    if values.dtype.kind in "US" and isinstance(X, (list, tuple)):  # NumPy made texts of the numbers beside a text
+        values = np.array(X, object)
+    for k, value in enumerate(values.ravel().tolist()):
+        if (reason := _fault(value)) is not None:
+            row, column = place_of(k, rows.shape[1], *((rows.indices, rows.indptr) if sparse else ()))
+            return f"row {row}, column {column} holds {_shown(value)}, {reason}"
+    return None
+
+
+def _fault(value: Any) -> str | None:
+    """Return why an entry can't be used; None if it can."""
+    if isinstance(value, complex) or not isinstance(value, (Number, np.bool_)):
+        return "not a number"
+    try:
+        return None if math.isfinite(value) else "not a finite number"  # type: ignore[arg-type]
+    except OverflowError:
+        return "too large for a float"
+    except (TypeError, ValueError):
+        return "not a number"
+
+
+def _shown(value: Any) -> str:
+    """Return a value for an error message, in full if it is short; Python refuses to write out very long integers."""
+    text = _text(value) if isinstance(value, int) else repr(value)
+    return text if len(text) <= 21 else f"{text[:18]}..."
+
+
+def _text(value: Any) -> str:
+    return hex(value) if isinstance(value, int) and value.bit_length() > 4096 else str(value)
+
+
+def _other_label(labels: Array, classes: list[str]) -> str | None:
+    """Return the first label that the certificate does not have, and its row."""
+    known = set(classes)
+    for row, label in enumerate(labels.tolist()):
+        name = _text(label + 0.0).removesuffix(".0") if isinstance(label, float) else _text(label)  # -0.0 is 0.0
+        if name not in known:
+            return f"label {_shown(name)} of row {row} is not among the certificate's labels"
+    return None
 
 
 def _too_far(run: dict[str, Any], bias: float, X: Any) -> bool:
