@@ -133,6 +133,17 @@ def test_numbers_near_the_end_of_64_bits():
         Polynomial((4, 4)).fit(csr_array((1, 100_000))).transform(csr_array(np.ones((2, 100_000)) * [[0], [1]]))
 
 
+def test_more_products_than_memory_holds_are_refused_before_they_are_computed():
+    form = Polynomial(1000).fit(np.ones((1, 4)))
+    columns = f"{form.n_features_out_:,}"
+    with pytest.raises(ValueError, match=f"degree=1000 makes {columns} columns of 4, .*: lower the degree") as caught:
+        form.transform(np.ones((2, 4)))
+    assert "too many for a dense row" in str(caught.value)
+    with pytest.raises(ValueError, match=r"row 1 has 4 entries, .* products: lower the degree"):
+        form.transform(csr_array(np.array([[1.0, 0, 0, 0], [1, 1, 1, 1]])))
+    assert form.transform(csr_array([[1.0, 0, 0, 0]])).nnz == 1000
+
+
 def test_blocks_that_are_multiplied_out_in_one_go(monkeypatch):
     X = np.random.default_rng(0).integers(-3, 4, (50, 4)).astype(float)
     form = Polynomial(3, include_bias=True).fit(X)

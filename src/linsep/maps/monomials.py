@@ -23,6 +23,8 @@ AT_ONCE = 1 << 16
 MOST = np.iinfo(np.int64).max
 BYTES = 16
 """What an entry takes, at most."""
+MOST_OF_A_ROW = 1 << 31
+"""Products of one row: 16 GB as float64."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,11 @@ class Monomials:
 
     def _of_dense(self, X: Array) -> Array:
         n, width = X.shape
+        if self.columns > MOST_OF_A_ROW:
+            raise ValueError(
+                f"degree={self.high} makes {self.columns:,} columns of {width:,}, too many for a dense row "
+                f"({MOST_OF_A_ROW:,} at most): lower the degree, or give sparse rows with few entries"
+            )
         result = np.empty((n, self.columns), X.dtype)
         step = max(1, AT_ONCE // self.columns)
         columns, bounds = np.tile(np.arange(width), step), np.arange(step + 1) * width
@@ -114,7 +121,7 @@ class Monomials:
         """Return where rows with so many entries begin and end in the result."""
         distinct, place = np.unique(lengths, return_inverse=True)
         made = [sum(self.count(k, m) for m, end in enumerate(self.ends) if end >= 0) for k in distinct.tolist()]
-        if made and made[-1] > MOST // BYTES // len(lengths):
+        if made and made[-1] > min(MOST_OF_A_ROW, MOST // BYTES // len(lengths)):
             row = int(np.argmax(lengths))
             raise ValueError(f"row {row} has {lengths[row]:,} entries, {made[-1]:,} products: lower the degree")
         return np.append(0, np.cumsum(np.array(made, np.int64)[place]))
