@@ -681,6 +681,14 @@ def test_columns_are_chosen_by_name():
         fails("there is no column 'z'; the columns are 'id', 'a', 'b', 'day', 'y'", text, **options)
 
 
+def test_an_empty_list_of_columns_is_refused():
+    for none in ([], (), np.array([], str)):
+        with pytest.raises(ValueError, match=r"columns=\[\]: name at least one column, or omit columns"):
+            Csv(columns=none)
+    state = read(b"a,y\n1,0\n").table.state()
+    assert Csv.restored({**state, "columns": []}).columns is None
+
+
 def test_several_files_have_the_same_columns_in_any_order():
     got = read([b"a,b,y\n1,x,0\n", b"a,b,y\n", b"b,y,a\nz,1,2\n"])
     assert got.X.tolist() == [[1, 1, 0], [2, 0, 1]]

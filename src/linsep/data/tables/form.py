@@ -148,6 +148,8 @@ class Table(Form):
         for name in ("label", "weight"):
             setattr(self, name, None if getattr(self, name) is None else _column(name, getattr(self, name)))
         self.columns = None if self.columns is None else _several("columns", self.columns)
+        if self.columns == []:
+            raise ValueError("columns=[]: name at least one column, or omit columns")
         self.ignore, self.words = _several("ignore", self.ignore), _several("words", self.words)
         if self.text is not None and not isinstance(self.text, str):
             raise ValueError(f"text={self.text!r}: it is the name of a column, or None")
@@ -206,6 +208,8 @@ class Table(Form):
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Self:
         """Return what a state was taken from."""
+        if state.get("columns") == []:  # models of earlier versions, which read all columns
+            state = {**state, "columns": None}
         table = super().restored(state)
         if state["found"] is not None:
             refuse_other_types(state["found"], Found)
