@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import subprocess
 import sys
 import warnings
@@ -240,3 +241,26 @@ def test_a_closed_pipe_ends_it_quietly(command):
         process.stdin.close()
         assert process.stderr.read() == b""
     assert process.returncode == 141
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no device that is always full")
+def test_a_full_disk_is_reported_with_the_file(tmp_path, monkeypatch):
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.svm").write_text((tmp_path / "train.svm").read_text() + "x\n")
+    for args in (
+        ["fit", "train.svm", "-o", "/dev/full"],
+        ["predict", "model.linsep", "new.svm", "-o", "/dev/full"],
+        ["convert", "bad.svm", "rows.npz", "--quarantine", "/dev/full"],
+    ):
+        result = CliRunner().invoke(app, args)
+        assert result.exit_code == 2, result.output
+        assert result.stderr.endswith(f"linsep {args[0]}: /dev/full: no space left on device\n")
+    inspect = ["inspect", "model.linsep"]
+    for command in (["predict", "model.linsep", "new.svm"], inspect, [*inspect, "--json"]):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "linsep", *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            )
+        assert done.returncode == 2
+        assert done.stderr == f"linsep {command[0]}: standard output: no space left on device\n"

@@ -164,10 +164,27 @@ def test_an_error_leaves_the_old_file_and_no_draft(tmp_path, monkeypatch, call):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, call, fails)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(OSError, match="No space") as caught:
         write(path, "new")
+    assert caught.value.filename == str(path)
     assert path.read_text() == "old"
     assert names(tmp_path) == ["model"]
+
+
+def test_a_full_disk_is_an_error_that_names_the_target(tmp_path):
+    with pytest.raises(OSError, match="No space") as caught, atomic_write(tmp_path / "model"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(tmp_path / "model"))
+    with pytest.raises(OSError, match="No space") as caught, atomic_write(tmp_path / "model") as draft:
+        raise OSError(errno.ENOSPC, "No space left on device", draft)
+    assert caught.value.filename == str(tmp_path / "model")
+    with pytest.raises(FileNotFoundError) as caught, atomic_write(tmp_path / "model"):
+        raise FileNotFoundError(errno.ENOENT, "No such file", "rows.svm")
+    assert caught.value.filename == "rows.svm"
+    if os.path.exists("/dev/full"):
+        with pytest.raises(OSError, match="No space") as caught:
+            write("/dev/full", "new")
+        assert caught.value.filename == "/dev/full"
 
 
 def test_the_file_and_its_folder_are_flushed(tmp_path, monkeypatch):

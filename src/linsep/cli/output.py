@@ -13,6 +13,7 @@ from rich.table import Table
 
 from linsep.cli.failures import leave_quietly
 from linsep.cli.terminal import LEAST, UNPRINTABLE, escaped, word
+from linsep.core.atomic_write import naming
 
 if TYPE_CHECKING:
     from rich.progress import TextColumn
@@ -44,6 +45,11 @@ class Terminal(Console):
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, highlight=False, emoji=False, markup=False)
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        """Print, and name the output where it can't be written; what stderr can't take is dropped before."""
+        with naming("standard output"):
+            super().print(*objects, **how)
 
     @property  # type: ignore[misc]
     def size(self) -> ConsoleDimensions:
@@ -84,7 +90,8 @@ def tell_json(result: Any) -> None:
     import typer
 
     text = json.dumps(plain(result), allow_nan=False, ensure_ascii=False)
-    typer.echo(UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))  # they only occur within strings
+    with naming("standard output"):
+        typer.echo(UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))  # they only occur within strings
 
 
 def plain(value: Any) -> Any:

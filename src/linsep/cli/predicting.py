@@ -15,7 +15,7 @@ from linsep.cli.crew import Crew, at_work
 from linsep.cli.failures import Usage
 from linsep.cli.live import Waiting, live_input
 from linsep.cli.terminal import escaped
-from linsep.core.atomic_write import atomic_write
+from linsep.core.atomic_write import atomic_write, naming
 from linsep.data.dataset import as_csr
 from linsep.data.errors import DataError, Fault, Policy
 from linsep.data.form import Form
@@ -188,10 +188,11 @@ def _output(out: Path | None) -> Iterator[Any]:
     if out is None or str(out) == "-":
         if sys.stdout is None:
             raise Usage("there is no standard output: say --out FILE")
-        yield Shown(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with naming("standard output"):
+            yield Shown(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
+            sys.stdout.buffer.flush()
     elif os.path.exists(out) and not os.path.isfile(out):
-        with open(out, "wb") as file:
+        with naming(out), open(out, "wb") as file:
             yield file
     else:
         with atomic_write(out) as draft, open(draft, "wb") as file:

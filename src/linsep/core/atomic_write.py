@@ -1,5 +1,6 @@
 """Write files atomically: the new content appears as a whole, or the old file stays."""
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -16,6 +17,27 @@ DRAFT = re.compile(r"\.(?P<name>.+)\.\d+-[0-9a-f]{16}\.tmp", re.DOTALL)
 """The name of a draft: that of its target, the process that writes it, and a random number."""
 LONGEST = 200
 """Bytes of a target's name that the name of a draft repeats; a longer name is replaced by its digest."""
+
+
+FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+"""Errors of a write to a file, which Python raises without the file's name."""
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str], draft: str | None = None) -> Iterator[None]:
+    """Name `path` in the errors of writes to it, or to its draft.
+
+    >>> with naming("model"):
+    ...     raise OSError(errno.ENOSPC, "No space left on device")
+    Traceback (most recent call last):
+    OSError: [Errno 28] No space left on device: 'model'
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL if error.filename is None else error.filename == draft:
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+        raise
 
 
 @contextmanager
@@ -48,7 +70,7 @@ def atomic_write(path: str | os.PathLike[str], *, private: bool = False) -> Iter
             draft = os.path.join(folder, "draft")
             Path(draft).touch()
             yield draft
-            with open(draft, "rb") as written, open(path, "wb") as file:
+            with open(draft, "rb") as written, naming(path), open(path, "wb") as file:
                 shutil.copyfileobj(written, file)
         return
     target = os.path.realpath(path)
@@ -64,11 +86,12 @@ def atomic_write(path: str | os.PathLike[str], *, private: bool = False) -> Iter
     except OSError as error:
         raise OSError(error.errno, error.strerror, os.fspath(path)) from None
     try:
-        yield draft
-        if rights is not None:
-            os.chmod(draft, rights)
-        _flush(draft)
-        os.replace(draft, target)
+        with naming(path, draft):
+            yield draft
+            if rights is not None:
+                os.chmod(draft, rights)
+            _flush(draft)
+            os.replace(draft, target)
         with suppress(OSError):  # some file systems can't flush a folder; the file is in place
             _flush(folder)
     finally:

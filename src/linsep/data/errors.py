@@ -6,6 +6,8 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, BinaryIO, NamedTuple
 
+from linsep.core.atomic_write import naming
+
 POLICIES = ("raise", "skip", "quarantine")
 """What may happen to malformed rows."""
 SHOWN = 60
@@ -89,7 +91,8 @@ class Policy:
             self.rejected += 1
             if self.path is not None:
                 self._file = self._file or self._opened(self.path)
-                self._file.write(fault.row.rstrip(b"\n") + b"\n")
+                with naming(self.path):
+                    self._file.write(fault.row.rstrip(b"\n") + b"\n")
 
     def _opened(self, path: Path) -> BinaryIO:
         try:
@@ -100,6 +103,7 @@ class Policy:
 
     def close(self) -> None:
         """Close the quarantine file."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        if self._file is not None and self.path is not None:
+            file, self._file = self._file, None
+            with naming(self.path):
+                file.close()
