@@ -251,7 +251,8 @@ WRONG_OPTIONS = {
                   "norm=true", "idf=5", "binary=x", "lowercase=null", "alternate_sign=[]", "vocabulary=1",
                   "keep_names=no", "n_features=1e6"],
     "train.csv": ["words=true", "words=5.5", "columns={}", "columns=[]", 'columns=[true]', 'ignore={"age": 1}',
-                  "label=true", "weight=[1]", "text=5", "delimiter=5", "delimiter=ab", "header=5", "missing=[1]", "categories=5",
+                  "label=true", "weight=[1]", "text=5", "delimiter=5", "delimiter=ab", "header=5", "missing=[1]",
+                  "categories=5",
                   "ngram_range=5", "text_features=x", "n_features=0"],
 }  # fmt: skip
 
