@@ -47,12 +47,12 @@ NUMBERS = {"ignore": ["city", "kind", "said", "worth"]}
 @pytest.fixture(scope="module")
 def client():
     """Two processes of one thread on this machine."""
-    distributed = pytest.importorskip("distributed", reason="the extra linsep[scale] is not installed")
+    dask_distributed = pytest.importorskip("distributed", reason="the extra linsep[scale] is not installed")
     with (
-        distributed.LocalCluster(
+        dask_distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
         ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
+        dask_distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
 

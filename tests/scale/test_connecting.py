@@ -16,7 +16,7 @@ from linsep.scale.connecting import engine_of
 from linsep.scale.engines import Cluster, Threads
 from tests.scale.rows import bits, fit, problem, write
 
-distributed = pytest.importorskip("distributed", reason="the extra linsep[scale] is not installed")
+dask_distributed = pytest.importorskip("distributed", reason="the extra linsep[scale] is not installed")
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def rows(tmp_path):
 def cluster_here(workers):
     """A cluster within this process."""
     how = {"dashboard_address": None, "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"}, "silence_logs": 50}
-    with distributed.LocalCluster(n_workers=workers, threads_per_worker=1, processes=False, **how) as found:
+    with dask_distributed.LocalCluster(n_workers=workers, threads_per_worker=1, processes=False, **how) as found:
         yield found
 
 
@@ -114,7 +114,7 @@ def test_no_address(rows, address, monkeypatch):
 
 def test_no_workers(rows, monkeypatch):
     monkeypatch.setattr(versions, "WORKERS", 0.2)
-    with cluster_here(0) as found, distributed.Client(found, set_as_default=False) as client:
+    with cluster_here(0) as found, dask_distributed.Client(found, set_as_default=False) as client:
         line, seconds = refused(rows, client)
         address = client.scheduler.address
     assert line == f"the scheduler at {address} has no workers: start some with dask worker {address}"
@@ -124,7 +124,7 @@ def test_no_workers(rows, monkeypatch):
 def test_a_scheduler_that_goes(rows):
     """The connection is lost in the second epoch."""
     mine = Perceptron(shards=2, random_state=0)
-    with cluster_here(1) as found, distributed.Client(found, set_as_default=False) as client:
+    with cluster_here(1) as found, dask_distributed.Client(found, set_as_default=False) as client:
 
         def close(told):
             if (told.epoch, told.shards) == (2, 1):
@@ -137,7 +137,7 @@ def test_a_scheduler_that_goes(rows):
 
 def test_a_client_that_is_closed(rows):
     with cluster_here(1) as found:
-        client = distributed.Client(found, set_as_default=False)
+        client = dask_distributed.Client(found, set_as_default=False)
         client.close()
     line, _ = refused(rows, client)
     assert line == "the client is closed: make a new one"

@@ -20,11 +20,11 @@ shards = st.lists(st.integers(0, 30), unique=True, min_size=1)
 @pytest.fixture(scope="module")
 def here():
     """A cluster within this process: it is there at once, and its work can be watched."""
-    distributed = pytest.importorskip("distributed", reason="the extra linsep[scale] is not installed")
+    dask_distributed = pytest.importorskip("distributed", reason="the extra linsep[scale] is not installed")
     how = {"dashboard_address": None, "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"}, "silence_logs": 50}
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, **how) as found,
-        distributed.Client(found, set_as_default=False) as client,
+        dask_distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, **how) as found,
+        dask_distributed.Client(found, set_as_default=False) as client,
     ):
         yield client
 
@@ -264,12 +264,12 @@ def test_what_is_shared_is_sent_again_if_it_is_lost(here):
 
 
 def test_workers_that_stay_away(monkeypatch):
-    distributed = pytest.importorskip("distributed", reason="the extra linsep[scale] is not installed")
+    dask_distributed = pytest.importorskip("distributed", reason="the extra linsep[scale] is not installed")
     monkeypatch.setattr(engines, "PATIENCE", 0.2)
     how = {"dashboard_address": None, "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"}, "silence_logs": 50}
     with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **how) as found,
-        distributed.Client(found, set_as_default=False) as client,
+        dask_distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **how) as found,
+        dask_distributed.Client(found, set_as_default=False) as client,
     ):
         cluster, noticed = Cluster(client), []
         cluster.notice = lambda: noticed.append(cluster.gone)

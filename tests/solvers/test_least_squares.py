@@ -11,7 +11,7 @@ from linsep.core.examples import Csr, Dense
 from linsep.solvers import least_squares as ways
 from linsep.solvers import normal_equations as sums
 from linsep.solvers.least_squares import least_squares, suitable
-from linsep.solvers.normal_equations import OneHot, absorb, begin, refuse_too_wide, solve, with_targets
+from linsep.solvers.normal_equations import OneHot, absorb, begin, refuse_too_wide, solve_triangle, with_targets
 
 some = settings(max_examples=12)
 FINE = {"tol": 1e-13, "max_iter": 2000}
@@ -235,7 +235,7 @@ def test_threads_change_no_bit(jobs):
 def test_pieces_are_the_whole(n, p, cuts, kind, monkeypatch):
     rng = np.random.default_rng(3)
     X, y, c = rng.normal(size=(n, p)), rng.normal(size=(n, 2)), rng.random(n)
-    whole = solve(absorb(begin(p, 2, 2.0), kind(X, 2.0), y, c))
+    whole = solve_triangle(absorb(begin(p, 2, 2.0), kind(X, 2.0), y, c))
     pieces = begin(p, 2, 2.0)
     for part in np.split(np.arange(n), cuts):
         before = pieces.table.copy()
@@ -243,14 +243,14 @@ def test_pieces_are_the_whole(n, p, cuts, kind, monkeypatch):
         assert np.array_equal(pieces.table, before)
         pieces = after
     assert pieces.rows == n
-    answer = solve(pieces)
+    answer = solve_triangle(pieces)
     np.testing.assert_allclose(answer.weights, whole.weights, atol=1e-11)
     np.testing.assert_allclose(answer.residuals, whole.residuals, atol=1e-11)
     rows = np.hstack([np.ones((n, 1)), X, y]) * np.sqrt(c)[:, None]
     np.testing.assert_allclose(pieces.table.T @ pieces.table, rows.T @ rows, atol=1e-11)
     monkeypatch.setattr(sums, "BLOCK", 1)
     monkeypatch.setattr(sums, "TALL", 2)
-    blocks = solve(absorb(begin(p, 2, 2.0), kind(X, 2.0), y, c))
+    blocks = solve_triangle(absorb(begin(p, 2, 2.0), kind(X, 2.0), y, c))
     np.testing.assert_allclose(blocks.weights, whole.weights, atol=1e-11)
 
 
@@ -259,7 +259,7 @@ def test_targets_that_come_late_were_zero_before(seed, n):
     rng = np.random.default_rng(seed)
     X, y, more = rng.normal(size=(n, 3)), rng.normal(size=(n, 2)), rng.normal(size=(4, 5))
     late = with_targets(absorb(begin(3, 2, 1.0), dense(X, 1.0), y), np.array([0, 1, 2]))
-    late = solve(absorb(late, dense(X[:4], 1.0), more[: len(X[:4])]))
+    late = solve_triangle(absorb(late, dense(X[:4], 1.0), more[: len(X[:4])]))
     early = np.insert(y, [0, 1, 2], 0.0, axis=1)
     whole = np.vstack([X, X[:4]]), np.vstack([early, more[: len(X[:4])]])
     np.testing.assert_allclose(late.weights, expected(*whole, 1.0), atol=1e-8)
@@ -271,7 +271,7 @@ def test_targets_may_be_mixed_after_the_sums():
     for n in (2, 5, 30):
         X = rng.normal(size=(n, 3))
         triangle = absorb(begin(3, 2, 1.0), dense(X, 1.0), OneHot(codes[:n], 2))
-        mixed, signs = solve(triangle, np.array([[-1.0], [1.0]])), 2.0 * codes[:n, None] - 1
+        mixed, signs = solve_triangle(triangle, np.array([[-1.0], [1.0]])), 2.0 * codes[:n, None] - 1
         direct = least_squares(dense(X, 1.0), signs, solver="exact")
         np.testing.assert_allclose(mixed.weights, direct.weights, atol=1e-12)
         np.testing.assert_allclose(mixed.residuals, direct.residuals, atol=1e-12)

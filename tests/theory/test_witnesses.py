@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from linsep.core.arrays import frozen
 from linsep.core.examples import Csr, Dense
-from linsep.data.inputs import frozen
 from linsep.theory import checker
 from linsep.theory.witnesses import Search, best_bias, find, pair_rows, radius_of, read_vector, signed_rows
 from tests.theory import plain

@@ -11,9 +11,9 @@ from linsep.cli.answering import name_of
 from linsep.cli.certificate_screen import mistakes_made, remarks_of
 from linsep.cli.pictured import Pictured, Problem, certified_run, entry_of, perceptron_run, problem_of, winnow_run
 from linsep.cli.shard_table import few, in_full, in_short, mixes_of
-from linsep.core.examples import Array, Dense
+from linsep.core.arrays import Array, frozen
+from linsep.core.examples import Dense
 from linsep.data.dataset import Dataset
-from linsep.data.inputs import frozen
 from linsep.learners.learner import Learner
 from linsep.plots import style
 from linsep.plots.bound_curve import amount, bounds

@@ -6,19 +6,17 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linsep.cli.failures import BadData, Usage, judged
 from linsep.cli.learner_bar import Tell
 from linsep.cli.learner_options import LEFT_OUT, option, owners
 from linsep.cli.options import learner_from
 from linsep.cli.quiet import quiet_fit
+from linsep.core.arrays import Array
 from linsep.data.dataset import Dataset
 from linsep.learners.base import OnlineLearner
 from linsep.learners.table import LEARNERS
 from linsep.models.scoring import Scores, Scoring
-
-Array = NDArray[Any]
 
 
 class Rows(NamedTuple):

@@ -6,7 +6,7 @@ import numpy as np
 
 from linsep.cli.data_sets import DataSet
 from linsep.cli.quiet import quiet_fit
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.learners.perceptron import Perceptron
 from linsep.theory.certificates import Certificate, Result, verify
 

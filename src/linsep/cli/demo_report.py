@@ -18,7 +18,7 @@ from linsep.cli.picture import boundary, digit_weights, digits, save_boundary
 from linsep.cli.pictured import perceptron_run, problem_of
 from linsep.cli.quiet import quiet_fit
 from linsep.cli.trials import ONLINE, Trial
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.learners.base import OnlineLearner
 from linsep.learners.logistic import LogisticRegression
 from linsep.learners.passive_aggressive import PassiveAggressive

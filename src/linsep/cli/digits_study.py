@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from linsep.cli.quiet import quiet_fit
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.learners.kernel_perceptron import KernelPerceptron
 from linsep.learners.machine import Machine, Watch
 from linsep.learners.voted import VotedPerceptron

@@ -7,17 +7,15 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linsep.cli.failures import Usage
+from linsep.core.arrays import Array
 from linsep.learners.compact import Compact
 from linsep.learners.kernel_perceptron import KernelPerceptron
 from linsep.learners.naive_bayes import NaiveBayes
 from linsep.learners.voter import LINEAR, Voter
 from linsep.models.estimators import learner_of
 from linsep.models.scoring import shown
-
-Array = NDArray[Any]
 
 
 class Strongest(NamedTuple):

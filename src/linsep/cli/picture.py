@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from sklearn.datasets import load_iris
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.learners.perceptron import Perceptron
 from linsep.plots import style
 from linsep.plots.boundary import boundary_path, figure_size

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.cli.quiet import quiet_fit
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.learners.perceptron import Perceptron
 from linsep.learners.winnow import Winnow
 from linsep.theory.bounds import best_rate

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linsep.cli.answering import is_calibrated, rows_for
 from linsep.cli.crew import Crew, at_work
 from linsep.cli.failures import Usage
 from linsep.cli.live import Waiting, live_input
 from linsep.cli.terminal import escaped
+from linsep.core.arrays import Array
 from linsep.core.atomic_write import atomic_write, naming
 from linsep.data.dataset import as_csr
 from linsep.data.errors import DataError, Fault, Policy
@@ -26,7 +26,6 @@ from linsep.data.sources import Source, sources_of
 from linsep.models.answers import labels_of
 from linsep.models.file import Saved
 
-Array = NDArray[Any]
 BLOCK_BYTES = 1 << 23
 """Text whose rows are answered in one go: each time costs as much as some thousand rows."""
 Writer = Callable[[Any], list[bytes]]

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from linsep.cli.answering import name_of
 from linsep.cli.comparing import Attempt, Contest
 from linsep.cli.features import answering, names_of, weighing
 from linsep.cli.output import percent, seconds, short
+from linsep.core.arrays import Array
 from linsep.data.dataset import Dataset
 from linsep.models.answers import Answers
 from linsep.models.estimators import is_calibrated, learner_of
@@ -31,7 +31,6 @@ from linsep.plots.report import Code, Column, Example, Examples, Fact, Facts, Pi
 from linsep.plots.weight_bars import MOST_BARS, weights
 from linsep.plots.weight_bars import figure_size as bars_size
 
-Array = NDArray[Any]
 SAMPLE = 20_000
 """Rows that pictures are drawn of; of more, every second, fourth, ... is."""
 WORST = 10

@@ -11,7 +11,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 import linsep
@@ -31,13 +30,12 @@ from linsep.cli.training import (
     refuse_no_rows,
     rows_of,
 )
+from linsep.core.arrays import Array
 from linsep.data.dataset import Dataset
 from linsep.data.reading import Stream
 from linsep.data.svmlight.form import Svmlight
 from linsep.learners.base import OnlineLearner
 from linsep.models.file import Saved
-
-Array = NDArray[Any]
 
 
 class NewLabelError(Exception):

@@ -12,7 +12,6 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 import linsep
@@ -21,6 +20,7 @@ from linsep.cli.failures import BadData, Usage
 from linsep.cli.mapping import piped
 from linsep.cli.output import size as size_of
 from linsep.cli.watching import Watching
+from linsep.core.arrays import Array
 from linsep.core.links import EXPONENTIAL, Imaged
 from linsep.data.dataset import Dataset
 from linsep.data.form import Form
@@ -33,8 +33,6 @@ from linsep.learners.voting import OtherRows
 from linsep.models.answers import answers
 from linsep.models.file import Saved
 from linsep.models.scoring import Scores, Scoring
-
-Array = NDArray[Any]
 
 BLOCK_ROWS = 20_000
 HELD_OUT = 0x484F4C44

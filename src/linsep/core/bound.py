@@ -5,7 +5,7 @@ Handing a dozen arrays to compiled code takes longer than learning a row. :class
 given, with :func:`opened`. The arrays are kept alive by the `Bound` itself.
 """
 
-from struct import pack
+import struct
 from typing import Any
 
 import numpy as np
@@ -49,7 +49,7 @@ def _words(value: Any) -> Any:
         yield value.ctypes.data
         yield from value.shape
     else:
-        yield int.from_bytes(pack("=d", value), "little", signed=True) if isinstance(value, float) else int(value)
+        yield struct.unpack("=q", struct.pack("=d", value))[0] if isinstance(value, float) else int(value)
 
 
 def opened(bound: Bound) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.core.kernel_cache import cached_njit
 from linsep.core.memory import unsigned
 

@@ -12,12 +12,10 @@ order, so that the same data give the same bits on every machine.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.core.memory import LANES, pack, prefetch, unsigned
 from linsep.core.verbs import verb, word
-
-Array = NDArray[Any]
 
 FINE, OUT_OF_RANGE, NOT_RISING, NOT_TOGETHER, NOT_EQUAL = range(5)
 

@@ -22,12 +22,10 @@ from math import exp, expm1, frexp, inf, ldexp, log
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.core.examples import Span, squared
 from linsep.core.verbs import cold, verb, word
-
-Array = NDArray[Any]
 
 SMALLEST, LARGEST, TINY = 2.0**-900, 2.0**1000, 2.0**-1000
 OWED = 1 << 62

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from linsep.core.arrays import Array
 from linsep.core.bound import opened
 from linsep.core.digest import digest_of, engine_digest
 from linsep.core.examples import (
@@ -43,7 +44,7 @@ from linsep.core.examples import (
 from linsep.core.kernel_cache import cached_njit
 from linsep.core.links import Imaged, debts, factor, measure, norm2, read, tend, trusted
 from linsep.core.memory import prefetch
-from linsep.core.readouts import MISTAKES, SKIPPED, UPDATES, Array, Log, Tally, tick
+from linsep.core.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, tick
 from linsep.core.scores import all_trusted, best_rival, gather_all, settle, settle_all
 from linsep.core.step import reads_norm, step
 from linsep.core.updates import fits, record, shrink, spread, spread_all

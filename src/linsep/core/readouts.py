@@ -11,12 +11,9 @@ that many rounds. `Log` and `Tally` are the run's own record: its updates in ord
 
 from typing import Any, NamedTuple
 
-from numpy.typing import NDArray
-
+from linsep.core.arrays import Array
 from linsep.core.links import factor
 from linsep.core.verbs import verb
-
-Array = NDArray[Any]
 
 
 class Last(NamedTuple):

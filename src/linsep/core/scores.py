@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.examples import FOUR, ONE, THREE, TWO, Array, Csr, Dual, Single, Span, entries, inside
+from linsep.core.arrays import Array
+from linsep.core.examples import FOUR, ONE, THREE, TWO, Csr, Dual, Single, Span, entries, inside
 from linsep.core.links import SMALLEST, TINY, Additive, Imaged, Scaled, image_of, peak, ratio, trusted
 from linsep.core.memory import unsigned
 from linsep.core.verbs import cold, verb, word

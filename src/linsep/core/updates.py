@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.examples import Array, Span
+from linsep.core.arrays import Array
+from linsep.core.examples import Span
 from linsep.core.links import SCALE_LIMIT, factor, fold, needs_fold, scale_by, touch
 from linsep.core.memory import unsigned
 from linsep.core.readouts import Log, bank, has_room, note

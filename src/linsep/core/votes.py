@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.core.kernel_cache import cached_njit
 
 COMPILED: Any = cached_njit(nogil=True, error_model="numpy")

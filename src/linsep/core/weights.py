@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from linsep.core.arrays import Array
 from linsep.core.checks import first_beyond
-from linsep.core.examples import Array
 from linsep.core.links import EXPONENTIAL, GENTLE, OWED, P_NORM, SINH, TINY, Additive, Imaged, Scaled
 from linsep.core.readouts import TOTAL_LIMIT, Average, Last, Tally
 from linsep.core.updates import SUM_LIMIT

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.data.form import Form
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,15 +8,14 @@ from types import NoneType, UnionType
 from typing import Any, ClassVar, NamedTuple, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.data.errors import DataError, Policy
 from linsep.data.lines import Clock
 from linsep.data.parts_cutting import Marks, Ruler
 from linsep.data.rows import Rows, without_entries
 from linsep.data.sources import Source
 
-Array = NDArray[Any]
 Wrong = dict[int, tuple[bytes, str]]
 MOST_COLUMNS = 1 << 62
 """Columns that data may have."""

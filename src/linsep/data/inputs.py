@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
+from linsep.core.arrays import frozen
 from linsep.core.checks import first_beyond, highest_index, place_of, rises
 from linsep.core.examples import Csr, Dense
 
@@ -44,13 +45,6 @@ def _narrow(X: Any) -> Any:
     if getattr(X, "format", None) == "csr":  # scipy's astype would copy the indices, too
         return type(X)((X.data.astype(np.float32), X.indices, X.indptr), shape=X.shape, copy=False)
     return X.astype(np.float32)
-
-
-def frozen(array: Any) -> Any:
-    """Return a read-only view: compiled code then sees one type for plain arrays and read-only memory maps alike."""
-    view = np.asarray(array).view()
-    view.flags.writeable = False
-    return view
 
 
 def _csr(X: Any, bias: float) -> Csr:

@@ -7,9 +7,8 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from linsep.core.arrays import Array, frozen
 from linsep.core.checks import numbered
-from linsep.core.examples import Array
-from linsep.data.inputs import frozen
 
 TABLE = 1 << 20
 """Integer labels within a range of this size are numbered through a table, without sorting."""

@@ -6,16 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.data.errors import Fault, Policy
 from linsep.data.form import Form, Job, Wrong
 from linsep.data.lines import NEWLINE, Block, blocks, in_order, unmarked
 from linsep.data.parts_cutting import Lines, Ruler, newlines
 from linsep.data.rows import Rows, without
 from linsep.data.sources import Source
-
-Array = NDArray[Any]
 
 
 class LineForm(Form):

@@ -4,15 +4,14 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from time import monotonic
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.data.errors import DataError
 from linsep.data.sources import Bytes, Source
 
-Array = NDArray[Any]
 T = TypeVar("T")
 U = TypeVar("U")
 

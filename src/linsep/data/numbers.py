@@ -16,11 +16,9 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.core.verbs import cold, word
-
-Array = NDArray[Any]
 
 READ, HARD, NO_NUMBER = range(3)
 """What became of a number: read; to be read exactly; not a number."""

@@ -4,14 +4,12 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.data.dataset import as_labels
 from linsep.data.form import Form
 from linsep.data.rows import NO_INDEX, Rows
 from linsep.data.svmlight.form import Svmlight
-
-Array = NDArray[Any]
 
 
 class Survey(NamedTuple):

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.core.threads import threads
 from linsep.data.binary.form import Stored
 from linsep.data.binary.keeping import Keeper, Record, kept_blocks, widen
@@ -24,7 +24,6 @@ from linsep.data.lines import BLOCK_BYTES, Clock, Progress
 from linsep.data.rows import Rows, cut, joined
 from linsep.data.sources import Source, sources_of
 
-Array = NDArray[Any]
 Tell = Callable[[Progress], None]
 MOST_BYTES = 1 << 32
 """Bytes of text that may be read in one go."""

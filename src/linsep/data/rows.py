@@ -5,12 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.data.errors import Fault
 from linsep.data.lines import in_order
-
-Array = NDArray[Any]
 
 NO_INDEX = 1 << 62
 MUCH = 1 << 24

@@ -8,9 +8,8 @@ from threading import local
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from linsep.core.arrays import Array
 
 SLAB, MOST = 1 << 20, 3
 """Entries that are asked for in one go, and pieces of that size that a thread keeps."""

@@ -7,14 +7,13 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.core.threads import threads
 from linsep.data.inputs import canonical, refuse_bad_entries
 from linsep.learners.compact import Compact, compacted, kept_of, rows_of_coef, whole
 from linsep.learners.intact import all_or_nothing, at_once
-from linsep.learners.machine import Machine
-
-TOO_LARGE = "a score is too large for float64: divide all of X by one factor, in training too"
+from linsep.learners.machine import TOO_LARGE, Machine
 
 
 class Answers:

@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 
 
 class AroundLearner:

@@ -9,13 +9,14 @@ from functools import partial
 
 import numpy as np
 
+from linsep.core.arrays import Array
 from linsep.core.blas import one_blas_thread
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.examples import Csr, Dense
 from linsep.core.threads import share
 from linsep.core.votes import poll, walk
 from linsep.data.inputs import rows_of
-from linsep.learners.answers import TOO_LARGE
 from linsep.learners.hypotheses import Hypotheses
+from linsep.learners.machine import TOO_LARGE
 from linsep.learners.voting import Voting
 
 BLOCK_BYTES = 1 << 26

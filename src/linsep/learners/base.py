@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.core.readouts import Average, Last
 from linsep.core.step import reads_norm, settles
 from linsep.core.threads import threads

@@ -23,7 +23,8 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.data.inputs import canonical, refuse_bad_entries, rows_of, width_of
 from linsep.data.labels import clean, encode
 from linsep.learners.intact import all_or_nothing

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, _num_samples, indexable
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.data.labels import clean, codes_among, encode
 from linsep.learners.around import AroundLearner, is_fitted
 from linsep.learners.recent import Recent, blocks, widened

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.core.links import P_NORM, SINH, Additive, Imaged
 from linsep.data.inputs import canonical, refuse_bad_entries, rows_of
 from linsep.data.labels import clean, codes_among

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 
 NO_ROUNDS = np.empty(0, np.int64)
 

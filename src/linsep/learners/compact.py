@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array, frozen
+from linsep.core.examples import Csr, Dense
 from linsep.core.links import EXPONENTIAL, Additive, Imaged
 from linsep.core.readouts import Average
-from linsep.data.inputs import frozen
 from linsep.learners.desk import Asking, refuse_unequal
 from linsep.learners.machine import Machine
 from linsep.learners.scored import scored

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.core.readouts import MISTAKES, SKIPPED, UPDATES
 from linsep.learners.machine import Machine
 from linsep.learners.mixes import Mixes

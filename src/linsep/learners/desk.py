@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 from numba import typeof
 
+from linsep.core.arrays import Array
 from linsep.core.ask import ask_row
 from linsep.core.bound import Bound
-from linsep.core.examples import NOT_RISING, NOT_TOGETHER, Array, Single
+from linsep.core.examples import NOT_RISING, NOT_TOGETHER, Single
 from linsep.core.links import Imaged
 from linsep.core.passes import BAD_SCORE, DONE, FLAW, LOG_FULL, TOO_LARGE
 from linsep.core.uninterrupted import uninterrupted

@@ -4,7 +4,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.core.passes import BAD_SCORE
 from linsep.core.readouts import MISTAKES, UPDATES
 from linsep.core.step import settles

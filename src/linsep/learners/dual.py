@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linsep.core.examples import Array, Csr, Dense, Dual
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense, Dual
 from linsep.core.links import Scaled
 from linsep.core.uninterrupted import uninterrupted
 from linsep.data.inputs import refuse_bad_entries, rows_of

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.core.votes import recurrence
 
 

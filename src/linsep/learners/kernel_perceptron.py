@@ -6,7 +6,8 @@ from typing import Any, ClassVar, Unpack
 
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.core.step import check_rule
 from linsep.core.threads import threads
 from linsep.data.inputs import refuse_bad_entries, rows_of, width_of

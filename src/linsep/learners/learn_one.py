@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.core.uninterrupted import uninterrupted
 from linsep.data.labels import clean
 from linsep.learners.desk import Learning

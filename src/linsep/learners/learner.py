@@ -9,7 +9,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.data.inputs import refuse_bad_entries, rows_of
 from linsep.learners.answers import Answers
 from linsep.learners.certified import Certified

@@ -10,7 +10,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.core.threads import threads
 from linsep.data.inputs import canonical, refuse_bad_entries, rows_of, width_of
 from linsep.data.labels import clean, codes_among, first_classes, new_classes
@@ -24,7 +24,7 @@ from linsep.solvers.normal_equations import (
     absorb,
     begin,
     refuse_too_wide,
-    solve,
+    solve_triangle,
     with_features,
     with_targets,
 )
@@ -226,7 +226,7 @@ class LeastSquares(BatchLearner):
         classes = len(problem.classes)
         refuse_too_wide(None, triangle.table.shape[1])
         triangle = absorb(triangle, problem.data, OneHot(problem.codes, classes), problem.row_weights)
-        found = solve(triangle, np.array([[-1.0], [1.0]]) if classes == 2 else None)
+        found = solve_triangle(triangle, np.array([[-1.0], [1.0]]) if classes == 2 else None)
         warn_of_condition(self, found.condition)
         return Solution(found.weights, 1, {**facts_of(found, triangle), "open_labels_": open_labels})
 

@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.core.threads import threads
 from linsep.data.inputs import canonical, refuse_bad_entries, rows_of, width_of
 from linsep.learners.intact import all_or_nothing, at_once
@@ -24,7 +25,7 @@ from linsep.learners.least_squares import (
 )
 from linsep.learners.machine import NO_WEIGHTS
 from linsep.solvers import least_squares as solvers
-from linsep.solvers.normal_equations import Triangle, absorb, begin, refuse_too_wide, solve
+from linsep.solvers.normal_equations import Triangle, absorb, begin, refuse_too_wide, solve_triangle
 from linsep.solvers.products import times
 
 
@@ -192,7 +193,7 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
     def _stream(self, triangle: Triangle, data: Dense | Csr, targets: Array, weights: Array) -> Self:
         refuse_too_wide(None, triangle.table.shape[1])
         triangle = absorb(triangle, data, targets, weights)
-        found = solve(triangle)
+        found = solve_triangle(triangle)
         return self._take(found.weights, data.bias, 1, found.condition, facts_of(found, triangle))
 
     def _take(self, weights: Array, bias: float, n_iter: int, condition: float | None, facts: dict[str, Any]) -> Self:

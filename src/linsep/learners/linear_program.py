@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.learners.batch import BatchLearner, Problem, Solution
 from linsep.solvers.programs.linear_program import Bracket, LeastError, l1_game, least_error, separate
 from linsep.solvers.programs.signed_rows import Budget

@@ -6,8 +6,9 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
+from linsep.core.arrays import Array
 from linsep.core.bound import Bound
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.examples import Csr, Dense
 from linsep.core.links import Additive, Imaged, Scaled
 from linsep.core.passes import DONE, LOG_FULL, Kernel, learn_classes, learn_rows
 from linsep.core.readouts import MISTAKES, Average, Last, Log, Tally
@@ -48,6 +49,7 @@ IN_ORDER, NO_WEIGHTS = np.empty(0, np.intp), np.empty(0)
 """To the passes: all rows as they stand, all with weight 1."""
 CHUNK = 1 << 26
 """Products a pass makes between two looks at Python, so that Ctrl-C is heard within a fraction of a second."""
+TOO_LARGE = "a score is too large for float64: divide all of X by one factor, in training too"
 LEAST_LOG = 1 << 20
 """Bytes that an automatic log may always take."""
 CACHE_BYTES = 1 << 20

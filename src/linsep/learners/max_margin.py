@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.core.threads import share, threads
 from linsep.learners.batch import BatchLearner, Problem, Solution
 from linsep.solvers.margin.hard import HardMargin, hard_margin

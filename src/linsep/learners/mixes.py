@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 
 
 class Mixed(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.core.links import OWED, Additive, Imaged, Scaled
 from linsep.core.readouts import MISTAKES, Average, Log, Tally
 from linsep.core.weights import copied, start_readout, start_tally, with_own_image

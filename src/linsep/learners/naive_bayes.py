@@ -9,9 +9,10 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array, frozen
+from linsep.core.examples import Csr, Dense
 from linsep.core.threads import threads
-from linsep.data.inputs import canonical, frozen, refuse_bad_entries, rows_of, width_of, without_duplicates
+from linsep.data.inputs import canonical, refuse_bad_entries, rows_of, width_of, without_duplicates
 from linsep.data.labels import clean, codes_among, first_classes, new_classes
 from linsep.learners.batch import BatchLearner, Problem, Solution, solved_machine
 from linsep.learners.compact import whole

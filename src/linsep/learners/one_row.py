@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy import fromiter
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.learners.compact import asking_of
 from linsep.learners.desk import Asking, refuse_unequal
 from linsep.learners.intact import AT_THE_DESK, at_once

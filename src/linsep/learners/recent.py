@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 
 FIRST, SHARE, BLOCK = 16, 8, 1024
 """Rows are scored in blocks: of 16 at first, then of an eighth of the rows before, of 1,024 at most."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.core.readouts import Log
 
 FIRST_ROOM = 1 << 14

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array, frozen
+from linsep.core.examples import Csr, Dense
 from linsep.core.links import Additive
 from linsep.core.passes import score_classes, score_rows
 from linsep.core.threads import share, split
-from linsep.data.inputs import frozen, rows_of
+from linsep.data.inputs import rows_of
 
 
 def for_reading(part: Any) -> Any:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.core.threads import split
 from linsep.data.inputs import rows_of
 from linsep.data.lines import in_order

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.core.examples import Array, Csr, Dense
-from linsep.data.inputs import bytes_of, frozen, rows_of, without_duplicates
+from linsep.core.arrays import Array, frozen
+from linsep.core.examples import Csr, Dense
+from linsep.data.inputs import bytes_of, rows_of, without_duplicates
 
 
 @dataclass

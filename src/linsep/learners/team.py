@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.core.threads import share, split
 from linsep.learners.machine import Machine
 

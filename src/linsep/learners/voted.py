@@ -5,7 +5,8 @@ from typing import Any, ClassVar, Unpack
 
 from sklearn.utils._param_validation import StrOptions
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.core.links import Additive
 from linsep.core.uninterrupted import uninterrupted
 from linsep.learners.machine import Parts

@@ -6,7 +6,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.core.threads import threads
 from linsep.data.inputs import canonical, refuse_bad_entries, rows_of, single_row
 from linsep.learners import ballots

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.core.weights import copied
 from linsep.data.inputs import refuse_bad_entries
 from linsep.learners.clock import Clock, refuse_endless

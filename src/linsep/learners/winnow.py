@@ -9,7 +9,8 @@ import numpy as np
 from scipy import special
 from sklearn.utils._param_validation import Interval
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.data.inputs import refuse_bad_entries
 from linsep.learners.base import OnlineLearner
 from linsep.learners.machine import Parts

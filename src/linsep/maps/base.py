@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.maps.rows import Array, canonical, refuse_not_finite, refuse_overflow
+from linsep.core.arrays import Array
+from linsep.maps.rows import canonical, refuse_not_finite, refuse_overflow
 
 MOST_COLUMNS = 1 << 48
 """Columns of rows that are mapped."""

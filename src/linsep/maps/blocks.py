@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.core.arrays import Array
 from linsep.core.examples import Csr, Dense
-from linsep.maps.rows import Array, is_sparse
+from linsep.maps.rows import is_sparse
 
 Block = Any
 """A table, a `scipy.sparse.csr_array`, or (for a precomputed kernel, on the right) the numbers of columns."""

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from linsep.core.arrays import Array
 from linsep.core.kernel_cache import cached_njit
-from linsep.maps.rows import Array
 
 
 @cached_njit(nogil=True)

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from linsep.core.arrays import Array
 from linsep.maps.blocks import Block, frozen, quiet, some_rows
 from linsep.maps.kernel_errors import KernelError, finite, refuse_bias, refuse_columns
-from linsep.maps.rows import Array, is_sparse
+from linsep.maps.rows import is_sparse
 
 ALONE = 32
 """Rows that a user's kernel is asked for at once where only K(a, a) is wanted."""

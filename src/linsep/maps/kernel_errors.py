@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.maps.rows import Array
+from linsep.core.arrays import Array
 
 SMALLER = "divide X by one factor (linsep.maps.Scale)"
 

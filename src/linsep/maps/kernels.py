@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from linsep.core.arrays import Array
 from linsep.core.blas import one_blas_thread
 from linsep.core.threads import share
 from linsep.maps.blocks import Block, dots, half_distances, quiet, some_rows, squares
@@ -28,7 +29,6 @@ from linsep.maps.kernel_errors import (
     refuse_degree,
     refuse_gamma,
 )
-from linsep.maps.rows import Array
 
 NAMES = ("linear", "poly", "rbf", "precomputed")
 

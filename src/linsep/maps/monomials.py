@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from linsep.core.arrays import Array
 from linsep.maps.expansion import expand
-from linsep.maps.rows import Array, csr_like, index_type, is_sparse
+from linsep.maps.rows import csr_like, index_type, is_sparse
 from linsep.maps.terms import Term
 
 AT_ONCE = 1 << 16

@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.core.checks import place_of
-
-Array = NDArray[Any]
 
 AT_ONCE = 1 << 20
 """Entries that are looked at in one go, so that what is computed on the way stays small."""

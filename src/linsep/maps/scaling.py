@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from linsep.core.arrays import Array
 from linsep.maps.base import FeatureMap, check_array, check_count
-from linsep.maps.rows import Array, csr_like, is_sparse, pieces
+from linsep.maps.rows import csr_like, is_sparse, pieces
 
 MOST_ROWS = 1 << 62
 EXPONENTS = 1000

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.maps.rows import Array, csr_like, is_sparse
+from linsep.core.arrays import Array
+from linsep.maps.rows import csr_like, is_sparse
 
 Term = tuple[int, ...]
 """The columns of a term's factors, in rising order."""

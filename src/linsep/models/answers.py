@@ -3,11 +3,9 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.models.estimators import is_calibrated
-
-Array = NDArray[Any]
 
 
 class Answers(NamedTuple):

@@ -13,12 +13,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
+from linsep.core.arrays import Array
 from linsep.core.atomic_write import atomic_write
-
-Array = NDArray[Any]
 
 FORMAT = 1
 """The version of the format: raised when files written now could not be read by earlier releases."""

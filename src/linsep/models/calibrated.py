@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.learners.calibration import Calibrated
 from linsep.learners.recent import Recent
 from linsep.models.machines import is_count
@@ -12,7 +12,6 @@ from linsep.models.values import Arrays, Foreign
 from linsep.solvers.isotonic import Isotonic
 from linsep.solvers.platt import Platt
 
-Array = NDArray[Any]
 Maps = list[Platt | Isotonic]
 
 

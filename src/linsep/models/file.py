@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linsep import __version__
+from linsep.core.arrays import Array
 from linsep.data.dataset import Dataset
 from linsep.data.form import MOST_KNOWN, FewColumns, Form
 from linsep.data.formats import FORMATS, form_named
@@ -16,7 +16,6 @@ from linsep.models.archive import ModelError, read, write
 from linsep.models.estimators import packed_model, unpacked_model
 from linsep.models.values import Arrays, Foreign, Unmet, Unpacker, document, packed, text_array
 
-Array = NDArray[Any]
 Path = str | os.PathLike[str]
 Kernels = Iterable[Callable[..., Any]]
 

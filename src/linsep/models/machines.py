@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.core.links import OWED, Additive, Imaged, Scaled
 from linsep.core.readouts import MISTAKES, Average, Last, Log, Tally
 from linsep.core.step import check_rule, needs_norm, reads_sign_only, shrinks
@@ -17,8 +17,6 @@ from linsep.learners.record import empty_log, no_log, trimmed
 from linsep.learners.voting import Voting
 from linsep.models.values import Arrays, Foreign, Unpacker, is_number, packed
 from linsep.models.votes import packed_votes, unpacked_votes
-
-Array = NDArray[Any]
 
 LINKS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Additive, Scaled, Imaged)}
 READOUTS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Last, Average)}

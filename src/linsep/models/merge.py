@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import clone
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.core.readouts import Average
 from linsep.core.step import reads_sign_only
 from linsep.core.weights import name_of

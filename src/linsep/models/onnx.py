@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from linsep import __version__
+from linsep.core.arrays import Array
 from linsep.core.atomic_write import atomic_write
-from linsep.core.examples import Array
 from linsep.core.links import EXPONENTIAL, P_NORM, TINY, Imaged
 from linsep.learners.calibration import Calibrated
 from linsep.learners.compact import whole

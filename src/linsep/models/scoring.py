@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from linsep.core.arrays import Array
+
 BINS = 10
 """Groups of rows by the probability they were given."""
 SHARES = (0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1)

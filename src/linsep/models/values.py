@@ -7,15 +7,14 @@ from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linsep import rules
+from linsep.core.arrays import Array
 from linsep.core.step import check_rule
 from linsep.data.text.frequencies import Frequencies
 from linsep.data.text.names import Names
 from linsep.data.text.vocabulary import Vocabulary
 
-Array = NDArray[Any]
 Arrays = dict[str, Array]
 
 RULES: dict[str, type] = {

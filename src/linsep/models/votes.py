@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.core.links import Imaged, Scaled
 from linsep.core.readouts import Last
 from linsep.data.inputs import width_of

@@ -9,7 +9,7 @@ from matplotlib.legend_handler import HandlerTuple
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.learners.base import OnlineLearner
 from linsep.plots import style
 from linsep.plots.checks import classes_of

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.data.labels import encode, refuse_another_type, refuse_mixed
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from sklearn.utils.validation import column_or_1d
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.data.labels import refuse_another_type
 from linsep.plots import style
 from linsep.plots.checks import labels_of, same_length

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.maps.rows import is_sparse
 from linsep.plots import style
 from linsep.plots.checks import best_of, classes_of, margins_of, scored

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.learners.perceptron import Perceptron
 from linsep.plots import style
 from linsep.plots.bound_curve import key

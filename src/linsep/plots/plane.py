@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.decomposition import PCA
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.maps.rows import is_sparse
 from linsep.plots.style import percent
 

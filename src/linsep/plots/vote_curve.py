@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.learners.readings import reading_name
 from linsep.plots import style
 from linsep.plots.bound_curve import key

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.maps.rows import is_sparse
 from linsep.plots import style
 from linsep.plots.checks import classes_of, codes_of

@@ -5,15 +5,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.models.scoring import Scores, Scoring
 from linsep.scale import work
 from linsep.scale.connecting import engine_of
 from linsep.scale.engines import Engine
 from linsep.scale.plans import plan_of
-
-Array = NDArray[Any]
 
 WHAT = ("labels", "scores", "probabilities")
 

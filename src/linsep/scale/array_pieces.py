@@ -5,14 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.data.dataset import Dataset
 from linsep.data.labels import clean
 from linsep.data.parts_survey import Survey
 from linsep.data.rows import NO_INDEX
-
-Array = NDArray[Any]
 
 
 class AsTheyAre(NamedTuple):

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from linsep.core.readouts import MISTAKES
@@ -32,7 +31,6 @@ from linsep.scale.engines import Engine
 from linsep.scale.plans import plan_of
 from linsep.scale.wire import gain_of, sent
 
-Array = NDArray[Any]
 AnyLearner = TypeVar("AnyLearner", bound=Learner)
 Path = str | os.PathLike[str]
 

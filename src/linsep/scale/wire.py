@@ -5,18 +5,17 @@ as sums of small whole numbers and their halves, quarters, eighths ... are.
 """
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.core.links import OWED, Imaged
 from linsep.core.weights import start_readout
 from linsep.learners.machine import Machine
 from linsep.learners.mixing import Gain
 from linsep.learners.record import empty_like, trimmed
 
-Array = NDArray[Any]
 NOTHING = np.empty((0, 0))
 FIRST = 1000
 """Numbers that tell whether it is worth looking at all."""

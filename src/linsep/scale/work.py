@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.core.checks import first_beyond, place_of
 from linsep.core.examples import Csr, Dense
 from linsep.data.dataset import Dataset
@@ -32,7 +32,6 @@ from linsep.scale.shelf import SHELF
 from linsep.scale.wire import Sent, Start, received, sent_back
 from linsep.solvers.naive_bayes.tally import Tally
 
-Array = NDArray[Any]
 ROWS = 20_000
 """Rows that are answered at a time."""
 STREAMED = 10_000

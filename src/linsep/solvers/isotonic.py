@@ -3,10 +3,9 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-Array = NDArray[Any]
+from linsep.core.arrays import Array
 
 NO_WEIGHTS = np.empty(0)
 

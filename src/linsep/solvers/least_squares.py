@@ -10,9 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.core.examples import Array, Csr, Dense
-from linsep.solvers.normal_equations import Targets, absorb, begin, lengths, noise, refuse_too_wide, relative
-from linsep.solvers.normal_equations import solve as solve_triangle
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
+from linsep.solvers.normal_equations import (
+    Targets,
+    absorb,
+    begin,
+    lengths,
+    noise,
+    refuse_too_wide,
+    relative,
+    solve_triangle,
+)
 from linsep.solvers.products import features_of, rows_of, times, times_transposed
 
 FEW_NUMBERS = 4 * 10**6

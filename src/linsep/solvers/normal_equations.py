@@ -15,8 +15,9 @@ import scipy.sparse as sp
 from scipy.linalg import qr, solve_triangular
 from scipy.linalg.lapack import dtpqrt, dtrcon
 
+from linsep.core.arrays import Array
 from linsep.core.blas import one_blas_thread
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.examples import Csr, Dense
 from linsep.solvers.products import rows_of
 
 MOST_NUMBERS = 10**8
@@ -90,7 +91,7 @@ def begin(features: int, targets: int, bias: float) -> Triangle:
 
     >>> import numpy as np
     >>> line = absorb(begin(1, 1, bias=1.0), Dense(np.array([[0.0], [1.0]]), 1.0), np.array([[1.0], [3.0]]))
-    >>> solve(absorb(line, Dense(np.array([[2.0]]), 1.0), np.array([[5.0]]))).weights.round(9)
+    >>> solve_triangle(absorb(line, Dense(np.array([[2.0]]), 1.0), np.array([[5.0]]))).weights.round(9)
     array([[2.],
            [1.]])
     """
@@ -140,7 +141,7 @@ def with_features(triangle: Triangle, more: int) -> Triangle:
 
 
 @one_blas_thread()
-def solve(triangle: Triangle, mix: Array | None = None) -> Solved:
+def solve_triangle(triangle: Triangle, mix: Array | None = None) -> Solved:
     """Return the least squares weights of all rows that were worked in; for the targets Y times `mix`, if it is given.
 
     Where the condition allows, by substitution. Else columns are told apart by a QR decomposition with pivoting of the

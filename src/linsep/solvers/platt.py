@@ -3,10 +3,9 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-Array = NDArray[Any]
+from linsep.core.arrays import Array
 
 NO_WEIGHTS = np.empty(0)
 SURE = 2.0**-52

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from linsep.core.arrays import Array
 from linsep.core.blas import one_blas_thread
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.examples import Csr, Dense
 from linsep.core.kernel_cache import cached_njit
 from linsep.core.threads import share, split
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from linsep.core.arrays import Array
 from linsep.core.atomic_write import atomic_write
 from linsep.core.checks import place_of
-from linsep.core.examples import Array
 from linsep.theory import checker, reading, risk
 from linsep.theory.form import FORMAT, VERSION, FormError, check_form
 from linsep.theory.mixed_checker import checker_of

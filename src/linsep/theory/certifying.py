@@ -8,8 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from linsep.core.examples import Array, Csr, Dense
-from linsep.data.inputs import canonical, frozen, refuse_bad_entries, rows_of, width_of, without_duplicates
+from linsep.core.arrays import Array, frozen
+from linsep.core.examples import Csr, Dense
+from linsep.data.inputs import canonical, refuse_bad_entries, rows_of, width_of, without_duplicates
 from linsep.data.labels import clean, encode
 from linsep.theory import checker
 from linsep.theory.certificates import Certificate, risks_of

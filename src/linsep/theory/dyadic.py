@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.theory.modular import centred
 
 WIDTH = 16

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.theory.dyadic import WIDTH, Form
 from linsep.theory.modular import PRIMES, centred, inverse
 

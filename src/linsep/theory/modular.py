@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 
 PRIMES = (2097143, 2097133, 2097131, 2097097, 2097091, 2097083)
 """The largest below 2^21, each tried where those before it have bad luck."""

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import logsumexp, xlogy
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.maps.rows import canonical, is_sparse, refuse_not_finite
 
 AT_ONCE = 1 << 18

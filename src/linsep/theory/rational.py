@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.theory.dyadic import WIDTH, Form, form_of
 from linsep.theory.lifting import Limits, System, TooMuchError, lifted
 from linsep.theory.modular import MOST_ROWS, PRIMES, BadPrimeError, Echelon, centred, eliminate_by_pieces, inverse

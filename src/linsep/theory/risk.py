@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 
 
 class Point(NamedTuple):

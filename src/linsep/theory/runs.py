@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.solvers.margin.soft import soft_margin
 from linsep.theory.bounds import best_rate, fall
 from linsep.theory.form import LARGEST_P

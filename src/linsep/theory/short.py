@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 
 LENGTHS = (6, 8, 10, 12, 14, 16, 20, 24, 32, 40, 52)
 """Bits of the largest entry that are tried, one after the other."""

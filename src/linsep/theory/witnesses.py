@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.core.examples import Array, Csr, Dense
-from linsep.data.inputs import frozen
+from linsep.core.arrays import Array, frozen
+from linsep.core.examples import Csr, Dense
 from linsep.solvers.margin.coordinate_descent import squared_norms
 from linsep.solvers.margin.delta import DeltaBound, delta_bound
 from linsep.solvers.margin.hard import HardMargin

@@ -10,11 +10,10 @@ import zlib
 from typing import IO, Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.data.errors import DataError
 
-Array = NDArray[Any]
 Named = str | os.PathLike[str]
 
 CHUNK = 1 << 22

@@ -13,8 +13,9 @@ from typing import IO, Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.core.arrays import Array
 from linsep.core.atomic_write import atomic_write
-from linsep.data.binary.archive import CHUNK, Array, Named
+from linsep.data.binary.archive import CHUNK, Named
 from linsep.data.binary.file import VERSION, flaw_of
 from linsep.data.dataset import Dataset, as_csr
 from linsep.data.errors import DataError

@@ -4,14 +4,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.data.form import Wrong, flag, row_of, whole
 from linsep.data.line_form import LineForm
 from linsep.data.rows import NO_INDEX, Rows, without
 from linsep.data.svmlight.rows import parse
-
-Array = NDArray[Any]
 
 
 @dataclass

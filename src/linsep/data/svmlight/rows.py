@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.core.kernel_cache import cached_njit
 from linsep.core.passes import Kernel, compiled
 from linsep.core.verbs import cold, word
@@ -20,8 +20,6 @@ from linsep.data.errors import Fault, shown
 from linsep.data.numbers import HARD, NO_NUMBER, ONE, digit, doubtful, exactly, fives, number
 from linsep.data.rows import NO_INDEX, Rows, without
 from linsep.data.slabs import Slabs
-
-Array = NDArray[Any]
 
 NEWLINE, RETURN, SPACE, TAB, COLON, HASH, SMALL_Q = 10, 13, 32, 9, 58, 35, 113
 BAD_LABEL, BAD_INDEX, BAD_VALUE, FALLING, TOO_HIGH, BAD_QID, NO_COLON, TOO_LARGE, TWO_QIDS = range(9)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.data.errors import shown
 from linsep.data.rows import Spelling
 from linsep.data.tables.documents import Documents, Named, as_text, chosen, counted, placed, told
@@ -23,8 +23,6 @@ try:
     import pyarrow.compute as pc
 except ImportError as error:
     raise ImportError("tables are read with pyarrow: pip install 'linsep[arrow]'") from error
-
-Array = NDArray[Any]
 
 NUMBER, WORDS, TRUTH = "number", "words", "truth"
 """What a column holds: TRUTH is true and false by its type, which are words but for labels."""

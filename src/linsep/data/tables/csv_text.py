@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.core.kernel_cache import cached_njit
 from linsep.core.passes import Kernel, compiled
 from linsep.core.verbs import word
@@ -48,8 +48,6 @@ from linsep.data.tables.columns import (
 )
 from linsep.data.tables.columns import NO_NUMBER as NO_NUMBER_HERE
 from linsep.data.text.utf8 import not_utf8
-
-Array = NDArray[Any]
 
 QUOTE, RETURN = 34, 13
 SKIP, LETTERS = -1, -2

@@ -4,11 +4,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.data.text.grams import Counts
-
-Array = NDArray[Any]
 
 
 def numbers_and_words(values: Array, words: list[Array]) -> tuple[Array, Array, Array]:

@@ -4,17 +4,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
+from linsep.core.arrays import Array
 from linsep.data.text.frequencies import Frequencies
 from linsep.data.text.grams import Counts
 from linsep.data.text.hasher import Chunk, TextTransformer
 from linsep.data.text.names import count_text
 from linsep.data.text.vocabulary import Vocabulary
-
-Array = NDArray[Any]
 
 
 class TextCounter(TextTransformer):

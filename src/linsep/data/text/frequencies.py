@@ -3,11 +3,9 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.data.text.grams import to_unit
-
-Array = NDArray[Any]
 
 
 class Frequencies:

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.data.rows import Rows, Spelling
 from linsep.data.text.vocabulary import Vocabulary
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

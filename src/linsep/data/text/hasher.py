@@ -7,11 +7,11 @@ from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
+from linsep.core.arrays import Array
 from linsep.core.threads import share, threads
 from linsep.data.errors import is_one_of
 from linsep.data.lines import in_order
@@ -22,7 +22,6 @@ from linsep.data.text.names import Names, listed
 from linsep.data.text.utf8 import not_utf8
 from linsep.data.text.vocabulary import Vocabulary
 
-Array = NDArray[Any]
 T = TypeVar("T")
 
 LONGEST_GRAM = 1000

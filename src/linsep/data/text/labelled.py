@@ -8,15 +8,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.data.errors import Fault, shown
 from linsep.data.rows import Rows, without
 from linsep.data.text.grams import Grams, hash_text
 from linsep.data.text.names import count_text
 from linsep.data.text.vocabulary import Vocabulary
-
-Array = NDArray[Any]
 
 NEWLINE, RETURN, TAB = 10, 13, 9
 LONGEST_LABEL = 256

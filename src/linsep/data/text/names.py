@@ -4,8 +4,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.core.passes import Kernel, compiled
 from linsep.core.verbs import word
 from linsep.data.digest import data_digest
@@ -14,8 +14,6 @@ from linsep.data.text.grams import Counts, Grams, grams_of, ready, to_unit
 from linsep.data.text.utf8 import not_utf8, tables
 from linsep.data.text.vocabulary import Vocabulary
 from linsep.data.text.words import pieces, room
-
-Array = NDArray[Any]
 
 
 class Listed(NamedTuple):

@@ -5,11 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.data.errors import shown
-
-Array = NDArray[Any]
 
 WORD, WHITE = np.uint8(1), np.uint8(2)
 """Kinds of characters."""

@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.core.passes import Kernel, compiled
 from linsep.core.verbs import word
 from linsep.data.digest import data_digest
@@ -19,8 +19,6 @@ from linsep.data.rows import Spelling
 from linsep.data.text.hashing import FOUR, SPARE, murmur
 from linsep.data.text.utf8 import ONE, THREE, ZERO
 from linsep.data.text.vectors import four_bytes
-
-Array = NDArray[Any]
 
 HALF, FULL = np.uint64(32), np.uint64((1 << 32) - 1)
 MOST_NAMES = (1 << 31) - 1

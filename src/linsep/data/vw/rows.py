@@ -4,8 +4,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linsep.core.arrays import Array
 from linsep.core.kernel_cache import cached_njit
 from linsep.core.passes import Kernel
 from linsep.data.digest import data_digest
@@ -35,8 +35,6 @@ from linsep.data.vw.words import (
     past_blanks,
     value_after,
 )
-
-Array = NDArray[Any]
 
 HASHED, NAMED, NUMBERED = range(3)
 """What becomes of names: columns by hash; the same, and they are kept; columns by number of appearance."""

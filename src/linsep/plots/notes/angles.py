@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from sklearn.datasets import load_iris
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.learners.max_margin import MaxMargin
 from linsep.learners.perceptron import Perceptron
 from linsep.plots import style

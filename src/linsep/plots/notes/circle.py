@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.learners.max_margin import MaxMargin
 from linsep.plots import style
 from linsep.plots.notes.drawing import arrow, axes_of, boundary, key, label, plane, points

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.learners.perceptron import Perceptron
 from linsep.plots import style
 from linsep.plots.notes.drawing import axes_of

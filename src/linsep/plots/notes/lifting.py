@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from linsep.core.examples import Array, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Dense
 from linsep.learners.max_margin import MaxMargin
 from linsep.plots import style
 from linsep.plots.notes.drawing import below, boundary, figure_of, key, label, panel, plane, points, sides, solid

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
-from linsep.core.examples import Array, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Dense
 from linsep.learners.logistic import LogisticRegression
 from linsep.plots import style
 from linsep.plots.notes.drawing import axes_of, label

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.axes import Axes
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.learners.least_squares_regression import LeastSquaresRegression
 from linsep.plots import style
 from linsep.plots.notes.drawing import axes_of, label

@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgba
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 from sklearn.datasets import load_iris
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.learners.logistic import LogisticRegression
 from linsep.plots import style
 from linsep.plots.notes.catalogue import FIGURES, words

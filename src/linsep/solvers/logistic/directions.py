@@ -7,7 +7,8 @@ turned until these stand still, by least squares; then no row may move the wrong
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, lsmr
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.solvers.logistic.objective import Logistic
 from linsep.solvers.products import rows_of, times, times_transposed
 

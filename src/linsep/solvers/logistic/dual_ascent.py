@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from linsep.core.arrays import Array
 from linsep.core.digest import engine_digest
-from linsep.core.examples import Array, Csr
+from linsep.core.examples import Csr
 from linsep.core.memory import prefetch
 from linsep.core.passes import Kernel, compiled
 from linsep.core.verbs import word

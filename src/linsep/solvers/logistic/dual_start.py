@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from linsep.core.examples import Array, Csr
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr
 from linsep.solvers.logistic.dual_ascent import Ascent
 from linsep.solvers.logistic.objective import Logistic, balanced, look, prior, residuals_of, settle_bias
 from linsep.solvers.products import times, times_transposed

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from linsep.core.arrays import Array
 from linsep.core.blas import one_blas_thread
-from linsep.core.examples import Array
 from linsep.solvers.logistic.objective import (
     ROUNDING,
     Logistic,

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from linsep.core.arrays import Array
 from linsep.core.blas import one_blas_thread
-from linsep.core.examples import Array
 from linsep.solvers.logistic.directions import runs_off
 from linsep.solvers.logistic.dual_start import approach
 from linsep.solvers.logistic.newton_step import direction

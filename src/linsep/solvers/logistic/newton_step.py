@@ -9,7 +9,8 @@ from functools import partial
 import numpy as np
 from scipy import linalg, sparse
 
-from linsep.core.examples import Array, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Dense
 from linsep.core.threads import split
 from linsep.solvers.logistic.objective import Logistic, curved
 from linsep.solvers.products import add_up, features_of, rows_of, sweep, times, times_transposed

@@ -6,7 +6,8 @@ separate all rows, and, in :mod:`linsep.solvers.logistic.directions`, a step of 
 
 import numpy as np
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.solvers.logistic.objective import Logistic, Look
 from linsep.solvers.products import features_of, rows_of
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 
 
 def best_bias(scores: Array, signs: Array, costs: Array, soft: bool) -> float:

@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from linsep.core.arrays import Array
 from linsep.core.digest import engine_digest
-from linsep.core.examples import FOUR, ONE, THREE, TWO, Array, Csr, Dense, Span, announce, fetch, gather, row
+from linsep.core.examples import FOUR, ONE, THREE, TWO, Csr, Dense, Span, announce, fetch, gather, row
 from linsep.core.kernel_cache import cached_njit
 from linsep.core.memory import prefetch, unsigned
 from linsep.core.passes import AHEAD, Kernel, compiled

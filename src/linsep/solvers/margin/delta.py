@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from linsep.core.arrays import Array
 from linsep.core.blas import one_blas_thread
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.examples import Csr, Dense
 from linsep.solvers.margin.delta_bracket import Bracket
 from linsep.solvers.margin.hard import HardMargin
 from linsep.solvers.margin.newton import minimise

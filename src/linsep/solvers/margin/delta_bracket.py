@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.solvers.margin.soft import Descent
 
 FAR = 4.0

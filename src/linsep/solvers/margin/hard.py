@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from linsep.core.arrays import Array
 from linsep.core.blas import one_blas_thread
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.examples import Csr, Dense
 from linsep.solvers.margin.hull_points import Points
 from linsep.solvers.margin.search import FULL, Bracket, Descent, Walk
 from linsep.solvers.products import features_of

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.core.kernel_cache import cached_njit
 
 PIVOT = 1e-14

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.core.threads import split
 from linsep.solvers.margin.hull import EPS
 from linsep.solvers.products import features_of, rows_of, times, times_transposed

@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError, solve
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.solvers.products import blocks, features_of, times
 
 STEPS = 30

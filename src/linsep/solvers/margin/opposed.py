@@ -7,7 +7,8 @@ sought among rows whose numbers are, and compared entry by entry.
 
 import numpy as np
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.core.threads import split
 from linsep.solvers.products import features_of, rows_of
 

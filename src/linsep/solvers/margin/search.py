@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.solvers.margin.coordinate_descent import BLOCK, GONE, one_pass
 from linsep.solvers.margin.hull import EPS, Corral
 from linsep.solvers.margin.hull_points import Points

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.solvers.margin.hard import HardMargin, hard_margin
 from linsep.solvers.margin.hull_points import Points
 from linsep.solvers.margin.opposed import opposed_rows

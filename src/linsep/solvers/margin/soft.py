@@ -21,7 +21,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.solvers.margin.bias import best_bias
 from linsep.solvers.margin.coordinate_descent import BLOCK, GONE, STILL, one_pass, squared_norms
 from linsep.solvers.margin.hull_points import rounding_of

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.core.arrays import Array
 from linsep.core.digest import engine_digest
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.examples import Csr, Dense
 from linsep.core.memory import prefetch
 from linsep.core.passes import Kernel, compiled
 

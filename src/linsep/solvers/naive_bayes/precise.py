@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 
 SPLITTER = 2.0**27 + 1
 """What cuts a float into two halves of 26 bits (Veltkamp)."""

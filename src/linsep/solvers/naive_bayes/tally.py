@@ -5,7 +5,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.solvers.naive_bayes.counts import Moments, count, empty_table, merged, moments, weight_of
 from linsep.solvers.naive_bayes.rows import present
 from linsep.solvers.naive_bayes.weights import TOO_LARGE, Found, bernoulli, categorical, gaussian, multinomial

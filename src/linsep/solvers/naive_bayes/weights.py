@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.solvers.naive_bayes.counts import Moments
 from linsep.solvers.naive_bayes.precise import Pair, added, log_quotient, plus, product, sums
 

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy import linalg
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.solvers.programs.signed_rows import EPS, exponents, scaled
 
 ROUNDS = 8

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.solvers.programs.l1_rows import L1Rows
 from linsep.solvers.programs.l1_search import Search, Start, Watch
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.solvers.products import features_of, rows_of, times, times_transposed
 from linsep.solvers.programs.linear_program import mixture
 from linsep.solvers.programs.signed_rows import beside, column, exponents

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
-from linsep.core.examples import Array
+from linsep.core.arrays import Array
 from linsep.solvers.programs.l1_rows import L1Rows
 from linsep.solvers.programs.linear_program import mixture
 from linsep.solvers.programs.signed_rows import beside, column

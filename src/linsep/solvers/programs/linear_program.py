@@ -16,7 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
-from linsep.core.examples import Array, Csr, Dense
+from linsep.core.arrays import Array
+from linsep.core.examples import Csr, Dense
 from linsep.solvers.programs.forms import SMALL, Form, balanced, orthogonal, plain
 from linsep.solvers.programs.signed_rows import (
     EPS,

@@ -1,0 +1,15 @@
+"""The array type of all modules, and read-only views."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def frozen(array: Any) -> Any:
+    """Return a read-only view: compiled code then sees one type for plain arrays and read-only memory maps alike."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
