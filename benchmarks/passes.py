@@ -6,8 +6,8 @@ import scipy.sparse as sp
 
 import linsep
 from benchmarks.data import Array
-from linsep.data.inputs import bytes_of, canonical, rows_of, width_of
-from linsep.learners.machine import IN_ORDER, NO_WEIGHTS
+from linsep.training.state import IN_ORDER, NO_WEIGHTS
+from linsep.validation.inputs import bytes_of, canonical, rows_of, width_of
 
 
 def rows_for_engine(X: sp.csr_matrix) -> Any:

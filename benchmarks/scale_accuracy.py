@@ -2,8 +2,8 @@
 
 Serial: one machine over all rows. One-shot: eight shards, each trained alone for all epochs, mixed once (`merge`).
 Iterative: eight shards that are cut anew and mixed after every epoch, `fit` with shards=8; and the same with shards
-that keep their rows, as ranges of files do, by `scale.fit`. Errors are those on test rows; MNIST and 20newsgroups come
-with theirs, of covtype a fifth is drawn.
+that keep their rows, as ranges of files do, by `distributed.fit`. Errors are those on test rows; MNIST and 20newsgroups
+come with theirs, of covtype a fifth is drawn.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,9 +18,9 @@ import linsep
 from benchmarks import data
 from benchmarks.data import Array, Split
 from benchmarks.timing import Row
-from linsep import AveragedPerceptron, PassiveAggressive, Perceptron, scale
-from linsep.core.threads import split as ranges
+from linsep import AveragedPerceptron, PassiveAggressive, Perceptron, distributed
 from linsep.data.binary.writer import Writer
+from linsep.engine.runtime import split as ranges
 
 SHARDS, EPOCHS, SEEDS = 8, 10, (0, 1, 2, 3, 4)
 SETS: dict[str, Callable[[], Split]] = {
@@ -128,7 +128,9 @@ def from_file(kind: Any, seed: int, found: Split, order: Any, epochs: int, shard
             writer.write(found.X[order], found.y[order])
         shared: dict[str, Any] = {"shards": shards, "random_state": seed, "n_jobs": 2, "log": False}
         models = (
-            scale.fit(kind(**shared), path, epochs=count, checkpoint=Path(folder) / "run.linsep", dtype=found.X.dtype)
+            distributed.fit(
+                kind(**shared), path, epochs=count, checkpoint=Path(folder) / "run.linsep", dtype=found.X.dtype
+            )
             for count in range(1, epochs + 1)
         )
         return [scored(model, found) for model in models]

@@ -17,9 +17,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.timing import Row
-from linsep import AveragedPerceptron, Perceptron, Winnow, scale
+from linsep import AveragedPerceptron, Perceptron, Winnow, distributed
 from linsep.data.binary.writer import Writer
-from linsep.scale import Progress
+from linsep.distributed import Progress
 
 WEIGHTS, FEW, SHARDS, EPOCHS = 1_000_000, 1_000, 8, 12
 FILLED = {"dense": WEIGHTS, "sparse": 75}
@@ -77,7 +77,7 @@ def measure(client: Any, path: Path, name: str, kind: str, weights: int, shards:
             ends.append(progress)
 
     model = LEARNERS[name](shards=shards, max_iter=epochs, random_state=0, log=False)
-    scale.fit(model, path, client=client, progress=note)
+    distributed.fit(model, path, client=client, progress=note)
     seconds = np.array([after.seconds - before.seconds for before, after in pairwise(ends)])
     sent = np.diff([progress.sent for progress in ends])
     back = 2 if name.startswith("averaged") else 1  # an average sends the sum of its weights as well
@@ -89,7 +89,7 @@ def measure(client: Any, path: Path, name: str, kind: str, weights: int, shards:
 
 def costs(epochs: int = EPOCHS) -> Iterator[Cost]:
     """Yield what epochs of a million weights cost; then of a thousand, which is the price of tasks alone."""
-    with TemporaryDirectory() as folder, scale.local_workers(2) as client:
+    with TemporaryDirectory() as folder, distributed.local_workers(2) as client:
         for kind, filled in FILLED.items():
             path = Path(folder) / f"{kind}.npz"
             write(path, WEIGHTS, filled, SHARDS)

@@ -8,6 +8,7 @@ three rounds or more counts. A pair holds only if both sides give the same bits.
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ import numpy as np
 import linsep
 from benchmarks import scale_text
 from benchmarks.timing import Line, Row, Skip, race
-from linsep import AveragedPerceptron, scale
+from linsep import AveragedPerceptron, distributed
 
 SEEDS = 4
 """Of 200,000 rows each, 1.3 GB in all."""
@@ -77,11 +78,12 @@ def by_threads(path: Path, rows: int, repeats: int) -> Iterator[Pair]:
     """Yield the pairs of threads of this process."""
 
     def fit(epochs: int, jobs: int) -> Any:
-        return scale.fit(learner(epochs, jobs), path)
+        return distributed.fit(learner(epochs, jobs), path)
 
     yield from (timed("file to model", "threads", epochs, rows, fit, repeats) for epochs in EPOCHS)
     model = fit(1, 2)
-    yield timed("file to labels", "threads", 0, rows, lambda _, jobs: scale.predict(model, path, n_jobs=jobs), repeats)
+    predict = partial(distributed.predict, model, path)
+    yield timed("file to labels", "threads", 0, rows, lambda _, jobs: predict(n_jobs=jobs), repeats)
     X, y = linsep.read(path)
     for epochs in EPOCHS:
         yield timed(
@@ -98,7 +100,7 @@ def by_workers(path: Path, rows: int, repeats: int, clients: dict[int, Any]) -> 
     """Yield the pairs of worker processes."""
 
     def fit(epochs: int, count: int) -> Any:
-        return scale.fit(learner(epochs), path, client=clients[count])
+        return distributed.fit(learner(epochs), path, client=clients[count])
 
     yield from (timed("file to model", "workers", epochs, rows, fit, repeats) for epochs in EPOCHS)
     model = fit(1, 2)
@@ -107,7 +109,7 @@ def by_workers(path: Path, rows: int, repeats: int, clients: dict[int, Any]) -> 
         "workers",
         0,
         rows,
-        lambda _, count: scale.predict(model, path, client=clients[count]),
+        lambda _, count: distributed.predict(model, path, client=clients[count]),
         repeats,
     )
 
@@ -140,7 +142,7 @@ def lines(repeats: int, seeds: int = SEEDS, rows: int = scale_text.ROWS) -> Iter
             pairs.append(pair)
             yield pair.row(f"{size / 1e9:.1f} GB")
         began = perf_counter()
-        with scale.local_workers(2) as two, scale.local_workers(1) as one:
+        with distributed.local_workers(2) as two, distributed.local_workers(1) as one:
             start = perf_counter() - began
             for pair in by_workers(path, count, repeats, {1: one, 2: two}):
                 pairs.append(pair)

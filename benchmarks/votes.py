@@ -27,8 +27,8 @@ from benchmarks.data import Array, DataMissing
 from benchmarks.freund_schapire import mnist
 from benchmarks.memory import CLEAR, resident
 from benchmarks.timing import Line, Row, Skip, clock
-from linsep.learners.kernel_perceptron import KernelPerceptron
-from linsep.learners.voted import VotedPerceptron
+from linsep.estimators.kernel_perceptron import KernelPerceptron
+from linsep.estimators.voted_perceptron import VotedPerceptron
 
 MISTAKES, FEATURES, TESTS = 20_000, 784, 10_000
 BEST_OF = 3

@@ -10,7 +10,7 @@ import pytest
 
 from linsep import LEARNERS, Perceptron
 from tests.exact import fractions
-from tests.training import fit
+from tests.fits import fit
 
 HELD = {
     "perceptron", "averaged-perceptron", "voted-perceptron", "winnow", "balanced-winnow", "p-norm-perceptron",

@@ -11,8 +11,8 @@ import sys
 import pytest
 from hypothesis import settings
 
-from linsep.data import inputs
-from tests import kernels
+from linsep.validation import inputs
+from tests import kernel_count
 
 settings.register_profile("explore", deadline=None)
 settings.register_profile("linsep", deadline=None, derandomize=True, max_examples=40)
@@ -33,14 +33,14 @@ def pytest_configure(config):
 
 
 def pytest_xdist_make_scheduler(config, log):
-    """Give each file to one of the processes; those that want the cluster of tests/scale to the same."""
+    """Give each file to one of the processes; those that want the cluster of tests/distributed to the same."""
     if config.getvalue("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling
 
     class ByFile(LoadFileScheduling):
         def _split_scope(self, nodeid):
-            return "tests/scale" if nodeid.startswith("tests/scale/") else super()._split_scope(nodeid)
+            return "tests/distributed" if nodeid.startswith("tests/distributed/") else super()._split_scope(nodeid)
 
     return ByFile(config, log)
 
@@ -66,17 +66,17 @@ class Processes:
 def pytest_sessionfinish(session):
     """Let the run fail that needs too many kernels; a process that has a share of the tests tells its own."""
     if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["kernels"] = sorted(kernels.names())
+        session.config.workeroutput["kernels"] = sorted(kernel_count.names())
         return
-    NEEDED.update(kernels.names())
-    if len(NEEDED) > kernels.MOST:
+    NEEDED.update(kernel_count.names())
+    if len(NEEDED) > kernel_count.MOST:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter):
     """Print how many kernels the run needed."""
-    verdict = ": TOO MANY" if len(NEEDED) > kernels.MOST else ""
-    terminalreporter.write_line(f"{len(NEEDED)} kernels compiled or loaded, {kernels.MOST} allowed{verdict}")
+    verdict = ": TOO MANY" if len(NEEDED) > kernel_count.MOST else ""
+    terminalreporter.write_line(f"{len(NEEDED)} kernels compiled or loaded, {kernel_count.MOST} allowed{verdict}")
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.learners import drivers
+from linsep.training import epochs as drivers
+from tests.fits import steps
 from tests.references import Run
-from tests.training import steps
 
 
 @dataclass

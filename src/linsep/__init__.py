@@ -4,35 +4,34 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from linsep.certificates.certificate import Certificate, CertificateError, verify
+    from linsep.certificates.certify import certify
     from linsep.data.errors import DataError
     from linsep.data.reading import convert, read, stream
     from linsep.data.text.counter import TextCounter
     from linsep.data.text.hasher import TextHasher
-    from linsep.learners.calibration import Calibrated
-    from linsep.learners.kernel_perceptron import KernelPerceptron
-    from linsep.learners.least_squares import LeastSquares
-    from linsep.learners.least_squares_regression import LeastSquaresRegression
-    from linsep.learners.linear_program import LinearProgram
-    from linsep.learners.logistic import LogisticRegression
-    from linsep.learners.max_margin import MaxMargin
-    from linsep.learners.naive_bayes import NaiveBayes
-    from linsep.learners.online import OnlineClassifier
-    from linsep.learners.p_norm import PNormPerceptron
-    from linsep.learners.passive_aggressive import PassiveAggressive
-    from linsep.learners.pegasos import Pegasos
-    from linsep.learners.perceptron import AveragedPerceptron, Perceptron
-    from linsep.learners.romma import ROMMA
-    from linsep.learners.table import LEARNERS
-    from linsep.learners.voted import VotedPerceptron
-    from linsep.learners.winnow import BalancedWinnow, Winnow
+    from linsep.estimators.calibration import Calibrated
+    from linsep.estimators.kernel_perceptron import KernelPerceptron
+    from linsep.estimators.least_squares import LeastSquares, LeastSquaresRegression
+    from linsep.estimators.linear_program import LinearProgram
+    from linsep.estimators.logistic import LogisticRegression
+    from linsep.estimators.max_margin import MaxMargin
+    from linsep.estimators.naive_bayes import NaiveBayes
+    from linsep.estimators.online_classifier import OnlineClassifier
+    from linsep.estimators.p_norm import PNormPerceptron
+    from linsep.estimators.passive_aggressive import PassiveAggressive
+    from linsep.estimators.pegasos import Pegasos
+    from linsep.estimators.perceptron import AveragedPerceptron, Perceptron
+    from linsep.estimators.registry import LEARNERS
+    from linsep.estimators.romma import ROMMA
+    from linsep.estimators.voted_perceptron import VotedPerceptron
+    from linsep.estimators.winnow import BalancedWinnow, Winnow
     from linsep.models.archive import ModelError
-    from linsep.models.file import load, save
     from linsep.models.merge import merge
     from linsep.models.named_weights import export_csv, export_json
     from linsep.models.onnx import export_onnx
+    from linsep.models.save_load import load, save
     from linsep.theory.brier import brier
-    from linsep.theory.certificates import Certificate, CertificateError, verify
-    from linsep.theory.certifying import certify
     from linsep.theory.vc import cover, radon, shatter
 
 __version__ = "0.1.0"
@@ -82,54 +81,53 @@ __all__ = [
 
 # Names are imported when first used, so that a command's --help need not wait for the compiler.
 _HOMES = {
-    "LEARNERS": "table",
-    "ROMMA": "romma",
-    "AveragedPerceptron": "perceptron",
-    "BalancedWinnow": "winnow",
-    "Calibrated": "calibration",
-    "Certificate": "linsep.theory.certificates",
-    "CertificateError": "linsep.theory.certificates",
+    "LEARNERS": "linsep.estimators.registry",
+    "ROMMA": "linsep.estimators.romma",
+    "AveragedPerceptron": "linsep.estimators.perceptron",
+    "BalancedWinnow": "linsep.estimators.winnow",
+    "Calibrated": "linsep.estimators.calibration",
+    "Certificate": "linsep.certificates.certificate",
+    "CertificateError": "linsep.certificates.certificate",
     "DataError": "linsep.data.errors",
-    "KernelPerceptron": "kernel_perceptron",
-    "LeastSquares": "least_squares",
-    "LeastSquaresRegression": "least_squares_regression",
-    "LinearProgram": "linear_program",
-    "LogisticRegression": "logistic",
-    "MaxMargin": "max_margin",
+    "KernelPerceptron": "linsep.estimators.kernel_perceptron",
+    "LeastSquares": "linsep.estimators.least_squares",
+    "LeastSquaresRegression": "linsep.estimators.least_squares",
+    "LinearProgram": "linsep.estimators.linear_program",
+    "LogisticRegression": "linsep.estimators.logistic",
+    "MaxMargin": "linsep.estimators.max_margin",
     "ModelError": "linsep.models.archive",
-    "NaiveBayes": "naive_bayes",
-    "OnlineClassifier": "online",
-    "PNormPerceptron": "p_norm",
-    "PassiveAggressive": "passive_aggressive",
-    "Pegasos": "pegasos",
-    "Perceptron": "perceptron",
+    "NaiveBayes": "linsep.estimators.naive_bayes",
+    "OnlineClassifier": "linsep.estimators.online_classifier",
+    "PNormPerceptron": "linsep.estimators.p_norm",
+    "PassiveAggressive": "linsep.estimators.passive_aggressive",
+    "Pegasos": "linsep.estimators.pegasos",
+    "Perceptron": "linsep.estimators.perceptron",
     "TextCounter": "linsep.data.text.counter",
     "TextHasher": "linsep.data.text.hasher",
-    "VotedPerceptron": "voted",
-    "Winnow": "winnow",
+    "VotedPerceptron": "linsep.estimators.voted_perceptron",
+    "Winnow": "linsep.estimators.winnow",
     "brier": "linsep.theory.brier",
-    "certify": "linsep.theory.certifying",
+    "certify": "linsep.certificates.certify",
     "convert": "linsep.data.reading",
     "cover": "linsep.theory.vc",
     "export_csv": "linsep.models.named_weights",
     "export_json": "linsep.models.named_weights",
     "export_onnx": "linsep.models.onnx",
-    "load": "linsep.models.file",
+    "load": "linsep.models.save_load",
     "merge": "linsep.models.merge",
     "radon": "linsep.theory.vc",
     "read": "linsep.data.reading",
-    "save": "linsep.models.file",
+    "save": "linsep.models.save_load",
     "shatter": "linsep.theory.vc",
     "stream": "linsep.data.reading",
-    "verify": "linsep.theory.certificates",
+    "verify": "linsep.certificates.certificate",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'linsep' has no attribute {name!r}")
-    home = _HOMES[name]
-    return getattr(import_module(home if "." in home else f"linsep.learners.{home}"), name)
+    return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

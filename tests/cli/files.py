@@ -9,7 +9,7 @@ import numpy as np
 
 import linsep
 from linsep.cli.quiet import quiet_fit
-from linsep.models.file import save
+from linsep.models.save_load import save
 
 WORDS = {"spam": "cheap pills offer click win money", "ham": "meet noon lunch project thanks report"}
 
@@ -92,7 +92,7 @@ def let_threads_work(patch):
     def local_workers(count):
         yield None
 
-    patch.setattr("linsep.scale.connecting.local_workers", local_workers)
+    patch.setattr("linsep.distributed.connecting.local_workers", local_workers)
     patch.setattr("linsep.cli.scaled.hands", lambda client: 2)
 
 

@@ -14,10 +14,10 @@ import pytest
 from typer.testing import CliRunner
 
 import linsep
+from linsep.certificates import words as lines
 from linsep.cli import app, certify_report, pictured, shard_table
 from linsep.cli.bracket_bar import bracket_bar
 from linsep.cli.quiet import quiet_fit
-from linsep.theory import lines
 from linsep.theory.paths import perceptron_path
 from tests.cli.files import write_svmlight
 from tests.plots import browser

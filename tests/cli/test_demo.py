@@ -19,7 +19,7 @@ from linsep.cli.digits_study import METHODS
 from linsep.cli.next_steps import NextSteps, prepare
 from linsep.cli.picture import digit_weights, digits
 from linsep.cli.trials import ONLINE
-from linsep.learners.readings import reading_name
+from linsep.training.votes import reading_name
 from tests.plots import browser
 
 HEAVY = ("numba", "sklearn", "scipy", "matplotlib", "numpy")

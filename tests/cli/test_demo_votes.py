@@ -10,8 +10,8 @@ from linsep.cli.data_sets import data_sets
 from linsep.cli.demo_votes import DEGREES, QUICK, read_digits, vote_table
 from linsep.cli.demo_votes_report import vote_parts
 from linsep.cli.digits_study import METHODS, Run, Split, study
-from linsep.learners.readings import reading_name
 from linsep.plots.report import Picture, Table
+from linsep.training.votes import reading_name
 
 ERRORS = {method: np.array([0.5, 0.01 * k]) for k, method in enumerate(METHODS, start=3)}
 RUNS = [

@@ -13,10 +13,9 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli import app, reports
-from linsep.maps import Scale
-from linsep.models.answers import answers
-from linsep.models.file import opened, save
-from linsep.models.scoring import SHARES, Margins, Scoring, margins_of
+from linsep.evaluation.scoring import SHARES, Margins, Scoring, answers, margins_of
+from linsep.models.save_load import opened, save
+from linsep.transforms import Scale
 from tests.cli.files import write_files, write_model, write_svmlight
 
 

@@ -18,7 +18,7 @@ import linsep
 from linsep.cli import app
 from linsep.cli.failures import BadData, Interrupted, Usage, judged
 from linsep.cli.frame import Frame
-from linsep.models.file import ModelError
+from linsep.models.save_load import ModelError
 from tests.cli.files import write_files
 
 X, Y = np.array([[0.0, 1], [1, 0], [2, 1], [1, 2]]), [0, 1, 1, 0]

@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli import app
-from linsep.maps import Polynomial, Scale
-from linsep.models.file import opened
+from linsep.models.save_load import opened
+from linsep.transforms import Polynomial, Scale
 from tests.contracts.table import bits, problem, quiet
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli import app
-from linsep.models.file import opened
+from linsep.models.save_load import opened
 from tests.cli.files import write_mail, write_svmlight
 from tests.contracts.table import bits
 

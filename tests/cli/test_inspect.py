@@ -11,8 +11,8 @@ import linsep
 from linsep.cli import app
 from linsep.cli.features import strongest
 from linsep.cli.inspect import trained
-from linsep.maps import Polynomial
-from linsep.models.file import save
+from linsep.models.save_load import save
+from linsep.transforms import Polynomial
 from tests.cli.files import WORDS, write_files, write_model
 
 

@@ -8,7 +8,7 @@ import typer
 from typer.testing import CliRunner
 
 import linsep
-from linsep import scale
+from linsep import distributed
 from linsep.cli import app
 from linsep.cli.commands import FORMATS, MAPS, RESERVED, DataCommand, LearnerCommand, TrialsCommand
 from linsep.cli.frame import Frame
@@ -17,7 +17,7 @@ from linsep.cli.options import given, learner_from, reading
 from linsep.data import formats
 from linsep.data.parts import Plan
 from linsep.data.reading import Reader, Stream
-from linsep.maps.table import MAPS as ALL_MAPS
+from linsep.transforms.registry import MAPS as ALL_MAPS
 from tests.cli.files import write_files
 
 SAID = []
@@ -231,9 +231,9 @@ def test_what_commands_set_themselves_is_no_option_of_the_reader():
         Reader,
         Stream,
         Plan,
-        scale.fit,
-        scale.predict,
-        scale.evaluate,
+        distributed.fit,
+        distributed.predict,
+        distributed.evaluate,
     )
     own = {name for function in readers for name in inspect.signature(function).parameters} | {"self"}
     assert set(RESERVED) == own - {*formats.COMMON, *formats.STREAMS, "options"} | {"like", "progress"}

@@ -20,8 +20,8 @@ import linsep
 from linsep.cli import app
 from linsep.cli.predicting import predict
 from linsep.cli.quiet import quiet_fit
-from linsep.maps import Scale
-from linsep.models.file import opened, save
+from linsep.models.save_load import opened, save
+from linsep.transforms import Scale
 from tests.cli.files import (
     let_threads_work,
     write_files,

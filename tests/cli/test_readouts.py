@@ -11,9 +11,9 @@ import linsep
 from linsep.cli import app
 from linsep.cli.features import strongest, weighing
 from linsep.cli.readouts import READOUTS, as_options
-from linsep.learners import voter
-from linsep.maps import Scale
-from linsep.models.file import opened
+from linsep.estimators.base import voter
+from linsep.models.save_load import opened
+from linsep.transforms import Scale
 from tests.cli.files import write_model, write_svmlight, write_table
 from tests.contracts.table import quiet
 

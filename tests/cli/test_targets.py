@@ -74,9 +74,9 @@ def no_work(files, monkeypatch):
     monkeypatch.chdir(files)
     for name in ("read", "stream", "convert", "load", "certify"):
         monkeypatch.setattr(linsep, name, refuse)
-    monkeypatch.setattr("linsep.models.file.opened", refuse)
-    monkeypatch.setattr("linsep.theory.certificates.Certificate.load", refuse)
-    monkeypatch.setattr("linsep.scale.fit", refuse)
+    monkeypatch.setattr("linsep.models.save_load.opened", refuse)
+    monkeypatch.setattr("linsep.certificates.certificate.Certificate.load", refuse)
+    monkeypatch.setattr("linsep.distributed.fit", refuse)
     monkeypatch.setattr("linsep.cli.data_sets.data_sets", refuse)
     before = state()
     yield

@@ -10,10 +10,10 @@ from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
 import linsep
-from linsep import scale
+from linsep import distributed
 from linsep.cli import app
 from linsep.cli.watching_shards import WatchingShards
-from linsep.models.file import opened
+from linsep.models.save_load import opened
 from tests.cli.files import let_threads_work, write_mail, write_table, write_vw
 from tests.contracts.table import bits, problem, quiet
 
@@ -36,7 +36,7 @@ def threads_for_workers(monkeypatch):
 
 @pytest.fixture(scope="module")
 def scheduler():
-    with scale.local_workers(2) as client:
+    with distributed.local_workers(2) as client:
         yield client.scheduler.address
 
 
@@ -77,7 +77,7 @@ def test_a_stream_of_shards_is_learned_as_it_stands():
     result = fit("--stream", "--shards", "3", "--epochs", "2", "--test", "test.svm")
     made = weights()
     expected = linsep.AveragedPerceptron(random_state=0, shards=3, shuffle=False, log=False)
-    assert made == bits(scale.fit(expected, "train.svm", epochs=2).coef_)
+    assert made == bits(distributed.fit(expected, "train.svm", epochs=2).coef_)
     for word in ("as in the files; 2 epochs", "3, mixed evenly", "test error", "weighted by shard"):
         assert word in result.stdout
     lines = [line.split() for line in result.stderr.splitlines()]
@@ -101,7 +101,7 @@ def test_inspect_tells_of_shards():
 def test_workers_learn_shards_in_a_random_order():
     result = fit("--workers", "2", "--report", "page.html", "--test", "test.svm")
     made = weights()
-    assert made == bits(scale.fit(linsep.AveragedPerceptron(random_state=0, shards=8), "train.svm").coef_)
+    assert made == bits(distributed.fit(linsep.AveragedPerceptron(random_state=0, shards=8), "train.svm").coef_)
     assert linsep.load("m.linsep").shards == 8
     for word in ("2 processes on this machine", "of weights moved in an epoch", "random", "within each shard"):
         assert word in " ".join(result.stdout.split())
@@ -167,7 +167,7 @@ def test_a_worker_that_is_lost_is_told_once(monkeypatch):
 
 
 def test_a_cluster_that_fails_says_what_is_kept(monkeypatch):
-    cut_off(monkeypatch, (2, 1), scale.ScaleError("no worker is left"))
+    cut_off(monkeypatch, (2, 1), distributed.ScaleError("no worker is left"))
     result = fit("--stream", "--shards", "2", "--epochs", "3", "-q", code=2)
     one_line(result, "no worker is left; m.linsep.epochs has 1 epoch: the same command goes on")
 
@@ -281,7 +281,7 @@ def test_a_cluster_gives_the_same_bits_and_bytes(scheduler):
     result = fit("--scheduler", scheduler, "--shards", "3")
     assert f"2 of {scheduler}; " in result.stdout
     clustered = weights()
-    by_threads = quiet(scale.fit, linsep.AveragedPerceptron(random_state=0, shards=3), "train.svm")
+    by_threads = quiet(distributed.fit, linsep.AveragedPerceptron(random_state=0, shards=3), "train.svm")
     assert clustered == bits(by_threads.coef_)
     for args in (["predict", "m.linsep", "test.svm", "--scores"], ["evaluate", "m.linsep", "test.svm", "-q"]):
         one, shared = run(*args), run(*args, "--scheduler", scheduler)
@@ -309,14 +309,14 @@ def test_what_workers_find_wrong_is_one_line(scheduler, folder):
 
 
 def test_a_scheduler_that_does_not_answer(monkeypatch):
-    monkeypatch.setattr("linsep.scale.connecting.SECONDS", 0.3)
+    monkeypatch.setattr("linsep.distributed.connecting.SECONDS", 0.3)
     one_line(fit("--scheduler", "tcp://127.0.0.1:1", code=2), "no scheduler answers at tcp://127.0.0.1:1")
     one_line(fit("--scheduler", "nonsense://", code=2), "no scheduler answers at nonsense://")
 
 
 def test_a_missing_dask_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    one_line(fit("--workers", "2", code=2), "pip install 'linsep[scale]'")
+    one_line(fit("--workers", "2", code=2), "pip install 'linsep[dask]'")
 
 
 def test_help_loads_no_dask():
@@ -325,7 +325,7 @@ def test_help_loads_no_dask():
         "for args in (['--help'], ['predict', '--help'], ['evaluate', '--help'], ['fit', '--help']):\n"
         "    assert args[0] != 'fit' or 'numba' not in sys.modules\n"
         "    print(CliRunner().invoke(app, args).output)\n"
-        "print({'dask', 'distributed', 'linsep.scale'} & set(sys.modules))\n"
+        "print({'dask', 'distributed', 'linsep.distributed'} & set(sys.modules))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

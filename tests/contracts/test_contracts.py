@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from linsep.core import passes
-from linsep.core.links import image_of
+from linsep.engine import passes
+from linsep.engine.links import image_of
 from tests.contracts.table import KERNELS, agree, answers, bits, build, close, every_learner, log, problem, quiet, trace
 
 MANY = {"binary": (2, "ovr"), "one-vs-rest": (3, "ovr"), "pairs": (3, "pair")}

@@ -7,10 +7,10 @@ import sys
 import pytest
 from numba import typeof
 
-from linsep.core import passes
-from linsep.data import inputs
+from linsep.engine import passes
+from linsep.validation import inputs
 from tests.contracts.table import KERNELS, ONLINE, OWN, build, every_learner, problem, quiet
-from tests.kernels import count
+from tests.kernel_count import count
 
 # Other numbers for each learner's own parameters, integers among them: they are data, not types.
 OTHER = {
@@ -35,7 +35,7 @@ SHARED = [
 CHILD = """
 import json, sys
 from tests.contracts.table import build, problem, quiet
-from tests.kernels import dispatchers
+from tests.kernel_count import dispatchers
 for name in sys.argv[1:]:
     for classes in (2, 3):
         X, y = problem(classes)

@@ -7,8 +7,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from linsep import LEARNERS, AveragedPerceptron, LogisticRegression, Pegasos, Perceptron
-from linsep.core.step import settles
-from linsep.learners import drivers
+from linsep.engine.step import settles
+from linsep.training import epochs as drivers
 from tests.contracts.table import ONLINE, OWN, bits, build, every_learner, problem, quiet, trace
 
 SELECT = ["first", "worst", "random"]

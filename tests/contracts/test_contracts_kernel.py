@@ -9,12 +9,15 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from linsep import KernelPerceptron
-from linsep.core import passes, votes
-from linsep.learners import ballots, dual, hypotheses, machine
-from linsep.maps import kernels
+from linsep.engine import passes, votes
+from linsep.kernels import functions as kernels
+from linsep.training import history as hypotheses
+from linsep.training import kernel_state as dual
+from linsep.training import state as machine
+from linsep.training import votes as ballots
 from tests.contracts.table import bits, build, log, problem, quiet
 from tests.contracts.test_contracts import each_kind, several, streamed
-from tests.learners.readouts import all_answers, near_answers, portrait
+from tests.estimators.readouts import all_answers, near_answers, portrait
 
 kernel_learner = partial(build, "kernel-perceptron")
 every_kernel = pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])

@@ -10,14 +10,15 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from linsep import KernelPerceptron, rules
-from linsep.core import passes
-from linsep.learners import dual, machine
+from linsep.engine import passes
+from linsep.training import kernel_state as dual
+from linsep.training import state as machine
 from tests.contracts import test_contracts_compile as compiling
 from tests.contracts.table import every_carry, problem, quiet, state
 from tests.contracts.test_contracts_kernel import kernel_learner, trace
 from tests.contracts.test_contracts_state import REFUSED, REFUSED_ROWS
 from tests.contracts.test_sklearn_checks import FAILS_ONLINE
-from tests.kernels import count
+from tests.kernel_count import count
 from tests.sklearn_checks import cases, name_of
 
 NO_STREAM = "a precomputed kernel knows all rows, so that there is a method partial_fit, which refuses them"

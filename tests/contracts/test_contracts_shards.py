@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import linsep
 from linsep import LEARNERS, AveragedPerceptron, OnlineClassifier, Perceptron, Winnow
-from linsep.core.threads import split
-from linsep.learners.mixing import MIXINGS
+from linsep.engine.runtime import split
+from linsep.training.mixing import MIXINGS
 from tests.contracts.table import bits, build, problem, quiet, state, trace
 from tests.sklearn_checks import cases, name_of
 

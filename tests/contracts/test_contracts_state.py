@@ -22,7 +22,7 @@ from tests.contracts.table import (
     state,
     trace,
 )
-from tests.kernels import names as kernels
+from tests.kernel_count import names as kernels
 
 X, y = problem(3)
 

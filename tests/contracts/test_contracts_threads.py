@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import linsep.learners
+import linsep
 from linsep import LEARNERS
-from linsep.learners.one_row import known_entries
+from linsep.estimators.base.learner import known_entries
 from tests.contracts.table import bits, quiet
 from tests.contracts.table import problem as rows_with_labels
 
@@ -174,10 +174,11 @@ def test_predicting_while_another_thread_trains(name, way):
 
 def at_every_line(call, other):
     """Make a call; before each line of the learners' code, when it is first run, do something else."""
-    folder, seen = str(Path(linsep.learners.__file__).parent), set()
+    package, seen = Path(linsep.__file__).parent, set()
+    folders = str(package / "estimators"), str(package / "training")
 
     def trace(frame, event, arg):
-        if not frame.f_code.co_filename.startswith(folder):
+        if not frame.f_code.co_filename.startswith(folders):
             return None
         line = frame.f_code, frame.f_lineno
         if event == "line" and line not in seen:

@@ -21,8 +21,8 @@ from linsep import (
 )
 from tests import references as ref
 from tests.exact import exact_winnow, fractions
+from tests.fits import close, fit, learner_order, logged, weights
 from tests.problems import KINDS, epochs, float_rows, integer_rows, scattered_rows
-from tests.training import close, fit, learner_order, logged, weights
 
 # Name: estimator, its own parameters, its reference (given the number of rows, which share a prior).
 TABLE = {

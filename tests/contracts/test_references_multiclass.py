@@ -7,8 +7,8 @@ from hypothesis import assume, given
 
 from tests import references as ref
 from tests.contracts.test_references import AVERAGED, TABLE, answer, build, few, reference, seeds
+from tests.fits import close, fit, weights
 from tests.problems import KINDS, epochs, float_rows, integer_rows
-from tests.training import close, fit, weights
 
 NAMES = np.array(["ant", "bee", "cat"])
 

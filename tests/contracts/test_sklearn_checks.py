@@ -9,7 +9,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from linsep import LEARNERS, ROMMA, MaxMargin, NaiveBayes
-from linsep.learners.base import OnlineLearner
+from linsep.estimators.base.online import OnlineLearner
 from tests.sklearn_checks import ARRAY_API, cases, name_of
 
 NOT_REPETITION = "a sample weight multiplies the step of a mistake-driven rule, which is not repetition of the row"

@@ -20,10 +20,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import linsep
-from linsep.core.threads import share
 from linsep.data.errors import DataError
 from linsep.data.parts import Plan, blocks_of, parsed, rows_of, survey_of
 from linsep.data.tables import csv_text
+from linsep.engine.runtime import share
 
 SVM = [
     b"1 1:0.5 3:2",

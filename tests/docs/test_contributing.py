@@ -34,18 +34,18 @@ def package(tmp_path):
     rule, learner, row = (block for _, block in blocks(PAGE))
     (tmp_path / "linsep").mkdir()
     for part in (ROOT / "src" / "linsep").iterdir():
-        if part.name in ("rules", "learners"):
+        if part.name in ("rules", "estimators"):
             shutil.copytree(part, tmp_path / "linsep" / part.name, ignore=shutil.ignore_patterns("__pycache__"))
         elif part.name == "__init__.py":
             shutil.copy(part, tmp_path / "linsep")
         elif part.name != "__pycache__":
             (tmp_path / "linsep" / part.name).symlink_to(part)
     (tmp_path / "linsep" / "rules" / "margin.py").write_text(rule)
-    (tmp_path / "linsep" / "learners" / "margin.py").write_text(learner)
-    table = tmp_path / "linsep" / "learners" / "table.py"
+    (tmp_path / "linsep" / "estimators" / "margin.py").write_text(learner)
+    table = tmp_path / "linsep" / "estimators" / "registry.py"
     text = table.read_text().replace("\nLEARNERS = {\n", "\nLEARNERS = {\n" + row)
-    imported = "from linsep.learners.margin import MarginPerceptron\n"
-    table.write_text(text.replace("from linsep.learners.p_norm", imported + "from linsep.learners.p_norm"))
+    imported = "from linsep.estimators.margin import MarginPerceptron\n"
+    table.write_text(text.replace("from linsep.estimators.p_norm", imported + "from linsep.estimators.p_norm"))
     home = tmp_path / "linsep" / "__init__.py"
     text = home.read_text()
     for like in re.findall(r"^ +.*PNormPerceptron.*\n", text, flags=re.MULTILINE):

@@ -1,4 +1,4 @@
-"""docs/scale.md says what the study of scale wrote down, and which learners mix; a small study runs."""
+"""docs/distributed.md says what the study of scale wrote down, and which learners mix; a small study runs."""
 
 import doctest
 import io
@@ -16,7 +16,7 @@ from benchmarks.scale import with_tables
 from linsep import LEARNERS, AveragedPerceptron
 from tests.docs.pages import ROOT
 
-PAGE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "distributed.md").read_text(encoding="utf-8")
 STUDY = json.loads((ROOT / "docs" / "studies" / "scale.json").read_text(encoding="utf-8"))
 
 

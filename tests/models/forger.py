@@ -29,10 +29,10 @@ import linsep
 from linsep import ModelError, load, save
 from linsep.cli.features import names_of, strongest
 from linsep.cli.inspect import described, show
-from linsep.learners.voter import Voter
-from linsep.maps import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
+from linsep.estimators.base.voter import Voter
 from linsep.models import archive
-from linsep.models.file import opened
+from linsep.models.save_load import opened
+from linsep.transforms import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
 from tests.contracts.table import build, problem
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -8,10 +8,10 @@ from sklearn.svm import LinearSVC
 
 import linsep
 from linsep import AveragedPerceptron, ModelError, Perceptron, load, save
-from linsep.learners.calibration import METHODS, Calibrated
-from linsep.maps import Scale
+from linsep.estimators.calibration import METHODS, Calibrated
 from linsep.models import archive
-from linsep.models.estimators import learner_of
+from linsep.models.encode_estimators import learner_of
+from linsep.transforms import Scale
 from tests.contracts.table import bits, build, every_learner, problem, quiet
 from tests.models.test_forged import ARRAYS, VALUES, changed, forged, leaves, use
 

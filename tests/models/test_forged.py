@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import linsep
 from linsep import Calibrated, LeastSquares, LogisticRegression, ModelError, NaiveBayes, load, save
 from linsep.models import archive
-from linsep.models.file import opened
+from linsep.models.save_load import opened
 from tests.contracts.table import build, problem, quiet
 from tests.models.forger import ARRAYS, HONEST, VALUES, at, changed, forged, honest, inspect, leaves, spelled, without
 
@@ -394,7 +394,7 @@ def test_honest_pipelines_are_loaded_as_they_were(pipelines, tmp_path):
 def test_what_load_refuses_save_refuses(tmp_path):
     from sklearn.pipeline import make_pipeline
 
-    from linsep.maps import Polynomial, Scale
+    from linsep.transforms import Polynomial, Scale
 
     clf = quiet(build("perceptron").fit, X, Y)
     for maps, reason in [

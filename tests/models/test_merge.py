@@ -11,11 +11,11 @@ from sklearn.pipeline import make_pipeline
 
 import linsep
 from linsep import AveragedPerceptron, LogisticRegression, OnlineClassifier, Pegasos, Perceptron, Winnow, rules
-from linsep.maps import Scale
 from linsep.models.merge import merge
 from linsep.rules import Perceptron as Rule
+from linsep.transforms import Scale
 from tests.contracts.table import ONLINE, answers, build, every_learner, is_exact, problem, quiet, state
-from tests.training import replay, weights
+from tests.fits import replay, weights
 
 BY_SIGN = ["perceptron", "averaged-perceptron", "winnow", "balanced-winnow", "p-norm-perceptron"]
 MERGED = [name for name in ONLINE if name != "voted-perceptron"]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from linsep import LEARNERS, ModelError, Pegasos, Perceptron, load, save
-from linsep.learners.mixing import MIXINGS
 from linsep.models import archive
 from linsep.models.merge import merge
+from linsep.training.mixing import MIXINGS
 from tests.contracts.table import bits, build, problem, quiet, state, trace
 
 MIXED = [name for name, entry in LEARNERS.items() if entry.online and not entry.mixes.startswith("no")]

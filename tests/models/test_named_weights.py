@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from linsep import LogisticRegression, Perceptron, __version__
-from linsep.maps import Bias, Polynomial
 from linsep.models.named_weights import export_csv, export_json, named_weights
+from linsep.transforms import Bias, Polynomial
 from tests.contracts.table import build, every_learner, problem, quiet
 
 some = settings(max_examples=40, deadline=None, derandomize=True)

@@ -24,10 +24,10 @@ from linsep import (
     Winnow,
     __version__,
 )
-from linsep.maps import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
 from linsep.models import onnx as module
 from linsep.models.merge import merge
 from linsep.models.onnx import export_onnx
+from linsep.transforms import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
 from tests.contracts.table import ONLINE, build, every_learner, is_exact, problem, quiet
 
 onnx = pytest.importorskip("onnx")

@@ -9,10 +9,10 @@ from scipy.sparse import csr_array
 from sklearn.pipeline import make_pipeline
 
 from linsep import Calibrated, KernelPerceptron, ModelError, VotedPerceptron, load, rules, save
-from linsep.learners import machine
-from linsep.maps import Scale
+from linsep.training import state as machine
+from linsep.transforms import Scale
 from tests.contracts.table import log, problem, quiet
-from tests.learners.readouts import FORMS, portrait, same_answers
+from tests.estimators.readouts import FORMS, portrait, same_answers
 
 KINDS = {"voted": VotedPerceptron, "kernel": KernelPerceptron}
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from linsep import KernelPerceptron, Perceptron, VotedPerceptron, export_csv, export_json, export_onnx, merge
-from linsep.learners.voter import LINEAR, READOUTS
+from linsep.estimators.base.voter import LINEAR, READOUTS
 from linsep.models.named_weights import named_weights
 from tests.contracts.table import problem, quiet
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from linsep import KernelPerceptron, ModelError, VotedPerceptron, load, rules, save
-from linsep.learners.voter import READOUTS
+from linsep.estimators.base.voter import READOUTS
 from linsep.models import archive
 from tests.contracts.table import problem, quiet
 from tests.models.forger import ARRAYS, VALUES, changed, forged, leaves

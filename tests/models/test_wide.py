@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linsep.data.text.frequencies import Frequencies
-from linsep.learners import compact
-from linsep.learners.compact import Columns
+from linsep.training import sparse_weights as compact
+from linsep.training.sparse_weights import Columns
 
 HUGE = 1 << 47
 

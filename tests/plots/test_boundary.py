@@ -11,7 +11,7 @@ from linsep import ROMMA, AveragedPerceptron, BalancedWinnow, PassiveAggressive,
 from linsep.cli.picture import FEATURES, ORDER, boundary, save_boundary, two_irises
 from linsep.plots import boundary_path
 from linsep.plots.replay import replay
-from tests.training import fit
+from tests.fits import fit
 
 X, y = two_irises()
 

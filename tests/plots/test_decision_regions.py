@@ -9,11 +9,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from linsep import AveragedPerceptron, LogisticRegression, Perceptron
-from linsep.maps import Polynomial
 from linsep.plots import decision_boundary
 from linsep.plots.decision_regions import DRAWN
+from linsep.transforms import Polynomial
+from tests.fits import fit
 from tests.plots.drawing import in_legend, place, title, written
-from tests.training import fit
 
 iris = load_iris()
 NAMES = iris.target_names[iris.target]

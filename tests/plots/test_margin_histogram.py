@@ -12,8 +12,8 @@ from sklearn.exceptions import NotFittedError
 from linsep import Perceptron
 from linsep.plots import margins
 from linsep.plots.style import RIGHT, WRONG
+from tests.fits import fit
 from tests.plots.drawing import place, title
-from tests.training import fit
 
 iris = load_iris()
 

@@ -14,8 +14,8 @@ from linsep.plots.mix_curve import mixes
 from linsep.plots.potential_curve import potential
 from linsep.plots.replay import replay
 from tests.certified import three_classes, two_classes
+from tests.fits import fit
 from tests.plots.drawing import in_legend, overhang, place, svg, title
-from tests.training import fit
 
 COUNTS = [0, 2.25, 3.5, 3.5]
 

@@ -12,11 +12,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from linsep import LogisticRegression, Perceptron
-from linsep.maps import Scale
 from linsep.plots import weights
 from linsep.plots.weight_bars import MOST_BARS, figure_size
+from linsep.transforms import Scale
+from tests.fits import fit
 from tests.plots.drawing import place, svg, title, written
-from tests.training import fit
 
 iris = load_iris()
 rng = np.random.default_rng(0)

@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
-from linsep.core.examples import Csr, Dense
-from linsep.solvers.margin.delta import delta_bound
-from linsep.solvers.margin.delta_bracket import best_scale
+from linsep.engine.data_kinds import Csr, Dense
+from linsep.solvers.margin.delta import best_scale, delta_bound
 from linsep.solvers.margin.hard import hard_margin
-from linsep.solvers.margin.newton import minimise
-from linsep.solvers.margin.units import tamed
+from linsep.solvers.margin.soft import minimise, tamed
 from tests.problems import float_rows, integer_rows
 
 some = settings(max_examples=30, deadline=None, derandomize=True)

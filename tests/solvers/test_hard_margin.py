@@ -11,7 +11,7 @@ from scipy.optimize import minimize, nnls
 from scipy.sparse import csr_array
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from linsep.core.examples import Csr, Dense
+from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.margin import hard as home
 from linsep.solvers.margin import search as margin_search
 from linsep.solvers.margin.hard import hard_margin

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from linsep.solvers.isotonic import Isotonic, fit_isotonic
+from linsep.solvers.calibration import Isotonic, fit_isotonic
 from tests.solvers.test_platt import problems
 
 some = settings(max_examples=40, deadline=None, derandomize=True)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult, linprog
 from scipy.sparse import csr_array
 
-from linsep.core.examples import Csr, Dense
-from linsep.solvers.programs import l1_search
+from linsep.engine.data_kinds import Csr, Dense
+from linsep.solvers.programs import l1_margin as l1_search
 from linsep.solvers.programs.l1_margin import l1_margin
 from linsep.solvers.programs.linear_program import l1_game
 from tests.problems import integer_rows

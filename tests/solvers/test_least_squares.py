@@ -7,11 +7,19 @@ from hypothesis import given, settings
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import lsmr
 
-from linsep.core.examples import Csr, Dense
+from linsep.engine.data_kinds import Csr, Dense
+from linsep.solvers import least_squares as sums
 from linsep.solvers import least_squares as ways
-from linsep.solvers import normal_equations as sums
-from linsep.solvers.least_squares import least_squares, suitable
-from linsep.solvers.normal_equations import OneHot, absorb, begin, refuse_too_wide, solve_triangle, with_targets
+from linsep.solvers.least_squares import (
+    OneHot,
+    absorb,
+    begin,
+    least_squares,
+    refuse_too_wide,
+    solve_triangle,
+    suitable,
+    with_targets,
+)
 
 some = settings(max_examples=12)
 FINE = {"tol": 1e-13, "max_iter": 2000}

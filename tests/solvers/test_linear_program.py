@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from linsep.core.examples import Csr, Dense
+from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.programs.linear_program import l1_game, least_error, separate
 from linsep.solvers.programs.signed_rows import Budget, mistakes, separates
 from tests.problems import integer_rows

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 from scipy.special import expit, log_expit, log_softmax, softmax
 
-from linsep.core.examples import Csr, Dense
+from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.logistic import gradient_ascent as ascent
 from linsep.solvers.logistic import newton as method
-from linsep.solvers.logistic import newton_step
+from linsep.solvers.logistic import newton as newton_step
 from linsep.solvers.logistic.objective import problem_of
 
 NONE = np.empty(0)

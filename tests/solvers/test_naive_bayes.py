@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
-from linsep.core.examples import Csr, Dense
+from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers import naive_bayes
 from linsep.solvers.naive_bayes.counts import Moments, count, merged, moments
+from linsep.solvers.naive_bayes.precision import EPS, leveled
 from linsep.solvers.naive_bayes.rows import present, refuse_negative, refuse_not_one_hot
-from linsep.solvers.naive_bayes.tally import Tally
-from linsep.solvers.naive_bayes.ties import EPS, leveled
-from linsep.solvers.naive_bayes.weights import bernoulli, categorical, gaussian, multinomial, priors_of
+from linsep.solvers.naive_bayes.weights import Tally, bernoulli, categorical, gaussian, multinomial, priors_of
 from linsep.solvers.products import times
 
 NO_WEIGHTS = np.empty(0)

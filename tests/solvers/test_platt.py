@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.calibration import _SigmoidCalibration
 
-from linsep.solvers.platt import fit_platt
+from linsep.solvers.calibration import fit_platt
 
 some = settings(max_examples=40, deadline=None, derandomize=True)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from linsep.core.examples import Csr, Dense
+from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers import products
 from linsep.solvers.products import blocks, sweep, times, times_transposed
 

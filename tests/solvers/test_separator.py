@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 from scipy.sparse import csr_array
 
-from linsep.core.examples import Csr, Dense
+from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.margin import hard as home
 from linsep.solvers.margin.delta import delta_bound
-from linsep.solvers.margin.opposed import opposed_rows
-from linsep.solvers.margin.separator import separator
+from linsep.solvers.margin.hard import opposed_rows, separator
 from tests.exact import fractions
 from tests.problems import integer_rows
 
@@ -97,7 +96,7 @@ def test_opposites_far_apart_among_many_rows():
 
 
 def test_numbers_that_agree_by_malice_do_not_fool(monkeypatch):
-    from linsep.solvers.margin import opposed
+    from linsep.solvers.margin import hard as opposed
 
     monkeypatch.setattr(opposed, "_mixed", lambda columns, values: np.sign(values).astype(np.int64).astype(np.uint64))
     assert not len(opposed_rows(dense([[1.0, -1.0], [2.0, 3.0], [-4.0, 5.0]]), np.array([1.0, 1.0, -1.0])))

@@ -8,10 +8,9 @@ from scipy.optimize import linprog, minimize
 from scipy.sparse import csr_array
 from sklearn.svm import SVC, LinearSVC
 
-from linsep.core.examples import Csr, Dense
-from linsep.solvers.margin.bias import best_bias
+from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.margin.coordinate_descent import squared_norms
-from linsep.solvers.margin.soft import Descent, relative, soft_margin
+from linsep.solvers.margin.soft import Descent, best_bias, relative, soft_margin
 from tests.problems import float_rows, integer_rows
 
 ALL = np.zeros(0)

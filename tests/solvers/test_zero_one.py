@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linsep.core.examples import Dense
+from linsep.engine.data_kinds import Dense
 from linsep.solvers.programs.signed_rows import Budget
 from linsep.solvers.programs.zero_one import fewest_errors
 from tests.problems import integer_rows

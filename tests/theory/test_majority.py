@@ -8,7 +8,7 @@ import pytest
 from linsep import Perceptron, Winnow
 from linsep.theory.bounds import fall
 from linsep.theory.majority import versus
-from tests.training import fit
+from tests.fits import fit
 
 STEP, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis.extra.numpy import arrays
 
 from linsep import ROMMA, PassiveAggressive, Perceptron, PNormPerceptron
+from tests.fits import close, fit, logged, replay, weights
 from tests.problems import integer_rows, separable
-from tests.training import close, fit, logged, replay, weights
 
 some = settings(max_examples=40, deadline=None, derandomize=True)
 ROUNDING = 1 + 1e-12

@@ -13,7 +13,7 @@ from hypothesis import given
 from linsep import BalancedWinnow, Perceptron, Winnow
 from linsep.theory import paths
 from linsep.theory.paths import perceptron_path, winnow_path
-from tests.training import fit
+from tests.fits import fit
 
 ENTRIES = st.integers(-24, 24).map(lambda k: k / 8)
 ROWS = hnp.arrays(float, st.tuples(st.integers(0, 12), st.integers(1, 6)), elements=ENTRIES)

@@ -9,8 +9,8 @@ from hypothesis import assume, given, settings
 from hypothesis.extra.numpy import arrays
 
 from linsep import AveragedPerceptron, Perceptron
+from tests.fits import fit, logged, replay, weights
 from tests.problems import integer_rows, separable
-from tests.training import fit, logged, replay, weights
 
 some = settings(max_examples=40, deadline=None, derandomize=True)
 shuffles = st.sampled_from([True, "once", "blocks", False])

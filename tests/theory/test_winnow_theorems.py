@@ -9,9 +9,9 @@ from hypothesis import assume, given, settings
 
 from linsep import BalancedWinnow, Perceptron, Winnow
 from tests.exact import exact_winnow
+from tests.fits import fit, learner_order, logged, replay
 from tests.problems import integer_rows, scattered_rows, separable
 from tests.references import softmax
-from tests.training import fit, learner_order, logged, replay
 
 some = settings(max_examples=40, deadline=None, derandomize=True)
 X_MAX = 3.0  # of the integer rows drawn here

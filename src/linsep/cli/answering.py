@@ -8,8 +8,8 @@ from linsep.cli.options import as_said
 from linsep.data.formats import found, options_of
 from linsep.data.reading import Stream
 from linsep.data.sources import sources_of
-from linsep.models.estimators import is_calibrated as is_calibrated
-from linsep.models.estimators import learner_of as learner_of
+from linsep.models.encode_estimators import is_calibrated as is_calibrated
+from linsep.models.encode_estimators import learner_of as learner_of
 
 NUMBERED = ("svmlight", "vw", "text")
 """Formats that can be told the number of columns."""

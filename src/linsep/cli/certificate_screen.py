@@ -6,18 +6,27 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
+from linsep.certificates.words import (
+    LETTERS,
+    WEIGHTED,
+    WEIGHTED_LABEL,
+    Line,
+    favours,
+    is_mixed,
+    short_verdict,
+    times,
+    verdict_sentence,
+)
+from linsep.certificates.words import table as lines_of
+from linsep.certificates.words import told as _told
 from linsep.cli.output import Text, facts, note, seconds, size, table, title, wrapped
 from linsep.cli.shard_table import ShardTable, few, in_full, in_short, mixes_of
 from linsep.cli.shard_table import as_json as shards_as_json
 from linsep.cli.terminal import word, words
-from linsep.theory.lines import LETTERS, WEIGHTED, WEIGHTED_LABEL, Line, is_mixed, times
-from linsep.theory.lines import told as _told
-from linsep.theory.reading import favours, short_verdict, verdict_sentence
-from linsep.theory.reading import table as lines_of
 
 if TYPE_CHECKING:
-    from linsep.learners.learner import Learner
-    from linsep.theory.certificates import Certificate
+    from linsep.certificates.certificate import Certificate
+    from linsep.estimators.base.learner import Learner
 
 COLOURS = {"separable": "green", "not separable": "red", "open": "yellow"}
 MOST_CLASSES, MOST_RUNS = 40, 3

@@ -14,9 +14,9 @@ from linsep.cli.targets import check_targets, interruptible
 from linsep.cli.terminal import say, word
 
 if TYPE_CHECKING:
+    from linsep.certificates.certificate import Certificate
     from linsep.data.dataset import Dataset
-    from linsep.learners.learner import Learner
-    from linsep.theory.certificates import Certificate
+    from linsep.estimators.base.learner import Learner
 
 EXAMPLES = """
 linsep certify train.csv --label income
@@ -68,7 +68,7 @@ def run(
 
     from linsep.cli.bracket_bar import bracket_bar
     from linsep.cli.labelled import labelled
-    from linsep.core.threads import threads
+    from linsep.engine.runtime import threads
 
     with interruptible(target, report, in_place=[reading(ctx).get("quarantine")]):
         rows = labelled(ctx, data)
@@ -96,7 +96,7 @@ def _refuse(time: float | None, bias: float | None, epsilon: float, confidence: 
 def _learner(ctx: typer.Context, passes: int | None, bias: float | None) -> "Learner | None":
     """Return the learner that was named, to be trained once in the order of the files unless it was said otherwise."""
     from linsep.cli.learner_options import described, option
-    from linsep.learners.table import LEARNERS
+    from linsep.estimators.registry import LEARNERS
 
     told = given(ctx)
     parameters = {name: value for name, value in told.parameters.items() if name not in ("n_jobs", "random_state")}
@@ -123,8 +123,8 @@ def _learner(ctx: typer.Context, passes: int | None, bias: float | None) -> "Lea
 def _certified(
     rows: "Dataset", learner: "Learner | None", plan: dict[str, Any], passes: int, bias: float
 ) -> "Certificate":
+    from linsep.certificates.certify import certify
     from linsep.cli.quiet import quiet_fit
-    from linsep.theory.certifying import certify
 
     if learner is None:
         return certify(rows.X, rows.y, bias=bias, passes=passes, **plan)

@@ -7,14 +7,31 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from linsep.certificates.certificate import Certificate
+from linsep.certificates.words import (
+    IN_PASSES,
+    LETTERS,
+    SEPARATORS,
+    WEIGHTED,
+    Line,
+    counted,
+    favours,
+    is_mixed,
+    passes_of,
+    short_verdict,
+    table,
+    times,
+    told,
+    verdict_sentence,
+)
 from linsep.cli.answering import name_of
 from linsep.cli.certificate_screen import mistakes_made, remarks_of
 from linsep.cli.pictured import Pictured, Problem, certified_run, entry_of, perceptron_run, problem_of, winnow_run
 from linsep.cli.shard_table import few, in_full, in_short, mixes_of
-from linsep.core.arrays import Array, frozen
-from linsep.core.examples import Dense
 from linsep.data.dataset import Dataset
-from linsep.learners.learner import Learner
+from linsep.engine.arrays import Array, frozen
+from linsep.engine.data_kinds import Dense
+from linsep.estimators.base.learner import Learner
 from linsep.plots import style
 from linsep.plots.bound_curve import amount, bounds
 from linsep.plots.lemma_curve import MOST, squeeze
@@ -27,22 +44,7 @@ from linsep.plots.report import Code, Column, Fact, Part, Picture, Report, Secti
 from linsep.solvers.margin.delta import delta_bound
 from linsep.theory import majority
 from linsep.theory.bounds import fall
-from linsep.theory.certificates import Certificate
-from linsep.theory.lines import (
-    IN_PASSES,
-    LETTERS,
-    SEPARATORS,
-    WEIGHTED,
-    Line,
-    counted,
-    is_mixed,
-    passes_of,
-    table,
-    times,
-    told,
-)
 from linsep.theory.paths import perceptron_path, winnow_path
-from linsep.theory.reading import favours, short_verdict, verdict_sentence
 
 SIZES, RELEVANT, ROUNDS = (32, 100, 316, 1_000, 3_162, 10_000, 31_623), 5, 4_000
 """The experiment: numbers of features, those that matter, rows."""

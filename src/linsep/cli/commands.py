@@ -29,7 +29,7 @@ RESERVED = (
 
 def _learner_names() -> list[tuple[str, str]]:
     """Return the learners and what each is, for shells that complete names."""
-    from linsep.learners.table import LEARNERS
+    from linsep.estimators.registry import LEARNERS
 
     return [(name, entry.summary) for name, entry in LEARNERS.items()]
 

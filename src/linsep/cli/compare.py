@@ -109,7 +109,7 @@ def show(
 ) -> None:  # fmt: skip
     """Print the ranking."""
     from linsep.cli.output import note, title
-    from linsep.learners.table import LEARNERS
+    from linsep.estimators.registry import LEARNERS
 
     title(console, f"{len(attempts)} learners on {words(data)}")
     judges = f"{len(contest.test.y):,} of {words(test)}" if test else f"{len(contest.test.y):,} set aside"

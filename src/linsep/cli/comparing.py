@@ -12,11 +12,11 @@ from linsep.cli.learner_bar import Tell
 from linsep.cli.learner_options import LEFT_OUT, option, owners
 from linsep.cli.options import learner_from
 from linsep.cli.quiet import quiet_fit
-from linsep.core.arrays import Array
 from linsep.data.dataset import Dataset
-from linsep.learners.base import OnlineLearner
-from linsep.learners.table import LEARNERS
-from linsep.models.scoring import Scores, Scoring
+from linsep.engine.arrays import Array
+from linsep.estimators.base.online import OnlineLearner
+from linsep.estimators.registry import LEARNERS
+from linsep.evaluation.scoring import Scores, Scoring
 
 
 class Rows(NamedTuple):

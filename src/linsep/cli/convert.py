@@ -12,7 +12,7 @@ from linsep.cli.targets import check_targets, interruptible
 from linsep.cli.terminal import word
 
 if TYPE_CHECKING:
-    from linsep.models.file import Saved
+    from linsep.models.save_load import Saved
 
 EXAMPLES = """
 linsep convert train.svm train.npz
@@ -80,7 +80,7 @@ def _convert(given: list[str], target: Path, options: dict[str, Any]) -> None:
 
 def _export(source: Path, target: Path, readout: str | None, normalize: bool | None) -> None:
     from linsep.cli.output import size, stdout
-    from linsep.models.file import ModelError, opened
+    from linsep.models.save_load import ModelError, opened
 
     if source.is_file() and not _is_model(source):
         raise ModelError(source, f"it is no linsep model; data go to a file that ends in {', '.join(DATA)}")

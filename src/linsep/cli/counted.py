@@ -4,7 +4,7 @@ from typing import Any
 
 from linsep.data.formats import found
 from linsep.data.sources import sources_of
-from linsep.learners.naive_bayes import NaiveBayes
+from linsep.estimators.naive_bayes import NaiveBayes
 
 HASHED = ("alternate_sign", "n_features", "keep_names")
 """Options that speak of hashed words."""

@@ -87,7 +87,7 @@ def at_work(crew: Crew | None) -> Iterator[Any]:
         if crew is None:
             yield None
             return
-        from linsep.scale.connecting import connected, local_workers
+        from linsep.distributed.connecting import connected, local_workers
 
         stack.enter_context(_unlogged())
         if crew.scheduler is not None:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.model_selection import train_test_split
 
-from linsep.core.arrays import Array
+from linsep.engine.arrays import Array
 
 
 class DataSet(NamedTuple):

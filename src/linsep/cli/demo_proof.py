@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from linsep.certificates.certificate import Certificate, Result, verify
 from linsep.cli.data_sets import DataSet
 from linsep.cli.quiet import quiet_fit
-from linsep.core.arrays import Array
-from linsep.learners.perceptron import Perceptron
-from linsep.theory.certificates import Certificate, Result, verify
+from linsep.engine.arrays import Array
+from linsep.estimators.perceptron import Perceptron
 
 
 class Proved(NamedTuple):

@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from linsep.certificates.words import verdict_sentence
 from linsep.cli.certify_report import run_parts, tables
 from linsep.cli.data_sets import DataSet
 from linsep.cli.demo_proof import Proved
@@ -18,12 +19,12 @@ from linsep.cli.picture import boundary, digit_weights, digits, save_boundary
 from linsep.cli.pictured import perceptron_run, problem_of
 from linsep.cli.quiet import quiet_fit
 from linsep.cli.trials import ONLINE, Trial
-from linsep.core.arrays import Array
-from linsep.learners.base import OnlineLearner
-from linsep.learners.logistic import LogisticRegression
-from linsep.learners.passive_aggressive import PassiveAggressive
-from linsep.learners.perceptron import Perceptron
-from linsep.learners.voter import Voter
+from linsep.engine.arrays import Array
+from linsep.estimators.base.online import OnlineLearner
+from linsep.estimators.base.voter import Voter
+from linsep.estimators.logistic import LogisticRegression
+from linsep.estimators.passive_aggressive import PassiveAggressive
+from linsep.estimators.perceptron import Perceptron
 from linsep.plots import style
 from linsep.plots.confusion_matrix import confusion
 from linsep.plots.decision_regions import decision_boundary
@@ -32,7 +33,6 @@ from linsep.plots.mistake_curve import mistakes
 from linsep.plots.ranking import comparison
 from linsep.plots.report import Code, Column, Fact, Part, Picture, Report, Section, Table, Text
 from linsep.plots.weight_bars import weights
-from linsep.theory.reading import verdict_sentence
 
 __all__ = ["boundary", "demo_report", "save_boundary"]
 

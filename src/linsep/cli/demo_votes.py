@@ -7,7 +7,7 @@ from rich.table import Table
 from linsep.cli.data_sets import DataSet
 from linsep.cli.digits_study import METHODS, Run, Split, study
 from linsep.cli.output import Text, table
-from linsep.learners.readings import reading_name
+from linsep.training.votes import reading_name
 
 DEGREES = (1, 2, 3)
 QUICK = (0.1, 1.0, 2.0)

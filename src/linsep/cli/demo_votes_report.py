@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from linsep.cli.demo_votes import ABOUT
 from linsep.cli.digits_study import METHODS, Run
-from linsep.learners.readings import reading_name
 from linsep.plots import style
 from linsep.plots.report import Column, Part, Picture, Table, Text
 from linsep.plots.vote_curve import vote_panels
+from linsep.training.votes import reading_name
 
 
 def vote_parts(runs: Sequence[Run]) -> list[Part]:

@@ -11,10 +11,10 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from linsep.cli.quiet import quiet_fit
-from linsep.core.arrays import Array
-from linsep.learners.kernel_perceptron import KernelPerceptron
-from linsep.learners.machine import Machine, Watch
-from linsep.learners.voted import VotedPerceptron
+from linsep.engine.arrays import Array
+from linsep.estimators.kernel_perceptron import KernelPerceptron
+from linsep.estimators.voted_perceptron import VotedPerceptron
+from linsep.training.state import Machine, Watch
 
 Method = tuple[str, bool]
 """A readout, and whether each of the weight vectors is divided by its norm first."""

@@ -16,7 +16,7 @@ from linsep.cli.terminal import word, words
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from linsep.models.scoring import Scores
+    from linsep.evaluation.scoring import Scores
 
 EXAMPLES = """
 linsep evaluate model.linsep test.svm
@@ -56,7 +56,7 @@ def run(
             raise Usage(f"--report shows rows, and with {crew.said} these stay where they are: leave one of them out")
 
     from linsep.cli.output import percent, stdout, tell_json
-    from linsep.models.file import opened
+    from linsep.models.save_load import opened
 
     check_targets({"--report": report}, [model, *data], options.get("quarantine"))
     with interruptible(report, in_place=[options.get("quarantine")]):
@@ -82,8 +82,7 @@ def _scored(saved: Any, data: list[str], options: dict[str, Any], gathered: Any)
     """Return what the answers are worth, and what was left out; a report gathers them."""
     from linsep.cli.answering import rows_for
     from linsep.cli.output import reading_bar
-    from linsep.models.answers import answers
-    from linsep.models.scoring import Scoring
+    from linsep.evaluation.scoring import Scoring, answers
 
     scoring = Scoring(saved.model.classes_)
     with reading_bar("evaluating") as tell:
@@ -101,7 +100,7 @@ def _shared(saved: Any, data: list[str], options: dict[str, Any], crew: Crew) ->
     """Return what the answers are worth, which others find and judge, and what was left out."""
     from linsep.cli.output import parts_bar
     from linsep.cli.parts import judged
-    from linsep.models.scoring import Scoring
+    from linsep.evaluation.scoring import Scoring
 
     scoring, left_out = Scoring(saved.model.classes_), LeftOut(0, 0)
     with parts_bar("evaluating") as tell, at_work(crew) as client:

@@ -124,7 +124,7 @@ def judged(error: BaseException) -> tuple[int, str] | None:
         return _of_the_command_line(error)
     if isinstance(error, ImportError):
         return _of_a_package(error)
-    if _is_a(error, "linsep.scale.engines", "ScaleError"):
+    if _is_a(error, "linsep.distributed.engines", "ScaleError"):
         return USAGE, str(error)
     if isinstance(error, MemoryError):
         return USAGE, f"not enough memory{f': {error}' if str(error) else ''}"
@@ -175,8 +175,8 @@ def _of_a_value(error: ValueError | TypeError) -> tuple[int, str]:
 
 def _is_of_a_model(error: BaseException) -> bool:
     """Whether a model file or a certificate is wrong."""
-    return _is_a(error, "linsep.models.file", "ModelError") or _is_a(
-        error, "linsep.theory.certificates", "CertificateError"
+    return _is_a(error, "linsep.models.save_load", "ModelError") or _is_a(
+        error, "linsep.certificates.certificate", "CertificateError"
     )
 
 

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.cli.failures import Usage
-from linsep.core.arrays import Array
-from linsep.learners.compact import Compact
-from linsep.learners.kernel_perceptron import KernelPerceptron
-from linsep.learners.naive_bayes import NaiveBayes
-from linsep.learners.voter import LINEAR, Voter
-from linsep.models.estimators import learner_of
-from linsep.models.scoring import shown
+from linsep.engine.arrays import Array
+from linsep.estimators.base.voter import LINEAR, Voter
+from linsep.estimators.kernel_perceptron import KernelPerceptron
+from linsep.estimators.naive_bayes import NaiveBayes
+from linsep.evaluation.scoring import shown
+from linsep.models.encode_estimators import learner_of
+from linsep.training.sparse_weights import Compact
 
 
 class Strongest(NamedTuple):

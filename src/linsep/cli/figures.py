@@ -108,7 +108,7 @@ def _tell(names: list[str]) -> None:
 
 def _write(names: list[str], files: list[Path], index: Path, format: str, tell: "Callable[[str], None]") -> None:
     """Draw and save the figures one by one, and then the page."""
-    from linsep.core.atomic_write import atomic_write
+    from linsep.engine.atomic_write import atomic_write
     from linsep.plots.notes.gallery import drawn, page, save
 
     figures: dict[str, Figure] = {}

@@ -148,7 +148,7 @@ def _trained(task: "Task", stream: bool, sharing: "Sharing | None") -> "Trained"
 
 
 def _save(trained: "Trained", out: Path, about: dict[str, Any]) -> None:
-    from linsep.models.file import save
+    from linsep.models.save_load import save
 
     passing = {"warm_start": False, "n_jobs": None}
     known = trained.learner.get_params(deep=False)

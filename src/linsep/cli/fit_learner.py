@@ -10,11 +10,11 @@ from linsep.cli.failures import Usage
 from linsep.cli.learner_options import described
 from linsep.cli.mapping import maps_from
 from linsep.cli.options import NAMED, given, learner_from
-from linsep.learners.base import OnlineLearner
-from linsep.learners.learner import Learner
-from linsep.learners.voter import Voter
-from linsep.models.estimators import is_calibrated, is_pipeline
-from linsep.models.file import Saved, opened
+from linsep.estimators.base.learner import Learner
+from linsep.estimators.base.online import OnlineLearner
+from linsep.estimators.base.voter import Voter
+from linsep.models.encode_estimators import is_calibrated, is_pipeline
+from linsep.models.save_load import Saved, opened
 
 
 def chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> tuple[Learner, int, Saved | None]:

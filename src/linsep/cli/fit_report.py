@@ -12,7 +12,7 @@ from linsep.cli.output import percent, seconds, short
 from linsep.cli.reports import features_of
 from linsep.cli.training import Trained
 from linsep.cli.watching import Watching
-from linsep.learners.table import LEARNERS
+from linsep.estimators.registry import LEARNERS
 from linsep.plots.likelihood_curve import ascent
 from linsep.plots.mistake_curve import mistakes
 from linsep.plots.progress_curve import progress

@@ -11,7 +11,7 @@ from linsep.cli.options import as_said
 from linsep.cli.output import facts, percent, seconds, size, stdout, tell_json, title
 from linsep.cli.terminal import word, words
 from linsep.cli.training import Task, Trained
-from linsep.models.estimators import last_of
+from linsep.models.encode_estimators import last_of
 
 
 def about_of(task: Task, trained: Trained) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def run(
     """Show what a model is, its strongest features for each class, and how it was trained."""
     from linsep.cli.features import names_of, strongest
     from linsep.cli.output import stdout, tell_json
-    from linsep.models.file import opened
+    from linsep.models.save_load import opened
 
     saved = opened(model)
     facts, parts, name = described(model, saved), strongest(saved.model, top, label), names_of(saved)
@@ -65,7 +65,7 @@ def described(path: Path, saved: Any) -> dict[str, Any]:
     from linsep.cli.answering import name_of
     from linsep.cli.features import answering, weighing
     from linsep.cli.found import found
-    from linsep.models.estimators import last_of, learner_of
+    from linsep.models.encode_estimators import last_of, learner_of
 
     learner = learner_of(saved.model)
     steps = getattr(saved.model, "steps", [])

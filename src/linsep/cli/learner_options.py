@@ -13,8 +13,8 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
 
-from linsep.learners.learner import Learner
-from linsep.learners.table import LEARNERS
+from linsep.estimators.base.learner import Learner
+from linsep.estimators.registry import LEARNERS
 
 OTHERWISE = {"max_iter": "epochs", "random_state": "seed", "n_jobs": "threads"}
 """Parameters whose options have other names."""

@@ -22,7 +22,7 @@ import typer
 from linsep.cli.failures import Usage
 
 if TYPE_CHECKING:
-    from linsep.learners.learner import Learner
+    from linsep.estimators.base.learner import Learner
 
 DEFAULT = "averaged-perceptron"
 """The learner, if none is named."""
@@ -89,7 +89,7 @@ def learner_from(name: str, parameters: dict[str, Any]) -> "Learner":
     Winnow(eta=0.1, random_state=0)
     """
     from linsep.cli.learner_options import LEFT_OUT, OF_SHARDS, option, owners
-    from linsep.learners.table import LEARNERS
+    from linsep.estimators.registry import LEARNERS
 
     entry = LEARNERS[known_learner(name)]
     for parameter in parameters:
@@ -103,7 +103,7 @@ def learner_from(name: str, parameters: dict[str, Any]) -> "Learner":
 
 def known_learner(name: str) -> str:
     """Return a learner's name, if there is such a learner."""
-    from linsep.learners.table import LEARNERS
+    from linsep.estimators.registry import LEARNERS
 
     if name in LEARNERS:
         return name

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from linsep.cli.failures import leave_quietly
 from linsep.cli.terminal import LEAST, UNPRINTABLE, escaped, word
-from linsep.core.atomic_write import naming
+from linsep.engine.atomic_write import naming
 
 if TYPE_CHECKING:
     from rich.progress import TextColumn

@@ -12,14 +12,13 @@ from linsep.cli.predicting import Noted, lines_of, writer
 from linsep.data.errors import DataError
 from linsep.data.parts_reading import Pass
 from linsep.data.parts_spans import Reading
-from linsep.models.answers import answers
-from linsep.models.file import Saved
-from linsep.models.scoring import Scoring
-from linsep.scale.answering import tasks_of
-from linsep.scale.connecting import engine_of
-from linsep.scale.engines import Engine
-from linsep.scale.plans import Files
-from linsep.scale.work import Question, Task
+from linsep.distributed.answering import tasks_of
+from linsep.distributed.connecting import engine_of
+from linsep.distributed.engines import Engine
+from linsep.distributed.plans import Files
+from linsep.distributed.work import Question, Task
+from linsep.evaluation.scoring import Scoring, answers
+from linsep.models.save_load import Saved
 
 
 class Lines(NamedTuple):

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from sklearn.datasets import load_iris
 
-from linsep.core.arrays import Array
-from linsep.learners.perceptron import Perceptron
+from linsep.engine.arrays import Array
+from linsep.estimators.perceptron import Perceptron
 from linsep.plots import style
 from linsep.plots.boundary import boundary_path, figure_size
 

@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.certificates.checker import vector
+from linsep.certificates.runs import Run
 from linsep.cli.quiet import quiet_fit
-from linsep.core.arrays import Array
-from linsep.learners.perceptron import Perceptron
-from linsep.learners.winnow import Winnow
+from linsep.engine.arrays import Array
+from linsep.estimators.perceptron import Perceptron
+from linsep.estimators.winnow import Winnow
 from linsep.theory.bounds import best_rate
-from linsep.theory.checker import vector
-from linsep.theory.runs import Run
 
 if TYPE_CHECKING:
-    from linsep.learners.learner import Learner
-    from linsep.theory.certificates import Certificate
+    from linsep.certificates.certificate import Certificate
+    from linsep.estimators.base.learner import Learner
 
 
 class Problem(NamedTuple):

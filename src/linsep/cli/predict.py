@@ -62,7 +62,7 @@ def run(
     check_targets({}, [model, *(data or [])], options.get("quarantine"))
 
     from linsep.cli.predicting import predict
-    from linsep.models.file import opened
+    from linsep.models.save_load import opened
 
     what = "scores" if scores else "probabilities" if probabilities else "labels"
     live = target is None or (target.exists() and not target.is_file())

@@ -14,8 +14,6 @@ from linsep.cli.crew import Crew, at_work
 from linsep.cli.failures import Usage
 from linsep.cli.live import Waiting, live_input
 from linsep.cli.terminal import escaped
-from linsep.core.arrays import Array
-from linsep.core.atomic_write import atomic_write, naming
 from linsep.data.dataset import as_csr
 from linsep.data.errors import DataError, Fault, Policy
 from linsep.data.form import Form
@@ -23,8 +21,10 @@ from linsep.data.line_form import LineForm
 from linsep.data.reading import Stream
 from linsep.data.rows import Rows
 from linsep.data.sources import Source, sources_of
-from linsep.models.answers import labels_of
-from linsep.models.file import Saved
+from linsep.engine.arrays import Array
+from linsep.engine.atomic_write import atomic_write, naming
+from linsep.evaluation.scoring import labels_of
+from linsep.models.save_load import Saved
 
 BLOCK_BYTES = 1 << 23
 """Text whose rows are answered in one go: each time costs as much as some thousand rows."""

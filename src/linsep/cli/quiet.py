@@ -5,7 +5,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from linsep.learners.learner import Learner
+from linsep.estimators.base.learner import Learner
 
 
 def quiet_fit(learner: Learner, X: Any, y: Any, weights: Any = None) -> bool:

@@ -7,7 +7,7 @@ import typer
 from linsep.cli.failures import Usage
 
 if TYPE_CHECKING:
-    from linsep.models.file import Saved
+    from linsep.models.save_load import Saved
 
 READOUTS = ("vote", "plurality", "random", "last", "average", "longest")
 """Those of voters; a test holds them to the learners, which take long to load."""
@@ -37,8 +37,8 @@ def reread(saved: "Saved", readout: str | None, normalize: bool | None) -> "Save
     if not said:
         return saved
     from linsep.cli.answering import name_of
-    from linsep.learners.voter import Voter
-    from linsep.models.estimators import is_calibrated, learner_of
+    from linsep.estimators.base.voter import Voter
+    from linsep.models.encode_estimators import is_calibrated, learner_of
 
     option, learner = f"--{next(iter(said))}", learner_of(saved.model)
     if not isinstance(learner, Voter):
@@ -64,9 +64,9 @@ def as_options(readout: str | None, normalize: bool | None) -> list[str]:
 def refuse_no_weights(saved: "Saved") -> None:
     """Refuse a model that answers with other than one weight for each feature."""
     from linsep.cli.answering import name_of
-    from linsep.learners.kernel_perceptron import KernelPerceptron
-    from linsep.learners.voter import LINEAR, Voter
-    from linsep.models.estimators import learner_of
+    from linsep.estimators.base.voter import LINEAR, Voter
+    from linsep.estimators.kernel_perceptron import KernelPerceptron
+    from linsep.models.encode_estimators import learner_of
 
     learner = learner_of(saved.model)
     if isinstance(learner, KernelPerceptron):

@@ -15,11 +15,10 @@ from linsep.cli.answering import name_of
 from linsep.cli.comparing import Attempt, Contest
 from linsep.cli.features import answering, names_of, weighing
 from linsep.cli.output import percent, seconds, short
-from linsep.core.arrays import Array
 from linsep.data.dataset import Dataset
-from linsep.models.answers import Answers
-from linsep.models.estimators import is_calibrated, learner_of
-from linsep.models.scoring import Scores, margins_of
+from linsep.engine.arrays import Array
+from linsep.evaluation.scoring import Answers, Scores, margins_of
+from linsep.models.encode_estimators import is_calibrated, learner_of
 from linsep.plots.confusion_matrix import MOST as MOST_CLASSES
 from linsep.plots.confusion_matrix import confusion
 from linsep.plots.confusion_matrix import figure_size as matrix_size

@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 
 from sklearn.exceptions import ConvergenceWarning
 
-from linsep import scale
+from linsep import distributed
 from linsep.cli.crew import Crew, at_work, hands
 from linsep.cli.failures import Usage
 from linsep.cli.options import Given, learner_from
 from linsep.cli.terminal import say
 from linsep.cli.training import Task, Trained, Work, judge_by_files
 from linsep.cli.watching_shards import WatchingShards
-from linsep.core.threads import threads
-from linsep.learners.learner import Learner
-from linsep.learners.naive_bayes import NaiveBayes
-from linsep.learners.table import LEARNERS
-from linsep.models.file import opened
-from linsep.scale.training import SHARDS
+from linsep.distributed.training import SHARDS
+from linsep.engine.runtime import threads
+from linsep.estimators.base.learner import Learner
+from linsep.estimators.naive_bayes import NaiveBayes
+from linsep.estimators.registry import LEARNERS
+from linsep.models.save_load import opened
 
 
 class Sharing(NamedTuple):
@@ -100,11 +100,11 @@ def _fit(task: Task, sharing: Sharing, client: Any) -> None:
     options = {name: value for name, value in task.options.items() if name != "n_jobs"}
     try:
         with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # the mistakes are told anyway
-            scale.fit(
+            distributed.fit(
                 task.learner, task.sources, client=client, epochs=None if counts else task.epochs,
                 checkpoint=None if counts else sharing.kept, progress=sharing.watching.shards, **options,
             )  # fmt: skip
-    except scale.ScaleError as error:
+    except distributed.ScaleError as error:
         raise Usage("; ".join(filter(None, (str(error), sharing.left)))) from error
 
 

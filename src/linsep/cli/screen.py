@@ -9,6 +9,7 @@ from textwrap import fill, indent
 from rich.table import Table
 
 from linsep import __version__
+from linsep.certificates.words import told, verdict_sentence
 from linsep.cli.data_sets import DataSet
 from linsep.cli.demo_proof import Proved
 from linsep.cli.demo_votes import ABOUT, vote_table
@@ -18,8 +19,6 @@ from linsep.cli.next_steps import NextSteps
 from linsep.cli.output import Text, short, stderr, stdout, table
 from linsep.cli.terminal import word
 from linsep.cli.trials import LIMITED, ONLINE, RAN_OUT, Trial
-from linsep.theory.lines import told
-from linsep.theory.reading import verdict_sentence
 
 NARROW = 76
 """Columns below which the last table has no room for the bounds: they are listed before it."""

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from linsep.core.arrays import Array
-from linsep.theory.lines import outward
+from linsep.certificates.words import outward
+from linsep.engine.arrays import Array
 
 if TYPE_CHECKING:
-    from linsep.learners.mixes import Mixes
+    from linsep.training.update_log import Mixes
 
 MOST_SHARDS, MOST_EPOCHS, LAST = 6, 12, 4
 """Shards that have a column each, epochs that have a row each, and how many of them are the last where some are left

@@ -30,12 +30,12 @@ from linsep.cli.training import (
     refuse_no_rows,
     rows_of,
 )
-from linsep.core.arrays import Array
 from linsep.data.dataset import Dataset
 from linsep.data.reading import Stream
 from linsep.data.svmlight.form import Svmlight
-from linsep.learners.base import OnlineLearner
-from linsep.models.file import Saved
+from linsep.engine.arrays import Array
+from linsep.estimators.base.online import OnlineLearner
+from linsep.models.save_load import Saved
 
 
 class NewLabelError(Exception):

@@ -20,19 +20,18 @@ from linsep.cli.failures import BadData, Usage
 from linsep.cli.mapping import piped
 from linsep.cli.output import size as size_of
 from linsep.cli.watching import Watching
-from linsep.core.arrays import Array
-from linsep.core.links import EXPONENTIAL, Imaged
 from linsep.data.dataset import Dataset
 from linsep.data.form import Form
 from linsep.data.sources import sources_of
-from linsep.learners.base import OnlineLearner
-from linsep.learners.calibration import Calibrated
-from linsep.learners.learner import Learner
-from linsep.learners.naive_bayes import NaiveBayes
-from linsep.learners.voting import OtherRows
-from linsep.models.answers import answers
-from linsep.models.file import Saved
-from linsep.models.scoring import Scores, Scoring
+from linsep.engine.arrays import Array
+from linsep.engine.links import EXPONENTIAL, Imaged
+from linsep.estimators.base.learner import Learner
+from linsep.estimators.base.online import OnlineLearner
+from linsep.estimators.calibration import Calibrated
+from linsep.estimators.naive_bayes import NaiveBayes
+from linsep.evaluation.scoring import Scores, Scoring, answers
+from linsep.models.save_load import Saved
+from linsep.training.history import OtherRows
 
 BLOCK_ROWS = 20_000
 HELD_OUT = 0x484F4C44

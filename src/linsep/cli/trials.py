@@ -9,8 +9,8 @@ import numpy as np
 from linsep.cli.data_sets import DataSet
 from linsep.cli.learner_bar import Tell
 from linsep.cli.quiet import quiet_fit
-from linsep.learners.base import OnlineLearner
-from linsep.learners.table import LEARNERS
+from linsep.estimators.base.online import OnlineLearner
+from linsep.estimators.registry import LEARNERS
 
 ONLINE = {name: entry for name, entry in LEARNERS.items() if entry.online and not entry.small}
 """The learners that are tried: those that go row by row, count their mistakes, and are for data of any size."""

@@ -13,7 +13,7 @@ from linsep.cli.terminal import say, word, words
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from linsep.theory.certificates import Result
+    from linsep.certificates.certificate import Result
 
 EXAMPLES = """
 linsep verify train.cert train.svm
@@ -39,9 +39,9 @@ def run(
     The data are read as certify was told to read them: give the same options. It ends with 0 if no claim fails, with 1
     if one does or the data are others.
     """
+    from linsep.certificates.certificate import Certificate, verify
     from linsep.cli.labelled import labelled
     from linsep.cli.output import stderr, stdout, tell_json
-    from linsep.theory.certificates import Certificate, verify
 
     check_targets({}, [cert, *data], reading(ctx).get("quarantine"))
     with interruptible(in_place=[reading(ctx).get("quarantine")]):

@@ -11,7 +11,7 @@ from linsep.cli.output import percent, short, stderr, text_column
 
 if TYPE_CHECKING:
     from linsep.data.lines import Progress
-    from linsep.learners.machine import Machine
+    from linsep.training.state import Machine
 
 PATIENCE = 1.0
 """Seconds after which work that should have begun must be compiling: machine code on disk loads faster."""

@@ -10,7 +10,7 @@ from linsep.cli.output import short
 from linsep.cli.watching import Watching
 
 if TYPE_CHECKING:
-    from linsep.scale.training import Progress
+    from linsep.distributed.training import Progress
 
 
 class WatchingShards(Watching):

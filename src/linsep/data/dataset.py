@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.core.arrays import Array
 from linsep.data.form import Form
+from linsep.engine.arrays import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)

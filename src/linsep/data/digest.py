@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from linsep.core.digest import engine_digest
+from linsep.engine.digest import engine_digest
 
 FOLDER = Path(__file__).parent
 

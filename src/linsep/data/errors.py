@@ -6,7 +6,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, BinaryIO, NamedTuple
 
-from linsep.core.atomic_write import naming
+from linsep.engine.atomic_write import naming
 
 POLICIES = ("raise", "skip", "quarantine")
 """What may happen to malformed rows."""

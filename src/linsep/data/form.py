@@ -9,12 +9,12 @@ from typing import Any, ClassVar, NamedTuple, Self, get_args, get_origin, get_ty
 
 import numpy as np
 
-from linsep.core.arrays import Array
 from linsep.data.errors import DataError, Policy
 from linsep.data.lines import Clock
 from linsep.data.parts_cutting import Marks, Ruler
 from linsep.data.rows import Rows, without_entries
 from linsep.data.sources import Source
+from linsep.engine.arrays import Array
 
 Wrong = dict[int, tuple[bytes, str]]
 MOST_COLUMNS = 1 << 62

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.arrays import Array
 from linsep.data.errors import Fault, Policy
 from linsep.data.form import Form, Job, Wrong
 from linsep.data.lines import NEWLINE, Block, blocks, in_order, unmarked
 from linsep.data.parts_cutting import Lines, Ruler, newlines
 from linsep.data.rows import Rows, without
 from linsep.data.sources import Source
+from linsep.engine.arrays import Array
 
 
 class LineForm(Form):

@@ -8,9 +8,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from linsep.core.arrays import Array
 from linsep.data.errors import DataError
 from linsep.data.sources import Bytes, Source
+from linsep.engine.arrays import Array
 
 T = TypeVar("T")
 U = TypeVar("U")

@@ -17,8 +17,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from linsep.core.arrays import Array
-from linsep.core.verbs import cold, word
+from linsep.engine.arrays import Array
+from linsep.engine.multimethods import cold, word
 
 READ, HARD, NO_NUMBER = range(3)
 """What became of a number: read; to be read exactly; not a number."""

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.core.arrays import Array
 from linsep.data.dataset import as_labels
 from linsep.data.form import Form
 from linsep.data.rows import NO_INDEX, Rows
 from linsep.data.svmlight.form import Svmlight
+from linsep.engine.arrays import Array
 
 
 class Survey(NamedTuple):

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.core.arrays import Array
-from linsep.core.threads import threads
 from linsep.data.binary.form import Stored
 from linsep.data.binary.keeping import Keeper, Record, kept_blocks, widen
 from linsep.data.binary.writer import Writer
@@ -23,6 +21,8 @@ from linsep.data.formats import form_of, format_of, options_of
 from linsep.data.lines import BLOCK_BYTES, Clock, Progress
 from linsep.data.rows import Rows, cut, joined
 from linsep.data.sources import Source, sources_of
+from linsep.engine.arrays import Array
+from linsep.engine.runtime import threads
 
 Tell = Callable[[Progress], None]
 MOST_BYTES = 1 << 32

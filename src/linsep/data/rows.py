@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.core.arrays import Array
 from linsep.data.errors import Fault
 from linsep.data.lines import in_order
+from linsep.engine.arrays import Array
 
 NO_INDEX = 1 << 62
 MUCH = 1 << 24

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.arrays import Array
+from linsep.engine.arrays import Array
 
 SLAB, MOST = 1 << 20, 3
 """Entries that are asked for in one go, and pieces of that size that a thread keeps."""

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
-from linsep.core.arrays import Array
-from linsep.core.atomic_write import atomic_write
+from linsep.engine.arrays import Array
+from linsep.engine.atomic_write import atomic_write
 
 FORMAT = 1
 """The version of the format: raised when files written now could not be read by earlier releases."""

@@ -8,20 +8,19 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import clone
 
-from linsep.core.arrays import Array
-from linsep.core.readouts import Average
-from linsep.core.step import reads_sign_only
-from linsep.core.weights import name_of
-from linsep.data.labels import refuse_another_type
-from linsep.learners.base import OnlineLearner
-from linsep.learners.compact import whole
-from linsep.learners.learner import Learner
-from linsep.learners.machine import Machine
-from linsep.learners.mixing import banked, link_of, settle, weights_of
-from linsep.learners.parameters import Shared
-from linsep.learners.record import no_log
-from linsep.learners.voter import Voter
-from linsep.models.file import same_form
+from linsep.engine.arrays import Array
+from linsep.engine.readouts import Average
+from linsep.engine.step import reads_sign_only
+from linsep.engine.weights import name_of
+from linsep.estimators.base.learner import Learner
+from linsep.estimators.base.online import OnlineLearner, Shared
+from linsep.estimators.base.voter import Voter
+from linsep.models.save_load import same_form
+from linsep.training.mixing import banked, link_of, settle, weights_of
+from linsep.training.sparse_weights import whole
+from linsep.training.state import Machine
+from linsep.training.update_log import no_log
+from linsep.validation.labels import refuse_another_type
 
 Online = TypeVar("Online", bound=OnlineLearner)
 

@@ -11,12 +11,12 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from linsep import __version__
-from linsep.core.arrays import Array
-from linsep.core.atomic_write import atomic_write
-from linsep.learners.calibration import Calibrated
-from linsep.learners.kernel_perceptron import KernelPerceptron
-from linsep.learners.learner import Learner
-from linsep.learners.voter import LINEAR, Voter
+from linsep.engine.arrays import Array
+from linsep.engine.atomic_write import atomic_write
+from linsep.estimators.base.learner import Learner
+from linsep.estimators.base.voter import LINEAR, Voter
+from linsep.estimators.calibration import Calibrated
+from linsep.estimators.kernel_perceptron import KernelPerceptron
 
 AT_ONCE = 1 << 16
 """Weights that are put into words in one go."""
@@ -174,7 +174,7 @@ def refuse_no_weights(learner: Learner) -> None:
     if isinstance(learner, KernelPerceptron):
         raise TypeError(
             "KernelPerceptron has weights of rows, and none of features to export: train VotedPerceptron on those that "
-            "linsep.maps.Polynomial writes out, or keep the model with save"
+            "linsep.transforms.Polynomial writes out, or keep the model with save"
         )
     if isinstance(learner, Voter) and learner.readout not in LINEAR:
         raise TypeError(

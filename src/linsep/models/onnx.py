@@ -9,16 +9,16 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from linsep import __version__
-from linsep.core.arrays import Array
-from linsep.core.atomic_write import atomic_write
-from linsep.core.links import EXPONENTIAL, P_NORM, TINY, Imaged
-from linsep.learners.calibration import Calibrated
-from linsep.learners.compact import whole
-from linsep.learners.learner import Learner
-from linsep.learners.logistic import LogisticRegression
-from linsep.learners.naive_bayes import NaiveBayes
-from linsep.maps import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
+from linsep.engine.arrays import Array
+from linsep.engine.atomic_write import atomic_write
+from linsep.engine.links import EXPONENTIAL, P_NORM, TINY, Imaged
+from linsep.estimators.base.learner import Learner
+from linsep.estimators.calibration import Calibrated
+from linsep.estimators.logistic import LogisticRegression
+from linsep.estimators.naive_bayes import NaiveBayes
 from linsep.models.named_weights import refuse_no_weights
+from linsep.training.sparse_weights import whole
+from linsep.transforms import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
 
 OPSET, IR = 17, 8
 """Operators and form of the file: of 2022, which runtimes since then read."""

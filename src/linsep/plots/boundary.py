@@ -9,8 +9,8 @@ from matplotlib.legend_handler import HandlerTuple
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from linsep.core.arrays import Array
-from linsep.learners.base import OnlineLearner
+from linsep.engine.arrays import Array
+from linsep.estimators.base.online import OnlineLearner
 from linsep.plots import style
 from linsep.plots.checks import classes_of
 from linsep.plots.replay import dense, replay

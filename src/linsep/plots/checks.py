@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from linsep.core.arrays import Array
-from linsep.data.labels import encode, refuse_another_type, refuse_mixed
+from linsep.engine.arrays import Array
+from linsep.validation.labels import encode, refuse_another_type, refuse_mixed
 
 
 def classes_of(clf: Any) -> Array:

@@ -6,10 +6,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from sklearn.utils.validation import column_or_1d
 
-from linsep.core.arrays import Array
-from linsep.data.labels import refuse_another_type
+from linsep.engine.arrays import Array
 from linsep.plots import style
 from linsep.plots.checks import labels_of, same_length
+from linsep.validation.labels import refuse_another_type
 
 MOST = 100
 """Classes that a picture can hold."""

@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from linsep.core.arrays import Array
-from linsep.maps.rows import is_sparse
+from linsep.engine.arrays import Array
 from linsep.plots import style
 from linsep.plots.checks import best_of, classes_of, margins_of, scored
 from linsep.plots.plane import Plane, along, principal, two_features
+from linsep.transforms.base import is_sparse
 
 DRAWN = 2000
 """Of more rows than this a sample is drawn; the plane is that of the sample."""

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
-from linsep.core.arrays import Array
+from linsep.engine.arrays import Array
 from linsep.plots import style
 from linsep.plots.checks import classes_of, finite, same_length
 

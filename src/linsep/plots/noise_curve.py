@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
-from linsep.core.arrays import Array
-from linsep.learners.perceptron import Perceptron
+from linsep.engine.arrays import Array
+from linsep.estimators.perceptron import Perceptron
 from linsep.plots import style
 from linsep.plots.bound_curve import key
 from linsep.plots.checks import finite, same_length

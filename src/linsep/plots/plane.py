@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.decomposition import PCA
 
-from linsep.core.arrays import Array
-from linsep.maps.rows import is_sparse
+from linsep.engine.arrays import Array
 from linsep.plots.style import percent
+from linsep.transforms.base import is_sparse
 
 FEW = 500
 """Dense rows or columns up to which all directions are worked out; of more, only the first two."""

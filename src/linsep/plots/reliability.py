@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from sklearn.utils.validation import column_or_1d
 
-from linsep.core.arrays import Array
+from linsep.engine.arrays import Array
 from linsep.plots import style
 from linsep.plots.checks import codes_of, labels_of, same_length
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.arrays import Array
-from linsep.learners.base import OnlineLearner
-from linsep.maps.rows import is_sparse
+from linsep.engine.arrays import Array
+from linsep.estimators.base.online import OnlineLearner
+from linsep.transforms.base import is_sparse
 
 
 def dense(X: Any) -> Array:

@@ -18,7 +18,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from linsep.core.atomic_write import atomic_write
+from linsep.engine.atomic_write import atomic_write
 from linsep.plots.page import frame, harmless, inline_svg, plain, tag
 
 MOST_FEATURES = 16

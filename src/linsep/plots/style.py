@@ -17,7 +17,7 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from linsep.core.arrays import Array
+from linsep.engine.arrays import Array
 
 INK = "#1b1f24"
 PAPER = "#ffffff"

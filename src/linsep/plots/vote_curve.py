@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from linsep.core.arrays import Array
-from linsep.learners.readings import reading_name
+from linsep.engine.arrays import Array
 from linsep.plots import style
 from linsep.plots.bound_curve import key
 from linsep.plots.checks import finite, same_length
+from linsep.training.votes import reading_name
 
 READOUTS = ("vote", "last", "average", "random", "longest", "plurality")
 """What can be drawn; each has the colour and the marker of its place here."""

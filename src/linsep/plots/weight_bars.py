@@ -7,10 +7,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from linsep.core.arrays import Array
-from linsep.maps.rows import is_sparse
+from linsep.engine.arrays import Array
 from linsep.plots import style
 from linsep.plots.checks import classes_of, codes_of
+from linsep.transforms.base import is_sparse
 
 MOST_BARS = 60
 """Bars of all classes together."""

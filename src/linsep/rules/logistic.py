@@ -3,7 +3,7 @@
 from math import exp
 from typing import NamedTuple
 
-from linsep.core.step import promises
+from linsep.engine.step import promises
 
 
 @promises(settles=False, needs_norm=False)

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from linsep.core.step import promises
+from linsep.engine.step import promises
 
 
 @promises(reads="sign")

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from linsep.core.step import promises
+from linsep.engine.step import promises
 
 
 @promises(settles=False)
@@ -13,7 +13,7 @@ class WidrowHoff(NamedTuple):
     and the weights may run away. For rate < 1 / R², R = max ||x||, and any u: sum of (y - score)² <=
     ||u||² / rate + (sum of (y - u.x)²) / (1 - rate R²). Source: Widrow and Hoff (1960); bound: Cesa-Bianchi, Long and
     Warmuth (1996). Here y is a label, -1 or +1; for a stream of real y see
-    :mod:`linsep.learners.least_squares_regression`.
+    :mod:`linsep.estimators.least_squares`.
 
     >>> WidrowHoff(rate=0.5).step(score=0.5, y=-1.0, xx=1.0)
     -0.75

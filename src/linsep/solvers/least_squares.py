@@ -1,28 +1,255 @@
-"""Least squares: the weights W with the least ||XW - Y||², for several targets at once.
+"""Least squares: the weights W with the least ||XW - Y||², for all rows at once or block by block.
 
-Three ways lead there: the formula of one feature, the triangle of :mod:`linsep.solvers.normal_equations`, and for wide
+The weights of least squares solve XᵀX W = XᵀY, and these sums are all that has to be kept of the rows. Summed up as
+they stand they are good for half of the digits only, as XᵀX has the condition of X squared. The triangle T of a QR
+decomposition of [1 | X | Y] holds them as TᵀT in the same memory and keeps all digits: new rows are set below it, and
+reflections turn both into one triangle again. The column of ones comes first, so that what is below the first row of T
+is the triangle of rows with their mean taken away: the intercept is free, whatever the weights are.
+
+Three ways lead there: the formula of one feature, the triangle of :mod:`linsep.solvers.least_squares`, and for wide
 sparse data LSMR (Fong and Saunders, 2011), which only multiplies by X and by its transpose. All take the mean away
 from rows and targets where there is an intercept, so that the constant feature's value does not matter, and find the
 shortest weights where several are best. A row's weight is how many rows it counts as.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import qr, solve_triangular
+from scipy.linalg.lapack import dtpqrt, dtrcon
 
-from linsep.core.arrays import Array
-from linsep.core.examples import Csr, Dense
-from linsep.solvers.normal_equations import (
-    Targets,
-    absorb,
-    begin,
-    lengths,
-    noise,
-    refuse_too_wide,
-    relative,
-    solve_triangle,
-)
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.runtime import one_blas_thread
 from linsep.solvers.products import features_of, rows_of, times, times_transposed
+
+MOST_NUMBERS = 10**8
+"""Numbers that a triangle may have, 0.8 GB: those of 10,000 columns."""
+BLOCK = 1 << 18
+"""Numbers of a block of rows that is worked into the triangle at a time, if its columns are few."""
+TALL = 1024
+"""Rows of a block where columns are many."""
+PANEL = 16
+"""Columns whose reflections are applied together."""
+SHAKY = float(np.sqrt(np.finfo(np.float64).eps))
+"""1 / condition below which the error of the weights, eps times the condition squared, may be as large as they are."""
+
+
+class Targets(Protocol):
+    """A table of targets that is asked for some of its rows and columns at a time."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+
+    def __getitem__(self, at: Any) -> Any:
+        """Return targets[a:b, c:d] as an array of floats."""
+
+
+@dataclass(frozen=True)
+class OneHot:
+    """Labels as a table of targets: 1.0 in the column of the row's class, else 0.0."""
+
+    codes: Array
+    classes: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.codes), self.classes
+
+    def __getitem__(self, at: Any) -> Array:
+        rows, columns = at
+        return (self.codes[rows, None] == np.arange(self.classes)[columns]).astype(np.float64)
+
+
+class Triangle(NamedTuple):
+    """What is kept of [1 | X | Y]: rows of the same sums of products, a triangle once there are as many as columns."""
+
+    table: Array
+    rows: int
+    """How many rows it stands for."""
+    features: int
+    bias: float
+    """The constant feature's value; with 0.0 there is no column of ones."""
+
+
+class Solved(NamedTuple):
+    """The least squares weights of a triangle."""
+
+    weights: Array
+    """(features + 1, targets); the shortest ones where several are best, the intercept not counted."""
+    residuals: Array
+    """||XW - Y|| of each target."""
+    optimality: float
+    """The largest ||Xᵀ(XW - Y)|| / (||X|| ||Y||) of the targets, means taken away where there is an intercept."""
+    rank: int
+    """Of the features, the constant one taken out."""
+    condition: float
+    """About the condition of the columns that the rank counts, each divided by its length before means were taken."""
+
+
+def begin(features: int, targets: int, bias: float) -> Triangle:
+    """Return the triangle of no rows.
+
+    >>> import numpy as np
+    >>> line = absorb(begin(1, 1, bias=1.0), Dense(np.array([[0.0], [1.0]]), 1.0), np.array([[1.0], [3.0]]))
+    >>> solve_triangle(absorb(line, Dense(np.array([[2.0]]), 1.0), np.array([[5.0]]))).weights.round(9)
+    array([[2.],
+           [1.]])
+    """
+    return Triangle(np.empty((0, int(bias != 0) + features + targets)), 0, features, bias)
+
+
+def refuse_too_wide(rows: int | None, columns: int) -> None:
+    """Raise a ValueError when a triangle of so many columns takes too much memory; rows are None for a stream."""
+    height = columns if rows is None else min(rows, columns)
+    if height * columns > MOST_NUMBERS:
+        raise ValueError(
+            f"the sums of {columns:,} columns (features, constant and targets) take {height * columns * 8 / 1e9:,.1f} "
+            f"GB, more than the {MOST_NUMBERS * 8 / 1e9:g} GB allowed: use solver='iterative', or fewer features"
+        )
+
+
+@one_blas_thread()
+def absorb(triangle: Triangle, data: Dense | Csr, targets: Targets, row_weights: Array | None = None) -> Triangle:
+    """Return the triangle with these rows worked in; a row's weight is how many rows it counts as.
+
+    The triangle given is left as it is. Memory: a block of rows and the triangle.
+    """
+    rows, columns = rows_of(data), triangle.table.shape[1]
+    weights = np.empty(0) if row_weights is None else row_weights
+    step = max(min(columns, TALL), BLOCK // columns)
+    table, own = triangle.table, False
+    for lo in range(0, rows, step):
+        hi = min(lo + step, rows)
+        block = _block(triangle, data, targets, weights[lo:hi], lo, hi)
+        if len(table) == columns:
+            table, own = dtpqrt(0, min(PANEL, columns), table, block, overwrite_a=own, overwrite_b=True)[0], True
+        else:
+            table, own = _triangular(np.concatenate([table, block])), True
+    return triangle._replace(table=table, rows=triangle.rows + rows)
+
+
+def with_targets(triangle: Triangle, places: Array) -> Triangle:
+    """Return the triangle with more targets, 0.0 in all rows so far, before the given ones."""
+    first = int(triangle.bias != 0) + triangle.features
+    return triangle._replace(table=np.insert(triangle.table, first + places, 0.0, axis=1))
+
+
+def with_features(triangle: Triangle, more: int) -> Triangle:
+    """Return the triangle with more features, 0.0 in all rows so far, after the others."""
+    places = np.full(more, int(triangle.bias != 0) + triangle.features)
+    return triangle._replace(table=np.insert(triangle.table, places, 0.0, axis=1), features=triangle.features + more)
+
+
+@one_blas_thread()
+def solve_triangle(triangle: Triangle, mix: Array | None = None) -> Solved:
+    """Return the least squares weights of all rows that were worked in; for the targets Y times `mix`, if it is given.
+
+    Where the condition allows, by substitution. Else columns are told apart by a QR decomposition with pivoting of the
+    columns, each divided by its length: what is left of one beside the others counts if it is more than rounding makes.
+    Of all weights that are then best, the shortest are found by a second decomposition.
+    """
+    first, features = int(triangle.bias != 0), triangle.features
+    table: Any = triangle.table
+    if len(table) < table.shape[1]:
+        table = np.linalg.qr(table, mode="r")
+    end = first + features
+    Y = table[:, end:] if mix is None else table[:, end:] @ mix
+    R, Z = table[first:end, first:end], Y[first:end]
+    sizes = lengths(table[:end, first:end])
+    sizes[sizes == 0] = 1.0
+    scaled = R / sizes
+    kept = _least_stretch(scaled) if len(R) == features > 0 else 0.0
+    if kept > SHAKY:
+        weights, rank = solve_triangular(scaled, Z, check_finite=False) / sizes[:, None], features
+    else:
+        weights, rank, kept = _shortest(scaled, Z, sizes, triangle.rows)
+    off = R @ weights - Z
+    whole = lengths(lengths(R)[:, None])[0] or 1.0
+    return Solved(
+        weights=np.vstack([weights, _constants(table[:1], Y[:1], weights, triangle)]),
+        residuals=np.hypot(lengths(off), lengths(Y[end:])),
+        optimality=relative(lengths((R / whole).T @ off), Y[first:], Y[:first], triangle.rows) if rank else 0.0,
+        rank=rank,
+        condition=max(1 / kept, 1.0) if rank else 1.0,
+    )
+
+
+def relative(gradients: Array, targets: Array, means: Array, rows: int) -> float:
+    """Return the largest of the gradients' lengths, each divided by that of its target, or by the rounding of it."""
+    sizes = lengths(targets)
+    wholes = np.maximum(sizes, noise(rows) * np.hypot(sizes, lengths(means)))
+    return float(np.divide(gradients, wholes, out=np.zeros_like(wholes), where=wholes > 0).max(initial=0.0))
+
+
+def noise(rows: int) -> float:
+    """Return what rounding may make of sums of so many terms, relatively."""
+    return float(np.finfo(np.float64).eps) * rows
+
+
+def lengths(columns: Array) -> Array:
+    """Return the Euclidean length of each column, free of overflow."""
+    largest = np.abs(columns).max(axis=0, initial=0.0)
+    divisors = np.where(largest > 0, largest, 1.0)
+    return largest * np.sqrt(np.square(columns / divisors).sum(axis=0))
+
+
+def _triangular(rows: Array) -> Array:
+    """Return rows as they are if they are fewer than their columns, else a triangle with the same sums."""
+    return rows if len(rows) < rows.shape[1] else np.asfortranarray(np.linalg.qr(rows, mode="r"))
+
+
+def _least_stretch(triangle: Array) -> float:
+    """Return about the least ||Tv|| of all v with ||v|| = 1, in the norm of sums."""
+    return float(dtrcon(triangle)[0] * np.abs(triangle).sum(axis=0).max())
+
+
+def _shortest(scaled: Array, Z: Array, sizes: Array, rows: int) -> tuple[Array, int, float]:
+    """Return the shortest weights that are best, the rank, and 1 / condition of the columns that the rank counts."""
+    if not scaled.size:
+        return np.zeros((len(sizes), Z.shape[1])), 0, 1.0
+    Q, T, order = qr(scaled, mode="economic", pivoting=True, check_finite=False)
+    rank = int(np.count_nonzero(np.abs(np.diagonal(T)) > noise(max(rows, len(sizes)))))
+    if rank == 0:
+        return np.zeros((len(sizes), Z.shape[1])), 0, 1.0
+    kept, Z = _least_stretch(T[:rank, :rank]), Q[:, :rank].T @ Z
+    if rank == len(sizes):
+        weights = np.empty_like(Z)
+        weights[order] = solve_triangular(T, Z, check_finite=False)
+        return weights / sizes[:, None], rank, kept
+    spanned = np.empty((rank, len(sizes)))
+    spanned[:, order] = T[:rank] * sizes[order]
+    span, corner = np.linalg.qr(spanned.T)
+    return span @ solve_triangular(corner, Z, trans="T", check_finite=False), rank, kept
+
+
+def _constants(means: Array, Y: Array, weights: Array, triangle: Triangle) -> Array:
+    """Return the constant feature's weights, given all others, from the triangle's first row."""
+    if triangle.bias == 0 or means[0, 0] == 0:
+        return np.zeros((1, weights.shape[1]))
+    return (Y - means[:, 1 : 1 + triangle.features] @ weights) / (means[0, 0] * triangle.bias)
+
+
+def _block(triangle: Triangle, data: Dense | Csr, targets: Targets, weights: Array, lo: int, hi: int) -> Array:
+    """Return rows lo to hi of [1 | X | Y], each times the root of its weight, in the order that LAPACK reads."""
+    first, features = int(triangle.bias != 0), triangle.features
+    block = np.empty((hi - lo, triangle.table.shape[1]), order="F")
+    block[:, :first] = 1.0
+    if isinstance(data, Dense):
+        block[:, first : first + features] = data.values[lo:hi]
+    else:
+        start, stop = data.indptr[lo], data.indptr[hi]
+        entries = (data.values[start:stop], data.indices[start:stop], data.indptr[lo : hi + 1] - start)
+        block[:, first : first + features] = sp.csr_array(entries, shape=(hi - lo, features)).toarray()
+    block[:, first + features :] = targets[lo:hi, :]
+    if len(weights):
+        block *= np.sqrt(weights)[:, None]
+    return block
+
 
 FEW_NUMBERS = 4 * 10**6
 """Numbers of a triangle, 32 MB, up to which it is the way chosen."""

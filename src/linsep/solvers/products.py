@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.arrays import Array
-from linsep.core.blas import one_blas_thread
-from linsep.core.examples import Csr, Dense
-from linsep.core.kernel_cache import cached_njit
-from linsep.core.threads import share, split
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.kernel_cache import cached_njit
+from linsep.engine.runtime import one_blas_thread, share, split
 
 Weigh = Callable[[Array, int, int], Array]
 

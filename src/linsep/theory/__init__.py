@@ -1,1 +1,1 @@
-"""What can be said of learners and forecasts with proof: scores, bounds and their certificates."""
+"""Formulas of the theory: mistake bounds, risk, VC dimension, Brier score; plain numbers in and out."""

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import rel_entr
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
-from linsep.core.arrays import Array
+from linsep.engine.arrays import Array
 
 OFF = 1e-4
 """How far the probabilities of a row may be from the sum 1: those of float32 and many classes are not exact."""

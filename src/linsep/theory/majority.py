@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from linsep.core.arrays import Array
-from linsep.core.kernel_cache import cached_njit
+from linsep.engine.arrays import Array
+from linsep.engine.kernel_cache import cached_njit
 from linsep.theory.bounds import fall
 
 WORD = 64

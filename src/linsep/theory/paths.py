@@ -12,8 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import logsumexp, xlogy
 
-from linsep.core.arrays import Array
-from linsep.maps.rows import canonical, is_sparse, refuse_not_finite
+from linsep.engine.arrays import Array
+from linsep.transforms.base import canonical, is_sparse, refuse_not_finite
 
 AT_ONCE = 1 << 18
 """Entries of weights that are kept at a time."""

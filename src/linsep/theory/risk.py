@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.core.arrays import Array
+from linsep.engine.arrays import Array
 
 
 class Point(NamedTuple):

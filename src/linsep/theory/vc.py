@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.core.arrays import Array
-from linsep.theory.modular import MOST_ROWS
-from linsep.theory.rational import dependency
+from linsep.engine.arrays import Array
+from linsep.solvers.exact.dependencies import dependency
+from linsep.solvers.exact.linear_systems import MOST_ROWS
 
 MOST_POINTS = 16
 """All labellings are listed of so many points at most: 65,536."""

@@ -13,9 +13,9 @@ from sklearn.pipeline import make_pipeline
 
 import linsep
 from linsep import LEARNERS, Calibrated, KernelPerceptron, VotedPerceptron, rules
-from linsep.learners.voter import Voter
-from linsep.maps import Polynomial, Scale
+from linsep.estimators.base.voter import Voter
 from linsep.models.archive import FORMAT
+from linsep.transforms import Polynomial, Scale
 from tests.contracts.table import bits, build, problem
 
 HERE = Path(__file__).parent

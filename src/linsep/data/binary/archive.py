@@ -11,8 +11,8 @@ from typing import IO, Any, NamedTuple, cast
 
 import numpy as np
 
-from linsep.core.arrays import Array
 from linsep.data.errors import DataError
+from linsep.engine.arrays import Array
 
 Named = str | os.PathLike[str]
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.core.arrays import Array
-from linsep.core.checks import first_beyond, highest_index, place_of, rises
 from linsep.data.binary.archive import MOST, START, Archive, Named, Pages, aligned, frozen, mapped
 from linsep.data.dataset import Dataset, as_csr
 from linsep.data.errors import DataError
+from linsep.engine.arrays import Array
+from linsep.engine.checks import first_beyond, highest_index, place_of, rises
 
 VERSION = 1
 """Of the form: files of a later one are refused."""

@@ -13,7 +13,6 @@ from weakref import finalize
 
 import numpy as np
 
-from linsep.core.atomic_write import remove_dead_drafts
 from linsep.data.binary.cache import cache_file, cache_folder, cache_key, cache_writer, fresh
 from linsep.data.binary.file import about, blocks, open_binary
 from linsep.data.binary.form import Stored
@@ -24,6 +23,7 @@ from linsep.data.form import Form
 from linsep.data.lines import Clock
 from linsep.data.rows import Rows
 from linsep.data.sources import Source
+from linsep.engine.atomic_write import remove_dead_drafts
 
 MUCH = 1 << 24
 """Bytes of text that are kept without being asked for."""

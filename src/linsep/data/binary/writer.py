@@ -13,13 +13,13 @@ from typing import IO, Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.core.arrays import Array
-from linsep.core.atomic_write import atomic_write
 from linsep.data.binary.archive import CHUNK, Named
 from linsep.data.binary.file import VERSION, flaw_of
 from linsep.data.dataset import Dataset, as_csr
 from linsep.data.errors import DataError
-from linsep.data.labels import refuse_mixed
+from linsep.engine.arrays import Array
+from linsep.engine.atomic_write import atomic_write
+from linsep.validation.labels import refuse_mixed
 
 ALIGN = 64
 """Arrays begin at a multiple of this many bytes: a line of the processor's cache."""

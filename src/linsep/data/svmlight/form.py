@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linsep.core.arrays import Array
 from linsep.data.form import Wrong, flag, row_of, whole
 from linsep.data.line_form import LineForm
 from linsep.data.rows import NO_INDEX, Rows, without
 from linsep.data.svmlight.rows import parse
+from linsep.engine.arrays import Array
 
 
 @dataclass

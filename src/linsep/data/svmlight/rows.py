@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.arrays import Array
-from linsep.core.kernel_cache import cached_njit
-from linsep.core.passes import Kernel, compiled
-from linsep.core.verbs import cold, word
 from linsep.data.digest import data_digest
 from linsep.data.errors import Fault, shown
 from linsep.data.numbers import HARD, NO_NUMBER, ONE, digit, doubtful, exactly, fives, number
 from linsep.data.rows import NO_INDEX, Rows, without
 from linsep.data.slabs import Slabs
+from linsep.engine.arrays import Array
+from linsep.engine.kernel_cache import cached_njit
+from linsep.engine.multimethods import cold, word
+from linsep.engine.passes import Kernel, compiled
 
 NEWLINE, RETURN, SPACE, TAB, COLON, HASH, SMALL_Q = 10, 13, 32, 9, 58, 35, 113
 BAD_LABEL, BAD_INDEX, BAD_VALUE, FALLING, TOO_HIGH, BAD_QID, NO_COLON, TOO_LARGE, TWO_QIDS = range(9)

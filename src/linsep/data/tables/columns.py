@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.core.arrays import Array
 from linsep.data.errors import shown
 from linsep.data.rows import Spelling
 from linsep.data.tables.documents import Documents, Named, as_text, chosen, counted, placed, told
 from linsep.data.tables.documents import spelled as spelling_of
 from linsep.data.text.grams import Counts
 from linsep.data.text.utf8 import not_utf8
+from linsep.engine.arrays import Array
 
 try:
     import pyarrow as pa

@@ -18,10 +18,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
 
-from linsep.core.arrays import Array
-from linsep.core.kernel_cache import cached_njit
-from linsep.core.passes import Kernel, compiled
-from linsep.core.verbs import word
 from linsep.data.digest import data_digest
 from linsep.data.errors import DataError, Fault
 from linsep.data.lines import BLOCK_BYTES, MARK, NEWLINE, Block, blocks
@@ -48,6 +44,10 @@ from linsep.data.tables.columns import (
 )
 from linsep.data.tables.columns import NO_NUMBER as NO_NUMBER_HERE
 from linsep.data.text.utf8 import not_utf8
+from linsep.engine.arrays import Array
+from linsep.engine.kernel_cache import cached_njit
+from linsep.engine.multimethods import word
+from linsep.engine.passes import Kernel, compiled
 
 QUOTE, RETURN = 34, 13
 SKIP, LETTERS = -1, -2

@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from linsep.core.arrays import Array
 from linsep.data.rows import Spelling, added_up
 from linsep.data.text.grams import Counts, Grams, hash_text, to_unit
 from linsep.data.text.names import count_text
 from linsep.data.text.vocabulary import Vocabulary
+from linsep.engine.arrays import Array
 
 BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
 """The types of text, and those of the same bytes that need not be UTF-8."""

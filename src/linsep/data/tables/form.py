@@ -12,7 +12,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from linsep.core.arrays import Array
 from linsep.data.errors import DataError, Policy, is_one_of, shown
 from linsep.data.form import Form, Job, flag, refuse_other_types, whole
 from linsep.data.lines import BLOCK_BYTES, in_order
@@ -31,6 +30,7 @@ from linsep.data.text.grams import LARGEST, Counts, Grams, to_unit
 from linsep.data.text.hashed_names import HashedNames, VocabularyNames
 from linsep.data.text.hasher import TextHasher, grams_of
 from linsep.data.text.vocabulary import Vocabulary
+from linsep.engine.arrays import Array
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 CHOICES = {"categories": ("indexed", "hashed"), "missing": ("error", "zero", "indicator")}

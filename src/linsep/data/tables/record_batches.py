@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from linsep.core.arrays import Array
 from linsep.data.errors import DataError, Fault
 from linsep.data.parts_cutting import Marks, Ruler
 from linsep.data.sources import Bytes, Source
 from linsep.data.tables.columns import FIRST, Cells, Choose, Plan, Trouble, cells_of, kind_of
 from linsep.data.tables.documents import as_bytes
+from linsep.engine.arrays import Array
 
 BATCH_ROWS, BATCH_VALUES = 1 << 16, 1 << 18
 """Rows that are read from a file at once, and numbers of a part, few enough to stay in the cache."""

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.core.arrays import Array
 from linsep.data.text.grams import Counts
+from linsep.engine.arrays import Array
 
 
 def numbers_and_words(values: Array, words: list[Array]) -> tuple[Array, Array, Array]:

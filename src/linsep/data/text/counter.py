@@ -7,12 +7,12 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
-from linsep.core.arrays import Array
 from linsep.data.text.frequencies import Frequencies
 from linsep.data.text.grams import Counts
 from linsep.data.text.hasher import Chunk, TextTransformer
 from linsep.data.text.names import count_text
 from linsep.data.text.vocabulary import Vocabulary
+from linsep.engine.arrays import Array
 
 
 class TextCounter(TextTransformer):

@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from linsep.core.arrays import Array
 from linsep.data.form import Wrong, flag
 from linsep.data.rows import Rows, renumbered
 from linsep.data.text.frequencies import Frequencies
@@ -15,6 +14,7 @@ from linsep.data.text.hasher import grams_of
 from linsep.data.text.labelled import parse
 from linsep.data.text.named_form import NamedForm
 from linsep.data.text.vocabulary import Vocabulary
+from linsep.engine.arrays import Array
 
 
 @dataclass

@@ -4,8 +4,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from linsep.core.arrays import Array
 from linsep.data.text.grams import to_unit
+from linsep.engine.arrays import Array
 
 
 class Frequencies:

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from linsep.core.arrays import Array
-from linsep.core.passes import Kernel, compiled
 from linsep.data.digest import data_digest
 from linsep.data.text.hashing import murmur
 from linsep.data.text.utf8 import CONTEXTUAL, ONE, lowered, tables
 from linsep.data.text.vocabulary import FULL, HALF, frozen
 from linsep.data.text.words import pieces, room
+from linsep.engine.arrays import Array
+from linsep.engine.passes import Kernel, compiled
 
 LARGEST = 1 << 31
 """Bytes of a document, and columns, must be fewer."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.arrays import Array
 from linsep.data.rows import Rows, Spelling
 from linsep.data.text.vocabulary import Vocabulary
+from linsep.engine.arrays import Array
 
 
 @dataclass(frozen=True)

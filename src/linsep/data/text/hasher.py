@@ -11,8 +11,6 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from linsep.core.arrays import Array
-from linsep.core.threads import share, threads
 from linsep.data.errors import is_one_of
 from linsep.data.lines import in_order
 from linsep.data.rows import Spelling
@@ -21,6 +19,8 @@ from linsep.data.text.grams import LARGEST, Counts, Grams, hash_text, joined
 from linsep.data.text.names import Names, listed
 from linsep.data.text.utf8 import not_utf8
 from linsep.data.text.vocabulary import Vocabulary
+from linsep.engine.arrays import Array
+from linsep.engine.runtime import share, threads
 
 T = TypeVar("T")
 

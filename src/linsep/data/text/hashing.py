@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.arrays import Array
-from linsep.core.passes import Kernel, compiled
-from linsep.core.verbs import word
 from linsep.data.digest import data_digest
 from linsep.data.text.utf8 import ONE, THREE
 from linsep.data.text.vectors import four_bytes
+from linsep.engine.arrays import Array
+from linsep.engine.multimethods import word
+from linsep.engine.passes import Kernel, compiled
 
 C1, C2, C3, C4, C5 = (np.uint32(c) for c in (0xCC9E2D51, 0x1B873593, 0xE6546B64, 0x85EBCA6B, 0xC2B2AE35))
 FIVE, FOUR = np.uint32(5), np.uint64(4)

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.arrays import Array
 from linsep.data.errors import Fault, shown
 from linsep.data.rows import Rows, without
 from linsep.data.text.grams import Grams, hash_text
 from linsep.data.text.names import count_text
 from linsep.data.text.vocabulary import Vocabulary
+from linsep.engine.arrays import Array
 
 NEWLINE, RETURN, TAB = 10, 13, 9
 LONGEST_LABEL = 256

@@ -5,15 +5,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.core.arrays import Array
-from linsep.core.passes import Kernel, compiled
-from linsep.core.verbs import word
 from linsep.data.digest import data_digest
 from linsep.data.rows import Spelling
 from linsep.data.text.grams import Counts, Grams, grams_of, ready, to_unit
 from linsep.data.text.utf8 import not_utf8, tables
 from linsep.data.text.vocabulary import Vocabulary
 from linsep.data.text.words import pieces, room
+from linsep.engine.arrays import Array
+from linsep.engine.multimethods import word
+from linsep.engine.passes import Kernel, compiled
 
 
 class Listed(NamedTuple):

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from linsep.core.arrays import Array
 from linsep.data.errors import shown
+from linsep.engine.arrays import Array
 
 WORD, WHITE = np.uint8(1), np.uint8(2)
 """Kinds of characters."""

@@ -11,14 +11,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from linsep.core.arrays import Array
-from linsep.core.passes import Kernel, compiled
-from linsep.core.verbs import word
 from linsep.data.digest import data_digest
 from linsep.data.rows import Spelling
 from linsep.data.text.hashing import FOUR, SPARE, murmur
 from linsep.data.text.utf8 import ONE, THREE, ZERO
 from linsep.data.text.vectors import four_bytes
+from linsep.engine.arrays import Array
+from linsep.engine.multimethods import word
+from linsep.engine.passes import Kernel, compiled
 
 HALF, FULL = np.uint64(32), np.uint64((1 << 32) - 1)
 MOST_NAMES = (1 << 31) - 1

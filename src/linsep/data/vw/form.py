@@ -16,10 +16,10 @@ Rows that Vowpal Wabbit makes something of, though hardly what was meant, are ma
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from linsep.core.arrays import Array
 from linsep.data.text.hashed_names import HashedNames, HashedRows, VocabularyNames
 from linsep.data.text.named_form import NamedForm
 from linsep.data.vw.rows import HASHED, MOST_BITS, NAMED, NUMBERED, parse
+from linsep.engine.arrays import Array
 
 
 def _shown(name: str) -> str:

@@ -5,9 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.arrays import Array
-from linsep.core.kernel_cache import cached_njit
-from linsep.core.passes import Kernel
 from linsep.data.digest import data_digest
 from linsep.data.errors import Fault, shown
 from linsep.data.numbers import ONE, exactly, fives
@@ -35,6 +32,9 @@ from linsep.data.vw.words import (
     past_blanks,
     value_after,
 )
+from linsep.engine.arrays import Array
+from linsep.engine.kernel_cache import cached_njit
+from linsep.engine.passes import Kernel
 
 HASHED, NAMED, NUMBERED = range(3)
 """What becomes of names: columns by hash; the same, and they are kept; columns by number of appearance."""

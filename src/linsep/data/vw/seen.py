@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.core.arrays import Array
 from linsep.data.numbers import ONE, ZERO
 from linsep.data.vw.lean import called, written_out
+from linsep.engine.arrays import Array
 
 STIR, HALF, LOW_HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32), np.uint64(0xFFFFFFFF)
 BAR = np.uint8(ord("|"))

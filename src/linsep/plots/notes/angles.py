@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from sklearn.datasets import load_iris
 
-from linsep.core.arrays import Array
-from linsep.learners.max_margin import MaxMargin
-from linsep.learners.perceptron import Perceptron
+from linsep.engine.arrays import Array
+from linsep.estimators.max_margin import MaxMargin
+from linsep.estimators.perceptron import Perceptron
 from linsep.plots import style
 from linsep.plots.notes.drawing import figure_of, label, panel
 from linsep.plots.replay import replay

@@ -4,8 +4,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 
-from linsep.core.arrays import Array
-from linsep.learners.max_margin import MaxMargin
+from linsep.engine.arrays import Array
+from linsep.estimators.max_margin import MaxMargin
 from linsep.plots import style
 from linsep.plots.notes.drawing import arrow, axes_of, boundary, key, label, plane, points
 

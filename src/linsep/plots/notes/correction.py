@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from linsep.core.arrays import Array
+from linsep.engine.arrays import Array
 from linsep.plots import style
 from linsep.plots.notes.drawing import (
     arrow,

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from linsep.core.examples import Dense
+from linsep.engine.data_kinds import Dense
 from linsep.plots import style
 from linsep.plots.notes.drawing import axes_of, label
 from linsep.solvers.programs.linear_program import separate

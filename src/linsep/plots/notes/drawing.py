@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from linsep.core.arrays import Array
+from linsep.engine.arrays import Array
 from linsep.plots import style
 from linsep.plots.notes.catalogue import FIGURES, words
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from linsep.core.arrays import Array
+from linsep.engine.arrays import Array
 from linsep.plots import style
 from linsep.plots.notes.drawing import axes_of, label
 

@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from linsep.core.arrays import Array
-from linsep.learners.perceptron import Perceptron
+from linsep.engine.arrays import Array
+from linsep.estimators.perceptron import Perceptron
 from linsep.plots import style
 from linsep.plots.notes.drawing import axes_of
 from linsep.plots.replay import replay

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from linsep.core.arrays import Array
-from linsep.core.examples import Dense
-from linsep.learners.max_margin import MaxMargin
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Dense
+from linsep.estimators.max_margin import MaxMargin
 from linsep.plots import style
 from linsep.plots.notes.drawing import below, boundary, figure_of, key, label, panel, plane, points, sides, solid
 from linsep.solvers.programs.linear_program import separate

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
-from linsep.core.arrays import Array
-from linsep.core.examples import Dense
-from linsep.learners.logistic import LogisticRegression
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Dense
+from linsep.estimators.logistic import LogisticRegression
 from linsep.plots import style
 from linsep.plots.notes.drawing import axes_of, label
 from linsep.plots.replay import replay

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from scipy.optimize import brentq
 
-from linsep.core.arrays import Array
+from linsep.engine.arrays import Array
 from linsep.plots import style
 from linsep.plots.notes.drawing import axes_of, label
 

@@ -3,8 +3,8 @@
 import numpy as np
 from matplotlib.axes import Axes
 
-from linsep.core.arrays import Array
-from linsep.learners.least_squares_regression import LeastSquaresRegression
+from linsep.engine.arrays import Array
+from linsep.estimators.least_squares import LeastSquaresRegression
 from linsep.plots import style
 from linsep.plots.notes.drawing import axes_of, label
 

@@ -8,8 +8,8 @@ from matplotlib.colors import to_rgba
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 from sklearn.datasets import load_iris
 
-from linsep.core.arrays import Array
-from linsep.learners.logistic import LogisticRegression
+from linsep.engine.arrays import Array
+from linsep.estimators.logistic import LogisticRegression
 from linsep.plots import style
 from linsep.plots.notes.catalogue import FIGURES, words
 from linsep.plots.notes.drawing import colour, key, points, solid

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.core.arrays import Array
-from linsep.core.blas import one_blas_thread
+from linsep.engine.arrays import Array
+from linsep.engine.runtime import one_blas_thread
 from linsep.solvers.logistic.objective import (
     ROUNDING,
     Logistic,
@@ -43,7 +43,7 @@ def gradient_ascent(
     Examples
     --------
     >>> import numpy as np
-    >>> from linsep.core.examples import Dense
+    >>> from linsep.engine.data_kinds import Dense
     >>> from linsep.solvers.logistic.objective import problem_of
     >>> table = Dense(np.array([[0.0], [1.0], [2.0], [3.0]]), bias=1.0)
     >>> found = gradient_ascent(problem_of(table, np.array([0, 1, 0, 1], np.int32), np.empty(0), classes=2))
@@ -108,7 +108,7 @@ def lipschitz(problem: Logistic) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from linsep.core.examples import Dense
+    >>> from linsep.engine.data_kinds import Dense
     >>> from linsep.solvers.logistic.objective import problem_of
     >>> table = Dense(np.array([[3.0], [4.0]]), bias=0.0)
     >>> lipschitz(problem_of(table, np.array([0, 1]), np.empty(0), classes=2, prior_variance=None))

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.core.arrays import Array
-from linsep.core.examples import Csr, Dense
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.products import features_of, rows_of
 
 LEVEL = 1e-11

@@ -1,18 +1,113 @@
-"""Does logistic regression have an optimum? Not if a direction that no prior holds makes some row better, none worse.
+"""Detect data for which logistic regression has no finite optimum.
+
+A step found by a search is such a direction nearly: rows that it should leave alone move a little the wrong way. It is
+turned until these stand still, by least squares; then no row may move the wrong way by more than its own rounding.
 
 Three kinds of such directions are looked for: a feature alone (one that is seen with one class only, say), weights that
-separate all rows, and, in :mod:`linsep.solvers.logistic.directions`, a step of the search itself.
+separate all rows, and, in :mod:`linsep.solvers.logistic.separation`, a step of the search itself.
 """
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, lsmr
 
-from linsep.core.arrays import Array
-from linsep.core.examples import Csr, Dense
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.logistic.objective import Logistic, Look
-from linsep.solvers.products import features_of, rows_of
+from linsep.solvers.products import features_of, rows_of, times, times_transposed
 
+NEARLY = 1e-6
+"""How far a row may move the wrong way, relative to the one that moves farthest, for the step to be looked at."""
+ROUNDING = 1e-12
+"""How far a row may move the wrong way after that, relative to |x|.|step|."""
+CLEARLY = 1e-9
+"""How far some row has to move the right way, relative to |x|.|step|."""
+TURNS, PRODUCTS = 3, 200
+"""How often the step is turned, and the products with the data that one turn may take."""
 ENTRIES = 1 << 18
 """Entries that are looked at in one go."""
+
+
+def runs_off(problem: Logistic, step: Array, moves: Array) -> Array:
+    """Tell for each group whether a step, whose scores are `moves`, shows a direction that never ends.
+
+    Examples
+    --------
+    >>> from linsep.solvers.logistic.objective import problem_of
+    >>> table = Dense(np.array([[1e8], [1.0], [-1.0]]), bias=0.0)
+    >>> for codes in ([1, 1, 0], [1, 1, 1]):
+    ...     problem = problem_of(table, np.array(codes), np.empty(0), classes=2, prior_variance=None)
+    ...     print(runs_off(problem, np.array([[1.0], [0.0]]), table.values))
+    [ True]
+    [False]
+    """
+    ahead = _leads(problem, moves)
+    best = _most(problem, ahead)
+    maybe = (best > 0) & (_most(problem, -ahead) <= NEARLY * best)
+    if not maybe.any():
+        return maybe
+    way = np.where(maybe, step, 0.0)
+    reach = _reach(problem, way)
+    wrong = worse = maybe & (ahead < -ROUNDING * reach)
+    for _ in range(TURNS):
+        if not worse.any():
+            break
+        way = _turned(problem, way, wrong, reach)
+        ahead = _leads(problem, times(problem.data, way, problem.jobs))
+        worse = ahead < -ROUNDING * reach
+        wrong = wrong | worse
+    better = ahead > CLEARLY * reach
+    return maybe & (_most(problem, better) > 0) & (_most(problem, worse) == 0)
+
+
+def _leads(problem: Logistic, moves: Array) -> Array:
+    """Return how far each row moves the right way in each column, or ahead of each rival; 0 where it does not count."""
+    targets = problem.targets()
+    leads = moves[targets][:, None] - moves if problem.multinomial else np.where(targets, moves, -moves)
+    return np.where(problem.row_weights[:, None] > 0, leads, 0.0) if len(problem.row_weights) else leads
+
+
+def _most(problem: Logistic, table: Array) -> Array:
+    """Return the largest entry of each group, 0 at least."""
+    most = table.max(axis=0, initial=0)
+    return most.max(keepdims=True) if problem.multinomial else most
+
+
+def _turned(problem: Logistic, way: Array, wrong: Array, reach: Array) -> Array:
+    """Return the direction with the least change, each weight relative to itself, that moves no `wrong` row."""
+    scale = np.where(wrong, 1.0 / np.where(wrong, reach, 1.0), 0.0)
+    targets = problem.targets()
+
+    def ahead(shares: Array) -> Array:
+        scores = times(problem.data, shares.reshape(way.shape) * way, problem.jobs)
+        return (scale * _leads(problem, scores)).ravel()
+
+    def back(sizes: Array) -> Array:
+        pulls = scale * sizes.reshape(scale.shape)
+        own = pulls.sum(axis=1, keepdims=True) if problem.multinomial else pulls
+        return (times_transposed(problem.data, np.where(targets, own, -pulls), problem.jobs) * way).ravel()
+
+    products = LinearOperator((wrong.size, way.size), matvec=ahead, rmatvec=back, dtype=np.float64)
+    change = lsmr(products, ahead(np.ones(way.shape)), atol=1e-15, btol=1e-12, conlim=0, maxiter=PRODUCTS)[0]
+    return way * (1.0 - change.reshape(way.shape))
+
+
+def _reach(problem: Logistic, way: Array) -> Array:
+    """Return |x|.|way| for each row and column (multinomial: both columns of a lead): the scale of their rounding."""
+    data, size = problem.data, np.abs(way)
+    rows = rows_of(data)
+    height = max(1, ENTRIES * rows // max(1, data.values.size))
+    pieces = (_magnitudes(data, lo, min(rows, lo + height)) for lo in range(0, rows, height))
+    reach = np.concatenate([times(piece, size) for piece in pieces])
+    return reach[problem.targets()][:, None] + reach if problem.multinomial else reach
+
+
+def _magnitudes(data: Dense | Csr, lo: int, hi: int) -> Dense | Csr:
+    """Return some rows with the sign of no entry."""
+    if isinstance(data, Dense):
+        return Dense(np.abs(data.values[lo:hi]), abs(data.bias))
+    first, last = data.indptr[lo], data.indptr[hi]
+    values, starts = np.abs(data.values[first:last]), data.indptr[lo : hi + 1] - first
+    return Csr(values, data.indices[first:last], starts, data.features, abs(data.bias))
 
 
 def endless(problem: Logistic) -> int | None:

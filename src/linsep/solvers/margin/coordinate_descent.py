@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.arrays import Array
-from linsep.core.digest import engine_digest
-from linsep.core.examples import FOUR, ONE, THREE, TWO, Csr, Dense, Span, announce, fetch, gather, row
-from linsep.core.kernel_cache import cached_njit
-from linsep.core.memory import prefetch, unsigned
-from linsep.core.passes import AHEAD, Kernel, compiled
-from linsep.core.verbs import verb, word
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import FOUR, ONE, THREE, TWO, Csr, Dense, Span, announce, fetch, gather, row
+from linsep.engine.digest import engine_digest
+from linsep.engine.kernel_cache import cached_njit
+from linsep.engine.multimethods import verb, word
+from linsep.engine.native import prefetch, unsigned
+from linsep.engine.passes import AHEAD, Kernel, compiled
 
 BLOCK = 16
 """Neighbours that are visited in their order."""

@@ -10,11 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from linsep.core.arrays import Array
-from linsep.core.examples import Csr, Dense
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.margin.coordinate_descent import BLOCK, GONE, one_pass
-from linsep.solvers.margin.hull import EPS, Corral
-from linsep.solvers.margin.hull_points import Points
+from linsep.solvers.margin.hull import EPS, Corral, Points
 from linsep.solvers.products import features_of, frozen
 
 MOST, FULL = 2048, 1536

@@ -1,4 +1,7 @@
-"""The soft margin: the linear support vector machine with the hinge or its square, and the gap that proves it.
+"""The soft margin: linear support vector machines with hinge or squared hinge loss and their duality gap.
+
+P(w) = ½ ||w||² + C ||(1 - Z w)+||² is a quadratic as long as the same rows have slacks. A step goes to the minimum of
+the present one, (1 + 2C Z_Iᵀ Z_I) w = 2C Z_Iᵀ 1 over the rows I with slacks, or to the best of its halves on the way.
 
     minimise P(w) = ½ ||w||² + sum of C_i loss(1 - y_i w·x_i),     loss(t) = max(0, t) or max(0, t)²,     C_i = C c_i
 
@@ -20,13 +23,136 @@ import math
 from typing import Literal, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import LinAlgError, solve
 
-from linsep.core.arrays import Array
-from linsep.core.examples import Csr, Dense
-from linsep.solvers.margin.bias import best_bias
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.margin.coordinate_descent import BLOCK, GONE, STILL, one_pass, squared_norms
-from linsep.solvers.margin.hull_points import rounding_of
-from linsep.solvers.products import features_of, frozen, read_only, rows_of, times, times_transposed
+from linsep.solvers.margin.hull import rounding_of
+from linsep.solvers.products import blocks, features_of, frozen, read_only, rows_of, times, times_transposed
+
+TAME = 200
+"""Numbers between 2**-TAME and 2**TAME have squares of squares, and sums of them, that floats hold."""
+
+
+def tamed(data: Dense | Csr) -> tuple[Dense | Csr, int]:
+    """Return the data, or a copy of them times 2**-exponent where floats would lose their squares; and the exponent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tamed(Dense(np.array([[2.0**1000]]), bias=0.0))
+    (Dense(values=array([[0.5]]), bias=0.0), 1001)
+    >>> tamed(Dense(np.array([[3.0]]), bias=0.0))
+    (Dense(values=array([[3.]]), bias=0.0), 0)
+    """
+    largest = max(float(np.max(data.values, initial=0.0)), -float(np.min(data.values, initial=0.0)), abs(data.bias))
+    exponent = math.frexp(largest)[1]
+    if largest == 0.0 or abs(exponent) <= TAME:
+        return data, 0
+    values = np.ldexp(data.values.astype(np.float64), -exponent)
+    return data._replace(values=frozen(values), bias=math.ldexp(data.bias, -exponent)), exponent
+
+
+def best_bias(scores: Array, signs: Array, costs: Array, soft: bool) -> float:
+    """Return the b at which the sum of C_i loss(1 - y_i (s_i + b)) is least; the middle one of many for the hinge.
+
+    The loss of row i bends at b = y_i - s_i: that of a positive row falls to the left of it, that of a negative row
+    rises to the right of it. Between two bends, the sum is linear or quadratic.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> best_bias(np.array([3.0, 0.0]), np.array([1.0, -1.0]), np.array([1.0, 1.0]), soft=False)
+    -1.5
+    """
+    if not len(scores):
+        return 0.0
+    order = np.argsort(signs - scores, kind="stable")
+    bends, positive, costs = (signs - scores)[order], signs[order] > 0.0, costs[order]
+
+    def beside(amounts: Array) -> tuple[Array, Array]:
+        """Sum the amounts of negative rows to the left and of positive rows to the right of each stretch."""
+        left = np.append(0.0, np.cumsum(np.where(positive, 0.0, amounts)))
+        right = np.append(np.cumsum(np.where(positive, amounts, 0.0)[::-1])[::-1], 0.0)
+        return left, right
+
+    left, right = beside(costs)
+    if soft:
+        weight, moment = left + right, np.add(*beside(costs * bends))
+        k = int(np.argmax(np.append(weight[1:] * bends >= moment[1:], True)))
+        ends = bends[max(k - 1, 0)] if k else -np.inf, bends[k] if k < len(bends) else np.inf
+        return float(np.clip(moment[k] / weight[k], *ends)) if weight[k] > 0.0 else float(bends[min(k, len(bends) - 1)])
+    rounding = 1e-12 * float(np.sum(costs))
+    k = int(np.argmax(left - right >= -rounding))
+    ends = bends[max(k - 1, 0)], bends[min(k, len(bends) - 1)]
+    return float(ends[0] + ends[1]) / 2.0 if left[k] - right[k] <= rounding else float(ends[0])
+
+
+STEPS = 30
+"""Steps, at most."""
+HALVES = 10
+"""Times that a step is halved, at most."""
+
+
+def minimise(data: Dense | Csr, signs: Array, cost: float, weights: Array, jobs: int = 1) -> tuple[Array, int]:
+    """Return the w with the least P(w), beginning with `weights`, and the steps; all features are alike.
+
+    Examples
+    --------
+    >>> X = Dense(np.array([[1.0], [3.0]]), bias=0.0)
+    >>> minimise(X, np.array([1.0, 1.0]), 2.0, np.zeros(2))
+    (array([0.8, 0. ]), 2)
+    """
+
+    def slacks_of(w: Array) -> Array:
+        return np.maximum(1.0 - signs * times(data, w[:, None], jobs)[:, 0], 0.0)
+
+    def objective(w: Array, slacks: Array) -> float:
+        return 0.5 * float(w @ w) + cost * float(slacks @ slacks)
+
+    slacks = slacks_of(weights)
+    before = objective(weights, slacks)
+    steps = 0
+    while steps < STEPS:
+        steps += 1
+        square, total = _sums(data, signs, slacks > 0.0)
+        try:
+            target = solve(np.eye(len(square)) + 2.0 * cost * square, 2.0 * cost * total, assume_a="pos")
+        except LinAlgError:
+            break
+        for halved in range(HALVES):
+            w = weights + 0.5**halved * (target - weights)
+            lower = objective(w, rest := slacks_of(w))
+            if lower < before:
+                break
+        else:
+            break
+        same = halved == 0 and np.array_equal(rest > 0.0, slacks > 0.0)
+        weights, slacks, before = w, rest, lower
+        if same:
+            break
+    return weights, steps
+
+
+def _sums(data: Dense | Csr, signs: Array, chosen: Array) -> tuple[Array, Array]:
+    """Return Z_Iᵀ Z_I and Z_Iᵀ 1."""
+    size = features_of(data) + 1
+    square, total = np.zeros((size, size)), np.zeros(size)
+    for lo, hi in blocks(data):
+        rows, y = np.flatnonzero(chosen[lo:hi]), signs[lo:hi][chosen[lo:hi]]
+        if isinstance(data, Dense):
+            part = data.values[lo:hi][rows].astype(np.float64, copy=False)
+        else:
+            here = slice(data.indptr[lo], data.indptr[hi])
+            ends = data.indptr[lo : hi + 1] - data.indptr[lo]
+            part = sp.csr_array((data.values[here], data.indices[here], ends), (hi - lo, data.features))[rows].toarray()
+        part = np.column_stack([part.astype(np.float64, copy=False), np.full(len(rows), data.bias)])
+        square += part.T @ part
+        total += y @ part
+    return square, total
+
 
 KEPT = 0.25
 """Rows at a bound are left out of the passes if their slope is above this share of the largest violation."""

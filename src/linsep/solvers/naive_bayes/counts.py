@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.core.arrays import Array
-from linsep.core.digest import engine_digest
-from linsep.core.examples import Csr, Dense
-from linsep.core.memory import prefetch
-from linsep.core.passes import Kernel, compiled
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.digest import engine_digest
+from linsep.engine.native import prefetch
+from linsep.engine.passes import Kernel, compiled
 
 TALL, WIDE = 256, 1024
 """Rows and columns of a table that are counted at a time."""

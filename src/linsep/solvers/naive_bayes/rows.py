@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.arrays import Array
-from linsep.core.checks import place_of
-from linsep.core.examples import Csr, Dense
+from linsep.engine.arrays import Array
+from linsep.engine.checks import place_of
+from linsep.engine.data_kinds import Csr, Dense
 
 AT_ONCE = 1 << 20
 """Entries that are looked at in one go."""

@@ -16,16 +16,20 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
-from linsep.core.arrays import Array
-from linsep.core.examples import Csr, Dense
-from linsep.solvers.programs.forms import SMALL, Form, balanced, orthogonal, plain
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.programs.signed_rows import (
     EPS,
+    SMALL,
     USUAL,
     Budget,
+    Form,
+    balanced,
     beside,
     column,
     exponents,
+    orthogonal,
+    plain,
     scaled,
     separates,
     signed_rows,

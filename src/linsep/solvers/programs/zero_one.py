@@ -21,8 +21,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from linsep.core.arrays import Array
-from linsep.core.examples import Csr, Dense
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.programs.linear_program import decide
 from linsep.solvers.programs.signed_rows import USUAL, Budget, mistakes, signed_rows
 

@@ -1,0 +1,1 @@
+"""Certificates: search witnesses, state claims, verify both with exact arithmetic."""

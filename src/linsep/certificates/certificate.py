@@ -1,0 +1,416 @@
+"""Certificates: load, save, print and verify."""
+
+import json
+import math
+import os
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Number
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linsep.certificates import checker
+from linsep.certificates import words as reading
+from linsep.certificates.mixed_checker import checker_of
+from linsep.certificates.schema import FORMAT, VERSION, FormError, check_form
+from linsep.engine.arrays import Array
+from linsep.engine.atomic_write import atomic_write
+from linsep.engine.checks import place_of
+from linsep.theory import risk
+
+HOLDS, FAILS, NOT_CHECKED = "holds", "fails", "not checked"
+MARGINS = {
+    f"{whose} {claim}"
+    for whose in ("perceptron's", "Winnow's", "balanced Winnow's")
+    for claim in ("margin at least", "margin at most", "mistakes at most")
+}
+"""Claims that are not there where nothing is proved."""
+UPDATES = "a certificate holds the updates of a run, not the rounds between them"
+LOGGED = "they are taken from its log"
+
+
+class CertificateError(ValueError):
+    """A file that is no certificate."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate:
+    """What was proved, with the witnesses that prove it.
+
+    Made by :func:`linsep.certify` and by a learner's `certificate`; checked by :func:`linsep.verify`.
+
+    Attributes
+    ----------
+    facts : dict
+        All of it, as it stands in the file: the data's SHA-256, the witnesses of each problem, the runs, the claims.
+    """
+
+    facts: dict[str, Any]
+
+    @property
+    def claims(self) -> dict[str, Any]:
+        """Every claim by its name, "problem: claim"; numbers are texts of nine digits, rounded outwards."""
+        return self.facts["claims"]
+
+    @property
+    def problems(self) -> list[str]:
+        """The names of the problems, those that the verdict is about first: pairs of classes, or those with a bias."""
+        order = ("pairs, ", "bias ", "class ", "no bias", "best bias, ")
+        return sorted(self.facts["problems"], key=lambda name: [not name.startswith(kind) for kind in order])
+
+    @property
+    def runs(self) -> list[str]:
+        """The names of the runs that were played again; none in a certificate of data alone."""
+        return list(self.facts["runs"])
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is not proved, and why."""
+        return list(self.facts["data"]["remarks"])
+
+    @property
+    def verdict(self) -> str:
+        """Whether the data are "separable", "not separable", or that is "open": the first problem's, or all pairs'."""
+        first = self.problems[0]
+        whole = len(self.facts["data"]["classes"]) <= 2 or first.startswith("pairs, ")
+        return self.claims.get(f"{first}: verdict", "open") if whole else "open"
+
+    def number(self, claim: str, name: str | None = None) -> float:
+        """Return a claim of a problem or run as a float; infinity for a bound, 0 for a margin, that is not proved.
+
+        Examples
+        --------
+        >>> from linsep import certify
+        >>> cert = certify([[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1])
+        >>> cert.number("perceptron's margin at least"), cert.number("perceptron's mistakes at most")
+        (0.999, 11.0)
+        """
+        name = self._known(name)
+        value = self.claims.get(f"{name}: {claim}")
+        if value is None and claim not in MARGINS:
+            own = [c.removeprefix(f"{name}: ") for c in self.claims if c.startswith(f"{name}: ")]
+            raise KeyError(f"{name!r} has no claim {claim!r}, but {own}")
+        if value is None:
+            return math.inf if "at most" in claim else 0.0
+        try:
+            return float(Decimal(value))
+        except (ArithmeticError, TypeError, ValueError):
+            raise KeyError(f"the claim {claim!r} is no number: {value!r}") from None
+
+    def _known(self, name: str | None) -> str:
+        """Return the name of a problem or run, by default the first problem's."""
+        if name is not None and name not in {*self.problems, *self.runs}:
+            raise KeyError(f"no problem or run is called {name!r}, but {[*self.problems, *self.runs]}")
+        return name or self.problems[0]
+
+    def weights(self, witness: str = "margin", problem: str | None = None) -> Array:
+        """Return the weights of a witness as floats, the constant feature's last: those of the largest margin, say.
+
+        Examples
+        --------
+        >>> from linsep import certify
+        >>> certify([[0.0], [2.0]], [0, 1]).weights().round(2)
+        array([ 2., -1.])
+        """
+        facts = self.facts["problems"][self._known(problem)]
+        if witness not in facts["w"]:
+            raise KeyError(f"no weights are called {witness!r}, but {list(facts['w'])}")
+        vector = facts["w"][witness]
+        machines = len(self.facts["data"]["classes"]) if facts["positive"] is None else 1
+        w = np.zeros(machines * (self.facts["data"]["features"] + 1))
+        values = [int(v, 16) if isinstance(v, str) else v for v in vector["values"]]
+        w[vector.get("at", slice(None))] = [float(v * Fraction(2) ** vector["exponent"]) for v in values]
+        return w.reshape(machines, -1) if machines > 1 else w
+
+    @property
+    def risk(self) -> dict[str, Any]:
+        """What each run of one pass says of new rows, if rows are independent draws; that is not checked."""
+        return self.facts["risk"]
+
+    def bounds(self, name: str | None = None) -> dict[str, float]:
+        """Return the bounds on mistakes that are proved, by learner and passes.
+
+        Examples
+        --------
+        >>> from linsep import certify
+        >>> certify([[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1], passes=1).bounds()
+        {'perceptron': 11.0, 'Winnow': 99.3, 'balanced Winnow': 89.0, 'perceptron (T = 1)': 3.0}
+        """
+        found = {}
+        prefix = f"{self._known(name)}: "
+        for claim, value in self.claims.items():
+            whose, mistakes, rest = claim.removeprefix(prefix).partition("'s mistakes ")
+            if claim.startswith(prefix) and mistakes and rest.endswith("at most"):
+                found[f"{whose} {rest.removesuffix('at most')}".strip()] = float(Decimal(value))
+        return found
+
+    def allowed(self, run: str = "run") -> dict[str, float]:
+        """Return the bounds on mistakes that hold for a run: those of its own theorem and its own passes.
+
+        Of a mixed run they bound the claim "mixed mistakes", in which each shard's mistakes have its weight in the mix;
+        the mistakes of all shards together may be more.
+
+        Examples
+        --------
+        >>> from linsep import Perceptron
+        >>> X, y = [[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1]
+        >>> Perceptron(shuffle=False, max_iter=2).fit(X, y).certificate(X, y).allowed()
+        {'in any order': 11.0, 'in 2 passes': 5.68}
+        >>> Perceptron(shuffle=False, max_iter=2, shards=2).fit(X, y).certificate(X, y).allowed()
+        {'weighted, at every mix': 11.0, 'weighted, in 2 passes': 5.68}
+        """
+        facts = self.facts["runs"].get(run)
+        if facts is None:
+            raise KeyError(f"no run is called {run!r}, but {self.runs}")
+        passes, mixed = facts["passes"], "mixes" in facts
+        names = {"mistakes at most": "at every mix" if mixed else "in any order"}
+        if facts["theorem"] == "passive_aggressive":
+            names = {"bound at most": "by the losses of a w"} if facts["first"] else {}
+        found = {told: self.claims.get(f"{run}: {claim}") for claim, told in names.items()}
+        if facts["theorem"] == "perceptron" and facts["p"] == 2:
+            told = f"in {passes} pass{'es' if passes > 1 else ''}"
+            found[told] = self.claims.get(f"{facts['problem']}: perceptron's mistakes (T = {passes}) at most")
+        known = {told: float(Decimal(value)) for told, value in found.items() if value is not None}
+        return {f"weighted, {told}": bound for told, bound in known.items()} if mixed else known
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the certificate to a file, as JSON; a file of that name stays whole until all is written."""
+        with atomic_write(path) as draft:
+            Path(draft).write_text(self.text(), encoding="utf-8")
+
+    def text(self) -> str:
+        """Return the file's contents."""
+        return json.dumps(self.facts, separators=(",", ":")) + "\n"
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Certificate":
+        """Read a certificate from a file; whether it holds is for :func:`linsep.verify` to say."""
+        if Path(path).is_dir() or "\0" in os.fspath(path):
+            raise CertificateError(f"{os.fspath(path)!r} is not a certificate: name a file")
+        return cls.parse(Path(path).read_bytes(), str(path))
+
+    @classmethod
+    def parse(cls, text: bytes, name: str) -> "Certificate":
+        """Read a certificate from a file's contents."""
+        try:
+            facts = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise CertificateError(f"{name} is not a certificate: {error}") from error
+        if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+            raise CertificateError(f'{name} is not a certificate: it does not say "format": "{FORMAT}"')
+        if facts.get("version") != VERSION:
+            raise CertificateError(
+                f"{name} is a certificate of version {facts.get('version')!r}; this linsep reads version {VERSION}"
+            )
+        return cls(facts)
+
+    def __str__(self) -> str:
+        return reading.report(self)
+
+    def __repr__(self) -> str:
+        data = self.facts["data"]
+        what = f"{data['rows']:,} rows, {data['features']:,} features"
+        return f"<Certificate: {reading.short_verdict(self)}; {what}; {len(self.claims)} claims>"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of each claim; true if none fails.
+
+    Attributes
+    ----------
+    checks : list of (claim, status, detail)
+        The status is "holds", "fails" or "not checked".
+    """
+
+    checks: list[tuple[str, str, str]]
+
+    def __bool__(self) -> bool:
+        return all(status != FAILS for _, status, _ in self.checks)
+
+    @property
+    def failures(self) -> list[tuple[str, str]]:
+        """The claims that fail, with what is wrong."""
+        return [(claim, detail) for claim, status, detail in self.checks if status == FAILS]
+
+    def __str__(self) -> str:
+        lines = [(reading.shown(claim), status, reading.shown(detail)) for claim, status, detail in self.checks]
+        wide = max(len(claim) for claim, _, _ in lines)
+        return "\n".join(f"{status:<12}{claim:<{wide}}  {detail}" for claim, status, detail in lines)
+
+
+def verify(certificate: Any, X: Any, y: Any) -> Result:
+    """Check every claim of a certificate against the data, in exact arithmetic.
+
+    All is computed again by :mod:`linsep.certificates.checker`, a short file that imports nothing of linsep; runs whose
+    shards were mixed are checked by :mod:`linsep.certificates.mixed_checker`, which imports the checker alone. Claims
+    about new rows assume that rows are independent draws, which no data can show: their arithmetic is checked, and they
+    are listed as not checked.
+
+    Parameters
+    ----------
+    certificate : Certificate, a file's name, or the dict in a file
+        What is to be checked.
+    X : array, sparse matrix or dataframe, (rows, features)
+        The rows; dense and sparse ones are alike.
+    y : array, (rows,)
+        Their labels.
+
+    Returns
+    -------
+    Result
+        True if no claim fails; on other data false, with the reason.
+
+    Examples
+    --------
+    >>> from linsep import certify, verify
+    >>> X, y = [[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], ["no", "yes", "yes"]
+    >>> cert = certify(X, y)
+    >>> bool(verify(cert, X, y)), bool(verify(cert, X[::-1], y))
+    (True, False)
+    """
+    if isinstance(certificate, (str, os.PathLike)):
+        certificate = Certificate.load(certificate)
+    facts = certificate.facts if isinstance(certificate, Certificate) else certificate
+    try:
+        check_form(facts)
+    except FormError as error:
+        return Result([("certificate", FAILS, str(error))])
+    if (reason := _unusable(X, y, facts["data"]["classes"])) is not None:
+        return Result([("data", FAILS, reason)])
+    if any(_too_far(run, facts["problems"][run["problem"]]["bias"], X) for run in facts["runs"].values()):
+        return Result([("certificate", FAILS, "a run of Winnow spans too many orders of magnitude to be checked")])
+    checks = checker.check(facts, X, y, checker_of(facts))
+    if all(status != FAILS for _, status, _ in checks):
+        checks += _assumed(facts)
+    return Result(checks)
+
+
+def _upwards(value: float) -> float:
+    """Return a number rounded up to nine digits, so that it is the same wherever it is computed."""
+    return min(float(checker.stated(Fraction(value) * (1 + Fraction(1, 10**13)), checker.UP)), 1.0)
+
+
+def risk_of(mistakes: int, rounds: int, confidence: float) -> dict[str, Any]:
+    """Return what one pass says of new rows, if rows are independent draws."""
+    found = risk.anytime(mistakes, rounds, confidence)
+    return {
+        "mistakes": mistakes, "rounds": rounds, "confidence": confidence,
+        "estimate": float(risk.estimate(mistakes, rounds)),
+        "at most": _upwards(float(found.bound)), "of the vote at most": _upwards(float(found.vote)),
+        "assuming": "i.i.d. rows, one pass; not checked",
+    }  # fmt: skip
+
+
+def _unusable(X: Any, y: Any, classes: list[str]) -> str | None:
+    """Return why data can't be checked: what is wrong, and where; None if rows and labels can be read."""
+    try:
+        rows: Any = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
+    except (TypeError, ValueError):
+        return "the rows of X are not all of one length"
+    try:
+        labels = np.asarray(y)
+    except (TypeError, ValueError):
+        return "the labels in y are not single values"
+    if len(rows.shape) != 2:
+        return f"X has {_many(len(rows.shape), 'dimension')}: it must have 2, rows and columns"
+    if labels.ndim != 1:
+        return f"y has {_many(labels.ndim, 'dimension')}: it must have 1, a label for each row"
+    if rows.shape[0] != len(labels):
+        return f"X has {_many(rows.shape[0], 'row')}, but y has {_many(len(labels), 'label')}"
+    return _not_a_number(X, rows) or _other_label(labels, classes)
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def _not_a_number(X: Any, rows: Any) -> str | None:
+    """Return the place and the value of the first entry that is not a finite number."""
+    sparse = hasattr(rows, "indptr")
+    values = rows.data if sparse else rows
+    if values.dtype.kind in "biuf" and np.isfinite(values).all():
+        return None
+    if values.dtype.kind in "US" and isinstance(X, (list, tuple)):  # NumPy made texts of the numbers beside a text
+        values = np.array(X, object)
+    for k, value in enumerate(values.ravel().tolist()):
+        if (reason := _fault(value)) is not None:
+            row, column = place_of(k, rows.shape[1], *((rows.indices, rows.indptr) if sparse else ()))
+            return f"row {row}, column {column} holds {_shown(value)}, {reason}"
+    return None
+
+
+def _fault(value: Any) -> str | None:
+    """Return why an entry can't be used; None if it can."""
+    if isinstance(value, complex) or not isinstance(value, (Number, np.bool_)):
+        return "not a number"
+    try:
+        return None if math.isfinite(value) else "not a finite number"  # type: ignore[arg-type]
+    except OverflowError:
+        return "too large for a float"
+    except (TypeError, ValueError):
+        return "not a number"
+
+
+def _shown(value: Any) -> str:
+    """Return a value for an error message, in full if it is short; Python refuses to write out very long integers."""
+    text = _text(value) if isinstance(value, int) else repr(value)
+    return text if len(text) <= 21 else f"{text[:18]}..."
+
+
+def _text(value: Any) -> str:
+    return hex(value) if isinstance(value, int) and value.bit_length() > 4096 else str(value)
+
+
+def _other_label(labels: Array, classes: list[str]) -> str | None:
+    """Return the first label that the certificate does not have, and its row."""
+    known = set(classes)
+    for row, label in enumerate(labels.tolist()):
+        name = _text(label + 0.0).removesuffix(".0") if isinstance(label, float) else _text(label)  # -0.0 is 0.0
+        if name not in known:
+            return f"label {_shown(name)} of row {row} is not among the certificate's labels"
+    return None
+
+
+def _too_far(run: dict[str, Any], bias: float, X: Any) -> bool:
+    """Return whether the exponentials of a run would be too long to compute."""
+    if run["theorem"] != "winnow":
+        return False
+    try:
+        values: Any = X.tocsr().data if hasattr(X, "tocsr") else np.asarray(X, np.float64)
+        largest = max(float(np.abs(values).max(initial=0)), bias)
+    except (TypeError, ValueError, OverflowError):
+        return False  # the checker says what is wrong with these data
+    return not run["rate"] * largest * len(run["rows"]) <= 1e6
+
+
+def risks_of(runs: dict[str, Any], claims: dict[str, Any]) -> dict[str, Any]:
+    """Return the risk of each run that states a confidence: those of one pass."""
+    return {
+        name: risk_of(claims[f"{name}: mistakes"], run["rounds"], run["confidence"])
+        for name, run in runs.items()
+        if "confidence" in run
+    }
+
+
+def _assumed(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Return what is not for the checker to say: what lies between updates, and the risks."""
+    checks = [(f"{name}: no other round was a mistake", NOT_CHECKED, UPDATES) for name in facts["runs"]]
+    steps = [name for name, run in facts["runs"].items() if run["theorem"] == "passive_aggressive"]
+    checks += [(f"{name}: its steps are the rule's", NOT_CHECKED, LOGGED) for name in steps]
+    mixed = [name for name, run in facts["runs"].items() if "mixes" in run]
+    checks += [(f"{name}: its shards, and their shares in each mix", NOT_CHECKED, LOGGED) for name in mixed]
+    again = risks_of(facts["runs"], facts["claims"])
+    if facts["risk"] != again:
+        return [*checks, ("risk", FAILS, f"stated {facts['risk']}, found {again}")]
+    return checks + [
+        (
+            f"{name}: risk",
+            NOT_CHECKED,
+            f"{r['at most']:.4g} at confidence {r['confidence']:g}, assuming {r['assuming']}",
+        )
+        for name, r in again.items()
+    ]

@@ -1,0 +1,323 @@
+"""Search witnesses: weights and mixtures of rows that prove margins and bounds.
+
+All searches are done in floats and prove nothing. What they find is rounded to short integers, and the claims are
+computed from these by :mod:`linsep.certificates.checker`, exactly: a poor search gives weak claims, never wrong ones.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.engine.arrays import Array, frozen
+from linsep.engine.data_kinds import Csr, Dense
+from linsep.solvers.exact.dependencies import short, witness, written
+from linsep.solvers.margin.coordinate_descent import squared_norms
+from linsep.solvers.margin.delta import DeltaBound, delta_bound
+from linsep.solvers.margin.hard import HardMargin, separator
+from linsep.solvers.products import features_of, rows_of, times, times_transposed
+from linsep.solvers.programs.l1_margin import l1_margin
+from linsep.solvers.programs.linear_program import separate
+from linsep.solvers.programs.signed_rows import Budget
+
+LOSS = 1e-3
+"""What rounding may cost a bound of margins, relatively."""
+TIGHT = 0.006
+"""The relative gap of such a bound at which a search ends: with the rounding of both sides it stays under 1 %."""
+CLOSER = 0.1
+"""How much closer the Delta trick's bound for one pass, which is found soon, is followed."""
+SMALL = 1 << 20
+"""Entries of the data up to which margins are followed to the end, of use or not."""
+FEW = 4096
+"""Rows of a mixture that may be solved for in rationals, at most."""
+
+Watch = Callable[[str, float, float], None]
+Witnesses = dict[str, dict[str, Any]]
+
+
+class Search(NamedTuple):
+    """What is searched, and how long.
+
+    Attributes
+    ----------
+    data : Dense or Csr
+        The rows, with their constant feature.
+    signs : array of shape (rows,)
+        +1 or -1 for each row.
+    passes : int
+        T, the passes for which a bound is wanted besides that for one.
+    deadline : float, optional
+        The value of time.monotonic() at which to stop.
+    watch : callable, optional
+        Called with the name of what is sought and its bracket, each time that has become narrower.
+    jobs : int
+        Threads.
+    """
+
+    data: Dense | Csr
+    signs: Array
+    passes: int = 10
+    deadline: float | None = None
+    watch: Watch | None = None
+    jobs: int = 1
+
+    def scores(self, w: Array) -> Array:
+        """Return z_i·w for all rows."""
+        return self.signs * times(self.data, w[:, None], self.jobs)[:, 0]
+
+    def point(self, mixture: Array) -> Array:
+        """Return the sum of lambda_i z_i."""
+        return times_transposed(self.data, (self.signs * mixture)[:, None], self.jobs)[:, 0]
+
+    def until(self, share: float) -> float | None:
+        """Return the time at which a share of what is left is spent."""
+        now = time.monotonic()
+        return None if self.deadline is None else now + share * max(self.deadline - now, 0.0)
+
+    def watching(self, name: str, squared: bool = False) -> Callable[[float, float], None] | None:
+        """Return what is to be told of one bracket, or of the squares of its ends."""
+        watch, power = self.watch, 2 if squared else 1
+        return None if watch is None else lambda lower, upper: watch(name, lower**power, upper**power)
+
+
+class Found(NamedTuple):
+    """What a search found."""
+
+    witnesses: Witnesses
+    """{"w": {name: vector}, "lambda": {name: vector}}, as the checker reads them."""
+    once: DeltaBound
+    """The bound for one pass; from it and from `dual` the search for another bias may start."""
+    dual: Array
+    """The mixture of rows that bounds the margin."""
+    length: float
+    """R / gamma, the root of the perceptron's bound; infinite where no separator was found."""
+
+
+@np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
+def find(search: Search, *, games: bool = True, start: Found | None = None) -> Found:
+    """Search for witnesses of the margin, of Winnow's margins, and of the bounds for one and for T passes.
+
+    Parameters
+    ----------
+    search : Search
+        What is searched.
+    games : bool, default=True
+        Whether to search for Winnow's margins, too.
+    start : Found, optional
+        What was found for the same rows with another bias.
+
+    Examples
+    --------
+    >>> X = Dense(np.array([[2.0], [0.0]]), bias=1.0)
+    >>> find(Search(X, np.array([1.0, -1.0])), games=False).witnesses["lambda"]["margin"]
+    {'exponent': -6, 'values': [16, 48]}
+    """
+    n, radius = rows_of(search.data), radius_of(search.data)
+    found: Witnesses = {"w": {}, "lambda": {}}
+    once = _bound(search, radius, 1, start.once if start else None, found)
+    enough = radius / math.sqrt(n * search.passes) if search.data.values.size > SMALL else 0.0
+    hard = separator(
+        search.data, search.signs, enough=enough, tol=TIGHT / 2, start=start.dual if start else once.dual,
+        deadline=search.until(0.6), watch=search.watching("margin"), jobs=search.jobs,
+    )  # fmt: skip
+    if search.passes > 1:
+        _bound(search, radius, search.passes, hard if hard.separable else once, found)
+    hard = _second_opinion(search, hard)
+    if hard.separable:
+        least = (1 - LOSS / 2) * _margin(search, hard.weights)
+        found["w"]["margin"] = short(hard.weights, lambda w: _margin(search, w) >= least > 0)
+    if hard.separable is not False or not _ruled_out(search, hard, found):
+        most = max((1 + LOSS / 2) * _distance(search, hard.dual), enough)
+        found["lambda"]["margin"] = short(hard.dual, lambda a: _distance(search, a) <= most)
+        if games:
+            _games(search, hard, found)
+    return Found(found, once, hard.dual, radius / hard.lower if hard.separable and hard.lower > 0 else math.inf)
+
+
+def _second_opinion(search: Search, hard: HardMargin) -> HardMargin:
+    """Return what a linear program says of small data that were left open: it scales columns that differ much."""
+    left = 60.0 if search.deadline is None else search.deadline - time.monotonic()
+    if hard.separable is not None or search.data.values.size > SMALL or left <= 0:
+        return hard
+    found = separate(search.data, search.signs, np.zeros(0), Budget(time_limit=left))
+    if found.separable:
+        size = float(np.linalg.norm(found.weights))
+        return hard._replace(
+            weights=found.weights, lower=float(search.scores(found.weights).min()) / size, separable=True
+        )
+    return hard._replace(dual=found.dual, separable=False) if found.separable is False else hard
+
+
+def _bound(
+    search: Search, radius: float, passes: int, start: DeltaBound | HardMargin | None, found: Witnesses
+) -> DeltaBound:
+    """Find the Delta trick's bound for so many passes, and write down what proves it."""
+    bound = delta_bound(
+        search.data, search.signs, radius=radius, passes=passes, tol=TIGHT * (CLOSER if passes == 1 else 1),
+        start=start, deadline=search.until(0.5), jobs=search.jobs,
+        watch=search.watching(f"mistakes (T = {passes})", squared=True),
+    )  # fmt: skip
+    _write_bound(search, bound, radius, passes, found)
+    return bound
+
+
+def radius_of(data: Dense | Csr) -> float:
+    """Return the largest ||x_i||, the constant feature included."""
+    return math.hypot(math.sqrt(float(squared_norms(data).max(initial=0.0))), data.bias)
+
+
+def _margin(search: Search, w: Array) -> float:
+    """Return min_i z_i·w / ||w||."""
+    return float(search.scores(w).min() / np.linalg.norm(w))
+
+
+def _distance(search: Search, mixture: Array) -> float:
+    """Return ||sum of lambda_i z_i|| / sum of lambda_i."""
+    total = mixture.sum()
+    return float(np.linalg.norm(search.point(mixture)) / total) if total > 0 else math.inf
+
+
+def _ruled_out(search: Search, hard: HardMargin, found: Witnesses) -> bool:
+    """Solve for the witness that the data are not separable in rationals; tell whether it was found."""
+    support = hard.support
+    if len(support) > FEW:
+        return False
+    rows = signed_rows(search.data, search.signs, support)
+    exact = witness(rows, hard.dual[support], deadline=search.until(0.3))
+    if exact is None:
+        return False
+    whole = [0] * rows_of(search.data)
+    for i, value in zip(support.tolist(), exact, strict=True):
+        whole[i] = value
+    found["lambda"]["margin"] = written(whole)
+    return True
+
+
+def signed_rows(data: Dense | Csr, signs: Array, chosen: Array) -> Any:
+    """Return some rows z_i as a csr_array of float64, the constant feature in the last column."""
+    if isinstance(data, Dense):
+        rows = sp.csr_array(data.values[chosen].astype(np.float64))
+    else:
+        shape = rows_of(data), data.features
+        rows = sp.csr_array((data.values, data.indices, data.indptr), shape=shape, copy=False)[chosen].astype(
+            np.float64
+        )
+    bias = sp.csr_array(np.full((len(chosen), 1), data.bias))
+    return sp.csr_array(sp.diags_array(signs[chosen]) @ sp.hstack([rows, bias]))
+
+
+def _games(search: Search, hard: HardMargin, found: Witnesses) -> None:
+    """Write down what proves Winnow's margins, where that is more than the margin's own witnesses prove."""
+    p, n = features_of(search.data), rows_of(search.data)
+    entry = max(float(np.abs(search.data.values).max(initial=0.0)), abs(search.data.bias))
+    start = hard.weights if hard.separable else None, hard.dual
+    for name, signed in (("balanced Winnow's margin", True), ("Winnow's margin", False)):
+        weights = (1 + signed) * p + 2 * (search.data.bias != 0)
+        enough = entry * math.sqrt(2 * math.log(max(weights, 2)) / (n * search.passes))
+        enough = enough if search.data.values.size > SMALL else 0.0
+        game = l1_margin(
+            search.data, search.signs, signed=signed, enough=enough, tol=TIGHT / 2, starts=[start],
+            deadline=search.until(0.5), watch=search.watching(name),
+        )  # fmt: skip
+        if game.lower > 0:
+            found["w"][name] = short(game.weights, partial(_keeps, search, (1 - LOSS / 2) * game.lower))
+        most = game.upper + LOSS / 2 * abs(game.upper) if game.upper > enough or game.upper <= 0 else enough
+        if _payoff(search, signed, hard.dual) > most:
+            found["lambda"][name] = short(game.dual, partial(_rules_out, search, signed, most))
+
+
+def _keeps(search: Search, margin: float, u: Array) -> bool:
+    """Return whether all rows have that margin by weights of L1 norm 1."""
+    return bool(search.scores(u).min() >= margin * np.abs(u).sum())
+
+
+def _rules_out(search: Search, signed: bool, most: float, mixture: Array) -> bool:
+    """Return whether a mixture of rows proves that no weights have a larger margin."""
+    return _payoff(search, signed, mixture) <= most
+
+
+def _payoff(search: Search, signed: bool, mixture: Array) -> float:
+    """Return what no weights of L1 norm 1 can exceed against a mixture of rows."""
+    q = search.point(mixture)
+    sizes = np.append(np.abs(q[:-1]) if signed else q[:-1], np.abs(q[-1:])[: int(search.data.bias != 0)])
+    return float(sizes.max() / mixture.sum()) if mixture.sum() > 0 else math.inf
+
+
+def _write_bound(search: Search, bound: DeltaBound, radius: float, passes: int, found: Witnesses) -> None:
+    """Write down what proves the Delta trick's bound."""
+
+    def length(w: Array) -> float:
+        w = np.ldexp(w, bound.exponent)
+        misses = np.maximum(1.0 - search.scores(w), 0.0)
+        return radius * float(np.linalg.norm(w)) + math.sqrt(passes) * float(np.linalg.norm(misses))
+
+    def value(a: Array) -> float:
+        sizes = np.linalg.norm(a) / math.sqrt(passes), np.linalg.norm(search.point(a)) / radius
+        return float(a.sum() / max(*sizes)) if max(*sizes) > 0 else 0.0
+
+    trivial = bound.upper >= (1 - 1e-6) * math.sqrt(passes * rows_of(search.data))
+    weights = np.zeros_like(bound.weights) if trivial else bound.weights
+    vector = short(weights, lambda w: length(w) <= (1 + CLOSER * LOSS / 2) * bound.upper)
+    found["w"][f"delta {passes}"] = vector | {"exponent": vector["exponent"] + bound.exponent}
+    found["lambda"][f"delta {passes}"] = short(bound.dual, lambda a: value(a) >= (1 - CLOSER * LOSS / 2) * bound.lower)
+
+
+@np.errstate(over="ignore", under="ignore", invalid="ignore")
+def best_bias(search: Search, found: Witnesses) -> tuple[float, float]:
+    """Return the constant feature's value for which the bound of the weights found is least, and by what it is less.
+
+    beta² = R |b| / ||w||, rounded to six bits, as the bound is flat there. The root of the bound, R(beta) ||w(beta)||,
+    becomes R ||w|| + |b|: the second number is that, divided by what it was. (0, 1) where there is no best value.
+    """
+    w = read_vector(found["w"]["margin" if "margin" in found["w"] else "delta 1"], search)
+    radius = radius_of(search.data._replace(bias=0.0))
+    size, lift = float(np.linalg.norm(w[:-1])), abs(float(w[-1])) * search.data.bias
+    beta = math.sqrt(radius * (lift / size)) if size > 0 else 0.0
+    before = math.hypot(radius, search.data.bias) * float(np.linalg.norm(w))
+    if not (0 < beta < math.inf and 0 < before < math.inf):
+        return 0.0, 1.0
+    mantissa, exponent = math.frexp(beta)
+    return math.ldexp(round(mantissa * 64), exponent - 6), (radius * size + lift) / before
+
+
+def read_vector(vector: dict[str, Any], search: Search) -> Array:
+    """Return a witness w as floats; its unit is left out, as no margin depends on it."""
+    w = np.zeros(features_of(search.data) + 1)
+    values = [int(v, 16) if isinstance(v, str) else v for v in vector["values"]]
+    beyond = max((v.bit_length() for v in values), default=0) - 500
+    w[vector.get("at", slice(len(values)))] = [float(v >> beyond if beyond > 0 else v) for v in values]
+    return w
+
+
+def pair_rows(data: Dense | Csr, codes: Array, classes: int) -> Csr:
+    """Return the rows of the multiclass problem: [x, beta] in the columns of its class, its negative in a rival's.
+
+    Row i becomes classes - 1 rows, one for each other class in order.
+
+    Examples
+    --------
+    >>> X = pair_rows(Dense(np.array([[5.0], [7.0]]), bias=1.0), np.array([0, 2]), 3)
+    >>> sp.csr_array((X.values, X.indices, X.indptr)).toarray()
+    array([[ 5.,  1., -5., -1.,  0.,  0.],
+           [ 5.,  1.,  0.,  0., -5., -1.],
+           [-7., -1.,  0.,  0.,  7.,  1.],
+           [ 0.,  0., -7., -1.,  7.,  1.]])
+    """
+    n, width, rivals = rows_of(data), features_of(data) + 1, classes - 1
+    Z = signed_rows(data, np.ones(n), np.arange(n))
+    other = np.arange(rivals)
+    rival = (other + (other >= codes[:, None])).ravel()
+    own, which = np.repeat(codes, rivals), np.repeat(np.arange(n), rivals)
+    counts = np.repeat(np.diff(Z.indptr)[which], 2)
+    indptr = np.append(0, np.cumsum(counts))
+    starts = np.repeat(np.repeat(Z.indptr[which], 2) - indptr[:-1], counts)
+    places = np.arange(indptr[-1]) + starts
+    block = np.repeat(np.column_stack([own, rival]).ravel(), counts)
+    sign = np.repeat(np.tile([1.0, -1.0], len(which)), counts)
+    indices = (block * width + Z.indices[places]).astype(np.int32)
+    values = sign * Z.data[places]
+    return Csr(frozen(values), frozen(indices), frozen(indptr[::2].astype(np.int32)), classes * width, 0.0)

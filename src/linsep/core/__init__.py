@@ -1,1 +1,0 @@
-"""The engine: steps, links, readouts, kinds of example, and the only compiled loops over rows."""

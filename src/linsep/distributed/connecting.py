@@ -1,0 +1,107 @@
+"""Clients of Dask clusters: found at an address, or with workers of their own on this machine."""
+
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from linsep.distributed.engines import Cluster, Engine, Threads
+from linsep.distributed.versions import ScaleError, check_workers
+from linsep.engine.runtime import threads
+
+SECONDS = 5
+"""How long a scheduler has to answer."""
+MISSING = "this needs dask and distributed: pip install 'linsep[dask]'"
+HERE = "127.0.0.1"
+
+
+@contextmanager
+def engine_of(client: Any, n_jobs: int | None) -> Iterator[Engine]:
+    """Give who works on shards: threads of this process, or the workers of a client or of a scheduler's address."""
+    if client is None:
+        yield Threads(threads(n_jobs))
+    elif isinstance(client, str):
+        with connected(client) as found:
+            yield Cluster(found)
+    else:
+        _refuse(client)
+        check_workers(client)
+        yield Cluster(client)
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """Give a client of the scheduler at an address, whose workers are fit for the work."""
+    distributed = _distributed()
+    _refuse_silent(address)
+    with distributed.Client(address, timeout=SECONDS, set_as_default=False) as client:
+        check_workers(client)
+        yield client
+
+
+@contextmanager
+def local_workers(count: int) -> Iterator[Any]:
+    """Give a client with workers of its own, one process each, that can be reached from this machine alone."""
+    distributed = _distributed()
+    import dask
+
+    settings = {
+        "distributed.deploy.lost-worker-timeout": "1 hour",  # else a slow restart is a worker's end
+        "distributed.comm.timeouts.connect": "10 s",  # else one that has just died is called for half a minute
+        "distributed.worker.profile.enabled": False,  # nobody looks at it, and it takes its time
+    }
+    with (
+        dask.config.set(settings),
+        distributed.LocalCluster(
+            n_workers=count, threads_per_worker=1, host=HERE, dashboard_address=None, silence_logs=50,
+            scheduler_kwargs={"dashboard_address": f"{HERE}:0"},
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):  # fmt: skip
+        yield client
+
+
+def _refuse_silent(address: str) -> None:
+    """Raise a ScaleError unless a scheduler answers at an address; a client would wait for ever if one is silent."""
+    with ThreadPoolExecutor(1) as pool:  # a loop of events, which may run here already, can't wait for another
+        asked = pool.submit(lambda: asyncio.run(asyncio.wait_for(_kind(address), SECONDS)))
+    error = asked.exception()
+    if error is None and asked.result() == "Scheduler":
+        return
+    if error is None:
+        why = f"a {asked.result()} does"
+    else:  # whatever else listens there may answer anything
+        why = f"not in {SECONDS} s" if isinstance(error, OSError) else str(error).partition("\n")[0][:100]
+    raise ScaleError(
+        f"no scheduler answers at {address} ({why}): start one with dask scheduler, and workers with dask worker"
+    )
+
+
+async def _kind(address: str) -> Any:
+    """Return what somebody at an address says to be."""
+    from distributed.core import rpc
+    from distributed.security import Security
+
+    async with rpc(address, timeout=SECONDS, connection_args=Security().get_connection_args("client")) as somebody:
+        return (await somebody.identity())["type"]
+
+
+def _refuse(client: Any) -> None:
+    """Raise an error unless this is a client that can be used."""
+    if not isinstance(client, _distributed().Client):
+        raise TypeError(
+            f"client= is a distributed.Client, or the address of a scheduler, and not {type(client).__name__}"
+        )
+    if client.asynchronous:
+        raise ScaleError("this client is asynchronous: make one without asynchronous=True")
+    if client.status != "running":
+        raise ScaleError(f"the client is {client.status}: make a new one")
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise ImportError(MISSING) from None
+    return distributed

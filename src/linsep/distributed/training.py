@@ -1,0 +1,300 @@
+"""`fit` on files of any size and on clusters: shards are learned where they lie, and mixed after every epoch."""
+
+import os
+import uuid
+from collections.abc import Callable
+from contextlib import closing
+from time import perf_counter
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from linsep.data.errors import DataError
+from linsep.data.parts_survey import Survey
+from linsep.distributed import work
+from linsep.distributed.checkpoints import Checkpoint, identity_of
+from linsep.distributed.connecting import engine_of
+from linsep.distributed.engines import Engine
+from linsep.distributed.plans import plan_of
+from linsep.distributed.wire import gain_of, sent
+from linsep.engine.readouts import MISTAKES
+from linsep.engine.step import reads_norm, settles
+from linsep.estimators.base.learner import Learner, refuse_one_class
+from linsep.estimators.base.online import OnlineLearner
+from linsep.estimators.naive_bayes import NaiveBayes
+from linsep.models.save_load import Saved
+from linsep.training.epochs import Enough, refuse_overflow
+from linsep.training.mixing import Mix, settle
+from linsep.training.sparse_weights import whole
+from linsep.training.state import Machine
+from linsep.validation.labels import clean
+
+AnyLearner = TypeVar("AnyLearner", bound=Learner)
+Path = str | os.PathLike[str]
+
+SHARDS = 8
+"""Those of a learner that does not say; other shards are another model, and so it is not the number of workers."""
+
+
+class Progress(NamedTuple):
+    """How far a training has come."""
+
+    epoch: int
+    """From 1; 0 while the shards are looked at for the first time."""
+    shards: int
+    """Those of this epoch that are done, in order ..."""
+    of: int
+    """... of how many."""
+    rows: int
+    """Rows learned so far, in all epochs; while the shards are looked at, those that were found."""
+    mistakes: int
+    """Mistakes so far."""
+    sent: int
+    """Bytes of weights that were sent so far, to each worker and back."""
+    seconds: float
+    errors: int | None = None
+    """Rows that were predicted wrongly before they were learned; None where nobody counts."""
+    rejected: int = 0
+    """Malformed rows that were left out of an epoch."""
+    gone: int = 0
+    """Workers that have left, or died, since the training began; others do their work."""
+    waiting: bool = False
+    """Whether no worker is left, and one is waited for."""
+
+
+Tell = Callable[[Progress], None]
+
+
+def fit(
+    learner: AnyLearner, source: Any, y: Any = None, *, client: Any = None, epochs: int | None = None,
+    checkpoint: Path | None = None, progress: Tell | None = None, **options: Any,
+) -> AnyLearner:  # fmt: skip
+    r"""Train a learner on shards of data that need not fit into memory, by threads or by the workers of a cluster.
+
+    Iterative parameter mixing (McDonald, Hall and Mann, 2010): in every epoch each shard is learned from the weights
+    that the epoch began with, and the weights are mixed in the order of the shards. What comes out depends on the
+    learner, its seed, the data and the number of shards alone: not on the workers, how many they are, or which of them
+    die on the way.
+
+    Parameters
+    ----------
+    learner : an online learner that mixes, or NaiveBayes
+        Its `shards` (8 if it does not say), `mixing`, `shuffle` and seed are part of the algorithm. With
+        `shuffle=False` rows are learned as they stand, in memory that does not grow with a shard; otherwise each shard
+        is held in memory while it is learned, in an order of its own. NaiveBayes counts, in one pass.
+    source : path, list of paths, glob, folder; Dask dataframe or Dask array
+        Text is cut into ranges of bytes, Parquet into row groups, binary files into rows; a compressed text file is one
+        shard at least. Workers read them by the same names. A dataframe has a column of labels (`label=`), an array
+        comes with `y`.
+    y : Dask array, optional
+        The labels of a Dask array.
+    client : distributed.Client, address of a scheduler, or None
+        Who works; None is threads of this process, `n_jobs` of the learner.
+    epochs : int, optional
+        The most epochs; by default the learner's `max_iter`.
+    checkpoint : path, optional
+        A model file that is written after every epoch. If it is there already, of the same learner and data, training
+        goes on from it, to the very weights that an undisturbed run would have had.
+    progress : callable, optional
+        Is called with a :class:`Progress` after every shard.
+    **options
+        Those of :func:`linsep.read` and of the format.
+
+    Returns
+    -------
+    learner
+        The one given, trained. It has no log unless it was made with `log=True`; `mixes_` tells of its shards.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from linsep import AveragedPerceptron, distributed
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "rows.svm")
+    >>> _ = path.write_text("+1 1:1\n-1 2:1\n+1 1:2\n-1 2:2 3:1\n")
+    >>> clf = distributed.fit(AveragedPerceptron(shards=2, random_state=0), path)
+    >>> clf.predict([[1, 0, 0], [0, 1, 0]]), clf.mixes_.rows
+    (array([ 1, -1]), array([3, 1, 3, 1]))
+    """
+    _refuse(learner, epochs)
+    with engine_of(client, getattr(learner, "n_jobs", None)) as engine:
+        run = Run(learner, engine, source, y, options, progress)
+        try:
+            if isinstance(learner, NaiveBayes):
+                run.count()
+            else:
+                run.train(epochs, checkpoint)
+        finally:
+            run.plan.release()
+            engine.everywhere(work.forget, run.name)
+    return learner
+
+
+def _refuse(learner: Any, epochs: int | None) -> None:
+    if not isinstance(learner, Learner):
+        raise TypeError(f"distributed.fit takes a learner of linsep, and not {type(learner).__name__}")
+    if learner._no_mixing:
+        raise ValueError(f"{type(learner).__name__} is not trained on shards, as {learner._no_mixing}")
+    if epochs is not None and (isinstance(learner, NaiveBayes) or epochs < 1):
+        raise ValueError(f"epochs={epochs}: " + ("one pass counts all" if epochs > 0 else "there must be one at least"))
+    learner._validate_params()
+    if isinstance(learner.class_weight, str):
+        raise ValueError('class_weight="balanced" needs all labels at once: pass a dict of weights to distributed.fit')
+    if isinstance(learner, OnlineLearner):
+        learner._check_shards()
+        if learner.select is not None or getattr(learner, "solver", "sgd") != "sgd":
+            raise ValueError("distributed.fit trains row by row, in epochs: remove select= and any solver but sgd")
+
+
+class Run:
+    """One training: its data in parts, and what was found in them."""
+
+    def __init__(
+        self, learner: Any, engine: Engine, source: Any, y: Any, options: dict[str, Any], progress: Tell | None
+    ) -> None:  # fmt: skip
+        self.name, self.learner, self.engine, self.options = uuid.uuid4().hex, learner, engine, options
+        self.plan = plan_of(source, y, options, engine)
+        self.twin = clone(learner)
+        self._tell, self._began, self._sent = progress, perf_counter(), 0
+        self._told = Progress(0, 0, 0, 0, 0, 0, 0.0)
+        engine.notice = self._tell_waiting
+        self._rows = self._rejected = 0
+
+    def look(self, count: int) -> Survey:
+        """Look at all shards, and tell the twin of the learner what they hold."""
+        plan, twin = self.plan, self.twin
+        tasks = [(part, number, 0) for number, part in enumerate(plan.parts(count))]
+        surveys = []
+        with closing(self.engine.each(work.look, tasks, work.Look(self.name, plan.reading))) as each:
+            for found in each:
+                surveys.append(found)
+                self._rows, self._rejected = self._rows + found.rows, self._rejected + found.rejected
+                self._tell_shards(0, len(surveys), len(tasks))
+        survey = plan.settle(surveys)
+        if not survey.rows:
+            raise DataError(plan.name, "there are no rows")
+        firsts = np.cumsum([0, *(found.rows for found in surveys)]).tolist()
+        self.tasks = [(part, k, firsts[k]) for part, k, _ in tasks if surveys[k].rows]
+        clean(survey.labels, len(survey.labels))
+        refuse_one_class(survey.labels)
+        twin.classes_, twin._open, twin.n_features_in_ = survey.labels, False, plan.width
+        if plan.form is not None:
+            twin.form_ = plan.form.like([(_columns(survey, plan.width), None)], strict=False)
+        return survey
+
+    def count(self) -> None:
+        """Count the rows of all shards."""
+        survey = self.look(self.plan.pieces)
+        twin, shared = self.twin, work.Job(self.name, self.plan.reading, self.twin)
+        with closing(self.engine.each(work.count, self.tasks, shared)) as tallies:
+            tally = next(tallies)
+            for done, more in enumerate(tallies, 2):
+                tally = tally.joined(more)
+                self._tell_shards(1, done, len(self.tasks))
+        self._take_over(twin._go_on_with(tally, survey.labels, open_labels=False))
+
+    def train(self, epochs: int | None, path: Path | None) -> None:
+        """Learn all shards, epoch after epoch, and mix."""
+        twin = self.twin
+        survey = self.look(twin.shards or SHARDS)
+        kept = Checkpoint(path, identity_of(twin, self.plan.identity(self.tasks), self.options))
+        history: list[list[int]] = []
+        saved = kept.found()
+        if saved is None:
+            machine = self._start(survey)
+        else:
+            machine, history = self._resumed(saved)
+        enough, most = Enough(twin, machine), twin._most_epochs if epochs is None else epochs
+        if len(history) > most:
+            raise ValueError(
+                f"{path} has {len(history)} epochs already, and {most} are wanted: delete it, or name another file"
+            )
+        over = [enough.after(np.array(made), survey.rows) for made in history]
+        job = work.Job(self.name, self.plan.reading, _bare(twin), reads_norm(type(machine.rule)))
+        while not any(over) and machine.epochs < most:
+            before = machine.tally.counts.sum(axis=1)
+            self._epoch(machine, job)
+            made = machine.tally.counts.sum(axis=1) - before
+            history.append(made.tolist())
+            over.append(enough.after(made, survey.rows))
+            twin._machine, twin.n_iter_ = machine, machine.epochs
+            if path is not None:
+                settle(machine)
+                kept.write(twin, history)
+        settle(machine)
+        twin._machine, twin.n_iter_ = machine, machine.epochs
+        self._take_over(twin)
+        if not enough.done and settles(type(machine.rule)):
+            self.learner._warn_not_separated(most, depth=4)
+
+    def _epoch(self, machine: Machine, job: work.Job) -> None:
+        """Learn all shards from the same weights, and mix them."""
+        mix = Mix(machine, job.learner.mixing)
+        start = sent(mix.start)
+        self._sent += start.nbytes
+        shared = work.Epoch(job, start, machine.epochs)
+        self._tell_shards(machine.epochs + 1, 0, len(self.tasks), machine)
+        with closing(self.engine.each(work.learn, self.tasks, shared)) as each:
+            for done, back in enumerate(each, 1):
+                mix.add(gain_of(back))
+                self._sent += back.nbytes
+                self._tell_shards(machine.epochs + 1, done, len(self.tasks), machine)
+        mix.end()
+        refuse_overflow(machine)
+        machine.epochs += 1
+
+    def _start(self, survey: Survey) -> Machine:
+        """Return a machine before its first round."""
+        twin = self.twin
+        twin.seed_ = twin._draw_seed()
+        machine = twin._start(twin.n_features_in_, len(twin.classes_), survey.rows, open_labels=False)
+        if twin.log == "auto":
+            machine.no_log_because = "shards may be of any size; log=True keeps one"
+        else:
+            machine.keep_log(twin.log, survey.weighted or twin.class_weight is not None, 0)
+        return machine
+
+    def _resumed(self, saved: Saved) -> tuple[Machine, list[list[int]]]:
+        """Return the machine of a run that was cut off, and the mistakes and updates of its epochs."""
+        twin, model = self.twin, saved.model
+        if not np.array_equal(model.classes_, twin.classes_) or model.n_features_in_ != twin.n_features_in_:
+            raise ValueError("the checkpoint is of other classes or features: delete it, or give another")
+        twin.seed_ = model.seed_
+        return whole(model._readable()).copy(), [list(map(int, made)) for made in saved.about["history"]]
+
+    def _take_over(self, twin: Any) -> None:
+        """Let the learner be what its twin has become."""
+        learner, own = self.learner, twin.get_params(deep=False)
+        kept = {name: value for name, value in vars(learner).items() if name in own}
+        learner.__dict__ = kept | {name: value for name, value in vars(twin).items() if name not in own}
+
+    def _tell_shards(self, epoch: int, done: int, of: int, machine: Machine | None = None) -> None:
+        if self._tell is None:
+            return
+        rows, mistakes, errors = self._rows, 0, None
+        if machine is not None:
+            tally = machine.tally
+            rows, mistakes, errors = int(tally.rounds[0]), int(tally.counts[MISTAKES].sum()), machine.errors
+        seconds = perf_counter() - self._began
+        gone = self.engine.gone
+        self._told = Progress(epoch, done, of, rows, mistakes, self._sent, seconds, errors, self._rejected, gone)
+        self._tell(self._told)
+
+    def _tell_waiting(self) -> None:
+        if self._tell is not None:
+            seconds = perf_counter() - self._began
+            self._tell(self._told._replace(seconds=seconds, gone=self.engine.gone, waiting=True))
+
+
+def _bare(twin: Any) -> Any:
+    """Return a learner to be sent to workers, which need to know neither its machine nor how its data are read."""
+    bare = clone(twin)
+    for name in ("classes_", "_open", "n_features_in_", "seed_"):
+        setattr(bare, name, getattr(twin, name))
+    return bare
+
+
+def _columns(survey: Survey, width: int) -> Any:
+    """Return a row with an entry in every column that the data have; dense where that is all."""
+    return np.empty(0) if survey.seen is None else sp.csr_array(survey.columns[None, :width])

@@ -1,0 +1,319 @@
+"""Data kinds of the engine: dense tables, sparse rows, single rows, kernel rows.
+
+Data are a table (:class:`Dense`), compressed sparse rows (:class:`Csr`), one sparse row (:class:`Single`) or rows of
+a kernel matrix (:class:`Dual`). A row is a
+:class:`Span`, which says where to look and holds no array, so that compiled loops count no references. What a dense
+row is asked beyond its score, it answers as the sparse row of its nonzeros: :data:`sparse` makes room for them,
+:data:`entries` writes them there. The bias is a constant feature of value `bias` after the last one, never stored with
+the data: weights have features + 1 rows, and `bias = 0.0` leaves the last of them unused. All sums run in a fixed
+order, so that the same data give the same bits on every machine.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.engine.arrays import Array
+from linsep.engine.multimethods import verb, word
+from linsep.engine.native import LANES, pack, prefetch, unsigned
+
+FINE, OUT_OF_RANGE, NOT_RISING, NOT_TOGETHER, NOT_EQUAL = range(5)
+
+NONE, ONE, TWO, THREE, FOUR = (np.uint64(k) for k in range(5))
+"""Small unsigned numbers: arithmetic that mixes signs leaves the integers in compiled code."""
+
+
+class Dense(NamedTuple):
+    """A table in C order, one example a row."""
+
+    values: Array
+    bias: float
+
+
+class Csr(NamedTuple):
+    """Compressed sparse rows, as scipy keeps them."""
+
+    values: Array
+    indices: Array
+    indptr: Array
+    features: int
+    bias: float
+
+
+class Single(NamedTuple):
+    """One sparse row as a user gave it, not yet checked; `distinct` says that no index occurs twice."""
+
+    values: Array
+    indices: Array
+    features: int
+    bias: float
+    distinct: bool
+
+
+class Dual(NamedTuple):
+    """Kernel rows: what each example makes with every row that has a weight, or may get one.
+
+    Weights are those of rows, w = sum of a_j phi(x_j), so that a score is the sum of a_j K(x_j, x), and to add
+    amount * x is to add the amount to the example's own weight. `kernels` has a column for each weight, `norms` are the
+    K(x, x); `indices` say which weight is the example's own, and `values` are all 1. There is no bias beside the
+    kernel's: the last row of weights, as other examples have it, is not used.
+    """
+
+    kernels: Array
+    norms: Array
+    values: Array
+    indices: Array
+    features: int
+    bias: float
+
+
+class Span(NamedTuple):
+    """Row `i` of the data; in sparse data, entries `start` to `stop`."""
+
+    i: int
+    start: np.uint64
+    stop: np.uint64
+
+
+flaw = verb(0)
+"""flaw(data): what makes the data unreadable, for kinds that are not checked before; else FINE."""
+row = verb(0)
+"""row(data, i): where the i-th example is."""
+announce = verb(0)
+"""announce(data, i): prefetch where the i-th example lies, so that `fetch` need not wait for it."""
+fetch = verb(0)
+"""fetch(data, i): prefetch the i-th example."""
+fetch_weights = verb(0)
+"""fetch_weights(data, i, weights): prefetch the weights that the i-th example will read."""
+sparse = verb(0)
+"""sparse(data): the data themselves, or room for one row's nonzeros, for :data:`entries`."""
+entries = verb(0)
+"""entries(data, x, room): where the example's nonzeros are in sparse(data)."""
+squared = verb(0)
+"""squared(data, x): ||x||², the bias feature included."""
+gather = verb(0)
+"""gather(data, x, weights): the sum of weights[j] * x_j, for one column of weights given as a flat array; NaN where an
+index lies outside of them."""
+
+
+@flaw.when(Dense)
+@flaw.when(Csr)
+@flaw.when(Dual)
+def _(X: Dense | Csr | Dual) -> int:
+    return FINE
+
+
+@flaw.when(Single)
+def _(X: Single) -> int:
+    if X.values.shape[0] != X.indices.shape[0]:
+        return NOT_EQUAL
+    if not (together(X.values) and together(X.indices)):
+        return NOT_TOGETHER
+    last = np.int64(-1)
+    for k in range(X.indices.shape[0]):
+        j = np.int64(X.indices[k])
+        if j < 0 or j >= X.features:
+            return OUT_OF_RANGE
+        if j <= last and not X.distinct:
+            return NOT_RISING
+        last = j
+    return FINE
+
+
+@row.when(Dense)
+def _(X: Dense, i: int) -> Span:
+    return Span(i, NONE, NONE)
+
+
+@row.when(Csr)
+def _(X: Csr, i: int) -> Span:
+    return Span(i, np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1]))
+
+
+@row.when(Single)
+def _(X: Single, i: int) -> Span:
+    return Span(i, NONE, np.uint64(X.indices.shape[0]))
+
+
+@row.when(Dual)
+def _(X: Dual, i: int) -> Span:
+    return Span(i, np.uint64(i), np.uint64(i + 1))
+
+
+@announce.when(Csr)
+def _(X: Csr, i: int) -> None:
+    prefetch(X.indptr, i)
+
+
+@announce.when(Dense)
+@announce.when(Single)
+@announce.when(Dual)
+def _(X: Dense | Single | Dual, i: int) -> None:
+    """Do nothing: the place of a row is its number."""
+
+
+@fetch.when(Dense)
+def _(X: Dense, i: int) -> None:
+    """Fetch the first lines of a very long row only: the processor itself follows a walk once it has begun."""
+    width = X.values.shape[1]
+    for j in range(0, min(width, 1024), 64 // X.values.itemsize):
+        prefetch(X.values, i * width + j)
+
+
+@fetch.when(Csr)
+def _(X: Csr, i: int) -> None:
+    k, stop = np.intp(X.indptr[i]), np.intp(X.indptr[i + 1])
+    while k < stop:
+        prefetch(X.values, k)
+        prefetch(X.indices, k)
+        k += 16
+
+
+@fetch.when(Single)
+@fetch.when(Dual)
+def _(X: Single | Dual, i: int) -> None:
+    """Do nothing: a single row has no next, and kernel rows are walked in order."""
+
+
+@fetch_weights.when(Dense)
+@fetch_weights.when(Single)
+@fetch_weights.when(Dual)
+def _(X: Dense | Single | Dual, i: int, weights: Array) -> None:
+    """Do nothing: a dense row reads the weights in order, and a single one has no next."""
+
+
+@fetch_weights.when(Csr)
+def _(X: Csr, i: int, weights: Array) -> None:
+    columns = weights.shape[1]
+    for k in range(np.intp(X.indptr[i]), np.intp(X.indptr[i + 1])):
+        j = np.intp(X.indices[k]) * columns
+        for c in range(0, columns, 8):
+            prefetch(weights, j + c)
+
+
+@sparse.when(Dense)
+def _(X: Dense) -> Single:
+    width = X.values.shape[1]
+    room = width + LANES
+    return Single(np.empty(room, X.values.dtype), np.empty(room, np.int32), width, X.bias, True)
+
+
+@sparse.when(Csr)
+@sparse.when(Single)
+@sparse.when(Dual)
+def _(X: Csr | Single | Dual) -> Csr | Single | Dual:
+    return X
+
+
+@entries.when(Dense)
+def _(X: Dense, x: Span, room: Single) -> Span:
+    width = X.values.shape[1]
+    n = 0
+    j = 0
+    while j + LANES <= width:
+        n += pack(X.values, x.i * width + j, j, room.indices, room.values, n)
+        j += LANES
+    while j < width:
+        v = X.values[x.i, j]
+        room.indices[n] = j
+        room.values[n] = v
+        n += 1 if v != 0 else 0
+        j += 1
+    return Span(x.i, NONE, np.uint64(n))
+
+
+@entries.when(Csr)
+@entries.when(Single)
+@entries.when(Dual)
+def _(X: Csr | Single | Dual, x: Span, room: Any) -> Span:
+    return x
+
+
+@squared.when(Dense)
+def _(X: Dense, x: Span) -> float:
+    z = X.bias * X.bias
+    for j in range(X.values.shape[1]):
+        v = np.float64(X.values[x.i, j])
+        z += v * v
+    return z
+
+
+@squared.when(Csr)
+@squared.when(Single)
+def _(X: Csr | Single, x: Span) -> float:
+    z = X.bias * X.bias
+    for k in range(x.start, x.stop):
+        v = np.float64(X.values[k])
+        z += v * v
+    return z
+
+
+@squared.when(Dual)
+def _(X: Dual, x: Span) -> float:
+    return X.norms[x.i]
+
+
+@gather.when(Dense)
+def _(X: Dense, x: Span, weights: Array) -> Any:
+    """Products are summed four by four: fewer additions have to wait for the one before."""
+    width = X.values.shape[1]
+    z = 0.0
+    j = 0
+    while j + 4 <= width:
+        a, b = weights[j] * X.values[x.i, j], weights[j + 1] * X.values[x.i, j + 1]
+        c, d = weights[j + 2] * X.values[x.i, j + 2], weights[j + 3] * X.values[x.i, j + 3]
+        z += (a + b) + (c + d)
+        j += 4
+    while j < width:
+        z += weights[j] * X.values[x.i, j]
+        j += 1
+    return z + weights[width] * X.bias
+
+
+@gather.when(Csr)
+@gather.when(Single)
+def _(X: Csr | Single, x: Span, weights: Array) -> Any:
+    z = 0.0
+    end = np.uint64(X.features)
+    k = x.start
+    while k + FOUR <= x.stop:
+        i0, i1 = unsigned(X.indices[k]), unsigned(X.indices[k + ONE])
+        i2, i3 = unsigned(X.indices[k + TWO]), unsigned(X.indices[k + THREE])
+        if i0 >= end or i1 >= end or i2 >= end or i3 >= end:
+            return np.nan
+        a, b = weights[i0] * X.values[k], weights[i1] * X.values[k + ONE]
+        c, d = weights[i2] * X.values[k + TWO], weights[i3] * X.values[k + THREE]
+        z += (a + b) + (c + d)
+        k += FOUR
+    while k < x.stop:
+        i0 = unsigned(X.indices[k])
+        if i0 >= end:
+            return np.nan
+        z += weights[i0] * X.values[k]
+        k += ONE
+    return z + weights[X.features] * X.bias
+
+
+@gather.when(Dual)
+def _(X: Dual, x: Span, weights: Array) -> Any:
+    """Products are summed one by one: then weights of 0 in between, of rows that never got one, change no bit."""
+    z = 0.0
+    for j in range(X.kernels.shape[1]):
+        z += weights[j] * X.kernels[x.i, j]
+    return z
+
+
+@word
+def together(array: Array) -> bool:
+    """Tell whether no memory lies between the entries of a 1-d array."""
+    return array.shape[0] < 2 or array.strides[0] == array.itemsize
+
+
+@word
+def inside(S: Any, x: Span) -> bool:
+    """Tell whether every index of a sparse row is one of a feature."""
+    end = np.uint64(S.features)
+    fine = True
+    for k in range(x.start, x.stop):
+        fine = fine and unsigned(S.indices[k]) < end
+    return fine

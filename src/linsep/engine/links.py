@@ -1,0 +1,281 @@
+"""Links: what the accumulated sums s mean as weights, w = link(s).
+
+| link        | kind                | weights of a column                        | learner                        |
+|-------------|---------------------|--------------------------------------------|--------------------------------|
+| additive    | `Additive`          | w = s                                      | perceptron, passive-aggressive |
+| scaled      | `Scaled`            | w = scale * s, with ||w||² kept up to date | rules that shrink; ROMMA       |
+| exponential | `Imaged`, form 0    | w = softmax(number * s)                    | Winnow                         |
+| sinh        | `Imaged`, form 1    | w ~ sinh(number * s)                       | balanced Winnow, in p weights  |
+| p-norm      | `Imaged`, form 2    | w ~ sign(s) |s|^number, number = p - 1     | p-norm perceptron              |
+
+Sums are arrays (features + 1, columns); the last row is the bias. A *machine* is a range `lo:hi` of columns that
+share one state: one column for a binary machine or a class against the rest, all of them for class pairs.
+
+`Imaged` links keep, beside s, its image e^{number (s - origin)} (or its like), so that a row without a mistake costs
+one sum of products, and one compiled pass serves all three. The image is a function of (s, origin) alone, unless it is
+owed. It may overflow or vanish: then the row's score leaves the range :func:`trusted`, the row is scored again
+relative to its own highest sum, and once such rows have cost as much as a new image of the whole column, the origin
+moves to the highest sum (:data:`tend`). Any rate is thus safe, at a cost that stays proportional to the nonzeros.
+"""
+
+from math import exp, expm1, frexp, inf, ldexp, log
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Span, squared
+from linsep.engine.multimethods import cold, verb, word
+
+SMALLEST, LARGEST, TINY = 2.0**-900, 2.0**1000, 2.0**-1000
+OWED = 1 << 62
+"""With this debt, the next pass takes the image of the sums anew before it reads it."""
+MOST = 709.0
+"""The largest exponent of e that is not infinite."""
+GENTLE = 64.0
+"""Powers up to this are taken relative to a power of two, by which division is exact."""
+SCALE_LIMIT = 1e100
+REMEASURE = 1_000_000
+
+
+class Additive(NamedTuple):
+    """w = s."""
+
+    s: Array
+
+
+class Scaled(NamedTuple):
+    """w = scale * s, folded into s when the scale leaves (floor, 1e100).
+
+    `norm2` is ||w||² of each machine and `age` its updates since that was last measured, if `normed`. In `dual` weights
+    s says how much of each row there is, so that ||w||² can't be measured by it.
+    """
+
+    s: Array
+    scale: Array
+    norm2: Array
+    age: Array
+    floor: float
+    normed: bool
+    dual: bool
+
+
+EXPONENTIAL, SINH, P_NORM = range(3)
+
+
+class Imaged(NamedTuple):
+    """Weights known up to a positive factor, of one of three forms, each with its number (a rate, or p - 1).
+
+    Exponential: w_j = e^{number s_j} / Z; the bias row stands for two weights, of the features +bias and -bias.
+    Sinh: w_j = (e^{number s_j} - e^{-number s_j}) / Z. P-norm: w_j = sign(s_j) |s_j|^number / Z.
+    """
+
+    s: Array
+    image: Array
+    origin: Array
+    debt: Array
+    number: float
+    form: int
+
+
+read = verb(0)
+"""read(w): the array whose products with x are summed for a score."""
+touch = verb(0)
+"""touch(w, j, c, d): add d to s[j, c]."""
+factor = verb(0)
+"""factor(w, c): what the sums of column c are multiplied with."""
+norm2 = verb(0)
+"""norm2(w, lo): ||w||² of the machine that begins at column lo, where the link keeps it; else 0."""
+scale_by = verb(0)
+"""scale_by(w, lo, hi, keep): multiply the machine's weights with keep, which is neither 0 nor 1."""
+needs_fold = verb(0)
+"""needs_fold(w, lo): whether the machine's scale has left the range in which it is accurate."""
+fold = verb(0)
+"""fold(w, lo, hi, factor): multiply s with factor, set the scale to 1 and measure ||w||² again if s tells it."""
+measure = verb(0)
+"""measure(w, lo, amount, score, data, x, copies): bring ||w||² up to date before amount * x is added, copies times in
+the machine (+x to one class and -x to another are two); score is what the weights give x."""
+tend = verb(0)
+"""tend(w, lo, hi): move the machine's origin; to be done once its rescored rows have cost as much as that does."""
+debts = verb(0)
+"""debts(w): what the rescored rows of each machine have cost, in entries; nothing for links without an image."""
+
+
+@word
+def trusted(score: float) -> bool:
+    """Tell whether a score computed from the image is far from overflow and underflow."""
+    return SMALLEST < abs(score) < LARGEST
+
+
+@read.when(Additive)
+@read.when(Scaled)
+def _(w: Additive | Scaled) -> Array:
+    return w.s
+
+
+@touch.when(Additive)
+@touch.when(Scaled)
+def _(w: Additive | Scaled, j: int, c: int, d: float) -> None:
+    w.s[j, c] += d
+
+
+@factor.when(Scaled)
+def _(w: Scaled, c: int) -> float:
+    return w.scale[c]
+
+
+@norm2.when(Scaled)
+def _(w: Scaled, lo: int) -> float:
+    return w.norm2[lo]
+
+
+@scale_by.when(Scaled)
+def _(w: Scaled, lo: int, hi: int, keep: float) -> None:
+    for c in range(lo, hi):
+        w.scale[c] *= keep
+    w.norm2[lo] *= keep * keep
+
+
+@needs_fold.when(Scaled)
+def _(w: Scaled, lo: int) -> bool:
+    return not w.floor < abs(w.scale[lo]) < SCALE_LIMIT or (w.age[lo] >= REMEASURE and not w.dual)
+
+
+@fold.when(Scaled)
+def _(w: Scaled, lo: int, hi: int, factor: float) -> None:
+    z = 0.0
+    for j in range(w.s.shape[0]):
+        for c in range(lo, hi):
+            w.s[j, c] *= factor
+            z += w.s[j, c] * w.s[j, c]
+    for c in range(lo, hi):
+        w.scale[c] = 1.0
+    if not w.dual or factor == 0.0:
+        w.norm2[lo] = z
+    w.age[lo] = 0
+
+
+@measure.when(Scaled)
+def _(w: Scaled, lo: int, amount: float, score: float, X: Any, x: Span, copies: float) -> None:
+    if w.normed:
+        w.norm2[lo] += amount * (2 * score + amount * squared(X, x) * copies)
+        w.age[lo] += 1
+
+
+@word
+def image_of(w: Imaged, j: int, s: float, origin: float) -> float:
+    """Return the weight of a sum s in row j, up to the positive factor that `origin` stands for."""
+    if w.form == EXPONENTIAL and not is_bias(w, j):
+        return exp_or_inf(w.number * (s - origin))
+    if s == 0:
+        return 0.0
+    if w.form == P_NORM:
+        r = abs(s) / origin
+        size = r**w.number if w.number * log(r) < MOST else inf
+    else:  # e^{number s} - e^{-number s}, without cancellation near 0
+        size = exp_or_inf(w.number * (abs(s) - origin)) * -expm1(-2 * w.number * abs(s))
+    return size if s > 0 else -size
+
+
+@word
+def peak(w: Imaged, j: int, s: float) -> float:
+    """Return the origin relative to which the image of s is at most 1."""
+    if w.form == EXPONENTIAL and not is_bias(w, j):
+        return s
+    if w.form == EXPONENTIAL and s == 0:
+        return -inf  # the bias weighs nothing yet, or there is none
+    if w.form == P_NORM:
+        return power_of_two(s) if w.number <= GENTLE else max(abs(s), SMALLEST)
+    return abs(s)
+
+
+@word
+def ratio(w: Imaged, own: float, origin: float) -> float:
+    """Return the factor from images relative to `own` to images relative to `origin`."""
+    return exp_or_inf(w.number * (log(own / origin) if w.form == P_NORM else own - origin))
+
+
+@word
+def is_bias(w: Any, j: int) -> bool:
+    """Tell whether row j of the sums is the bias."""
+    return np.intp(j) == w.s.shape[0] - 1
+
+
+@word
+def exp_or_inf(a: float) -> float:
+    """Return e^a, infinity where Python's own would raise."""
+    return exp(a) if a < MOST else inf
+
+
+@word
+def power_of_two(s: float) -> float:
+    """Return the least power of two above |s|, by which division is exact."""
+    return ldexp(1.0, frexp(max(abs(s), SMALLEST))[1])
+
+
+@read.when(Imaged)
+def _(w: Imaged) -> Array:
+    return w.image
+
+
+@touch.when(Imaged)
+def _(w: Imaged, j: int, c: int, d: float) -> None:
+    s = w.s[j, c] + d
+    w.s[j, c] = s
+    w.image[j, c] = image_of(w, j, s, w.origin[c])
+
+
+@debts.when(Imaged)
+def _(w: Imaged) -> Array:
+    return w.debt
+
+
+@tend.when(Imaged)
+def _(w: Imaged, lo: int, hi: int) -> None:
+    move_origin(w, lo, hi)
+
+
+@cold
+def move_origin(w: Imaged, lo: int, hi: int) -> None:
+    """Put a machine's origin at its highest sum and take the image anew."""
+    top = -inf
+    for j in range(w.s.shape[0]):
+        for c in range(lo, hi):
+            top = max(top, peak(w, j, w.s[j, c]))
+    for c in range(lo, hi):
+        w.origin[c] = top
+        for j in range(w.s.shape[0]):
+            w.image[j, c] = image_of(w, j, w.s[j, c], top)
+    w.debt[lo] = 0
+
+
+def _one(w: Any, c: int) -> float:
+    return 1.0
+
+
+def _zero(w: Any, lo: int) -> float:
+    return 0.0
+
+
+def _no(w: Any, lo: int) -> bool:
+    return False
+
+
+def _none(w: Any) -> Array:
+    return np.empty(0, np.int64)
+
+
+def _nothing(w: Any, *args: Any) -> None:
+    pass
+
+
+_kind: type
+for _kind in (Additive, Imaged):
+    factor.when(_kind)(_one)
+    norm2.when(_kind)(_zero)
+    needs_fold.when(_kind)(_no)
+    for _verb in (scale_by, fold, measure):
+        _verb.when(_kind)(_nothing)
+for _kind in (Additive, Scaled):
+    tend.when(_kind)(_nothing)
+    debts.when(_kind)(_none)

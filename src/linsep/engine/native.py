@@ -1,0 +1,242 @@
+"""Low-level operations for compiled loops: prefetch, compress nonzeros, index unchecked, bind arguments.
+
+Handing a dozen arrays to compiled code takes longer than learning a row. :class:`Bound` holds them as machine words
+(where each array lies, its shape; the bits of each number), which compiled code reads back as the tuple that it was
+given, with :func:`opened`. The arrays are kept alive by the `Bound` itself.
+"""
+
+import struct
+from typing import Any
+
+import numpy as np
+from llvmlite import binding, ir
+from numba import typeof, types
+from numba.core import cgutils
+from numba.extending import NativeValue, intrinsic, models, register_model, typeof_impl, unbox
+from numba.np.arrayobj import populate_array
+
+from linsep.engine.multimethods import compiles
+
+CAN_PACK = binding.get_host_cpu_features().get("avx512vl", False)
+"""Whether the processor packs nonzeros by itself; elsewhere LLVM's own way is slower than a plain loop."""
+
+
+def prefetch(array: Any, i: Any) -> None:
+    """Ask the processor to fetch the cache line of `array.flat[i]`; changes no result."""
+
+
+@intrinsic
+def _prefetch(typing_context: Any, array: Any, i: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        address = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), number, number, number])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        read, keep_in_level_2, data_not_code = (ir.Constant(number, c) for c in (0, 2, 1))
+        builder.call(function, [address, read, keep_in_level_2, data_not_code])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
+@compiles(prefetch)
+def _prefetch_compiled(array: Any, i: Any) -> Any:
+    return lambda array, i: _prefetch(array, i)
+
+
+LANES = 8
+"""Entries that :func:`pack` looks at in one go; it may write as many beyond the last nonzero."""
+
+
+def pack(values: Any, k: Any, j: Any, indices: Any, nonzeros: Any, n: Any) -> int:
+    """Write the nonzeros among values.flat[k : k + LANES] to nonzeros[n:], their columns to indices[n:]; count them.
+
+    `j` is the column of the first. `values` and `nonzeros` have one type, float32 or float64; `indices` is int32.
+    """
+    block = values.reshape(-1)[k : k + LANES]
+    places = np.flatnonzero(block)
+    nonzeros[n : n + len(places)], indices[n : n + len(places)] = block[places], places + j
+    return len(places)
+
+
+@intrinsic
+def _pack(typing_context: Any, values: Any, k: Any, j: Any, indices: Any, nonzeros: Any, n: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def vector_at(array: int, offset: Any, kind: Any) -> Any:
+            data = context.make_array(signature.args[array])(context, builder, args[array]).data
+            return builder.bitcast(builder.gep(data, [offset]), kind.as_pointer())
+
+        def together(vector: Any, suffix: str) -> Any:
+            kind = ir.FunctionType(vector.type, [vector.type, wanted.type, vector.type])
+            name = f"llvm.experimental.vector.compress.v{LANES}{suffix}"
+            function = cgutils.get_or_insert_function(builder.module, kind, name)
+            return builder.call(function, [vector, wanted, ir.Constant(vector.type, ir.Undefined)])
+
+        of, number = context.get_data_type(values.dtype), ir.IntType(32)
+        floats, integers = ir.VectorType(of, LANES), ir.VectorType(number, LANES)
+        bytes_each = values.dtype.bitwidth // 8
+        block = builder.load(vector_at(0, args[1], floats), align=bytes_each)
+        wanted = builder.fcmp_unordered("!=", block, ir.Constant(floats, [0.0] * LANES))
+        undefined = ir.Constant(integers, ir.Undefined)
+        first = builder.insert_element(undefined, builder.trunc(args[2], number), number(0))
+        columns = builder.add(
+            builder.shuffle_vector(first, undefined, ir.Constant(integers, [0] * LANES)),
+            ir.Constant(integers, list(range(LANES))),
+        )
+        packed = together(block, f"f{values.dtype.bitwidth}")
+        builder.store(packed, vector_at(4, args[5], floats), align=bytes_each)
+        builder.store(together(columns, "i32"), vector_at(3, args[5], integers), align=4)
+        bits = builder.bitcast(wanted, ir.IntType(LANES))
+        return builder.ctpop(builder.zext(bits, ir.IntType(64)))
+
+    return types.intp(values, types.intp, types.intp, indices, nonzeros, types.intp), generate
+
+
+def _pack_one_by_one(values: Any, k: Any, j: Any, indices: Any, nonzeros: Any, n: Any) -> int:
+    """Write every entry where the next overwrites it if it was a zero: no branch to mispredict."""
+    flat, begin = values.reshape(values.size), n
+    for lane in range(LANES):
+        indices[n], nonzeros[n] = j + lane, flat[k + lane]
+        n += 1 if flat[k + lane] != 0 else 0
+    return n - begin
+
+
+@compiles(pack)
+def _pack_compiled(values: Any, k: Any, j: Any, indices: Any, nonzeros: Any, n: Any) -> Any:
+    if CAN_PACK:
+        return lambda values, k, j, indices, nonzeros, n: _pack(values, k, j, indices, nonzeros, n)
+    return _pack_one_by_one
+
+
+def unsigned(i: Any) -> Any:
+    """Return a checked index as an unsigned integer of its own size: compiled code then skips the test for i < 0."""
+    return i
+
+
+@compiles(unsigned)
+def _unsigned_compiled(i: Any) -> Any:
+    if i == types.int32:
+        return lambda i: np.uint32(i)
+    return lambda i: np.uint64(i)
+
+
+class Bound:
+    """A tuple of C-ordered arrays, floats, integers, booleans and such tuples, cheap to pass to compiled code."""
+
+    __slots__ = ("args", "type", "words")
+
+    def __init__(self, *args: Any) -> None:
+        self.args = args
+        self.words = np.array(list(_words(args)), np.int64)
+        key = _key(args)
+        if key not in TYPES:
+            TYPES[key] = BoundType(typeof(args))
+        self.type = TYPES[key]
+
+
+def _key(value: Any) -> Any:
+    """Return what the compiled type of a value depends on, much faster than the type itself."""
+    if isinstance(value, tuple):
+        return tuple(map(_key, value))
+    return (value.dtype, value.ndim, value.flags.writeable) if isinstance(value, np.ndarray) else type(value)
+
+
+def _words(value: Any) -> Any:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _words(item)
+    elif isinstance(value, np.ndarray):
+        if not value.flags.c_contiguous:
+            raise TypeError("only C-ordered arrays can be bound")
+        yield value.ctypes.data
+        yield from value.shape
+    else:
+        yield struct.unpack("=q", struct.pack("=d", value))[0] if isinstance(value, float) else int(value)
+
+
+def opened(bound: Bound) -> tuple[Any, ...]:
+    """Return what was bound."""
+    return bound.args
+
+
+class BoundType(types.Type):
+    """The type of a :class:`Bound` in compiled code, by the type of its tuple."""
+
+    def __init__(self, args: Any) -> None:
+        self.args = args
+        super().__init__(f"Bound({args})")
+
+
+TYPES: dict[Any, BoundType] = {}
+
+
+@register_model(BoundType)
+class BoundModel(models.StructModel):
+    """In compiled code a `Bound` is the tuple itself."""
+
+    def __init__(self, manager: Any, of: BoundType) -> None:
+        super().__init__(manager, of, [("args", of.args)])
+
+
+@typeof_impl.register(Bound)
+def _typeof_bound(bound: Bound, context: Any) -> BoundType:
+    return bound.type
+
+
+@unbox(BoundType)
+def _unbox_bound(of: BoundType, bound: Any, c: Any) -> NativeValue:
+    words = c.pyapi.object_getattr_string(bound, "words")
+    table = types.Array(types.int64, 1, "C")
+    native = c.unbox(table, words)
+    data = c.context.make_array(table)(c.context, c.builder, native.value).data
+    struct = cgutils.create_struct_proxy(of)(c.context, c.builder)
+    struct.args, _ = _rebuilt(c.context, c.builder, of.args, data, 0)
+    c.context.nrt.decref(c.builder, table, native.value)
+    c.pyapi.decref(words)
+    return NativeValue(struct._getvalue(), is_error=native.is_error)
+
+
+def _rebuilt(context: Any, builder: Any, of: Any, words: Any, k: int) -> tuple[Any, int]:
+    """Return the value of this type whose words begin at the k-th, and the number of the word after its last."""
+
+    def word(k: int) -> Any:
+        return builder.load(builder.gep(words, [ir.Constant(ir.IntType(64), k)]))
+
+    if isinstance(of, types.BaseTuple):
+        items = []
+        for item in of.types:
+            value, k = _rebuilt(context, builder, item, words, k)
+            items.append(value)
+        return context.make_tuple(builder, of, items), k
+    if isinstance(of, types.Array):
+        array = context.make_array(of)(context, builder)
+        shape = [word(k + 1 + d) for d in range(of.ndim)]
+        size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(of.dtype)))
+        strides = [size]
+        for length in shape[:0:-1]:
+            strides.insert(0, builder.mul(strides[0], length))
+        where = builder.inttoptr(word(k), array.data.type)
+        populate_array(array, data=where, shape=shape, strides=strides, itemsize=size, meminfo=None)
+        return array._getvalue(), k + 1 + of.ndim
+    if isinstance(of, types.Float):
+        return builder.bitcast(word(k), ir.DoubleType()), k + 1
+    if isinstance(of, types.Boolean):
+        return builder.icmp_signed("!=", word(k), ir.Constant(ir.IntType(64), 0)), k + 1
+    return word(k), k + 1
+
+
+@intrinsic
+def _opened(typing_context: Any, bound: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        of = signature.args[0]
+        value = cgutils.create_struct_proxy(of)(context, builder, value=args[0]).args
+        context.nrt.incref(builder, of.args, value)
+        return value
+
+    return bound.args(bound), generate
+
+
+@compiles(opened)
+def _opened_compiled(bound: Any) -> Any:
+    return lambda bound: _opened(bound)

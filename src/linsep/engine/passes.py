@@ -1,0 +1,325 @@
+"""The compiled passes: a rule walks the rows; weights score them.
+
+Two passes learn, :func:`learn_rows` (one column of weights) and :func:`learn_classes` (all columns in one walk over
+a row, one class against the rest or as pairs); two score, :func:`score_rows` and :func:`score_classes`. Each is
+compiled for the kinds it is asked for and kept on disk. Kinds travel as plain tuples, which numba unpacks
+much faster than named ones, and get their names back inside.
+
+Whether imaged weights need what is rarely done is asked here, not inside the verbs that do it: a call with arrays in
+its hands counts references, even where it then does nothing.
+
+A learning pass changes what it is given and returns (position, status). It stops early, to be called again from
+there, when the log is full; it stops for good at a row whose score or step is not a finite number. With status
+FLAW the data can't be read, and the position says why. Single rows are learned in place, so that their pass also stops
+before an update that would leave a weight outside of float64 (TOO_LARGE); after other passes the driver checks them.
+
+A pass over a single row holds Python's lock, so that a thread that predicts single rows reads the weights from before
+an update or from after it.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import (
+    FINE,
+    Single,
+    announce,
+    entries,
+    fetch,
+    fetch_weights,
+    flaw,
+    gather,
+    row,
+    sparse,
+    squared,
+)
+from linsep.engine.digest import digest_of, engine_digest
+from linsep.engine.dots import all_trusted, best_rival, gather_all, settle, settle_all
+from linsep.engine.kernel_cache import cached_njit
+from linsep.engine.links import Imaged, debts, factor, measure, norm2, read, tend, trusted
+from linsep.engine.multimethods import word
+from linsep.engine.native import opened, prefetch
+from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, tick
+from linsep.engine.step import reads_norm, step
+from linsep.engine.updates import fits, record, shrink, spread, spread_all
+
+DONE, LOG_FULL, BAD_SCORE, BAD_STEP, FLAW, TOO_LARGE = range(6)
+AHEAD = 8
+"""How many rows ahead of the current one a pass prefetches."""
+
+Kernel = Callable[..., Any]
+
+
+@word
+def fault(score: float, keep: float, amount: float) -> int:
+    """Return the status of a row with this score and step."""
+    if not isfinite(score):
+        return BAD_SCORE
+    return DONE if isfinite(keep) and isfinite(amount) else BAD_STEP
+
+
+def compiled(function: Kernel, digest: str | None, nogil: bool = True) -> Kernel:
+    """Compile a kernel, kept on disk where its identity is known.
+
+    If `nogil` is False, no other thread runs Python while the kernel does.
+    """
+    compiler = njit if digest is None else cached_njit
+    return compiler(nogil=nogil, error_model="numpy")(function)
+
+
+@word
+def keepable(log: Log, xx: float) -> bool:
+    """Return whether a row of this squared length may be kept, if the log is one whose rows are."""
+    return log.scores.shape[0] == 0 or isfinite(xx)
+
+
+@word
+def count(tally: Tally, c: int, wrong: bool, amount: float) -> None:
+    """Count a round of machine c: whether it was a mistake, and whether the rule stepped."""
+    if amount != 0.0:
+        tally.counts[UPDATES, c] += 1
+    if wrong:
+        tally.counts[MISTAKES, c] += 1
+        if amount == 0.0:
+            tally.counts[SKIPPED, c] += 1
+
+
+@word
+def wins(scores: Array, known: int, true: int) -> bool:
+    """Tell whether the true label, of the first `known`, is that of the scores; of two, the second's score decides."""
+    if known == 1:
+        return True
+    if known == 2:
+        return scores[1] > 0 if true == 1 else scores[1] < 0
+    as_high = 0
+    for c in range(known):
+        as_high += scores[c] >= scores[true]
+    return as_high == 1
+
+
+@cache
+def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
+    """Return the pass of a rule over rows for one column of weights; code 1 is positive, 0 negative.
+
+    It is called with (Bound(rule, w, readout, tally, log, data, codes, weights, order), row, start, stop, first).
+    `order` lists the rows to visit, empty for all in order; `weights` the sample weights, empty for none; `first`
+    is the number of row 0 in the log. `row` is empty, or the first fields of the data, where they are not bound.
+    """
+    digest, normed, imaged, single = digest_of(Rule), reads_norm(Rule), Link is Imaged, Data is Single
+
+    def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
+        digest  # noqa: B018  (part of the compiled code's identity on disk)
+        rule_, w_, readout_, tally_, log_, data_, codes, weights, order = opened(bound)
+        rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*(row_ + data_))
+        tally, log = Tally(*tally_), Log(*log_)
+        defect = flaw(X)
+        if defect != FINE:
+            return defect, FLAW
+        S = sparse(X)
+        column, owed = read(w).reshape(read(w).size), debts(w)
+        debt = owed.copy() if single else owed
+        shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
+        for p in range(start, stop):
+            i = order[p] if shuffled else p
+            if p + 2 * AHEAD < stop:
+                if shuffled:
+                    announce(X, order[p + 2 * AHEAD])
+                    prefetch(codes, order[p + 2 * AHEAD])
+                fetch(X, order[p + AHEAD] if shuffled else p + AHEAD)
+            weight = weights[i] if weighted else 1.0
+            if weight == 0.0:
+                continue
+            if logged and log.filled[0] == log.numbers.shape[0]:
+                return p, LOG_FULL
+            if imaged and owed[0] >= column.shape[0]:
+                tend(w, 0, 1)
+            x = row(X, i)
+            score = gather(X, x, column)
+            if not (imaged and trusted(score)):
+                score = settle(w, score, X, x, S)
+            y = 2.0 * codes[i] - 1.0
+            t = tally.rounds[0] + 1
+            xx = squared(X, x)
+            keep, amount = step(rule, score, y, xx, norm2(w, 0), float(t))
+            amount *= weight
+            status = fault(score + 0.0 * xx if normed else score, keep, amount)
+            if status != DONE:
+                return p, status
+            if single and not (fits(w, readout, S, x, 0, 1, keep, amount) and keepable(log, xx)):
+                owed[:] = debt
+                return p, TOO_LARGE
+            tally.rounds[0] = t
+            tick(readout, w, weight)
+            # Mistakes are counted on both sides of this branch, so that a row has one branch to mispredict, not two.
+            if amount == 0.0 and keep == 1.0:
+                count(tally, 0, y * score <= 0, amount)
+                continue
+            count(tally, 0, y * score <= 0, amount)
+            shrink(w, readout, 0, 1, keep)
+            if amount != 0.0:
+                measure(w, 0, amount, keep * score, X, x, 1.0)
+                spread(w, readout, S, entries(X, x, S), amount / factor(w, 0))
+            record(log, first + i, t, 0, 0, score, keep, amount)
+        return stop, DONE
+
+    return compiled(kernel, digest, nogil=Data is not Single)
+
+
+@cache
+def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
+    """Return the pass of a rule over rows for many columns of weights.
+
+    Called like :func:`learn_rows`, with `codes` the column of each row's class, and four more numbers bound: `pair`
+    (true: one machine, the true class against its best rival; false: a machine a column, its class against the
+    rest), `base` (what to add to a column for its class in the log), `far` (the weights are too large for the
+    cache: prefetch the next row's) and `known` (how many of the columns are labels, for the count of errors; 0
+    where there is none).
+    """
+    digest, normed, imaged, single = digest_of(Rule), reads_norm(Rule), Link is Imaged, Data is Single
+
+    def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
+        digest  # noqa: B018
+        rule_, w_, readout_, tally_, log_, data_, codes, weights, order, pair, base, far, known = opened(bound)
+        rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*(row_ + data_))
+        tally, log = Tally(*tally_), Log(*log_)
+        defect = flaw(X)
+        if defect != FINE:
+            return defect, FLAW
+        S = sparse(X)
+        table = read(w)
+        K = table.shape[1]
+        width, owed = K if pair else 1, debts(w)
+        debt = owed.copy() if single else owed
+        scores, keeps, amounts, columns = np.empty(K), np.empty(K), np.empty(K), np.empty(K, np.uint64)
+        shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
+        for p in range(start, stop):
+            i = order[p] if shuffled else p
+            if p + 2 * AHEAD < stop:
+                if shuffled:
+                    announce(X, order[p + 2 * AHEAD])
+                    prefetch(codes, order[p + 2 * AHEAD])
+                fetch(X, order[p + AHEAD] if shuffled else p + AHEAD)
+            if far and p + 1 < stop:
+                fetch_weights(X, order[p + 1] if shuffled else p + 1, table)
+            weight = weights[i] if weighted else 1.0
+            if weight == 0.0:
+                continue
+            if logged and log.filled[0] + K > log.numbers.shape[0]:
+                return p, LOG_FULL
+            for lo in range(0, K, width):
+                if imaged and owed[lo] >= table.shape[0] * width:
+                    tend(w, lo, lo + width)
+            x = entries(X, row(X, i), S)
+            gather_all(S, x, table, scores)
+            xx = squared(S, x)
+            t = tally.rounds[0] + 1
+            n = 0
+            if pair:
+                if not (imaged and all_trusted(scores)):
+                    settle_all(w, scores, S, x, 0, K)
+                true = np.intp(codes[i])
+                rival = best_rival(scores, true)
+                if rival < 0:
+                    if not isfinite(scores[true] + 0.0 * xx):
+                        return p, BAD_SCORE
+                    tally.rounds[0] = t
+                    tick(readout, w, weight)
+                    continue
+                margin = scores[true] - scores[rival]
+                keep, amount = step(rule, margin, 1.0, 2.0 * xx, norm2(w, 0), float(t))
+                amount *= weight
+                status = fault(margin + 0.0 * xx if normed else margin, keep, amount)
+                if status != DONE:
+                    return p, status
+                if single and not (fits(w, readout, S, x, 0, K, keep, amount) and keepable(log, xx)):
+                    owed[:] = debt
+                    return p, TOO_LARGE
+                tally.rounds[0] = t
+                tick(readout, w, weight)
+                count(tally, 0, margin <= 0, amount)
+                shrink(w, readout, 0, K, keep)
+                if amount != 0.0:
+                    measure(w, 0, amount, keep * margin, S, x, 2.0)
+                    columns[0], amounts[0] = true, amount / factor(w, 0)
+                    columns[1], amounts[1] = rival, -amount / factor(w, 0)
+                    n = 2
+                if amount != 0.0 or keep != 1.0:
+                    record(log, first + i, t, true, rival, margin, keep, amount)
+            else:
+                for c in range(K):
+                    if not (imaged and trusted(scores[c])):
+                        settle_all(w, scores, S, x, c, c + 1)
+                    y = 1.0 if codes[i] == c else -1.0
+                    keeps[c], amounts[c] = step(rule, scores[c], y, xx, norm2(w, c), float(t))
+                    amounts[c] *= weight
+                    status = fault(scores[c] + 0.0 * xx if normed else scores[c], keeps[c], amounts[c])
+                    if status != DONE:
+                        return p, status
+                    if single and not (fits(w, readout, S, x, c, c + 1, keeps[c], amounts[c]) and keepable(log, xx)):
+                        owed[:] = debt
+                        return p, TOO_LARGE
+                tally.rounds[0] = t
+                tick(readout, w, weight)
+                if known > 0 and not wins(scores, known, np.intp(codes[i])):
+                    tally.errors[0] += 1
+                for c in range(K):
+                    keep, amount = keeps[c], amounts[c]
+                    count(tally, c, scores[c] <= 0 if codes[i] == c else scores[c] >= 0, amount)
+                    shrink(w, readout, c, c + 1, keep)
+                    if amount != 0.0:
+                        measure(w, c, amount, keep * scores[c], S, x, 1.0)
+                        columns[n], amounts[n] = c, amount / factor(w, c)
+                        n += 1
+                    if amount != 0.0 or keep != 1.0:
+                        record(log, first + i, t, base + c, 0, scores[c], keep, amount)
+            if n > 0:
+                spread_all(w, readout, S, x, columns, amounts, n)
+        return stop, DONE
+
+    return compiled(kernel, digest, nogil=Data is not Single)
+
+
+@cache
+def score_rows(Link: type, Data: type) -> Kernel:
+    """Return the kernel that writes the score of rows start to stop under one column of weights to `out`."""
+    digest = engine_digest()
+
+    def kernel(w_: Any, data_: Any, start: int, stop: int, out: Any) -> None:
+        digest  # noqa: B018
+        w, X = Link(*w_), Data(*data_)
+        S = sparse(X)
+        column = read(w).reshape(read(w).size)
+        for i in range(start, stop):
+            x = row(X, i)
+            out[i] = settle(w, gather(X, x, column), X, x, S)
+
+    return compiled(kernel, digest)
+
+
+@cache
+def score_classes(Link: type, Data: type) -> Kernel:
+    """Return the kernel that writes the scores of rows start to stop under every column of weights to `out`."""
+    digest = engine_digest()
+
+    def kernel(w_: Any, data_: Any, start: int, stop: int, out: Any, pair: bool) -> None:
+        digest  # noqa: B018
+        w, X = Link(*w_), Data(*data_)
+        S = sparse(X)
+        table = read(w)
+        K = table.shape[1]
+        for i in range(start, stop):
+            x = entries(X, row(X, i), S)
+            gather_all(S, x, table, out[i])
+            if pair:
+                settle_all(w, out[i], S, x, 0, K)
+            else:
+                for c in range(K):
+                    settle_all(w, out[i], S, x, c, c + 1)
+
+    return compiled(kernel, digest)

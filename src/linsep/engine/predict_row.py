@@ -1,0 +1,108 @@
+"""Predict the class of a single row in compiled code.
+
+An average is put together for the row's own features alone, so that asking between two rows of a stream costs
+O(nonzeros), as learning does. Sums and products are those of scoring many rows, in the same order.
+"""
+
+from functools import cache
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from linsep.engine.data_kinds import FOUR, ONE, THREE, TWO, Single, inside, row, together
+from linsep.engine.digest import engine_digest
+from linsep.engine.dots import settle_all
+from linsep.engine.links import Additive, Imaged, Scaled
+from linsep.engine.multimethods import verb, word
+from linsep.engine.native import opened, unsigned
+from linsep.engine.passes import BAD_SCORE, DONE, FLAW, Kernel, compiled
+from linsep.engine.readouts import Average, Last
+
+recalled = verb(0, 1)
+"""recalled(w, readout, j, c): the weight of row j, column c that answers, up to the link's positive factor."""
+
+
+@recalled.when(Additive, Last)
+def _(w: Additive, readout: Last, j: int, c: int) -> float:
+    return w.s[j, c]
+
+
+@recalled.when(Scaled, Last)
+def _(w: Scaled, readout: Last, j: int, c: int) -> float:
+    return w.s[j, c] * w.scale[c]
+
+
+@recalled.when(Imaged, Last)
+def _(w: Imaged, readout: Last, j: int, c: int) -> float:
+    return w.image[j, c]
+
+
+@recalled.when(Additive, Average)
+@recalled.when(Scaled, Average)
+def _(w: Any, readout: Average, j: int, c: int) -> float:
+    total = readout.mass[c] * w.s[j, c] - readout.u[j, c]
+    return total / readout.clock[0] if readout.clock[0] > 0 else total
+
+
+@word
+def choice(z: Any, known: int, pair: bool) -> int:
+    """Return the class that scores z choose: a score of 0 is the negative class, ties go to the lower one."""
+    if known == 1:
+        return 0
+    if z.shape[0] == 1:
+        return 1 if z[0] > 0 else 0
+    if known == 2:
+        return 1 if (z[1] - z[0] if pair else z[1]) > 0 else 0
+    best = 0
+    for c in range(1, known):
+        best = c if z[c] > z[best] else best
+    return best
+
+
+@cache
+def ask_row(Link: type, Readout: type) -> Kernel:
+    """Return the kernel that answers one row; called with (Bound(w, readout, numbers, known, pair), row).
+
+    `row` and `numbers` together are a :class:`Single`, `known` is the number of classes. It returns (class, status).
+    With imaged weights, columns of different machines can't be compared here: they are not normalised.
+    """
+    digest, imaged = engine_digest(), Link is Imaged
+
+    def kernel(bound: Any, row_: Any) -> tuple[int, int]:
+        digest  # noqa: B018
+        w_, readout_, numbers_, known, pair = opened(bound)
+        w, readout, X = Link(*w_), Readout(*readout_), Single(*(row_ + numbers_))
+        x = row(X, 0)
+        if X.values.shape[0] != X.indices.shape[0] or not (together(X.values) and together(X.indices)):
+            return 0, FLAW
+        if not inside(X, x):
+            return 0, FLAW
+        K = w.s.shape[1]
+        z = np.zeros(K)
+        k = x.start
+        while k + FOUR <= x.stop:
+            i0, v0 = unsigned(X.indices[k]), np.float64(X.values[k])
+            i1, v1 = unsigned(X.indices[k + ONE]), np.float64(X.values[k + ONE])
+            i2, v2 = unsigned(X.indices[k + TWO]), np.float64(X.values[k + TWO])
+            i3, v3 = unsigned(X.indices[k + THREE]), np.float64(X.values[k + THREE])
+            for c in range(K):
+                a, b = recalled(w, readout, i0, c) * v0, recalled(w, readout, i1, c) * v1
+                z[c] += (a + b) + (recalled(w, readout, i2, c) * v2 + recalled(w, readout, i3, c) * v3)
+            k += FOUR
+        while k < x.stop:
+            for c in range(K):
+                z[c] += recalled(w, readout, unsigned(X.indices[k]), c) * np.float64(X.values[k])
+            k += ONE
+        for c in range(K):
+            z[c] += recalled(w, readout, X.features, c) * X.bias
+        if imaged:
+            width = K if pair else 1
+            for c in range(0, K, width):
+                settle_all(w, z, X, x, c, c + width)
+        for c in range(K):
+            if not isfinite(z[c]):
+                return 0, BAD_SCORE
+        return choice(z, known, pair), DONE
+
+    return compiled(kernel, digest, nogil=False)

@@ -1,0 +1,116 @@
+"""Readouts: which of the many hypotheses of a run answers, and what a run leaves behind to tell it.
+
+`Last` keeps nothing: the last weights answer. `Average` keeps what the exact average of the weights before
+each round needs, in O(nonzeros) an update. With w = scale * s, the sum of the weights before each round is
+
+    mass * s - u,    mass = sum of the scales so far,    u = sum over updates of mass * (step of s),
+
+and for weights that never shrink mass is the number of rounds: the textbook's a = v - u/m. A sample weight counts as
+that many rounds. `Log` and `Tally` are the run's own record: its updates in order, and its counts.
+"""
+
+from typing import Any, NamedTuple
+
+from linsep.engine.arrays import Array
+from linsep.engine.links import factor
+from linsep.engine.multimethods import verb
+
+
+class Last(NamedTuple):
+    """The weights at the end."""
+
+
+class Average(NamedTuple):
+    """The average of the weights before each round; `clock` is the weight of all rounds so far."""
+
+    u: Array
+    mass: Array
+    clock: Array
+
+
+MASS_LIMIT, TOTAL_LIMIT = 2.0**432, 2.0**1000
+"""Single rows are learned while an average's masses and totals are not above."""
+MISTAKES, UPDATES, SKIPPED = range(3)
+
+
+class Tally(NamedTuple):
+    """Counts of a run.
+
+    `rounds` is one number. `counts` has a row each for mistakes, updates and mistakes without a step, and a column for
+    each machine (for class pairs all is in the first). `errors` is one number: of several machines, each a class
+    against the rest, how often the true one's score was not above all others; below 0 where that is not known.
+    """
+
+    rounds: Array
+    counts: Array
+    errors: Array
+
+
+class Log(NamedTuple):
+    """The updates of a run, in order; `filled` of the room is used, and no room means that none are kept.
+
+    A line of `numbers` is the row, the round, and the classes that the update names: none (binary), one, or the true
+    class and its rival. A line of `sizes` is the amount, and what was kept, where they are not 1; else empty. `scores`
+    are those before each update, for what is later asked of the weights on the way; no room if nothing is.
+    """
+
+    numbers: Array
+    sizes: Array
+    scores: Array
+    filled: Array
+
+
+tick = verb(0)
+"""tick(readout, w, weight): a round begins; the weights as they are count `weight` times."""
+note = verb(0)
+"""note(readout, j, c, d): s[j, c] has moved by d."""
+has_room = verb(0)
+"""has_room(readout, j, c, d): whether s[j, c] may move by up to d without a number of the readout leaving its range."""
+bank = verb(0)
+"""bank(readout, w, lo, hi): keep the sum so far, before the meaning of s changes."""
+
+
+@tick.when(Last)
+def _(readout: Last, w: Any, weight: float) -> None:
+    pass
+
+
+@tick.when(Average)
+def _(readout: Average, w: Any, weight: float) -> None:
+    readout.clock[0] += weight
+    for c in range(readout.mass.shape[0]):
+        readout.mass[c] += weight * factor(w, c)
+
+
+@note.when(Last)
+def _(readout: Last, j: int, c: int, d: float) -> None:
+    pass
+
+
+@note.when(Average)
+def _(readout: Average, j: int, c: int, d: float) -> None:
+    readout.u[j, c] += readout.mass[c] * d
+
+
+@has_room.when(Last)
+def _(readout: Last, j: int, c: int, d: float) -> bool:
+    return True
+
+
+@has_room.when(Average)
+def _(readout: Average, j: int, c: int, d: float) -> bool:
+    mass = abs(readout.mass[c])
+    return mass <= MASS_LIMIT and abs(readout.u[j, c]) + mass * d <= TOTAL_LIMIT
+
+
+@bank.when(Last)
+def _(readout: Last, w: Any, lo: int, hi: int) -> None:
+    pass
+
+
+@bank.when(Average)
+def _(readout: Average, w: Any, lo: int, hi: int) -> None:
+    for c in range(lo, hi):
+        for j in range(w.s.shape[0]):
+            readout.u[j, c] -= readout.mass[c] * w.s[j, c]
+        readout.mass[c] = 0.0

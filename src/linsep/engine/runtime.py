@@ -1,0 +1,90 @@
+"""Threads in a fixed order, single-threaded BLAS, and blocks that Ctrl-C can't interrupt."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from itertools import pairwise
+from numbers import Integral
+from threading import Lock
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+T = TypeVar("T")
+
+MOST = 1 << 16
+"""Threads that may be asked for."""
+
+
+def threads(n_jobs: int | None) -> int:
+    """Return the number of threads that `n_jobs` asks for: None is 1, -1 all cores, -2 all but one."""
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs > MOST:
+        raise ValueError(f"n_jobs={n_jobs!r}: it is a whole number, {MOST:,} at most, or None; -1 is one per core")
+    if n_jobs == 0:
+        raise ValueError("n_jobs == 0 has no meaning; use 1 for one thread, -1 for one per core")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
+
+
+def split(n: int, parts: int) -> list[tuple[int, int]]:
+    """Cut range(n) into at most `parts` ranges of nearly equal length, none of them empty."""
+    parts = max(1, min(parts, n))
+    cuts = [n * k // parts for k in range(parts + 1)]
+    return list(pairwise(cuts))
+
+
+def share(tasks: Sequence[Callable[[], T]], n_threads: int) -> list[T]:
+    """Run the tasks on up to `n_threads` threads and return their results in order."""
+    if n_threads == 1 or len(tasks) <= 1:
+        return [task() for task in tasks]
+    with ThreadPoolExecutor(min(n_threads, len(tasks))) as pool:
+        return list(pool.map(lambda task: task(), tasks))
+
+
+_lock = Lock()
+_inside: list[ExitStack] = []
+"""The limit, once for each block that is entered: the last one that is left lifts it."""
+
+
+@cache
+def _controller() -> Any:
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS from starting threads inside of the block, in whatever thread of ours it is."""
+    with _lock:
+        limit = _inside[0] if _inside else ExitStack()
+        if not _inside:
+            limit.enter_context(_controller().limit(limits=1, user_api="blas"))
+        _inside.append(limit)
+    try:
+        yield
+    finally:
+        with _lock:
+            limit = _inside.pop()
+            if not _inside:
+                limit.close()
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C wait for the end of the block; only the main thread ever hears it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[Any] = []
+    before = signal.signal(signal.SIGINT, lambda *told: heard.append(told))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if heard and callable(before):
+            before(*heard[0])

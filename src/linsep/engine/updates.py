@@ -1,0 +1,119 @@
+"""Apply an update to the weights, w = keep * w + amount * x, and log it.
+
+Data named S are sparse, or the nonzeros of a dense row.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Span
+from linsep.engine.links import SCALE_LIMIT, factor, fold, needs_fold, scale_by, touch
+from linsep.engine.multimethods import word
+from linsep.engine.native import unsigned
+from linsep.engine.readouts import Log, bank, has_room, note
+
+SUM_LIMIT = 2.0**511
+"""Single rows are learned while no |sum| is above: its square, and its product with any scale or mass, is finite."""
+
+
+@word
+def shrink(w: Any, readout: Any, lo: int, hi: int, keep: float) -> None:
+    """Multiply a machine's weights with `keep`; 0 forgets them."""
+    if keep == 0.0:
+        bank(readout, w, lo, hi)
+        fold(w, lo, hi, 0.0)
+    elif keep != 1.0:
+        scale_by(w, lo, hi, keep)
+        if needs_fold(w, lo):
+            bank(readout, w, lo, hi)
+            fold(w, lo, hi, factor(w, lo))
+
+
+@word
+def fits(w: Any, readout: Any, S: Any, x: Span, lo: int, hi: int, keep: float, amount: float) -> bool:
+    """Return whether w = keep * w + amount * x leaves all sums of columns lo to hi, and their average, in range.
+
+    The sums before must be in range. Where only some of the columns will be updated the answer may be a needless no.
+    """
+    scale = abs(factor(w, lo) * keep)
+    if scale >= SCALE_LIMIT:  # about to be folded into the sums
+        for j in range(w.s.shape[0]):
+            for c in range(lo, hi):
+                if not abs(w.s[j, c]) * scale <= SUM_LIMIT:
+                    return False
+    if amount == 0.0:
+        return True
+    size = abs(amount) / scale if 1 / SCALE_LIMIT < scale < SCALE_LIMIT else abs(amount)
+    for k in range(x.start, x.stop):
+        j = unsigned(S.indices[k])
+        d = size * abs(np.float64(S.values[k]))
+        for c in range(lo, hi):
+            if not (abs(w.s[j, c]) + d <= SUM_LIMIT and has_room(readout, j, c, d)):
+                return False
+    if S.bias != 0.0:
+        d = size * abs(S.bias)
+        for c in range(lo, hi):
+            if not (abs(w.s[S.features, c]) + d <= SUM_LIMIT and has_room(readout, S.features, c, d)):
+                return False
+    return True
+
+
+@word
+def spread(w: Any, readout: Any, S: Any, x: Span, amount: float) -> None:
+    """Add amount * x to the sums of column 0."""
+    for k in range(x.start, x.stop):
+        j = unsigned(S.indices[k])
+        d = amount * S.values[k]
+        touch(w, j, 0, d)
+        note(readout, j, 0, d)
+    if S.bias != 0.0:
+        touch(w, S.features, 0, amount * S.bias)
+        note(readout, S.features, 0, amount * S.bias)
+
+
+@word
+def spread_all(w: Any, readout: Any, S: Any, x: Span, columns: Array, amounts: Array, n: int) -> None:
+    """Add amounts[q] * x to the sums of column columns[q] for every q < n, in one walk over the row."""
+    for k in range(x.start, x.stop):
+        j = unsigned(S.indices[k])
+        v = np.float64(S.values[k])
+        if n == w.s.shape[1] and columns[0] == 0:  # all columns, in order: the compiler makes vectors of them
+            for c in range(n):
+                d = amounts[c] * v
+                touch(w, j, c, d)
+                note(readout, j, c, d)
+        else:
+            for q in range(n):
+                c = columns[q]
+                d = amounts[q] * v
+                touch(w, j, c, d)
+                note(readout, j, c, d)
+    if S.bias != 0.0:
+        for q in range(n):
+            c = columns[q]
+            d = amounts[q] * S.bias
+            touch(w, S.features, c, d)
+            note(readout, S.features, c, d)
+
+
+@word
+def record(log: Log, i: int, t: int, c: int, rival: int, score: float, keep: float, amount: float) -> None:
+    """Write an update to the log, if one is kept; there is room for it."""
+    if log.numbers.shape[0] == 0:
+        return
+    n = log.filled[0]
+    log.numbers[n, 0] = i
+    log.numbers[n, 1] = t
+    if log.numbers.shape[1] > 2:
+        log.numbers[n, 2] = c
+    if log.numbers.shape[1] > 3:
+        log.numbers[n, 3] = rival
+    if log.sizes.shape[1] > 0:
+        log.sizes[n, 0] = amount
+    if log.sizes.shape[1] > 1:
+        log.sizes[n, 1] = keep
+    if log.scores.shape[0] > 0:
+        log.scores[n] = score
+    log.filled[0] = n + 1

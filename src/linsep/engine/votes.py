@@ -1,0 +1,137 @@
+"""Sum the votes of all hypotheses of a run in compiled code, without storing any of them.
+
+A hypothesis differs from the one before it by one row, v_{k+1} = keep_k v_k + amount_k x_{place_k}, so that its scores
+on all points do by one row of the kernel matrix between the rows of updates and the points. Points are asked side by
+side, a block of them in each walk over the updates. What each addition to a score rounds off is summed beside it
+(Knuth's two-sum), so that however many updates there are, a sign is wrong only where the score is nothing but rounding
+of the products themselves.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.engine.arrays import Array
+from linsep.engine.kernel_cache import cached_njit
+
+COMPILED: Any = cached_njit(nogil=True, error_model="numpy")
+
+
+@COMPILED
+def recurrence(factors: Array, terms: Array, first: float) -> Array:
+    """Return r_0 = first, r_{k+1} = factors_k r_k + terms_k."""
+    out = np.empty(len(terms) + 1)
+    out[0] = first
+    for k in range(len(terms)):
+        out[k + 1] = factors[k] * out[k] + terms[k]
+    return out
+
+
+@COMPILED
+def walk(
+    kernels: Array, places: Array, amounts: Array, keeps: Array, counts: Array, scales: Array, marks: Array,
+    picks: Array, points: Array, score: Array, votes: Array, sums: Array, units: Array, lasts: Array, picked: Array,
+) -> bool:  # fmt: skip
+    """Ask the hypotheses of one machine about a block of points; tell whether no score left the numbers.
+
+    Parameters
+    ----------
+    kernels : (rows of updates, points)
+    places, amounts, keeps : (K,)
+        Update k makes hypothesis k + 1 of hypothesis k. One of amount 0 and keep 1 changes nothing.
+    counts, scales : (K + 1,)
+        How many rounds each hypothesis was used for, and the inverse of its norm (0 for none).
+    marks : (M,), rising
+        Hypotheses after which to write down what has been summed so far.
+    picks, points : (Q,), picks rising
+        Which hypothesis is to be told by itself, and for which point.
+    score : (points,)
+        The scores of hypothesis 0; changed on the way.
+    votes, sums, units, lasts : (M, points), written
+        Up to each mark: sum of counts * sign(score), of counts * score, of counts * scale * score, and the score. With
+        no room for them, all but the votes are left out.
+    picked : (Q,), written
+        The scores asked for by `picks`.
+    """
+    B, lean = score.shape[0], sums.shape[0] == 0
+    vote, total, unit, lost = np.zeros(B), np.zeros(B), np.zeros(B), np.zeros(B)
+    m = q = 0
+    for k in range(counts.shape[0]):
+        while q < picks.shape[0] and picks[q] == k:
+            picked[q] = score[points[q]] + lost[points[q]]
+            q += 1
+        count, share = counts[k], counts[k] * scales[k]
+        for b in range(B):
+            vote[b] += count if score[b] + lost[b] > 0 else -count
+        if not lean:
+            for b in range(B):
+                exact = score[b] + lost[b]
+                total[b] += count * exact
+                unit[b] += share * exact
+        while m < marks.shape[0] and marks[m] == k:
+            votes[m] = vote
+            if not lean:
+                sums[m], units[m], lasts[m] = total, unit, score + lost
+            m += 1
+        if k < places.shape[0] and (amounts[k] != 0.0 or keeps[k] != 1.0):
+            amount, keep = amounts[k], keeps[k]
+            row = kernels[places[k]]
+            for b in range(B):
+                old, more = keep * score[b], amount * row[b]
+                new = old + more
+                part = new - old
+                lost[b] = keep * lost[b] + ((old - (new - part)) + (more - part))
+                score[b] = new
+    return bool(np.isfinite(score + lost).all())  # what is not a number stays none
+
+
+@COMPILED
+def poll(
+    kernels: Array, places: Array, columns: Array, rivals: Array, amounts: Array, keeps: Array, scales: Array,
+    counts: Array, score: Array, scale: Array, votes: Array,
+) -> bool:  # fmt: skip
+    """Let the classifiers of a run vote, each for the class of its highest score; of equal ones the first.
+
+    Tells whether no score left the numbers.
+
+    Parameters
+    ----------
+    kernels : (rows of updates, points)
+    places, columns, rivals, amounts, keeps, scales : (K,)
+        Update k adds to the scores of its column, and takes from those of its rival. Where there is none, -1, only its
+        own column shrinks; else all do. From then on the scores of its column are multiplied with its scale.
+    counts : (K + 1,)
+        How many rounds there were before each update, since the one before; and after the last.
+    score, scale : (columns, points) and (columns,)
+        The scores at first, and what they are multiplied with; changed on the way.
+    votes : (columns, points)
+        Added to.
+    """
+    C, B = score.shape
+    best, lead, lost = np.empty(B), np.empty(B, np.int64), np.zeros((C, B))
+    for k in range(counts.shape[0]):
+        count = counts[k]
+        if count > 0:
+            best[:], lead[:] = (score[0] + lost[0]) * scale[0], 0
+            for c in range(1, C):
+                for b in range(B):
+                    exact = (score[c, b] + lost[c, b]) * scale[c]
+                    if exact > best[b]:
+                        best[b], lead[b] = exact, c
+            for b in range(B):
+                votes[lead[b], b] += count
+        if k == places.shape[0]:
+            break
+        row, rival, keep = kernels[places[k]], rivals[k], keeps[k]
+        scale[columns[k]] = scales[k]
+        for c in range(C):
+            if c != columns[k] and (rival < 0 or (c != rival and keep == 1.0)):
+                continue
+            amount = (1.0 if c == columns[k] else -1.0 if c == rival else 0.0) * amounts[k]
+            for b in range(B):
+                old, more = keep * score[c, b], amount * row[b]
+                new = old + more
+                part = new - old
+                lost[c, b] = keep * lost[c, b] + ((old - (new - part)) + (more - part))
+                score[c, b] = new
+    return bool(np.isfinite(score + lost).all())

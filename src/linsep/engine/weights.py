@@ -1,0 +1,178 @@
+"""Create, widen, read and measure whole arrays of weights."""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.engine.arrays import Array
+from linsep.engine.checks import first_beyond
+from linsep.engine.links import EXPONENTIAL, GENTLE, OWED, P_NORM, SINH, TINY, Additive, Imaged, Scaled
+from linsep.engine.readouts import TOTAL_LIMIT, Average, Last, Tally
+from linsep.engine.updates import SUM_LIMIT
+
+FORMS = {"exponential": EXPONENTIAL, "sinh": SINH, "p-norm": P_NORM}
+"""The links by name, beside "additive" and "scaled"."""
+FOR_ALL = ("rounds", "clock", "errors")
+"""Fields that are one number for all columns."""
+FLOOR = {Last: 1e-100, Average: 1e-6}
+"""A scale below this is folded into the sums. Averages lose digits earlier: they subtract masses that nearly agree."""
+LARGEST = 2.0**1022
+"""The most that is left of sums, and of their products with a mass: the difference of two such is finite."""
+
+
+def start_link(
+    name: str, rows: int, columns: int, readout: type, number: float = 0.0, normed: bool = True, dual: bool = False
+) -> Any:
+    """Make the weights before the first round; `number` is the rate or the power of the link."""
+    s = np.zeros((rows, columns))
+    if name == "additive":
+        return Additive(s)
+    counts = np.zeros(columns, np.int64)
+    if name == "scaled":
+        return Scaled(s, np.ones(columns), np.zeros(columns), counts, FLOOR[readout], normed, dual)
+    form = FORMS[name]
+    origin = np.full(columns, 1.0 if form == P_NORM else 0.0)
+    return Imaged(s, first_image(form, rows, origin, number), origin, counts, float(number), form)
+
+
+def name_of(link: Any) -> str:
+    """Return the name by which :func:`start_link` makes this kind of weights."""
+    if isinstance(link, Imaged):
+        return next(name for name, form in FORMS.items() if form == link.form)
+    return type(link).__name__.lower()
+
+
+def first_image(form: int, rows: int, origin: Array, number: float) -> Array:
+    """Return the image of sums that are all 0; only Winnow's is not 0."""
+    image = np.zeros((rows, len(origin)))
+    if form == EXPONENTIAL:
+        with np.errstate(over="ignore"):  # the passes know what to do with an infinite image
+            image[:-1] = np.exp(-number * origin)
+    return image
+
+
+def start_readout(kind: type, rows: int, columns: int) -> Any:
+    """Make the readout's state before the first round."""
+    if kind is Last:
+        return Last()
+    return Average(np.zeros((rows, columns)), np.zeros(columns), np.zeros(1))
+
+
+def start_tally(columns: int) -> Tally:
+    """Make counters at 0."""
+    return Tally(np.zeros(1, np.int64), np.zeros((3, columns), np.int64), np.zeros(1, np.int64))
+
+
+def widen(link: Any, readout: Any, more: int) -> tuple[Any, Any]:
+    """Return the weights with `more` features that have been 0 in every row so far, before the bias row."""
+    columns = link.s.shape[1]
+    new = {"s": np.zeros((more, columns)), "u": np.zeros((more, columns))}
+    if isinstance(link, Imaged):
+        new["image"] = first_image(link.form, more + 1, link.origin, link.number)[:-1]
+
+    def grown(name: str, old: Any) -> Any:
+        return np.concatenate([old[:-1], new[name], old[-1:]]) if name in new else old
+
+    return tuple(part._replace(**{f: grown(f, v) for f, v in part._asdict().items()}) for part in (link, readout))
+
+
+def columns_of(part: Any, change: Any) -> Any:
+    """Return a link, readout or tally with `change` made to each array that has a column per machine."""
+    arrays = {f: v for f, v in part._asdict().items() if isinstance(v, np.ndarray) and f not in FOR_ALL}
+    return part._replace(**{f: np.ascontiguousarray(change(v)) for f, v in arrays.items()})
+
+
+def copied(part: Any, columns: slice = slice(None)) -> Any:
+    """Return some columns of a link, readout or tally, sharing no memory with it."""
+    arrays = {f: v for f, v in part._asdict().items() if isinstance(v, np.ndarray)}
+    return part._replace(**{f: (v if f in FOR_ALL else v[..., columns]).copy() for f, v in arrays.items()})
+
+
+def writable(part: Any) -> Any:
+    """Return a link, readout, tally or log that can be written to: read-only arrays, as of memory maps, are copied."""
+    fixed = {f: np.array(v) for f, v in part._asdict().items() if isinstance(v, np.ndarray) and not v.flags.writeable}
+    return part._replace(**fixed) if fixed else part
+
+
+def answering(link: Additive | Scaled, readout: Any) -> Array:
+    """Return the weights that answer."""
+    if isinstance(readout, Average):
+        total = readout.mass * link.s - readout.u
+        return total / readout.clock if readout.clock[0] > 0 else total
+    return link.s * link.scale if isinstance(link, Scaled) else link.s
+
+
+def in_range(link: Any, readout: Any) -> bool:
+    """Return whether every sum, every total of an average, and so every weight that predicts, is far from overflow."""
+    factors = (link.scale if isinstance(link, Scaled) else (), readout.mass if isinstance(readout, Average) else ())
+    largest = max([1.0, *(float(np.max(np.abs(f), initial=0.0)) for f in factors)])
+    most = LARGEST if isinstance(readout, Average) or isinstance(link, Imaged) else np.finfo(np.float64).max
+    return _below(link.s, most / largest) and (not isinstance(readout, Average) or _below(readout.u, LARGEST))
+
+
+def ready_for_single_rows(link: Any, readout: Any) -> bool:
+    """Return whether the sums and totals are in the range that the pass over single rows keeps them in."""
+    return _below(link.s, SUM_LIMIT) and (not isinstance(readout, Average) or _below(readout.u, TOTAL_LIMIT))
+
+
+def _below(table: Array, limit: float) -> bool:
+    flat = np.ravel(table).view()
+    flat.flags.writeable = False  # one kernel serves all arrays
+    return first_beyond(flat, limit) < 0
+
+
+def with_own_image(link: Imaged, pair: bool, bias: bool) -> Imaged:
+    """Return an imaged link with the image of its sums, for those who only read it; the next pass takes its own."""
+    return refreshed(link, pair, bias)[0]._replace(debt=np.full_like(link.debt, OWED))
+
+
+BLOCK = 1 << 16
+"""Rows of the sums whose images are compared in one go."""
+
+
+def has_own_image(link: Imaged) -> bool:
+    """Return whether the image of a link is that of its sums and its origin, up to rounding."""
+    for lo in range(0, len(link.s), BLOCK):
+        s, image = link.s[lo : lo + BLOCK], link.image[lo : lo + BLOCK]
+        two = np.full((len(s), 1), link.form != EXPONENTIAL)
+        two[-1] |= lo + BLOCK >= len(link.s)
+        height = np.where(two, np.abs(s), s)
+        with np.errstate(all="ignore"):
+            if link.form == P_NORM:
+                own = np.sign(s) * (height / link.origin) ** link.number
+            else:
+                own = np.exp(link.number * (height - link.origin))
+                own = np.where(two, np.where(s == 0, 0.0, np.sign(s) * own * -np.expm1(-2 * link.number * height)), own)
+        if not np.allclose(image, own, rtol=1e-6, atol=TINY):
+            return False
+    return True
+
+
+def refreshed(link: Any, pair: bool, bias: bool) -> tuple[Any, Array]:
+    """Return an imaged link with the origin at its machine's highest sum, and the divisor of each column's scores.
+
+    Winnow: Z, the sum of e^{rate (s_j - origin)}, with both signs where a row stands for two weights. p-norm: with
+    r = |s| / origin, w = sign(s) r^(p-1) * origin / (sum of r^p)^((p-2)/p).
+    """
+    used = slice(None) if bias else slice(None, -1)
+    axis = None if pair else 0
+    two = np.ones((len(link.s), 1), bool)
+    two[:-1] = link.form != EXPONENTIAL
+    height = np.where(two, np.abs(link.s), link.s)
+    origin = np.max(height[used], axis=axis, keepdims=True)
+    if link.form == P_NORM:
+        near = np.ldexp(1.0, np.frexp(origin)[1]) if link.number <= GENTLE else origin
+        origin = np.where(origin > 0, near, 1.0)
+        r = height / origin
+        image = np.sign(link.s) * r**link.number
+        p = link.number + 1
+        total = np.sum(r**p, axis=axis)
+        divisor = np.where(total > 0, total, 1.0) ** ((p - 2) / p) / origin
+    else:
+        # No exponent of a weight that counts is above 0; those of rows that do not count are held there.
+        up = np.exp(np.minimum(link.number * (height - origin), 0.0))
+        down = np.where(two, np.exp(np.minimum(-link.number * (height + origin), 0.0)), 0.0)
+        image = np.where(two, np.sign(link.s) * up * -np.expm1(-2 * link.number * np.abs(height)), up)
+        divisor = np.sum((up + down)[used], axis=axis)
+    origin, divisor = (np.broadcast_to(np.ravel(a), link.origin.shape).copy() for a in (origin, divisor))
+    return link._replace(image=image, origin=origin, debt=np.zeros_like(link.debt)), divisor

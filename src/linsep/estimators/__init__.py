@@ -1,0 +1,1 @@
+"""The public classifiers, with scikit-learn's interface."""

@@ -1,0 +1,387 @@
+"""Base class of all learners: predict, scores, weights, single rows."""
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy import fromiter
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.runtime import threads
+from linsep.estimators.base.run_certificate import Certified
+from linsep.training.single_rows import Asking, refuse_unequal
+from linsep.training.sparse_weights import Compact, asking_of, compacted, is_compact, kept_of, rows_of_coef, whole
+from linsep.training.state import NO_WEIGHTS, TOO_LARGE, Machine
+from linsep.training.transaction import AT_THE_DESK, all_or_nothing, at_once
+from linsep.validation.inputs import canonical, refuse_bad_entries, rows_of
+
+
+class Answers:
+    """The part of a learner that reads the machine; what it is told here may change its form, never an answer."""
+
+    classes_: Array
+    n_features_in_: int
+    fit_intercept: bool
+    intercept_scaling: float
+    n_jobs: int | None
+    _machine: Machine
+    _close_desk: Callable[[], None]
+
+    @at_once
+    def decision_function(self, X: Any) -> Array:
+        """Return the score of each row: (rows,) for two classes, else (rows, classes).
+
+        With two classes a score above 0 means the second. Scores of exponential, sinh and p-norm weights are those of
+        the normalised weights; one too small for a float64 is returned as the smallest number of its sign.
+        """
+        check_is_fitted(self)
+        return self._finite_scores(canonical(self, X, bias=self._bias, reset=False))
+
+    def _finite_scores(self, data: Dense | Csr) -> Array:
+        """Return the scores of classes, or say why there are none."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = self._of_classes(self._scores(data))
+        if not np.isfinite(scores).all():
+            refuse_bad_entries(data)
+            raise ValueError(TOO_LARGE)
+        return scores
+
+    @at_once
+    def predict(self, X: Any) -> Array:
+        """Return the label of each row; a score of 0 is the negative class, ties go to the lower one."""
+        return self._labels(self.decision_function(X))
+
+    @property
+    @at_once
+    def coef_(self) -> Any:
+        """The weights that answer, (1, features) for two classes, else (classes, features); normalised.
+
+        A CSR array after `sparsify`.
+        """
+        return rows_of_coef(self._readable(), self._of_classes(self._weights()[:-1].T, axis=0, flat=False))
+
+    @property
+    @at_once
+    def intercept_(self) -> Array:
+        """The bias of each row of `coef_`: the constant feature's weight times its value."""
+        return self._of_classes(self._weights()[-1:].T * self._bias, axis=0, flat=False)[:, 0]
+
+    @property
+    def sparsify(self) -> Callable[[], Self]:
+        """Keep only the weights of features that matter: those that are not all zero; returns the learner.
+
+        Its answers stay the same to the bit, and `coef_` is a CSR array from then on. Training by any method makes it
+        whole again by itself. Exponential weights (Winnow's) are never zero, so that their learners do not have this.
+
+        >>> from linsep import Perceptron
+        >>> clf = Perceptron().partial_fit([[0.0, 3.0, 0.0, 0.0]], [0], classes=[0, 1]).sparsify()
+        >>> clf.kept_, clf.n_features_in_, clf.coef_.toarray()
+        (1, 4, array([[ 0., -3.,  0.,  0.]]))
+        """
+        if "exponential" in (getattr(self, "_link", ""), getattr(self, "link", "")):
+            raise AttributeError(f"{type(self).__name__}'s weights are exponentials, of which none is 0")
+        return self._sparsify
+
+    @all_or_nothing
+    def _sparsify(self) -> Self:
+        self._machine = compacted(self._trimmed())
+        self._close_desk()
+        return self
+
+    def densify(self) -> Self:
+        """Keep all weights again; the learner is then as it was before `sparsify`."""
+        return self._densify() if isinstance(getattr(self, "_machine", None), Compact) else self
+
+    @all_or_nothing
+    def _densify(self) -> Self:
+        self._machine = whole(self._machine)
+        self._close_desk()
+        return self
+
+    @property
+    @at_once
+    def kept_(self) -> int:
+        """The number of features whose weights are kept: all, or after `sparsify` those that matter."""
+        return kept_of(self._readable())
+
+    @property
+    def _wanted_bias(self) -> float:
+        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+
+    @property
+    def _bias(self) -> float:
+        """The constant feature's value: that of the training so far, whatever the parameters say by now."""
+        return self._machine.bias if hasattr(self, "_machine") else self._wanted_bias
+
+    def _fitted(self) -> Machine:
+        if not hasattr(self, "_machine"):
+            raise NotFittedError(f"this {type(self).__name__} has not been fitted yet: call fit or partial_fit first")
+        return self._machine
+
+    def _readable(self) -> Machine:
+        """Return a machine with as many features as the learner has; nothing changes."""
+        return self._fitted().reading(self.n_features_in_)
+
+    def _trimmed(self) -> Machine:
+        """Give the machine as many features as the learner has, for training; single rows leave it room to grow."""
+        if self._fitted().features != self.n_features_in_:
+            self._machine.resize(self.n_features_in_)
+            self._close_desk()
+        return self._machine
+
+    def _scores(self, data: Dense | Csr) -> Array:
+        """Return the scores of all rows, (rows, columns)."""
+        return self._fitted().scores(data, threads(self.n_jobs))
+
+    def _weights(self) -> Array:
+        return self._readable().weights()
+
+    def _of_classes(self, a: Array, axis: int = 1, flat: bool = True) -> Array:
+        """Return per-column numbers as per-class ones: two classes have one row or column, their difference."""
+        a, known = np.moveaxis(a, axis, 0), len(self.classes_)
+        if len(a) > 1:
+            if known == 2:
+                a = a[1:2] - a[:1] if self._machine.pair else a[1:2]
+            a = a[:known]
+        return a[0] if flat and len(a) == 1 else np.moveaxis(a, 0, axis)
+
+    def _labels(self, scores: Array) -> Array:
+        if len(self.classes_) == 1:
+            return self.classes_[np.zeros(len(scores), np.intp)]
+        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
+        return self.classes_[codes]
+
+
+NO_NAMES = "x names its features, but the learner has features without names, from grow or from training"
+INDEX, FLOAT = np.dtype(np.int64), np.dtype(np.float64)
+INT = {int}
+
+
+def plain(a: Any, types: str) -> bool:
+    """Tell whether a is a 1-d array of one of these types, by numpy's one-letter codes, in native byte order."""
+    return type(a) is np.ndarray and a.ndim == 1 and a.dtype.char in types and a.dtype.isnative
+
+
+def _row_of(x: Any) -> Array:
+    """Return a sparse matrix of one row as an array; one of more rows stays a table, which is refused."""
+    table: Array = x.toarray()
+    return table[0] if len(table) == 1 else table
+
+
+def names_among(x: dict[Any, Any]) -> list[str]:
+    """Return the keys of a row if they are names, and no keys if they are column numbers; refuse all other rows."""
+    for key in x:
+        if not isinstance(key, (str, Integral)) or isinstance(key, bool):
+            raise ValueError(f"x has the key {key!r}: features go by names (str), or by column numbers (int)")
+    named = [key for key in x if isinstance(key, str)]
+    if named and len(named) < len(x):
+        raise ValueError(f"x mixes names such as {named[0]!r} with column numbers")
+    return named
+
+
+def known_dict(x: dict[Any, float], names: dict[str, int] | None) -> Any:
+    """Return the entries of a row, as `_entries_of` does, given the columns of named features."""
+    values = fromiter(x.values(), FLOAT, len(x))
+    if names is None:
+        if not INT.issuperset(map(type, x)) and names_among(x):
+            raise ValueError(NO_NAMES)
+        try:
+            return fromiter(x, INDEX, len(x)), values, True
+        except OverflowError:
+            beyond = next(j for j in x if not -(1 << 63) <= j < 1 << 63)
+            raise ValueError(f"x has the column number {beyond}, beyond int64") from None
+    try:
+        return fromiter(map(names.__getitem__, x), INDEX, len(x)), values, True
+    except KeyError:
+        return None
+
+
+def known_entries(x: dict[Any, float], names: dict[str, int]) -> tuple[Array, Array]:
+    """Return the indices and values of those features of a row that are known; each name is looked up once.
+
+    Another thread may add names meanwhile, or take back those of a row that it refused.
+    """
+    for name in x:
+        if not isinstance(name, str):
+            raise ValueError(f"x has the key {name!r}, but the learner's features have names (str)")
+    found = [(j, value) for name, value in x.items() if (j := names.get(name)) is not None]
+    return fromiter((j for j, _ in found), INDEX, len(found)), fromiter((v for _, v in found), FLOAT, len(found))
+
+
+class PredictOne:
+    """`predict_one`, for a learner."""
+
+    _names: dict[str, int] | None = None
+    _asking: Asking | None = None
+    """Open between single rows; closed by all that moves the weights to other arrays, or changes the parameters."""
+
+    def predict_one(self: Any, x: Any) -> Any:
+        """Return the label of one row; features never seen count as 0."""
+        asking = self._asking
+        if asking is None:
+            asking = self._open_asking()
+        if type(x) is tuple and asking.fits(x):
+            return asking.answer(*x)
+        if type(x) is not dict and hasattr(x, "items"):
+            x = dict(x.items())
+        entries = known_dict(x, asking.names) if type(x) is dict else self._entries_of(x)
+        return asking.answer(*(known_entries(x, asking.names) if entries is None else entries[:2]))
+
+    @at_once
+    def _open_asking(self: Any) -> Asking:
+        """Prepare for single rows; what is prepared is kept with the state that it is made of."""
+        self._asking = asking_of(self._fitted(), self._bias, self.classes_, self._names)
+        asking: Asking = self._asking
+        return asking
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """The names of the features, where they have any."""
+        names = self._names
+        if names is None:
+            raise AttributeError("the features have no names")
+        return np.array(list(names), dtype=object)
+
+    @feature_names_in_.setter
+    def feature_names_in_(self, names: Any) -> None:
+        self._names = {name: j for j, name in enumerate(names)}
+
+    @feature_names_in_.deleter
+    def feature_names_in_(self) -> None:
+        self.__dict__.pop("_names", None)
+
+    def _entries_of(self: Any, x: Any) -> Any:
+        """Return the indices and values of a row in any form, and whether the indices are known to be distinct.
+
+        None where it names a feature that is new.
+        """
+        if type(x) is tuple and len(x) == 2:
+            return self._entries_of_pair(*x)
+        if hasattr(x, "items"):
+            return known_dict(dict(x.items()), self._names)
+        row = np.asarray(_row_of(x) if sp.issparse(x) else x, np.float64)
+        if row.ndim != 1:
+            raise ValueError(f"x is one row: a dict, (indices, values) or a 1-d array; got {row.ndim} dimensions")
+        if len(row) != self.n_features_in_:
+            raise ValueError(f"x has {len(row)} features, but the learner has {self.n_features_in_}")
+        indices = np.flatnonzero(row)
+        return indices, row[indices], True
+
+    def _entries_of_pair(self: Any, indices: Any, values: Any) -> Any:
+        if not (plain(indices, "ilq") and plain(values, "fd")):
+            indices, values = np.asarray(indices), np.asarray(values, np.float64)
+            if (indices.dtype.kind not in "iu" and indices.size) or indices.ndim != 1 or values.ndim != 1:
+                raise ValueError("x is (indices, values): two 1-d arrays, the first of integers")
+            indices = indices.astype(np.int64)
+        refuse_unequal(indices, values)
+        return indices, values, False
+
+    def _close_desk(self) -> None:
+        for name in AT_THE_DESK:
+            self.__dict__.pop(name, None)
+
+
+class Learner(Answers, PredictOne, Certified, ClassifierMixin, BaseEstimator):
+    """A linear classifier, as scikit-learn knows it."""
+
+    random_state: Any = None
+    class_weight: Any = None
+    seed_: int
+    n_iter_: int
+    _open = False
+    _facts: ClassVar[tuple[str, ...]] = ()
+    """Attributes that a solver sets beside the weights; they are saved with the model."""
+
+    _machine_kind: type[Machine] = Machine
+    _mixes: ClassVar[str] = ""
+    """What is true of a mix of shards, in a few words."""
+    _no_mixing: ClassVar[str] = "its answer is about all rows at once"
+    """Why shards are not mixed, if they are not."""
+
+    def _check_facts(self) -> None:
+        """Raise a ValueError when facts that came from a file can't have been found by the learner."""
+
+    def _check_entries(self, data: Dense | Csr) -> None:
+        """Refuse entries that the learner can't take; those that are not finite are found elsewhere."""
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; training that goes on follows them, or refuses those that the weights can't follow."""
+        self._close_desk()
+        if hasattr(self, "_machine"):
+            self._changed = True
+        return super().set_params(**params)
+
+    def __copy__(self) -> Self:
+        """Return a learner that goes on by itself: what training adds to is not shared."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__getstate__())
+        if self._names is not None:
+            twin._names = self._names.copy()
+        if hasattr(self, "_machine"):
+            machine = whole(self._machine).apart()
+            twin._machine = compacted(machine) if is_compact(self._machine) else machine
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is at hand for single rows: it is no part of the model, and is made again when needed."""
+        left_out = (*AT_THE_DESK, "_watch")
+        return {name: value for name, value in super().__getstate__().items() if name not in left_out}
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_machine")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _draw_seed(self) -> int:
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _row_weights(
+        self, codes: Array, classes: Array, sample_weight: Any, data: Dense | Csr, whole: bool = True
+    ) -> Array:
+        """Return the product of sample and class weights of each row, or nothing where all are 1."""
+        if sample_weight is None and self.class_weight is None:
+            return NO_WEIGHTS
+        weights = _check_sample_weight(
+            sample_weight, np.empty((rows_of(data), 1)), dtype=np.float64, ensure_non_negative=True, copy=True
+        )
+        if self.class_weight is not None:
+            weights *= self._class_weights(codes, classes)[codes]
+        if whole and not (weights > 0).any():
+            raise ValueError("every row has weight zero: there is nothing to learn from")
+        if not weights.all():
+            refuse_bad_entries(data)  # rows of weight 0 are not visited, so the pass would not find theirs
+        return weights
+
+    def _class_weights(self, codes: Array, classes: Array) -> Array:
+        """Return the weight of each class; a dict may leave classes out, and name some that are still to come."""
+        if isinstance(self.class_weight, str) and not len(codes):
+            raise ValueError('class_weight="balanced" needs all labels at once: use a dict of weights, or fit')
+        if not isinstance(self.class_weight, dict):
+            return compute_class_weight(self.class_weight, classes=classes, y=classes[codes])
+        known = set(classes.tolist())
+        strange = [label for label in self.class_weight if label not in known]
+        if strange and not getattr(self, "_open", False):
+            raise ValueError(f"class_weight names {strange[0]!r}, which is not among the classes {sorted(known)}")
+        weights = np.array([self.class_weight.get(label, 1.0) for label in classes.tolist()], np.float64)
+        if not (weights >= 0).all():
+            raise ValueError(f"class_weight={self.class_weight} has a weight that is negative or NaN")
+        return weights
+
+
+def refuse_one_class(classes: Array) -> None:
+    """Raise a ValueError when there is nothing to separate."""
+    if len(classes) < 2:
+        raise ValueError(f"y has only one class, {classes.tolist()[0]!r}: a separator needs two classes at least")

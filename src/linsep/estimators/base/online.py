@@ -1,0 +1,780 @@
+"""Base class of online learners: fit, partial_fit, learn_one and their parameters."""
+
+import inspect
+import linecache
+import re
+import warnings
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
+from itertools import groupby, pairwise
+from math import isfinite
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self, TypedDict
+
+import numpy as np
+from numba import njit, types
+from numba.core.errors import NumbaError, UnsupportedBytecodeError
+from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from linsep.certificates.certify import Rows
+from linsep.certificates.runs import Run, Theorem
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Average, Last
+from linsep.engine.runtime import threads, uninterrupted
+from linsep.engine.step import reads_norm, settles, shrinks
+from linsep.engine.weights import name_of
+from linsep.estimators.base.learner import NO_NAMES, Learner, PredictOne, known_dict, names_among, refuse_one_class
+from linsep.estimators.base.run_certificate import NO_THEOREM, runs_of, theorem_of
+from linsep.training.epochs import Team, one_pass, order_of, refuse_overflow, train
+from linsep.training.mixing import MIXINGS, Shards
+from linsep.training.single_rows import Learning
+from linsep.training.sparse_weights import whole
+from linsep.training.state import IN_ORDER, NO_WEIGHTS, Machine, Parts, StoppedError, Watch
+from linsep.training.transaction import all_or_nothing
+from linsep.training.update_log import Mixes, Record, same_mixes
+from linsep.validation.inputs import bytes_of, canonical, rows_of, width_of, without_duplicates
+from linsep.validation.labels import clean, codes_among, encode, refuse_another_type
+
+
+def check_compiles(rule: Any) -> None:
+    """Raise a TypeError that shows the line at fault when the rule's step is not for the compiler."""
+    kind: Any = type(rule)
+    _check(kind)
+
+
+@cache
+def _check(rule: Any) -> None:
+    if rule.__module__.startswith("linsep.rules"):
+        return
+    step: Any = rule.step
+    numbers = [types.float64] * (len(inspect.signature(step).parameters) - 1)
+    of_rule = types.NamedTuple([types.float64] * len(rule._fields), rule)
+    if rule._fields:
+        of_rule = types.NamedUniTuple(types.float64, len(rule._fields), rule)
+    try:
+        compiled = njit(error_model="numpy")(step)
+        compiled.compile((of_rule, *numbers))
+    except (NumbaError, UnsupportedBytecodeError) as error:
+        raise TypeError(f"{rule.__name__}.step can't be compiled.\n{_place(step, error)}") from None
+    answer = next(iter(compiled.overloads.values())).signature.return_type
+    number = (types.Integer, types.Float)
+    fine = (
+        isinstance(answer, types.BaseTuple) and len(answer) == 2 and all(isinstance(t, number) for t in answer)
+        if shrinks(rule)
+        else isinstance(answer, number)
+    )
+    if not fine:
+        wanted = "a pair (keep, amount) of numbers" if shrinks(rule) else "a number, the amount,"
+        raise TypeError(f"{rule.__name__}.step returns {answer}; it must return {wanted} on every path")
+
+
+def _place(step: Any, error: Exception) -> str:
+    """Return the reason, and the user's own line where the error or its message names one."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    code = step.__code__
+    lines = {line for *_, line in code.co_lines() if line is not None}
+    told = map(int, re.findall(r"(?:\(|line )(\d+)", text))
+    named: list[Any] = [getattr(getattr(error, "loc", None), "line", None), *told]
+    line = next((n for n in named if n in lines), code.co_firstlineno)
+    source = linecache.getline(code.co_filename, line).strip() or "(source not available)"
+    reason = next((part for part in text.splitlines() if part.strip() and "nopython" not in part), "").strip()
+    return f'  File "{code.co_filename}", line {line}\n    {source}\n{reason}'
+
+
+SEE = """    **shared
+        Those of every online learner: see :class:`linsep.estimators.base.online.Parameters`."""
+"""What stands in a learner's source for the parameters described here."""
+
+
+class SharedButIntercept(TypedDict, total=False):
+    """The parameters that every online learner has, with the same default."""
+
+    max_iter: int
+    tol: float | None
+    n_iter_no_change: int
+    shuffle: bool | str
+    select: str | None
+    random_state: Any
+    intercept_scaling: float
+    warm_start: bool
+    class_weight: Any
+    multi_class: str
+    n_jobs: int | None
+    shards: int | None
+    mixing: str
+    log: bool | str
+
+
+class Shared(SharedButIntercept, total=False):
+    """The parameters that every online learner has."""
+
+    fit_intercept: bool
+
+
+class Parameters:
+    """What all learners are told, beside what is a learner's own; a learner's own documentation repeats it.
+
+    Parameters
+    ----------
+    max_iter : int, default=10
+        The most epochs (with `select`: the most updates).
+    tol : float or None, default=None
+        None: stop after an epoch without an update. A number: stop as well when the epoch's share
+        of mistakes has not fallen by more than `tol` below the best for `n_iter_no_change` epochs.
+    n_iter_no_change : int, default=5
+        See `tol`.
+    shuffle : bool, "blocks" or "once", default=True
+        True: a new random order each epoch, `default_rng([seed, epoch]).permutation(n)`; "once": the first epoch's
+        in all; False: as the rows stand. "blocks": blocks of 64 rows in a new random order each epoch, and within
+        all blocks one more; two thirds of the time of True on large sparse data, as neighbours in memory stay near.
+        Rows that stand in groups of one label are better mixed by True.
+    select : None, "first", "worst" or "random", default=None
+        None: epochs. Otherwise the textbook's batch loop: locate a misclassified row (the first, the one of least
+        margin, a random one), update on it, look again. Every update looks at all rows: for small data.
+    random_state : int, RandomState or None, default=None
+        The seed, or where to draw it from.
+    fit_intercept : bool, default=True
+        Whether rows get a constant feature.
+    intercept_scaling : float, default=1.0
+        The constant feature's value, beta in the theorems.
+    warm_start : bool, default=False
+        Whether `fit` goes on from where the last one stopped; k epochs and then l more equal k + l at once.
+    class_weight : dict, "balanced" or None, default=None
+        Multiplies the sample weight of each class's rows.
+    multi_class : "ovr" or "pair", default="ovr"
+        One machine a class against the rest, or one machine for all: the true class against its best rival.
+    n_jobs : int or None, default=None
+        Threads for shards, for one-vs-rest classes and for prediction; never changes a bit. Without `shards` one
+        binary machine in order gains nothing from a second thread.
+    shards : int or None, default=None
+        None: row after row, by one machine. A number: iterative parameter mixing. The order of each epoch is cut into
+        so many shards; each is learned from the weights that the epoch began with, and at its end they are mixed,
+        s + sum of share (s_shard - s) / sum of shares. Part of the algorithm: other shards are another model. On
+        separable data the mistakes, each times its shard's weight in the mix, keep within the learner's bound.
+    mixing : "uniform", "rows" or "mistakes", default="uniform"
+        A shard's share in the mix: 1, its rows, or the mistakes that it made in the epoch (if none did: 1).
+    log : bool or "auto", default="auto"
+        Whether to keep `log_`. "auto": unless the rule moves on nearly every row, or the log outgrows 5 % of the data
+        (or 1 MiB, if that is more).
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [None, Interval(Real, 0, None, closed="left")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "shuffle": ["boolean", StrOptions({"blocks", "once"})],
+        "select": [None, StrOptions({"first", "worst", "random"})],
+        "random_state": ["random_state"],
+        "fit_intercept": ["boolean"],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "warm_start": ["boolean"],
+        "class_weight": [None, dict, StrOptions({"balanced"})],
+        "multi_class": [StrOptions({"ovr", "pair"})],
+        "n_jobs": [None, Integral],
+        "shards": [None, Interval(Integral, 1, None, closed="left")],
+        "mixing": [StrOptions(set(MIXINGS))],
+        "log": ["boolean", StrOptions({"auto"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        max_iter: int = 10,
+        tol: float | None = None,
+        n_iter_no_change: int = 5,
+        shuffle: bool | str = True,
+        select: str | None = None,
+        random_state: Any = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        multi_class: str = "ovr",
+        n_jobs: int | None = None,
+        shards: int | None = None,
+        mixing: str = "uniform",
+        log: bool | str = "auto",
+    ) -> None:
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.shuffle = shuffle
+        self.select = select
+        self.random_state = random_state
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+        self.shards = shards
+        self.mixing = mixing
+        self.log = log
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Write the shared parameters out in the signature and the documentation of a subclass that takes them."""
+        super().__init_subclass__(**kwargs)
+        if cls.__doc__ and SEE in cls.__doc__:
+            cls.__doc__ = cls.__doc__.replace(SEE, _shared_texts(own_names(cls)))
+        if "__init__" in vars(cls):
+            own, shared = inspect.signature(cls.__init__), inspect.signature(Parameters.__init__)
+            named = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+            rest = [p for p in shared.parameters.values() if p.name not in own.parameters]
+            cls.__init__.__signature__ = own.replace(parameters=[*named, *rest])  # type: ignore[attr-defined]
+
+
+def own_names(kind: type) -> set[str]:
+    """Return the parameters that a class declares itself."""
+    return set(inspect.signature(vars(kind)["__init__"]).parameters) if "__init__" in vars(kind) else set()
+
+
+def _shared_texts(left_out: set[str]) -> str:
+    """Return what is said of the shared parameters, but for some."""
+    text = (Parameters.__doc__ or "").split("----------\n")[1].rstrip()
+    parts = re.split(r"^(?=    \w+ : )", text, flags=re.MULTILINE)
+    return "".join(part for part in parts if part.split(" : ")[0].strip() not in left_out).rstrip()
+
+
+class Counts:
+    """The part of a learner that tells of its rounds; all counts are 0 where a solver saw all rows at once."""
+
+    classes_: Array
+    _open: bool
+    _fitted: Callable[[], Machine]
+
+    @property
+    def mistakes_(self) -> Any:
+        """How often y * score <= 0 before the update; per class for one-vs-rest of three classes or more."""
+        return self._count(MISTAKES)
+
+    @property
+    def updates_(self) -> Any:
+        """How often the rule added to the weights; per class as for `mistakes_`."""
+        return self._count(UPDATES)
+
+    @property
+    def skipped_(self) -> Any:
+        """Mistakes on which the rule added nothing; per class as for `mistakes_`."""
+        return self._count(SKIPPED)
+
+    @property
+    def errors_(self) -> int:
+        """Rows whose label was not the one that the scores before the update were for: the progressive error, times t_.
+
+        A score of 0, or a tie, counts as an error. For two classes and for pairs these are the mistakes. For more, one
+        against the rest, they are counted as one thread sees all scores, and these can be compared (so not Winnow's).
+        """
+        errors = self._fitted().errors
+        if errors is None:
+            raise AttributeError(
+                "errors_ was not counted: several threads shared the classes (n_jobs=1 counts it), or the weights "
+                "are known only up to a factor for each class"
+            )
+        return errors
+
+    @property
+    def t_(self) -> int:
+        """Rounds so far."""
+        return int(self._fitted().tally.rounds[0])
+
+    @property
+    def log_(self) -> Record:
+        """The updates in order; see :class:`linsep.training.update_log.Record`."""
+        machine = self._fitted()
+        if machine.no_log_because:
+            raise AttributeError(f"no log was kept: {machine.no_log_because}")
+        record = machine.record()
+        if self._open and not machine.pair:
+            return record.of_classes(len(self.classes_))
+        return record
+
+    @property
+    def mixes_(self) -> Mixes:
+        """The rows, mistakes and weights of all shards; see :class:`linsep.training.update_log.Mixes`."""
+        machine = self._fitted()
+        if machine.mixed is None:
+            raise AttributeError("no shards were mixed: without shards, or with one, all rows are learned one by one")
+        return Mixes.of(machine.mixed, self._machines())
+
+    def _count(self, what: int) -> Any:
+        counts, machines = self._fitted().tally.counts[what], self._machines()
+        return counts[machines].copy() if isinstance(machines, slice) else int(counts[machines])
+
+    def _machines(self) -> slice | int:
+        """Return the columns of machines that stand for classes; the one that does for two, or for pairs."""
+        machine, known = self._fitted(), len(self.classes_)
+        if machine.pair or machine.columns == 1:
+            return 0
+        return 1 if known == 2 else slice(known)
+
+
+NO_WIDTH = "the number of features is not known yet: call grow(n_features) first, or use a dict of names"
+
+
+def refuse_many_labels(y: Any) -> None:
+    """Raise a ValueError when y is not one label."""
+    if np.ndim(y) != 0 or not isinstance(y, Hashable):
+        raise ValueError(f"y is one label; got {y!r}")
+
+
+def refuse_beyond(entries: tuple[Array, Array, bool], limit: float) -> None:
+    """Raise a ValueError that names the first value beyond the limit, if there is one."""
+    indices, values, _ = entries
+    beyond = np.flatnonzero(np.abs(values) > limit)
+    if len(beyond):
+        k = int(beyond[0])
+        raise ValueError(f"x has the entry {values[k]:g} at column {indices[k]}, beyond x_max={limit:g}")
+
+
+class LearnOne(PredictOne):
+    """`learn_one`, for a learner that can go on."""
+
+    _entry_limit: float | None = None
+    _learning: Learning | None = None
+    """Open as `_asking` is."""
+
+    def learn_one(self: Any, x: Any, y: Any) -> Any:
+        """Learn from one row.
+
+        Parameters
+        ----------
+        x : dict, (indices, values) or 1-d array
+            A dict maps feature names or column numbers to values; names not seen before become new features. Column
+            numbers and indices must be below the number of features: see `grow`.
+        y : label
+            A label not seen before becomes a new class, unless classes were fixed by `fit` or
+            `partial_fit(classes=...)`.
+
+        Returns
+        -------
+        self
+        """
+        desk = self._learning
+        try:
+            code = None if desk is None else desk.codes.get(y)
+        except TypeError:  # y has no hash
+            refuse_many_labels(y)
+            raise
+        if code is not None:
+            limit = self._entry_limit
+            if limit is None and type(x) is tuple and desk.learned(x, code):
+                return self
+            entries = known_dict(x, self._names) if type(x) is dict else self._entries_of(x)
+            if entries is not None:
+                if limit is not None:
+                    refuse_beyond(entries, limit)
+                desk.learn(*entries, code)
+                return self
+        with uninterrupted():  # between the update of the weights and the publication of new names and classes
+            return self._learn_apart(x, y)
+
+    @all_or_nothing
+    def _learn_apart(self: Any, x: Any, y: Any) -> Any:
+        """Learn from one row that may bring features and a label, or comes after other training."""
+        self.densify()
+        self._welcome_names(x)
+        entries = self._entries_of(x)
+        if self._entry_limit is not None:
+            refuse_beyond(entries, self._entry_limit)
+        self._open_desk(y)
+        self._learning.learn(*entries, self._learning.codes[y])
+        return self
+
+    def _welcome_names(self: Any, x: Any) -> None:
+        """Let the learner have a feature for each name in x; the weights are widened by doubling."""
+        if not hasattr(x, "items"):
+            if not hasattr(self, "n_features_in_") and not isinstance(x, tuple):
+                self.n_features_in_ = np.asarray(x).size
+            return
+        x = dict(x.items())
+        named = names_among(x)
+        if not named:
+            if self._names is not None:
+                raise ValueError("x numbers its columns, but the learner's features have names")
+            return
+        if self._names is None:
+            if getattr(self, "n_features_in_", 0) > 0:
+                raise ValueError(NO_NAMES)
+            self._check_open_width()
+            self._names, self.n_features_in_ = {}, 0
+        for name in named:
+            if not isfinite(x[name]):
+                raise ValueError(f"x contains {x[name]} for the feature {name!r}: fill it in, or drop the row")
+            self._names.setdefault(name, len(self._names))
+        self.n_features_in_ = max(self.n_features_in_, len(self._names))
+        if hasattr(self, "_machine") and self.n_features_in_ > self._machine.features:
+            self._machine.resize(2 * self.n_features_in_)
+            self._close_desk()
+
+    def _check_open_width(self) -> None:
+        """Raise a ValueError when a parameter depends on the number of features, which names leave open."""
+
+    def _open_desk(self: Any, y: Any) -> None:
+        """Prepare for single rows; a label that is new becomes a class, if labels may arrive."""
+        refuse_many_labels(y)
+        self._check_shards(whole=False)
+        if not hasattr(self, "_machine"):
+            self._validate_params()
+            if not hasattr(self, "n_features_in_"):
+                raise ValueError(NO_WIDTH)
+            self._open, self.classes_ = True, clean([y], 1)
+            self.seed_, self.n_iter_ = self._draw_seed(), 1
+            self._machine = self._start(self.n_features_in_, 1, None, open_labels=True)
+        elif y not in self.classes_.tolist():
+            known, machine = self._welcome(clean([y], 1), None, self.n_features_in_)
+            if y not in known.tolist():
+                raise ValueError(f"the label {y!r} is not among the classes {known.tolist()}")
+            self.classes_, self._machine = known, machine
+        else:
+            self._check_changes()
+            self._follow(self._machine, None)
+        self._close_desk()
+        weighted = self.class_weight is not None
+        self._machine.keep_log(self.log, weighted, 0)
+        codes = {label: code for code, label in enumerate(self.classes_.tolist())}
+        weights = self._class_weights(np.empty(0, np.intp), self.classes_) if weighted else NO_WEIGHTS
+        self._learning = Learning(self._machine, self._bias, codes, weights)
+
+
+READOUTS: dict[str, type] = {"last": Last, "average": Average}
+
+
+class OnlineLearner(Parameters, Counts, LearnOne, Learner):
+    """A rule x a link x a readout, as a scikit-learn classifier.
+
+    A subclass says in `_parts` what it is made of; everything else is here and in the other bases.
+    """
+
+    _mixes = "no theorem is claimed"
+    _no_mixing = ""
+    _watch: Watch | None = None
+    _in_place = False
+
+    def _check_shards(self, whole: bool = True) -> None:
+        """Raise a ValueError where shards are wanted, and can't be mixed."""
+        if self.shards is None:
+            return
+        if self._no_mixing:
+            raise ValueError(f"shards={self.shards}: {type(self).__name__} is not mixed, as {self._no_mixing}")
+        if self.select is not None:
+            raise ValueError(f"shards={self.shards}: select={self.select!r} locates a row among all of them; give one")
+        if not whole:
+            raise ValueError(
+                f"shards={self.shards} cuts all rows, and these come a few at a time: set shards=None, or use fit (or "
+                "linsep.distributed.fit, for files of any size)"
+            )
+
+    @property
+    def _most_epochs(self) -> int:
+        """The most epochs (with `select`: the most updates) of `fit`."""
+        return self.max_iter
+
+    def _parts(self, features: int, rows: int | None) -> Parts:
+        """Return the learner's rule, link and readout for data of that width; `rows` is None for a stream."""
+        raise TypeError(f"{type(self).__name__} does not say what it is made of")
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on all rows, epoch after epoch.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe, (rows, features)
+            The examples.
+        y : array, (rows,)
+            Their labels, of any type; two classes at least.
+        sample_weight : array, (rows,), optional
+            Multiplies each row's update, and counts as that many rounds in an average; 0 leaves the row out. For a
+            rule that learns from mistakes this is not the same as repeating the row.
+
+        Returns
+        -------
+        self
+        """
+        self._check_shards()
+        go_on = self.warm_start and hasattr(self, "_machine")
+        data = canonical(self, X, bias=self._bias if go_on else self._wanted_bias, reset=not go_on)
+        labels = clean(y, rows_of(data))
+        if go_on:
+            codes = codes_among(labels, self.classes_)
+        else:
+            classes, codes = encode(labels)
+            refuse_one_class(classes)
+        weights = self._row_weights(codes, self.classes_ if go_on else classes, sample_weight, data)
+        present = int(np.count_nonzero(weights)) if len(weights) else rows_of(data)
+        self._check_entries(data)
+        if go_on:
+            machine = self._going_on(present)
+            machine.check_again(data)
+        else:
+            machine = self._start(width_of(data), len(classes), present, open_labels=False)
+            self.seed_ = self._draw_seed()
+        if reads_norm(type(machine.rule)):
+            data = without_duplicates(data)
+        machine.keep_log(self.log, len(weights) > 0, 0 if go_on else bytes_of(data))
+        rounds, epochs = int(machine.tally.rounds[0]), machine.epochs
+        passes, done = train(self, machine, data, codes, weights)
+        self._remember(machine, data, weights, rounds, range(epochs, machine.epochs))
+        if not go_on:
+            self.classes_, self._open = classes, False
+            self.__dict__.pop("form_", None)  # how other data were read, that a loaded model was trained on
+        self._close_desk()
+        self._machine, self.n_iter_ = machine, passes
+        if not done and settles(type(machine.rule)):
+            self._warn_not_separated()
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Make one pass over these rows, in the order given, from where the last one stopped.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe, (rows, features)
+            The examples. The number of features may change only through `grow`.
+        y : array, (rows,)
+            Their labels.
+        classes : array, optional
+            In the first call: all labels that will ever come; others are then an error. Without it labels may arrive
+            at any time, with the result that knowing them from the start would have given (one-vs-rest), at the cost
+            of one more machine that stands in for all labels still to come.
+        sample_weight : array, (rows,), optional
+            As in `fit`.
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "_machine") and not hasattr(self, "n_features_in_")
+        self._check_changes()
+        self._check_shards(whole=False)
+        return self._pass_over(canonical(self, X, bias=self._bias, reset=first), y, classes, sample_weight)
+
+    def _pass_over(self, data: Dense | Csr, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Make one pass over rows of a stream."""
+        first = not hasattr(self, "_machine")
+        labels = clean(y, rows_of(data))
+        self._check_entries(data)
+        if isinstance(self.class_weight, str):
+            raise ValueError('class_weight="balanced" needs all labels at once: pass a dict of weights to partial_fit')
+        known, machine = self._welcome(labels, classes, width_of(data))
+        codes = codes_among(labels, known)
+        weights = self._row_weights(codes, known, sample_weight, data, whole=False)
+        if reads_norm(type(machine.rule)):
+            data = without_duplicates(data)
+        machine.keep_log(self.log, len(weights) > 0, bytes_of(data))
+        rounds = int(machine.tally.rounds[0])
+        with self._as_a_whole():
+            one_pass(self, machine, data, codes, weights, IN_ORDER, machine.behind + machine.rows)
+            if not self._in_place:
+                refuse_overflow(machine)
+            self._remember(machine, data, weights, rounds)
+            machine.rows += rows_of(data)
+        if first:
+            self.seed_ = self._draw_seed()
+        self._close_desk()
+        self._machine, self.classes_, self.n_iter_ = machine, known, 1
+        return self
+
+    @contextmanager
+    def watched(self, watch: Watch) -> Iterator[None]:
+        """Let training that goes on inside of the block be looked at, between rows, now and then.
+
+        `watch` is called with the machine in training before the first row of each pass; what it returns is the number
+        of rows after which to be called again. The machine must not be changed.
+        """
+        self._watch = watch
+        try:
+            yield
+        finally:
+            del self._watch
+            if hasattr(self, "_machine"):
+                self._machine.watch = None
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """Let `partial_fit` learn in place inside of the block.
+
+        Otherwise it works on a copy of the weights, so that a call that raises changes nothing: too much for many
+        small calls and many features. If one raises here, the learner is of no use any more.
+        """
+        self._in_place = True
+        try:
+            yield
+        finally:
+            del self._in_place
+        if hasattr(self, "_machine"):
+            refuse_overflow(self._machine)
+
+    def _check_changes(self) -> None:
+        """Check parameters that were set in mid-training, as `fit` does at its start."""
+        if self.__dict__.pop("_changed", False):
+            self._validate_params()
+
+    @all_or_nothing
+    def grow(self, n_features: int) -> Self:
+        """Widen the weights to `n_features`, as if the new features had been there, always 0, from the start."""
+        width = getattr(self, "n_features_in_", 0)
+        if self._names is not None and n_features != width:
+            raise ValueError("grow: the features have names, so that a new name is what makes room (see learn_one)")
+        if n_features < width:
+            raise ValueError(f"grow({n_features}): the learner has {width} features already and can't lose any")
+        if hasattr(self, "_machine"):
+            self.densify()._trimmed().resize(n_features)
+        self.n_features_in_ = int(n_features)
+        if n_features > width:
+            self._close_desk()
+        return self
+
+    def _as_a_whole(self) -> AbstractContextManager[None]:
+        """Return the context for a pass over a stream's rows, and for what is kept of them."""
+        return nullcontext()
+
+    def _remember(
+        self, machine: Machine, data: Dense | Csr, weights: Array, since: int, epochs: range | None = None
+    ) -> None:
+        """Keep what the readout needs of the rounds after `since`; of a stream's rows, where there were no epochs."""
+
+    def _start(self, features: int, classes: int, rows: int | None, open_labels: bool) -> Machine:
+        pair = self.multi_class == "pair"
+        columns = classes + (not pair) if open_labels else 1 if classes == 2 and not pair else classes
+        background = open_labels and not pair
+        machine = self._machine_kind.start(
+            self._parts(features, rows), features, columns, pair, self._wanted_bias, background
+        )
+        machine.watch = self._watch
+        return machine
+
+    def _going_on(self, rows: int | None) -> Machine:
+        """Return a copy of the machine, moved by the parameters as they are now."""
+        self.densify()
+        machine = self._trimmed() if self._in_place else self._trimmed().copy()
+        machine.watch = self._watch
+        self._follow(machine, rows)
+        return machine
+
+    def _theorem(self) -> tuple[Theorem | None, list[str]]:
+        machine = self._fitted()
+        theorem = theorem_of(machine)
+        if theorem is None:
+            kind = " in pairs of classes" if machine.pair else ""
+            return None, [NO_THEOREM.format(type(self).__name__ + kind)]
+        return theorem, self._of_the_readout()
+
+    def _of_the_readout(self) -> list[str]:
+        """Return what the claims about a run do not say of the weights that answer."""
+        if isinstance(self._fitted().readout, Average):
+            return ["the claims are about the run; its average, which answers, inherits no guarantee on new rows"]
+        return []
+
+    def _runs(self, rows: Rows) -> dict[str, Run]:
+        machine = self._fitted()
+        return runs_of(self._whole_log(), self.t_, rows, machine.pair, machine.mixed)
+
+    def _trains_to_the_same_log(self, rows: Rows) -> bool:
+        machine = whole(self._readable())
+        if not machine.epochs and not machine.rows:  # located rows: every round is an update
+            return True
+        late = machine.pair and self._open and not machine.epochs
+        for retrain in (self._trained_again, _trained_as_labels_arrive)[: 1 + late]:
+            try:
+                twin = retrain(machine, rows)
+            except (StoppedError, ValueError):
+                continue
+            if machine.record().same_updates(twin.record()) and same_mixes(machine.mixed, twin.mixed):
+                return True
+        return False
+
+    def _trained_again(self, machine: Machine, rows: Rows) -> Machine:
+        """Return a machine trained on these rows as the one given: its epochs, then its rows of a stream."""
+        n, jobs, twin = rows_of(rows.data), threads(self.n_jobs), _untrained(machine, machine.columns)
+        shards = [0] * machine.epochs if machine.mixed is None else machine.mixed.shards(machine.epochs)
+        for count, epochs in groupby(range(machine.epochs), shards.__getitem__):
+            team = Shards(twin, count, self.mixing, jobs) if count else Team(twin, jobs)
+            for epoch in epochs:
+                team.run(rows.data, rows.codes, NO_WEIGHTS, order_of(self, epoch, n), 0)
+                twin.epochs += 1
+            team.join()
+        if machine.rows:
+            one_pass(self, twin, rows.data, rows.codes, NO_WEIGHTS, np.arange(min(machine.rows, n)), 0)
+        return twin
+
+    def _whole_log(self) -> Record:
+        """Return the log, or say why the run can't be certified."""
+        machine = self._fitted()
+        if machine.no_log_because:
+            raise ValueError(
+                f"this run can't be certified, as no log was kept: {machine.no_log_because}; fit again with log=True, "
+                "or certify the data alone with linsep.certify(X, y)"
+            )
+        return self.log_
+
+    def _follow(self, machine: Machine, rows: int | None) -> None:
+        machine.follow(self._parts(machine.first_features, rows), self.multi_class == "pair", self._wanted_bias)
+
+    def _welcome(self, labels: Array, classes: Any, features: int) -> tuple[Array, Machine]:
+        """Return the classes known from now on, and a copy of the machine with a column for each."""
+        if not hasattr(self, "_machine"):
+            self._open = classes is None
+            known = np.unique(labels if classes is None else np.asarray(classes))
+            if not self._open and len(known) < 2:
+                raise ValueError(f"classes has only one class, {known.tolist()}: name two at least, or leave it out")
+            return known, self._start(features, len(known), None, self._open)
+        machine = self._going_on(None)
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(f"classes={list(classes)} differ from those of the first call, {self.classes_.tolist()}")
+        known = self.classes_
+        refuse_another_type(labels, known)
+        if self._open:
+            for label in np.setdiff1d(np.unique(labels), known):
+                place = int(np.searchsorted(known, label))
+                known = np.insert(known.astype(np.result_type(known, labels)), place, label)
+                machine.admit(place)
+        return known, machine
+
+    def _warn_not_separated(self, most: int | None = None, depth: int = 5) -> None:
+        """Warn that training ended with mistakes, after `most` epochs (or updates) if that is why."""
+        unit = "epochs" if self.select is None else "updates"
+        most = self._most_epochs if most is None else most
+        if self.n_iter_ < most:
+            why = f"stopped after {self.n_iter_} {unit}, as its rule does not move on the mistakes that are left"
+        else:
+            why = f"still made mistakes after max_iter={most} {unit}: raise max_iter if the data are separable"
+        warnings.warn(
+            f"{type(self).__name__} {why}; if they are not, no max_iter is enough: set tol to stop earlier"
+            f"{self._better_readout()}",
+            ConvergenceWarning,
+            stacklevel=depth,
+        )
+
+    def _better_readout(self) -> str:
+        """Return what else to do about weights that keep moving."""
+        averages = isinstance(self._machine.readout, Average)
+        return "" if averages else ", and let an average of the weights answer (AveragedPerceptron)"
+
+
+def _untrained(machine: Machine, columns: int) -> Machine:
+    """Return a machine of the same parts before its first round, which keeps its log."""
+    parts = Parts(machine.rule, name_of(machine.link), getattr(machine.link, "number", 0.0), type(machine.readout))
+    twin = Machine.start(parts, machine.features, columns, machine.pair, machine.bias, machine.background)
+    twin.keep_log(True, weighted=False, data_bytes=0)
+    return twin
+
+
+def _trained_as_labels_arrive(machine: Machine, rows: Rows) -> Machine:
+    """Return a machine of pairs after one pass in which each class is admitted at its first row."""
+    twin, known = _untrained(machine, 1), np.empty(0, np.intp)
+    firsts = np.sort(np.unique(rows.codes, return_index=True)[1])
+    for lo, hi in pairwise([*firsts.tolist(), len(rows.codes)]):
+        place = int(np.searchsorted(known, rows.codes[lo]))
+        if len(known):
+            twin.admit(place)
+        known = np.insert(known, place, rows.codes[lo])
+        twin.run(rows.data, np.searchsorted(known, rows.codes), NO_WEIGHTS, IN_ORDER, 0, span=(lo, hi))
+    return twin

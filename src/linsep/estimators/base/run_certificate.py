@@ -1,0 +1,325 @@
+"""Certify the run of a trained learner against its theorem."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linsep.certificates.certificate import Certificate
+from linsep.certificates.certify import (
+    Plan,
+    Rows,
+    made,
+    names_of,
+    problems_of,
+    refuse_bad_plan,
+    refuse_rounding,
+    summed,
+)
+from linsep.certificates.runs import Run, Theorem, witnessed
+from linsep.certificates.schema import MOST_BITS, bits_of, named
+from linsep.certificates.witnesses import Search, Watch, pair_rows, signed_rows
+from linsep.engine.arrays import Array
+from linsep.engine.links import P_NORM, SINH, Additive, Imaged
+from linsep.rules import PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII, Perceptron
+from linsep.solvers.margin.coordinate_descent import squared_norms
+from linsep.solvers.products import times_transposed
+from linsep.training.sparse_weights import whole
+from linsep.training.state import Machine
+from linsep.training.update_log import Mixed, Record
+from linsep.validation.inputs import canonical, refuse_bad_entries, rows_of
+from linsep.validation.labels import clean, codes_among
+
+MOST_STEPS = 20_000_000
+"""Entries of mistaken rows beyond which a run is not played again in exact arithmetic."""
+MOST_POWERS = 1_000_000
+"""The same for Winnow and the p-norm perceptron, which need an exponential or a power for each."""
+SAME = 1e-9
+"""What rounding may make of a sum of updates, relative to the sum of their sizes."""
+NO_THEOREM = "no guarantee: no theorem bounds the mistakes of {}; the claims are about the data alone"
+ANOTHER_RUN = (
+    "these are not the updates that the theorem is about: were rows weighted, parameters changed midway, or numbers "
+    "too small for floats?"
+)
+
+
+ANOTHER_LOG = (
+    "trained again on these rows, the learner makes other updates: pass the rows of the training; a run can't be "
+    "repeated if rows were weighted, if parameters changed midway, if new labels came in pairs of classes, or if its "
+    "shards were files of their own"
+)
+
+
+class Certified:
+    """The part of a learner that proves what it did."""
+
+    classes_: Array
+    _fitted: Callable[[], Machine]
+    _readable: Callable[[], Machine]
+
+    if TYPE_CHECKING:
+
+        @property
+        def _bias(self) -> float: ...
+
+    def certificate(
+        self, X: Any, y: Any, *, epsilon: float = 0.05, delta: float = 0.05, time_limit: float | None = None,
+        watch: Watch | None = None, n_jobs: int = 1,
+    ) -> Certificate:  # fmt: skip
+        """Return the certificate of the data, and of the run that made this learner: its mistakes against its theorem.
+
+        The run is played again from its log, in exact arithmetic: both lemmas of the perceptron at every mistake, the
+        fall of Winnow's potential, the losses of passive-aggressive. The log must be whole, from the first round on.
+        First the learner trains once more on the rows given: the run is certified only if its updates are the same.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe, (rows, features)
+            The rows that it was trained on; after `partial_fit`, all of them in order.
+        y : array, (rows,)
+            Their labels.
+        epsilon : float, default=0.05
+            The error rate for which a sample size is stated.
+        delta : float, default=0.05
+            How often statements about new rows may be wrong.
+        time_limit, watch, n_jobs
+            As for :func:`linsep.certify`.
+
+        Returns
+        -------
+        Certificate
+            Its `remarks` say what is not proved, and why.
+
+        Examples
+        --------
+        >>> from linsep import Perceptron, verify
+        >>> X, y = [[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1]
+        >>> cert = Perceptron(shuffle=False).fit(X, y).certificate(X, y)
+        >>> cert.claims["run: mistakes"], cert.number("mistakes at most", "run")
+        (2, 11.0)
+        >>> bool(verify(cert, X, y))
+        True
+        """
+        refuse_bad_plan(self._bias, 1, epsilon, delta, time_limit)
+        self._fitted()
+        rows = self._certified_rows(X, y)
+        theorem, remarks = self._theorem()
+        runs = self._checked_runs(rows, theorem)
+        if runs and not _weighted(theorem, runs) and not self._trains_to_the_same_log(rows):
+            runs, remarks = {}, [*remarks, f"no run is certified: {ANOTHER_LOG}"]
+        passes = max((run.passes for run in runs.values()), default=1)
+        deadline = None if time_limit is None else time.monotonic() + time_limit
+        plan = Plan(passes, epsilon, delta, deadline, watch, n_jobs)
+        problems, more = problems_of(rows, plan)
+        remarks += more if len(rows.classes) > 2 else []
+        played: dict[str, Any] = {}
+        for name, run in runs.items():
+            found = self._played(theorem, name, run._replace(passes=passes), rows, plan, problems)
+            if isinstance(found, str):
+                remarks.append(f"{name}: {found}")
+            else:
+                played[name] = found
+        risks = {name: 1 - delta for name in played if self._one_pass(rows)}
+        try:
+            cert = made(rows, problems, played, remarks, risks)
+        except ValueError as error:
+            return made(rows, problems, {}, [*remarks, f"no run is certified, for {error}: {ANOTHER_RUN}"], {})
+        broken = [claim for claim, value in cert.claims.items() if value is False]
+        more = [f"{claim} does NOT hold: {ANOTHER_RUN}" for claim in broken]
+        for name, counted in zip(runs, np.atleast_1d(getattr(self, "mistakes_", 0)), strict=False):
+            if cert.claims.get(f"{name}: mistakes", counted) != counted:
+                more.append(f"{name}: mistakes_ is {counted}, as floats rounded scores that are next to 0")
+        if not more:
+            return cert
+        kept = {k: run for k, run in played.items() if k not in {claim.rpartition(": ")[0] for claim in broken}}
+        return made(rows, problems, kept, remarks + more, {k: v for k, v in risks.items() if k in kept})
+
+    def _checked_runs(self, rows: Rows, theorem: Theorem | None) -> dict[str, Run]:
+        """Return the run of each machine, if these are the rows that it was trained on."""
+        if theorem is None:
+            return {}
+        runs, skipped = self._runs(rows), np.atleast_1d(getattr(self, "skipped_", 0))
+        refuse_other_rows(runs, rows, whole(self._readable()))
+        return {k: _with_rows_of_zeros(run, int(n), rows) for (k, run), n in zip(runs.items(), skipped, strict=True)}
+
+    def _trains_to_the_same_log(self, rows: Rows) -> bool:
+        """Return whether training on these rows makes just the updates of the log, and no others between them."""
+        return True
+
+    def _played(
+        self, theorem: Theorem | None, name: str, run: Run, rows: Rows, plan: Plan, problems: dict[str, Any]
+    ) -> dict[str, Any] | str:
+        """Return a run as the checker reads it, or why there is nothing to check."""
+        assert theorem is not None
+        problem = name.removeprefix("run of ").removeprefix("run")
+        problem = f"{problem}, {named(self._bias)}" if problem else named(self._bias)
+        if problem not in problems:
+            return "not played again, as its rows were not looked at"
+        why_not = _too_long(theorem, run, rows)
+        return why_not or witnessed(theorem, run, _search(problem, rows, plan), problems[problem], problem)
+
+    def _one_pass(self, rows: Rows) -> bool:
+        """Tell whether each row was seen once, in an order that did not depend on the weights."""
+        machine, n = self._fitted(), rows_of(rows.data)
+        return machine.epochs * n + machine.rows == n and machine.mixed is None
+
+    def _certified_rows(self, X: Any, y: Any) -> Rows:
+        """Return the rows of the run, checked."""
+        refuse_rounding(X)
+        data = canonical(self, X, bias=self._bias, reset=False)
+        refuse_bad_entries(data)
+        data = summed(data)
+        codes = codes_among(clean(y, rows_of(data)), self.classes_)
+        return Rows(data, codes, names_of(self.classes_))
+
+    def _theorem(self) -> tuple[Theorem | None, list[str]]:
+        """Return the theorem that the run is held to, and what it does not say."""
+        return None, [NO_THEOREM.format(type(self).__name__)]
+
+    def _runs(self, rows: Rows) -> dict[str, Run]:
+        """Return the run of each machine."""
+        return {}
+
+
+def theorem_of(machine: Machine) -> Theorem | None:
+    """Return the theorem about a rule and a kind of weights, if there is one.
+
+    Examples
+    --------
+    >>> from linsep import Winnow
+    >>> theorem_of(Winnow(eta=0.25).fit([[0, 1], [1, 0]], [0, 1])._machine)
+    Theorem(name='winnow', p=2.0, rate=0.25, norm='simplex', C=None, first=False)
+    """
+    rule, link = machine.rule, machine.link
+    if type(rule) is Perceptron and isinstance(link, Additive):
+        return Theorem("perceptron")
+    if type(rule) is Perceptron and isinstance(link, Imaged) and not machine.pair:
+        number = float(link.number)
+        if link.form == P_NORM:
+            return Theorem("perceptron", p=number + 1)
+        return Theorem("winnow", rate=number, norm="l1" if link.form == SINH else "simplex")
+    if type(rule) in (PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII) and not machine.pair:
+        return Theorem("passive_aggressive", C=getattr(rule, "C", None), first=type(rule) is PassiveAggressiveI)
+    return None
+
+
+def runs_of(record: Record, rounds: int, rows: Rows, pair: bool, mixed: Mixed | None = None) -> dict[str, Run]:
+    """Return the run of each machine on its signed rows, from the log of all, and from what was mixed."""
+    n, count = rows_of(rows.data), len(rows.classes)
+    if len(record) and record.rows.max() >= n:
+        raise ValueError(f"the log names row {record.rows.max()}, but X has {n} rows: pass all rows of the training")
+    most = max(-(-rounds // n), 1)
+
+    def run(chosen: Array, places: Array, signs: Array, column: int = 0) -> Run:
+        steps = None if record.amounts is None else record.amounts[chosen] * signs
+        passes = max(most, int(np.bincount(record.rows[chosen]).max(initial=0)))
+        mixes = None if mixed is None else mixed.among(record.rounds[chosen], column)
+        return Run(places, steps, passes, rounds, mixes)
+
+    every = np.arange(len(record))
+    if pair and count > 2:
+        assert record.classes is not None
+        true, rival = record.classes.T
+        return {"run of pairs": run(every, record.rows * (count - 1) + rival - (rival > true), np.ones(len(record)))}
+    if count <= 2:
+        signs = np.where(rows.codes[record.rows] == count - 1, 1.0, -1.0)
+        return {"run": run(every, record.rows, signs)}
+    assert record.classes is not None
+    found = {}
+    for c, name in enumerate(rows.classes):
+        chosen = np.flatnonzero(record.classes == c)
+        signs = np.where(rows.codes[record.rows[chosen]] == c, 1.0, -1.0)
+        found[f"run of class {name}"] = run(chosen, record.rows[chosen], signs, c)
+    return found
+
+
+def refuse_other_rows(runs: dict[str, Run], rows: Rows, machine: Machine) -> None:
+    """Raise a ValueError unless the updates, made on these rows, add up to the weights in training."""
+    rounds, n = int(machine.tally.rounds[0]), rows_of(rows.data)
+    seen = machine.epochs * n + machine.rows if machine.epochs else n if machine.rows else 0
+    if seen and seen != rounds:
+        raise ValueError(
+            f"the run had {rounds} rounds, and these rows make {seen}: pass the rows of the training, all of them and "
+            "no others; a run that left rows of weight 0 out can't be certified"
+        )
+    same = all(run.steps is None or (run.steps >= 0).all() for run in runs.values())
+    largest = max(float(np.abs(rows.data.values).max(initial=0.0)), abs(rows.data.bias))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        for c, mixture in _mixtures(runs, rows):
+            there = machine.link.s[:, c if machine.columns > 1 else 0]
+            slack = SAME * np.abs(mixture).sum() * largest + len(mixture) * np.finfo(np.float64).smallest_subnormal
+            off = np.abs(times_transposed(rows.data, mixture[:, None])[:, 0] - there)
+            same = same and not (off > slack).any()
+    if not same:
+        raise ValueError(
+            "the log, played again on these rows, leads to other weights: pass the rows and labels of the training, "
+            "in their order"
+        )
+
+
+def _mixtures(runs: dict[str, Run], rows: Rows) -> Iterator[tuple[int, Array]]:
+    """Yield the number of each class that has weights, and how often each row was added to them, in all."""
+    n, count = rows_of(rows.data), len(rows.classes)
+    for place, (name, run) in enumerate(runs.items()):
+        if name == "run of pairs":
+            which, rival = np.divmod(run.rows, count - 1)
+            true = rows.codes[which]
+            rival, steps = rival + (rival >= true), run.weights() * (1.0 if run.steps is None else run.steps)
+            for c in range(count):
+                yield c, np.bincount(which, steps * (1.0 * (true == c) - (rival == c)), n)
+        else:
+            c = place if count > 2 else count - 1
+            steps = run.weights() * (1.0 if run.steps is None else run.steps)
+            yield c, rows.signs(rows.classes[c]) * np.bincount(run.rows, steps, n)
+
+
+def _with_rows_of_zeros(run: Run, skipped: int, rows: Rows) -> Run:
+    """Return a run with its mistakes on rows of zeros, which passive-aggressive skips; any step there is the same."""
+    if not skipped or run.steps is None or rows.data.bias:
+        return run
+    short = np.flatnonzero(squared_norms(rows.data) == 0)
+    sizes = abs(signed_rows(rows.data, np.ones(rows_of(rows.data)), short)).sum(axis=1)
+    zeros = short[np.asarray(sizes).ravel() == 0]
+    more = np.resize(zeros, min(skipped, run.passes * len(zeros)))
+    mixes = None if run.mixes is None else [*run.mixes, [[len(more), 1]]]
+    steps = np.append(run.steps, np.ones(len(more)))
+    return run._replace(rows=np.append(run.rows, more), steps=steps, mixes=mixes)
+
+
+def _weighted(theorem: Theorem | None, runs: dict[str, Run]) -> bool:
+    """Return whether rows were weighted in runs whose steps are 1 otherwise: the theorem is not about such runs."""
+    by_one = theorem is not None and theorem.name != "passive_aggressive"
+    return by_one and any(run.steps is not None and (run.steps != 1).any() for run in runs.values())
+
+
+def _too_long(theorem: Theorem, run: Run, rows: Rows) -> str:
+    """Return why a run is not played again, if it is not."""
+    if not len(run.rows):
+        return "no updates were made, and so there is nothing to hold against the theorem"
+    if theorem.name == "perceptron" and not rows.data.bias and not rows.data.values.any():
+        return "no guarantee: all rows are zeros, and each round is a mistake"
+    if _weighted(theorem, {"run": run}):
+        return "no guarantee: rows were weighted, and the theorem is about rows that weigh the same"
+    entries = rows.data.values.size / rows_of(rows.data) * len(run.rows)
+    most = (
+        MOST_STEPS if theorem in (Theorem("perceptron"), theorem._replace(name="passive_aggressive")) else MOST_POWERS
+    )
+    if run.mixes is not None and bits_of(run.mixes) > MOST_BITS:
+        return f"too long to be played again in exact arithmetic: {len(run.mixes):,} mixes, of ever finer fractions"
+    if entries > most:
+        return (
+            f"too long to be played again in exact arithmetic: {len(run.rows):,} updates, some {entries:,.0f} entries"
+        )
+    return ""
+
+
+def _search(problem: str, rows: Rows, plan: Plan) -> Search:
+    """Return the rows of a problem, for weights to be tried on."""
+    data, signs = rows.data, rows.signs(rows.classes[-1])
+    if problem.startswith("pairs, "):
+        data = pair_rows(data, rows.codes, len(rows.classes))
+        signs = np.ones(rows_of(data))
+    elif problem.startswith("class "):
+        signs = rows.signs(problem.removeprefix("class ").rpartition(", ")[0])
+    return Search(data, signs, plan.passes, plan.deadline, None, plan.jobs)

@@ -1,0 +1,245 @@
+"""Base class of learners that predict with any hypothesis of their run."""
+
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.runtime import threads
+from linsep.estimators.base.learner import known_entries
+from linsep.estimators.base.online import NO_WIDTH, OnlineLearner, refuse_many_labels
+from linsep.training import votes as ballots
+from linsep.training.epochs import order_of
+from linsep.training.history import Voting
+from linsep.training.single_rows import refuse_other_columns
+from linsep.training.state import Machine
+from linsep.training.transaction import all_or_nothing, at_once
+from linsep.training.update_log import Record, line_bytes
+from linsep.training.votes import Readings
+from linsep.validation.inputs import canonical, refuse_bad_entries, rows_of, single_row
+
+LINEAR = ("last", "average", "longest")
+"""Readouts that are sums of hypotheses."""
+READOUTS = ("vote", "plurality", "random", *LINEAR)
+STREAM = 1999
+"""What tells the seed of the random readout from that of the order of rows."""
+
+
+class Voter(OnlineLearner):
+    """A learner with a readout that may be chosen after training."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineLearner._parameter_constraints,
+        "readout": [StrOptions(set(READOUTS))],
+        "normalize": ["boolean"],
+        "max_support": [None, Interval(Integral, 1, None, closed="left")],
+    }
+    _facts = ("draws_",)
+    _mixes, _no_mixing = "", "it answers by the hypotheses of one run, one after the other"
+    readout: str
+    normalize: bool
+    max_support: int | None
+    draws_ = 0
+    """Answers that were drawn at random so far: the next goes on from there."""
+    _machine: Voting
+
+    def _check_facts(self) -> None:
+        if type(self.draws_) is not int or not 0 <= self.draws_ < 1 << 62:
+            raise ValueError("its draws_ is not a count")
+
+    @at_once
+    def readings(self, X: Any, rounds: Any = None) -> Readings:
+        """Return what every readout but the plurality says of these rows, from one walk over the updates.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe, (rows, features)
+            The rows to be asked about.
+        rounds : array of int, optional
+            After how many rounds, rising; each as if training had stopped there. By default after all, `t_`.
+
+        Returns
+        -------
+        Readings
+        """
+        machine = self._asked()
+        asked = np.atleast_1d(np.asarray(machine.end if rounds is None else rounds))
+        if asked.ndim != 1 or asked.dtype.kind not in "iu" or not len(asked) or np.any(np.diff(asked) <= 0):
+            raise ValueError(f"rounds are numbers of rounds, rising; got {rounds!r}")
+        if asked[0] < machine.begin or asked[-1] > machine.end:
+            raise ValueError(
+                f"rounds={asked.tolist()}: the run has the hypotheses of rounds {machine.begin} to {machine.end}"
+            )
+        data = canonical(self, X, bias=self._bias, reset=False)
+        refuse_bad_entries(data)
+        times, jobs = self._times(machine, asked), threads(self.n_jobs)
+        draws = self._draw(len(asked) * rows_of(data)).reshape(len(asked), -1)
+        scores = ballots.every_readout(machine, data, times, draws, jobs)
+        self.draws_ += draws.size
+        if machine.pair:
+            known = len(self.classes_)
+            scores["vote", False] = np.stack([ballots.plurality(machine, data, False, jobs, known, t) for t in times])
+        of_classes = {k: np.stack([self._of_classes(s, flat=False) for s in a]) for k, a in scores.items()}
+        mistakes, support = self._counts_at(machine, asked)
+        return Readings(asked, of_classes, self.classes_, mistakes, support)
+
+    def _times(self, machine: Voting, rounds: Array) -> Array:
+        if machine.clock.plain:
+            return machine.clock.at(rounds)
+        known = np.isin(rounds, np.append(machine.clock.rounds, 0))
+        if not known.all():
+            raise ValueError(
+                f"rounds={rounds.tolist()}: of a run with weighted rows, known are rounds with updates and the last"
+            )
+        return machine.clock.at(rounds)
+
+    def _counts_at(self, machine: Voting, rounds: Array) -> tuple[Array, Array]:
+        """Return the number of updates after so many rounds, and of distinct rows among those that are remembered."""
+        lines = machine.log.numbers[: int(machine.log.filled[0])]
+        if self._open and not machine.pair:
+            known = len(self.classes_)
+            lines = lines[lines[:, 2] < known if known != 2 else lines[:, 2] == 1]
+        _, first = np.unique(lines[:, 0], return_index=True)
+        began = np.sort(lines[first, 1])
+        forgotten = int(np.sum(self.updates_)) - len(lines)
+        made = np.searchsorted(lines[:, 1], rounds, side="right")
+        return forgotten + made, np.searchsorted(began, rounds, side="right")
+
+    @property
+    def n_support_(self) -> int:
+        """The number of distinct rows that are kept: those of updates."""
+        return len(self.support_)
+
+    @property
+    def support_(self) -> Array:
+        """Their numbers: rows of X, or counted from the start of the stream; in the order of their first mistake."""
+        support = self._asked().support
+        return np.empty(0, np.int64) if support is None else support.known.copy()
+
+    @property
+    def support_bytes_(self) -> int:
+        """The memory that they take, and the log with them."""
+        machine = self._asked()
+        log = int(machine.log.filled[0]) * line_bytes(machine.log)
+        return log + (0 if machine.support is None else machine.support.nbytes)
+
+    @property
+    def survival_(self) -> Any:
+        """The rounds that each hypothesis was used for, c_0, c_1, ...: one array, or a list of one for each class."""
+        told = [h.counts for h in self._asked().hypotheses()]
+        if self._machine.pair or len(told) == 1:
+            return told[0]
+        known = len(self.classes_)
+        return told[1] if known == 2 else told[:known]
+
+    @property
+    def sparsify(self) -> Any:
+        """Not to be had: what is kept are rows, not weights."""
+        raise AttributeError(f"{type(self).__name__} keeps the rows of its mistakes, and has no weights to leave out")
+
+    def _asked(self) -> Voting:
+        machine: Any = self._readable()
+        return machine
+
+    def _scores(self, data: Dense | Csr) -> Array:
+        machine, jobs, known = self._asked(), threads(self.n_jobs), len(self.classes_)
+        self._validate_params()
+        refuse_bad_entries(data)
+        if self.readout in LINEAR:
+            return self._linear_scores(data, jobs)
+        if self.readout == "random":
+            scores = ballots.drawn(machine, data, self._draw(rows_of(data)), self.normalize, jobs)
+            self.draws_ += rows_of(data)
+            return scores
+        if machine.pair or (self.readout == "plurality" and known > 2):
+            return ballots.plurality(machine, data, self.normalize, jobs, known)
+        return ballots.vote(machine, data, jobs)
+
+    def _linear_scores(self, data: Dense | Csr, jobs: int) -> Array:
+        return ballots.linear(self._asked(), data, self.readout, self.normalize, jobs)
+
+    def _of_the_readout(self) -> list[str]:
+        guarantees = {
+            "random": "a hypothesis{} that is drawn at random errs on new rows with probability E[k] / m",
+            "vote": "the vote{} errs on new rows with probability 2 E[k] / m at most",
+        }
+        if self.readout not in guarantees or self._fitted().pair:
+            return [f"the claims are about the run; its {self.readout} readout inherits no guarantee on new rows"]
+        guarantee = guarantees[self.readout].format("" if len(self.classes_) == 2 else " of each class's machine")
+        return [f"the claims are about the run; after one pass over independent rows, {guarantee}"]
+
+    def _whole_log(self) -> Record:
+        if self._asked().begin:
+            raise ValueError(
+                f"this run can't be certified, as the rows of its rounds up to {self._asked().begin:,} were forgotten: "
+                "train it with a larger max_support, or none"
+            )
+        return super()._whole_log()
+
+    def _better_readout(self) -> str:
+        return ', and choose readout="vote" or "average"' if self.readout in ("last", "longest", "random") else ""
+
+    def _draw(self, n: int) -> Array:
+        """Return the next numbers in [0, 1) of the stream that the seed begins; `draws_` says where it is."""
+        bits = np.random.PCG64(np.random.SeedSequence([self.seed_, STREAM])).advance(self.draws_)
+        return (bits.random_raw(n) >> np.uint64(11)) * 2.0**-53
+
+    @at_once
+    def predict_one(self, x: Any) -> Any:
+        """Return the label of one row; features never seen count as 0."""
+        self._fitted()
+        entries = self._entries_of(x)
+        indices, values = known_entries(dict(x.items()), self._names or {}) if entries is None else entries[:2]
+        known = (indices >= 0) & (indices < self.n_features_in_)
+        row = single_row(indices[known], values[known], self.n_features_in_, self._bias)
+        return self._labels(self._finite_scores(row)).tolist()[0]
+
+    @all_or_nothing
+    def _learn_alone(self, x: Any, y: Any) -> Self:
+        """Learn from one row on a copy of the machine, as partial_fit does."""
+        self._welcome_names(x)
+        if not hasattr(self, "n_features_in_"):
+            raise ValueError(NO_WIDTH)
+        indices, values, _ = self._entries_of(x)
+        refuse_other_columns(indices, self.n_features_in_)
+        refuse_many_labels(y)
+        self._check_changes()
+        if not hasattr(self, "_machine"):
+            self._validate_params()
+        return self._pass_over(single_row(indices, values, self.n_features_in_, self._bias), [y])
+
+    def _remember(
+        self, machine: Machine, data: Dense | Csr, weights: Array, since: int, epochs: range | None = None
+    ) -> None:
+        assert isinstance(machine, Voting)
+        stream = epochs is None
+        visited = weights
+        if epochs is not None and len(weights):
+            if self.select is None:
+                orders = [order_of(self, e, rows_of(data)) for e in epochs]
+                visited = np.concatenate([weights[order] if len(order) else weights for order in orders])
+            else:
+                lines = machine.log.numbers[: int(machine.log.filled[0])]
+                _, once = np.unique(lines[lines[:, 1] > since, 1], return_index=True)
+                visited = weights[lines[lines[:, 1] > since, 0][once]]
+        machine.remember(data, machine.behind + machine.rows if stream else 0, since, visited[visited > 0])
+        if not stream:
+            machine.behind = max(machine.behind, rows_of(data))
+        if since == 0:
+            self.draws_ = 0
+
+    def _follow(self, machine: Machine, rows: int | None) -> None:
+        super()._follow(machine, rows)
+        self._ready(machine)
+
+    def _start(self, features: int, classes: int, rows: int | None, open_labels: bool) -> Machine:
+        machine = super()._start(features, classes, rows, open_labels)
+        self._ready(machine)
+        return machine
+
+    def _ready(self, machine: Any) -> None:
+        """Tell the machine what parameters say of it, before it learns."""
+        machine.most = self.max_support

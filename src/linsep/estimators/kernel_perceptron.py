@@ -1,0 +1,176 @@
+"""The perceptron in a feature space that nobody writes out, by its dual weights."""
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Unpack
+
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.runtime import threads
+from linsep.engine.step import check_rule
+from linsep.estimators.base.online import SharedButIntercept, check_compiles
+from linsep.estimators.base.voter import LINEAR, Voter
+from linsep.kernels.functions import NAMES, kernel_named
+from linsep.rules import Perceptron as Rule
+from linsep.training.kernel_state import DualMachine
+from linsep.training.state import Parts
+from linsep.validation.inputs import refuse_bad_entries, rows_of, width_of
+
+MEGABYTE = 1 << 20
+NO_STREAM = "a precomputed kernel knows all rows: use fit, or a kernel that is computed from the rows"
+
+
+class KernelPerceptron(Voter):
+    """The voted perceptron with a kernel: v_k.phi(x) is the sum of y_j K(x_j, x) over the first k mistakes.
+
+    On a mistake the row's own weight moves, a_i += y; any other rule may drive it just as well. Rows are learned in
+    blocks, whose kernel values all classes share. The perceptron's bound holds with R² the largest K(x, x) and gamma
+    the margin in the feature space. Source: Freund and Schapire (1999); the kernel, Aizerman et al. (1964).
+
+    Parameters
+    ----------
+    kernel : "linear", "poly", "rbf", "precomputed" or function, default="poly"
+        x.y; (coef0 + gamma x.y)^degree; exp(-gamma ||x - y||²). "precomputed": X is the matrix itself, (rows, rows) to
+        fit and (points, rows) to predict. A function is given two tables (or sparse matrices) of rows A and B, and
+        returns the table (len(A), len(B)) of their values; it must be symmetric.
+    degree : int, default=2
+        That of "poly".
+    gamma : float, optional
+        By default 1 for "poly" and 1 / features for "rbf".
+    coef0 : float, default=1.0
+        That of "poly".
+    rule : NamedTuple with a method `step`, optional
+        How far to move; by default the perceptron's. See :mod:`linsep.rules`.
+    readout : "vote", "plurality", "random", "last", "average" or "longest", default="vote"
+        Which weights answer, as for :class:`linsep.VotedPerceptron`; may be changed after training.
+    normalize : bool, default=False
+        Whether every v_k is divided by its length first; may be changed after training.
+    max_support : int, optional
+        The most rows to keep; a run that needs more is refused, and nothing is learned from the call.
+    cache_size : float, default=256.0
+        Megabytes for kernel values that `fit` keeps from epoch to epoch.
+    fit_intercept : bool, default=False
+        Whether to add `intercept_scaling`² to the kernel: a constant feature in the feature space.
+    **shared
+        Those of every online learner: see :class:`linsep.estimators.base.online.Parameters`.
+
+    Examples
+    --------
+    >>> from linsep import KernelPerceptron
+    >>> X, y = [[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]  # no line separates these
+    >>> clf = KernelPerceptron(degree=2, shuffle=False, max_iter=20, readout="last").fit(X, y)
+    >>> clf.predict(X), clf.n_support_
+    (array([0, 0, 1, 1]), 4)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Voter._parameter_constraints,
+        "kernel": [StrOptions(set(NAMES)), callable],
+        "degree": [Interval(Integral, 1, None, closed="left")],
+        "gamma": [None, Interval(Real, 0, None, closed="neither")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "rule": [None, HasMethods("step")],
+        "cache_size": [Interval(Real, 0, None, closed="left")],
+        "select": [None],
+    }
+    _machine_kind = DualMachine
+
+    def __init__(
+        self,
+        *,
+        kernel: str | Callable[[Any, Any], Any] = "poly",
+        degree: int = 2,
+        gamma: float | None = None,
+        coef0: float = 1.0,
+        rule: Any = None,
+        readout: str = "vote",
+        normalize: bool = False,
+        max_support: int | None = None,
+        cache_size: float = 256.0,
+        fit_intercept: bool = False,
+        **shared: Unpack[SharedButIntercept],
+    ) -> None:
+        super().__init__(**shared)
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.rule = rule
+        self.readout = readout
+        self.normalize = normalize
+        self.max_support = max_support
+        self.cache_size = cache_size
+        self.fit_intercept = fit_intercept
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "KernelPerceptron":
+        """Train on all rows, epoch after epoch; see :meth:`linsep.Perceptron.fit`.
+
+        With kernel="precomputed", X is the square matrix of kernel values of all rows.
+        """
+        return super().fit(X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "KernelPerceptron":
+        """Make one pass over these rows, from where the last one stopped; see :meth:`linsep.Perceptron.partial_fit`."""
+        if self.kernel == "precomputed":
+            raise ValueError(NO_STREAM)
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    def learn_one(self, x: Any, y: Any) -> "KernelPerceptron":
+        """Learn from one row; see :meth:`linsep.Perceptron.learn_one`."""
+        if self.kernel == "precomputed":
+            raise ValueError(NO_STREAM)
+        return self._learn_alone(x, y)
+
+    def certificate(self, X: Any, y: Any, **plan: Any) -> Any:
+        """Refuse: a certificate is about separators in the features that are given."""
+        raise ValueError(
+            "a certificate is about separators in the features given, and these are in a kernel's: write them out with "
+            "linsep.transforms.Polynomial, and certify VotedPerceptron's run on them"
+        )
+
+    @property
+    def dual_coef_(self) -> Array:
+        """How much of each row of `support_` the weights that answer have: (classes, rows), (1, rows) of two."""
+        if self.readout not in LINEAR:
+            raise AttributeError(
+                f'readout="{self.readout}" asks all weights of the run, and has none of its own: '
+                'set_params(readout="average") has'
+            )
+        shares, _, divisors = self._asked().dual(self.readout, self.normalize)
+        return self._of_classes((shares / divisors).T, axis=0, flat=False)
+
+    def _weights(self) -> Array:
+        self._fitted()
+        raise AttributeError("weights in a kernel's feature space are not written out: see dual_coef_ and support_")
+
+    def _parts(self, features: int, rows: int | None) -> Parts:
+        if self.rule is None:
+            return Parts(Rule())
+        check_rule(self.rule)
+        check_compiles(self.rule)
+        return Parts(self.rule)
+
+    def _ready(self, machine: Any) -> None:
+        super()._ready(machine)
+        kernel = kernel_named(self.kernel, machine.first_features, self.degree, self.gamma, self.coef0, machine.bias)
+        if machine.of not in (None, kernel):
+            raise ValueError(f"training can't go on with another kernel: it began with {machine.of}; fit anew")
+        width = 1 if self.kernel == "precomputed" else machine.width
+        if machine.support is not None and width_of(machine.support.data) != width:
+            raise ValueError(f"the rows that were kept have not the {width} features of this kernel")
+        machine.of, machine.jobs = kernel, threads(self.n_jobs)
+        machine.digested = bool(self.warm_start)
+        machine.cache_bytes = int(self.cache_size * MEGABYTE)
+
+    def _check_entries(self, data: Dense | Csr) -> None:
+        refuse_bad_entries(data)
+        shape = rows_of(data), width_of(data)
+        if self.kernel == "precomputed" and shape[0] != shape[1]:
+            raise ValueError(f"a precomputed kernel has a row and a column for each example; X has shape {shape}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags

@@ -1,0 +1,483 @@
+"""Least squares: a classifier on class indicators, and a regression."""
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.linalg import LinAlgWarning
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted
+
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.runtime import threads
+from linsep.estimators.base.batch import BatchLearner, Problem, Solution
+from linsep.solvers import least_squares as solvers
+from linsep.solvers.least_squares import (
+    SHAKY,
+    OneHot,
+    Triangle,
+    absorb,
+    begin,
+    refuse_too_wide,
+    solve_triangle,
+    with_features,
+    with_targets,
+)
+from linsep.solvers.products import times
+from linsep.training.state import NO_WEIGHTS
+from linsep.training.transaction import all_or_nothing, at_once
+from linsep.validation.inputs import canonical, refuse_bad_entries, rows_of, width_of
+from linsep.validation.labels import clean, codes_among, first_classes, new_classes
+
+SOLVERS = {"auto", "exact", "iterative", "stream"}
+FACTS = ("solver_", "optimality_", "residual_", "rank_", "condition_", "triangle_", "rows_")
+NOTHING_TO_GO_ON = "the learner was fitted by another solver, which kept no sums of its rows: fit it again as a stream"
+CONSTRAINTS: dict[str, list[Any]] = {
+    "solver": [StrOptions(SOLVERS)],
+    "tol": [Interval(Real, 0, None, closed="neither")],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "fit_intercept": ["boolean"],
+    "n_jobs": [None, Integral],
+}
+
+
+def is_stream(learner: Any) -> bool:
+    """Tell whether rows may come in pieces, or raise an AttributeError that says how they may."""
+    if learner.solver != "stream":
+        raise AttributeError(
+            f"solver={learner.solver!r} keeps no sums of the rows: use solver='stream' for partial_fit"
+        )
+    return True
+
+
+class LeastSquares(BatchLearner):
+    """Least squares on labels: the w with the least sum of (w.x - y)², an estimate of Pr[y = 1 | x] that is linear.
+
+    Two classes are y = -1 and +1, and (1 + w.x) / 2 estimates the probability of the second. Three or more have a
+    column each, 1 for the rows of the class and 0 for others, and its score estimates the class's probability. Where
+    several w are best, the shortest is found. The intercept is free: no value of the constant feature changes it.
+
+    Parameters
+    ----------
+    solver : {"auto", "exact", "iterative", "stream"}, default="auto"
+        "exact": orthogonal reflections, block of rows by block, in memory for (features + classes)² numbers, 0.8 GB at
+        most. "iterative": LSMR, for wide data, in memory for 16 (rows + features). "stream": "exact", and the sums of
+        the rows are kept, so that `partial_fit` goes on from them. "auto": the formula for one feature, "iterative"
+        where the sums would take more than 32 MB or, on sparse rows, more than a second or so, else "exact".
+    tol : float, default=1e-8
+        Where the iterative solver stops: at `optimality_` <= tol.
+    max_iter : int, default=1000
+        The most iterations; it warns if they do not suffice.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    class_weight : dict, "balanced" or None, default=None
+        Multiplies the sample weight of each class's rows.
+    n_jobs : int or None, default=None
+        Threads of the iterative solver and of prediction.
+
+    Attributes
+    ----------
+    optimality_ : float
+        The normal equations' residual ||Xᵀ(Xw - y)|| / (||X|| ||y||), means taken away where there is an intercept; the
+        largest of the columns. 0 at the optimum.
+    residual_ : list of float
+        ||Xw - y|| of each column.
+    rank_ : int or None
+        That of the features, means taken away where there is an intercept; None where the solver does not find it.
+    condition_ : float or None
+        About the condition of the features, each divided by its length; it warns above 7e7, where rounding may change
+        the weights by as much as they are.
+    solver_ : str
+        The solver used: "formula", "exact", "iterative" or "stream".
+    triangle_, rows_ : array, int
+        The sums of a stream, as a triangle, and the rows they stand for.
+
+    Examples
+    --------
+    >>> from linsep import LeastSquares
+    >>> clf = LeastSquares().fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"])
+    >>> clf.coef_.round(3), clf.predict_proba([[1.0], [9.0]]).round(3)
+    (array([[0.8]]), array([[0.7, 0.3],
+       [0. , 1. ]]))
+    """
+
+    triangle_: Array
+    rows_: int
+    open_labels_: bool
+    _facts: ClassVar[tuple[str, ...]] = (*FACTS, "open_labels_")
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **CONSTRAINTS,
+        "class_weight": [None, dict, StrOptions({"balanced"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+
+    def _solve(self, problem: Problem) -> Solution:
+        data, classes = problem.data, len(problem.classes)
+        if self.solver == "stream":
+            return self._streamed(begin(width_of(data), classes, data.bias), problem, open_labels=False)
+        targets = OneHot(problem.codes, classes) if classes > 2 else problem.signs(1)[:, None]
+        found = solvers.least_squares(
+            data, targets, problem.row_weights, solver=self.solver, tol=self.tol, max_iter=self.max_iter,
+            jobs=threads(self.n_jobs),
+        )  # fmt: skip
+        warn_of_condition(self, found.condition)
+        return Solution(found.weights, found.iterations, facts_of(found), trouble(self, found))
+
+    @available_if(is_stream)
+    @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add these rows to all before: the weights are then those of `fit` on all of them, but for rounding.
+
+        What is kept of the rows are sums of (features + classes)² numbers, and a call takes time for about as many.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe, (rows, features)
+            The examples.
+        y : array, (rows,)
+            Their labels.
+        classes : array, optional
+            In the first call: all labels that will ever come; others are then an error. Without it labels may arrive
+            at any time.
+        sample_weight : array, (rows,), optional
+            As in `fit`.
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "_machine")
+        if not first and not hasattr(self, "triangle_"):
+            raise ValueError(NOTHING_TO_GO_ON)
+        if isinstance(self.class_weight, str):
+            raise ValueError('class_weight="balanced" needs all labels at once: pass a dict of weights to partial_fit')
+        data = canonical(self, X, bias=self._bias, reset=first and not hasattr(self, "n_features_in_"))
+        labels = clean(y, rows_of(data))
+        refuse_bad_entries(data)
+        known, triangle, is_open = self._welcome(labels, classes, width_of(data), data.bias)
+        codes = codes_among(labels, known)
+        weights = self._row_weights(codes, known, sample_weight, data, whole=False)
+        if first:
+            self.seed_ = self._draw_seed()
+        self._take(self._streamed(triangle, Problem(data, codes, weights, known), is_open), known, data)
+        return self
+
+    @all_or_nothing
+    def grow(self, n_features: int) -> Self:
+        """Make room for `n_features`, as if the new ones had been there, always 0, from the start."""
+        width = getattr(self, "n_features_in_", 0)
+        if n_features < width:
+            raise ValueError(f"grow({n_features}): the learner has {width} features already and can't lose any")
+        if hasattr(self, "_machine"):
+            if not hasattr(self, "triangle_"):
+                raise ValueError(NOTHING_TO_GO_ON)
+            triangle = Triangle(self.triangle_, self.rows_, width, self._bias)
+            self.triangle_ = with_features(triangle, n_features - width).table
+            self.densify()._close_desk()
+        self.n_features_in_ = int(n_features)
+        return self
+
+    @at_once
+    def predict_proba(self, X: Any) -> Array:
+        """Return the estimate of Pr(class | x), (rows, classes).
+
+        Two classes: (1 + score) / 2, cut off at 0 and 1. More: the nearest probabilities to the scores (one number is
+        taken from all of them, and what falls below 0 is 0). Neither can raise the Brier score of any row.
+        """
+        scores = self.decision_function(X)
+        if len(self.classes_) == 1:
+            return np.ones((len(scores), 1))
+        if scores.ndim == 1:
+            second = np.clip((1 + scores) / 2, 0, 1)
+            return np.column_stack([1 - second, second])
+        return nearest_probabilities(scores)
+
+    def _welcome(self, labels: Array, classes: Any, features: int, bias: float) -> tuple[Array, Triangle, bool]:
+        """Return the classes known from now on, the sums with a target for each, and whether more may come."""
+        if not hasattr(self, "_machine"):
+            known = first_classes(labels, classes)
+            return known, begin(features, len(known), bias), classes is None
+        known, triangle = self.classes_, Triangle(self.triangle_, self.rows_, features, bias)
+        new = new_classes(labels, classes, known)
+        if self.open_labels_ and len(new):
+            triangle = with_targets(triangle, np.searchsorted(known, new))
+            known = np.sort(np.concatenate([known, new]))
+        return known, triangle, self.open_labels_
+
+    def _streamed(self, triangle: Triangle, problem: Problem, open_labels: bool) -> Solution:
+        """Return the weights of the sums with these rows added."""
+        classes = len(problem.classes)
+        refuse_too_wide(None, triangle.table.shape[1])
+        triangle = absorb(triangle, problem.data, OneHot(problem.codes, classes), problem.row_weights)
+        found = solve_triangle(triangle, np.array([[-1.0], [1.0]]) if classes == 2 else None)
+        warn_of_condition(self, found.condition)
+        return Solution(found.weights, 1, {**facts_of(found, triangle), "open_labels_": open_labels})
+
+    def _check_facts(self) -> None:
+        if hasattr(self, "triangle_"):
+            width = int(self._bias != 0) + self.n_features_in_ + len(self.classes_)
+            refuse_bad_triangle(self.triangle_, getattr(self, "rows_", None), width)
+
+
+def nearest_probabilities(scores: Array) -> Array:
+    """Return the point of the simplex that is nearest to each row.
+
+    It is max(score - t, 0) with the t that makes the sum 1, found from the scores in falling order. No probabilities,
+    the true ones among them, are farther from it than from the row itself.
+
+    >>> nearest_probabilities(np.array([[1.25, 0.25, -0.5], [0.2, 0.2, 0.2]])).round(3)
+    array([[1.   , 0.   , 0.   ],
+           [0.333, 0.333, 0.333]])
+    """
+    falling = -np.sort(-scores, axis=1)
+    thresholds = (np.cumsum(falling, axis=1) - 1) / np.arange(1, scores.shape[1] + 1)
+    last = np.count_nonzero(falling > thresholds, axis=1) - 1
+    return np.maximum(scores - thresholds[np.arange(len(scores)), last][:, None], 0.0)
+
+
+def facts_of(found: Any, triangle: Triangle | None = None) -> dict[str, Any]:
+    """Return what a solver found, by the names that a learner gives it."""
+    facts = {
+        "solver_": "stream" if triangle is not None else found.solver,
+        "optimality_": float(found.optimality),
+        "residual_": found.residuals.tolist(),
+        "rank_": found.rank,
+        "condition_": found.condition,
+    }
+    if triangle is not None:
+        facts |= {"triangle_": np.ascontiguousarray(triangle.table), "rows_": triangle.rows}
+    return facts
+
+
+def trouble(learner: Any, found: solvers.LeastSquares) -> str | None:
+    """Return what to tell of a solver that was stopped by its budget."""
+    if found.converged:
+        return None
+    return (
+        f"stopped after max_iter={learner.max_iter} iterations with optimality_={found.optimality:.1e}, above "
+        f"tol={learner.tol:g}: raise max_iter or tol, or bring the columns to one scale "
+        "(linsep.transforms.ScaleColumns)"
+    )
+
+
+def warn_of_condition(learner: Any, condition: float | None) -> None:
+    """Warn where rounding may change the weights by as much as they are."""
+    if condition is not None and condition * SHAKY > 1:
+        warnings.warn(
+            f"{type(learner).__name__}: columns are nearly dependent (condition about {condition:.0e}), so that few "
+            "digits of the weights can be trusted, though their predictions on such rows can: leave columns out, or "
+            "measure them from a nearer origin",
+            LinAlgWarning,
+            stacklevel=6,
+        )
+
+
+def refuse_bad_triangle(triangle: Any, rows: Any, width: int) -> None:
+    """Raise a ValueError when sums that came from a file can't be those of a stream."""
+    if not isinstance(triangle, np.ndarray) or triangle.dtype != np.float64 or triangle.ndim != 2:
+        raise ValueError("its sums of rows are not a table of float64")
+    if triangle.shape[1] != width or len(triangle) > width or not np.isfinite(triangle).all():
+        raise ValueError(f"its sums of rows have the shape {triangle.shape}, or a number that is not finite")
+    if len(triangle) == width and np.tril(triangle, -1).any():
+        raise ValueError("its sums of rows are not a triangle")
+    if type(rows) is not int or rows < len(triangle):
+        raise ValueError(f"its sums stand for {rows!r:.20} rows, which they can't")
+
+
+class LeastSquaresRegression(RegressorMixin, BaseEstimator):
+    """Least squares on real values: the w with the least sum of (w.x - y)², the shortest where several are best.
+
+    Parameters
+    ----------
+    solver : {"auto", "exact", "iterative", "stream"}, default="auto"
+        As for :class:`linsep.estimators.least_squares.LeastSquares`.
+    tol : float, default=1e-8
+        Where the iterative solver stops: at `optimality_` <= tol.
+    max_iter : int, default=1000
+        The most iterations; it warns if they do not suffice.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    n_jobs : int or None, default=None
+        Threads of the iterative solver and of prediction.
+
+    Attributes
+    ----------
+    coef_, intercept_ : array, float or array
+        The weights, (features,), or (targets, features) if y is a table.
+    optimality_, residual_, rank_, condition_, solver_, triangle_, rows_
+        As for :class:`linsep.estimators.least_squares.LeastSquares`.
+
+    Examples
+    --------
+    >>> from linsep import LeastSquaresRegression
+    >>> line = LeastSquaresRegression().fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+    >>> line.coef_.round(9), round(line.intercept_, 9)
+    (array([2.]), 1.0)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
+    n_features_in_: int
+
+    def __init__(
+        self,
+        *,
+        solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the weights for all rows at once.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe, (rows, features)
+            The examples.
+        y : array, (rows,) or (rows, targets)
+            Their values.
+        sample_weight : array, (rows,), optional
+            How many rows each row counts as; 0 leaves it out.
+
+        Returns
+        -------
+        self
+        """
+        data, targets, weights = self._checked(X, y, sample_weight, reset=True)
+        for name in FACTS:
+            self.__dict__.pop(name, None)
+        if self.solver == "stream":
+            return self._stream(begin(width_of(data), targets.shape[1], data.bias), data, targets, weights)
+        found = solvers.least_squares(
+            data, targets, weights, solver=self.solver, tol=self.tol, max_iter=self.max_iter, jobs=threads(self.n_jobs)
+        )
+        if (said := trouble(self, found)) is not None:
+            warnings.warn(f"{type(self).__name__} {said}", ConvergenceWarning, stacklevel=4)
+        return self._take(found.weights, data.bias, found.iterations, found.condition, facts_of(found))
+
+    @available_if(is_stream)
+    @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Add these rows to all before; as for :class:`linsep.estimators.least_squares.LeastSquares`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe, (rows, features)
+            The examples.
+        y : array, (rows,) or (rows, targets)
+            Their values.
+        sample_weight : array, (rows,), optional
+            As in `fit`.
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "_weights")
+        if not first and not hasattr(self, "triangle_"):
+            raise ValueError(NOTHING_TO_GO_ON)
+        flat = getattr(self, "_flat", None)
+        data, targets, weights = self._checked(X, y, sample_weight, reset=first)
+        triangle = begin(width_of(data), targets.shape[1], data.bias)
+        if not first:
+            before = self._weights.shape[1]
+            if targets.shape[1] != before or self._flat != flat:
+                raise ValueError(f"y has the shape {np.shape(y)}, but had {before} targets in the first call")
+            triangle = triangle._replace(table=self.triangle_, rows=self.rows_)
+        return self._stream(triangle, data, targets, weights)
+
+    @at_once
+    def predict(self, X: Any) -> Array:
+        """Return the value of each row: (rows,), or (rows, targets) if y was a table."""
+        check_is_fitted(self)
+        data = canonical(self, X, bias=self._bias, reset=False)
+        refuse_bad_entries(data)
+        values = times(data, self._weights, threads(self.n_jobs))
+        return values[:, 0] if self._flat else values
+
+    @property
+    def coef_(self) -> Array:
+        """The weights, (features,), or (targets, features) if y was a table."""
+        check_is_fitted(self)
+        return self._weights[:-1, 0] if self._flat else self._weights[:-1].T
+
+    @property
+    def intercept_(self) -> Any:
+        """The intercept of each target."""
+        check_is_fitted(self)
+        constants = self._weights[-1] * self._bias
+        return float(constants[0]) if self._flat else constants
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_weights")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> tuple[Dense | Csr, Array, Array]:
+        """Return the rows, their targets as a table and what each row counts, if they are sound."""
+        bias = float(self.fit_intercept) if reset else self._bias
+        data = canonical(self, X, bias=bias, reset=reset)
+        if y is None:
+            raise ValueError("this learner requires y to be passed, but the target y is None")
+        values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        if values.ndim not in (1, 2) or len(values) != rows_of(data):
+            raise ValueError(
+                f"X has {rows_of(data)} rows and y has the shape {values.shape}: inconsistent numbers of samples"
+            )
+        refuse_bad_entries(data)
+        weights = NO_WEIGHTS
+        if sample_weight is not None:
+            rows = np.empty((rows_of(data), 1))
+            weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+        self._flat = values.ndim == 1
+        return data, values.reshape(len(values), -1), weights
+
+    def _stream(self, triangle: Triangle, data: Dense | Csr, targets: Array, weights: Array) -> Self:
+        refuse_too_wide(None, triangle.table.shape[1])
+        triangle = absorb(triangle, data, targets, weights)
+        found = solve_triangle(triangle)
+        return self._take(found.weights, data.bias, 1, found.condition, facts_of(found, triangle))
+
+    def _take(self, weights: Array, bias: float, n_iter: int, condition: float | None, facts: dict[str, Any]) -> Self:
+        if not np.isfinite(weights).all():
+            raise ValueError("a weight is too large for float64: divide all of X by one factor")
+        warn_of_condition(self, condition)
+        self._weights, self._bias, self.n_iter_ = weights, bias, n_iter
+        for name, fact in facts.items():
+            setattr(self, name, fact)
+        return self

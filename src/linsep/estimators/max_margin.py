@@ -1,0 +1,239 @@
+"""The maximum margin, hard or soft: the support vector machine without a kernel."""
+
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from linsep.engine.arrays import Array
+from linsep.engine.runtime import share, threads
+from linsep.estimators.base.batch import BatchLearner, Problem, Solution
+from linsep.solvers.margin.hard import HardMargin, hard_margin
+from linsep.solvers.margin.soft import SoftMargin, soft_margin
+from linsep.solvers.products import times
+
+NAMED = 5
+"""Rows that a verdict names, at most."""
+NUMBERS = ("margin_", "margin_bound_", "gap_")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+
+
+class Found(NamedTuple):
+    """The answer for one class against the others: what becomes of it, and what is to be told."""
+
+    weights: Array
+    iterations: int
+    margin: tuple[float, float]
+    gap: float
+    dual: Array
+    separable: bool | None
+    verdict: str
+    warning: str | None
+
+
+class MaxMargin(BatchLearner):
+    """The halfspace of the largest margin; with `C`, of the best bargain between margin and errors.
+
+    Hard margin (`C=None`): min ||w|| such that y_i w·x_i >= 1 for all rows, so that the margin is 1 / ||w||. It is
+    bracketed from both sides until the bracket is as narrow as `tol`. On rows that no halfspace separates it ends with
+    a witness: weights of rows with which the y_i x_i cancel out.
+
+    Soft margin: min ½ ||w||² + C · sum of loss(1 - y_i w·x_i), with loss(t) = max(0, t)² ("l2") or max(0, t) ("l1"), by
+    dual coordinate descent until the duality gap is as small as `tol`.
+
+    More than two classes: each against the rest.
+
+    Parameters
+    ----------
+    C : float or None, default=1.0
+        The cost of a unit of loss, times each row's weight. None: the hard margin, for which rows have no weights but
+        0, which leaves them out.
+    hinge : {"l2", "l1"}, default="l2"
+        The loss of the soft margin: the hinge squared, or the hinge.
+    tol : float, default=1e-3
+        The relative gap at which to stop, between the bounds of the margin, or between the two objectives.
+    max_iter : int, default=1000
+        The most passes over the rows.
+    fit_intercept : bool, default=True
+        Whether there is a bias.
+    intercept_scaling : float, default=1.0
+        The constant feature's value, beta in the theorems, which matters while the bias is penalised.
+    penalize_intercept : bool, default=True
+        Whether the bias is the weight of a constant feature and thus a part of ||w||, as in the theorems; else it is
+        free, and the margin is the distance to the boundary: half the distance between the hulls of the two classes.
+    class_weight : dict, "balanced" or None, default=None
+        Multiplies the sample weight of each class's rows.
+    random_state : int, RandomState or None, default=None
+        The seed of the order of rows, or where to draw it from.
+    n_jobs : int or None, default=None
+        Threads, for classes, proofs and prediction; never changes a bit.
+
+    Attributes
+    ----------
+    margin_, margin_bound_ : float
+        The margin of the weights found (below 0 where a row is on the wrong side), and one that no halfspace exceeds on
+        these rows, as `dual_` proves.
+    gap_ : float
+        The relative gap reached: (upper - lower) / upper of the bracket (0 with a witness), or (P - D) / P.
+    support_, dual_ : int64 array, float64 array
+        The rows that bear weight in the dual, and their weights: lambda >= 0 with sum 1, the witness if there is none
+        to separate; or with `C` the dual variables a_i.
+    separable_ : bool or None
+        True: the weights separate the rows, by more than rounding can do. False: no weights do, as the witness proves,
+        to rounding: its sum is 0 or no more than 1e-10 of the longest row, as it is for columns that vanish beside a
+        penalised bias (of size 1e-200, say: bring them to its scale). None: not known, as ever with `C` where a row is
+        on the wrong side.
+    verdict_ : str
+        What was found, in a sentence (with more than two classes, a line for each).
+    n_iter_ : int
+        Passes over the rows, the most of any class.
+
+    With more than two classes, `margin_`, `margin_bound_` and `gap_` are arrays, (classes,), and `support_`, `dual_`
+    and `separable_` are lists.
+
+    Examples
+    --------
+    >>> from linsep import MaxMargin
+    >>> X, y = [[0.0, 0.0], [0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 0, 1, 1]
+    >>> clf = MaxMargin(C=None, penalize_intercept=False).fit(X, y)
+    >>> clf.coef_, clf.intercept_, clf.margin_
+    (array([[1., 0.]]), array([-1.]), 1.0)
+    >>> print(clf.verdict_)
+    separable: the margin is 1, and no halfspace has more than 1
+    """
+
+    _facts = ("margin_", "margin_bound_", "gap_", "support_", "dual_", "separable_", "verdict_")
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "C": [None, POSITIVE],
+        "hinge": [StrOptions({"l2", "l1"})],
+        "tol": [POSITIVE],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "intercept_scaling": [POSITIVE],
+        "penalize_intercept": ["boolean"],
+        "class_weight": [None, dict, StrOptions({"balanced"})],
+        "random_state": ["random_state"],
+        "n_jobs": [None, Integral],
+    }
+
+    def __init__(
+        self,
+        C: float | None = 1.0,
+        *,
+        hinge: Literal["l2", "l1"] = "l2",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        penalize_intercept: bool = True,
+        class_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.C = C
+        self.hinge = hinge
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.penalize_intercept = penalize_intercept
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _solve(self, problem: Problem) -> Solution:
+        labels, jobs = problem.classes.tolist(), threads(self.n_jobs)
+        codes = range(len(labels)) if len(labels) > 2 else [1]
+        solve = self._soft if self.C is not None else self._hard
+        found = share([partial(solve, problem, code, jobs if len(codes) == 1 else 1) for code in codes], jobs)
+        supports = [np.flatnonzero(of.dual) for of in found]
+        facts: dict[str, Any] = {
+            "margin_": np.array([of.margin[0] for of in found]),
+            "margin_bound_": np.array([of.margin[1] for of in found]),
+            "gap_": np.array([of.gap for of in found]),
+            "support_": supports,
+            "dual_": [of.dual[support] for of, support in zip(found, supports, strict=True)],
+            "separable_": [of.separable for of in found],
+            "verdict_": [of.verdict for of in found],
+        }
+        warning = found[0].warning
+        if len(codes) == 1:
+            facts = {name: values.item() if name in NUMBERS else values[0] for name, values in facts.items()}
+        else:
+            lines = [f"{label!r} against the rest: " for label in labels]
+            facts["verdict_"] = "\n".join(line + of.verdict for line, of in zip(lines, found, strict=True))
+            told = [line + of.warning for line, of in zip(lines, found, strict=True) if of.warning]
+            more = f" (and {len(told) - 1} more classes)" if len(told) > 1 else ""
+            warning = f"for {told[0]}{more}" if told else None
+        weights = np.column_stack([of.weights for of in found])
+        return Solution(weights, max(of.iterations for of in found), facts, warning)
+
+    def _hard(self, problem: Problem, code: int, jobs: int) -> Found:
+        """Return the hard margin of a class against the others."""
+        found = hard_margin(
+            problem.data, problem.signs(code), problem.row_weights, tol=float(self.tol), max_iter=int(self.max_iter),
+            penalize_bias=self.penalize_intercept, seed=self.seed_, jobs=jobs,
+        )  # fmt: skip
+        verdict, warning = _hard_verdict(found), None
+        if found.separable is False:
+            warning = f"{verdict}; the answers are poor: give a cost to errors, C=1.0 say"
+        elif found.separable is None or not found.converged:
+            cause = f"max_iter={self.max_iter}" if found.iterations >= self.max_iter else "rounding"
+            warning = f"stopped short of tol={self.tol:g}, by {cause}: {verdict}"
+        bounds = found.lower, found.upper
+        return Found(found.weights, found.iterations, bounds, found.gap, found.dual, found.separable, verdict, warning)
+
+    def _soft(self, problem: Problem, code: int, jobs: int) -> Found:
+        """Return the soft margin of a class against the others."""
+        assert self.C is not None
+        signs = problem.signs(code)
+        found = soft_margin(
+            problem.data, signs, problem.row_weights, C=float(self.C), loss=self.hinge, tol=float(self.tol),
+            max_iter=int(self.max_iter), seed=self.seed_, penalize_bias=self.penalize_intercept, jobs=jobs,
+        )  # fmt: skip
+        scores = signs * times(problem.data, found.weights[:, None], jobs)[:, 0]
+        scores = scores[problem.row_weights > 0] if len(problem.row_weights) else scores
+        counted = found.weights if self.penalize_intercept else found.weights[:-1]
+        bounds = _bounds(found, scores, float(np.linalg.norm(counted)))
+        wrong = int(np.count_nonzero(scores <= 0.0))
+        separable = True if np.all(scores > found.rounding) else None
+        verdict, warning = _soft_verdict(found, wrong, len(scores), bounds, separable), None
+        if not found.converged:
+            warning = (
+                f"reached a relative gap of {found.gap:.2g} in {found.iterations} passes, tol={self.tol:g}: raise "
+                "max_iter, lower C, or bring the columns to one scale"
+            )
+        return Found(found.weights, found.iterations, bounds, found.gap, found.dual, separable, verdict, warning)
+
+
+def _bounds(found: SoftMargin, scores: Array, length: float) -> tuple[float, float]:
+    """Return what soft weights and their dual prove of the hard margin: any w bounds it, and so does any a >= 0."""
+    total = float(np.sum(found.dual))
+    return (float(np.min(scores)) / length if length else 0.0, length / total if total else np.inf)
+
+
+def _hard_verdict(found: HardMargin) -> str:
+    if found.separable:
+        return f"separable: the margin is {found.lower:.6g}, and no halfspace has more than {found.upper:.6g}"
+    if found.separable is None:
+        return f"open: no halfspace is known to separate the rows, and none has a margin above {found.upper:.6g}"
+    support = found.support
+    if len(support) == 1:
+        return f"not separable: row {support[0]} is all 0, so that its score is 0 whatever the weights"
+    more = f" and {len(support) - NAMED:,} more" if len(support) > NAMED else ""
+    named = ", ".join(map(str, support[:NAMED].tolist())) + more
+    return (
+        f"not separable: {len(support):,} rows, weighted, cancel out (rows {named}; what is left of their sum is "
+        f"{found.upper:.2g})"
+    )
+
+
+def _soft_verdict(found: SoftMargin, wrong: int, rows: int, bounds: tuple[float, float], separable: bool | None) -> str:
+    proof = f"the objective is {found.primal:.6g}, and none is below {found.dual_objective:.6g}"
+    if wrong:
+        return f"{proof}; {wrong:,} of {rows:,} rows are on the wrong side"
+    if not separable:
+        return f"{proof}; no row is on the wrong side, but some are as near to the boundary as rounding"
+    return f"{proof}; the weights separate the rows with margin {bounds[0]:.6g}"

@@ -1,0 +1,329 @@
+"""Naive Bayes as a linear separator that counts."""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import special
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from linsep.engine.arrays import Array, frozen
+from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.runtime import threads
+from linsep.estimators.base.batch import BatchLearner, Problem, Solution, solved_machine
+from linsep.estimators.base.learner import known_entries
+from linsep.solvers.naive_bayes.precision import leveled
+from linsep.solvers.naive_bayes.rows import groups_of, present, refuse_negative, refuse_not_one_hot
+from linsep.solvers.naive_bayes.weights import KINDS, NO_GROUPS, Found, Tally, priors_of
+from linsep.training.sparse_weights import whole
+from linsep.training.state import Machine
+from linsep.training.transaction import all_or_nothing, at_once
+from linsep.validation.inputs import canonical, refuse_bad_entries, rows_of, width_of, without_duplicates
+from linsep.validation.labels import clean, codes_among, first_classes, new_classes
+
+SHARE = Interval(Real, 0, None, closed="left")
+
+
+class NaiveBayes(BatchLearner):
+    """Naive Bayes: features independent given the class, whose log-odds are weights.
+
+    The answer is the class of the largest prior times the product of its features' probabilities. Its logarithm is
+    linear, so that `coef_` and `intercept_` are all it takes: log-odds, one row, for two classes, else log
+    probabilities, a row for each class. Training counts, in one pass; `partial_fit` in chunks gives the same counts.
+
+    Products that are equal go to the lower class. Rows whose classes are nearly equal are summed again without
+    rounding; what is left is that of the weights, eps (2 · sum of |x_j w_j| + that of the intercept) for two classes:
+    classes nearer than that have the same score in `decision_function`. So log-odds above 1e-12 decide as they are
+    while the sum of |x_j w_j| is below two thousand, and above 1e-11 below twenty thousand. Of more classes, weights
+    are log probabilities, larger and compared in pairs: it is eps · sum of |x_j| (2 |w_j| + 4) for each of both, so
+    that a row of some hundred counts is decided down to 1e-12, and one of a thousand to 1e-11.
+
+    Parameters
+    ----------
+    kind : "multinomial", "bernoulli", "categorical" or "gaussian", default="multinomial"
+        What a feature is. A count (words of a text): entries of 0 and above. Present or absent: entries above
+        `binarize` are present, in training and in answers; `coef_` is for entries of 0 and 1. A category: one-hot
+        columns, of 0 and 1, which `groups` sorts into variables; no one among a variable's columns is a missing value,
+        which counts for nothing. A number, of a normal distribution in each class, with the same variance in all.
+    smoothing : float, default=1.0
+        What is added to each count, so that nothing is impossible: 1 is Laplace's. With 0, a feature that a class never
+        has (or, present or absent, always has) is an error. Not used by "gaussian".
+    priors : None, "uniform" or array, (classes,), default=None
+        The probability of each class: its share of the rows, all the same, or as given, in the order of `classes_`.
+    groups : array of integers, (features,), default=None
+        For "categorical": the variable that each column belongs to.
+    binarize : float, default=0.0
+        For "bernoulli": what an entry must exceed to be present.
+    variance : "pooled", default="pooled"
+        For "gaussian": the variance around the class means, over all rows. One "per-class" would not be linear, and is
+        refused.
+    variance_floor : float, default=0.0
+        For "gaussian": the least variance of a feature, as a share of the largest. A feature that is constant gets
+        weight 0; one that varies between classes and within none is an error unless this is above 0.
+    n_jobs : int or None, default=None
+        Threads for prediction; never changes a bit.
+
+    Attributes
+    ----------
+    class_count_ : array, (classes,)
+        Rows of each class, or the sum of their weights.
+    feature_count_ : array, (classes, features)
+        The sum of each feature in each class (rows where it is present); not for "gaussian".
+    mean_, squares_ : arrays, (classes, features)
+        For "gaussian": the mean, and the sum of squares of deviations from it.
+
+    Examples
+    --------
+    >>> from linsep import NaiveBayes
+    >>> clf = NaiveBayes().fit([[3, 0, 1], [2, 0, 0], [0, 2, 1], [0, 4, 0]], ["ham", "ham", "spam", "spam"])
+    >>> clf.predict([[1, 0, 0], [0, 1, 1]])
+    array(['ham', 'spam'], dtype='<U4')
+    >>> clf.coef_.round(3), clf.intercept_
+    (array([[-1.897,  1.841, -0.105]]), array([0.]))
+    """
+
+    class_count_: Array
+    feature_count_: Array
+    mean_: Array
+    squares_: Array
+    rounding_: Array
+    open_labels_: bool
+    _facts = (*(f"{name}_" for name in Tally._fields), "open_labels_", "rounding_")
+    _mixes = "has no `shards`: `distributed.fit` adds up the counts of all parts, or merges gaussian moments"
+    _no_mixing = ""
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kind": [StrOptions(set(KINDS))],
+        "smoothing": [SHARE],
+        "priors": [None, StrOptions({"uniform"}), "array-like"],
+        "groups": [None, "array-like"],
+        "binarize": [SHARE],
+        "variance": [StrOptions({"pooled", "per-class"})],
+        "variance_floor": [SHARE],
+        "n_jobs": [None, Integral],
+    }
+
+    def __init__(
+        self,
+        kind: str = "multinomial",
+        *,
+        smoothing: float = 1.0,
+        priors: Any = None,
+        groups: Any = None,
+        binarize: float = 0.0,
+        variance: str = "pooled",
+        variance_floor: float = 0.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kind = kind
+        self.smoothing = smoothing
+        self.priors = priors
+        self.groups = groups
+        self.binarize = binarize
+        self.variance = variance
+        self.variance_floor = variance_floor
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Count these rows too; the weights are made of the counts when they are asked for.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe, (rows, features)
+            The examples.
+        y : array, (rows,)
+            Their labels.
+        classes : array, optional
+            In the first call: all labels that will ever come; others are then an error, and so is to ask for an answer
+            while one of them has had no row (unless `priors` are given). Without it labels may arrive at any time.
+        sample_weight : array, (rows,), optional
+            How many rows each row counts as; 0 leaves it out.
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "class_count_")
+        data = canonical(self, X, bias=self._bias, reset=first and not hasattr(self, "n_features_in_"))
+        labels = clean(y, rows_of(data))
+        refuse_bad_entries(data)
+        self._check_entries(data)
+        if first:
+            known, tally = self._first(labels, classes, width_of(data))
+        else:
+            known, tally = self._next(labels, classes, width_of(data))
+        codes = codes_among(labels, known)
+        weights = self._row_weights(codes, known, sample_weight, data, whole=False)
+        tally = tally.plus(self._distinct(data), codes, weights)
+        return self._go_on_with(tally, known, self.open_labels_ if not first else classes is None)
+
+    def _go_on_with(self, tally: Tally, classes: Array, open_labels: bool) -> Self:
+        """Go on with these counts; the weights are made of them when they are asked for."""
+        self._close_desk()
+        for name in ("_machine", "rounding_"):
+            self.__dict__.pop(name, None)
+        self.classes_, self.n_iter_, self.seed_, self._open = classes, 1, self._draw_seed(), False
+        self.open_labels_ = open_labels
+        for name, fact in _facts_of(tally).items():
+            setattr(self, name, fact)
+        return self
+
+    @all_or_nothing
+    def grow(self, n_features: int) -> Self:
+        """Make room for `n_features`, as if the new ones had been there, always 0, from the start."""
+        width = getattr(self, "n_features_in_", 0)
+        if n_features < width:
+            raise ValueError(f"grow({n_features}): the learner has {width} features already and can't lose any")
+        if hasattr(self, "class_count_") and n_features > width:
+            if self.kind == "categorical":
+                raise ValueError("grow: which variables new columns belong to is not known")
+            self._close_desk()
+            for name in ("_machine", "rounding_"):
+                self.__dict__.pop(name, None)
+            for name, fact in _facts_of(self._tally.widened(n_features - width)).items():
+                setattr(self, name, fact)
+        self.n_features_in_ = int(n_features)
+        return self
+
+    @at_once
+    def decision_function(self, X: Any) -> Array:
+        """Return the score of each row: (rows,) for two classes, else (rows, classes).
+
+        Two classes: the log-odds of the second. More: log prior and log probabilities, up to what all classes share.
+        """
+        check_is_fitted(self)
+        return self._scores(canonical(self, X, bias=self._bias, reset=False))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return Pr(class | x), (rows, classes), if features are independent as the model has it."""
+        return np.exp(self.predict_log_proba(X))
+
+    @at_once
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return ln Pr(class | x), (rows, classes)."""
+        scores = self.decision_function(X)
+        if scores.ndim > 1:
+            return special.log_softmax(scores, axis=1)
+        if len(self.classes_) == 1:
+            return np.zeros((len(scores), 1))
+        return np.column_stack([special.log_expit(-scores), special.log_expit(scores)])
+
+    @at_once
+    def predict_one(self, x: Any) -> Any:
+        """Return the label of one row; features never seen count as 0."""
+        self._fitted()
+        entries = self._entries_of(x)
+        indices, values = known_entries(dict(x.items()), self._names or {}) if entries is None else entries[:2]
+        known = (indices >= 0) & (indices < self.n_features_in_)
+        ends = frozen(np.array([0, np.count_nonzero(known)], np.int32))
+        columns, values = frozen(indices[known].astype(np.int32)), frozen(values[known].astype(np.float64))
+        return self._labels(self._scores(Csr(values, columns, ends, self.n_features_in_, self._bias))).tolist()[0]
+
+    def _solve(self, problem: Problem) -> Solution:
+        data, codes, row_weights, classes = problem
+        tally = self._started(len(classes), width_of(data)).plus(self._distinct(data), codes, row_weights)
+        found = self._found(tally, classes)
+        facts = {**_facts_of(tally), "open_labels_": False, "rounding_": found.size}
+        return Solution(found.weights, facts=facts, joint=len(classes) > 2)
+
+    def _fitted(self) -> Machine:
+        """Return the machine, made of the counts if it has not been since the last of them came."""
+        if not hasattr(self, "_machine") and hasattr(self, "class_count_"):
+            found = self._found(self._tally, self.classes_)
+            solution = Solution(found.weights, joint=len(self.classes_) > 2)
+            self.rounding_ = found.size
+            self._machine = solved_machine(solution, self.n_features_in_, self._bias)  # last: then all is there
+        return super()._fitted()
+
+    def _scores(self, data: Dense | Csr) -> Array:
+        """Return the scores of rows as their kind has them, with ties made equal."""
+        machine, kind = self._fitted(), self._tally.kind
+        if kind == "bernoulli":
+            refuse_bad_entries(data)
+            parts = present(without_duplicates(data), self._tally.binarize)
+            return self._of_classes(np.concatenate([self._leveled(machine, part) for _, part in parts]))
+        if kind == "categorical":
+            refuse_bad_entries(data)
+            refuse_not_one_hot(data, self._tally.groups)
+        return self._of_classes(self._leveled(machine, data))
+
+    def _leveled(self, machine: Machine, data: Dense | Csr) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = machine.scores(data, threads(self.n_jobs))
+        if not np.isfinite(scores).all():
+            refuse_bad_entries(data)
+            raise ValueError("a score is too large for float64: divide all of X by one factor, in training too")
+        if len(self.classes_) == 1:
+            return scores
+        weights = whole(machine).link.s
+        return leveled(scores, data, weights, self.rounding_, 0.0 if self._tally.kind == "gaussian" else 1.0)
+
+    def _check_entries(self, data: Dense | Csr) -> None:
+        if self.variance == "per-class":
+            raise ValueError(
+                "variance='per-class' makes the boundary quadratic, and a separator is linear: use 'pooled', or "
+                "scikit-learn's GaussianNB"
+            )
+        if self.kind == "multinomial":
+            refuse_negative(data)
+        if self.kind == "categorical":
+            refuse_not_one_hot(data, groups_of(self.groups, width_of(data)))
+
+    def _distinct(self, data: Dense | Csr) -> Dense | Csr:
+        """Return data that store no column of a row twice, if it matters: what is added up may come in parts."""
+        return without_duplicates(data) if self.kind in ("bernoulli", "gaussian") else data
+
+    def _started(self, classes: int, features: int) -> Tally:
+        groups = groups_of(self.groups, features) if self.kind == "categorical" else NO_GROUPS
+        return Tally.start(self.kind, classes, features, groups, float(self.binarize))
+
+    def _first(self, labels: Array, classes: Any, features: int) -> tuple[Array, Tally]:
+        """Return the classes known from the first rows on, and the counts of none."""
+        known = first_classes(labels, classes)
+        return known, self._started(len(known), features)
+
+    def _next(self, labels: Array, classes: Any, features: int) -> tuple[Array, Tally]:
+        """Return the classes known from now on, and the counts so far with room for each."""
+        known, tally = self.classes_, self._tally
+        now = self._started(0, features)
+        for name in ("kind", "groups", "binarize"):
+            if not np.array_equal(getattr(now, name), getattr(tally, name)):
+                raise ValueError(f"training can't go on with {name}={getattr(self, name)!s:.60}: it began otherwise")
+        new = new_classes(labels, classes, known)
+        if not self.open_labels_ or not len(new):
+            return known, tally
+        return np.union1d(known, new), tally.admitted(np.searchsorted(known, new))
+
+    @property
+    def _tally(self) -> Tally:
+        kept = ((name, getattr(self, f"{name}_", None)) for name in Tally._fields)
+        return Tally(**{name: value for name, value in kept if value is not None})
+
+    def _found(self, tally: Tally, classes: Array) -> Found:
+        labels = classes.tolist()
+        priors = priors_of(self.priors, tally.class_count, labels)
+        return tally.found(priors, float(self.smoothing), float(self.variance_floor), labels)
+
+    def _check_facts(self) -> None:
+        columns = len(self.classes_) if len(self.classes_) > 2 else 1
+        self._tally.refuse_unsound(len(self.classes_), self.n_features_in_)
+        priors_of(self.priors, self._tally.class_count, self.classes_.tolist())
+        if getattr(self.rounding_, "shape", ()) != (columns,) or type(self.open_labels_) is not bool:
+            raise ValueError("it does not say how its weights were rounded, or whether more labels may come")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "class_count_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = self.kind in ("multinomial", "categorical")
+        tags.classifier_tags.poor_score = self.kind == "multinomial"  # on features that are no counts
+        return tags
+
+
+def _facts_of(tally: Tally) -> dict[str, Any]:
+    """Return what is kept of the rows as attributes of the learner, without the tables that its kind does not have."""
+    return {f"{name}_": value for name, value in tally._asdict().items() if np.size(value)}

@@ -1,0 +1,61 @@
+"""ROMMA, plain and aggressive."""
+
+from typing import Any, ClassVar, Unpack
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from linsep.estimators.base.online import READOUTS, OnlineLearner, Shared
+from linsep.rules import AggressiveRomma, Romma
+from linsep.training.state import Parts
+
+AGGRESSIVE = "its steps on rows that are no mistakes may lead away from every separator, and a mix of them err for ever"
+"""Why aggressive updates are not mixed."""
+
+
+class ROMMA(OnlineLearner):
+    """The relaxed online maximum margin algorithm: the shortest w for the new row and the sum of what came before.
+
+    The update is in :mod:`linsep.rules.romma`. On rows with y u.x >= 1 at most R² ||u||² mistakes, the perceptron's
+    bound, with weights that tend to the maximum margin (Li and Long, 2002). A row parallel to w allows no step:
+    `skipped_`.
+
+    Parameters
+    ----------
+    aggressive : bool, default=False
+        Whether to update on every row of margin below 1, not only on mistakes.
+    readout : "last" or "average", default="last"
+        Which weights answer.
+    **shared
+        Those of every online learner: see :class:`linsep.estimators.base.online.Parameters`.
+
+    Examples
+    --------
+    >>> from linsep import ROMMA
+    >>> clf = ROMMA(shuffle=False, fit_intercept=False).fit([[2, 0], [0, 2]], [1, -1])
+    >>> clf.coef_  # both rows at margin 1
+    array([[ 0.5, -0.5]])
+    """
+
+    _mixes = "keeps its bound (unless aggressive: then it is not mixed)"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineLearner._parameter_constraints,
+        "aggressive": ["boolean"],
+        "readout": [StrOptions(set(READOUTS))],
+    }
+
+    def __init__(self, *, aggressive: bool = False, readout: str = "last", **shared: Unpack[Shared]) -> None:
+        super().__init__(**shared)
+        self.aggressive = aggressive
+        self.readout = readout
+
+    @property
+    def _no_mixing(self) -> str:  # type: ignore[override]
+        return AGGRESSIVE if self.aggressive else ""
+
+    def _theorem(self) -> tuple[None, list[str]]:
+        counted = f"{np.sum(self.mistakes_)} mistakes were counted, and are not checked"
+        return None, [f"where rows can be separated, ROMMA's theorem is the perceptron's, R² ||u||²; {counted}"]
+
+    def _parts(self, features: int, rows: int | None) -> Parts:
+        return Parts(AggressiveRomma() if self.aggressive else Romma(), readout=READOUTS[self.readout])

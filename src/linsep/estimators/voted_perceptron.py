@@ -1,0 +1,109 @@
+"""The voted perceptron: every hypothesis of the run has a vote, as large as the rounds that it survived."""
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, ClassVar, Unpack
+
+from sklearn.utils._param_validation import StrOptions
+
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.links import Additive
+from linsep.engine.runtime import uninterrupted
+from linsep.estimators.base.online import Shared
+from linsep.estimators.base.voter import LINEAR, Voter
+from linsep.rules import Perceptron as Rule
+from linsep.training.history import Voting
+from linsep.training.state import Parts, scored
+
+
+class VotedPerceptron(Voter):
+    """The perceptron, answering with a vote of all its weights on the way: sign(sum of c_k sign(v_k.x)).
+
+    Weights v_k vote with c_k, the rounds that they were used for, the one included that they failed in. It makes the
+    perceptron's mistakes, and its bound holds for them; after one pass over independent rows, weights drawn with
+    probability c_k / m err with probability E[k] / m, and the vote at most twice as often (Freund and Schapire, 1999).
+
+    No v_k is stored, only the distinct rows of mistakes: v_k.x is a sum over the first k mistakes, so that one
+    walk over them asks all. `readout` and `normalize` may be changed after training, at no cost.
+
+    Parameters
+    ----------
+    readout : "vote", "plurality", "random", "last", "average" or "longest", default="vote"
+        Which weights answer. "vote": all, each with its sign; scores are in [-1, 1]. "average": the mean of all scores.
+        "last": those at the end. "longest": those with the largest c_k. "random": those of a round that is drawn anew
+        for each row that is asked about, one round for all classes. "plurality": of three classes or more, each round's
+        weights vote for one class, that of their highest score; for `multi_class="pair"` the vote means this.
+    normalize : bool, default=False
+        Whether every v_k is divided by its length first. A vote does not change, but for a plurality.
+    max_support : int, optional
+        The most rows to keep.
+    when_full : "raise" or "forget", default="raise"
+        What to do when there would be more. "raise": an error, and nothing is learned from the call. "forget": fold the
+        oldest mistakes into one vector; then the vote (and the average, ...) is over the latest weights, whose mistakes
+        since are on at most `max_support` distinct rows. Those that are left vote exactly as before.
+    **shared
+        Those of every online learner: see :class:`linsep.estimators.base.online.Parameters`.
+
+    Examples
+    --------
+    >>> from linsep import VotedPerceptron
+    >>> X, y = [[0, 1], [1, 0], [2, 1], [1, 2]], [-1, 1, 1, -1]
+    >>> clf = VotedPerceptron(shuffle=False, max_iter=2).fit(X, y)
+    >>> clf.mistakes_, clf.survival_, clf.decision_function([[3, 0]])
+    (2, array([1., 1., 6.]), array([0.5]))
+    >>> clf.set_params(readout="average").decision_function([[3, 0]])
+    array([2.125])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Voter._parameter_constraints,
+        "when_full": [StrOptions({"raise", "forget"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        readout: str = "vote",
+        normalize: bool = False,
+        max_support: int | None = None,
+        when_full: str = "raise",
+        **shared: Unpack[Shared],
+    ) -> None:
+        super().__init__(**shared)
+        self.readout = readout
+        self.normalize = normalize
+        self.max_support = max_support
+        self.when_full = when_full
+
+    _machine_kind = Voting
+
+    def _parts(self, features: int, rows: int | None) -> Parts:
+        return Parts(Rule())
+
+    def _ready(self, machine: Any) -> None:
+        super()._ready(machine)
+        machine.forgets = self.when_full == "forget"
+
+    def learn_one(self, x: Any, y: Any) -> Any:
+        """Learn from one row; see :meth:`linsep.Perceptron.learn_one`."""
+        support = self._machine.support if self.max_support is not None and hasattr(self, "_machine") else None
+        full = support is not None and self.max_support is not None and len(support) >= self.max_support
+        return self._learn_alone(x, y) if full and self.when_full == "raise" else super().learn_one(x, y)
+
+    def _as_a_whole(self) -> AbstractContextManager[None]:
+        """Let Ctrl-C wait, where rows are learned in place, until those of mistakes are kept."""
+        return uninterrupted() if self._in_place else nullcontext()
+
+    def _linear_scores(self, data: Dense | Csr, jobs: int) -> Array:
+        weights, divisors = self._asked().written_out(self.readout, self.normalize)
+        return scored(Additive(weights), divisors, data, self._machine.pair, jobs) / divisors
+
+    def _weights(self) -> Array:
+        self._fitted()
+        if self.readout not in LINEAR:
+            raise AttributeError(
+                f'readout="{self.readout}" asks all weights of the run, and has none of its own: '
+                'set_params(readout="average") has'
+            )
+        weights, divisors = self._asked().written_out(self.readout, self.normalize)
+        return weights / divisors

@@ -1,0 +1,338 @@
+"""Score predictions block by block, in constant memory."""
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.engine.arrays import Array
+from linsep.models.encode_estimators import is_calibrated
+
+
+class Answers(NamedTuple):
+    """A model's answers to some rows; probabilities are None where it has none to give."""
+
+    scores: Array
+    labels: Array
+    probabilities: Array | None
+
+
+def answers(model: Any, X: Any) -> Answers:
+    """Return the answers of a learner, or of a pipeline that ends in one.
+
+    >>> from linsep import Perceptron
+    >>> clf = Perceptron(shuffle=False).fit([[0, 1], [1, 0]], ["no", "yes"])
+    >>> answers(clf, [[3, 0]]).labels
+    array(['yes'], dtype='<U3')
+    """
+    scores = model.decision_function(X)
+    probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else None
+    labels = model.predict(X) if is_calibrated(model) else labels_of(model.classes_, scores)
+    return Answers(scores, labels, probabilities)
+
+
+def labels_of(classes: Array, scores: Array) -> Array:
+    """Return the labels that scores stand for: 0 is the negative class, ties go to the lower one."""
+    if len(classes) == 1:
+        return classes[np.zeros(len(scores), np.intp)]
+    return classes[(scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)]
+
+
+BINS = 10
+"""Groups of rows by the probability they were given."""
+SHARES = (0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1)
+"""The quantiles of margins that are told."""
+MOST_MARGINS = 1 << 20
+"""Margins that are kept; of more rows, every second, fourth, ... is."""
+MOST_STRANGE = 1000
+"""Labels that a model does not know: of more, something else is wrong."""
+Z = 1.959964
+"""Standard deviations to either side that hold 95 %."""
+
+
+class OfClass(NamedTuple):
+    """How a class fared; what is a share of no rows is NaN."""
+
+    label: Any
+    rows: int
+    answered: int
+    precision: float
+    recall: float
+    f1: float
+
+
+class Group(NamedTuple):
+    """Rows that were given about the same probability: their mean, and the share for which it came true."""
+
+    low: float
+    high: float
+    rows: int
+    said: float
+    came_true: float
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What the answers to some rows are worth.
+
+    Attributes
+    ----------
+    rows, wrong : int
+        Rows with a label, and those of them that were answered wrongly.
+    unlabelled : int
+        Rows without a label; they count for nothing else.
+    classes : list of OfClass
+        Each class, those that the model does not know at the end.
+    confusion : csr_array, (classes, classes)
+        Rows of a class, down, that were answered as another, across.
+    macro_f1 : float
+        The mean of F1 over classes that have rows or answers.
+    brier : float or None
+        The mean of (p - y)² for the second of two classes; of more classes, of its sum over all of them.
+    calibration : list of Group or None
+        Rows by the probability of the second class, or of the class that was answered if there are more than two.
+    calibration_error : float or None
+        The mean distance, over all rows, of a group's probability from what came true.
+    margins : dict or None
+        Quantiles of y * score, or of the score of the true class less the best rival's.
+    """
+
+    rows: int
+    wrong: int
+    unlabelled: int
+    classes: list[OfClass]
+    confusion: sp.csr_array
+    macro_f1: float
+    brier: float | None
+    calibration: list[Group] | None
+    calibration_error: float | None
+    margins: dict[float, float] | None
+
+    @property
+    def error(self) -> float:
+        """The share of wrong answers."""
+        return self.wrong / self.rows if self.rows else float("nan")
+
+    @property
+    def accuracy(self) -> float:
+        """The share of right answers."""
+        return 1 - self.error
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's interval of 95 % for the error on rows like these.
+
+        >>> low, high = Scoring(["a", "b"]).add(["a"] * 100, ["a"] * 93 + ["b"] * 7).result().interval
+        >>> round(low, 3), round(high, 3)
+        (0.034, 0.137)
+        """
+        n = max(self.rows, 1)
+        middle, half = self.error + Z * Z / (2 * n), Z * sqrt(self.error * self.accuracy / n + Z * Z / (4 * n * n))
+        low, high = (middle - half) / (1 + Z * Z / n), (middle + half) / (1 + Z * Z / n)
+        return max(0.0, min(low, self.error)), min(1.0, max(high, self.error))
+
+
+class Scoring:
+    """Counts answers to rows as they come.
+
+    Parameters
+    ----------
+    classes : array
+        The labels that the model knows, as in `classes_`.
+
+    Examples
+    --------
+    >>> scores = Scoring(["ham", "spam"]).add(["ham", "ham", "spam"], ["ham", "spam", "spam"]).result()
+    >>> scores.rows, scores.wrong, scores.confusion.toarray().tolist()
+    (3, 1, [[1, 1], [0, 1]])
+    """
+
+    def __init__(self, classes: Any) -> None:
+        self.known = np.asarray(classes)
+        self.strange: list[Any] = []
+        self.counts: Any = sp.csr_array((len(self.known), len(self.known)), dtype=np.int64)
+        self.unlabelled = 0
+        self.squares: float | None = None
+        self.said = np.zeros((3, BINS))
+        self.margins = Margins()
+
+    def add(self, y: Any, labels: Any, scores: Any = None, probabilities: Any = None) -> "Scoring":
+        """Count the answers to a block.
+
+        Parameters
+        ----------
+        y : array, (rows,)
+            The true labels; NaN is none.
+        labels : array, (rows,)
+            The answers.
+        scores : array, (rows,) or (rows, classes), optional
+            What `decision_function` gives.
+        probabilities : array, (rows, classes), optional
+            What `predict_proba` gives.
+        """
+        truth = np.asarray(y)
+        if truth.dtype.kind == "f" and np.isnan(truth).any():
+            there = ~np.isnan(truth)
+            self.unlabelled += int(np.count_nonzero(~there))
+            parts = (None if part is None else np.asarray(part)[there] for part in (labels, scores, probabilities))
+            return self.add(truth[there], *parts) if there.any() else self
+        codes, answers = self._codes(truth), np.searchsorted(self.known, np.asarray(labels))
+        size = len(self.known) + len(self.strange)
+        self.counts.resize(size, size)
+        self.counts += sp.coo_array((np.ones(len(codes), np.int64), (codes, answers)), shape=(size, size)).tocsr()
+        if scores is not None and len(self.known) > 1:
+            self.margins.add(margins_of(codes, np.asarray(scores)))
+        if probabilities is not None:
+            self._add_probabilities(codes, answers, np.asarray(probabilities))
+        return self
+
+    def plus(self, later: "Scoring") -> "Scoring":
+        """Count what was counted of the rows after these, too."""
+        for label in later.strange:
+            if label not in self.strange:
+                self.strange.append(label)
+        known, size = len(self.known), len(self.known) + len(self.strange)
+        places = np.array([*range(known), *(known + self.strange.index(label) for label in later.strange)], np.intp)
+        counts = later.counts.tocoo()
+        self.counts.resize(size, size)
+        self.counts += sp.coo_array((counts.data, (places[counts.row], places[counts.col])), shape=(size, size)).tocsr()
+        self.unlabelled += later.unlabelled
+        if later.squares is not None:
+            self.squares = (self.squares or 0.0) + later.squares
+        self.said += later.said
+        self.margins.plus(later.margins)
+        return self
+
+    def _codes(self, truth: Array) -> Array:
+        """Return the numbers of labels; those that the model does not know get the next ones."""
+        numbers, words = "biuf", "UO"
+        if not any(truth.dtype.kind in kinds and self.known.dtype.kind in kinds for kinds in (numbers, words)):
+            raise ValueError(f"the labels are like {truth[:1].tolist()[0]!r}, but the model's are {shown(self.known)}")
+        places = np.minimum(np.searchsorted(self.known, truth), len(self.known) - 1)
+        codes = np.where(self.known[places] == truth, places, -1)
+        for label in np.unique(truth[codes < 0]).tolist():
+            if label not in self.strange:
+                self.strange.append(label)
+            if len(self.strange) > MOST_STRANGE:
+                raise ValueError(f"the labels {shown(self.strange)} are none of the model's, {shown(self.known)}")
+            codes[truth == label] = len(self.known) + self.strange.index(label)
+        return codes
+
+    def _add_probabilities(self, codes: Array, answers: Array, p: Array) -> None:
+        classes = len(self.known)
+        squares = np.square(p - (np.arange(classes) == codes[:, None])).sum(axis=1) + (codes >= classes)
+        self.squares = (self.squares or 0.0) + float(squares.sum()) / (2 if classes == 2 else 1)
+        said = p[:, 1] if classes == 2 else p[np.arange(len(p)), answers]
+        came_true = codes == (1 if classes == 2 else answers)
+        groups = np.minimum((said * BINS).astype(np.intp), BINS - 1)
+        self.said += [np.bincount(groups, weights, BINS) for weights in (None, said, came_true)]
+
+    def result(self) -> Scores:
+        """Return what was counted."""
+        counts, rows = self.counts, int(self.counts.sum())
+        right, totals, answered = counts.diagonal(), counts.sum(axis=1), counts.sum(axis=0)
+        with np.errstate(invalid="ignore"):
+            precision, recall, f1 = right / answered, right / totals, 2 * right / (totals + answered)
+        columns = zip(
+            [*self.known.tolist(), *self.strange],
+            totals.tolist(),
+            answered.tolist(),
+            precision,
+            recall,
+            f1,
+            strict=True,
+        )
+        classes = [OfClass(*row[:3], *map(float, row[3:])) for row in columns]
+        there = totals + answered > 0
+        groups = None if self.squares is None else self._groups()
+        gap = None if groups is None else sum(g.rows * abs(g.said - g.came_true) for g in groups) / max(rows, 1)
+        return Scores(
+            rows, rows - int(right.sum()), self.unlabelled, classes, counts.copy(),
+            float(f1[there].mean()) if there.any() else float("nan"),
+            None if self.squares is None else self.squares / max(rows, 1), groups, gap, self.margins.quantiles(),
+        )  # fmt: skip
+
+    def _groups(self) -> list[Group]:
+        rows, said, came_true = self.said
+        return [
+            Group(k / BINS, (k + 1) / BINS, int(rows[k]), float(said[k] / rows[k]), float(came_true[k] / rows[k]))
+            for k in np.flatnonzero(rows).tolist()
+        ]
+
+
+class Margins:
+    """Margins as they come; beyond a million, of every second, fourth, ... row.
+
+    >>> margins = Margins()
+    >>> margins.add(np.arange(101.0))
+    >>> margins.quantiles()[0.25]
+    25.0
+    """
+
+    def __init__(self, most: int = MOST_MARGINS) -> None:
+        self.most, self.step, self.skip = most, 1, 0
+        self.kept: list[Array] = []
+        self.low, self.high = np.inf, -np.inf
+
+    def add(self, margins: Array) -> None:
+        """Keep some, and know the least and the largest."""
+        if not len(margins):
+            return
+        self.low, self.high = min(self.low, margins.min()), max(self.high, margins.max())
+        self.kept.append(margins[self.skip :: self.step])
+        self.skip = (self.skip - len(margins)) % self.step
+        if sum(map(len, self.kept)) > self.most:
+            self._thin()
+
+    def _thin(self) -> None:
+        together = np.concatenate(self.kept) if self.kept else np.empty(0)
+        self.skip += self.step * (len(together) % 2)
+        self.kept, self.step = [together[::2].copy()], 2 * self.step
+
+    def plus(self, later: "Margins") -> None:
+        """Keep those of later rows too, as many as of these."""
+        while later.step < self.step:
+            later._thin()
+        while self.step < later.step or sum(map(len, self.kept + later.kept)) > self.most:
+            self._thin()
+            if later.step < self.step:
+                later._thin()
+        self.low, self.high = min(self.low, later.low), max(self.high, later.high)
+        self.kept, self.skip = self.kept + later.kept, later.skip
+
+    def quantiles(self) -> dict[float, float] | None:
+        """Return quantiles by their shares; the first and the last are those of all rows."""
+        if not self.kept:
+            return None
+        found = np.quantile(np.concatenate(self.kept), SHARES)
+        found[[0, -1]] = self.low, self.high
+        return dict(zip(SHARES, found.tolist(), strict=True))
+
+
+def margins_of(codes: Array, scores: Array) -> Array:
+    """Return the margin of each row whose class has a score.
+
+    >>> margins_of(np.array([0, 1]), np.array([-2.0, -1.0])).tolist()
+    [2.0, -1.0]
+    >>> margins_of(np.array([0, 2]), np.array([[3.0, 1.0, 2.0], [0.0, 5.0, 1.0]])).tolist()
+    [1.0, -4.0]
+    """
+    if scores.ndim == 1:
+        there = codes < 2
+        return np.where(codes[there] == 1, scores[there], -scores[there])
+    there = codes < scores.shape[1]
+    rows, own = np.arange(np.count_nonzero(there)), codes[there]
+    rivals = scores[there].copy()
+    rivals[rows, own] = -np.inf
+    return scores[there][rows, own] - rivals.max(axis=1)
+
+
+def shown(labels: Any, most: int = 4) -> str:
+    """Return a few labels for a message.
+
+    >>> shown(np.arange(10))
+    '0, 1, 2, 3, ...'
+    """
+    return ", ".join([*map(repr, np.asarray(labels)[:most].tolist()), *(["..."] if len(labels) > most else [])])

@@ -1,0 +1,1 @@
+"""Kernel functions, and kernels given by users."""

@@ -1,1 +1,0 @@
-"""The learners, as scikit-learn estimators."""

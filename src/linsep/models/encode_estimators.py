@@ -1,0 +1,344 @@
+"""Encode learners, feature maps and pipelines, and decode them with validation."""
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from linsep.data.text.counter import TextCounter
+from linsep.data.text.hasher import TextHasher
+from linsep.engine.arrays import Array
+from linsep.estimators.base.learner import Learner
+from linsep.estimators.calibration import Calibrated, Recent
+from linsep.estimators.online_classifier import OnlineClassifier
+from linsep.estimators.registry import LEARNERS
+from linsep.models.encode_state import is_count, packed_machine, unpacked_machine
+from linsep.models.encoding import Arrays, Foreign, Unpacker, document, packed, packed_function, text_array
+from linsep.solvers.calibration import Isotonic, Platt
+from linsep.transforms.registry import MAPS
+
+Maps = list[Platt | Isotonic]
+
+
+def packed_calibration(model: Calibrated, arrays: Arrays, name: str) -> dict[str, Any]:
+    """Return what tells of the maps, and of the rows that they go by."""
+    maps: Any = model.calibration_
+    kind = "isotonic" if maps and isinstance(maps[0], Isotonic) else "platt"
+    if kind == "platt":
+        arrays[f"{name}.platt"] = np.array(maps, np.float64).reshape(len(maps), len(Platt._fields))
+    else:
+        arrays[f"{name}.corners"] = np.array([len(of.x) for of in maps], np.int64)
+        arrays[f"{name}.x"] = np.concatenate([of.x for of in maps])
+        arrays[f"{name}.y"] = np.concatenate([of.y for of in maps])
+    arrays |= {f"{name}.recent.{of}": values for of, values in model._recent._asdict().items()}
+    return {"maps": kind, "rows": int(model._rows)}
+
+
+def unpack_calibration(model: Calibrated, told: dict[str, Any], arrays: Arrays, name: str) -> None:
+    """Give a model, whose learner is there, the maps and the rows that were packed, if they are sound."""
+    classes = len(model.classes_)
+    count = classes if classes > 2 else classes - 1
+    if not is_count(told["rows"]):
+        raise Foreign("the rows that its calibration has seen are not a count")
+    if told["maps"] not in ("platt", "isotonic"):
+        raise Foreign(f"its calibration is of the kind {told['maps']!r:.40}, which does not exist")
+    model._maps = (_platts if told["maps"] == "platt" else _isotonics)(count, arrays, name)
+    model._recent, model._rows = _recent(classes, arrays, name), told["rows"]
+
+
+def _platts(count: int, arrays: Arrays, name: str) -> Maps:
+    table = _numbers(arrays, f"{name}.platt", np.float64, (count, len(Platt._fields)))
+    if not np.isfinite(table[:, :2]).all():
+        raise Foreign("a sigmoid of its calibration has a slope or an offset that is not finite")
+    gaps, steps, done = table[:, 2:].T
+    counted = (steps >= 0) & (steps < 1 << 31) & (steps == np.round(steps))
+    if not ((gaps >= 0) & counted & np.isin(done, (0, 1))).all():
+        raise Foreign("a sigmoid of its calibration does not say how it was found")
+    return [Platt(a, b, gap, int(n), converged == 1) for a, b, gap, n, converged in table.tolist()]
+
+
+def _isotonics(count: int, arrays: Arrays, name: str) -> Maps:
+    corners = _numbers(arrays, f"{name}.corners", np.int64, (count,))
+    x = arrays[f"{name}.x"]
+    if count == 0 or corners.min() < 1 or corners.max() > len(x) or corners.sum() != len(x):
+        raise Foreign("the maps of its calibration have other corners than are listed")
+    x, y = (_numbers(arrays, f"{name}.{axis}", np.float64, (len(x),)) for axis in "xy")
+    cuts = np.cumsum(corners)[:-1]
+    within = np.ones(len(x) - 1, bool)
+    within[cuts - 1] = False
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite(x).all() or not (x[1:] > x[:-1])[within].all():
+            raise Foreign("a map of its calibration has scores that are not in order")
+        if not ((y >= 0) & (y <= 1)).all() or not (y[1:] >= y[:-1])[within].all():
+            raise Foreign("a map of its calibration has probabilities that are none, or fall")
+    return [Isotonic(*of) for of in zip(np.split(x, cuts), np.split(y, cuts), strict=True)]
+
+
+def _recent(classes: int, arrays: Arrays, name: str) -> Recent:
+    """Return the rows that the maps go by; the score of a class that was not known yet is NaN."""
+    scores = arrays[f"{name}.recent.scores"]
+    rows = len(scores) if scores.ndim else 0
+    shape = (rows, classes) if rows and classes > 2 else (rows,)
+    _numbers(arrays, f"{name}.recent.scores", np.float64, shape)
+    codes = _numbers(arrays, f"{name}.recent.codes", np.int32, (rows,))
+    weights = _numbers(arrays, f"{name}.recent.weights", np.float64, (rows,))
+    if np.isinf(scores).any() or (scores.ndim == 1 and np.isnan(scores).any()):
+        raise Foreign("a score that its calibration goes by is not finite")
+    if rows and not 0 <= codes.min() <= codes.max() < classes:
+        raise Foreign("a row that its calibration goes by is of no class")
+    if not ((weights > 0) & (weights < np.inf)).all():
+        raise Foreign("a row that its calibration goes by has a weight that is none")
+    return Recent(scores, codes, weights)
+
+
+def _numbers(arrays: Arrays, name: str, kind: Any, shape: tuple[int, ...]) -> Array:
+    array = arrays[name]
+    if array.dtype != kind or array.shape != shape:
+        raise Foreign(f"its array {name:.60} is {array.dtype}{list(array.shape)}, not {np.dtype(kind)}{list(shape)}")
+    return array
+
+
+CLASSIFIERS: dict[str, type[Learner]] = {
+    **{name: entry.learner for name, entry in LEARNERS.items()},
+    "online-classifier": OnlineClassifier,
+}
+TRANSFORMERS: dict[str, type] = {**MAPS, "text-hasher": TextHasher, "text-counter": TextCounter}
+MOST_FEATURES = 1 << 48
+MOST_THREADS = 1 << 16
+ONLY = "save takes a learner of linsep, or a Pipeline of linsep's maps (and TextHasher, TextCounter) and a learner"
+
+
+def packed_model(model: Any, arrays: Arrays) -> dict[str, Any]:
+    """Return what tells of a learner or a pipeline, or say what can't be saved."""
+    if not is_pipeline(model):
+        return _packed_learner(model, arrays, "model")
+    if model.memory is not None:
+        raise ValueError(f"{ONLY}: this one has memory={model.memory!r:.40}, which no file can hold")
+    *steps, (last, learner) = model.steps
+    told = [[name, _packed_transformer(step, arrays, f"steps.{name}")] for name, step in steps]
+    told.append([last, _packed_learner(learner, arrays, f"steps.{last}")])
+    try:
+        for _, step in steps:
+            if not _is_passthrough(step):
+                step._check_facts()
+        _refuse_other_widths(model.steps)
+    except ValueError as error:
+        raise ValueError(f"the pipeline can't be saved as it is: {error}; fit it again") from None
+    return {"pipeline": told}
+
+
+def unpacked_model(told: dict[str, Any], read: Unpacker) -> Any:
+    """Return the learner or the pipeline that was packed."""
+    if "pipeline" not in told:
+        return _unpacked_learner(told, read, "model")
+    *steps, (last, learner) = told["pipeline"]
+    names = [name for name, _ in told["pipeline"]]
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise Foreign("the steps of its pipeline do not have names of their own")
+    made = [(name, _unpacked_transformer(step, read)) for name, step in steps]
+    made.append((last, _unpacked_learner(learner, read, f"steps.{last}")))
+    _refuse_other_widths(made)
+    from sklearn.pipeline import Pipeline
+
+    return Pipeline(made)
+
+
+def _refuse_other_widths(steps: list[tuple[str, Any]]) -> None:
+    """Refuse a pipeline in which a step makes another number of columns than the next one takes."""
+    before: int | None = None
+    for name, step in steps:
+        if _is_passthrough(step):
+            continue
+        width = getattr(step, "n_features_in_", None)  # documents have no columns
+        if before is not None and width != before:
+            raise Foreign(f"its step {name!r:.40} takes {width} columns, and the step before makes {before}")
+        before = step._columns() if step is not steps[-1][1] else None
+
+
+def learner_of(model: Any) -> Learner:
+    """Return the learner itself, without what stands before it or around it."""
+    last = last_of(model)
+    return last.learner_ if isinstance(last, Calibrated) else last
+
+
+def last_of(model: Any) -> Any:
+    """Return the last step of a pipeline, or the model itself."""
+    return model.steps[-1][1] if is_pipeline(model) else model
+
+
+def is_calibrated(model: Any) -> bool:
+    """Tell whether a model's probabilities, and labels, are those of a calibration."""
+    return isinstance(last_of(model), Calibrated)
+
+
+def is_pipeline(model: Any) -> bool:
+    """Tell whether a model is a Pipeline, without loading scikit-learn's module for them, which takes long."""
+    module = sys.modules.get("sklearn.pipeline")
+    return module is not None and isinstance(model, module.Pipeline)
+
+
+def _is_passthrough(step: Any) -> bool:
+    return step is None or (isinstance(step, str) and step == "passthrough")
+
+
+def _packed_transformer(step: Any, arrays: Arrays, name: str) -> Any:
+    if _is_passthrough(step):
+        return {"map": "passthrough"}
+    kind = next((kind for kind, of in TRANSFORMERS.items() if type(step) is of), None)
+    if kind is None:
+        raise ValueError(f"{ONLY}; {type(step).__name__} is none of these")
+    parameters = step.get_params(deep=False)
+    learned = {of: value for of, value in vars(step).items() if of in step._facts}
+    return {
+        "map": kind,
+        "parameters": _all_packed(parameters, arrays, f"{name}.parameters"),
+        "learned": _all_packed(learned, arrays, name),
+    }
+
+
+def _unpacked_transformer(told: dict[str, Any], read: Unpacker) -> Any:
+    if told["map"] == "passthrough":
+        return "passthrough"
+    kind = TRANSFORMERS[told["map"]]
+    step = kind(**_parameters(kind, told, read))
+    for name, value in told["learned"].items():
+        if name not in step._facts:
+            raise Foreign(f"{name!r:.40} is nothing that a map learns")
+        setattr(step, name, read.value(value))
+    step._check_facts()
+    return step
+
+
+def _all_packed(values: dict[str, Any], arrays: Arrays, name: str) -> dict[str, Any]:
+    return {of: packed(value, arrays, f"{name}.{of}") for of, value in values.items()}
+
+
+def _packed_parameters(learner: Learner, arrays: Arrays, name: str) -> dict[str, Any]:
+    """Return a learner's parameters; of a kernel that is a function there is the name alone."""
+    parameters = learner.get_params(deep=False)
+    if not callable(parameters.get("kernel")):
+        return _all_packed(parameters, arrays, name)
+    function = packed_function(parameters.pop("kernel"), "its kernel")
+    return {"kernel": function, **_all_packed(parameters, arrays, name)}
+
+
+def _parameters(kind: Any, told: dict[str, Any], read: Unpacker) -> dict[str, Any]:
+    """Return the parameters of an estimator, which must be all of its own and no others."""
+    parameters = {name: read.value(value) for name, value in told["parameters"].items()}
+    unknown = set(parameters) - set(kind._get_param_names())
+    if unknown:
+        raise Foreign(f"{kind.__name__} has no parameter {min(unknown)!r:.40}")
+    for name, value in parameters.items():
+        if isinstance(value, type) and name != "dtype":
+            raise Foreign(f"its {name} is the type {value.__name__}")
+    jobs = parameters.get("n_jobs")
+    if jobs is not None and not (isinstance(jobs, int) and 0 < abs(jobs) <= MOST_THREADS):
+        raise Foreign(f"it asks for {jobs!r:.20} threads: set n_jobs to 1 to {MOST_THREADS:,}, or -1, before save")
+    return parameters
+
+
+def _packed_learner(learner: Any, arrays: Arrays, name: str) -> dict[str, Any]:
+    if isinstance(learner, Calibrated):
+        return {"calibrated": _packed_calibrated(learner, arrays, name)}
+    kind = _kind_of(learner)
+    machine, features = learner._readable(), int(learner.n_features_in_)
+    names = learner._names
+    if names is not None:
+        arrays[f"{name}.feature_names"] = text_array(list(names))
+    return {
+        "learner": kind,
+        "parameters": _packed_parameters(learner, arrays, f"{name}.parameters"),
+        "classes": packed(learner.classes_, arrays, f"{name}.classes"),
+        "features": features,
+        "named": names is not None,
+        "open": bool(learner._open),
+        "seed": int(learner.seed_),
+        "n_iter": int(learner.n_iter_),
+        "machine": packed_machine(machine, arrays, name),
+        "facts": _all_packed(_facts_of(learner), arrays, f"{name}.facts"),
+    }
+
+
+def _kind_of(learner: Any) -> str:
+    kind = next((kind for kind, of in CLASSIFIERS.items() if type(learner) is of), None)
+    if kind is None:
+        raise ValueError(f"{ONLY}; {type(learner).__name__} is none of these")
+    return kind
+
+
+def _unpacked_learner(told: dict[str, Any], read: Unpacker, name: str) -> Any:
+    if "calibrated" in told:
+        return _unpacked_calibrated(told["calibrated"], read, name)
+    learner = _untrained(told, read)
+    kind = type(learner)
+    classes, features, seed, passes = read.value(told["classes"]), told["features"], told["seed"], told["n_iter"]
+    if not isinstance(classes, np.ndarray) or classes.dtype.kind not in "biufUO" or not len(classes):
+        raise Foreign("its classes are not a list of labels")
+    if not np.array_equal(np.unique(classes), classes):
+        raise Foreign("its classes are not a list of labels in order")
+    if not all(map(is_count, (features, seed, passes))) or features > MOST_FEATURES:
+        raise Foreign("one of its counts is not a count")
+    if type(told["named"]) is not bool or type(told["open"]) is not bool:
+        raise Foreign("it does not say whether its features have names, or more labels may come")
+    if told["named"]:
+        names = document(read.arrays[f"{name}.feature_names"])
+        if type(names) is not list or not all(isinstance(of, str) for of in names):
+            raise Foreign("its names of features are not a list of words")
+        if not len(names) == len(set(names)) == features:
+            raise Foreign(f"it has {len(names)} names for {features} features")
+        learner._names = {of: j for j, of in enumerate(names)}
+    learner._open = told["open"]
+    machine: Any = unpacked_machine(
+        told["machine"], features, len(classes), learner._open, read, name, learner._machine_kind
+    )
+    learner._machine = machine
+    learner.classes_, learner.n_features_in_, learner.seed_, learner.n_iter_ = classes, features, seed, passes
+    for of, value in told.get("facts", {}).items():  # files of before there were facts have none
+        if of not in kind._facts:
+            raise Foreign(f"{of!r:.40} is nothing that {kind.__name__} finds")
+        setattr(learner, of, read.value(value))
+    learner._check_facts()
+    return learner
+
+
+def _facts_of(learner: Learner) -> dict[str, Any]:
+    """Return what a solver found beside the weights, as far as the learner has it."""
+    return {of: getattr(learner, of) for of in learner._facts if of in vars(learner)}
+
+
+def _packed_calibrated(model: Calibrated, arrays: Arrays, name: str) -> dict[str, Any]:
+    """Return what tells of a calibrated learner; a learner that was trained before is stored as it is by now."""
+    learner, own, template = model._fitted(), model.get_params(deep=False), None
+    _kind_of(learner)
+    given = own.pop("learner")
+    if model.on != "prefit":
+        parameters = _packed_parameters(given, arrays, f"{name}.template.parameters")
+        template = {"learner": _kind_of(given), "parameters": parameters}
+    return {
+        "parameters": _all_packed(own, arrays, f"{name}.calibration.parameters"),
+        "template": template,
+        "learner": _packed_learner(learner, arrays, name),
+        **packed_calibration(model, arrays, f"{name}.calibration"),
+    }
+
+
+def _unpacked_calibrated(told: dict[str, Any], read: Unpacker, name: str) -> Calibrated:
+    if "calibrated" in told["learner"]:
+        raise Foreign("its learner is calibrated twice")
+    learner, template = _unpacked_learner(told["learner"], read, name), told["template"]
+    given = learner if template is None else _untrained(template, read)
+    model = Calibrated(given, **_parameters(Calibrated, told, read))
+    model._validate_params()
+    model.learner_ = learner
+    unpack_calibration(model, told, read.arrays, f"{name}.calibration")
+    return model
+
+
+def _untrained(told: dict[str, Any], read: Unpacker) -> Learner:
+    """Return a learner by its name and parameters."""
+    if told["learner"] not in CLASSIFIERS:
+        raise Foreign(f"there is no learner {told['learner']!r:.40}")
+    kind = CLASSIFIERS[told["learner"]]
+    learner = kind(**_parameters(kind, told, read))
+    learner._validate_params()
+    return learner

@@ -1,0 +1,461 @@
+"""Encode training states as plain values and arrays, and decode them with validation."""
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.links import OWED, Additive, Imaged, Scaled
+from linsep.engine.readouts import MISTAKES, Average, Last, Log, Tally
+from linsep.engine.step import check_rule, needs_norm, reads_sign_only, shrinks
+from linsep.engine.weights import FLOOR, FORMS, has_own_image, with_own_image
+from linsep.kernels.functions import Kernel, Linear, OfUser, Polynomial, Precomputed, RadialBasis
+from linsep.models.encoding import Arrays, Foreign, Unpacker, is_number, packed, packed_function
+from linsep.training.history import Clock, Support, Voting
+from linsep.training.kernel_state import DualMachine
+from linsep.training.sparse_weights import BY_FEATURE, Compact, is_compact, rows_that_matter
+from linsep.training.state import Machine
+from linsep.training.update_log import Mixed, empty_log, no_log, trimmed
+from linsep.validation.inputs import width_of
+
+KERNELS: dict[str, Any] = {
+    "linear": Linear, "poly": Polynomial, "rbf": RadialBasis, "precomputed": Precomputed, "function": OfUser,
+}  # fmt: skip
+FLOATS = (np.float32, np.float64)
+INDICES = (np.int32, np.int64)
+
+
+def packed_votes(machine: Voting, arrays: Arrays, name: str) -> dict[str, Any]:
+    """Return what tells of the rows that a machine has kept, of its time and of its kernel."""
+    told: dict[str, Any] = {"begin": machine.begin, "rows": "none", "folded": machine.base is not None}
+    arrays[f"{name}.clock.rounds"], arrays[f"{name}.clock.times"] = machine.clock
+    if machine.base is not None and machine.base_norms is not None:
+        if not (np.isfinite(machine.base).all() and np.isfinite(machine.base_norms).all()):
+            raise ValueError("its first weights are too large for float64: divide all of X by one factor")
+        arrays[f"{name}.base"], arrays[f"{name}.base_norms"] = machine.base, machine.base_norms
+    if isinstance(machine, DualMachine):
+        told["digest"] = machine.digest
+        told["kernel"] = _packed_kernel(machine.of, arrays)
+    if machine.support is not None:
+        rows = machine.support.rows()
+        told["width"] = width_of(rows)
+        told["rows"] = "dense" if isinstance(rows, Dense) else "sparse"
+        arrays[f"{name}.support.numbers"] = machine.support.known
+        for of, value in rows._asdict().items():
+            if isinstance(value, np.ndarray):
+                arrays[f"{name}.support.{of}"] = value
+    return told
+
+
+def unpacked_votes(machine: Voting, told: dict[str, Any], read: Unpacker, name: str) -> None:
+    """Give a machine what it had kept, if it is sound."""
+    arrays = read.arrays
+    _refuse_another_kind(machine)
+    if isinstance(machine, DualMachine):
+        machine.of, machine.digest = _kernel(told["kernel"], machine.bias, read), str(told["digest"])
+    if told["rows"] != "none":
+        machine.support = _support(machine, told, arrays, name)
+    elif f"{name}.support.numbers" in arrays:
+        raise Foreign("it has numbers of rows, and keeps none")
+    _unpack_first(machine, told, arrays, name)
+    machine.clock = _clock(machine, arrays, name)
+    _refuse_another_log(machine)
+
+
+def _refuse_another_kind(machine: Voting) -> None:
+    """Refuse weights, and a log, of a kind that no vote is made of."""
+    scaled = isinstance(machine.link, Scaled)
+    if machine.bias * machine.bias == np.inf:
+        raise Foreign(f"its bias is {machine.bias!r:.20}, whose square is not finite")
+    if isinstance(machine.link, Imaged) or not isinstance(machine.readout, Last):
+        raise Foreign("its weights are not of the kind that its rule moves")
+    if not len(machine.log.numbers) or machine.log.sizes.shape[1] != 1 + scaled or machine.log_limit != np.inf:
+        raise Foreign("its log does not tell all hypotheses")
+    if not np.isfinite(machine.log.sizes[: int(machine.log.filled[0])]).all():
+        raise Foreign("its log has a step that is not finite")
+
+
+def _unpack_first(machine: Voting, told: dict[str, Any], arrays: Arrays, name: str) -> None:
+    """Give a machine its first hypothesis; one that has forgotten has weights there."""
+    begin, folded = told["begin"], told["folded"]
+    if type(begin) is not int or not 0 <= begin <= machine.end:
+        raise Foreign(f"it begins after {begin!r:.20} rounds of {machine.end}")
+    if type(folded) is not bool or not folded == (begin > 0) == (machine.no_log_because != ""):
+        raise Foreign("it does not say whether it has forgotten rows")
+    if folded:
+        if isinstance(machine, DualMachine):
+            raise Foreign("it has forgotten rows, without which a kernel has no weights")
+        machine.base = _array(arrays, f"{name}.base", (np.float64,), machine.link.s.shape)
+        machine.base_norms = _array(arrays, f"{name}.base_norms", (np.float64,), (machine.columns,))
+        if not (np.isfinite(machine.base).all() and np.isfinite(machine.base_norms).all()):
+            raise Foreign("its first weights are not finite")
+    machine.begin = begin
+
+
+def _refuse_another_log(machine: Voting) -> None:
+    """Refuse updates of rows that were not kept, or in rounds that were not made."""
+    lines = machine.log.numbers[: int(machine.log.filled[0])]
+    if not len(lines):
+        return
+    if machine.support is None or (machine.support.places(lines[:, 0]) < 0).any():
+        raise Foreign("its log names a row that was not kept")
+    if np.any(np.diff(lines[:, 1]) < 0) or lines[0, 1] <= machine.begin or lines[-1, 1] > machine.end:
+        raise Foreign("its log has rounds that it did not have")
+    if not machine.clock.plain and not np.isin(lines[:, 1], machine.clock.rounds).all():
+        raise Foreign("its clock does not know all rounds of its log")
+
+
+def _support(machine: Voting, told: dict[str, Any], arrays: Arrays, name: str) -> Support:
+    """Return the rows that were kept; of a kernel that was given as a matrix, what is kept are values of that."""
+    given = isinstance(machine, DualMachine) and isinstance(machine.of, Precomputed)
+    width = 1 if given else machine.features
+    if type(told["width"]) is not int or told["width"] != width:
+        raise Foreign(f"the rows that it kept have {told['width']!r:.20} features, and not {width}")
+    numbers = _array(arrays, f"{name}.support.numbers", (np.int64,), (None,))
+    if len(np.unique(numbers)) < len(numbers) or (len(numbers) and numbers.min() < 0):
+        raise Foreign("the numbers of the rows that it kept are not numbers of different rows")
+    known = min(machine.features, machine.behind) if given else machine.behind + machine.rows
+    if len(numbers) and numbers.max() >= known:
+        raise Foreign(f"it kept the row {numbers.max()}, of the {known} that it has seen")
+    if told["rows"] == "dense":
+        rows: Dense | Csr = Dense(_array(arrays, f"{name}.support.values", FLOATS, (len(numbers), width)), machine.bias)
+    elif told["rows"] == "sparse" and not given:
+        rows = _sparse_rows(len(numbers), width, machine.bias, arrays, name)
+    else:
+        raise Foreign(f"it kept {told['rows']!r:.20} rows, and there are none of that kind")
+    if given:
+        rows = rows._replace(bias=0.0)
+    if not np.isfinite(rows.values).all():
+        raise Foreign("a row that it kept has a number that is not finite")
+    return Support.of(rows, numbers)
+
+
+def _sparse_rows(count: int, width: int, bias: float, arrays: Arrays, name: str) -> Csr:
+    values = _array(arrays, f"{name}.support.values", FLOATS, (None,))
+    indices = _array(arrays, f"{name}.support.indices", INDICES, (len(values),))
+    ends = _array(arrays, f"{name}.support.indptr", INDICES, (count + 1,))
+    if ends[0] != 0 or ends[-1] != len(values) or np.any(ends[1:] < ends[:-1]):
+        raise Foreign("the rows that it kept do not follow one another")
+    if len(indices) and not 0 <= indices.min() <= indices.max() < width:
+        raise Foreign("a row that it kept has a feature that does not exist")
+    return Csr(values, indices, ends, width, bias)
+
+
+def _clock(machine: Voting, arrays: Arrays, name: str) -> Clock:
+    known = _array(arrays, f"{name}.clock.rounds", (np.int64,), (None,))
+    times = _array(arrays, f"{name}.clock.times", (np.float64,) if len(known) else (np.int64,), (len(known),))
+    if not len(known):
+        return Clock()
+    if known[0] < 0 or known[-1] != machine.end or np.any(known[1:] <= known[:-1]):
+        raise Foreign("its clock has rounds that it did not have")
+    if not np.isfinite(times).all() or times[0] < 0 or np.any(times[1:] < times[:-1]):
+        raise Foreign("its clock does not go on")
+    if machine.begin > 0 and machine.begin not in known:
+        raise Foreign("its clock does not know when it begins")
+    return Clock(known, times)
+
+
+def _packed_kernel(kernel: Kernel, arrays: Arrays) -> dict[str, Any]:
+    """Return what tells of a kernel: its name and its numbers."""
+    kind = next(kind for kind, of in KERNELS.items() if type(kernel) is of)
+    values = {of.name: getattr(kernel, of.name) for of in fields(KERNELS[kind])}
+    if kind == "function":
+        values["function"] = packed_function(values["function"], "its kernel")
+        return {"kind": kind, **values}
+    return {"kind": kind} | {of: packed(value, arrays, of) for of, value in values.items()}
+
+
+def _kernel(told: dict[str, Any], bias: float, read: Unpacker) -> Kernel:
+    if told["kind"] not in KERNELS:
+        raise Foreign(f"there is no kernel {told['kind']!r:.40}")
+    kind = KERNELS[told["kind"]]
+    kernel: Any = kind(**{of.name: read.value(told[of.name]) for of in fields(kind)})
+    if kernel.bias != bias:
+        raise Foreign(f"its kernel has the bias {kernel.bias!r:.20}, and it has {bias}")
+    return kernel
+
+
+def _array(arrays: Arrays, name: str, kinds: tuple[Any, ...], shape: tuple[int | None, ...]) -> Array:
+    """Return an array, if it is of one of these types and of this shape; None is any length."""
+    array = arrays[name]
+    fits = array.ndim == len(shape) and all(n is None or n == m for n, m in zip(shape, array.shape, strict=True))
+    if not fits or array.dtype not in kinds:
+        raise Foreign(f"its array {name} is {array.dtype}{list(array.shape)}, which it can't be")
+    return array
+
+
+LINKS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Additive, Scaled, Imaged)}
+READOUTS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Last, Average)}
+NUMBERS = (
+    "pair", "bias", "log_limit", "no_log_because", "data_bytes", "first_features", "epochs", "rows", "behind",
+    "background",
+)  # fmt: skip
+"""What of a machine is one number or word."""
+FINITE = ("s", "u", "scale", "mass", "clock")
+"""Arrays whose numbers are finite; images and squared lengths may overflow, and training knows what to do then."""
+COUNTS = ("data_bytes", "first_features", "epochs", "rows", "behind")
+LATER = ("behind",)
+"""Counts that files of before there were any do not have: they are 0."""
+MOST = 1 << 60
+"""Counts are below: so there is room for more of what they count."""
+MOST_WEIGHTS = 1 << 37
+"""Weights, those that are zero and not stored included: in training they took eight bytes each."""
+
+
+MANY, FEW = 1 << 12, 0.25
+"""Of at least so many features, those whose weights are zero are left out if at most this share is left."""
+
+
+def packed_machine(machine: Machine | Compact, arrays: Arrays, name: str) -> dict[str, Any]:
+    """Return what tells of a machine; weights that are mostly zero are stored sparsely."""
+    compact = is_compact(machine)
+    machine, kept = _essence(machine)
+    told: dict[str, Any] = {of: packed(getattr(machine, of), arrays, of) for of in NUMBERS}
+    told["compact"], told["sparse"] = compact, kept is not None
+    if kept is not None:
+        arrays[f"{name}.kept"] = kept.astype(np.int64)
+    told["rule"] = packed(machine.rule, arrays, "rule")
+    told["kinds"] = [type(machine.link).__name__.lower(), type(machine.readout).__name__.lower()]
+    parts = {"link": machine.link, "readout": machine.readout, "tally": machine.tally}
+    told["link"] = {}
+    for part, values in parts.items():
+        for of, value in values._asdict().items():
+            if isinstance(value, np.ndarray):
+                if of in FINITE and not np.isfinite(value).all():
+                    raise ValueError(f"its {part}.{of} is too large for float64: divide all of X by one factor")
+                if kept is not None and of in BY_FEATURE and len(value) > len(kept) + 1:
+                    value = value[np.append(kept, len(value) - 1)]
+                arrays[f"{name}.{part}.{of}"] = value
+            else:
+                told["link"][of] = packed(value, arrays, of)
+    told["logged"] = len(machine.log.numbers) > 0
+    if told["logged"]:
+        log = trimmed(machine.log)
+        lines = int(log.filled[0])
+        arrays[f"{name}.log.numbers"], arrays[f"{name}.log.sizes"] = log.numbers[:lines], log.sizes[:lines]
+        if machine.keeps_rows:
+            arrays[f"{name}.log.scores"] = log.scores[:lines]
+    if machine.mixed is not None:
+        arrays |= {f"{name}.mixed.{of}": lines for of, lines in machine.mixed._asdict().items()}
+    if isinstance(machine, Voting):
+        told["votes"] = packed_votes(machine, arrays, name)
+    return told
+
+
+def _essence(machine: Any) -> tuple[Machine, Array | None]:
+    """Return a machine, and which features alone are worth storing; None if they all are.
+
+    Only additive and scaled weights are left out: each of them answers on its own, and others are normalised together.
+    """
+    if isinstance(machine, Compact):
+        if isinstance(machine.part.link, Imaged):
+            return machine.copy(), None
+        return machine.part, machine.where.kept
+    if isinstance(machine.link, Imaged) or isinstance(machine, Voting) or machine.features < MANY:
+        return machine, None
+    kept = rows_that_matter(machine)
+    return machine, kept if len(kept) <= FEW * machine.features else None
+
+
+def unpacked_machine(
+    told: dict[str, Any],
+    features: int,
+    classes: int,
+    open_labels: bool,
+    read: Unpacker,
+    name: str,
+    kind: type[Machine] = Machine,
+) -> Machine | Compact:
+    """Return a machine of so many features and of this kind, if it is sound."""
+    numbers = {of: read.value(told.get(of, 0) if of in LATER else told[of]) for of in NUMBERS}
+    _refuse_other_numbers(numbers)
+    numbers["bias"] = float(numbers["bias"])  # passes are compiled for floats
+    rule = read.value(told["rule"])
+    check_rule(rule)
+    pair, background = _flag(numbers["pair"]), _flag(numbers["background"])
+    if background != (open_labels and not pair):
+        raise Foreign("it has a column for labels to come, or none, against what is said of its labels")
+    columns = classes + 1 if background else 1 if classes == 2 and not pair and not open_labels else classes
+    kept = _kept(features, read.arrays[f"{name}.kept"]) if _flag(told["sparse"]) else None
+    if kept is not None and (features + 1) * columns > MOST_WEIGHTS:
+        raise Foreign(f"it has {features:,} features of {columns:,} classes, too many to have been trained")
+    dual = issubclass(kind, DualMachine)
+    lines = features if kept is None else len(kept)
+    of = Shapes((_rows_kept(read.arrays, name) if dual else lines) + 1, columns, read.arrays, name)
+    link_kind, readout_kind = told["kinds"]
+    link = LINKS[link_kind](**of.of("link", LINKS[link_kind]), **_link_numbers(link_kind, told["link"], read))
+    if isinstance(link, Imaged) and not has_own_image(link):
+        with np.errstate(over="ignore"):
+            link = with_own_image(link, pair, numbers["bias"] != 0.0)
+    readout = READOUTS[readout_kind](**of.of("readout", READOUTS[readout_kind]))
+    _refuse_another_link(link, readout, rule, dual)
+    tally = Tally(**of.of("tally", Tally))
+    machine = kind(
+        rule=rule, link=link, readout=readout, tally=tally, log=_log(told, pair, columns, read, name, kind.keeps_rows),
+        mixed=_mixed(read.arrays, name, columns, pair, tally), **numbers,
+    )  # fmt: skip
+    if isinstance(machine, DualMachine):
+        machine.width = features
+    if isinstance(machine, Voting):
+        if kept is not None or _flag(told["compact"]):
+            raise Foreign("it keeps the rows of a vote, and leaves others of its weights out")
+        unpacked_votes(machine, told["votes"], read, name)
+        return machine
+    if kept is None:
+        return Compact.of(machine) if _flag(told["compact"]) else machine
+    if isinstance(link, Imaged):
+        raise Foreign("weights of its kind are not stored sparsely")
+    return Compact.stored(machine, kept, features, _flag(told["compact"]))
+
+
+def _refuse_another_link(link: Any, readout: Any, rule: Any, dual: bool) -> None:
+    """Refuse weights that are not of the kind that a rule moves."""
+    kind, scaled = type(rule), isinstance(link, Scaled)
+    if isinstance(link, Imaged) and isinstance(readout, Average):
+        raise Foreign("weights of its kind have no average")
+    if scaled != shrinks(kind) or (isinstance(link, Imaged) and not reads_sign_only(kind)):
+        raise Foreign("its weights are not of the kind that its rule moves")
+    if scaled and (link.dual is not dual or (needs_norm(kind) and not link.normed)):
+        raise Foreign("its weights are those of rows, or of features, or not measured, against what is said of it")
+
+
+def _refuse_other_numbers(numbers: dict[str, Any]) -> None:
+    """Refuse what is none of the numbers and words that a machine has."""
+    for count in COUNTS:
+        if not is_count(numbers[count]):
+            raise Foreign(f"its {count} is {numbers[count]!r:.20}, not a count")
+    bias = numbers["bias"]
+    if not is_number(bias) or not abs(bias) < (np.inf if type(bias) is float else MOST):
+        raise Foreign(f"its bias is {bias!r:.20}, not a number")
+    if not is_number(numbers["log_limit"]) or np.isnan(numbers["log_limit"]):
+        raise Foreign(f"its log_limit is {numbers['log_limit']!r:.20}, not a number")
+    if not isinstance(numbers["no_log_because"], str):
+        raise Foreign("it says why there is no log, but not in words")
+
+
+def is_count(value: Any) -> bool:
+    """Tell whether a value counts something."""
+    return type(value) is int and 0 <= value < MOST
+
+
+def _kept(features: int, kept: Array) -> Array:
+    """Return the features that were stored, in order."""
+    if kept.dtype != np.int64 or kept.ndim != 1 or np.any(kept[1:] <= kept[:-1]):
+        raise Foreign("its list of features is not in order")
+    if len(kept) and not (kept[0] >= 0 and kept[-1] < features):
+        raise Foreign("its list of features has one that does not exist")
+    return kept
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise Foreign(f"{value!r:.20} is neither true nor false")
+    return value
+
+
+class Shapes:
+    """The arrays of a machine, each of the type and shape that it must have."""
+
+    def __init__(self, rows: int, columns: int, arrays: Arrays, name: str) -> None:
+        self.arrays, self.name = arrays, name
+        table, row, one = (rows, columns), (columns,), (1,)
+        self.floats = {
+            "s": table,
+            "u": table,
+            "image": table,
+            "origin": row,
+            "scale": row,
+            "norm2": row,
+            "mass": row,
+            "clock": one,
+        }
+        self.counts = {"debt": row, "age": row, "rounds": one, "errors": one, "counts": (3, columns)}
+
+    def of(self, part: str, kind: Any) -> dict[str, Array]:
+        """Return the arrays of a part by name."""
+        return {of: self._one(part, of) for of in kind._fields if of in self.floats or of in self.counts}
+
+    def _one(self, part: str, of: str) -> Array:
+        array = self.arrays[f"{self.name}.{part}.{of}"]
+        shape, dtype = (self.floats[of], np.float64) if of in self.floats else (self.counts[of], np.int64)
+        if array.shape != shape or array.dtype != dtype:
+            raise Foreign(
+                f"its array {part}.{of} is {array.dtype}{list(array.shape)}, and not {np.dtype(dtype)}{list(shape)}"
+            )
+        if of in FINITE and not np.isfinite(array).all():
+            raise Foreign(f"its array {part}.{of} has a number that is not finite")
+        if of in self.counts and np.any(array < (-1 if of == "errors" else 0)):
+            raise Foreign(f"its array {part}.{of} has a count below 0")
+        if of in self.counts and np.any(array >= (OWED + 1 if of == "debt" else MOST)):
+            raise Foreign(f"its array {part}.{of} has a count too large to go on from")
+        return np.ascontiguousarray(array)
+
+
+def _link_numbers(kind: str, told: dict[str, Any], read: Unpacker) -> dict[str, Any]:
+    """Return what a link has beside arrays."""
+    if kind == "scaled":
+        floor = read.value(told["floor"])
+        if floor not in FLOOR.values():
+            raise Foreign(f"its link has the floor {floor!r:.20}, which none has")
+        return {"floor": float(floor), "normed": _flag(told["normed"]), "dual": _flag(told.get("dual", False))}
+    if kind == "imaged":
+        if told["form"] not in FORMS.values():
+            raise Foreign(f"its link has the form {told['form']!r:.20}, which does not exist")
+        number = read.value(told["number"])
+        if not is_number(number) or not 0 < number < np.inf:
+            raise Foreign(f"its link has the rate or power {number!r:.20}, which is none")
+        return {"number": float(number), "form": int(told["form"])}
+    return {}
+
+
+def _mixed(arrays: Arrays, name: str, columns: int, pair: bool, tally: Tally) -> Mixed | None:
+    """Return the shards that were mixed, if any were."""
+    if not any(f"{name}.mixed.{of}" in arrays for of in Mixed._fields):
+        return None
+    mixed = Mixed(*(np.ascontiguousarray(arrays[f"{name}.mixed.{of}"]) for of in Mixed._fields))
+    lines, machines = len(mixed.numbers), 1 if pair else columns
+    for lines_of, width in zip(mixed, (4, machines, machines), strict=True):
+        if lines_of.dtype != np.int64 or lines_of.shape != (lines, width) or not lines or lines_of.min() < 0:
+            raise Foreign("its mixes are not the counts of shards")
+    epochs, shards, before, own = mixed.numbers.T
+    rounds, made = int(tally.rounds[0]), tally.counts[MISTAKES, :machines]
+    if max(before.max(), own.max(), mixed.shares.max()) > max(rounds, 1):
+        raise Foreign("its mixes are of rounds that it did not have")
+    first, again = shards == 0, np.diff(shards) == 1
+    if not first[0] or not (first[1:] | again).all() or not (mixed.totals() > 0).all():
+        raise Foreign("it has a mix without shards")
+    ends, together = before + own, again & (np.diff(epochs) == 0)
+    after = np.where(again, before[1:] == ends[:-1], before[1:] >= ends[:-1])
+    if not after.all() or ends[-1] > rounds or not (together | (np.diff(epochs) > 0)).all():
+        raise Foreign("its mixes are of rounds that it did not have")
+    if (mixed.mistakes > own[:, None]).any() or (mixed.mistakes.sum(axis=0) > made).any():
+        raise Foreign("its shards made more mistakes than they had rows, or than were made in all")
+    return mixed
+
+
+def _rows_kept(arrays: Arrays, name: str) -> int:
+    """Return how many rows a machine of dual weights has, which are its features."""
+    numbers = arrays.get(f"{name}.support.numbers")
+    return 0 if numbers is None else numbers.size
+
+
+def _log(told: dict[str, Any], pair: bool, columns: int, read: Unpacker, name: str, scored: bool) -> Log:
+    """Return the log, open as it was."""
+    if not _flag(told["logged"]):
+        return no_log()
+    numbers, sizes = (read.arrays[f"{name}.log.{of}"] for of in ("numbers", "sizes"))
+    names = 2 if pair else int(columns > 1)
+    if numbers.dtype != np.int64 or numbers.ndim != 2 or numbers.shape[1] != 2 + names:
+        raise Foreign("its log has lines of another length")
+    if sizes.dtype != np.float64 or sizes.ndim != 2 or sizes.shape[1] > 2 or len(sizes) != len(numbers):
+        raise Foreign("its log has other sizes than lines")
+    if len(numbers) and (numbers.min() < 0 or numbers[:, 2:].max(initial=0) >= columns):
+        raise Foreign("its log names a row or a class that does not exist")
+    scores = read.arrays[f"{name}.log.scores"] if scored else np.empty(0)
+    if scored and (scores.shape != numbers.shape[:1] or scores.dtype != np.float64 or not np.isfinite(scores).all()):
+        raise Foreign("its log has other scores than lines")
+    if not len(numbers):
+        return empty_log(numbers.shape[1] - 2, sizes.shape[1], 1, scored)
+    return trimmed(Log(numbers, sizes, scores, np.array([len(numbers)])))

@@ -1,0 +1,238 @@
+"""Save and load models."""
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from linsep import __version__
+from linsep.data.dataset import Dataset
+from linsep.data.form import MOST_KNOWN, FewColumns, Form
+from linsep.data.formats import FORMATS, form_named
+from linsep.engine.arrays import Array
+from linsep.models.archive import ModelError, read, write
+from linsep.models.encode_estimators import packed_model, unpacked_model
+from linsep.models.encoding import Arrays, Foreign, Unmet, Unpacker, document, packed, text_array
+
+Path = str | os.PathLike[str]
+Kernels = Iterable[Callable[..., Any]]
+
+LARGE, SPARSE = 1 << 26, 64
+"""Of more columns than this, and more than so many times those known, there is no table: it would be mostly empty."""
+OF_ONE_READING = ("cast", "before", "strict", "unseen")
+"""What of a form's state belongs to one reading of data."""
+
+__all__ = ["ModelError", "Saved", "load", "opened", "save"]
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a model file holds.
+
+    Attributes
+    ----------
+    model : learner or Pipeline
+        The model.
+    form : Form or None
+        How the data that it was trained on were read, if the file tells: `linsep.read(new, like=saved)`.
+    about : dict
+        What was said of the model when it was saved.
+    version : str
+        That of the linsep that wrote the file.
+    """
+
+    model: Any
+    form: Form | None = None
+    about: dict[str, Any] = field(default_factory=dict)
+    version: str = __version__
+
+
+def save(model: Any, path: Path, *, data: Any = None, about: dict[str, Any] | None = None) -> None:
+    """Write a model to a file.
+
+    The file holds all that training goes on from: `load` gives a model that learns and answers as this one would, to
+    the bit. It is written aside and takes its place only when it is whole; saving changes nothing in the model.
+
+    Parameters
+    ----------
+    model : a fitted learner, or a Pipeline of linsep's maps (and TextHasher, TextCounter) and a fitted learner
+        What is saved; a rule of one's own is saved by its name and numbers, a kernel of one's own by its name.
+    path : path
+        The file; by custom it ends in ".linsep".
+    data : Dataset or Stream, optional
+        What the model was trained on: how it was read goes into the file too, so that
+        `linsep.read(new, like=linsep.load(path))` reads new data into the same columns.
+    about : dict, optional
+        Anything to be told of the model: plain values.
+
+    Examples
+    --------
+    >>> import tempfile, linsep
+    >>> clf = linsep.Perceptron(shuffle=False).fit([[0, 1], [1, 0], [2, 1], [1, 2]], ["no", "yes", "yes", "no"])
+    >>> path = tempfile.mkdtemp() + "/model.linsep"
+    >>> linsep.save(clf, path)
+    >>> linsep.load(path).predict([[3, 0]])
+    array(['yes'], dtype='<U3')
+    """
+    arrays: Arrays = {}
+    told = {
+        "version": __version__,
+        "model": packed_model(model, arrays),
+        "form": _packed_form(_form_of(model, data), model, arrays),
+        "about": packed({} if about is None else about, arrays, "about"),
+    }
+    write(path, told, arrays)
+
+
+def load(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> Any:
+    """Return the model of a file that :func:`save` wrote; nothing in it is executed.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    rules : rules of one's own, optional
+        Those that a learner was saved with: a file holds their names and numbers alone.
+    kernels : functions of one's own, optional
+        Those that a KernelPerceptron was saved with: a file holds their names alone.
+
+    Returns
+    -------
+    learner or Pipeline
+        If the file tells how the training data were read, the model can stand for them in `linsep.read(like=)`.
+
+    Raises
+    ------
+    ModelError
+        Where the file is cut off, damaged, foreign, or of a newer linsep.
+    """
+    return opened(path, rules=rules, kernels=kernels).model
+
+
+REFUSED = (
+    Foreign, KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, MemoryError, RecursionError,
+)  # fmt: skip
+"""What comes of a description that linsep did not write."""
+
+
+def opened(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> Saved:
+    """Return all that a file holds, the model and what is told of it."""
+    about, arrays = read(path)
+    unpacker = Unpacker(arrays, _by_name(rules, "rules"), _by_name(kernels, "kernels"))
+    try:
+        saved = Saved(
+            unpacked_model(about["model"], unpacker),
+            _unpacked_form(about["form"], arrays),
+            unpacker.value(about["about"]),
+            about["version"],
+        )
+        if [type(saved.version), type(saved.about)] != [str, dict]:
+            raise Foreign("what is told of it is not what linsep tells")
+        if saved.form is not None:
+            if saved.form.width != width_of(saved.model):
+                raise Foreign(
+                    f"its data have {saved.form.width} columns, and its model {width_of(saved.model)} features"
+                )
+            saved.model.form_ = saved.form
+        return saved
+    except Unmet as error:
+        raise ModelError(path, f"{error!s:.300}") from None
+    except REFUSED as error:
+        what = f"{error!s:.200}" if isinstance(error, Foreign) else f"{type(error).__name__}: {error!s:.100}"
+        raise ModelError(path, f"it is not a model that linsep wrote, though its sums are right: {what}") from None
+
+
+def _by_name(given: Iterable[Any], what: str) -> dict[str, Any]:
+    """Return classes or functions by their names."""
+    given = list(given)
+    for of in given:
+        if not hasattr(of, "__name__"):
+            raise TypeError(f"{what}={given!r:.60} has {of!r:.60}, which has no name: give the class, or a def")
+    return {of.__name__: of for of in given}
+
+
+def width_of(model: Any) -> int:
+    """Return the columns of the data that a model takes; -1 where it takes documents."""
+    return int(getattr(model, "n_features_in_", -1))
+
+
+def _form_of(model: Any, data: Any) -> Form | None:
+    """Return how to read data like those that a model was trained on, if that is known.
+
+    What a model was loaded with is of no use any more once it was trained on data of another width.
+    """
+    if data is None:
+        form = getattr(model, "form_", None)
+        return form if form is not None and form.width == width_of(model) else None
+    form = getattr(data, "form", None)
+    if form is None or getattr(data, "block", False):
+        raise TypeError(f"data= takes a data set or a stream that linsep read, all of it; got {type(data).__name__}")
+    return form.like([data] if isinstance(data, Dataset) else data.columns(), strict=False)
+
+
+def _packed_form(form: Form | None, model: Any, arrays: Arrays) -> Any:
+    if form is None:
+        return None
+    if form.width != width_of(model):
+        raise ValueError(f"data= has {form.width} columns, but the model takes {width_of(model)} features")
+    arrays["form"] = text_array(lasting_state(form))
+    known = _known(form)
+    if known.all():
+        return {"format": form.name, "known": "all"}
+    listed = (known.listed if isinstance(known, FewColumns) else np.flatnonzero(known)).astype(np.uint32)
+    as_bits = listed.nbytes > len(known) // 8
+    arrays["form.known"] = np.packbits(np.asarray(known)) if as_bits else listed
+    return {"format": form.name, "known": "bits" if as_bits else "list"}
+
+
+def lasting_state(form: Form) -> dict[str, Any]:
+    """Return what of a form's state other data are read by, without what belongs to one reading."""
+    return {name: value for name, value in form.state().items() if name not in OF_ONE_READING}
+
+
+def same_form(one: Form | None, other: Form | None) -> bool:
+    """Tell whether two forms read data into the same columns."""
+    if one is None or other is None:
+        return one is other
+    if one.name != other.name or lasting_state(one) != lasting_state(other):
+        return False
+    if one.known is other.known:
+        return True
+    mine, theirs = _known(one), _known(other)
+    if isinstance(mine, FewColumns) and isinstance(theirs, FewColumns):
+        return len(mine) == len(theirs) and np.array_equal(mine.listed, theirs.listed)
+    return len(mine) == len(theirs) and np.array_equal(np.asarray(mine), np.asarray(theirs))
+
+
+def _known(form: Form) -> Array | FewColumns:
+    return np.broadcast_to(np.True_, form.width) if form.known is None else form.known
+
+
+def _unpacked_form(told: Any, arrays: Arrays) -> Form | None:
+    if told is None:
+        return None
+    if told["format"] not in FORMATS:
+        raise Foreign(f"its data were in the format {told['format']!r:.40}, which does not exist")
+    form: Form = form_named(told["format"]).restored(document(arrays["form"]))
+    width = form.width
+    if type(width) is not int or not 0 <= width <= MOST_KNOWN:
+        raise Foreign(f"its data have {width!r:.20} columns")
+    if told["known"] == "all":
+        form.known = np.broadcast_to(np.True_, width)
+        return form
+    listed = arrays["form.known"]
+    if told["known"] == "bits":
+        if listed.dtype != np.uint8 or listed.shape != (-(-width // 8),):
+            raise Foreign("its list of known columns has another length")
+        form.known = np.unpackbits(listed, count=width).view(bool)
+    else:
+        if listed.dtype != np.uint32 or listed.ndim != 1 or np.any(listed[1:] <= listed[:-1]):
+            raise Foreign("its list of known columns is empty, or not in order")
+        if len(listed) and listed[-1] >= width:
+            raise Foreign(f"its list of known columns has one beyond the {width:,} that there are")
+        form.known = FewColumns(listed, width)
+        if width <= max(LARGE, SPARSE * len(listed)):
+            form.known = np.asarray(form.known)
+    return form

@@ -1,0 +1,1 @@
+"""Exact arithmetic on floats: integers, dependencies, linear systems."""

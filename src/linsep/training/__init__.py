@@ -1,0 +1,1 @@
+"""Train online learners: state, epochs, shards, single rows, votes."""

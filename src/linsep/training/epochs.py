@@ -1,0 +1,203 @@
+"""Run epochs over the rows: order, stopping, and classes shared among threads."""
+
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.passes import BAD_SCORE
+from linsep.engine.readouts import MISTAKES, UPDATES
+from linsep.engine.runtime import share, split, threads
+from linsep.engine.step import settles
+from linsep.engine.weights import in_range
+from linsep.training.mixing import Shards
+from linsep.training.state import IN_ORDER, Machine, StoppedError, scored
+from linsep.validation.inputs import refuse_bad_entries, rows_of
+
+
+class Team:
+    """A machine for as many passes as wanted, its classes shared among threads where it has a column for each.
+
+    :meth:`join` puts the columns together again; only then is the machine up to date.
+    """
+
+    def __init__(self, machine: Machine, jobs: int) -> None:
+        alone = jobs == 1 or machine.columns == 1 or machine.pair or not machine.divisible
+        cuts = [] if alone else split(machine.columns, jobs)
+        self.machine, self.jobs = machine, jobs
+        self.blocks = [(lo, machine.block(lo, hi)) for lo, hi in cuts]
+
+    def run(self, data: Any, codes: Array, weights: Array, order: Array, first: int) -> None:
+        """Make one pass over the rows."""
+        if self.blocks:
+            share([partial(b.run, data, codes - lo, weights, order, first, lo) for lo, b in self.blocks], self.jobs)
+        else:
+            self.machine.run(data, codes, weights, order, first)
+
+    def totals(self) -> Array:
+        """Return the sums over all columns of mistakes, updates and mistakes without a step."""
+        members = [block for _, block in self.blocks] or [self.machine]
+        return np.sum([m.tally.counts.sum(axis=1) for m in members], axis=0)
+
+    def join(self) -> None:
+        """Bring the machine up to date."""
+        if self.blocks:
+            self.machine.join([block for _, block in self.blocks])
+
+
+BLOCK = 64
+"""Rows that shuffle="blocks" keeps together."""
+
+
+class Settings(Protocol):
+    """The parameters that drivers read."""
+
+    tol: float | None
+    n_iter_no_change: int
+    shuffle: bool | str
+    select: str | None
+    n_jobs: int | None
+    shards: int | None
+    mixing: str
+    seed_: int
+
+    @property
+    def _most_epochs(self) -> int: ...
+
+
+def train(how: Settings, machine: Machine, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
+    """Train as `how` says; return the number of epochs (or updates), and whether the last look found no mistake."""
+    driver = epochs if how.select is None else batch
+    return driver(how, machine, data, codes, weights)
+
+
+def one_pass(
+    how: Settings, machine: Machine, data: Any, codes: Array, weights: Array, order: Array, first: int
+) -> None:
+    """Make one pass, or say what stopped it; the machine is then not fit for use."""
+    team = Team(machine, threads(how.n_jobs))
+    team_pass(team, data, codes, weights, order, first)
+    team.join()
+
+
+def team_pass(team: Team | Shards, data: Any, codes: Array, weights: Array, order: Array, first: int) -> None:
+    """Make one pass of a team, or say what stopped it."""
+    try:
+        team.run(data, codes, weights, order, first)
+    except StoppedError as stop:
+        explain(stop, data, type(team.machine.rule).__name__)
+
+
+def refuse_overflow(machine: Machine) -> None:
+    """Raise a ValueError when a sum, or what an average is made of, has left the range of float64."""
+    if not in_range(machine.link, machine.readout):
+        raise ValueError("the sum of the updates is too large for float64: divide all of X by one factor")
+
+
+def explain(stop: StoppedError, data: Dense | Csr, rule: str) -> None:
+    """Raise the ValueError that says why a pass stopped."""
+    refuse_bad_entries(data)
+    if stop.status == BAD_SCORE:
+        raise ValueError(
+            f"the score of row {stop.row} is too large for float64: divide all of X by one factor"
+        ) from None
+    raise ValueError(f"the rule {rule} gave a step that is not a finite number at row {stop.row}") from None
+
+
+def epochs(how: Settings, machine: Machine, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
+    """Pass over all rows until an epoch makes no update, `tol` says enough, or `max_iter` is reached."""
+    jobs, enough = threads(how.n_jobs), Enough(how, machine)
+    team = Team(machine, jobs) if how.shards is None else Shards(machine, how.shards, how.mixing, jobs)
+    for epoch in range(1, how._most_epochs + 1):  # noqa: B007  (how far it came is the answer)
+        before = team.totals()
+        team_pass(team, data, codes, weights, order_of(how, machine.epochs, rows_of(data)), 0)
+        machine.epochs += 1
+        if enough.after(team.totals() - before, rows_of(data)):
+            break
+    team.join()
+    refuse_overflow(machine)
+    return epoch, enough.done
+
+
+class Enough:
+    """Tells when to stop: after an epoch without an update, or when `tol` says so.
+
+    Attributes
+    ----------
+    done : bool
+        Whether the last epoch was without a mistake, or `tol` is content.
+    """
+
+    def __init__(self, how: Settings, machine: Machine) -> None:
+        self.how, self.settles = how, settles(type(machine.rule))
+        self.best, self.patience, self.done = np.inf, how.n_iter_no_change, False
+
+    def after(self, made: Array, rows: int) -> bool:
+        """Tell whether an epoch over so many rows, which made these mistakes and updates, was the last."""
+        how = self.how
+        self.done = bool(made[MISTAKES] == 0)
+        if made[UPDATES] == 0 and self.settles:
+            return True
+        if how.tol is None:
+            return False
+        share = made[MISTAKES] / rows
+        self.patience = how.n_iter_no_change if share < self.best - how.tol else self.patience - 1
+        self.best = min(self.best, share)
+        self.done = self.done or self.patience == 0
+        return self.patience == 0
+
+
+def order_of(how: Settings, epoch: int, n: int, shard: int = 0) -> Array:
+    """Return the order of an epoch, counted from 0: it depends on the seed and the epoch alone.
+
+    Shards whose rows lie apart have orders of their own.
+    """
+    if how.shuffle is False:
+        return IN_ORDER
+    rng = np.random.default_rng([how.seed_, 0 if how.shuffle == "once" else epoch, *([shard] if shard else [])])
+    if how.shuffle != "blocks":
+        return rng.permutation(n)
+    starts = BLOCK * rng.permutation(-(-n // BLOCK))
+    order = np.add.outer(starts, rng.permutation(BLOCK)).ravel()
+    return order if n % BLOCK == 0 else order[order < n]
+
+
+def batch(how: Settings, machine: Machine, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
+    """Locate a misclassified row and update on it, until there is none or `max_iter` is reached."""
+    for done in range(how._most_epochs + 1):
+        margin = margins(machine, data, codes, threads(how.n_jobs))
+        if not np.isfinite(margin).all():
+            explain(StoppedError(int(np.flatnonzero(~np.isfinite(margin))[0]), BAD_SCORE), data, "")
+        if len(weights):
+            margin[weights == 0] = np.inf
+        wrong = np.flatnonzero(margin <= 0)
+        if done == how._most_epochs or not len(wrong):
+            break
+        row = pick(str(how.select), margin, wrong, np.random.default_rng([how.seed_, int(machine.tally.rounds[0])]))
+        one_pass(how, machine, data, codes, weights, np.array([row], np.intp), 0)
+        refuse_overflow(machine)
+    return done, not len(wrong)
+
+
+def pick(select: str, margin: Array, wrong: Array, rng: np.random.Generator) -> int:
+    """Return the misclassified row to update on."""
+    if select == "first":
+        return int(wrong[0])
+    return int(np.argmin(margin) if select == "worst" else rng.choice(wrong))
+
+
+def margins(machine: Machine, data: Dense | Csr, codes: Array, jobs: int) -> Array:
+    """Return the least margin of each row over its machines, under the weights in training (not those that answer)."""
+    scores = scored(machine.link, np.ones(machine.columns), data, machine.pair, jobs)
+    rows = np.arange(len(codes))
+    if machine.columns == 1:
+        return np.where(codes == 1, 1.0, -1.0) * scores[:, 0]
+    if machine.pair:
+        true = scores[rows, codes]
+        scores[rows, codes] = -np.inf
+        return true - scores.max(axis=1)
+    signed = -scores
+    signed[rows, codes] *= -1.0
+    return signed.min(axis=1)

@@ -1,0 +1,630 @@
+"""The history of a run: the rows of its updates, from which every hypothesis follows."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.engine.arrays import Array, frozen
+from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.votes import recurrence
+from linsep.engine.weights import copied
+from linsep.kernels.blocks import KernelError, block_of
+from linsep.kernels.functions import Kernel, Linear, kernel_matrix
+from linsep.training.state import Machine, Parts
+from linsep.training.transaction import shallow
+from linsep.training.update_log import lines_of
+from linsep.validation.inputs import bytes_of, refuse_bad_entries, rows_of, without_duplicates
+
+NO_ROUNDS = np.empty(0, np.int64)
+
+
+class Clock(NamedTuple):
+    """The weight of all rounds up to some of them; where no row was ever weighted, that is their number.
+
+    >>> Clock().at(np.array([3, 5]))
+    array([3., 5.])
+    >>> Clock().after(np.array([1, 2, 3]), np.array([0.5, 2.0, 0.5])).at(np.array([2, 3]))
+    array([2.5, 3. ])
+    """
+
+    rounds: Array = NO_ROUNDS
+    """Rounds whose time is known, rising; none where time is the number of rounds."""
+    times: Array = NO_ROUNDS
+
+    @property
+    def plain(self) -> bool:
+        """Whether every round so far counted once."""
+        return not len(self.rounds)
+
+    def at(self, rounds: Array) -> Array:
+        """Return the time after each of these rounds, which must be 0 or known."""
+        if self.plain:
+            return rounds.astype(np.float64)
+        place = np.searchsorted(self.rounds, rounds)
+        return np.where(rounds > 0, self.times[np.minimum(place, len(self.times) - 1)], 0.0)
+
+    def after(self, rounds: Array, weights: Array) -> "Clock":
+        """Return the clock after more rounds, all of which follow those before, of these weights."""
+        before = float(self.times[-1]) if len(self.times) else float(rounds[0] - 1) if len(rounds) else 0.0
+        times = np.cumsum(np.append(before, weights))[1:]
+        return Clock(np.append(self.rounds, rounds), np.append(self.times, times))
+
+    def at_these(self, rounds: Array) -> "Clock":
+        """Return a clock that knows the time after these rounds only."""
+        return Clock(rounds, self.at(rounds))
+
+
+def refuse_endless(time: float) -> None:
+    """Raise a ValueError if a run has taken more time than float64 holds."""
+    if not np.isfinite(time):
+        raise ValueError("the sample weights add up to more than float64 holds: divide all by one factor")
+
+
+class Hypotheses(NamedTuple):
+    """Those of one column of weights, in order; none of them is here, only how each follows from the one before."""
+
+    places: Array
+    """Which row made each update."""
+    amounts: Array
+    keeps: Array
+    times: Array
+    """When each update was made."""
+    norms: Array
+    """The squared norm of each hypothesis: one more than updates."""
+    begin: float
+    end: float
+
+    @property
+    def counts(self) -> Array:
+        """The time that each hypothesis was used for, the round included that it failed in: c_0, c_1, ..."""
+        return np.diff(self.times, prepend=self.begin, append=self.end)
+
+    @property
+    def scales(self) -> Array:
+        """The inverse of each hypothesis' norm; 0 for v = 0."""
+        positive = self.norms > 0
+        return np.divide(
+            1.0, np.sqrt(np.where(positive, self.norms, 1.0)), out=np.zeros(len(self.norms)), where=positive
+        )
+
+    def until(self, time: float) -> "Hypotheses":
+        """Return those that there were by that time."""
+        n = int(np.searchsorted(self.times, time, side="right"))
+        return Hypotheses(
+            self.places[:n], self.amounts[:n], self.keeps[:n], self.times[:n], self.norms[: n + 1],
+            self.begin, float(time),
+        )  # fmt: skip
+
+    def longest(self) -> int:
+        """Return the hypothesis that was used the longest, the first of several."""
+        return int(np.argmax(self.counts))
+
+    def paused(self, times: Array) -> tuple["Hypotheses", Array]:
+        """Return them with an update that changes nothing at each of these times; and the hypotheses before those."""
+        at = np.searchsorted(self.times, times, side="right")
+        return Hypotheses(
+            np.insert(self.places, at, 0),
+            np.insert(self.amounts, at, 0.0),
+            np.insert(self.keeps, at, 1.0),
+            np.insert(self.times, at, times),
+            np.insert(self.norms, at + 1, self.norms[at]),
+            self.begin,
+            self.end,
+        ), at + np.arange(len(at))
+
+    def mixed(self, shares: Array) -> tuple[Array, float]:
+        """Return what the sum of share_k v_k has of each update's row, and of v_0: R_k = share_k + keep_k R_{k+1}."""
+        backwards = recurrence(self.keeps[::-1].copy(), shares[-2::-1].copy(), float(shares[-1]))[::-1]
+        return self.amounts * backwards[1:], float(backwards[0])
+
+    def shares(self, readout: str, normalize: bool) -> tuple[Array, float]:
+        """Return how much each hypothesis has in a readout that is linear in them, and what to divide the sum by.
+
+        Division comes last, so that sums of whole numbers are exact, and a score of 0 is 0 after it, too.
+        """
+        if readout == "average":
+            whole = self.end - self.begin
+            counts = self.counts * self.scales if normalize else self.counts
+            return counts, whole if whole > 0 else 1.0
+        which = len(self.norms) - 1 if readout == "last" else self.longest()
+        norm = float(np.sqrt(self.norms[which])) if normalize and self.norms[which] > 0 else 1.0
+        return np.where(np.arange(len(self.norms)) == which, 1.0, 0.0), norm
+
+
+def norms_of(amounts: Array, keeps: Array, scores: Array, squared: Array, first: float) -> Array:
+    """Return ||v_k||² of all: ||keep v + amount x||² = keep² ||v||² + amount (2 keep v.x + amount ||x||²)."""
+    with np.errstate(over="ignore", invalid="ignore"):  # a length beyond float64 is infinite
+        return recurrence(keeps * keeps, amounts * (2.0 * keeps * scores + amounts * squared), first)
+
+
+@dataclass
+class Support:
+    """Distinct rows in the order of their first mistake; more can be added.
+
+    Arrays have room for more than is there, and a copy shares them: rows that are added to one after the other was
+    given up change nothing that was there before.
+    """
+
+    data: Dense | Csr
+    """All rows, where there is room for more; the last of them may be no rows yet."""
+    numbers: Array
+    count: int = 0
+
+    @classmethod
+    def of(cls, rows: Dense | Csr, numbers: Array) -> "Support":
+        """Return these rows."""
+        return cls(rows, np.asarray(numbers, np.int64), len(numbers))
+
+    def __len__(self) -> int:
+        return self.count
+
+    def copy(self) -> "Support":
+        """Return the same rows, to which others may be added."""
+        return replace(self)
+
+    def rows(self) -> Dense | Csr:
+        """Return the rows as data."""
+        n = self.count
+        if isinstance(self.data, Dense):
+            return self.data._replace(values=frozen(self.data.values[:n]))
+        ends = self.data.indptr[: n + 1]
+        stored = int(ends[-1])
+        values, indices = frozen(self.data.values[:stored]), frozen(self.data.indices[:stored])
+        return self.data._replace(values=values, indices=indices, indptr=frozen(ends))
+
+    @property
+    def known(self) -> Array:
+        """The number of each row."""
+        return self.numbers[: self.count]
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the rows take."""
+        return bytes_of(self.rows()) + self.known.nbytes
+
+    def places(self, numbers: Array) -> Array:
+        """Return which row has each of these numbers; -1 where none has."""
+        if not self.count or not len(numbers):
+            return np.full(len(numbers), -1)
+        order = np.argsort(self.known, kind="stable")
+        found = np.minimum(np.searchsorted(self.known, numbers, sorter=order), self.count - 1)
+        place = order[found]
+        return np.where(self.known[place] == numbers, place, -1)
+
+    def add(self, data: Dense | Csr, rows: Array, numbers: Array) -> None:
+        """Add some rows of the data, with numbers that are new."""
+        more = taken(data, rows)
+        if isinstance(self.data, Dense):
+            self._add_dense(more)
+        else:
+            self._add_sparse(more)
+        self.numbers = _with_room(self.numbers, self.count, len(numbers))
+        self.numbers[self.count : self.count + len(numbers)] = numbers
+        self.count += len(numbers)
+
+    def _add_dense(self, more: Dense | Csr) -> None:
+        values = more.values if isinstance(more, Dense) else as_matrix(more).toarray()
+        buffer = _with_room(self.data.values, self.count, len(values), values.dtype)
+        buffer[self.count : self.count + len(values)] = values
+        self.data = self.data._replace(values=buffer)
+
+    def _add_sparse(self, more: Dense | Csr) -> None:
+        assert isinstance(self.data, Csr)
+        if isinstance(more, Dense):
+            matrix = sp.csr_array(more.values)
+            more = Csr(matrix.data, matrix.indices, matrix.indptr, matrix.shape[1], more.bias)
+        begin, stored, n = int(self.data.indptr[self.count]), len(more.values), rows_of(more)
+        index = np.result_type(self.data.indices, more.indices)
+        values = _with_room(self.data.values, begin, stored, more.values.dtype)
+        indices = _with_room(self.data.indices, begin, stored, index)
+        indptr = _with_room(self.data.indptr, self.count + 1, n, np.int64)
+        values[begin : begin + stored], indices[begin : begin + stored] = more.values, more.indices
+        indptr[self.count + 1 : self.count + 1 + n] = more.indptr[1:].astype(np.int64) + begin
+        self.data = self.data._replace(values=values, indices=indices, indptr=indptr)
+
+    def keep(self, places: Array) -> None:
+        """Forget all rows but these."""
+        kept = taken(self.rows(), places)
+        self.data, self.numbers, self.count = kept, self.known[places], len(places)
+
+    def widen(self, features: int) -> None:
+        """Give the rows more features, which are 0 in all of them."""
+        if isinstance(self.data, Csr):
+            self.data = self.data._replace(features=features)
+        else:
+            rows = self.rows().values
+            wide = np.zeros((len(rows), features), rows.dtype)
+            wide[:, : rows.shape[1]] = rows[:, :features]
+            self.data = self.data._replace(values=wide)
+
+    def same_as(self, data: Dense | Csr) -> bool:
+        """Tell whether the rows of these numbers in the data are the ones that were kept."""
+        inside = np.flatnonzero(self.known < rows_of(data))
+        if len(inside) < self.count:
+            return False
+        mine, theirs = as_matrix(self.rows()), as_matrix(taken(data, self.known))
+        return mine.shape == theirs.shape and not (mine != theirs).nnz
+
+
+def no_rows(like: Dense | Csr) -> Dense | Csr:
+    """Return no rows of this kind of data."""
+    if isinstance(like, Dense):
+        return like._replace(values=np.empty((0, like.values.shape[1]), like.values.dtype))
+    values, indices = np.empty(0, like.values.dtype), np.empty(0, like.indices.dtype)
+    return like._replace(values=values, indices=indices, indptr=np.zeros(1, np.int64))
+
+
+def taken(data: Dense | Csr, rows: Array) -> Dense | Csr:
+    """Return a copy of some rows, in which no column is stored twice."""
+    if isinstance(data, Dense):
+        return data._replace(values=data.values[rows])
+    part = as_matrix(data)[rows]
+    parts = frozen(part.data), frozen(part.indices), frozen(part.indptr.astype(part.indices.dtype, copy=False))
+    return without_duplicates(Csr(*parts, data.features, data.bias))
+
+
+def as_matrix(data: Dense | Csr) -> Any:
+    """Return the data as scipy knows sparse ones."""
+    if isinstance(data, Dense):
+        return sp.csr_array(data.values)
+    return sp.csr_array((data.values, data.indices, data.indptr), shape=(rows_of(data), data.features))
+
+
+def _with_room(array: Array, used: int, more: int, kind: Any = None) -> Array:
+    """Return an array with room for `more` lines after those used: the same one, or one of twice the size."""
+    kind = np.result_type(array, kind or array)
+    if used + more <= len(array) and kind == array.dtype and array.flags.writeable:
+        return array
+    grown = np.empty((max(used + more, 2 * used), *array.shape[1:]), kind)
+    grown[:used] = array[:used]
+    return grown
+
+
+FOLDED = 1 << 10
+"""Updates that are folded into the first weights in one go."""
+
+
+class OtherRows(ValueError):
+    """Rows are not those that a run began with."""
+
+
+def refuse_long_rows(rows: Dense | Csr, numbers: Array) -> None:
+    """Raise a ValueError that names the first row whose product with itself is beyond float64."""
+    with np.errstate(over="ignore"):
+        long = ~np.isfinite(as_matrix(rows).astype(np.float64).power(2).sum(axis=1))
+    if long.any():
+        raise ValueError(
+            f"the squared length of row {numbers[np.argmax(long)]} is too large for float64: "
+            "divide all of X by one factor"
+        )
+
+
+@dataclass
+class Voting(Machine):
+    """A machine whose log tells, with the rows of its updates, every hypothesis that it ever had.
+
+    The first of them is `base`, 0 unless the oldest updates were folded into it: then that of round `begin`.
+    """
+
+    keeps_rows: ClassVar[bool] = True
+    other_cure: ClassVar[str] = ', or let when_full="forget" the oldest'
+    support: Support | None = None
+    clock: Clock = field(default_factory=Clock)
+    base: Array | None = None
+    base_norms: Array | None = None
+    begin: int = 0
+    most: int | None = None
+    """The most rows to keep."""
+    forgets: bool = False
+    """Whether the oldest updates are folded when there would be more; else that is an error."""
+    _told: Any = field(default=None, repr=False)
+    _written: Any = field(default=None, repr=False)
+    _mark: Any = field(default=None, repr=False)
+    """While single rows are learned in place: all that tells the hypotheses, as it was after the last of them."""
+    _seen: Any = field(default=None, repr=False)
+
+    def copy(self) -> "Voting":
+        """Return a machine that shares no memory with this one, but for what is only added to."""
+        machine: Any = super().copy()
+        return replace(machine, support=self.support and self.support.copy(), _told=None, _written=None, _mark=None)
+
+    def follow(self, parts: Parts, pair: bool, bias: float) -> None:
+        """Go on with another rule; counts are then no longer shared with the machine that this one is a draft of."""
+        super().follow(parts, pair, bias)
+        self.tally, self.support = copied(self.tally), self.support and self.support.copy()
+        self.log = self.log._replace(filled=self.log.filled.copy())
+        self._mark = None
+
+    def commit(self) -> None:
+        """Let readers see the rows so far, all at once: rows that are learned next change none of this."""
+        support, log = self.support, self.log
+        kept = None if support is None else (support.data, support.numbers, support.count)
+        start = (self.begin, self.base, self.base_norms)
+        self._mark = int(self.tally.rounds[0]), int(log.filled[0]), log, kept, self.clock, start
+
+    def reading(self, features: int) -> "Voting":
+        """Return the machine with that many features as it was when rows were last committed."""
+        mark, seen = self._mark, self._seen
+        if mark is None:
+            machine: Any = super().reading(features)
+            return machine
+        if seen is None or seen[0] is not mark or seen[1] != features:
+            end, filled, log, kept, clock, (begin, base, base_norms) = mark
+            parts: dict[str, Any] = {
+                "tally": self.tally._replace(rounds=np.array([end])),
+                "log": log._replace(filled=np.array([filled])),
+                "support": None if kept is None else Support(*kept),
+                "clock": clock,
+                "begin": begin,
+                "base": base,
+                "base_norms": base_norms,
+            }
+            forgotten = dict.fromkeys(("_answer", "_told", "_written", "_mark", "_seen"))
+            told = shallow(self, vars(self) | parts | forgotten)
+            self._seen = seen = mark, features, told.reading(features)
+        last: Voting = seen[2]
+        return last
+
+    def apart(self) -> "Voting":
+        """Return a machine that shares no memory with this one, and will not when both go on."""
+        machine: Any = super().apart()
+        if self.support is not None:
+            rows = taken(self.support.rows(), np.arange(len(self.support)))
+            machine.support = Support.of(rows, self.support.known.copy())
+        return machine
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be made again."""
+        return super().__getstate__() | dict.fromkeys(("_told", "_written", "_mark", "_seen"))
+
+    def keep_log(self, mode: bool | str, weighted: bool, data_bytes: int) -> None:
+        """Open the log: the hypotheses are told by it, whatever its size."""
+        if mode is False:
+            raise ValueError("log=False: the hypotheses are told by the log; leave it out, or use Perceptron")
+        super().keep_log(True, weighted, data_bytes)
+
+    def inner(self) -> Kernel:
+        """What the rows make with each other."""
+        return Linear(self.bias)
+
+    @property
+    def end(self) -> int:
+        """The rounds so far."""
+        return int(self.tally.rounds[0])
+
+    def admit(self, place: int) -> None:
+        """Make a column for a label that arrives late, as the background column has been so far."""
+        super().admit(place)
+        if self.base is not None and self.base_norms is not None:
+            twin = self.base[:, -1] if not self.pair else 0.0
+            self.base = np.insert(self.base, place, twin, axis=1)
+            self.base_norms = np.insert(self.base_norms, place, self.base_norms[-1])
+
+    def resize(self, features: int) -> None:
+        """Give the weights, and the rows that were kept, room for that many features."""
+        more = features - self.features
+        super().resize(features)
+        self._told = self._written = self._mark = None
+        if self.support is not None:
+            self.support = self.support.copy()
+            self.support.widen(features)
+        if self.base is not None and more > 0:
+            self.base = np.insert(self.base, [len(self.base) - 1] * more, 0.0, axis=0)
+        elif self.base is not None:
+            self.base = np.concatenate([self.base[:features], self.base[-1:]])
+
+    def check_again(self, data: Dense | Csr) -> None:
+        """Raise a ValueError if rows that were kept, by their numbers, are not those of these data."""
+        if self.support is not None and not self.support.same_as(data):
+            refuse_bad_entries(data)
+            raise OtherRows(
+                "warm_start goes on with the rows of the first fit, and these are others: pass the same X again, or "
+                "new rows to partial_fit"
+            )
+
+    def remember(self, data: Dense | Csr, first: int, since: int, weights: Array) -> None:
+        """Keep the rows of all updates after round `since`, and the time that has passed.
+
+        The data's first row has the number `first`. `weights` are those of the rows in the order of the rounds since,
+        or none if each counts once.
+        """
+        self.pass_time(since, weights)
+        self._told = self._written = None
+        numbers, count = self.log.numbers, int(self.log.filled[0])
+        new = numbers[:count, 0][np.searchsorted(numbers[:count, 1], since, side="right") :]
+        rows, once = np.unique(new, return_index=True)
+        rows = rows[np.argsort(once)]
+        if self.support is None:
+            self.support = Support.of(no_rows(data), rows[:0])
+        rows = rows[self.support.places(rows) < 0]
+        if len(rows):
+            if not self.forgets:
+                self.refuse_more(len(rows))
+            refuse_long_rows(taken(data, rows - first), rows)
+            self.support.add(data, rows - first, rows)
+        if self.most is not None:
+            self.forget(self.most)
+
+    def refuse_more(self, more: int) -> None:
+        """Raise a ValueError if there is no room for so many more rows."""
+        count = 0 if self.support is None else len(self.support)
+        if self.most is not None and count + more > self.most:
+            raise ValueError(
+                f"the run made mistakes on {count + more:,} distinct rows so far, more than max_support={self.most:,}: "
+                f"allow more, or leave max_support out{self.other_cure}"
+            )
+
+    def pass_time(self, since: int, weights: Array) -> None:
+        """Count the rounds after `since` as often as their rows weigh, given in their order; nothing for once each."""
+        if self.clock.plain and not len(weights):
+            return
+        logged = self.log.numbers[: int(self.log.filled[0]), 1]
+        clock = self.clock
+        if clock.plain and since > 0:
+            clock = clock.at_these(np.unique(np.append(logged[logged <= since], [self.begin, since])))
+        rounds = np.arange(since + 1, self.end + 1)
+        with np.errstate(over="ignore"):
+            clock = clock.after(rounds, weights if len(weights) else np.ones(len(rounds)))
+        refuse_endless(float(clock.times[-1]))
+        ends = [t for t in (self.begin, self.end) if t > 0]
+        self.clock = clock.at_these(np.unique(np.append(logged, ends)))
+
+    def hypotheses(self) -> list[Hypotheses]:
+        """Return the hypotheses of each column."""
+        key = (self.end, self.columns, int(self.log.filled[0]), self.begin)
+        told = self._told
+        if told is None or told[0] != key:
+            self._told = told = key, self._hypotheses()
+        found: list[Hypotheses] = told[1]
+        return found
+
+    def updates(self) -> tuple[Array, Array, Array, Array, Array, Array]:
+        """Return the places, columns, rivals, amounts, keeps and times of all updates, in order."""
+        n = int(self.log.filled[0])
+        lines, sizes = self.log.numbers[:n], self.log.sizes[:n]
+        places = self.support.places(lines[:, 0]) if self.support is not None else np.empty(0, np.int64)
+        columns = lines[:, 2] if lines.shape[1] > 2 else np.zeros(n, np.int64)
+        rivals = lines[:, 3] if lines.shape[1] > 3 else np.full(n, -1)
+        amounts = sizes[:, 0]
+        keeps = sizes[:, 1] if sizes.shape[1] > 1 else np.ones(n)
+        times = self.clock.at(lines[:, 1])
+        return tuple(np.ascontiguousarray(a) for a in (places, columns, rivals, amounts, keeps, times))  # type: ignore[return-value]
+
+    def span(self) -> tuple[float, float]:
+        """Return when the first hypothesis begins, and when the last ends."""
+        begin, end = self.clock.at(np.array([self.begin, self.end]))
+        return float(begin), float(end)
+
+    def _hypotheses(self) -> list[Hypotheses]:
+        places, columns, rivals, amounts, keeps, times = self.updates()
+        scores = self.log.scores[: len(places)]
+        squared = self._squared()[places] if len(places) else np.empty(0)
+        norms = np.zeros(self.columns) if self.base_norms is None else self.base_norms
+        told = []
+        for c in range(self.columns):
+            if self.pair:  # one machine: all of its columns have its updates, and its norm
+                chosen: Any = slice(None)
+                own = amounts * (1.0 * (columns == c) - (rivals == c))
+                lengths = norms_of(amounts, keeps, scores, 2.0 * squared, float(norms[0]))
+            else:
+                chosen = columns == c
+                own = amounts[chosen]
+                lengths = norms_of(own, keeps[chosen], scores[chosen], squared[chosen], float(norms[c]))
+            told.append(Hypotheses(places[chosen], own, keeps[chosen], times[chosen], lengths, *self.span()))
+        return told
+
+    def _squared(self) -> Array:
+        """Return the squared norm of each row that was kept."""
+        assert self.support is not None
+        return self.inner().diagonal(block_of(self.support.rows(), slice(None)))
+
+    def supporting(self) -> Any:
+        """Return the rows that were kept, as :meth:`against` takes them; None where there are none."""
+        if self.support is None or not len(self.support):
+            return None
+        return block_of(self.support.rows(), slice(None))
+
+    def against(self, kept: Any, data: Dense | Csr, lo: int, hi: int) -> Array:
+        """Return what each row that was kept makes with each of some points, (rows, points)."""
+        if kept is None:
+            return np.empty((0, hi - lo))
+        with named(range(lo, hi), of=1):
+            return kernel_matrix(self.inner(), kept, block_of(data, slice(lo, hi)))
+
+    def at_first(self, data: Dense | Csr, lo: int, hi: int) -> Array:
+        """Return the scores of each column's first hypothesis on some points, (columns, points)."""
+        if self.base is None:
+            return np.zeros((self.columns, hi - lo))
+        scores = block_of(data, slice(lo, hi)) @ self.base[:-1] + self.bias * self.base[-1]
+        return np.ascontiguousarray(np.asarray(scores).T)
+
+    def dual(self, readout: str, normalize: bool) -> tuple[Array, Array, Array]:
+        """Return how much of each row that was kept, and of the first hypothesis, a linear readout has.
+
+        As arrays (rows, columns) and (columns,); and what to divide the columns by in the end.
+        """
+        size = 0 if self.support is None else len(self.support)
+        shares, firsts, divisors = np.zeros((size, self.columns)), np.zeros(self.columns), np.ones(self.columns)
+        for c, told in enumerate(self.hypotheses()):
+            each, divisors[c] = told.shares(readout, normalize)
+            own, firsts[c] = told.mixed(each)
+            shares[:, c] = np.bincount(told.places, own, size)
+        return shares, firsts, divisors
+
+    def written_out(self, readout: str, normalize: bool) -> tuple[Array, Array]:
+        """Return the weights of a linear readout, (features + 1, columns), and what to divide the columns by.
+
+        They are kept until the next round.
+        """
+        key = (self.end, self.columns, self.features, readout, normalize)
+        written = self._written
+        if written is None or written[0] != key:
+            shares, firsts, divisors = self.dual(readout, normalize)
+            weights = self.link.s
+            if readout != "last":
+                weights = np.zeros(self.link.s.shape) if self.base is None else self.base * firsts
+                for c in range(self.columns):
+                    places = np.flatnonzero(shares[:, c])
+                    self._fold(weights[:, c], places, shares[places, c])
+            self._written = written = key, (weights, divisors)
+        found: tuple[Array, Array] = written[1]
+        return found
+
+    def forget(self, most: int) -> None:
+        """Fold the oldest updates into the first weights, so that the others are on `most` distinct rows at most.
+
+        All updates of a round go together. Which ones go depends on the log alone, not on when this is called.
+        """
+        assert self.support is not None
+        n = int(self.log.filled[0])
+        lines = self.log.numbers[:n]
+        _, ago = np.unique(lines[::-1, 0], return_index=True)
+        if len(ago) <= most:
+            return
+        cut = int(lines[n - 1 - np.sort(ago)[most], 1])
+        gone = int(np.searchsorted(lines[:, 1], cut, side="right"))
+        time = float(self.clock.at(np.array([cut]))[0])
+        norms = np.array([told.until(time).norms[-1] for told in self.hypotheses()])
+        base = np.zeros(self.link.s.shape) if self.base is None else self.base.copy()
+        places, columns, rivals, amounts, _, _ = (a[:gone] for a in self.updates())
+        for c in range(self.columns):
+            own = amounts * (1.0 * (columns == c) - (rivals == c))
+            moved = np.flatnonzero(own)
+            self._fold(base[:, c], places[moved], own[moved])
+        self.base, self.base_norms, self.begin = base, norms, cut
+        self.log = lines_of(self.log, np.arange(gone, n))
+        self.no_log_because = f"of its first {cut:,} rounds the rows were forgotten, as max_support={most:,} says"
+        left = self.support.places(np.unique(self.log.numbers[: n - gone, 0]))
+        self.support = self.support.copy()
+        self.support.keep(np.sort(left))
+        if not self.clock.plain:
+            self.clock = self.clock.at_these(np.unique(np.append(self.log.numbers[: n - gone, 1], [cut, self.end])))
+        self._told = self._written = None
+
+    def _fold(self, base: Array, places: Array, amounts: Array) -> None:
+        """Add amount * x of some updates to weights, one after the other, so that no bit depends on how many."""
+        assert self.support is not None
+        rows = self.support.rows()
+        for lo in range(0, len(places), FOLDED):
+            which, sizes = places[lo : lo + FOLDED], amounts[lo : lo + FOLDED]
+            block = block_of(rows, which)
+            if isinstance(rows, Dense):
+                moves = np.vstack([base[:-1], sizes[:, None] * block])
+                base[:-1] = np.add.accumulate(moves, axis=0)[-1]  # one row after the other
+            else:
+                sizes_each = np.repeat(sizes, np.diff(block.indptr))
+                np.add.at(base, block.indices, sizes_each * block.data)
+            base[-1] = np.add.accumulate(np.append(base[-1], sizes * self.bias))[-1]
+
+
+@contextmanager
+def named(rows: Sequence[int] | Array, of: int = 0) -> Iterator[None]:
+    """Give a value of the kernel that is refused inside of the block the number of its row, or of its column."""
+    try:
+        yield
+    except KernelError as error:
+        raise ValueError(f"the kernel of row {rows[error.rows[of]]}: {error.text}") from None

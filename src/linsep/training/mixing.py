@@ -1,0 +1,217 @@
+"""Iterative parameter mixing: train shards apart and average their weights.
+
+With s the sums that all set out from, s_i those of shard i, and its share 1, or its rows, or its mistakes,
+
+    s' = s + sum_i share_i (s_i - s) / sum_i share_i.
+
+For links with an image (Winnow, the p-norm) s is what the weights are a function of; for rules that shrink, the weights
+themselves. The potentials of the mistake bounds are convex in s, so that a mix is never worse than its shards: each
+bound holds for the mistakes weighted by mu_i = share_i / sum of the shares (McDonald, Hall and Mann, 2010).
+"""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.data.lines import in_order
+from linsep.engine.arrays import Array
+from linsep.engine.links import OWED, Additive, Imaged, Scaled
+from linsep.engine.readouts import MISTAKES, Average, Log, Tally
+from linsep.engine.runtime import split
+from linsep.engine.weights import copied, start_readout, start_tally, with_own_image
+from linsep.training.state import Machine
+from linsep.training.update_log import Mixed, appended, empty_like, no_log
+from linsep.validation.inputs import rows_of
+
+MIXINGS = ("uniform", "rows", "mistakes")
+"""What a shard's share in a mix may be."""
+BLOCK = 1 << 14
+"""Numbers that stay near the processor from one operation on them to the next."""
+
+
+class Gain(NamedTuple):
+    """What a shard has done, beside the machine it set out from."""
+
+    s: Array
+    """s_i - s."""
+    u: Array | None
+    """For an average: minus what its rounds add to the sum of the weights before each, beyond s in each of them."""
+    clock: float
+    """The weight of its rounds."""
+    tally: Tally
+    log: Log
+    no_log_because: str
+
+
+def weights_of(link: Any) -> Array:
+    """Return what is mixed: the weights in training, or the sums that they are a function of."""
+    return link.s * link.scale if isinstance(link, Scaled) else link.s
+
+
+def link_of(like: Any, s: Array, pair: bool) -> Any:
+    """Return a link of the same kind with these sums; an image is owed, until :func:`settle` or a pass takes it."""
+    if isinstance(like, Scaled):
+        norm2 = np.einsum("jc,jc->c", s, s)
+        if pair:
+            norm2 = np.append(norm2.sum(), np.zeros(len(norm2) - 1))
+        return like._replace(s=s, scale=np.ones_like(like.scale), norm2=norm2, age=np.zeros_like(like.age))
+    if isinstance(like, Imaged):
+        return like._replace(s=s, image=np.zeros_like(s), debt=np.full_like(like.debt, OWED))
+    return Additive(s)
+
+
+def settle(machine: Machine) -> None:
+    """Let a machine that was mixed have the image of its sums: passes take it for themselves, others only read it."""
+    link = machine.link
+    if isinstance(link, Imaged) and (link.debt == OWED).all():
+        machine.link = with_own_image(link, machine.pair, machine.bias != 0.0)
+
+
+def banked(readout: Average, s: Array) -> Array:
+    """Return minus the sum of the weights of all rounds so far; as the u of an average it wants a mass of 0."""
+    return readout.u - readout.mass * s if readout.mass.any() else readout.u
+
+
+def fork(machine: Machine) -> Machine:
+    """Return a machine that goes on from the same weights and round, and counts its own work alone."""
+    tally = start_tally(machine.columns)
+    tally.rounds[:] = machine.tally.rounds
+    readout = start_readout(type(machine.readout), machine.features + 1, machine.columns)
+    return replace(
+        machine, link=copied(machine.link), readout=readout, tally=tally, log=empty_like(machine.log), mixed=None,
+        watch=None, _answer=None,
+    )  # fmt: skip
+
+
+def gained(shard: Machine, start: Machine) -> Gain:
+    """Return what a fork has done since it set out; it is used up by that, as its arrays become the gain's."""
+    before, moved = weights_of(start.link), weights_of(shard.link)
+    moved -= before
+    u, clock, readout = None, 0.0, shard.readout
+    if isinstance(readout, Average):
+        u, clock = readout.u, float(readout.clock[0])
+        if isinstance(shard.link, Scaled):
+            u -= readout.mass * shard.link.s
+            take(u, -clock, before)
+        else:  # mass is the clock, and s has become what it has moved by
+            take(u, clock, moved)
+    tally = shard.tally._replace(rounds=shard.tally.rounds - start.tally.rounds)
+    return Gain(moved, u, clock, tally, shard.log, shard.no_log_because)
+
+
+def take(sums: Array, factor: float, array: Array) -> None:
+    """Let sums -= factor * array, without another array of that size."""
+    step = -(-BLOCK // sums.shape[1])
+    for begin in range(0, len(sums), step):
+        sums[begin : begin + step] -= factor * array[begin : begin + step]
+
+
+class Mix:
+    """One mix: gains are added in the order of the shards, and none need be kept until the others are there."""
+
+    def __init__(self, machine: Machine, mixing: str) -> None:
+        self.machine, self.mixing = machine, mixing
+        self.start = replace(machine, tally=copied(machine.tally))
+        """What shards set out from, while the machine itself counts those that are back."""
+        shape = machine.link.s.shape
+        self.moved, self.evenly = np.zeros(shape), np.zeros(shape) if mixing == "mistakes" else None
+        self.u, self.clock = np.zeros(shape) if isinstance(machine.readout, Average) else None, 0.0
+        self.numbers: list[tuple[int, int, int, int]] = []
+        self.mistakes: list[Array] = []
+        self.shares: list[Array] = []
+
+    def add(self, gain: Gain) -> None:
+        """Add what the next shard has done; rounds count as if the shards came one after the other."""
+        machine, tally = self.machine, self.machine.tally
+        before, rows = int(tally.rounds[0]), int(gain.tally.rounds[0])
+        made = gain.tally.counts[MISTAKES, : 1 if machine.pair else None]
+        share = {"uniform": np.ones_like(made), "rows": np.full_like(made, rows), "mistakes": made}[self.mixing]
+        self.moved += gain.s if (share == 1).all() else share * gain.s
+        if self.evenly is not None:
+            self.evenly += gain.s
+        if self.u is not None and gain.u is not None:
+            self.u += gain.u
+            self.clock += gain.clock
+        self.numbers.append((machine.epochs + 1, len(self.numbers), before, rows))
+        self.mistakes.append(made)
+        self.shares.append(share)
+        self._take_log(gain, before - int(self.start.tally.rounds[0]))
+        tally.rounds[:] += rows
+        tally.counts[:] += gain.tally.counts
+        tally.errors[:] = -1 if min(tally.errors[0], gain.tally.errors[0]) < 0 else tally.errors + gain.tally.errors
+
+    def end(self) -> None:
+        """Let the machine have the mixed weights."""
+        machine, shares = self.machine, np.array(self.shares)
+        total = shares.sum(axis=0)
+        if self.evenly is not None and not total.all():  # no mistake was made in any shard
+            self.moved, shares = np.where(total, self.moved, self.evenly), np.where(total, shares, 1)
+            total = shares.sum(axis=0)
+        start = weights_of(machine.link)
+        if self.u is not None:
+            readout, u = machine.readout, self.u
+            u += banked(readout, machine.link.s)
+            take(u, self.clock, start)
+            machine.readout = Average(u, np.zeros_like(readout.mass), readout.clock + self.clock)
+        self.moved /= total
+        self.moved += start
+        machine.link = link_of(machine.link, self.moved, machine.pair)
+        more = Mixed(np.array(self.numbers), np.array(self.mistakes), shares)
+        machine.mixed = more if machine.mixed is None else machine.mixed.then(more)
+        machine._answer = None
+
+    def _take_log(self, gain: Gain, earlier: int) -> None:
+        """Add a shard's updates to the log, unless one of the two was given up."""
+        machine = self.machine
+        if not len(machine.log.numbers):
+            return
+        if gain.no_log_because:
+            machine.no_log_because, machine.log = gain.no_log_because, no_log()
+            return
+        gain.log.numbers[:, 1] += earlier
+        machine.log = appended(machine.log, gain.log)
+        machine.drop_large_log()
+
+
+class Shards:
+    """A machine for as many passes as wanted, each over shards of the pass's order and with a mix at its end.
+
+    Threads share the shards; the weights do not depend on how many there are. One shard is a pass like any other.
+    """
+
+    def __init__(self, machine: Machine, count: int, mixing: str, jobs: int) -> None:
+        self.machine, self.count, self.mixing, self.jobs = machine, count, mixing, jobs
+
+    def run(self, data: Any, codes: Array, weights: Array, order: Array, first: int) -> None:
+        """Make one pass over the rows."""
+        machine = self.machine
+        spans = split(len(order) if len(order) else rows_of(data), self.count)
+        if len(spans) == 1:
+            machine.run(data, codes, weights, order, first)
+            return
+
+        mix = Mix(machine, self.mixing)
+
+        def learned(span: tuple[int, int]) -> Gain:
+            shard = fork(mix.start)
+            shard.run(data, codes, weights, order, first, span=span)
+            return gained(shard, mix.start)
+
+        self._look()
+        for gain in in_order(learned, spans, self.jobs):
+            mix.add(gain)
+            self._look()
+        mix.end()
+
+    def _look(self) -> None:
+        if self.machine.watch is not None:
+            self.machine.watch(self.machine)
+
+    def totals(self) -> Array:
+        """Return the sums over all columns of mistakes, updates and mistakes without a step."""
+        return np.asarray(self.machine.tally.counts.sum(axis=1))
+
+    def join(self) -> None:
+        """Let the machine be fit for questions; after each pass it is up to date but for that."""
+        settle(self.machine)

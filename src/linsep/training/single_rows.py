@@ -1,0 +1,193 @@
+"""Fast path of learn_one and predict_one: cache what stays constant between rows."""
+
+from typing import Any
+
+import numpy as np
+from numba import typeof
+
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import NOT_RISING, NOT_TOGETHER, Single
+from linsep.engine.links import Imaged
+from linsep.engine.native import Bound
+from linsep.engine.passes import BAD_SCORE, DONE, FLAW, LOG_FULL, TOO_LARGE
+from linsep.engine.predict_row import ask_row
+from linsep.engine.runtime import uninterrupted
+from linsep.training.history import refuse_endless
+from linsep.training.state import IN_ORDER, Machine, for_reading
+from linsep.validation.inputs import single_row
+
+ARRAY = np.ndarray
+
+
+def refuse_unequal(indices: Array, values: Array) -> None:
+    """Raise a ValueError when a row has not one value for each index."""
+    if len(indices) != len(values):
+        raise ValueError(f"x has {len(indices)} indices and {len(values)} values")
+
+
+def refuse_other_columns(indices: Array, width: int) -> None:
+    """Raise a ValueError that names the first column that is none of so many, if there is one."""
+    beyond = np.flatnonzero((indices < 0) | (indices >= width))
+    if len(beyond):
+        j = int(indices[beyond[0]])
+        cure = f": grow({j + 1}) makes room for it" if j >= 0 else ""
+        raise ValueError(f"x has column {j}, but the learner has {width} features (0 to {width - 1}){cure}")
+
+
+class Direct:
+    """A kernel over a single row, called without a look at the types of its arguments.
+
+    Looking up compiled code by types costs as much as running it here, so it is looked up once, for `index` and
+    `value`, the types of the last row's arrays. The call is safe with 1-d arrays of these types alone.
+    """
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel = kernel
+        self.index: Any = None
+        self.value: Any = None
+        self.compiled: Any = None
+
+    def fits(self, x: tuple[Any, ...]) -> bool:
+        """Tell whether x is a pair of 1-d arrays of the types of the last row."""
+        if len(x) != 2:
+            return False
+        indices, values = x
+        return (
+            type(indices) is ARRAY
+            and type(values) is ARRAY
+            and indices.dtype is self.index
+            and values.dtype is self.value
+            and indices.ndim == 1
+            and values.ndim == 1
+        )
+
+    def prepare(self, indices: Array, values: Array, bound: Bound, *more: int) -> None:
+        """Have the code for arrays of these types at hand."""
+        if indices.dtype is self.index and values.dtype is self.value:
+            return
+        row = np.empty(0, values.dtype), np.empty(0, indices.dtype)
+        signature = tuple(map(typeof, (bound, row, *more)))
+        self.kernel.compile(signature)
+        self.compiled = self.kernel.overloads[signature].entry_point
+        self.index, self.value = indices.dtype, values.dtype
+
+
+class Learning(Direct):
+    """The learning pass over a single row, with everything bound that stays the same from row to row.
+
+    The row is taken from a table in which it stands once for each class: to learn it with label `code` is to visit
+    that one.
+    """
+
+    def __init__(self, machine: Machine, bias: float, codes: dict[Any, int], weights: Array) -> None:
+        machine.check_for_single_rows()
+        super().__init__(machine.kernel(Single))
+        self.machine, self.bias, self.codes, self.weights = machine, bias, codes, weights
+        self._bind()
+        if machine.keeps_rows:
+            machine.commit()  # type: ignore[attr-defined]
+
+    def learned(self, x: tuple[Any, ...], code: int) -> bool:
+        """Learn from x and tell so, if it is as the last row was and without a flaw; else do nothing."""
+        if not self.fits(x) or self.machine.keeps_rows:
+            return False
+        indices, values = x
+        machine = self.machine
+        number = machine.behind + machine.rows
+        _, status = self.compiled(self.bound[0], (values, indices), code, code + 1, number - code)
+        if status != DONE:
+            return False
+        machine.rows += 1
+        return True
+
+    def learn(self, indices: Array, values: Array, distinct: bool, code: int) -> None:
+        """Make one pass over the row, or raise the ValueError that says what is wrong with it; then nothing changes."""
+        if not self.machine.keeps_rows:
+            self._pass(indices, values, distinct, code)
+            return
+        machine: Any = self.machine
+        weights = self.weights[code : code + 1]
+        refuse_endless(machine.span()[1] + float(weights.sum()))
+        with uninterrupted():
+            since, log = int(machine.tally.rounds[0]), machine.log
+            self._pass(indices, values, distinct, code)
+            if int(machine.tally.rounds[0]) > since:
+                row = single_row(indices, values, machine.features, self.bias)
+                machine.remember(row, machine.behind + machine.rows - 1, since, weights)
+            machine.commit()
+            if machine.log is not log:  # forgotten in part
+                self._bind()
+
+    def _pass(self, indices: Array, values: Array, distinct: bool, code: int) -> None:
+        self.prepare(indices, values, self.bound[0], 0, 1, 0)
+        number = self.machine.behind + self.machine.rows
+        flaw, status = self.compiled(self.bound[distinct], (values, indices), code, code + 1, number - code)
+        if status == DONE:
+            self.machine.rows += 1
+        else:
+            self._mend(indices, values, distinct, code, flaw, status)
+
+    def _bind(self) -> None:
+        codes, numbers = np.arange(len(self.codes), dtype=np.int32), (self.machine.features, self.bias)
+        self.bound = [self.machine.bound((*numbers, d), codes, self.weights, IN_ORDER) for d in (False, True)]
+
+    def _mend(self, indices: Array, values: Array, distinct: bool, code: int, flaw: int, status: int) -> None:
+        """Learn the row after all, where that takes no more than room in the log or the row in another form."""
+        if status == LOG_FULL:
+            # Single rows are not weighed one by one: the log's limit takes all so far to be as large as this one.
+            size = self.machine.rows * (indices.nbytes + values.nbytes)
+            self.machine.allow_log(max(self.machine.data_bytes, size))
+            self.machine.enlarge_log()
+            self._bind()
+        elif status == FLAW and flaw == NOT_TOGETHER:
+            indices, values = indices.copy(), values.copy()
+        elif status == FLAW and flaw == NOT_RISING:
+            indices, place = np.unique(indices, return_inverse=True)
+            values, distinct = np.bincount(place, weights=values), True
+        else:
+            self._refuse(indices, values, status)
+        self._pass(indices, values, distinct, code)
+
+    def _refuse(self, indices: Array, values: Array, status: int) -> None:
+        if status == FLAW:
+            width = self.machine.features
+            refuse_other_columns(indices, width)
+        if not np.isfinite(values).all():
+            bad = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise ValueError(f"x contains {values[bad]} at column {indices[bad]}: fill it in, or drop the row")
+        if status == BAD_SCORE:
+            raise ValueError("the score of x is too large for float64: divide all rows by one factor")
+        if status == TOO_LARGE:
+            raise ValueError("x makes a weight whose square is too large for float64: divide all rows by one factor")
+        raise ValueError(f"the rule {type(self.machine.rule).__name__} gave a step that is not a finite number")
+
+
+class Asking(Direct):
+    """The answer to a single row, from the weights of a machine as they are at the time."""
+
+    def __init__(self, machine: Machine, bias: float, labels: Array, names: dict[str, int] | None) -> None:
+        kinds: Any = type(machine.link), type(machine.readout)
+        super().__init__(ask_row(*kinds))
+        self.machine, self.bias, self.labels, self.names = machine, bias, labels.tolist(), names
+        self.one_scale = not isinstance(machine.link, Imaged) or machine.pair or len(labels) <= 2
+        numbers = (machine.features, bias, False)
+        link, readout = for_reading(machine.link), for_reading(machine.readout)
+        self.bound = Bound(tuple(link), tuple(readout), numbers, len(labels), machine.pair)
+
+    def answer(self, indices: Array, values: Array) -> Any:
+        """Return the label of the row; features outside of the learner's count as 0."""
+        self.prepare(indices, values, self.bound)
+        code, status = self.compiled(self.bound, (values, indices))
+        if status == FLAW:
+            refuse_unequal(indices, values)
+            known = (indices >= 0) & (indices < self.machine.features)
+            indices, values = indices[known], values[known]
+            code, status = self.compiled(self.bound, (values, indices))
+        if status != DONE:
+            raise ValueError("x has an entry, or gives a score, that is not a finite number")
+        return self.labels[code if self.one_scale else self._compared(indices, values)]
+
+    def _compared(self, indices: Array, values: Array) -> int:
+        """Return the class of the highest normalised score."""
+        row = single_row(indices, values, self.machine.features, self.bias)
+        return int(np.argmax(self.machine.scores(row, 1)[0, : len(self.labels)]))

@@ -1,0 +1,70 @@
+"""Training as a transaction: an error changes nothing, and other threads see all of a call or none.
+
+The attributes of a learner are its state. Training works on a draft, a copy of the attributes with a machine of its
+own, and publishes all of them at once: `learner.__dict__ = draft`. A prediction takes `learner.__dict__` once and reads
+that dict to its end; what is published meanwhile is in another dict. What a prediction adds to the dict, such as
+weights that are computed when needed, stays with the state that it was computed from.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+AT_THE_DESK = ("_learning", "_asking")
+"""Attributes that are no part of the model: made when needed, left out of pickles and drafts."""
+
+
+def shallow(value: Any, attributes: dict[str, Any]) -> Any:
+    """Return an object of the same class with these attributes: the dict itself, not a copy."""
+    twin = object.__new__(type(value))
+    twin.__dict__ = attributes
+    return twin
+
+
+def drafted(learner: Any) -> dict[str, Any]:
+    """Return a copy of a learner's attributes, with a machine that may hold other arrays."""
+    draft = vars(learner).copy()  # in one step: another thread may add to them
+    for name in AT_THE_DESK:
+        draft.pop(name, None)
+    if "_machine" in draft:
+        draft["_machine"] = shallow(draft["_machine"], vars(draft["_machine"]).copy())
+    return draft
+
+
+def all_or_nothing(method: Method) -> Method:
+    """Run a method of a learner on a draft, which is published when the method returns.
+
+    What the arrays themselves hold is safe: training works on copies, and a single row that is refused writes nothing.
+    Names of features are only added, to the same dict; where the method raises, they are taken back. Where training
+    works in place there is nothing to go back to, and what was learned stays.
+    """
+
+    @wraps(method)
+    def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if getattr(self, "_in_place", False):
+            return method(self, *args, **kwargs)
+        names = vars(self).get("_names")
+        known = len(names or ())
+        draft = shallow(self, drafted(self))
+        try:
+            result = method(draft, *args, **kwargs)
+        except BaseException:
+            while names is not None and len(names) > known:
+                names.popitem()
+            raise
+        self.__dict__ = vars(draft)
+        return self if result is draft else result
+
+    return whole  # type: ignore[return-value]
+
+
+def at_once(method: Method) -> Method:
+    """Run a method of a learner that reads on the attributes as they are now, whatever is published meanwhile."""
+
+    @wraps(method)
+    def read(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return method(shallow(self, vars(self)), *args, **kwargs)
+
+    return read  # type: ignore[return-value]

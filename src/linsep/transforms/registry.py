@@ -1,0 +1,15 @@
+"""The table of all feature maps, by name."""
+
+from linsep.transforms.base import FeatureMap
+from linsep.transforms.bias import Bias
+from linsep.transforms.delta import DeltaTrick
+from linsep.transforms.polynomial import Polynomial
+from linsep.transforms.scaling import Scale, ScaleColumns
+
+MAPS: dict[str, type[FeatureMap]] = {
+    "polynomial": Polynomial,
+    "bias": Bias,
+    "scale": Scale,
+    "scale-columns": ScaleColumns,
+    "delta-trick": DeltaTrick,
+}

@@ -1,0 +1,1 @@
+"""Validate what users pass: arrays, dataframes, sparse matrices, labels."""

@@ -1,0 +1,123 @@
+"""Validate user input and convert it to the engine's array types.
+
+Canonical data are read in place: C-ordered arrays and CSR matrices of float32 or float64, with int32 or int64
+indices. Small integers and booleans become float32, other numbers float64, exactly; other orders and sparse formats
+are converted once. Little data always become float64 with int32 indices: a copy costs less than to compile for one
+more type, and the answers are the same to the bit.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import validate_data
+
+from linsep.engine.arrays import frozen
+from linsep.engine.checks import first_beyond, highest_index, place_of, rises
+from linsep.engine.data_kinds import Csr, Dense
+
+FITS_FLOAT32 = ("b1", "i1", "u1", "i2", "u2")
+LITTLE = 1 << 20
+"""Bytes up to which data are copied to the most common types."""
+LARGEST = float(np.finfo(np.float64).max)
+
+
+def canonical(learner: Any, X: Any, *, bias: float, reset: bool) -> Dense | Csr:
+    """Return X as data the engine reads; sets or checks the learner's feature count and names."""
+    checked = validate_data(
+        learner, _narrow(X), accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
+        ensure_all_finite=False, accept_large_sparse=True, reset=reset,
+    )  # fmt: skip
+    if not sp.issparse(checked):
+        return Dense(frozen(_common(checked, np.float64)), bias)
+    return _csr(checked, bias)
+
+
+def _common(array: Any, kind: Any) -> Any:
+    """Return an array in the most common type if it is little, and as it is if not."""
+    return array.astype(kind, copy=False) if array.nbytes <= LITTLE else array
+
+
+def _narrow(X: Any) -> Any:
+    kind = getattr(X, "dtype", None)
+    if not isinstance(kind, np.dtype) or kind.str[1:] not in FITS_FLOAT32:
+        return X
+    if getattr(X, "format", None) == "csr":  # scipy's astype would copy the indices, too
+        return type(X)((X.data.astype(np.float32), X.indices, X.indptr), shape=X.shape, copy=False)
+    return X.astype(np.float32)
+
+
+def _csr(X: Any, bias: float) -> Csr:
+    rows, width = X.shape
+    indices, indptr = X.indices, X.indptr
+    if indptr.dtype != indices.dtype and len(indices) <= np.iinfo(indices.dtype).max:
+        indptr = indptr.astype(indices.dtype)
+    ends = (len(indptr) == rows + 1, indptr[0] == 0, indptr[-1] <= min(len(indices), len(X.data)))
+    if not all(ends) or np.any(indptr[1:] < indptr[:-1]):
+        raise ValueError("X.indptr does not describe rows of X.indices and X.data: check X with X.check_format()")
+    values = _common(X.data, np.float64)
+    if max(indices.nbytes, indptr.nbytes) <= LITTLE and np.all(indices.astype(np.int32) == indices):
+        indices, indptr = indices.astype(np.int32, copy=False), indptr.astype(np.int32, copy=False)
+    values, indices, indptr = (frozen(np.ascontiguousarray(part)) for part in (values, indices, indptr))
+    return Csr(values, indices, indptr, width, bias)
+
+
+def single_row(indices: Any, values: Any, width: int, bias: float) -> Csr:
+    """Return one sparse row as data of that many features, in the most common types."""
+    kind = np.int32 if width <= np.iinfo(np.int32).max else np.int64
+    ends = np.array([0, len(indices)], kind)
+    values, indices = frozen(values.astype(np.float64, copy=False)), frozen(indices.astype(kind, copy=False))
+    return Csr(values, indices, frozen(ends), width, bias)
+
+
+def without_duplicates(data: Dense | Csr) -> Dense | Csr:
+    """Return data in which no row stores a column twice: rules that read ||x||² depend on it."""
+    if isinstance(data, Dense) or rises(data.indices, data.indptr):
+        return data
+    X = sp.csr_array((data.values, data.indices, data.indptr), shape=(rows_of(data), data.features), copy=True)
+    X.sum_duplicates()
+    indptr = X.indptr.astype(X.indices.dtype, copy=False)
+    return data._replace(values=frozen(X.data), indices=frozen(X.indices), indptr=frozen(indptr))
+
+
+def refuse_bad_entries(data: Dense | Csr, limit: float = LARGEST) -> None:
+    """Raise a ValueError that names the first entry that is not a finite number within `limit`, or has no column.
+
+    The passes find such entries by themselves, as scores that are not finite; only then is it worth a look which.
+    """
+    if isinstance(data, Csr) and len(data.indices) and highest_index(data.indices) >= data.features:
+        k = int(np.flatnonzero((data.indices < 0) | (data.indices >= data.features))[0])
+        row, column = place_of(k, data.features, data.indices, data.indptr)
+        raise ValueError(f"X has a column index {column} in row {row}, but only {data.features} columns")
+    flat = np.ravel(data.values)
+    limit = min(float(limit), float(np.finfo(flat.dtype).max))
+    k = first_beyond(flat, limit)
+    if k < 0:
+        return
+    stored = (data.indices, data.indptr) if isinstance(data, Csr) else ()
+    row, column = place_of(k, width_of(data), *stored)
+    value = float(flat[k])
+    where = f"row {row}, column {column}"
+    if np.isnan(value):
+        raise ValueError(f"Input X contains NaN ({where}): fill missing values in, or drop the row")
+    if np.isinf(value):
+        raise ValueError(f"Input X contains infinity or a value too large for {flat.dtype} ({where})")
+    raise ValueError(
+        f"X has the entry {value:g} ({where}), beyond x_max={limit:g}: divide all of X by one factor "
+        f"(its largest |entry|), or state the true x_max"
+    )
+
+
+def width_of(data: Dense | Csr) -> int:
+    """Return the number of features, the bias not counted."""
+    return data.features if isinstance(data, Csr) else data.values.shape[1]
+
+
+def rows_of(data: Dense | Csr) -> int:
+    """Return the number of rows."""
+    return len(data.indptr) - 1 if isinstance(data, Csr) else len(data.values)
+
+
+def bytes_of(data: Dense | Csr) -> int:
+    """Return the memory that the data take."""
+    return sum(part.nbytes for part in data if isinstance(part, np.ndarray))

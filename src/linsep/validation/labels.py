@@ -1,0 +1,109 @@
+"""Validate class labels and encode them as column numbers."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from linsep.engine.arrays import Array, frozen
+from linsep.engine.checks import numbered
+
+TABLE = 1 << 20
+"""Integer labels within a range of this size are numbered through a table, without sorting."""
+
+
+def clean(y: Any, rows: int) -> Array:
+    """Return y as a 1-d array of class labels for that many rows, or say what is wrong with it."""
+    if y is None:
+        raise ValueError("this learner requires y to be passed, but the target y is None")
+    if isinstance(y, (list, tuple)):
+        refuse_mixed(y)
+    labels = column_or_1d(y, warn=True)
+    if len(labels) != rows:
+        raise ValueError(f"X has {rows} rows and y has {len(labels)} labels: inconsistent numbers of samples")
+    refuse_bad_labels(labels)
+    return labels
+
+
+def refuse_bad_labels(labels: Array) -> None:
+    """Raise a ValueError when labels can't stand for classes."""
+    if labels.dtype == object:
+        refuse_mixed(labels)
+        labels = np.array(labels.tolist())
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        row = int(np.flatnonzero(~np.isfinite(labels))[0])
+        raise ValueError(f"Input y contains NaN or infinity: the label of row {row} is {labels[row]}")
+    if labels.dtype.kind not in "iub":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a few rows may well have as many labels
+            check_classification_targets(labels)
+
+
+def refuse_mixed(labels: Any) -> None:
+    """Raise a ValueError when labels are not all of one kind, or become other labels in an array of text."""
+    kinds = sorted({kind_of(label) for label in labels})
+    if len(kinds) > 1:
+        raise ValueError(f"y mixes labels of different types ({', '.join(kinds)}): give all of them one type")
+    if kinds == ["str"]:
+        cut = next((label for label in labels if label.endswith("\0")), None)
+        if cut is not None:
+            raise ValueError(
+                f"y has the label {cut!r}, which ends with a NUL character, and arrays of text drop it: remove it"
+            )
+
+
+def kind_of(label: Any) -> str:
+    """Return what sort of label it is: all numbers are of one, all strings of another."""
+    if isinstance(label, (int, float, np.number, np.bool_)):
+        return "number"
+    return "str" if isinstance(label, str) else type(label).__name__
+
+
+def refuse_another_type(labels: Array, known: Array) -> None:
+    """Raise a ValueError when new labels are words and those known are numbers, or the other way round."""
+    if (labels.dtype.kind in "iufb") != (known.dtype.kind in "iufb"):
+        raise ValueError(
+            f"the label {labels.tolist()[0]!r} is of another type than the classes so far, {known.tolist()}"
+        )
+
+
+def encode(labels: Array) -> tuple[Array, Array]:
+    """Return the sorted classes and the number of each label among them."""
+    if labels.dtype.kind in "iu" and len(labels):
+        low, high = int(labels.min()), int(labels.max())
+        if high - low < TABLE and high <= np.iinfo(np.int64).max:
+            classes, codes = numbered(frozen(np.ascontiguousarray(labels, np.int64)), low, high)
+            return classes.astype(labels.dtype), codes
+    classes, codes = np.unique(labels, return_inverse=True)
+    return classes, codes.astype(np.int32)
+
+
+def codes_among(labels: Array, classes: Array) -> Array:
+    """Return the number of each label among known classes; a label outside of them is an error that names it."""
+    found, codes = encode(labels)
+    places = np.searchsorted(classes, found).clip(0, len(classes) - 1)
+    strange = found[classes[places] != found]
+    if len(strange):
+        raise ValueError(
+            f"y contains the label {strange.tolist()[0]!r}, which is not among the classes {classes.tolist()}: "
+            "name all classes in the first call, or start with partial_fit without `classes` to let labels arrive later"
+        )
+    return places.astype(np.int32)[codes]
+
+
+def first_classes(labels: Array, classes: Any) -> Array:
+    """Return the classes known from the first rows of a stream on: those named, or those that the rows have."""
+    known = np.unique(labels if classes is None else np.asarray(classes))
+    if classes is not None and len(known) < 2:
+        raise ValueError(f"classes has only one class, {known.tolist()}: name two at least, or leave it out")
+    return known
+
+
+def new_classes(labels: Array, classes: Any, known: Array) -> Array:
+    """Return the labels among new rows of a stream that are not known yet, in order."""
+    if classes is not None and not np.array_equal(np.unique(classes), known):
+        raise ValueError(f"classes={list(classes)} differ from those of the first call, {known.tolist()}")
+    refuse_another_type(labels, known)
+    return np.setdiff1d(labels, known)

@@ -1,0 +1,140 @@
+"""The digest of a rule: a change anywhere that its step reads is a change of the digest."""
+
+import importlib.util
+import sys
+from textwrap import dedent
+
+import pytest
+
+from linsep import rules
+from linsep.engine.digest import digest_of, engine_digest
+
+RULE = """
+from math import exp
+from typing import NamedTuple
+import numpy as np
+from numba import njit
+
+LIMIT = 0.5
+PAIR = (1.0, (2.0, "a"))
+
+@njit
+def compiled(x):
+    return 2 * x
+
+def deeper(x):
+    return x + 1
+
+def helper(x, c=3.0):
+    return deeper(x) * exp(c) * np.sqrt(4.0)
+
+def make(k):
+    def inner(x):
+        return k * x
+    return inner
+
+closed = make(5.0)
+
+class Rule(NamedTuple):
+    C: float = 1.0
+
+    def step(self, score, y, xx):
+        return y * helper(score) * LIMIT * PAIR[0] + compiled(score) + closed(score)
+"""
+
+CHANGES = {
+    "a helper": ("deeper(x) * exp(c)", "deeper(x) + exp(c)"),
+    "a helper's helper": ("return x + 1", "return x + 2"),
+    "a helper's default": ("c=3.0", "c=4.0"),
+    "a constant": ("LIMIT = 0.5", "LIMIT = 0.25"),
+    "a constant's type": ("LIMIT = 0.5", "LIMIT = 1"),
+    "a nested constant": ('"a"', '"b"'),
+    "a compiled helper": ("2 * x", "3 * x"),
+    "what a closure holds": ("make(5.0)", "make(6.0)"),
+    "the order of its fields": ("C: float = 1.0", "D: float = 1.0\n    C: float = 1.0"),
+    "the step": ("y * helper", "-y * helper"),
+    "a function of the same name": ("from math import exp", "from numpy import exp"),
+}
+
+UNKNOWN = {
+    "a list": "[1.0, 2.0]",
+    "an array": "np.ones(2)",
+    "an object": "object()",
+}
+
+
+@pytest.fixture
+def rule_of(tmp_path):
+    """Import source text as a module of its own, always under the same name, and return its rule."""
+    names = []
+
+    def load(text, name="users_rule"):
+        (tmp_path / f"{name}.py").write_text(dedent(text))
+        spec = importlib.util.spec_from_file_location(name, tmp_path / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        names.append(name)
+        # Not through the loader: its cached bytecode knows a change by the second.
+        exec(compile((tmp_path / f"{name}.py").read_text(), str(tmp_path / f"{name}.py"), "exec"), vars(module))
+        return getattr(module, "Rule", None)
+
+    yield load
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_anywhere_is_another_digest(rule_of, change):
+    before = digest_of(rule_of(RULE))
+    assert before is not None
+    assert digest_of(rule_of(RULE)) == before
+    old, new = CHANGES[change]
+    assert old in RULE
+    assert digest_of(rule_of(RULE.replace(old, new))) != before
+
+
+def test_a_change_elsewhere_is_none(rule_of):
+    before = digest_of(rule_of(RULE))
+    assert digest_of(rule_of(RULE + "\nUNUSED = 3\n")) == before
+    assert digest_of(rule_of("# a comment\n" + RULE)) == before
+    assert digest_of(rule_of(RULE.replace("C: float = 1.0", "C: float = 2.0"))) == before
+
+
+def test_a_helper_behind_a_module(rule_of):
+    """helpers.scale: the module's name says nothing about the function. Without a digest is right as well."""
+    rule = """
+    from typing import NamedTuple
+    import users_helpers
+
+    class Rule(NamedTuple):
+        def step(self, score, y, xx):
+            return y * users_helpers.scale(score)
+    """
+    rule_of("def scale(x):\n    return 2 * x\n", "users_helpers")
+    before = digest_of(rule_of(rule))
+    rule_of("def scale(x):\n    return 3 * x\n", "users_helpers")
+    after = digest_of(rule_of(rule))
+    assert after is None or after != before
+
+
+@pytest.mark.parametrize("value", UNKNOWN)
+def test_what_cannot_be_known_has_no_digest(rule_of, value):
+    assert digest_of(rule_of(RULE.replace("LIMIT = 0.5", f"LIMIT = {UNKNOWN[value]}"))) is None
+
+
+def test_a_rule_that_is_nowhere_has_no_digest():
+    class Rule(rules.Perceptron):
+        pass
+
+    assert digest_of(Rule) is None
+    for home in ("__main__", "a_module_that_is_not_imported"):
+        Rule.__module__ = home
+        assert digest_of(Rule) is None
+
+
+def test_our_own_rules_have_one_each():
+    own = [getattr(rules, name) for name in rules.__all__]
+    digests = {digest_of(rule) for rule in own}
+    assert None not in digests
+    assert len(digests) == len(own)
+    assert engine_digest() not in digests
