@@ -54,7 +54,7 @@ class KernelPerceptron(Voter):
     fit_intercept : bool, default=False
         Whether to add `intercept_scaling`² to the kernel: a constant feature in the feature space.
     **shared
-        Those of every online learner: see :class:`linsep.estimators.base.online.Parameters`.
+        Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 
     Examples
     --------

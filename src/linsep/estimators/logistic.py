@@ -78,7 +78,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         The most epochs of "sgd" (with `select`: updates), or steps of the others. None: 10 epochs of "sgd", 1000 steps
         of "batch", 100 of "newton".
     **shared
-        Those of every online learner: see :class:`linsep.estimators.base.online.Parameters`.
+        Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 
     Attributes
     ----------

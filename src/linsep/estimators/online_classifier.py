@@ -36,7 +36,7 @@ class OnlineClassifier(OnlineLearner):
     readout : "last" or "average", default="last"
         Which weights answer; the average needs additive weights.
     **shared
-        Those of every online learner: see :class:`linsep.estimators.base.online.Parameters`.
+        Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 
     Examples
     --------

@@ -34,7 +34,7 @@ class PNormPerceptron(OnlineLearner):
     p : float, optional
         At least 2. By default 2 ln N for the N weights, bias included, that training begins with.
     **shared
-        Those of every online learner: see :class:`linsep.estimators.base.online.Parameters`.
+        Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 
     Examples
     --------

@@ -26,7 +26,7 @@ class PassiveAggressive(OnlineLearner):
     readout : "last" or "average", default="last"
         Which weights answer.
     **shared
-        Those of every online learner: see :class:`linsep.estimators.base.online.Parameters`.
+        Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 
     Examples
     --------

@@ -16,7 +16,7 @@ class Perceptron(OnlineLearner):
     Parameters
     ----------
     **shared
-        Those of every online learner: see :class:`linsep.estimators.base.online.Parameters`.
+        Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class AveragedPerceptron(OnlineLearner):
     Parameters
     ----------
     **shared
-        Those of every online learner: see :class:`linsep.estimators.base.online.Parameters`.
+        Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 
     Examples
     --------

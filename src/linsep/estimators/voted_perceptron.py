@@ -42,7 +42,7 @@ class VotedPerceptron(Voter):
         oldest mistakes into one vector; then the vote (and the average, ...) is over the latest weights, whose mistakes
         since are on at most `max_support` distinct rows. Those that are left vote exactly as before.
     **shared
-        Those of every online learner: see :class:`linsep.estimators.base.online.Parameters`.
+        Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 
     Examples
     --------

@@ -145,7 +145,7 @@ class Winnow(_Multiplicative):
     x_max : float or None, default=1.0
         The largest |entry| of X; a larger one is an error. None: not limited, and no bound.
     **shared
-        Those of every online learner: see :class:`linsep.estimators.base.online.Parameters`.
+        Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 
     Examples
     --------
@@ -187,7 +187,7 @@ class BalancedWinnow(_Multiplicative):
     x_max : float or None, default=1.0
         The largest |entry| of X; a larger one is an error. None: not limited, and no bound.
     **shared
-        Those of every online learner: see :class:`linsep.estimators.base.online.Parameters`.
+        Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 
     Examples
     --------

@@ -13,19 +13,78 @@ from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from linsep.certificates.certificate import Certificate
+from linsep.certificates.certify import Rows
+from linsep.certificates.runs import Run, Theorem
+from linsep.certificates.witnesses import Watch
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
-from linsep.estimators.base.run_certificate import Certified
+from linsep.estimators.base.run_certificate import NO_THEOREM, certificate_of
 from linsep.training.single_rows import Asking, refuse_unequal
 from linsep.training.sparse_weights import Compact, asking_of, compacted, is_compact, kept_of, rows_of_coef, whole
 from linsep.training.state import NO_WEIGHTS, TOO_LARGE, Machine
 from linsep.training.transaction import AT_THE_DESK, all_or_nothing, at_once
 from linsep.validation.inputs import canonical, refuse_bad_entries, rows_of
 
+NO_NAMES = "x names its features, but the learner has features without names, from grow or from training"
+INDEX, FLOAT = np.dtype(np.int64), np.dtype(np.float64)
+INT = {int}
 
-class Answers:
-    """The part of a learner that reads the machine; what it is told here may change its form, never an answer."""
+
+def plain(a: Any, types: str) -> bool:
+    """Tell whether a is a 1-d array of one of these types, by numpy's one-letter codes, in native byte order."""
+    return type(a) is np.ndarray and a.ndim == 1 and a.dtype.char in types and a.dtype.isnative
+
+
+def _row_of(x: Any) -> Array:
+    """Return a sparse matrix of one row as an array; one of more rows stays a table, which is refused."""
+    table: Array = x.toarray()
+    return table[0] if len(table) == 1 else table
+
+
+def names_among(x: dict[Any, Any]) -> list[str]:
+    """Return the keys of a row if they are names, and no keys if they are column numbers; refuse all other rows."""
+    for key in x:
+        if not isinstance(key, (str, Integral)) or isinstance(key, bool):
+            raise ValueError(f"x has the key {key!r}: features go by names (str), or by column numbers (int)")
+    named = [key for key in x if isinstance(key, str)]
+    if named and len(named) < len(x):
+        raise ValueError(f"x mixes names such as {named[0]!r} with column numbers")
+    return named
+
+
+def known_dict(x: dict[Any, float], names: dict[str, int] | None) -> Any:
+    """Return the entries of a row, as `_entries_of` does, given the columns of named features."""
+    values = fromiter(x.values(), FLOAT, len(x))
+    if names is None:
+        if not INT.issuperset(map(type, x)) and names_among(x):
+            raise ValueError(NO_NAMES)
+        try:
+            return fromiter(x, INDEX, len(x)), values, True
+        except OverflowError:
+            beyond = next(j for j in x if not -(1 << 63) <= j < 1 << 63)
+            raise ValueError(f"x has the column number {beyond}, beyond int64") from None
+    try:
+        return fromiter(map(names.__getitem__, x), INDEX, len(x)), values, True
+    except KeyError:
+        return None
+
+
+def known_entries(x: dict[Any, float], names: dict[str, int]) -> tuple[Array, Array]:
+    """Return the indices and values of those features of a row that are known; each name is looked up once.
+
+    Another thread may add names meanwhile, or take back those of a row that it refused.
+    """
+    for name in x:
+        if not isinstance(name, str):
+            raise ValueError(f"x has the key {name!r}, but the learner's features have names (str)")
+    found = [(j, value) for name, value in x.items() if (j := names.get(name)) is not None]
+    return fromiter((j for j, _ in found), INDEX, len(found)), fromiter((v for _, v in found), FLOAT, len(found))
+
+
+class Learner(ClassifierMixin, BaseEstimator):
+    """A linear classifier, as scikit-learn knows it."""
 
     classes_: Array
     n_features_in_: int
@@ -33,7 +92,22 @@ class Answers:
     intercept_scaling: float
     n_jobs: int | None
     _machine: Machine
-    _close_desk: Callable[[], None]
+    _names: dict[str, int] | None = None
+    _asking: Asking | None = None
+    """Cached between single rows; dropped when the weights move to other arrays or the parameters change."""
+    random_state: Any = None
+    class_weight: Any = None
+    seed_: int
+    n_iter_: int
+    _open = False
+    _facts: ClassVar[tuple[str, ...]] = ()
+    """Attributes that a solver sets beside the weights; they are saved with the model."""
+
+    _machine_kind: type[Machine] = Machine
+    _mixes: ClassVar[str] = ""
+    """What is true of a mix of shards, in a few words."""
+    _no_mixing: ClassVar[str] = "its answer is about all rows at once"
+    """Why shards are not mixed, if they are not."""
 
     @at_once
     def decision_function(self, X: Any) -> Array:
@@ -159,71 +233,7 @@ class Answers:
         codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
         return self.classes_[codes]
 
-
-NO_NAMES = "x names its features, but the learner has features without names, from grow or from training"
-INDEX, FLOAT = np.dtype(np.int64), np.dtype(np.float64)
-INT = {int}
-
-
-def plain(a: Any, types: str) -> bool:
-    """Tell whether a is a 1-d array of one of these types, by numpy's one-letter codes, in native byte order."""
-    return type(a) is np.ndarray and a.ndim == 1 and a.dtype.char in types and a.dtype.isnative
-
-
-def _row_of(x: Any) -> Array:
-    """Return a sparse matrix of one row as an array; one of more rows stays a table, which is refused."""
-    table: Array = x.toarray()
-    return table[0] if len(table) == 1 else table
-
-
-def names_among(x: dict[Any, Any]) -> list[str]:
-    """Return the keys of a row if they are names, and no keys if they are column numbers; refuse all other rows."""
-    for key in x:
-        if not isinstance(key, (str, Integral)) or isinstance(key, bool):
-            raise ValueError(f"x has the key {key!r}: features go by names (str), or by column numbers (int)")
-    named = [key for key in x if isinstance(key, str)]
-    if named and len(named) < len(x):
-        raise ValueError(f"x mixes names such as {named[0]!r} with column numbers")
-    return named
-
-
-def known_dict(x: dict[Any, float], names: dict[str, int] | None) -> Any:
-    """Return the entries of a row, as `_entries_of` does, given the columns of named features."""
-    values = fromiter(x.values(), FLOAT, len(x))
-    if names is None:
-        if not INT.issuperset(map(type, x)) and names_among(x):
-            raise ValueError(NO_NAMES)
-        try:
-            return fromiter(x, INDEX, len(x)), values, True
-        except OverflowError:
-            beyond = next(j for j in x if not -(1 << 63) <= j < 1 << 63)
-            raise ValueError(f"x has the column number {beyond}, beyond int64") from None
-    try:
-        return fromiter(map(names.__getitem__, x), INDEX, len(x)), values, True
-    except KeyError:
-        return None
-
-
-def known_entries(x: dict[Any, float], names: dict[str, int]) -> tuple[Array, Array]:
-    """Return the indices and values of those features of a row that are known; each name is looked up once.
-
-    Another thread may add names meanwhile, or take back those of a row that it refused.
-    """
-    for name in x:
-        if not isinstance(name, str):
-            raise ValueError(f"x has the key {name!r}, but the learner's features have names (str)")
-    found = [(j, value) for name, value in x.items() if (j := names.get(name)) is not None]
-    return fromiter((j for j, _ in found), INDEX, len(found)), fromiter((v for _, v in found), FLOAT, len(found))
-
-
-class PredictOne:
-    """`predict_one`, for a learner."""
-
-    _names: dict[str, int] | None = None
-    _asking: Asking | None = None
-    """Open between single rows; closed by all that moves the weights to other arrays, or changes the parameters."""
-
-    def predict_one(self: Any, x: Any) -> Any:
+    def predict_one(self, x: Any) -> Any:
         """Return the label of one row; features never seen count as 0."""
         asking = self._asking
         if asking is None:
@@ -233,14 +243,16 @@ class PredictOne:
         if type(x) is not dict and hasattr(x, "items"):
             x = dict(x.items())
         entries = known_dict(x, asking.names) if type(x) is dict else self._entries_of(x)
-        return asking.answer(*(known_entries(x, asking.names) if entries is None else entries[:2]))
+        if entries is None:  # some names are new
+            assert asking.names is not None
+            return asking.answer(*known_entries(x, asking.names))
+        return asking.answer(*entries[:2])
 
     @at_once
-    def _open_asking(self: Any) -> Asking:
+    def _open_asking(self) -> Asking:
         """Prepare for single rows; what is prepared is kept with the state that it is made of."""
         self._asking = asking_of(self._fitted(), self._bias, self.classes_, self._names)
-        asking: Asking = self._asking
-        return asking
+        return self._asking
 
     @property
     def feature_names_in_(self) -> Array:
@@ -258,7 +270,7 @@ class PredictOne:
     def feature_names_in_(self) -> None:
         self.__dict__.pop("_names", None)
 
-    def _entries_of(self: Any, x: Any) -> Any:
+    def _entries_of(self, x: Any) -> Any:
         """Return the indices and values of a row in any form, and whether the indices are known to be distinct.
 
         None where it names a feature that is new.
@@ -275,7 +287,7 @@ class PredictOne:
         indices = np.flatnonzero(row)
         return indices, row[indices], True
 
-    def _entries_of_pair(self: Any, indices: Any, values: Any) -> Any:
+    def _entries_of_pair(self, indices: Any, values: Any) -> Any:
         if not (plain(indices, "ilq") and plain(values, "fd")):
             indices, values = np.asarray(indices), np.asarray(values, np.float64)
             if (indices.dtype.kind not in "iu" and indices.size) or indices.ndim != 1 or values.ndim != 1:
@@ -288,23 +300,57 @@ class PredictOne:
         for name in AT_THE_DESK:
             self.__dict__.pop(name, None)
 
+    def certificate(
+        self, X: Any, y: Any, *, epsilon: float = 0.05, delta: float = 0.05, time_limit: float | None = None,
+        watch: Watch | None = None, n_jobs: int = 1,
+    ) -> Certificate:  # fmt: skip
+        """Return the certificate of the data, and of the run that made this learner: its mistakes against its theorem.
 
-class Learner(Answers, PredictOne, Certified, ClassifierMixin, BaseEstimator):
-    """A linear classifier, as scikit-learn knows it."""
+        The run is played again from its log, in exact arithmetic: both lemmas of the perceptron at every mistake, the
+        fall of Winnow's potential, the losses of passive-aggressive. The log must be whole, from the first round on.
+        First the learner trains once more on the rows given: the run is certified only if its updates are the same.
 
-    random_state: Any = None
-    class_weight: Any = None
-    seed_: int
-    n_iter_: int
-    _open = False
-    _facts: ClassVar[tuple[str, ...]] = ()
-    """Attributes that a solver sets beside the weights; they are saved with the model."""
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe, (rows, features)
+            The rows that it was trained on; after `partial_fit`, all of them in order.
+        y : array, (rows,)
+            Their labels.
+        epsilon : float, default=0.05
+            The error rate for which a sample size is stated.
+        delta : float, default=0.05
+            How often statements about new rows may be wrong.
+        time_limit, watch, n_jobs
+            As for :func:`linsep.certify`.
 
-    _machine_kind: type[Machine] = Machine
-    _mixes: ClassVar[str] = ""
-    """What is true of a mix of shards, in a few words."""
-    _no_mixing: ClassVar[str] = "its answer is about all rows at once"
-    """Why shards are not mixed, if they are not."""
+        Returns
+        -------
+        Certificate
+            Its `remarks` say what is not proved, and why.
+
+        Examples
+        --------
+        >>> from linsep import Perceptron, verify
+        >>> X, y = [[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1]
+        >>> cert = Perceptron(shuffle=False).fit(X, y).certificate(X, y)
+        >>> cert.claims["run: mistakes"], cert.number("mistakes at most", "run")
+        (2, 11.0)
+        >>> bool(verify(cert, X, y))
+        True
+        """
+        return certificate_of(self, X, y, epsilon, delta, time_limit, watch, n_jobs)
+
+    def _theorem(self) -> tuple[Theorem | None, list[str]]:
+        """Return the theorem that a certificate of the run relies on, and remarks on what the theorem does not say."""
+        return None, [NO_THEOREM.format(type(self).__name__)]
+
+    def _runs(self, rows: Rows) -> dict[str, Run]:
+        """Return the run of each binary classifier."""
+        return {}
+
+    def _trains_to_the_same_log(self, rows: Rows) -> bool:
+        """Return whether training on these rows makes just the updates of the log, and no others between them."""
+        return True
 
     def _check_facts(self) -> None:
         """Raise a ValueError when facts that came from a file can't have been found by the learner."""

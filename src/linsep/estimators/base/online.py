@@ -4,7 +4,7 @@ import inspect
 import linecache
 import re
 import warnings
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from itertools import groupby, pairwise
@@ -27,7 +27,7 @@ from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Average, Last
 from linsep.engine.runtime import threads, uninterrupted
 from linsep.engine.step import reads_norm, settles, shrinks
 from linsep.engine.weights import name_of
-from linsep.estimators.base.learner import NO_NAMES, Learner, PredictOne, known_dict, names_among, refuse_one_class
+from linsep.estimators.base.learner import NO_NAMES, Learner, known_dict, names_among, refuse_one_class
 from linsep.estimators.base.run_certificate import NO_THEOREM, runs_of, theorem_of
 from linsep.training.epochs import Team, one_pass, order_of, refuse_overflow, train
 from linsep.training.mixing import MIXINGS, Shards
@@ -86,7 +86,7 @@ def _place(step: Any, error: Exception) -> str:
 
 
 SEE = """    **shared
-        Those of every online learner: see :class:`linsep.estimators.base.online.Parameters`."""
+        Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`."""
 """What stands in a learner's source for the parameters described here."""
 
 
@@ -115,8 +115,44 @@ class Shared(SharedButIntercept, total=False):
     fit_intercept: bool
 
 
-class Parameters:
-    """What all learners are told, beside what is a learner's own; a learner's own documentation repeats it.
+def own_names(kind: type) -> set[str]:
+    """Return the parameters that a class declares itself."""
+    return set(inspect.signature(vars(kind)["__init__"]).parameters) if "__init__" in vars(kind) else set()
+
+
+def _shared_texts(left_out: set[str]) -> str:
+    """Return what is said of the shared parameters, but for some."""
+    text = (OnlineLearner.__doc__ or "").split("----------\n")[1].rstrip()
+    parts = re.split(r"^(?=    \w+ : )", text, flags=re.MULTILINE)
+    return "".join(part for part in parts if part.split(" : ")[0].strip() not in left_out).rstrip()
+
+
+NO_WIDTH = "the number of features is not known yet: call grow(n_features) first, or use a dict of names"
+
+
+def refuse_many_labels(y: Any) -> None:
+    """Raise a ValueError when y is not one label."""
+    if np.ndim(y) != 0 or not isinstance(y, Hashable):
+        raise ValueError(f"y is one label; got {y!r}")
+
+
+def refuse_beyond(entries: tuple[Array, Array, bool], limit: float) -> None:
+    """Raise a ValueError that names the first value beyond the limit, if there is one."""
+    indices, values, _ = entries
+    beyond = np.flatnonzero(np.abs(values) > limit)
+    if len(beyond):
+        k = int(beyond[0])
+        raise ValueError(f"x has the entry {values[k]:g} at column {indices[k]}, beyond x_max={limit:g}")
+
+
+READOUTS: dict[str, type] = {"last": Last, "average": Average}
+
+
+class OnlineLearner(Learner):
+    """A rule x a link x a readout, as a scikit-learn classifier.
+
+    A subclass returns its rule, link and readout in `_parts`. Every online learner has the parameters below; its
+    documentation repeats them.
 
     Parameters
     ----------
@@ -162,6 +198,13 @@ class Parameters:
         (or 1 MiB, if that is more).
     """
 
+    _mixes = "no theorem is claimed"
+    _no_mixing = ""
+    _watch: Watch | None = None
+    _in_place = False
+    _entry_limit: float | None = None
+    _learning: Learning | None = None
+    """Open as `_asking` is."""
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [None, Interval(Real, 0, None, closed="left")],
@@ -221,30 +264,10 @@ class Parameters:
         if cls.__doc__ and SEE in cls.__doc__:
             cls.__doc__ = cls.__doc__.replace(SEE, _shared_texts(own_names(cls)))
         if "__init__" in vars(cls):
-            own, shared = inspect.signature(cls.__init__), inspect.signature(Parameters.__init__)
+            own, shared = inspect.signature(cls.__init__), inspect.signature(OnlineLearner.__init__)
             named = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
             rest = [p for p in shared.parameters.values() if p.name not in own.parameters]
             cls.__init__.__signature__ = own.replace(parameters=[*named, *rest])  # type: ignore[attr-defined]
-
-
-def own_names(kind: type) -> set[str]:
-    """Return the parameters that a class declares itself."""
-    return set(inspect.signature(vars(kind)["__init__"]).parameters) if "__init__" in vars(kind) else set()
-
-
-def _shared_texts(left_out: set[str]) -> str:
-    """Return what is said of the shared parameters, but for some."""
-    text = (Parameters.__doc__ or "").split("----------\n")[1].rstrip()
-    parts = re.split(r"^(?=    \w+ : )", text, flags=re.MULTILINE)
-    return "".join(part for part in parts if part.split(" : ")[0].strip() not in left_out).rstrip()
-
-
-class Counts:
-    """The part of a learner that tells of its rounds; all counts are 0 where a solver saw all rows at once."""
-
-    classes_: Array
-    _open: bool
-    _fitted: Callable[[], Machine]
 
     @property
     def mistakes_(self) -> Any:
@@ -311,33 +334,7 @@ class Counts:
             return 0
         return 1 if known == 2 else slice(known)
 
-
-NO_WIDTH = "the number of features is not known yet: call grow(n_features) first, or use a dict of names"
-
-
-def refuse_many_labels(y: Any) -> None:
-    """Raise a ValueError when y is not one label."""
-    if np.ndim(y) != 0 or not isinstance(y, Hashable):
-        raise ValueError(f"y is one label; got {y!r}")
-
-
-def refuse_beyond(entries: tuple[Array, Array, bool], limit: float) -> None:
-    """Raise a ValueError that names the first value beyond the limit, if there is one."""
-    indices, values, _ = entries
-    beyond = np.flatnonzero(np.abs(values) > limit)
-    if len(beyond):
-        k = int(beyond[0])
-        raise ValueError(f"x has the entry {values[k]:g} at column {indices[k]}, beyond x_max={limit:g}")
-
-
-class LearnOne(PredictOne):
-    """`learn_one`, for a learner that can go on."""
-
-    _entry_limit: float | None = None
-    _learning: Learning | None = None
-    """Open as `_asking` is."""
-
-    def learn_one(self: Any, x: Any, y: Any) -> Any:
+    def learn_one(self, x: Any, y: Any) -> Any:
         """Learn from one row.
 
         Parameters
@@ -359,7 +356,7 @@ class LearnOne(PredictOne):
         except TypeError:  # y has no hash
             refuse_many_labels(y)
             raise
-        if code is not None:
+        if desk is not None and code is not None:
             limit = self._entry_limit
             if limit is None and type(x) is tuple and desk.learned(x, code):
                 return self
@@ -367,24 +364,26 @@ class LearnOne(PredictOne):
             if entries is not None:
                 if limit is not None:
                     refuse_beyond(entries, limit)
-                desk.learn(*entries, code)
+                indices, values, distinct = entries
+                desk.learn(indices, values, distinct, code)
                 return self
         with uninterrupted():  # between the update of the weights and the publication of new names and classes
             return self._learn_apart(x, y)
 
     @all_or_nothing
-    def _learn_apart(self: Any, x: Any, y: Any) -> Any:
+    def _learn_apart(self, x: Any, y: Any) -> Any:
         """Learn from one row that may bring features and a label, or comes after other training."""
         self.densify()
         self._welcome_names(x)
         entries = self._entries_of(x)
         if self._entry_limit is not None:
             refuse_beyond(entries, self._entry_limit)
-        self._open_desk(y)
-        self._learning.learn(*entries, self._learning.codes[y])
+        learning = self._open_desk(y)
+        indices, values, distinct = entries
+        learning.learn(indices, values, distinct, learning.codes[y])
         return self
 
-    def _welcome_names(self: Any, x: Any) -> None:
+    def _welcome_names(self, x: Any) -> None:
         """Let the learner have a feature for each name in x; the weights are widened by doubling."""
         if not hasattr(x, "items"):
             if not hasattr(self, "n_features_in_") and not isinstance(x, tuple):
@@ -413,7 +412,7 @@ class LearnOne(PredictOne):
     def _check_open_width(self) -> None:
         """Raise a ValueError when a parameter depends on the number of features, which names leave open."""
 
-    def _open_desk(self: Any, y: Any) -> None:
+    def _open_desk(self, y: Any) -> Learning:
         """Prepare for single rows; a label that is new becomes a class, if labels may arrive."""
         refuse_many_labels(y)
         self._check_shards(whole=False)
@@ -438,21 +437,7 @@ class LearnOne(PredictOne):
         codes = {label: code for code, label in enumerate(self.classes_.tolist())}
         weights = self._class_weights(np.empty(0, np.intp), self.classes_) if weighted else NO_WEIGHTS
         self._learning = Learning(self._machine, self._bias, codes, weights)
-
-
-READOUTS: dict[str, type] = {"last": Last, "average": Average}
-
-
-class OnlineLearner(Parameters, Counts, LearnOne, Learner):
-    """A rule x a link x a readout, as a scikit-learn classifier.
-
-    A subclass says in `_parts` what it is made of; everything else is here and in the other bases.
-    """
-
-    _mixes = "no theorem is claimed"
-    _no_mixing = ""
-    _watch: Watch | None = None
-    _in_place = False
+        return self._learning
 
     def _check_shards(self, whole: bool = True) -> None:
         """Raise a ValueError where shards are wanted, and can't be mixed."""

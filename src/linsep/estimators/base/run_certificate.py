@@ -1,8 +1,8 @@
 """Certify the run of a trained learner against its theorem."""
 
 import time
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -51,135 +51,88 @@ ANOTHER_LOG = (
 )
 
 
-class Certified:
-    """The part of a learner that proves what it did."""
+def certificate_of(
+    learner: Any,
+    X: Any,
+    y: Any,
+    epsilon: float,
+    delta: float,
+    time_limit: float | None,
+    watch: Watch | None,
+    n_jobs: int,
+) -> Certificate:
+    """Return the certificate of the data and of the run that trained a learner: see `Learner.certificate`."""
+    refuse_bad_plan(learner._bias, 1, epsilon, delta, time_limit)
+    learner._fitted()
+    rows = _rows_of_run(learner, X, y)
+    theorem, remarks = learner._theorem()
+    runs = _checked_runs(learner, rows, theorem)
+    if runs and not _weighted(theorem, runs) and not learner._trains_to_the_same_log(rows):
+        runs, remarks = {}, [*remarks, f"no run is certified: {ANOTHER_LOG}"]
+    passes = max((run.passes for run in runs.values()), default=1)
+    deadline = None if time_limit is None else time.monotonic() + time_limit
+    plan = Plan(passes, epsilon, delta, deadline, watch, n_jobs)
+    problems, more = problems_of(rows, plan)
+    remarks += more if len(rows.classes) > 2 else []
+    played: dict[str, Any] = {}
+    for name, run in runs.items():
+        found = _played(learner, theorem, name, run._replace(passes=passes), rows, plan, problems)
+        if isinstance(found, str):
+            remarks.append(f"{name}: {found}")
+        else:
+            played[name] = found
+    risks = {name: 1 - delta for name in played if _one_pass(learner, rows)}
+    try:
+        cert = made(rows, problems, played, remarks, risks)
+    except ValueError as error:
+        return made(rows, problems, {}, [*remarks, f"no run is certified, for {error}: {ANOTHER_RUN}"], {})
+    broken = [claim for claim, value in cert.claims.items() if value is False]
+    more = [f"{claim} does NOT hold: {ANOTHER_RUN}" for claim in broken]
+    for name, counted in zip(runs, np.atleast_1d(getattr(learner, "mistakes_", 0)), strict=False):
+        if cert.claims.get(f"{name}: mistakes", counted) != counted:
+            more.append(f"{name}: mistakes_ is {counted}, as floats rounded scores that are next to 0")
+    if not more:
+        return cert
+    kept = {k: run for k, run in played.items() if k not in {claim.rpartition(": ")[0] for claim in broken}}
+    return made(rows, problems, kept, remarks + more, {k: v for k, v in risks.items() if k in kept})
 
-    classes_: Array
-    _fitted: Callable[[], Machine]
-    _readable: Callable[[], Machine]
 
-    if TYPE_CHECKING:
-
-        @property
-        def _bias(self) -> float: ...
-
-    def certificate(
-        self, X: Any, y: Any, *, epsilon: float = 0.05, delta: float = 0.05, time_limit: float | None = None,
-        watch: Watch | None = None, n_jobs: int = 1,
-    ) -> Certificate:  # fmt: skip
-        """Return the certificate of the data, and of the run that made this learner: its mistakes against its theorem.
-
-        The run is played again from its log, in exact arithmetic: both lemmas of the perceptron at every mistake, the
-        fall of Winnow's potential, the losses of passive-aggressive. The log must be whole, from the first round on.
-        First the learner trains once more on the rows given: the run is certified only if its updates are the same.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or dataframe, (rows, features)
-            The rows that it was trained on; after `partial_fit`, all of them in order.
-        y : array, (rows,)
-            Their labels.
-        epsilon : float, default=0.05
-            The error rate for which a sample size is stated.
-        delta : float, default=0.05
-            How often statements about new rows may be wrong.
-        time_limit, watch, n_jobs
-            As for :func:`linsep.certify`.
-
-        Returns
-        -------
-        Certificate
-            Its `remarks` say what is not proved, and why.
-
-        Examples
-        --------
-        >>> from linsep import Perceptron, verify
-        >>> X, y = [[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1]
-        >>> cert = Perceptron(shuffle=False).fit(X, y).certificate(X, y)
-        >>> cert.claims["run: mistakes"], cert.number("mistakes at most", "run")
-        (2, 11.0)
-        >>> bool(verify(cert, X, y))
-        True
-        """
-        refuse_bad_plan(self._bias, 1, epsilon, delta, time_limit)
-        self._fitted()
-        rows = self._certified_rows(X, y)
-        theorem, remarks = self._theorem()
-        runs = self._checked_runs(rows, theorem)
-        if runs and not _weighted(theorem, runs) and not self._trains_to_the_same_log(rows):
-            runs, remarks = {}, [*remarks, f"no run is certified: {ANOTHER_LOG}"]
-        passes = max((run.passes for run in runs.values()), default=1)
-        deadline = None if time_limit is None else time.monotonic() + time_limit
-        plan = Plan(passes, epsilon, delta, deadline, watch, n_jobs)
-        problems, more = problems_of(rows, plan)
-        remarks += more if len(rows.classes) > 2 else []
-        played: dict[str, Any] = {}
-        for name, run in runs.items():
-            found = self._played(theorem, name, run._replace(passes=passes), rows, plan, problems)
-            if isinstance(found, str):
-                remarks.append(f"{name}: {found}")
-            else:
-                played[name] = found
-        risks = {name: 1 - delta for name in played if self._one_pass(rows)}
-        try:
-            cert = made(rows, problems, played, remarks, risks)
-        except ValueError as error:
-            return made(rows, problems, {}, [*remarks, f"no run is certified, for {error}: {ANOTHER_RUN}"], {})
-        broken = [claim for claim, value in cert.claims.items() if value is False]
-        more = [f"{claim} does NOT hold: {ANOTHER_RUN}" for claim in broken]
-        for name, counted in zip(runs, np.atleast_1d(getattr(self, "mistakes_", 0)), strict=False):
-            if cert.claims.get(f"{name}: mistakes", counted) != counted:
-                more.append(f"{name}: mistakes_ is {counted}, as floats rounded scores that are next to 0")
-        if not more:
-            return cert
-        kept = {k: run for k, run in played.items() if k not in {claim.rpartition(": ")[0] for claim in broken}}
-        return made(rows, problems, kept, remarks + more, {k: v for k, v in risks.items() if k in kept})
-
-    def _checked_runs(self, rows: Rows, theorem: Theorem | None) -> dict[str, Run]:
-        """Return the run of each machine, if these are the rows that it was trained on."""
-        if theorem is None:
-            return {}
-        runs, skipped = self._runs(rows), np.atleast_1d(getattr(self, "skipped_", 0))
-        refuse_other_rows(runs, rows, whole(self._readable()))
-        return {k: _with_rows_of_zeros(run, int(n), rows) for (k, run), n in zip(runs.items(), skipped, strict=True)}
-
-    def _trains_to_the_same_log(self, rows: Rows) -> bool:
-        """Return whether training on these rows makes just the updates of the log, and no others between them."""
-        return True
-
-    def _played(
-        self, theorem: Theorem | None, name: str, run: Run, rows: Rows, plan: Plan, problems: dict[str, Any]
-    ) -> dict[str, Any] | str:
-        """Return a run as the checker reads it, or why there is nothing to check."""
-        assert theorem is not None
-        problem = name.removeprefix("run of ").removeprefix("run")
-        problem = f"{problem}, {named(self._bias)}" if problem else named(self._bias)
-        if problem not in problems:
-            return "not played again, as its rows were not looked at"
-        why_not = _too_long(theorem, run, rows)
-        return why_not or witnessed(theorem, run, _search(problem, rows, plan), problems[problem], problem)
-
-    def _one_pass(self, rows: Rows) -> bool:
-        """Tell whether each row was seen once, in an order that did not depend on the weights."""
-        machine, n = self._fitted(), rows_of(rows.data)
-        return machine.epochs * n + machine.rows == n and machine.mixed is None
-
-    def _certified_rows(self, X: Any, y: Any) -> Rows:
-        """Return the rows of the run, checked."""
-        refuse_rounding(X)
-        data = canonical(self, X, bias=self._bias, reset=False)
-        refuse_bad_entries(data)
-        data = summed(data)
-        codes = codes_among(clean(y, rows_of(data)), self.classes_)
-        return Rows(data, codes, names_of(self.classes_))
-
-    def _theorem(self) -> tuple[Theorem | None, list[str]]:
-        """Return the theorem that the run is held to, and what it does not say."""
-        return None, [NO_THEOREM.format(type(self).__name__)]
-
-    def _runs(self, rows: Rows) -> dict[str, Run]:
-        """Return the run of each machine."""
+def _checked_runs(learner: Any, rows: Rows, theorem: Theorem | None) -> dict[str, Run]:
+    """Return the run of each machine, if these are the rows that it was trained on."""
+    if theorem is None:
         return {}
+    runs, skipped = learner._runs(rows), np.atleast_1d(getattr(learner, "skipped_", 0))
+    refuse_other_rows(runs, rows, whole(learner._readable()))
+    return {k: _with_rows_of_zeros(run, int(n), rows) for (k, run), n in zip(runs.items(), skipped, strict=True)}
+
+
+def _played(
+    learner: Any, theorem: Theorem | None, name: str, run: Run, rows: Rows, plan: Plan, problems: dict[str, Any]
+) -> dict[str, Any] | str:
+    """Return a run as the checker reads it, or why there is nothing to check."""
+    assert theorem is not None
+    problem = name.removeprefix("run of ").removeprefix("run")
+    problem = f"{problem}, {named(learner._bias)}" if problem else named(learner._bias)
+    if problem not in problems:
+        return "not played again, as its rows were not looked at"
+    why_not = _too_long(theorem, run, rows)
+    return why_not or witnessed(theorem, run, _search(problem, rows, plan), problems[problem], problem)
+
+
+def _one_pass(learner: Any, rows: Rows) -> bool:
+    """Tell whether each row was seen once, in an order that did not depend on the weights."""
+    machine, n = learner._fitted(), rows_of(rows.data)
+    return machine.epochs * n + machine.rows == n and machine.mixed is None
+
+
+def _rows_of_run(learner: Any, X: Any, y: Any) -> Rows:
+    """Return the rows of the run, checked."""
+    refuse_rounding(X)
+    data = canonical(learner, X, bias=learner._bias, reset=False)
+    refuse_bad_entries(data)
+    data = summed(data)
+    codes = codes_among(clean(y, rows_of(data)), learner.classes_)
+    return Rows(data, codes, names_of(learner.classes_))
 
 
 def theorem_of(machine: Machine) -> Theorem | None:
