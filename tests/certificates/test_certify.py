@@ -49,6 +49,33 @@ def test_unit_vectors_allow_p_mistakes_and_no_fewer(p):
     assert bracket(cert, "Winnow's") == pytest.approx([1 / p] * 2, rel=2e-3)
 
 
+def test_attributes_for_what_people_ask():
+    cert = certify(X, Y, passes=3)
+    low, high = cert.margin
+    assert cert.separable
+    assert [low, high] == bracket(cert, "perceptron's")
+    assert cert.radius == pytest.approx(np.sqrt(1 + (X**2).sum(axis=1).max()), rel=1e-8)
+    signs, rows = np.where(np.array(Y) == "b", 1, -1), np.column_stack([X, np.ones(len(X))])
+    assert np.min(signs * (rows @ cert.witness)) / np.linalg.norm(cert.witness) == pytest.approx(low, rel=1e-6)
+    assert cert.max_mistakes() == math.floor((cert.radius / low) ** 2)
+    assert cert.max_mistakes("winnow") == math.floor(cert.number("Winnow's mistakes at most"))
+    assert cert.max_mistakes(passes=1) <= len(X)
+    assert cert.max_mistakes(passes=3) <= 3 * len(X)
+    with pytest.raises(ValueError, match="states no bound of perceptron for passes=2; certify with passes=2"):
+        cert.max_mistakes(passes=2)
+    with pytest.raises(ValueError, match="learner='romma' has no bound"):
+        cert.max_mistakes("romma")
+
+
+def test_attributes_of_data_that_are_not_separable_or_open():
+    cross = certify([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+    assert cross.separable is False
+    assert cross.margin == (0.0, 0.0)
+    assert cross.max_mistakes() == math.inf
+    assert cross.witness is None
+    assert Certificate(cross.facts | {"claims": {}}).separable is None
+
+
 @pytest.mark.parametrize("order", [*itertools.permutations(range(3)), (4, 0, 3, 1, 2)])
 def test_on_unit_vectors_each_order_makes_p_mistakes(order):
     rows = np.eye(len(order))[list(order)]

@@ -30,6 +30,8 @@ MARGINS = {
 """Claims that are not there where nothing is proved."""
 UPDATES = "a certificate holds the updates of a run, not the rounds between them"
 LOGGED = "they are taken from its log"
+BOUNDED = {"perceptron": "perceptron", "winnow": "Winnow", "balanced-winnow": "balanced Winnow"}
+"""Learners with a bound on their mistakes, and their names in claims."""
 
 
 class CertificateError(ValueError):
@@ -77,6 +79,57 @@ class Certificate:
         first = self.problems[0]
         whole = len(self.facts["data"]["classes"]) <= 2 or first.startswith("pairs, ")
         return self.claims.get(f"{first}: verdict", "open") if whole else "open"
+
+    @property
+    def separable(self) -> bool | None:
+        """True or False where the certificate proves it, None where that is open; see `verdict`."""
+        return {"separable": True, "not separable": False}.get(self.verdict)
+
+    @property
+    def margin(self) -> tuple[float, float]:
+        """The proved bounds of the perceptron's margin, from below and from above; 0 from below if none is proved."""
+        return self.number("perceptron's margin at least"), self.number("perceptron's margin at most")
+
+    @property
+    def radius(self) -> float:
+        """The largest norm R of a row, the constant feature included."""
+        return self.number("R at most")
+
+    @property
+    def witness(self) -> Array | None:
+        """The weights that separate the rows, the constant feature's last; None unless the data are separable."""
+        return self.weights() if self.separable else None
+
+    def max_mistakes(self, learner: str = "perceptron", passes: int | None = None) -> float:
+        """Return the most mistakes that a learner can make on these rows, infinity if no bound is proved.
+
+        Parameters
+        ----------
+        learner : {"perceptron", "winnow", "balanced-winnow"}, default="perceptron"
+            The learner; Winnow's bounds are those of the best rate.
+        passes : int or None, default=None
+            If a number, the bound holds for so many passes over the rows, whether they are separable or not; the
+            certificate states it for the perceptron, for one pass and for `passes=` of :func:`linsep.certify`. If None,
+            it holds for any number of passes, in any order.
+
+        Examples
+        --------
+        >>> from linsep import certify
+        >>> cert = certify([[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1], passes=10)
+        >>> cert.separable, cert.max_mistakes(), cert.max_mistakes(passes=1), cert.max_mistakes("winnow")
+        (True, 11, 3, 99)
+        """
+        if learner not in BOUNDED:
+            raise ValueError(f"learner={learner!r} has no bound; use one of {sorted(BOUNDED)}")
+        count = "" if passes is None else f"(T = {passes}) "
+        try:
+            bound = self.number(f"{BOUNDED[learner]}'s mistakes {count}at most")
+        except KeyError:
+            raise ValueError(
+                f"the certificate states no bound of {learner} for passes={passes}; certify with passes={passes}, for the "
+                "perceptron"
+            ) from None
+        return bound if math.isinf(bound) else math.floor(bound)
 
     def number(self, claim: str, name: str | None = None) -> float:
         """Return a claim of a problem or run as a float; infinity for a bound, 0 for a margin, that is not proved.
