@@ -126,8 +126,8 @@ class Certificate:
             bound = self.number(f"{BOUNDED[learner]}'s mistakes {count}at most")
         except KeyError:
             raise ValueError(
-                f"the certificate states no bound of {learner} for passes={passes}; certify with passes={passes}, for the "
-                "perceptron"
+                f"the certificate states no bound of {learner} for passes={passes}; certify with passes={passes}, "
+                "for the perceptron"
             ) from None
         return bound if math.isinf(bound) else math.floor(bound)
 
