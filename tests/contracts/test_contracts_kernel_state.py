@@ -194,7 +194,7 @@ def test_a_carried_learner_goes_on(carry, by_one):
 
 def test_clone_and_set_params_round_trip():
     learner = kernel_learner(
-        kernel="rbf", gamma=0.5, max_iter=7, class_weight={0: 2.0}, multi_class="pair", readout="last"
+        kernel="rbf", gamma=0.5, max_iter=7, class_weight={0: 2.0}, multi_class="joint", readout="last"
     )
     params = learner.get_params()
     assert clone(quiet(learner.fit, X, y)).get_params() == params
@@ -204,7 +204,7 @@ def test_clone_and_set_params_round_trip():
     assert trace(quiet(fresh.set_params(**params).fit, X, y), X) == trace(learner, X)
 
 
-@pytest.mark.parametrize("multi_class", ["ovr", "pair"])
+@pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 @pytest.mark.parametrize("own", [{}, {"kernel": "linear"}, {"kernel": "rbf", "gamma": 0.1}], ids=str)
 @pytest.mark.parametrize("kind", [np.array, csr_array])
 def test_grow_is_features_that_were_always_zero(multi_class, own, kind):

@@ -37,7 +37,7 @@ def errors_one_by_one(clf, X, y, classes):
 
 
 @pytest.mark.parametrize("K", [2, 3, 5])
-@pytest.mark.parametrize("multi_class", ["ovr", "pair"])
+@pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 @pytest.mark.parametrize("learner", [Perceptron, Pegasos])
 def test_errors_are_those_of_predicting_each_row_before_it_is_learned(K, multi_class, learner):
     rows = ROUGH if learner is Pegasos else X
@@ -57,7 +57,7 @@ def test_labels_that_arrive_late_are_errors_when_they_do(K):
 
 def test_errors_of_two_labels_and_of_pairs_are_the_mistakes():
     assert (binary := Perceptron(random_state=0).fit(X, Y[2])).errors_ == binary.mistakes_
-    assert (pairs := Perceptron(multi_class="pair", random_state=0).fit(X, Y[5])).errors_ == pairs.mistakes_
+    assert (pairs := Perceptron(multi_class="joint", random_state=0).fit(X, Y[5])).errors_ == pairs.mistakes_
 
 
 def test_errors_of_single_rows():

@@ -37,7 +37,7 @@ def words():
 MODELS = {
     "averaged": lambda: build("averaged-perceptron").fit(X, Y),
     "scaled": lambda: build("pegasos", random_state=np.random.RandomState(3), shuffle=True).fit(X, Y),
-    "imaged": lambda: build("balanced-winnow", multi_class="pair").fit(X, Y),
+    "imaged": lambda: build("balanced-winnow", multi_class="joint").fit(X, Y),
     "words": words,
     "counts": lambda: NaiveBayes("gaussian").fit(X, Y),
     "sums": lambda: LeastSquares(solver="stream").fit(X, Y),

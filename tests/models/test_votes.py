@@ -71,7 +71,7 @@ def test_streams_go_on_as_in_one_run(kind, classes, multi_class, table, weighted
 
 
 @every_kind
-@pytest.mark.parametrize("multi_class", ["ovr", "pair"])
+@pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["once", "weighted"])
 def test_labels_that_come_late_come_after_loading_too(kind, multi_class, weighted, path):
     X, y = problem(4)
@@ -144,7 +144,7 @@ def test_a_row_that_weighs_nothing_is_all_there_was(path):
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["once", "weighted"])
-@pytest.mark.parametrize("multi_class", ["ovr", "pair"])
+@pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 @every_table
 def test_what_was_forgotten_stays_so(table, multi_class, weighted, path):
     X, y = problem(3, n=80, reals=True, noise=0.4)

@@ -105,6 +105,10 @@ CLASSIFIERS: dict[str, type[Learner]] = {
 TRANSFORMERS: dict[str, type] = {**MAPS, "text-hasher": TextHasher, "text-counter": TextCounter}
 MOST_FEATURES = 1 << 48
 MOST_THREADS = 1 << 16
+RENAMED: dict[str, tuple[str, dict[str, str]]] = {
+    "multi_class": ("multi_class", {"pair": "joint"}),
+}
+"""Parameters of earlier files: the present name of each, and the present names of its values."""
 ONLY = "save takes a learner of linsep, or a Pipeline of linsep's maps (and TextHasher, TextCounter) and a learner"
 
 
@@ -224,7 +228,9 @@ def _packed_parameters(learner: Learner, arrays: Arrays, name: str) -> dict[str,
 
 def _parameters(kind: Any, told: dict[str, Any], read: Unpacker) -> dict[str, Any]:
     """Return the parameters of an estimator, which must be all of its own and no others."""
-    parameters = {name: read.value(value) for name, value in told["parameters"].items()}
+    parameters = dict(_present(name, read.value(value)) for name, value in told["parameters"].items())
+    if len(parameters) < len(told["parameters"]):
+        raise Foreign("it has a parameter twice, by an earlier and by its present name")
     unknown = set(parameters) - set(kind._get_param_names())
     if unknown:
         raise Foreign(f"{kind.__name__} has no parameter {min(unknown)!r:.40}")
@@ -235,6 +241,12 @@ def _parameters(kind: Any, told: dict[str, Any], read: Unpacker) -> dict[str, An
     if jobs is not None and not (isinstance(jobs, int) and 0 < abs(jobs) <= MOST_THREADS):
         raise Foreign(f"it asks for {jobs!r:.20} threads: set n_jobs to 1 to {MOST_THREADS:,}, or -1, before save")
     return parameters
+
+
+def _present(name: str, value: Any) -> tuple[str, Any]:
+    """Return the present name and value of a parameter of an earlier file."""
+    name, values = RENAMED.get(name, (name, {}))
+    return name, values.get(value, value) if isinstance(value, str) else value
 
 
 def _packed_learner(learner: Any, arrays: Arrays, name: str) -> dict[str, Any]:

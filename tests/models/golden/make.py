@@ -83,7 +83,7 @@ def sparse():
 def pairs():
     """Labels that came as they liked, in pairs."""
     X, y = small()
-    clf = build("logistic-regression", multi_class="pair", log=True)
+    clf = build("logistic-regression", multi_class="joint", log=True)
     return clf.partial_fit(X[:5], y[:5]).partial_fit(X[5:], y[5:]), X, y, None
 
 
@@ -105,7 +105,7 @@ def forgetful():
 def kernel():
     """Weights of sparse rows, which shrink, in pairs; answers are drawn at random, and some have been."""
     X, y = small()
-    how = {"kernel": "rbf", "fit_intercept": True, "multi_class": "pair", "readout": "random", "random_state": 7}
+    how = {"kernel": "rbf", "fit_intercept": True, "multi_class": "joint", "readout": "random", "random_state": 7}
     clf = KernelPerceptron(rule=rules.Romma(), max_iter=2, **how).fit(csr_array(X), y)
     clf.predict(X[:5])
     return clf, X, y, None
