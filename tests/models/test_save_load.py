@@ -767,6 +767,8 @@ def test_golden_files(file, path):
 RENAMED = [
     ("open-pairs", "multi_class", "pair", {"multi_class": "joint"}),
     ("kernel-of-pairs", "multi_class", "pair", {"multi_class": "joint"}),
+    ("max-margin", "hinge", "l1", {"loss": "hinge"}),
+    ("max-margin", "hinge", "l2", {"loss": "squared_hinge"}),
     ("perceptron", "multi_class", "ovr", {"multi_class": "ovr"}),
 ]
 

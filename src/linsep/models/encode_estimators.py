@@ -106,6 +106,7 @@ TRANSFORMERS: dict[str, type] = {**MAPS, "text-hasher": TextHasher, "text-counte
 MOST_FEATURES = 1 << 48
 MOST_THREADS = 1 << 16
 RENAMED: dict[str, tuple[str, dict[str, str]]] = {
+    "hinge": ("loss", {"l1": "hinge", "l2": "squared_hinge"}),
     "multi_class": ("multi_class", {"pair": "joint"}),
 }
 """Parameters of earlier files: the present name of each, and the present names of its values."""
