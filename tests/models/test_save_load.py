@@ -769,6 +769,7 @@ RENAMED = [
     ("kernel-of-pairs", "multi_class", "pair", {"multi_class": "joint"}),
     ("max-margin", "hinge", "l1", {"loss": "hinge"}),
     ("max-margin", "hinge", "l2", {"loss": "squared_hinge"}),
+    ("naive-bayes", "smoothing", 0.5, {"alpha": 0.5}),
     ("perceptron", "multi_class", "ovr", {"multi_class": "ovr"}),
 ]
 

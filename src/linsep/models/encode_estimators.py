@@ -108,6 +108,7 @@ MOST_THREADS = 1 << 16
 RENAMED: dict[str, tuple[str, dict[str, str]]] = {
     "hinge": ("loss", {"l1": "hinge", "l2": "squared_hinge"}),
     "multi_class": ("multi_class", {"pair": "joint"}),
+    "smoothing": ("alpha", {}),
 }
 """Parameters of earlier files: the present name of each, and the present names of its values."""
 ONLY = "save takes a learner of linsep, or a Pipeline of linsep's maps (and TextHasher, TextCounter) and a learner"
