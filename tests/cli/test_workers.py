@@ -167,7 +167,7 @@ def test_a_worker_that_is_lost_is_told_once(monkeypatch):
 
 
 def test_a_cluster_that_fails_says_what_is_kept(monkeypatch):
-    cut_off(monkeypatch, (2, 1), distributed.ScaleError("no worker is left"))
+    cut_off(monkeypatch, (2, 1), distributed.ClusterError("no worker is left"))
     result = fit("--stream", "--shards", "2", "--epochs", "3", "-q", code=2)
     one_line(result, "no worker is left; m.linsep.epochs has 1 epoch: the same command goes on")
 
