@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from linsep.models.named_weights import export_csv, export_json
     from linsep.models.onnx import export_onnx
     from linsep.models.save_load import load, save
-    from linsep.theory.brier import brier
-    from linsep.theory.vc import cover, radon, shatter
+    from linsep.theory.brier import brier_score
 
 __version__ = "0.1.0"
 
@@ -62,19 +61,16 @@ __all__ = [
     "TextHasher",
     "VotedPerceptron",
     "Winnow",
-    "brier",
+    "brier_score",
     "certify",
     "convert",
-    "cover",
     "export_csv",
     "export_json",
     "export_onnx",
     "load",
     "merge",
-    "radon",
     "read",
     "save",
-    "shatter",
     "stream",
     "verify",
 ]
@@ -106,19 +102,16 @@ _HOMES = {
     "TextHasher": "linsep.data.text.hasher",
     "VotedPerceptron": "linsep.estimators.voted_perceptron",
     "Winnow": "linsep.estimators.winnow",
-    "brier": "linsep.theory.brier",
+    "brier_score": "linsep.theory.brier",
     "certify": "linsep.certificates.certify",
     "convert": "linsep.data.reading",
-    "cover": "linsep.theory.vc",
     "export_csv": "linsep.models.named_weights",
     "export_json": "linsep.models.named_weights",
     "export_onnx": "linsep.models.onnx",
     "load": "linsep.models.save_load",
     "merge": "linsep.models.merge",
-    "radon": "linsep.theory.vc",
     "read": "linsep.data.reading",
     "save": "linsep.models.save_load",
-    "shatter": "linsep.theory.vc",
     "stream": "linsep.data.reading",
     "verify": "linsep.certificates.certificate",
 }
