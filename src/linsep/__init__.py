@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from linsep.data.reading import stream as stream
     from linsep.data.text.counter import TextCounter as TextCounter
     from linsep.data.text.hasher import TextHasher as TextHasher
-    from linsep.estimators.calibration import Calibrated as Calibrated
+    from linsep.estimators.calibration import CalibratedClassifier as CalibratedClassifier
     from linsep.estimators.kernel_perceptron import KernelPerceptron as KernelPerceptron
     from linsep.estimators.least_squares import LeastSquares as LeastSquares
     from linsep.estimators.least_squares import LeastSquaresRegression as LeastSquaresRegression
@@ -51,7 +51,7 @@ _HOMES = {
     "ROMMA": "linsep.estimators.romma",
     "AveragedPerceptron": "linsep.estimators.perceptron",
     "BalancedWinnow": "linsep.estimators.winnow",
-    "Calibrated": "linsep.estimators.calibration",
+    "CalibratedClassifier": "linsep.estimators.calibration",
     "Certificate": "linsep.certificates.certificate",
     "CertificateError": "linsep.certificates.certificate",
     "DataError": "linsep.data.errors",

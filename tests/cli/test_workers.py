@@ -188,7 +188,7 @@ def test_a_run_that_had_all_epochs_is_written(folder, monkeypatch):
 REFUSED = [
     (["--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], "--workers and --scheduler both say who works"),
     (["--workers", "2", "--holdout", "0.2"], "judge the model by --test"),
-    (["--workers", "2", "--calibrate", "platt"], "--calibrate looks at each row"),
+    (["--workers", "2", "--calibrate", "sigmoid"], "--calibrate looks at each row"),
     (["--workers", "2", "--map", "scale"], "convert the data first"),
     (["--workers", "2", "--resume", "m.linsep"], "--workers 2 begins anew"),
     (["--workers", "2", "--select", "first"], "--select locates a row among all"),

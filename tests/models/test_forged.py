@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import linsep
-from linsep import Calibrated, LeastSquares, LogisticRegression, ModelError, NaiveBayes, load, save
+from linsep import CalibratedClassifier, LeastSquares, LogisticRegression, ModelError, NaiveBayes, load, save
 from linsep.models import archive
 from linsep.models.save_load import opened
 from tests.contracts.table import build, problem, quiet
@@ -42,7 +42,7 @@ MODELS = {
     "counts": lambda: NaiveBayes("gaussian").fit(X, Y),
     "sums": lambda: LeastSquares(solver="stream").fit(X, Y),
     "proof": lambda: LogisticRegression(solver="newton", prior_variance=1.0).fit(X, Y),
-    "calibrated": lambda: Calibrated(build("perceptron"), on="progressive", window=20).fit(X, Y),
+    "calibrated": lambda: CalibratedClassifier(build("perceptron"), on="progressive", window=20).fit(X, Y),
 }
 
 

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from linsep import (
     BalancedWinnow,
-    Calibrated,
+    CalibratedClassifier,
     LogisticRegression,
     NaiveBayes,
     Perceptron,
@@ -341,4 +341,4 @@ def test_naive_bayes_is_exported_as_it_was_trained(kind, other):
 def test_a_calibration_is_refused():
     X, y = problem()
     with pytest.raises(TypeError, match="export the model's learner_"):
-        export_onnx(Calibrated(Perceptron(), on="progressive").fit(X, y))
+        export_onnx(CalibratedClassifier(Perceptron(), on="progressive").fit(X, y))

@@ -770,6 +770,7 @@ RENAMED = [
     ("max-margin", "hinge", "l1", {"loss": "hinge"}),
     ("max-margin", "hinge", "l2", {"loss": "squared_hinge"}),
     ("naive-bayes", "smoothing", 0.5, {"alpha": 0.5}),
+    ("calibrated", "method", "platt", {"method": "sigmoid", "on": "progressive"}),
     ("perceptron", "multi_class", "ovr", {"multi_class": "ovr"}),
 ]
 

@@ -115,7 +115,7 @@ def blocks(done: int, rows: int) -> list[tuple[int, int]]:
 class AroundLearner:
     """The part of a model that passes on what the learner in it knows; stands before scikit-learn's own bases."""
 
-    learner: Any
+    estimator: Any
     learner_: Any
 
     def decision_function(self, X: Any) -> Array:
@@ -151,7 +151,7 @@ class AroundLearner:
         return "learner_" in vars(self) and is_fitted(self.learner_)
 
     def __sklearn_tags__(self) -> Any:
-        tags, own = super().__sklearn_tags__(), get_tags(self.learner)  # type: ignore[misc]
+        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)  # type: ignore[misc]
         tags.input_tags = copy.deepcopy(own.input_tags)
         tags.classifier_tags = copy.deepcopy(own.classifier_tags)
         return tags
@@ -172,7 +172,7 @@ def is_fitted(learner: Any) -> bool:
     return True
 
 
-METHODS: dict[str, Callable[..., Platt | Isotonic]] = {"platt": fit_platt, "isotonic": fit_isotonic}
+METHODS: dict[str, Callable[..., Platt | Isotonic]] = {"sigmoid": fit_platt, "isotonic": fit_isotonic}
 
 
 def scores_of(learner: Any, X: Any) -> Array:
@@ -190,10 +190,10 @@ def scores_of(learner: Any, X: Any) -> Array:
 
 
 def _learns_rows(model: Any) -> bool:
-    return hasattr(model.learner, "partial_fit")
+    return hasattr(model.estimator, "partial_fit")
 
 
-class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
+class CalibratedClassifier(AroundLearner, ClassifierMixin, BaseEstimator):
     """A learner whose scores are turned into probabilities, learned on scores of rows that it had not seen.
 
     Any learner with a `decision_function` will do. Two classes have one map, from the score to the probability of the
@@ -203,9 +203,9 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    learner : learner
+    estimator : learner
         What to train; with `on="prefit"`, a learner that is trained already.
-    method : "platt" or "isotonic", default="platt"
+    method : "sigmoid" or "isotonic", default="sigmoid"
         The map. Platt's sigmoid, 1 / (1 + e^-(a s + b)), has two numbers and so needs few rows. The best map that never
         falls has no form of its own, and is better from some thousand rows on; it may say 0 and 1.
     on : "held-out", "progressive" or "prefit", default="held-out"
@@ -246,17 +246,17 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
     --------
     >>> import numpy as np
     >>> from linsep import AveragedPerceptron
-    >>> from linsep.estimators.calibration import Calibrated
+    >>> from linsep.estimators.calibration import CalibratedClassifier
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(2000, 1))
     >>> y = rng.random(2000) < 1 / (1 + np.exp(-2 * X[:, 0]))
-    >>> clf = Calibrated(AveragedPerceptron(), on="progressive").fit(X, y)
+    >>> clf = CalibratedClassifier(AveragedPerceptron(), on="progressive").fit(X, y)
     >>> clf.predict_proba([[-1], [0], [1]])[:, 1].round(1)  # in truth 0.12, 0.5, 0.88
     array([0.1, 0.5, 0.9])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "learner": [HasMethods(["fit", "decision_function"])],
+        "estimator": [HasMethods(["fit", "decision_function"])],
         "method": [StrOptions(set(METHODS))],
         "on": [StrOptions({"held-out", "progressive", "prefit"})],
         "cv": [Interval(Integral, 2, None, closed="left")],
@@ -268,9 +268,9 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
     _in_place = False
 
     def __init__(
-        self, learner: Any, *, method: str = "platt", on: str = "held-out", cv: int = 5, window: int = 4096
+        self, estimator: Any, *, method: str = "sigmoid", on: str = "held-out", cv: int = 5, window: int = 4096
     ) -> None:
-        self.learner = learner
+        self.estimator = estimator
         self.method = method
         self.on = on
         self.cv = cv
@@ -296,7 +296,7 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
         if self.on == "progressive":
             self._refuse_no_partial_fit()
             classes = encode(clean(y, _num_samples(X)))[0]
-            learner = clone(self.learner)
+            learner = clone(self.estimator)
             recent, rows = self._learned(learner, Recent.none(), 0, X, y, classes, sample_weight)
         else:
             learner, scores, codes = (self._held_out if self.on == "held-out" else self._prefit)(X, y, sample_weight)
@@ -386,18 +386,18 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
         self._refuse_no_partial_fit()
         if "learner_" in vars(self):
             return self.learner_
-        return self._trained() if self.on == "prefit" else clone(self.learner)
+        return self._trained() if self.on == "prefit" else clone(self.estimator)
 
     def _own(self) -> Any:
         """Return the learner as it is by now, which is not the one that was given."""
         learner = self._begun()
-        return copy.deepcopy(learner) if learner is self.learner else learner
+        return copy.deepcopy(learner) if learner is self.estimator else learner
 
     def _held_out(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array]:
         """Return a learner trained on all rows, and the scores of each by one that was not trained on it."""
         from sklearn.model_selection import StratifiedKFold  # takes long to import
 
-        learner = clone(self.learner).fit(X, y, **_given(sample_weight))
+        learner = clone(self.estimator).fit(X, y, **_given(sample_weight))
         labels = clean(y, _num_samples(X))
         classes, codes = encode(labels)
         few = np.bincount(codes)
@@ -412,7 +412,7 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
             given = _given(None if sample_weight is None else weights[train])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # the learner of all rows has warned once
-                part = clone(self.learner).fit(_safe_indexing(X, train), labels[train], **given)
+                part = clone(self.estimator).fit(_safe_indexing(X, train), labels[train], **given)
             scores[held] = scores_of(part, _safe_indexing(X, held))
         return learner, scores, codes
 
@@ -423,12 +423,12 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
         return learner, scores_of(learner, X), codes
 
     def _trained(self) -> Any:
-        if not is_fitted(self.learner):
+        if not is_fitted(self.estimator):
             raise NotFittedError(
                 'on="prefit" takes a learner that is trained already, and this one is not: train it first (a clone '
                 'is never trained), or use on="held-out"'
             )
-        return self.learner
+        return self.estimator
 
     def _learned(
         self, learner: Any, recent: Recent, done: int, X: Any, y: Any, classes: Any, sample_weight: Any
@@ -456,7 +456,7 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
     def _refuse_no_partial_fit(self) -> None:
         if not _learns_rows(self):
             raise TypeError(
-                f"{type(self.learner).__name__} sees all rows at once and has no partial_fit: its calibration is "
+                f"{type(self.estimator).__name__} sees all rows at once and has no partial_fit: its calibration is "
                 'learned with fit and on="held-out" or "prefit"'
             )
 

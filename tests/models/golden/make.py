@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.pipeline import make_pipeline
 
 import linsep
-from linsep import LEARNERS, Calibrated, KernelPerceptron, VotedPerceptron, rules
+from linsep import LEARNERS, CalibratedClassifier, KernelPerceptron, VotedPerceptron, rules
 from linsep.estimators.base.voter import Voter
 from linsep.models.archive import FORMAT
 from linsep.transforms import Polynomial, Scale
@@ -50,7 +50,7 @@ def calibrated():
     """A learner whose scores become probabilities, as labels come."""
     X, y = small()
     return (
-        Calibrated(build("perceptron"), on="progressive", window=20).fit(np.tile(X, (3, 1)), np.tile(y, 3)),
+        CalibratedClassifier(build("perceptron"), on="progressive", window=20).fit(np.tile(X, (3, 1)), np.tile(y, 3)),
         X,
         y,
         None,
