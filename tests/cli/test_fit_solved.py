@@ -109,7 +109,7 @@ def test_a_calibrated_stream_goes_on():
     run("fit", "more.svm", "--resume", "m.linsep", "-o", "on.linsep", "--stream")
     before, now = linsep.load("m.linsep"), linsep.load("on.linsep")
     assert now._rows > before._rows
-    assert now.learner_.t_ == now._rows
+    assert now.estimator_.t_ == now._rows
 
 
 def test_text_is_counted_for_naive_bayes(folder):

@@ -112,7 +112,7 @@ def test_prefit_goes_by_the_rows_given_and_leaves_the_learner(method):
     learner = quiet(Perceptron(random_state=0).fit, X[:200], y[:200])
     mine = CalibratedClassifier(learner, method=method, on="prefit").fit(X[200:], y[200:])
     scores = learner.decision_function(X)
-    assert mine.learner_ is learner
+    assert mine.estimator_ is learner
     expected = METHODS[method](scores[200:], y[200:] == 1).probabilities(scores)
     assert bits(mine.predict_proba(X)[:, 1]) == bits(expected)
     before = bits(learner.coef_)
@@ -152,7 +152,7 @@ def test_every_learner(method, name, classes):
         assert np.isfinite(P).all()
         np.testing.assert_allclose(P.sum(axis=1), 1)
         assert len({*P[:, 1].tolist()}) > 1
-        scores = model.learner_.decision_function(X)
+        scores = model.estimator_.decision_function(X)
         assert bits(model.decision_function(X)) == bits(scores)
         best = P[np.arange(60), np.searchsorted(model.classes_, model.predict(X))]
         assert (best == P.max(axis=1)).all()
@@ -180,7 +180,7 @@ def test_the_online_form_comes_near_to_rows_held_out(method):
         mine.partial_fit(X[start : start + 500], y[start : start + 500])
         far.append(np.abs(mine.predict_proba(X[8000:])[:, 1] - truth[8000:]).mean())
     # Maps of other rows differ by chance, as much as they do from the truth: so that is what they are held against.
-    batch = CalibratedClassifier(mine.learner_, method=method, on="prefit").fit(X[8000:], y[8000:])
+    batch = CalibratedClassifier(mine.estimator_, method=method, on="prefit").fit(X[8000:], y[8000:])
     assert far[-1] < 1.25 * np.abs(batch.predict_proba(X[8000:])[:, 1] - truth[8000:]).mean()
     assert far[-1] < far[0] / 2
 
@@ -250,7 +250,7 @@ def test_without_a_map_the_learner_itself_answers():
     X, y = problem(3, n=15)
     mine = CalibratedClassifier(Perceptron()).partial_fit(X, y)
     np.testing.assert_allclose(mine.predict_proba(X), 1 / 3)
-    assert mine.predict(X).tolist() == mine.learner_.predict(X).tolist()
+    assert mine.predict(X).tolist() == mine.estimator_.predict(X).tolist()
     assert len(set(mine.predict(X).tolist())) == 3
 
 
@@ -276,9 +276,9 @@ def test_in_place_is_the_same():
     plain, quick = CalibratedClassifier(Perceptron()), CalibratedClassifier(Perceptron())
     plain.partial_fit(X[:150], y[:150]).partial_fit(X[150:], y[150:])
     with quick.in_place():
-        learner = quick.learner_
+        learner = quick.estimator_
         quick.partial_fit(X[:150], y[:150]).partial_fit(X[150:], y[150:])
-    assert quick.learner_ is learner is not quick.estimator
+    assert quick.estimator_ is learner is not quick.estimator
     assert bits(quick.predict_proba(X)) == bits(plain.predict_proba(X))
 
 

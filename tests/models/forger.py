@@ -404,7 +404,7 @@ def inspect(path):
 
 def learner_of(model):
     last = model.steps[-1][1] if hasattr(model, "steps") else model
-    return getattr(last, "learner_", last)
+    return getattr(last, "estimator_", last)
 
 
 def _answer(model, rows):

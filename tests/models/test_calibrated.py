@@ -108,7 +108,7 @@ def test_pipelines_end_in_one(method, path):
     )
     other = again(model, path)
     assert bits(other.predict_proba(X)) == bits(model.predict_proba(X))
-    assert learner_of(other) is other.steps[-1][1].learner_
+    assert learner_of(other) is other.steps[-1][1].estimator_
     assert isinstance(learner_of(other), AveragedPerceptron)
 
 

@@ -313,7 +313,7 @@ def test_after_maps_and_under_probabilities(kind, path):
             model.partial_fit(X[:20], y[:20])
         assert np.array_equal(second.predict_proba(X), first.predict_proba(X))
         assert second.score(X, y) > 0.6
-    ready = quiet(CalibratedClassifier(first.learner_.set_params(readout="average"), on="prefit").fit, X, y)
+    ready = quiet(CalibratedClassifier(first.estimator_.set_params(readout="average"), on="prefit").fit, X, y)
     assert np.array_equal(again(ready, path).predict_proba(X), ready.predict_proba(X))
 
 
@@ -321,7 +321,7 @@ def test_a_function_under_probabilities(path):
     X, y = problem(n=60)
     first = quiet(CalibratedClassifier(KernelPerceptron(kernel=squared, random_state=0), cv=3).fit, X, y)
     second = again(first, path, kernels=[squared])
-    assert second.estimator.kernel is second.learner_.kernel is squared
+    assert second.estimator.kernel is second.estimator_.kernel is squared
     assert np.array_equal(second.predict_proba(X), first.predict_proba(X))
 
 

@@ -116,7 +116,7 @@ class AroundLearner:
     """The part of a model that passes on what the learner in it knows; stands before scikit-learn's own bases."""
 
     estimator: Any
-    learner_: Any
+    estimator_: Any
 
     def decision_function(self, X: Any) -> Array:
         """Return the learner's own scores."""
@@ -148,7 +148,7 @@ class AroundLearner:
         return self._fitted().feature_names_in_
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "learner_" in vars(self) and is_fitted(self.learner_)
+        return "estimator_" in vars(self) and is_fitted(self.estimator_)
 
     def __sklearn_tags__(self) -> Any:
         tags, own = super().__sklearn_tags__(), get_tags(self.estimator)  # type: ignore[misc]
@@ -160,7 +160,7 @@ class AroundLearner:
         """Return the trained learner."""
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(f"this {type(self).__name__} has not been fitted yet: call fit or partial_fit first")
-        return self.learner_
+        return self.estimator_
 
 
 def is_fitted(learner: Any) -> bool:
@@ -199,7 +199,7 @@ class CalibratedClassifier(AroundLearner, ClassifierMixin, BaseEstimator):
     Any learner with a `decision_function` will do. Two classes have one map, from the score to the probability of the
     second; more have one each, class against rest, and what the maps say is divided by its sum (all of them 0: each
     class is as probable). `predict` answers the most probable class, which need not be the one of the highest score;
-    ties go to the learner's own answer, which is always at hand as `learner_.predict`.
+    ties go to the learner's own answer, which is always at hand as `estimator_.predict`.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ class CalibratedClassifier(AroundLearner, ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    learner_ : learner
+    estimator_ : learner
         The trained learner.
     calibration_ : list of Platt or Isotonic
         The maps: one for two classes, else one a class. `slope` and `offset` are a and b of Platt's; `x` and `y` the
@@ -304,7 +304,7 @@ class CalibratedClassifier(AroundLearner, ClassifierMixin, BaseEstimator):
             recent = Recent.none().followed_by(Recent(scores, codes, _weights_of(sample_weight, rows)), rows)
         maps = self._maps_of(recent, len(learner.classes_))
         self.__dict__.pop("form_", None)  # how other data were read, that a loaded model was trained on
-        self.learner_, self._recent, self._rows, self._maps = learner, recent.spread(self.window), rows, maps
+        self.estimator_, self._recent, self._rows, self._maps = learner, recent.spread(self.window), rows, maps
         return self
 
     @available_if(_learns_rows)
@@ -331,7 +331,7 @@ class CalibratedClassifier(AroundLearner, ClassifierMixin, BaseEstimator):
         if not self._in_place:
             learner = copy.deepcopy(learner)  # so that a call that raises, even in a later block, changes nothing
         recent, rows = self._learned(learner, self._recent, self._rows, X, y, classes, sample_weight)
-        self.learner_, self._recent, self._rows, self._maps = learner, recent, rows, None
+        self.estimator_, self._recent, self._rows, self._maps = learner, recent, rows, None
         return self
 
     def predict_proba(self, X: Any) -> Array:
@@ -364,19 +364,19 @@ class CalibratedClassifier(AroundLearner, ClassifierMixin, BaseEstimator):
 
     def grow(self, n_features: int) -> Self:
         """Widen the learner's weights to `n_features`."""
-        self.learner_ = self._own().grow(n_features)
+        self.estimator_ = self._own().grow(n_features)
         return self
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """Let `partial_fit` learn in place inside of the block, as the learner's own `in_place` does.
 
-        Otherwise it learns on a copy. `learner_` is there from the block's beginning, even if nothing has been learned
-        yet. If a call raises here, the model is of no use any more.
+        Otherwise it learns on a copy. `estimator_` is there from the block's beginning, even if nothing has been
+        learned yet. If a call raises here, the model is of no use any more.
         """
-        self.learner_, self._in_place = self._own(), True
+        self.estimator_, self._in_place = self._own(), True
         try:
-            with self.learner_.in_place():
+            with self.estimator_.in_place():
                 yield
         finally:
             del self._in_place
@@ -384,8 +384,8 @@ class CalibratedClassifier(AroundLearner, ClassifierMixin, BaseEstimator):
     def _begun(self) -> Any:
         """Return the learner as it is by now, to be copied or to be learned by."""
         self._refuse_no_partial_fit()
-        if "learner_" in vars(self):
-            return self.learner_
+        if "estimator_" in vars(self):
+            return self.estimator_
         return self._trained() if self.on == "prefit" else clone(self.estimator)
 
     def _own(self) -> Any:

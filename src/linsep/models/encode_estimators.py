@@ -165,7 +165,7 @@ def _refuse_other_widths(steps: list[tuple[str, Any]]) -> None:
 def learner_of(model: Any) -> Learner:
     """Return the learner itself, without what stands before it or around it."""
     last = last_of(model)
-    return last.learner_ if isinstance(last, CalibratedClassifier) else last
+    return last.estimator_ if isinstance(last, CalibratedClassifier) else last
 
 
 def last_of(model: Any) -> Any:
@@ -344,7 +344,7 @@ def _unpacked_calibrated(told: dict[str, Any], read: Unpacker, name: str) -> Cal
     given = learner if template is None else _untrained(template, read)
     model = CalibratedClassifier(given, **_parameters(CalibratedClassifier, told, read))
     model._validate_params()
-    model.learner_ = learner
+    model.estimator_ = learner
     unpack_calibration(model, told, read.arrays, f"{name}.calibration")
     return model
 

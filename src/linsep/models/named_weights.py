@@ -163,7 +163,7 @@ def export_csv(model: Any, path: str | os.PathLike[str], names: Names = None) ->
 def learner_of(model: Any) -> Learner:
     """Return the learner that a model is, or that a pipeline ends in."""
     learner = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    learner = learner.learner_ if isinstance(learner, CalibratedClassifier) else learner
+    learner = learner.estimator_ if isinstance(learner, CalibratedClassifier) else learner
     if not isinstance(learner, Learner):
         raise TypeError(f"weights have names in a learner of linsep, or a pipeline that ends in one; got {learner!r}")
     return learner

@@ -57,7 +57,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     steps = list(model.steps) if isinstance(model, Pipeline) else [("learner", model)]
     learner = steps[-1][1]
     if isinstance(learner, CalibratedClassifier):
-        raise TypeError("a calibration is not exported: export the model's learner_, for its labels and scores")
+        raise TypeError("a calibration is not exported: export the model's estimator_, for its labels and scores")
     if not isinstance(learner, Learner):
         raise TypeError(f"export_onnx takes a learner of linsep, or a pipeline that ends in one; got {learner!r}")
     maps = [(name, step) for name, step in steps[:-1] if step not in (None, "passthrough")]
