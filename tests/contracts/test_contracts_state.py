@@ -213,7 +213,7 @@ def test_a_memory_mapped_learner_needs_no_kernel_of_its_own(name, sparse):
 
 
 def in_place(learner):
-    with learner.in_place():
+    with learner._training_in_place():
         return learner.set_params(n_jobs=2).partial_fit(X[:5], y[:5])
 
 

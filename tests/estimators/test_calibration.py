@@ -118,7 +118,7 @@ def test_prefit_goes_by_the_rows_given_and_leaves_the_learner(method):
     before = bits(learner.coef_)
     mine.partial_fit(X[:200], y[:200])
     assert bits(learner.coef_) == before != bits(mine.coef_)
-    with mine.in_place():
+    with mine._training_in_place():
         mine.partial_fit(X[:200], y[:200])
     assert bits(learner.coef_) == before
 
@@ -275,7 +275,7 @@ def test_in_place_is_the_same():
     X, y, _ = noisy(400)
     plain, quick = CalibratedClassifier(Perceptron()), CalibratedClassifier(Perceptron())
     plain.partial_fit(X[:150], y[:150]).partial_fit(X[150:], y[150:])
-    with quick.in_place():
+    with quick._training_in_place():
         learner = quick.estimator_
         quick.partial_fit(X[:150], y[:150]).partial_fit(X[150:], y[150:])
     assert quick.estimator_ is learner is not quick.estimator

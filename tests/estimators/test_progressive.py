@@ -85,7 +85,7 @@ def test_a_watch_is_called_when_it_wants_to_be_and_changes_nothing():
         return max(1, seen[-1][0])
 
     clf, plain = (AveragedPerceptron(max_iter=1, random_state=0, tol=0) for _ in range(2))
-    with clf.watched(watch):
+    with clf._watched(watch):
         clf.fit(X, Y[5])
     assert [rounds for rounds, _ in seen] == [0, 1, 2, 4, 8, 16, 32, 64, 128, 256]
     plain.fit(X, Y[5])
@@ -97,9 +97,9 @@ def test_a_watch_is_called_when_it_wants_to_be_and_changes_nothing():
 
 def test_a_watch_is_no_part_of_the_model_and_ends_with_its_block_even_by_an_error():
     clf = Perceptron(random_state=0, tol=0)
-    with clf.watched(lambda machine: 1000):
+    with clf._watched(lambda machine: 1000):
         pickle.loads(pickle.dumps(clf.fit(X, Y[2])))
-    with pytest.raises(KeyboardInterrupt), clf.watched(interrupt):
+    with pytest.raises(KeyboardInterrupt), clf._watched(interrupt):
         clf.partial_fit(X, Y[2])
     assert clf._machine.watch is None
     assert clf._watch is None

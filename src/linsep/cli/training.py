@@ -184,7 +184,7 @@ def _fitted(task: Task, X: Any, rows: Dataset) -> Any:
             return learner.fit(X, rows.y, sample_weight=rows.weights)
     passes = learner._most_epochs if learner.select is None else 1
     before = getattr(learner, "_machine", None)
-    with _the_same_rows(task), watching.learning(passes * len(rows), before), learner.watched(watching):
+    with _the_same_rows(task), watching.learning(passes * len(rows), before), learner._watched(watching):
         learner.fit(X, rows.y, sample_weight=rows.weights)
     watching.end(learner._machine)
     return learner

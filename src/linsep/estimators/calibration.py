@@ -368,15 +368,15 @@ class CalibratedClassifier(AroundLearner, ClassifierMixin, BaseEstimator):
         return self
 
     @contextmanager
-    def in_place(self) -> Iterator[None]:
-        """Let `partial_fit` learn in place inside of the block, as the learner's own `in_place` does.
+    def _training_in_place(self) -> Iterator[None]:
+        """Let `partial_fit` learn in place inside of the block, as the learner's own `_training_in_place` does.
 
         Otherwise it learns on a copy. `estimator_` is there from the block's beginning, even if nothing has been
         learned yet. If a call raises here, the model is of no use any more.
         """
         self.estimator_, self._in_place = self._own(), True
         try:
-            with self.estimator_.in_place():
+            with self.estimator_._training_in_place():
                 yield
         finally:
             del self._in_place
@@ -437,8 +437,8 @@ class CalibratedClassifier(AroundLearner, ClassifierMixin, BaseEstimator):
         rows = _num_samples(X)
         labels, weights = clean(y, rows), _weights_of(sample_weight, rows)
         (X,), spans = indexable(X), blocks(done, rows)
-        in_place = hasattr(learner, "in_place") and not self._in_place
-        with learner.in_place() if in_place else nullcontext():
+        in_place = hasattr(learner, "_training_in_place") and not self._in_place
+        with learner._training_in_place() if in_place else nullcontext():
             for start, stop in spans:
                 block = X if len(spans) == 1 else _rows(X, start, stop)
                 known = learner.classes_ if is_fitted(learner) else np.empty(0)

@@ -583,7 +583,7 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
         return self
 
     @contextmanager
-    def watched(self, watch: Watch) -> Iterator[None]:
+    def _watched(self, watch: Watch) -> Iterator[None]:
         """Let training that goes on inside of the block be looked at, between rows, now and then.
 
         `watch` is called with the machine in training before the first row of each pass; what it returns is the number
@@ -598,7 +598,7 @@ class OnlineLearner(Parameters, Counts, LearnOne, Learner):
                 self._machine.watch = None
 
     @contextmanager
-    def in_place(self) -> Iterator[None]:
+    def _training_in_place(self) -> Iterator[None]:
         """Let `partial_fit` learn in place inside of the block.
 
         Otherwise it works on a copy of the weights, so that a call that raises changes nothing: too much for many
