@@ -35,7 +35,7 @@ from benchmarks.data import Array, DataMissing
 from benchmarks.memory import bytes_of, peak_of_fit
 from benchmarks.timing import Line, Row, Skip, race
 
-LOSSES = {"l2": ("squared_hinge", "-s 1"), "l1": ("hinge", "-s 3")}
+LOSSES = {"squared_hinge": ("L2", "-s 1"), "hinge": ("L1", "-s 3")}
 TOLERANCES = 2.0 ** np.arange(1, -12, -0.5)
 SOLVERS = ("lbfgs", "newton-cg", "sag")
 """Those of the peer that leave the intercept free and take sparse rows; of more than two classes, the first two."""
@@ -63,27 +63,26 @@ def printed_objective(work: Callable[[], Any]) -> float:
 
 def svc(loss: str, tol: float, verbose: int = 0) -> LinearSVC:
     """Return LIBLINEAR without a bias."""
-    return LinearSVC(
-        dual=True, loss=LOSSES[loss][0], C=1.0, fit_intercept=False, tol=tol, random_state=0, verbose=verbose
-    )
+    return LinearSVC(dual=True, loss=loss, C=1.0, fit_intercept=False, tol=tol, random_state=0, verbose=verbose)
 
 
 def soft_margins(repeats: int) -> Iterator[Line]:
     """Yield the rows of the soft margin."""
     X, y = data.sparse()
     X64 = X.astype(np.float64)  # LIBLINEAR takes no other, and would convert it each time
-    for loss, (_, option) in LOSSES.items():
-        ours = linsep.MaxMargin(C=1.0, hinge=loss, fit_intercept=False, random_state=0)
+    for loss, (name, option) in LOSSES.items():
+        ours = linsep.MaxMargin(C=1.0, loss=loss, fit_intercept=False, random_state=0)
         ours.fit(X, y)
         norm = float(np.linalg.norm(ours.coef_))
-        reached = float(ours.dual_.sum()) - norm**2 / 2 - (np.square(ours.dual_).sum() / 4 if loss == "l2" else 0.0)
+        squares = np.square(ours.dual_).sum() / 4 if loss == "squared_hinge" else 0.0
+        reached = float(ours.dual_.sum()) - norm**2 / 2 - squares
         for tol in TOLERANCES:
             theirs = printed_objective(partial(svc(loss, tol, verbose=1).fit, X64, y))
             if theirs >= reached:
                 break
         result = race(partial(ours.fit, X, y), partial(svc(loss, tol).fit, X64, y), repeats)
         note = f"gap {ours.gap_:.1e}; dual objective {reached:,.1f} and {theirs:,.1f}"
-        work = f"soft margin, {loss.upper()} hinge, gap 1e-3"
+        work = f"soft margin, {name} hinge, gap 1e-3"
         yield Row(work, f"LIBLINEAR {option}", result.ours, result.peer, 1.5, note, ours.gap_ <= 1e-3)
 
 

@@ -32,7 +32,7 @@ SETS: dict[str, Callable[[], Split]] = {
 KINDS: dict[str, Any] = {
     "averaged perceptron": AveragedPerceptron,
     "perceptron": Perceptron,
-    "passive-aggressive, pairs": partial(PassiveAggressive, multi_class="pair"),
+    "passive-aggressive, pairs": partial(PassiveAggressive, multi_class="joint"),
 }
 BEHIND = (
     ("20newsgroups, tf-idf", "passive-aggressive, pairs"),

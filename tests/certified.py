@@ -46,7 +46,7 @@ def three_classes():
     return 0.75 * np.eye(3)[codes] + rng.integers(0, 3, (12, 3)) / 8, np.array(["a", "b", "c"])[codes]
 
 
-CASES = {"two": (two_classes, "ovr"), "rest": (three_classes, "ovr"), "pairs": (three_classes, "pair")}
+CASES = {"two": (two_classes, "ovr"), "rest": (three_classes, "ovr"), "pairs": (three_classes, "joint")}
 
 
 def plain(**more):

@@ -4,88 +4,54 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from linsep.certificates.certificate import Certificate, CertificateError, verify
-    from linsep.certificates.certify import certify
-    from linsep.data.errors import DataError
-    from linsep.data.reading import convert, read, stream
-    from linsep.data.text.counter import TextCounter
-    from linsep.data.text.hasher import TextHasher
-    from linsep.estimators.calibration import Calibrated
-    from linsep.estimators.kernel_perceptron import KernelPerceptron
-    from linsep.estimators.least_squares import LeastSquares, LeastSquaresRegression
-    from linsep.estimators.linear_program import LinearProgram
-    from linsep.estimators.logistic import LogisticRegression
-    from linsep.estimators.max_margin import MaxMargin
-    from linsep.estimators.naive_bayes import NaiveBayes
-    from linsep.estimators.online_classifier import OnlineClassifier
-    from linsep.estimators.p_norm import PNormPerceptron
-    from linsep.estimators.passive_aggressive import PassiveAggressive
-    from linsep.estimators.pegasos import Pegasos
-    from linsep.estimators.perceptron import AveragedPerceptron, Perceptron
-    from linsep.estimators.registry import LEARNERS
-    from linsep.estimators.romma import ROMMA
-    from linsep.estimators.voted_perceptron import VotedPerceptron
-    from linsep.estimators.winnow import BalancedWinnow, Winnow
-    from linsep.models.archive import ModelError
-    from linsep.models.merge import merge
-    from linsep.models.named_weights import export_csv, export_json
-    from linsep.models.onnx import export_onnx
-    from linsep.models.save_load import load, save
-    from linsep.theory.brier import brier
-    from linsep.theory.vc import cover, radon, shatter
+    from linsep.certificates.certificate import Certificate as Certificate
+    from linsep.certificates.certificate import CertificateError as CertificateError
+    from linsep.certificates.certificate import verify as verify
+    from linsep.certificates.certify import certify as certify
+    from linsep.data.errors import DataError as DataError
+    from linsep.data.reading import convert as convert
+    from linsep.data.reading import read as read
+    from linsep.data.reading import stream as stream
+    from linsep.data.text.counter import TextCounter as TextCounter
+    from linsep.data.text.hasher import TextHasher as TextHasher
+    from linsep.estimators.calibration import CalibratedClassifier as CalibratedClassifier
+    from linsep.estimators.kernel_perceptron import KernelPerceptron as KernelPerceptron
+    from linsep.estimators.least_squares import LeastSquares as LeastSquares
+    from linsep.estimators.least_squares import LeastSquaresRegression as LeastSquaresRegression
+    from linsep.estimators.linear_program import LinearProgram as LinearProgram
+    from linsep.estimators.logistic import LogisticRegression as LogisticRegression
+    from linsep.estimators.max_margin import MaxMargin as MaxMargin
+    from linsep.estimators.naive_bayes import NaiveBayes as NaiveBayes
+    from linsep.estimators.online_classifier import OnlineClassifier as OnlineClassifier
+    from linsep.estimators.p_norm import PNormPerceptron as PNormPerceptron
+    from linsep.estimators.passive_aggressive import PassiveAggressive as PassiveAggressive
+    from linsep.estimators.pegasos import Pegasos as Pegasos
+    from linsep.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
+    from linsep.estimators.perceptron import Perceptron as Perceptron
+    from linsep.estimators.registry import LEARNERS as LEARNERS
+    from linsep.estimators.romma import ROMMA as ROMMA
+    from linsep.estimators.voted_perceptron import VotedPerceptron as VotedPerceptron
+    from linsep.estimators.winnow import BalancedWinnow as BalancedWinnow
+    from linsep.estimators.winnow import Winnow as Winnow
+    from linsep.models.archive import ModelError as ModelError
+    from linsep.models.merge import merge as merge
+    from linsep.models.named_weights import export_csv as export_csv
+    from linsep.models.named_weights import export_json as export_json
+    from linsep.models.onnx import export_onnx as export_onnx
+    from linsep.models.save_load import load as load
+    from linsep.models.save_load import save as save
+    from linsep.theory.brier import brier_score as brier_score
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "LEARNERS",
-    "ROMMA",
-    "AveragedPerceptron",
-    "BalancedWinnow",
-    "Calibrated",
-    "Certificate",
-    "CertificateError",
-    "DataError",
-    "KernelPerceptron",
-    "LeastSquares",
-    "LeastSquaresRegression",
-    "LinearProgram",
-    "LogisticRegression",
-    "MaxMargin",
-    "ModelError",
-    "NaiveBayes",
-    "OnlineClassifier",
-    "PNormPerceptron",
-    "PassiveAggressive",
-    "Pegasos",
-    "Perceptron",
-    "TextCounter",
-    "TextHasher",
-    "VotedPerceptron",
-    "Winnow",
-    "brier",
-    "certify",
-    "convert",
-    "cover",
-    "export_csv",
-    "export_json",
-    "export_onnx",
-    "load",
-    "merge",
-    "radon",
-    "read",
-    "save",
-    "shatter",
-    "stream",
-    "verify",
-]
-
-# Names are imported when first used, so that a command's --help need not wait for the compiler.
+# The module of each public name. Names are imported when first used, so that a command's --help need not wait for the
+# compiler. Type checkers read the imports above instead.
 _HOMES = {
     "LEARNERS": "linsep.estimators.registry",
     "ROMMA": "linsep.estimators.romma",
     "AveragedPerceptron": "linsep.estimators.perceptron",
     "BalancedWinnow": "linsep.estimators.winnow",
-    "Calibrated": "linsep.estimators.calibration",
+    "CalibratedClassifier": "linsep.estimators.calibration",
     "Certificate": "linsep.certificates.certificate",
     "CertificateError": "linsep.certificates.certificate",
     "DataError": "linsep.data.errors",
@@ -106,22 +72,21 @@ _HOMES = {
     "TextHasher": "linsep.data.text.hasher",
     "VotedPerceptron": "linsep.estimators.voted_perceptron",
     "Winnow": "linsep.estimators.winnow",
-    "brier": "linsep.theory.brier",
+    "brier_score": "linsep.theory.brier",
     "certify": "linsep.certificates.certify",
     "convert": "linsep.data.reading",
-    "cover": "linsep.theory.vc",
     "export_csv": "linsep.models.named_weights",
     "export_json": "linsep.models.named_weights",
     "export_onnx": "linsep.models.onnx",
     "load": "linsep.models.save_load",
     "merge": "linsep.models.merge",
-    "radon": "linsep.theory.vc",
     "read": "linsep.data.reading",
     "save": "linsep.models.save_load",
-    "shatter": "linsep.theory.vc",
     "stream": "linsep.data.reading",
     "verify": "linsep.certificates.certificate",
 }
+
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -372,7 +372,7 @@ RUNS = {
     "PA": PassiveAggressive(variant="PA", max_iter=2, log=True),
     "PA-I": PassiveAggressive(C=0.25, max_iter=2, log=True),
     "PA-II": PassiveAggressive(C=4.0, variant="PA-II", max_iter=2, log=True),
-    "pairs": Perceptron(max_iter=2, multi_class="pair"),
+    "pairs": Perceptron(max_iter=2, multi_class="joint"),
 }
 
 

@@ -424,7 +424,7 @@ def test_whatever_the_certificate_is_it_answers(what):
 def test_winnows_theorem_says_nothing_of_pairs():
     """A problem of pairs has more weights than Winnow's bound counts: with N = 1 it would be at most 0 mistakes."""
     X, y = np.array([[1.0], [-1.0], [1.0]]), ["a", "b", "a"]
-    clf = Perceptron(multi_class="pair", shuffle=False, fit_intercept=False).partial_fit(X, y, classes=["a", "b", "c"])
+    clf = Perceptron(multi_class="joint", shuffle=False, fit_intercept=False).partial_fit(X, y, classes=["a", "b", "c"])
     facts = json.loads(clf.certificate(X, y).text())
     assert verify(facts, X, y)
     facts["problems"]["pairs, no bias"]["w"]["margin"] = {"exponent": 0, "values": [5, 0, 0, 0, 4, 0]}

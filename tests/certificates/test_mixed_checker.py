@@ -204,7 +204,7 @@ def test_any_run_on_any_rows(name, mixing, problem, count, seed, epochs):
     ("name", "form"),
     [
         ("perceptron", "ovr"),
-        ("perceptron", "pair"),
+        ("perceptron", "joint"),
         ("p-norm 3.5", "ovr"),
         ("PA-II", "ovr"),
         ("balanced winnow", "ovr"),
@@ -217,7 +217,7 @@ def test_three_classes(name, form, mixing, count):
     clf = fit(LEARNERS[name](multi_class=form, **how), X, y)
     cert = certified(clf, X, y)
     same_counts(clf, cert)
-    assert cert.runs == (["run of pairs"] if form == "pair" else [f"run of class {c}" for c in "abc"])
+    assert cert.runs == (["run of pairs"] if form == "joint" else [f"run of class {c}" for c in "abc"])
 
 
 @pytest.mark.parametrize("name", ["perceptron", "p-norm 3.5", "PA-I", "balanced winnow"])

@@ -291,12 +291,12 @@ def tile(cert, rows, learner):
     return next(fact for fact in page.facts if fact.name == "mistakes made")
 
 
-@pytest.mark.parametrize("kind", ["ovr", "pair"])
+@pytest.mark.parametrize("kind", ["ovr", "joint"])
 def test_the_run_on_the_page_is_the_one_that_is_certified(kind):
     rows, clf, cert = trained(linsep.Perceptron(max_iter=3, shuffle=False, log=True, multi_class=kind))
     problem = pictured.problem_of(cert, rows.X, rows.y)
     found = pictured.certified_run(cert, problem, clf)
-    assert found.certified == ("run of pairs" if kind == "pair" else "run of class 0")
+    assert found.certified == ("run of pairs" if kind == "joint" else "run of class 0")
     facts = cert.facts["runs"][found.certified]
     assert found.rows.tolist() == facts["rows"]
     assert (found.total, found.passes) == (facts["rounds"], facts["passes"])
@@ -449,7 +449,7 @@ def test_many_shards_and_epochs_are_told_in_short():
 
 
 @pytest.mark.parametrize("mixing", ["uniform", "rows", "mistakes"])
-@pytest.mark.parametrize("kind", ["ovr", "pair"])
+@pytest.mark.parametrize("kind", ["ovr", "joint"])
 def test_a_mixed_run_on_the_page_is_weighted(kind, mixing):
     """Both lemmas hold at each mix that is drawn, and the curve ends at the sum that the certificate claims."""
     clf = linsep.Perceptron(max_iter=3, shuffle=False, log=True, multi_class=kind, shards=4, mixing=mixing)

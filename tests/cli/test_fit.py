@@ -203,7 +203,7 @@ def test_labels_that_the_first_rows_do_not_have(folder):
     (folder / "late.svm").write_text(
         "1 1:1\n2 2:1\n" * 30 + "3 3:1 1:1\n".replace("3:1 1:1", "1:1 3:1") * 5 + "1 1:1\n" * 9
     )
-    for more in ([], ["--multi-class", "pair"]):
+    for more in ([], ["--multi-class", "joint"]):
         run("late.svm", "-o", "m.linsep", "--stream", "--learner", "perceptron", "-O", "block_rows=16", *more)
         X, y = linsep.read("late.svm", zero_based=True)
         expected = linsep.Perceptron(multi_class=more[-1] if more else "ovr")

@@ -76,7 +76,7 @@ REFUSED = {
     "a solver": (["-l", "logistic-regression", "--solver", "newton", "--stream"], "by --solver newton sees all rows"),
     "epochs": (["-l", "least-squares", "--stream", "--epochs", "3"], "adds each row to the sums once"),
     "an option": (["-l", "naive-bayes", "--epochs", "3"], "naive-bayes has no --epochs"),
-    "a map": (["--calibrate", "plat"], "there are platt and isotonic"),
+    "a map": (["--calibrate", "platt"], "there are sigmoid and isotonic"),
 }
 
 
@@ -91,15 +91,15 @@ def test_what_can_not_be_is_one_line(case):
 @pytest.mark.parametrize("how", [[], ["--stream"]], ids=["in memory", "stream"])
 @pytest.mark.parametrize("learner", ["perceptron", "naive-bayes"])
 def test_calibrated_models_have_probabilities(how, learner):
-    run("fit", "train.svm", "-o", "m.linsep", "--learner", learner, "--calibrate", "platt", *how)
+    run("fit", "train.svm", "-o", "m.linsep", "--learner", learner, "--calibrate", "sigmoid", *how)
     model = linsep.load("m.linsep")
-    assert isinstance(model, linsep.Calibrated)
+    assert isinstance(model, linsep.CalibratedClassifier)
     X = linsep.read("train.svm", like=model).X
     said = run("predict", "m.linsep", "train.svm", "--probabilities").stdout.splitlines()
     assert bits(np.array([line.split("\t") for line in said], float)) == bits(model.predict_proba(X))
     labels = run("predict", "m.linsep", "train.svm").stdout.split()
     assert labels == [f"{label:g}" for label in model.predict(X)]
-    assert "platt" in run("inspect", "m.linsep").stdout
+    assert "sigmoid" in run("inspect", "m.linsep").stdout
 
 
 def test_a_calibrated_stream_goes_on():
@@ -109,7 +109,7 @@ def test_a_calibrated_stream_goes_on():
     run("fit", "more.svm", "--resume", "m.linsep", "-o", "on.linsep", "--stream")
     before, now = linsep.load("m.linsep"), linsep.load("on.linsep")
     assert now._rows > before._rows
-    assert now.learner_.t_ == now._rows
+    assert now.estimator_.t_ == now._rows
 
 
 def test_text_is_counted_for_naive_bayes(folder):

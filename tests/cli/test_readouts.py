@@ -167,7 +167,9 @@ def test_who_has_one_readout_keeps_it(ask):
 
 
 def test_probabilities_keep_the_readout_that_they_were_made_for():
-    command("fit", "train.csv", "--label", "income", "-o", "c.linsep", "-l", "voted-perceptron", "--calibrate", "platt")
+    command(
+        "fit", "train.csv", "--label", "income", "-o", "c.linsep", "-l", "voted-perceptron", "--calibrate", "sigmoid"
+    )
     assert command("predict", "c.linsep", "test.csv", "--proba").stdout.count("\n") == 40
     assert "the probabilities are those of its vote" in refused("predict", "c.linsep", "test.csv", "--readout", "last")
 

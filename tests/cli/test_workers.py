@@ -167,7 +167,7 @@ def test_a_worker_that_is_lost_is_told_once(monkeypatch):
 
 
 def test_a_cluster_that_fails_says_what_is_kept(monkeypatch):
-    cut_off(monkeypatch, (2, 1), distributed.ScaleError("no worker is left"))
+    cut_off(monkeypatch, (2, 1), distributed.ClusterError("no worker is left"))
     result = fit("--stream", "--shards", "2", "--epochs", "3", "-q", code=2)
     one_line(result, "no worker is left; m.linsep.epochs has 1 epoch: the same command goes on")
 
@@ -188,7 +188,7 @@ def test_a_run_that_had_all_epochs_is_written(folder, monkeypatch):
 REFUSED = [
     (["--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], "--workers and --scheduler both say who works"),
     (["--workers", "2", "--holdout", "0.2"], "judge the model by --test"),
-    (["--workers", "2", "--calibrate", "platt"], "--calibrate looks at each row"),
+    (["--workers", "2", "--calibrate", "sigmoid"], "--calibrate looks at each row"),
     (["--workers", "2", "--map", "scale"], "convert the data first"),
     (["--workers", "2", "--resume", "m.linsep"], "--workers 2 begins anew"),
     (["--workers", "2", "--select", "first"], "--select locates a row among all"),

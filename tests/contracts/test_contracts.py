@@ -8,7 +8,7 @@ from linsep.engine import passes
 from linsep.engine.links import image_of
 from tests.contracts.table import KERNELS, agree, answers, bits, build, close, every_learner, log, problem, quiet, trace
 
-MANY = {"binary": (2, "ovr"), "one-vs-rest": (3, "ovr"), "pairs": (3, "pair")}
+MANY = {"binary": (2, "ovr"), "one-vs-rest": (3, "ovr"), "pairs": (3, "joint")}
 KINDS = {"dense": np.ascontiguousarray, "csr": csr_array}
 
 several = pytest.mark.parametrize(("classes", "multi_class"), MANY.values(), ids=MANY)
@@ -87,7 +87,7 @@ def test_two_columns_are_the_binary_learner(name, kind):
 def test_a_pair_of_two_is_the_binary_perceptron(name, kind):
     """Each weight moves twice as far apart: the signs and so the mistakes are the same."""
     X, y = problem()
-    pair = quiet(build(name, multi_class="pair").fit, kind(X), y)
+    pair = quiet(build(name, multi_class="joint").fit, kind(X), y)
     binary = quiet(build(name).fit, kind(X), y)
     assert pair.mistakes_ == binary.mistakes_ > 0
     assert bits(pair.log_.rounds) == bits(binary.log_.rounds)
@@ -136,7 +136,7 @@ def test_a_second_label_that_comes_late_is_the_binary_learner(name):
 def test_a_class_of_pairs_that_comes_late_begins_at_zero(name):
     X, y = problem(3)
     early = y < 2
-    trained = build(name, multi_class="pair").partial_fit(X[early], y[early])._machine
+    trained = build(name, multi_class="joint").partial_fit(X[early], y[early])._machine
     admitted = trained.copy()
     admitted.admit(0)
     assert bits(admitted.link.s[:, 0]) == bits(np.zeros(7))
@@ -153,7 +153,7 @@ def test_a_class_of_pairs_that_comes_late_begins_at_zero(name):
 def test_a_pair_of_one_class_has_no_rival(name, by_one):
     """Nothing can be learned from it; the rounds count."""
     X, _ = problem()
-    learner = build(name, multi_class="pair")
+    learner = build(name, multi_class="joint")
     for x in X[:5]:
         learner.learn_one(x, 7) if by_one else learner.partial_fit(x[None], [7])
     assert (learner.mistakes_, learner.updates_, learner.t_, len(learner.log_)) == (0, 0, 5, 0)
@@ -165,7 +165,7 @@ def test_late_classes_of_pairs_compete_from_then_on():
     X, y = problem(3)
     order = np.argsort(y, kind="stable")
     W, known, mistakes = np.zeros((3, 7)), [], 0
-    learner = build("perceptron", multi_class="pair")
+    learner = build("perceptron", multi_class="joint")
     for rows in np.array_split(order, 6):
         learner.partial_fit(X[rows], y[rows])
         known = sorted({*known, *y[rows]})

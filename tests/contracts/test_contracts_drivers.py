@@ -12,7 +12,7 @@ from linsep.training import epochs as drivers
 from tests.contracts.table import ONLINE, OWN, bits, build, every_learner, problem, quiet, trace
 
 SELECT = ["first", "worst", "random"]
-CASES = {"binary": (2, "ovr"), "one-vs-rest": (3, "ovr"), "pairs": (3, "pair")}
+CASES = {"binary": (2, "ovr"), "one-vs-rest": (3, "ovr"), "pairs": (3, "joint")}
 SETTLED = [name for name in ONLINE if settles(type(LEARNERS[name].learner()._parts(2, 2).rule))]
 
 CONTRADICTION = np.ones((2, 1)), [0, 1]
@@ -26,7 +26,7 @@ def margins(learner, X, y):
         return scores[:, 0] * (2 * y - 1)
     true = scores[np.arange(len(y)), y].copy()
     scores[np.arange(len(y)), y] = -np.inf
-    if learner.multi_class == "pair":
+    if learner.multi_class == "joint":
         return true - scores.max(axis=1)
     return np.minimum(true, -scores.max(axis=1))
 
@@ -206,7 +206,7 @@ def test_log_auto_stops_when_it_outgrows_the_data(classes, jobs):
 
 def test_log_holds_what_the_design_says():
     X, y = problem(3)
-    ovr, pair = (quiet(build("perceptron", multi_class=m).fit, X, y).log_ for m in ("ovr", "pair"))
+    ovr, pair = (quiet(build("perceptron", multi_class=m).fit, X, y).log_ for m in ("ovr", "joint"))
     assert ovr.classes.shape == (len(ovr),)
     assert pair.classes.shape == (len(pair), 2)
     assert bits(pair.classes[:, 0]) == bits(y[pair.rows])

@@ -105,7 +105,7 @@ def test_two_columns_are_the_binary_learner(kind):
 def test_a_pair_of_two_is_the_binary_learner(kind):
     """Each weight moves twice as far apart: the signs and so the mistakes are the same."""
     X, y = problem()
-    pair = quiet(kernel_learner(multi_class="pair").fit, kind(X), y)
+    pair = quiet(kernel_learner(multi_class="joint").fit, kind(X), y)
     binary = quiet(kernel_learner().fit, kind(X), y)
     assert pair.mistakes_ == binary.mistakes_ > 0
     assert bits(pair.log_.rounds) == bits(binary.log_.rounds)

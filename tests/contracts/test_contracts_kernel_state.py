@@ -118,7 +118,7 @@ def test_what_stops_a_run_in_a_late_block_leaves_nothing_behind(why, train, kind
         "kernel": pytest.raises(ValueError, match=r"the kernel of row 30: .* returned nan"),
         "interrupt": pytest.raises(KeyboardInterrupt),
     }
-    with stopped[why], learner.watched(watch):
+    with stopped[why], learner._watched(watch):
         getattr(learner, train)(kind(rows), np.append(y[10:], 1)[: len(rows)])
     assert rounds[-1] >= rounds[0] + 10
     assert state(learner) == before
@@ -153,7 +153,7 @@ def test_a_run_is_watched_block_by_block(kernel, monkeypatch):
         return 4
 
     learner, rows = kernel_learner(kernel=kernel, max_iter=2), (1 + X @ X.T) ** 2 if kernel == "precomputed" else X
-    with learner.watched(watch):
+    with learner._watched(watch):
         quiet(learner.fit, rows, y)
     assert seen == sorted(seen)
     assert {0, 4, 8, 9, 13, 17, 18, 40, 49} <= set(seen)
@@ -194,7 +194,7 @@ def test_a_carried_learner_goes_on(carry, by_one):
 
 def test_clone_and_set_params_round_trip():
     learner = kernel_learner(
-        kernel="rbf", gamma=0.5, max_iter=7, class_weight={0: 2.0}, multi_class="pair", readout="last"
+        kernel="rbf", gamma=0.5, max_iter=7, class_weight={0: 2.0}, multi_class="joint", readout="last"
     )
     params = learner.get_params()
     assert clone(quiet(learner.fit, X, y)).get_params() == params
@@ -204,7 +204,7 @@ def test_clone_and_set_params_round_trip():
     assert trace(quiet(fresh.set_params(**params).fit, X, y), X) == trace(learner, X)
 
 
-@pytest.mark.parametrize("multi_class", ["ovr", "pair"])
+@pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 @pytest.mark.parametrize("own", [{}, {"kernel": "linear"}, {"kernel": "rbf", "gamma": 0.1}], ids=str)
 @pytest.mark.parametrize("kind", [np.array, csr_array])
 def test_grow_is_features_that_were_always_zero(multi_class, own, kind):

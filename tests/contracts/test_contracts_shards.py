@@ -19,7 +19,7 @@ from tests.sklearn_checks import cases, name_of
 
 MIXED = [name for name, entry in LEARNERS.items() if entry.online and not entry.mixes.startswith("no")]
 every_mixed = pytest.mark.parametrize("name", MIXED)
-FORMS = {"binary": (2, "ovr"), "one-vs-rest": (3, "ovr"), "pairs": (3, "pair")}
+FORMS = {"binary": (2, "ovr"), "one-vs-rest": (3, "ovr"), "pairs": (3, "joint")}
 forms = pytest.mark.parametrize(("classes", "multi_class"), FORMS.values(), ids=FORMS)
 carried = {"copy": copy.copy, "deepcopy": copy.deepcopy, "pickle": lambda learner: pickle.loads(pickle.dumps(learner))}
 
@@ -116,7 +116,7 @@ def test_the_log_and_the_counts_fit_together(name, classes, multi_class, mixing)
 
 def test_the_log_is_strictly_ordered_where_there_is_one_machine():
     X, y = problem(3, noise=0.5)
-    for multi_class, labels in (("pair", y), ("ovr", np.minimum(y, 1))):
+    for multi_class, labels in (("joint", y), ("ovr", np.minimum(y, 1))):
         learner = trained("perceptron", X, labels, multi_class=multi_class, shards=5, shuffle=True)
         assert np.all(np.diff(learner.log_.rounds) > 0)
         orders = [np.random.default_rng([0, e]).permutation(len(y)) for e in range(learner.n_iter_)]

@@ -213,13 +213,13 @@ def test_a_memory_mapped_learner_needs_no_kernel_of_its_own(name, sparse):
 
 
 def in_place(learner):
-    with learner.in_place():
+    with learner._training_in_place():
         return learner.set_params(n_jobs=2).partial_fit(X[:5], y[:5])
 
 
 @every_learner
 def test_clone_and_set_params_round_trip(name):
-    learner = build(name, max_iter=7, shuffle="once", class_weight={0: 2.0}, multi_class="pair")
+    learner = build(name, max_iter=7, shuffle="once", class_weight={0: 2.0}, multi_class="joint")
     params = learner.get_params()
     assert clone(quiet(learner.fit, X, y)).get_params() == params
     assert not hasattr(clone(learner), "classes_")
@@ -270,7 +270,7 @@ def test_single_rows_are_predicted_with_a_new_rate_as_others_are(name, by_one):
 
 
 @every_learner
-@pytest.mark.parametrize("multi_class", ["ovr", "pair"])
+@pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 def test_grow_is_features_that_were_always_zero(name, multi_class):
     """p-norm's own p depends on the number of features, so that it is stated here."""
     own = {"p": 3.0} if re.match("p-norm", name) else {}

@@ -11,7 +11,7 @@ AVERAGES = {"averaged-perceptron": (("averaged-perceptron", {}), ("perceptron", 
     for name, entry in ONLINE.items()
     if "readout" in entry.learner().get_params()
 }
-CASES = {"binary": (2, "ovr"), "one-vs-rest": (3, "ovr"), "pairs": (3, "pair")}
+CASES = {"binary": (2, "ovr"), "one-vs-rest": (3, "ovr"), "pairs": (3, "joint")}
 
 
 def weights(learner):

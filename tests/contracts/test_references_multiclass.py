@@ -49,7 +49,7 @@ def test_one_vs_rest_in_sparse_integers(name, problem, seed):
 def test_pairs(name, problem, seed, beta):
     """The true class against its best rival: the step sees the margin, label +1 and 2||x||²."""
     X, codes = problem
-    learner = fit(build(name, beta, random_state=seed, multi_class="pair"), X, NAMES[codes])
+    learner = fit(build(name, beta, random_state=seed, multi_class="joint"), X, NAMES[codes])
     run = ref.pair(reference(name, len(X)), X, codes, epochs(seed, len(X), learner.n_iter_), beta)
     assume(run.tie == np.inf)
     assert learner.mistakes_ == len(run.mistakes)
@@ -62,7 +62,7 @@ def test_pairs(name, problem, seed, beta):
 def test_pairs_of_integers_to_the_last_bit(kind, problem, seed, beta):
     """Equal rivals are common here: the lowest class is the one that pays."""
     X, codes = problem
-    learner = fit(build("perceptron", beta, random_state=seed, multi_class="pair"), KINDS[kind](X), NAMES[codes])
+    learner = fit(build("perceptron", beta, random_state=seed, multi_class="joint"), KINDS[kind](X), NAMES[codes])
     run = ref.pair(ref.perceptron, X, codes, epochs(seed, len(X), learner.n_iter_), beta)
     log = learner.log_
     found = np.column_stack([log.rounds, log.rows, log.classes.reshape(-1, 2)])
@@ -70,7 +70,7 @@ def test_pairs_of_integers_to_the_last_bit(kind, problem, seed, beta):
     assert np.array_equal(weights(learner), run.w)
 
 
-@pytest.mark.parametrize("form", ["ovr", "pair"])
+@pytest.mark.parametrize("form", ["ovr", "joint"])
 @few
 @given(
     problem=integer_rows(classes=3),

@@ -653,7 +653,7 @@ def test_bad_entries_are_found(tmp_path, wrong):
             look()
     if wrong == "twice":
         return
-    for learner in (Perceptron(), PassiveAggressive(), Perceptron(multi_class="pair")):
+    for learner in (Perceptron(), PassiveAggressive(), Perceptron(multi_class="joint")):
         with pytest.raises(ValueError, match=r"column index|NaN|infinity|X.indptr"):
             learner.fit(*open_binary(path))
         with pytest.raises(ValueError, match=r"column index|NaN|infinity|indptr"):

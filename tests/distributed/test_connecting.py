@@ -11,7 +11,7 @@ import pytest
 
 import linsep
 from linsep import Perceptron, distributed
-from linsep.distributed import ScaleError, connecting, local_workers, versions
+from linsep.distributed import ClusterError, connecting, local_workers, versions
 from linsep.distributed.connecting import engine_of
 from linsep.distributed.engines import Cluster, Threads
 from tests.distributed.rows import bits, fit, problem, write
@@ -50,7 +50,7 @@ def silent():
 def refused(rows, client):
     """The one line that refuses a client, and how long it took."""
     began, mine = time.monotonic(), Perceptron(shards=2)
-    with pytest.raises(ScaleError) as told:
+    with pytest.raises(ClusterError) as told:
         fit(mine, rows, client=client)
     assert not hasattr(mine, "coef_")
     line = str(told.value)
@@ -130,7 +130,7 @@ def test_a_scheduler_that_goes(rows):
             if (told.epoch, told.shards) == (2, 1):
                 found.close()
 
-        with pytest.raises(ScaleError, match=r"^the connection to the scheduler is lost: [^\n]+$"):
+        with pytest.raises(ClusterError, match=r"^the connection to the scheduler is lost: [^\n]+$"):
             fit(mine, rows, client=client, progress=close)
     assert not hasattr(mine, "coef_")
 
@@ -176,7 +176,7 @@ class Asked:
 
 def test_a_worker_that_dies_when_it_is_asked_is_not_refused():
     versions.check_workers(Asked(OSError("connection reset"), linsep.__version__))
-    with pytest.raises(ScaleError, match="1 can't load linsep"):
+    with pytest.raises(ClusterError, match="1 can't load linsep"):
         versions.check_workers(Asked(OSError("connection reset"), ImportError("no numba")))
 
 
@@ -211,4 +211,4 @@ def test_two_clusters_side_by_side_warn_of_nothing(client):
     """Warnings are errors here: ports that are taken would be told."""
     with cluster_here(1):
         pass
-    assert distributed.ScaleError is ScaleError
+    assert distributed.ClusterError is ClusterError

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from linsep.distributed import ScaleError, engines
+from linsep.distributed import ClusterError, engines
 from linsep.distributed.engines import Cluster, Threads, homes_of
 
 threads_of = st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 3), min_size=1)
@@ -221,13 +221,13 @@ def test_calls_that_are_lost_are_made_again(here, name, error):
 
 def test_workers_that_come_and_go_are_not_waited_for_without_end(here):
     cluster = Cluster(Losing(here, "nthreads", 10**9, OSError("connection reset")))
-    with pytest.raises(ScaleError, match=r"^workers come and go before anything can be sent to them"):
+    with pytest.raises(ClusterError, match=r"^workers come and go before anything can be sent to them"):
         list(cluster.each(times, tasks_of(4), {"by": 2}))
 
 
 def test_no_end_of_losses_is_an_error_of_one_line(here):
     cluster = Cluster(Losing(here, "gather", 100, OSError("connection reset\nby peer")), losses=2)
-    with pytest.raises(ScaleError, match=r"workers were lost 3 times while .* was waited for \(connection reset\)"):
+    with pytest.raises(ClusterError, match=r"workers were lost 3 times while .* was waited for \(connection reset\)"):
         list(cluster.each(times, tasks_of(4), {"by": 2}))
 
 
@@ -277,7 +277,7 @@ def test_workers_that_stay_away(monkeypatch):
         assert next(each) == 0
         assert not noticed
         found.scale(0)
-        with pytest.raises(ScaleError, match=r"^no worker has been there for 0.2 s: start one with dask worker$"):
+        with pytest.raises(ClusterError, match=r"^no worker has been there for 0.2 s: start one with dask worker$"):
             list(each)
     assert noticed == [1]  # told before it is waited for
 
@@ -292,5 +292,5 @@ def test_a_scheduler_that_goes_while_a_worker_is_waited_for(here):
         raise OSError("ConnectionPool closing.")
 
     client.wait_for_workers = closed
-    with pytest.raises(ScaleError, match=r"^the connection to the scheduler is lost"):
+    with pytest.raises(ClusterError, match=r"^the connection to the scheduler is lost"):
         list(Cluster(client).each(times, tasks_of(4), {"by": 2}))

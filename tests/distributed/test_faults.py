@@ -13,7 +13,7 @@ import pytest
 import linsep
 from linsep import AveragedPerceptron, Perceptron, distributed
 from linsep.data.errors import DataError
-from linsep.distributed import ScaleError, work
+from linsep.distributed import ClusterError, work
 from tests.distributed import faulty
 from tests.distributed.rows import bits, fit, lines_of, problem, write
 
@@ -75,7 +75,7 @@ def test_work_that_ends_every_worker(client, rows, monkeypatch):
     monkeypatch.setattr(work, "learn", faulty.deadly)
     monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 0)
     mine = learner()
-    with pytest.raises(ScaleError) as told:
+    with pytest.raises(ClusterError) as told:
         fit(mine, rows, client=client)
     assert str(told.value).startswith(f"the work on {rows}, bytes ")
     assert "ended the worker tcp://127.0.0.1:" in str(told.value)
@@ -230,12 +230,12 @@ def test_a_worker_with_another_version(client, rows):
             client.run(faulty.set_version, "0.0.1", workers=[other])
 
     try:
-        with pytest.raises(ScaleError) as told:
+        with pytest.raises(ClusterError) as told:
             fit(mine, rows, client=client, progress=later)
         assert str(told.value) == line
         assert not hasattr(mine, "coef_")
         for call in (distributed.predict, distributed.evaluate):
-            with pytest.raises(ScaleError) as told:
+            with pytest.raises(ClusterError) as told:
                 call(Perceptron().fit([[0.0], [1.0]], [0, 1]), rows, client=client)
             assert str(told.value) == line
     finally:
@@ -248,7 +248,7 @@ def test_a_worker_without_linsep(client, rows):
     hide, show = (cloudpickle.loads(by_value(function)) for function in (faulty.hide, faulty.show))
     client.run(hide, workers=[other])
     try:
-        with pytest.raises(ScaleError) as told:
+        with pytest.raises(ClusterError) as told:
             fit(learner(), rows, client=client)
         assert str(told.value).startswith(f"the worker {other} can't load linsep (")
         assert str(told.value).endswith(f"): install linsep=={linsep.__version__} there")

@@ -101,7 +101,7 @@ def test_workers_and_threads(client, rows, kind, shuffle):
     assert bits(fit(kind(**how), rows, client=client)) == bits(fit(kind(**how), rows))
 
 
-@pytest.mark.parametrize("multi_class", ["ovr", "pair"])
+@pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 def test_many_classes(client, tmp_path, multi_class):
     X, y = problem(classes=3)
     path = write(tmp_path / "rows.svm", X, y)
@@ -109,7 +109,7 @@ def test_many_classes(client, tmp_path, multi_class):
     learner = fit(Perceptron(**how, multi_class=multi_class), path)
     assert bits(learner) == bits(fit(Perceptron(**how, multi_class=multi_class), path, client=client))
     parts = parts_of(learner)
-    if multi_class == "pair":
+    if multi_class == "joint":
         found = by_shards(reference("perceptron", len(X)), X.astype(float), y, parts, "mistakes", pair=True).w
     else:
         signs = [np.where(y == k, 1, -1) for k in range(3)]

@@ -1,5 +1,6 @@
 """The four steps of CONTRIBUTING.md, taken to the letter in a copy of the package."""
 
+import ast
 import re
 import shutil
 import subprocess
@@ -69,3 +70,12 @@ def test_the_page_names_what_exists():
 
 def test_names_of_the_table_are_public():
     assert {entry.learner.__name__ for entry in linsep.LEARNERS.values()} <= set(linsep.__all__)
+
+
+def test_type_checkers_see_the_public_names():
+    tree = ast.parse((ROOT / "src" / "linsep" / "__init__.py").read_text())
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    seen = {name.asname: node.module for node in block.body for name in node.names if name.asname == name.name}
+    assert seen == linsep._HOMES
+    assert list(linsep._HOMES) == linsep.__all__
+    assert all(hasattr(linsep, name) for name in linsep.__all__)

@@ -138,7 +138,7 @@ def test_at_the_lowest_rate_the_image_is_the_sum(form):
 
 
 @each_form
-@pytest.mark.parametrize("multi_class", ["ovr", "pair"])
+@pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 def test_new_features_and_labels_meet_an_origin_that_has_moved(form, multi_class):
     """The image of a sum that has always been 0 is then not the first one; the run is that of a wide table.
 
@@ -156,7 +156,7 @@ def test_new_features_and_labels_meet_an_origin_that_has_moved(form, multi_class
     wide.partial_fit(np.hstack([X, np.zeros((400, 2))]), y).partial_fit(later, y)
     assert bits(narrow.log_.rounds) == bits(wide.log_.rounds)
     assert bits(narrow._machine.link.s) == bits(wide._machine.link.s)
-    if multi_class == "pair":
+    if multi_class == "joint":
         machine = narrow._machine.copy()
         machine.admit(1)
         fresh = [image_of(machine.link, j, 0.0, machine.link.origin[1]) for j in range(7)]

@@ -11,7 +11,7 @@ READOUTS = [
     ("vote", False), ("average", False), ("average", True), ("last", False), ("last", True), ("longest", False),
     ("longest", True), ("plurality", False),
 ]  # fmt: skip
-FORMS = {"two": (2, "ovr"), "rest": (3, "ovr"), "pairs": (3, "pair"), "two in pairs": (2, "pair")}
+FORMS = {"two": (2, "ovr"), "rest": (3, "ovr"), "pairs": (3, "joint"), "two in pairs": (2, "joint")}
 """Numbers of classes, and how they are told apart."""
 every_form = pytest.mark.parametrize(("classes", "multi_class"), FORMS.values(), ids=FORMS)
 
@@ -85,7 +85,7 @@ def agree(learner, machines, X, cross, gram=None, tolerance=1e-12, normalized=1e
 def naive(learner, X, codes, weights=None):
     """The machines of a trained VotedPerceptron, every hypothesis stored, and the rows as columns to ask them with."""
     beta = float(learner.intercept_scaling) if learner.fit_intercept else 0.0
-    pair = learner.multi_class == "pair"
+    pair = learner.multi_class == "joint"
     run = ref.voted_pairs if pair else ref.voted
     order = learner_order(learner, len(X))
     return ref.trained(run, ref.with_bias(X, beta), codes, order, pair=pair, weights=weights)

@@ -23,7 +23,7 @@ def spoiled(value, row=7, column=2):
 def ways(rows, labels=y):
     """fit, partial_fit and predict on the same rows."""
     yield lambda: Perceptron().fit(rows, labels)
-    yield lambda: Perceptron(multi_class="pair").fit(rows, labels)
+    yield lambda: Perceptron(multi_class="joint").fit(rows, labels)
     yield lambda: Perceptron(select="first", max_iter=100).fit(rows, labels)
     yield lambda: Perceptron().partial_fit(rows, labels)
     yield lambda: trained().partial_fit(rows, labels)
@@ -237,7 +237,7 @@ def test_a_weighted_batch_after_one_without_weights():
 
 @pytest.mark.parametrize("bad", [[[np.nan, 1.0]], [[np.inf, 1.0]]])
 def test_pairs_look_at_rows_although_there_is_no_rival_yet(bad):
-    learner = Perceptron(multi_class="pair")
+    learner = Perceptron(multi_class="joint")
     with pytest.raises(ValueError, match=r"NaN|infinity"):
         learner.partial_fit(bad, [0])
     with pytest.raises(ValueError, match=r"nan|inf"):

@@ -258,7 +258,7 @@ MOVED = {
     "another link": (rules.Perceptron(), {"link": "exponential"}, {"link": "additive"}),
     "another form": (rules.Perceptron(), {"link": "exponential"}, {"link": "sinh"}),
     "another readout": (rules.Perceptron(), {}, {"readout": "average"}),
-    "pairs": (rules.Perceptron(), {}, {"multi_class": "pair"}),
+    "pairs": (rules.Perceptron(), {}, {"multi_class": "joint"}),
     "another bias": (rules.Perceptron(), {}, {"intercept_scaling": 2.0}),
     "no bias": (rules.Perceptron(), {}, {"fit_intercept": False}),
 }

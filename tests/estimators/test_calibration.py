@@ -17,7 +17,7 @@ from sklearn.metrics import brier_score_loss
 from sklearn.svm import LinearSVC
 
 from linsep import LEARNERS, AveragedPerceptron, NaiveBayes, Perceptron
-from linsep.estimators.calibration import BLOCK, METHODS, RAMP, Calibrated, Recent, blocks
+from linsep.estimators.calibration import BLOCK, METHODS, RAMP, CalibratedClassifier, Recent, blocks
 from linsep.solvers.calibration import fit_isotonic, fit_platt
 from tests.contracts.table import bits, build, problem, quiet
 from tests.sklearn_checks import cases, name_of
@@ -59,7 +59,7 @@ class Fixed(ClassifierMixin, BaseEstimator):
 
 def checks():
     for how in ({"cv": 2}, {"on": "progressive"}):
-        yield from cases(Calibrated(Perceptron(random_state=0), **how), FAILS)
+        yield from cases(CalibratedClassifier(Perceptron(random_state=0), **how), FAILS)
 
 
 @pytest.mark.parametrize(
@@ -76,11 +76,11 @@ def test_held_out_is_what_scikit_learn_has_without_an_ensemble(method, classes, 
     X, y = problem(classes, n=120, noise=0.3)
     weights = np.linspace(0.5, 2, len(y)) if weigh else None
     learner = AveragedPerceptron(random_state=0, max_iter=3)
-    other = CalibratedClassifierCV(learner, method={"platt": "sigmoid"}.get(method, method), ensemble=False, cv=4)
+    other = CalibratedClassifierCV(learner, method=method, ensemble=False, cv=4)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         other.fit(X, y, sample_weight=weights)
-        mine = Calibrated(learner, method=method, cv=4).fit(X, y, sample_weight=weights)
+        mine = CalibratedClassifier(learner, method=method, cv=4).fit(X, y, sample_weight=weights)
     atol = 1e-12 if method == "isotonic" else 2e-4  # it stops its search early
     np.testing.assert_allclose(mine.predict_proba(X), other.predict_proba(X), atol=atol)
 
@@ -89,7 +89,7 @@ def test_held_out_is_what_scikit_learn_has_without_an_ensemble(method, classes, 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_progressive_is_scoring_before_learning(method, classes):
     X, y = problem(classes, n=300, noise=0.3)
-    mine = Calibrated(Perceptron(), method=method, on="progressive", window=150).fit(X, y)
+    mine = CalibratedClassifier(Perceptron(), method=method, on="progressive", window=150).fit(X, y)
     learner, scores, start = Perceptron(), [], 0
     for stop in [*range(16, 129, 16), 144, 162, 182, 204, 229, 257, 289, 300]:
         if start:
@@ -110,15 +110,15 @@ def test_progressive_is_scoring_before_learning(method, classes):
 def test_prefit_goes_by_the_rows_given_and_leaves_the_learner(method):
     X, y, _ = noisy(400)
     learner = quiet(Perceptron(random_state=0).fit, X[:200], y[:200])
-    mine = Calibrated(learner, method=method, on="prefit").fit(X[200:], y[200:])
+    mine = CalibratedClassifier(learner, method=method, on="prefit").fit(X[200:], y[200:])
     scores = learner.decision_function(X)
-    assert mine.learner_ is learner
+    assert mine.estimator_ is learner
     expected = METHODS[method](scores[200:], y[200:] == 1).probabilities(scores)
     assert bits(mine.predict_proba(X)[:, 1]) == bits(expected)
     before = bits(learner.coef_)
     mine.partial_fit(X[:200], y[:200])
     assert bits(learner.coef_) == before != bits(mine.coef_)
-    with mine.in_place():
+    with mine._training_in_place():
         mine.partial_fit(X[:200], y[:200])
     assert bits(learner.coef_) == before
 
@@ -129,7 +129,7 @@ def test_prefit_goes_by_the_rows_given_and_leaves_the_learner(method):
 def test_the_brier_score_gets_better_and_near_the_best(method, learner, on):
     X, y, _ = noisy(3000)
     new, labels, truth = noisy(3000, seed=1)
-    mine = quiet(Calibrated(learner, method=method, on=on).fit, X, y)
+    mine = quiet(CalibratedClassifier(learner, method=method, on=on).fit, X, y)
     raw, scores = expit(mine.decision_function(new)), mine.predict_proba(new)[:, 1]
     best = brier_score_loss(labels, truth)
     assert brier_score_loss(labels, scores) < brier_score_loss(labels, raw)
@@ -146,13 +146,13 @@ def test_every_learner(method, name, classes):
     X = X if online else np.abs(X)  # some solvers count
     learner = build(name) if online else LEARNERS[name].learner()
     for on in ("held-out", "progressive") if hasattr(learner, "partial_fit") else ("held-out",):
-        model = quiet(Calibrated(learner, method=method, on=on, cv=2).fit, X, y)
+        model = quiet(CalibratedClassifier(learner, method=method, on=on, cv=2).fit, X, y)
         P = model.predict_proba(X)
         assert P.shape == (60, classes)
         assert np.isfinite(P).all()
         np.testing.assert_allclose(P.sum(axis=1), 1)
         assert len({*P[:, 1].tolist()}) > 1
-        scores = model.learner_.decision_function(X)
+        scores = model.estimator_.decision_function(X)
         assert bits(model.decision_function(X)) == bits(scores)
         best = P[np.arange(60), np.searchsorted(model.classes_, model.predict(X))]
         assert (best == P.max(axis=1)).all()
@@ -163,7 +163,7 @@ def test_every_learner(method, name, classes):
 @every_method
 def test_online_is_batch_on_the_last_rows(method):
     X, y, _ = noisy(5000)
-    mine = Calibrated(Fixed(), method=method, window=700)
+    mine = CalibratedClassifier(Fixed(), method=method, window=700)
     for start, stop in [(0, 1), (1, 30), (30, 2000), (2000, 4999), (4999, 5000)]:
         mine.partial_fit(X[start:stop], y[start:stop], classes=[0, 1])
         scores, member = Fixed().decision_function(X[1:stop])[-700:], y[1:stop][-700:] == 1
@@ -174,13 +174,13 @@ def test_online_is_batch_on_the_last_rows(method):
 @every_method
 def test_the_online_form_comes_near_to_rows_held_out(method):
     X, y, truth = noisy(12_000)
-    mine = Calibrated(AveragedPerceptron(), method=method)
+    mine = CalibratedClassifier(AveragedPerceptron(), method=method)
     far = []
     for start in range(0, 8000, 500):
         mine.partial_fit(X[start : start + 500], y[start : start + 500])
         far.append(np.abs(mine.predict_proba(X[8000:])[:, 1] - truth[8000:]).mean())
     # Maps of other rows differ by chance, as much as they do from the truth: so that is what they are held against.
-    batch = Calibrated(mine.learner_, method=method, on="prefit").fit(X[8000:], y[8000:])
+    batch = CalibratedClassifier(mine.estimator_, method=method, on="prefit").fit(X[8000:], y[8000:])
     assert far[-1] < 1.25 * np.abs(batch.predict_proba(X[8000:])[:, 1] - truth[8000:]).mean()
     assert far[-1] < far[0] / 2
 
@@ -188,12 +188,12 @@ def test_the_online_form_comes_near_to_rows_held_out(method):
 @every_method
 def test_calls_that_end_where_blocks_end_are_one_call(method):
     X, y, _ = noisy(2500)
-    whole = Calibrated(Perceptron(), method=method).partial_fit(X, y)
-    parts = Calibrated(Perceptron(), method=method)
+    whole = CalibratedClassifier(Perceptron(), method=method).partial_fit(X, y)
+    parts = CalibratedClassifier(Perceptron(), method=method)
     for start, stop in [(0, 16), (16, 64), (64, RAMP[20]), (RAMP[20], RAMP[24]), (RAMP[24], 2500)]:
         parts.partial_fit(X[start:stop], y[start:stop])
     assert bits(parts.predict_proba(X)) == bits(whole.predict_proba(X))
-    odd = Calibrated(Perceptron(), method=method).partial_fit(X[:777], y[:777]).partial_fit(X[777:], y[777:])
+    odd = CalibratedClassifier(Perceptron(), method=method).partial_fit(X[:777], y[:777]).partial_fit(X[777:], y[777:])
     assert bits(odd.coef_) == bits(whole.coef_)
     assert np.abs(odd.predict_proba(X) - whole.predict_proba(X)).max() < 0.05
 
@@ -216,7 +216,7 @@ def test_a_third_label_begins_the_window_anew_and_a_fourth_does_not():
     y = np.array(["c", "a", "d", "b"])[np.argmax(X @ rng.normal(size=(3, 4)), axis=1)]
     y[:100] = np.where(y[:100] < "c", "a", "c")
     y[100:200] = np.where(y[100:200] == "b", "a", y[100:200])
-    mine, alone = Calibrated(Perceptron()), Perceptron()
+    mine, alone = CalibratedClassifier(Perceptron()), Perceptron()
     sizes = []
     for start in range(0, 400, 50):
         mine.partial_fit(X[start : start + 50], y[start : start + 50])
@@ -238,7 +238,7 @@ def test_a_third_label_begins_the_window_anew_and_a_fourth_does_not():
 
 
 def test_one_label_is_certain_until_another_comes():
-    mine = Calibrated(Perceptron()).partial_fit([[1.0], [2.0]], ["a", "a"]).partial_fit([[1.0]], ["a"])
+    mine = CalibratedClassifier(Perceptron()).partial_fit([[1.0], [2.0]], ["a", "a"]).partial_fit([[1.0]], ["a"])
     assert mine.predict_proba([[5.0]]).tolist() == [[1.0]]
     assert mine.predict([[5.0]]).tolist() == ["a"]
     assert mine.calibration_ == []
@@ -248,15 +248,15 @@ def test_one_label_is_certain_until_another_comes():
 
 def test_without_a_map_the_learner_itself_answers():
     X, y = problem(3, n=15)
-    mine = Calibrated(Perceptron()).partial_fit(X, y)
+    mine = CalibratedClassifier(Perceptron()).partial_fit(X, y)
     np.testing.assert_allclose(mine.predict_proba(X), 1 / 3)
-    assert mine.predict(X).tolist() == mine.learner_.predict(X).tolist()
+    assert mine.predict(X).tolist() == mine.estimator_.predict(X).tolist()
     assert len(set(mine.predict(X).tolist())) == 3
 
 
 def test_a_refused_row_changes_nothing():
     X, y, _ = noisy(400)
-    mine = Calibrated(Perceptron()).partial_fit(X[:100], y[:100])
+    mine = CalibratedClassifier(Perceptron()).partial_fit(X[:100], y[:100])
     before = pickle.dumps(mine)
     bad = X[100:].copy()
     bad[-1, 0] = np.nan
@@ -264,7 +264,7 @@ def test_a_refused_row_changes_nothing():
         with pytest.raises(ValueError, match=r"NaN|features|inconsistent"):
             mine.partial_fit(*wrong)
         assert pickle.dumps(mine) == before
-    fitted = quiet(Calibrated(Perceptron(random_state=0)).fit, X, y)
+    fitted = quiet(CalibratedClassifier(Perceptron(random_state=0)).fit, X, y)
     before = pickle.dumps(fitted)
     with pytest.raises(ValueError, match="NaN"):
         fitted.fit(bad, y[100:])
@@ -273,21 +273,21 @@ def test_a_refused_row_changes_nothing():
 
 def test_in_place_is_the_same():
     X, y, _ = noisy(400)
-    plain, quick = Calibrated(Perceptron()), Calibrated(Perceptron())
+    plain, quick = CalibratedClassifier(Perceptron()), CalibratedClassifier(Perceptron())
     plain.partial_fit(X[:150], y[:150]).partial_fit(X[150:], y[150:])
-    with quick.in_place():
-        learner = quick.learner_
+    with quick._training_in_place():
+        learner = quick.estimator_
         quick.partial_fit(X[:150], y[:150]).partial_fit(X[150:], y[150:])
-    assert quick.learner_ is learner is not quick.learner
+    assert quick.estimator_ is learner is not quick.estimator
     assert bits(quick.predict_proba(X)) == bits(plain.predict_proba(X))
 
 
 def test_new_features_make_room():
     X, y, _ = noisy(60)
-    mine = Calibrated(Perceptron()).grow(4).partial_fit(X, y).grow(6)
+    mine = CalibratedClassifier(Perceptron()).grow(4).partial_fit(X, y).grow(6)
     assert mine.n_features_in_ == 6
     wide = np.hstack([X, np.zeros((60, 2))])
-    assert bits(mine.predict_proba(wide)) == bits(Calibrated(Perceptron()).partial_fit(X, y).predict_proba(X))
+    assert bits(mine.predict_proba(wide)) == bits(CalibratedClassifier(Perceptron()).partial_fit(X, y).predict_proba(X))
 
 
 @every_method
@@ -295,8 +295,10 @@ def test_weights_of_the_map_are_repetitions(method):
     X, y, _ = noisy(300)
     learner = quiet(Perceptron(random_state=0).fit, X, y)
     counts = np.arange(300) % 4
-    weighted = Calibrated(learner, method=method, on="prefit").fit(X, y, sample_weight=counts)
-    repeated = Calibrated(learner, method=method, on="prefit").fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    weighted = CalibratedClassifier(learner, method=method, on="prefit").fit(X, y, sample_weight=counts)
+    repeated = CalibratedClassifier(learner, method=method, on="prefit").fit(
+        np.repeat(X, counts, axis=0), np.repeat(y, counts)
+    )
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-9)
     assert weighted._recent.weights.min() == 1
 
@@ -304,7 +306,7 @@ def test_weights_of_the_map_are_repetitions(method):
 def test_rows_of_weight_0_are_not_there_for_a_stream():
     X, y, _ = noisy(300)
     counts = (np.arange(300) % 3 > 0).astype(float)
-    mine = Calibrated(Perceptron()).partial_fit(X[:100], y[:100])
+    mine = CalibratedClassifier(Perceptron()).partial_fit(X[:100], y[:100])
     mine.partial_fit(X[100:], y[100:], sample_weight=counts[100:])
     assert len(mine._recent.codes) == 84 + np.count_nonzero(counts[100:])
 
@@ -312,7 +314,7 @@ def test_rows_of_weight_0_are_not_there_for_a_stream():
 def test_a_window_after_held_out_rows_has_some_of_each():
     X, y, _ = noisy(600)
     order = np.argsort(y, kind="stable")
-    mine = quiet(Calibrated(Perceptron(random_state=0), window=50).fit, X[order], y[order])
+    mine = quiet(CalibratedClassifier(Perceptron(random_state=0), window=50).fit, X[order], y[order])
     assert len(mine._recent.codes) == 50
     assert abs(mine._recent.codes.mean() - y.mean()) < 0.03
 
@@ -321,7 +323,7 @@ def test_a_window_after_held_out_rows_has_some_of_each():
 @pytest.mark.parametrize("on", ["held-out", "progressive"])
 def test_other_forms_of_rows(kind, on):
     X, y = problem(n=80, noise=0.3)
-    model = Calibrated(Perceptron(random_state=0), on=on)
+    model = CalibratedClassifier(Perceptron(random_state=0), on=on)
     expected = quiet(clone(model).fit, X, y).predict_proba(X)
     assert bits(quiet(model.fit, kind(X), y.tolist()).predict_proba(kind(X))) == bits(expected)
 
@@ -331,7 +333,9 @@ def test_frames_keep_their_names():
     X, y = problem(n=80, noise=0.3)
     frame = pd.DataFrame(X, columns=list("abcdef"), index=np.arange(80) + 7)
     for on in ("held-out", "progressive"):
-        model = quiet(Calibrated(Perceptron(random_state=0), on=on).fit, frame, pd.Series(y, index=frame.index))
+        model = quiet(
+            CalibratedClassifier(Perceptron(random_state=0), on=on).fit, frame, pd.Series(y, index=frame.index)
+        )
         assert model.feature_names_in_.tolist() == list("abcdef")
         assert model.predict_proba(frame).shape == (80, 2)
 
@@ -339,7 +343,7 @@ def test_frames_keep_their_names():
 def test_the_most_probable_class_need_not_be_the_learners_own():
     X, y, _ = noisy(2000)
     learner = quiet(Perceptron(fit_intercept=False, random_state=0).fit, X, y)
-    mine = Calibrated(learner, on="prefit").fit(X, y)
+    mine = CalibratedClassifier(learner, on="prefit").fit(X, y)
     own, probable = learner.predict(X), mine.predict(X)
     assert (own != probable).any()
     assert np.mean(probable == y) > np.mean(own == y)
@@ -349,7 +353,7 @@ def test_the_most_probable_class_need_not_be_the_learners_own():
 
 def test_isotonic_maps_that_all_say_0_leave_every_class_as_probable():
     X, y = problem(3, n=200)
-    mine = quiet(Calibrated(Perceptron(random_state=0), method="isotonic", cv=2).fit, X, y)
+    mine = quiet(CalibratedClassifier(Perceptron(random_state=0), method="isotonic", cv=2).fit, X, y)
     low = Recent(np.full((1, 3), -1e9), np.zeros(1, np.int32), np.ones(1)).scores
     assert {float(of.y[0]) for of in mine.calibration_} == {0.0}
     assert mine._probabilities(low).tolist() == [[1 / 3, 1 / 3, 1 / 3]]
@@ -357,12 +361,12 @@ def test_isotonic_maps_that_all_say_0_leave_every_class_as_probable():
 
 def test_other_libraries_learners():
     X, y, _ = noisy(300)
-    mine = Calibrated(LinearSVC(), method="isotonic", cv=3).fit(X, y)
+    mine = CalibratedClassifier(LinearSVC(), method="isotonic", cv=3).fit(X, y)
     other = CalibratedClassifierCV(LinearSVC(), method="isotonic", ensemble=False, cv=3).fit(X, y)
     np.testing.assert_allclose(mine.predict_proba(X), other.predict_proba(X), atol=1e-9)
     assert not hasattr(mine, "partial_fit")
     with pytest.raises(TypeError, match=r'LinearSVC sees all rows at once.*"held-out"'):
-        Calibrated(LinearSVC(), on="progressive").fit(X, y)
+        CalibratedClassifier(LinearSVC(), on="progressive").fit(X, y)
 
 
 def test_what_can_not_be_done_is_told():
@@ -370,27 +374,29 @@ def test_what_can_not_be_done_is_told():
     y[:] = 0
     y[:3] = 1
     with pytest.raises(ValueError, match=r"the class 1 has 3 rows, fewer than there are folds, cv=5: lower cv"):
-        quiet(Calibrated(Perceptron()).fit, X, y)
+        quiet(CalibratedClassifier(Perceptron()).fit, X, y)
     with pytest.raises(NotFittedError, match="trained already"):
-        Calibrated(Perceptron(), on="prefit").fit(X, y)
+        CalibratedClassifier(Perceptron(), on="prefit").fit(X, y)
     with pytest.raises(NotFittedError, match="trained already"):
-        Calibrated(Perceptron(), on="prefit").partial_fit(X, y)
+        CalibratedClassifier(Perceptron(), on="prefit").partial_fit(X, y)
     learner = quiet(Perceptron().fit, X, y)
     with pytest.raises(ValueError, match="the label 2, which is not among the classes"):
-        Calibrated(learner, on="prefit").fit(X, y + 1)
-    for wrong in ({"method": "sigmoid"}, {"on": "train"}, {"cv": 1}, {"window": 0}, {"learner": 3}):
-        with pytest.raises(ValueError, match=f"'{next(iter(wrong))}' parameter of Calibrated"):
-            Calibrated(**{"learner": Perceptron()} | wrong).fit(X, y)
+        CalibratedClassifier(learner, on="prefit").fit(X, y + 1)
+    for wrong in ({"method": "platt"}, {"on": "train"}, {"cv": 1}, {"window": 0}, {"estimator": 3}):
+        with pytest.raises(ValueError, match=f"'{next(iter(wrong))}' parameter of CalibratedClassifier"):
+            CalibratedClassifier(**{"estimator": Perceptron()} | wrong).fit(X, y)
     for ask in ("predict_proba", "predict", "decision_function"):
         with pytest.raises(NotFittedError):
-            getattr(Calibrated(Perceptron()), ask)(X)
+            getattr(CalibratedClassifier(Perceptron()), ask)(X)
 
 
 def test_parameters_go_deep_and_copies_are_the_same():
     X, y, _ = noisy(200)
-    mine = Calibrated(Perceptron(random_state=3), method="isotonic", on="progressive").set_params(learner__max_iter=7)
-    assert mine.get_params()["learner__max_iter"] == 7
-    assert clone(mine).get_params()["learner__random_state"] == 3
+    mine = CalibratedClassifier(Perceptron(random_state=3), method="isotonic", on="progressive").set_params(
+        estimator__max_iter=7
+    )
+    assert mine.get_params()["estimator__max_iter"] == 7
+    assert clone(mine).get_params()["estimator__random_state"] == 3
     mine.fit(X, y)
     other = pickle.loads(pickle.dumps(mine))
     for model in (mine, other):
@@ -409,5 +415,8 @@ def test_scores_that_are_known_up_to_a_number_for_each_row(method):
     y = rng.integers(0, 4, 1200)
     X = np.array([rng.multinomial(size, chances[k]) for size, k in zip(rng.integers(1, 60, 1200), y, strict=True)])
     plain = NaiveBayes().fit(X[:800], y[:800])
-    for model in (Calibrated(NaiveBayes(), method=method), Calibrated(NaiveBayes(), method=method, on="progressive")):
+    for model in (
+        CalibratedClassifier(NaiveBayes(), method=method),
+        CalibratedClassifier(NaiveBayes(), method=method, on="progressive"),
+    ):
         assert model.fit(X[:800], y[:800]).score(X[800:], y[800:]) >= plain.score(X[800:], y[800:]) - 0.02

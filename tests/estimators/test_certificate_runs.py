@@ -89,7 +89,7 @@ def test_chunks_are_one_pass(name):
     }  # a step of passive-aggressive may differ in its last bit
 
 
-@pytest.mark.parametrize("multi_class", ["ovr", "pair"])
+@pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 def test_labels_that_arrive_late(multi_class):
     """As if they had been known; a learner that has seen one label, or two, has its certificate too."""
     X, y = three_classes()
@@ -235,7 +235,7 @@ def negated(clf, X):
 
 def streamed(clf, X, y):
     """Train on the first rows at once, and on the others one by one."""
-    clf.partial_fit(X[:4], y[:4], classes=None if clf.multi_class == "pair" else np.unique(y))
+    clf.partial_fit(X[:4], y[:4], classes=None if clf.multi_class == "joint" else np.unique(y))
     for x, label in zip(X[4:], y[4:], strict=True):
         clf.learn_one(x, label)
     return clf
@@ -326,7 +326,7 @@ def test_a_learner_of_all_rows_carries_the_datas_certificate():
 def test_what_is_too_much_is_told(monkeypatch):
     """Runs with too many updates, and pairs of too many rows, are left out with a word."""
     X, y = three_classes()
-    clf = fit(plain(multi_class="pair", fit_intercept=True), X, y)
+    clf = fit(plain(multi_class="joint", fit_intercept=True), X, y)
     monkeypatch.setattr(certified, "MOST_STEPS", 3)
     cert = clf.certificate(X, y)
     assert verify(cert, X, y)

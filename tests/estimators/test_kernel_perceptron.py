@@ -65,7 +65,7 @@ def some(classes, n=50, p=4, reals=False):
 
 
 def naive(learner, gram, codes, rule=PERCEPTRON, weights=None):
-    pair = learner.multi_class == "pair"
+    pair = learner.multi_class == "joint"
     run = ref.dual_pairs if pair else ref.dual
     order = learner_order(learner, len(gram))
     return ref.trained(run, gram, codes, order, rule, pair=pair, weights=weights)

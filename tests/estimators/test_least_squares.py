@@ -21,7 +21,7 @@ from linsep.estimators.least_squares import (
     refuse_bad_triangle,
 )
 from linsep.rules import WidrowHoff
-from linsep.theory.brier import brier
+from linsep.theory.brier import brier_score
 from tests.sklearn_checks import cases, name_of
 
 some = settings(max_examples=15)
@@ -158,7 +158,7 @@ def test_what_is_cut_off_raises_no_brier_score(classes):
     np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-12)
     assert p.min() >= 0
     assert np.array_equal(clf.classes_[np.argmax(p, axis=1)], clf.predict(3 * X))
-    assert brier(y, clf.predict_proba(X)).value < brier(y, np.full((300, classes), 1 / classes)).value
+    assert brier_score(y, clf.predict_proba(X)).value < brier_score(y, np.full((300, classes), 1 / classes)).value
 
 
 @some

@@ -166,8 +166,8 @@ def test_sgd_goes_on_from_the_optimum_and_the_proof_is_gone():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"solver": "newton", "multi_class": "pair"}, 'takes "ovr" or "multinomial"'),
-        ({"solver": "sgd", "multi_class": "multinomial"}, '"sgd" takes "ovr" or "pair"'),
+        ({"solver": "newton", "multi_class": "joint"}, 'takes "ovr" or "multinomial"'),
+        ({"solver": "sgd", "multi_class": "multinomial"}, '"sgd" takes "ovr" or "joint"'),
         ({"solver": "sgd", "penalize_intercept": False, "prior_variance": 1.0}, "holds the bias too"),
         ({"solver": "newton", "prior_variance": 0.0}, "prior_variance"),
         ({"solver": "newton", "max_iter": 0}, "max_iter"),

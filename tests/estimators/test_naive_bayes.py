@@ -60,15 +60,15 @@ def same(a, b, exact=True):
 
 @both
 @pytest.mark.parametrize("classes", [2, 4])
-@pytest.mark.parametrize("smoothing", [1.0, 0.3])
+@pytest.mark.parametrize("alpha", [1.0, 0.3])
 @pytest.mark.parametrize("priors", [None, "uniform", "given"])
 @pytest.mark.parametrize("kind", ["multinomial", "bernoulli"])
-def test_as_scikit_learn(form, classes, smoothing, priors, kind):
+def test_as_scikit_learn(form, classes, alpha, priors, kind):
     X, y = problem(kind, classes)
     given_ = np.arange(1, classes + 1) / sum(range(1, classes + 1))
-    ours = NaiveBayes(kind, smoothing=smoothing, priors=given_ if priors == "given" else priors).fit(form(X), y)
+    ours = NaiveBayes(kind, alpha=alpha, priors=given_ if priors == "given" else priors).fit(form(X), y)
     more = {"class_prior": given_} if priors == "given" else {"fit_prior": priors is None}
-    other = {"multinomial": theirs.MultinomialNB, "bernoulli": theirs.BernoulliNB}[kind](alpha=smoothing, **more)
+    other = {"multinomial": theirs.MultinomialNB, "bernoulli": theirs.BernoulliNB}[kind](alpha=alpha, **more)
     weights = np.arange(len(y)) % 3
     for sample_weight in (None, weights):
         ours.fit(form(X), y, sample_weight)
@@ -89,7 +89,7 @@ def test_categories_as_scikit_learn(form, classes):
     codes = np.column_stack([X[:, groups == g].argmax(axis=1) for g in range(3)])
     other = theirs.CategoricalNB(alpha=0.5).fit(codes, y)
     order = np.random.default_rng(5).permutation(9)
-    ours = NaiveBayes("categorical", smoothing=0.5, groups=groups[order] * 7 - 3).fit(form(X[:, order]), y)
+    ours = NaiveBayes("categorical", alpha=0.5, groups=groups[order] * 7 - 3).fit(form(X[:, order]), y)
     np.testing.assert_allclose(ours.predict_log_proba(form(X[:, order])), other.predict_log_proba(codes), atol=1e-12)
     logs = np.hstack(other.feature_log_prob_)[:, order]
     np.testing.assert_allclose(ours.coef_, logs[1:] - logs[:1] if classes == 2 else logs, atol=1e-12)
@@ -303,10 +303,8 @@ def test_what_is_refused_changes_nothing():
 
 def test_set_parameters_are_followed_by_the_next_rows():
     X, y = problem("multinomial")
-    clf = (
-        NaiveBayes().partial_fit(X[:30], y[:30]).set_params(smoothing=0.2, priors="uniform").partial_fit(X[30:], y[30:])
-    )
-    same(clf, NaiveBayes(smoothing=0.2, priors="uniform").fit(X, y))
+    clf = NaiveBayes().partial_fit(X[:30], y[:30]).set_params(alpha=0.2, priors="uniform").partial_fit(X[30:], y[30:])
+    same(clf, NaiveBayes(alpha=0.2, priors="uniform").fit(X, y))
     X, y = problem("categorical")
     other = made("categorical").partial_fit(X, y).set_params(groups=np.arange(9))
     with pytest.raises(ValueError, match=r"can't go on with groups=\[0 1 2 3 4 5 6 7 8\]"):
@@ -323,9 +321,9 @@ def test_set_parameters_are_followed_by_the_next_rows():
         ({"kind": "categorical", "groups": [0]}, [[1, 0], [0, 1]], "one integer for each of the 2 columns"),
         ({"kind": "categorical", "groups": [0.0, 0.5]}, [[1, 0], [0, 1]], "array of float64"),
         ({"kind": "categorical", "groups": [0, 0]}, [[1, 0], [1, 1]], "columns 0 and 1 of row 1"),
-        ({"smoothing": 0.0}, [[1, 0], [1, 1]], "the class 'a' never has feature 1"),
+        ({"alpha": 0.0}, [[1, 0], [1, 1]], "the class 'a' never has feature 1"),
         ({"priors": [0.9, 0.3]}, [[1, 0], [0, 1]], "add up to 1"),
-        ({"smoothing": -1.0}, [[1, 0], [0, 1]], "smoothing"),
+        ({"alpha": -1.0}, [[1, 0], [0, 1]], "alpha"),
         ({"kind": "poisson"}, [[1, 0], [0, 1]], "kind"),
         ({"priors": "flat"}, [[1, 0], [0, 1]], "priors"),
         ({"binarize": -1.0}, [[1, 0], [0, 1]], "binarize"),

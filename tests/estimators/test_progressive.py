@@ -37,7 +37,7 @@ def errors_one_by_one(clf, X, y, classes):
 
 
 @pytest.mark.parametrize("K", [2, 3, 5])
-@pytest.mark.parametrize("multi_class", ["ovr", "pair"])
+@pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 @pytest.mark.parametrize("learner", [Perceptron, Pegasos])
 def test_errors_are_those_of_predicting_each_row_before_it_is_learned(K, multi_class, learner):
     rows = ROUGH if learner is Pegasos else X
@@ -57,7 +57,7 @@ def test_labels_that_arrive_late_are_errors_when_they_do(K):
 
 def test_errors_of_two_labels_and_of_pairs_are_the_mistakes():
     assert (binary := Perceptron(random_state=0).fit(X, Y[2])).errors_ == binary.mistakes_
-    assert (pairs := Perceptron(multi_class="pair", random_state=0).fit(X, Y[5])).errors_ == pairs.mistakes_
+    assert (pairs := Perceptron(multi_class="joint", random_state=0).fit(X, Y[5])).errors_ == pairs.mistakes_
 
 
 def test_errors_of_single_rows():
@@ -85,7 +85,7 @@ def test_a_watch_is_called_when_it_wants_to_be_and_changes_nothing():
         return max(1, seen[-1][0])
 
     clf, plain = (AveragedPerceptron(max_iter=1, random_state=0, tol=0) for _ in range(2))
-    with clf.watched(watch):
+    with clf._watched(watch):
         clf.fit(X, Y[5])
     assert [rounds for rounds, _ in seen] == [0, 1, 2, 4, 8, 16, 32, 64, 128, 256]
     plain.fit(X, Y[5])
@@ -97,9 +97,9 @@ def test_a_watch_is_called_when_it_wants_to_be_and_changes_nothing():
 
 def test_a_watch_is_no_part_of_the_model_and_ends_with_its_block_even_by_an_error():
     clf = Perceptron(random_state=0, tol=0)
-    with clf.watched(lambda machine: 1000):
+    with clf._watched(lambda machine: 1000):
         pickle.loads(pickle.dumps(clf.fit(X, Y[2])))
-    with pytest.raises(KeyboardInterrupt), clf.watched(interrupt):
+    with pytest.raises(KeyboardInterrupt), clf._watched(interrupt):
         clf.partial_fit(X, Y[2])
     assert clf._machine.watch is None
     assert clf._watch is None

@@ -131,7 +131,7 @@ def test_one_vs_rest(name, problem, seed, beta, shards, mixing):
 @given(problem=float_rows(classes=3), seed=seeds, beta=st.sampled_from([0.0, 0.5]), shards=counts, mixing=mixings)
 def test_pairs(name, problem, seed, beta, shards, mixing):
     X, codes = problem
-    how = {"random_state": seed, "multi_class": "pair", "shards": shards, "mixing": mixing}
+    how = {"random_state": seed, "multi_class": "joint", "shards": shards, "mixing": mixing}
     learner = fit(build(name, beta, **how), X, NAMES[codes])
     run = mix.mixed(reference(name, len(X)), X, codes, orders(learner, len(X)), shards, mixing, beta, pair=True)
     assume(run.tie == np.inf)
@@ -141,7 +141,7 @@ def test_pairs(name, problem, seed, beta, shards, mixing):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("form", ["ovr", "pair"])
+@pytest.mark.parametrize("form", ["ovr", "joint"])
 @few
 @given(problem=integer_rows(classes=3), seed=seeds, shards=st.sampled_from([2, 4]), shuffle=shuffles)
 def test_classes_of_integers_to_the_last_bit(form, kind, problem, seed, shards, shuffle):
@@ -152,7 +152,7 @@ def test_classes_of_integers_to_the_last_bit(form, kind, problem, seed, shards, 
     assume(len(X) >= shards)
     rounds = orders(learner, len(X))
     log, exact = learner.log_, fractions(X)
-    if form == "pair":
+    if form == "joint":
         run = mix.mixed(ref_perceptron(), exact, codes, rounds, shards, beta=1, pair=True)
         found = np.column_stack([log.rounds, log.rows, log.classes.reshape(-1, 2)])
         assert list(map(tuple, found.tolist())) == run.updates
@@ -162,7 +162,7 @@ def test_classes_of_integers_to_the_last_bit(form, kind, problem, seed, shards, 
         told = list(zip(log.rounds.tolist(), log.classes.tolist(), log.rows.tolist(), strict=True))
         assert told == sorted((t, k, i) for k, run in enumerate(runs) for t, i in run.updates)
     same_mixes(learner, *runs)
-    expected = runs[0].w if form == "pair" else np.array([run.w for run in runs])
+    expected = runs[0].w if form == "joint" else np.array([run.w for run in runs])
     assert np.array_equal(weights(learner), expected.astype(float))
 
 

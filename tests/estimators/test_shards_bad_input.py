@@ -211,7 +211,7 @@ def test_a_run_that_is_broken_off_leaves_the_learner_as_it_was(name, jobs):
     for _ in range(2):
         before = state(learner)
         for at in (0, 1, 4, 7):
-            with pytest.raises(KeyboardInterrupt), learner.watched(Stop(at)):
+            with pytest.raises(KeyboardInterrupt), learner._watched(Stop(at)):
                 learner.fit(X, y)
             assert state(learner) == before
             assert threading.active_count() == running
@@ -228,7 +228,7 @@ def test_a_watch_sees_the_shards_come_back():
         return 1 << 60
 
     learner = build("perceptron", shards=4, max_iter=2, n_jobs=2)
-    with learner.watched(watch):
+    with learner._watched(watch):
         quiet(learner.fit, X, TWO)
     made = np.append(0, learner.mixes_.mistakes.cumsum())
     expected = [(e, 40 * e + 10 * k, int(made[4 * e + k])) for e in range(2) for k in range(5)]

@@ -159,7 +159,7 @@ def test_pairs_of_classes(classes, seed, shards, mixing):
         return
     bound = 2 * radius2(X) * squares(U) / gaps.min() ** 2
     epochs = most_epochs(Fraction(bound), len(X), shards, mixing)
-    learner = run(X, codes, epochs, shards=shards, mixing=mixing, multi_class="pair")
+    learner = run(X, codes, epochs, shards=shards, mixing=mixing, multi_class="joint")
     assert 0 < learner.mixes_.mixed_mistakes[-1] <= bound * (1 + 1e-12)
     assert learner.score(X, codes) == 1.0
 

@@ -22,7 +22,7 @@ from tests.contracts.table import ONLINE, answers, bits, build, quiet, state, tr
 
 WIDTH = 200
 every_learner = pytest.mark.parametrize("name", [name for name in ONLINE if name not in ("winnow", "voted-perceptron")])
-machines = pytest.mark.parametrize(("classes", "multi_class"), [(2, "ovr"), (2, "pair"), (3, "ovr"), (3, "pair")])
+machines = pytest.mark.parametrize(("classes", "multi_class"), [(2, "ovr"), (2, "joint"), (3, "ovr"), (3, "joint")])
 
 
 def problem(classes=3, n=40, seed=0, first=0, last=WIDTH):

@@ -108,7 +108,7 @@ def test_no_two_readouts_have_the_same_labels(classes, multi_class):
     asked = np.random.default_rng(0).normal(size=(600, 4))
     learner = fit(build(1.0, multi_class=multi_class), X, y)
     seen = {name: tuple(ref.labels(ask(learner, asked, *name))) for name in READOUTS}
-    if classes == 2 or multi_class == "pair":
+    if classes == 2 or multi_class == "joint":
         assert seen.pop(("last", True)) == seen["last", False]
         assert seen.pop(("longest", True)) == seen["longest", False]
         assert seen.pop(("plurality", False)) == seen["vote", False]

@@ -20,7 +20,7 @@ def noisy(classes, n=1400):
 
 @pytest.mark.parametrize(
     ("form", "classes", "multi_class"),
-    [(np.array, 2, "ovr"), (csr_array, 2, "ovr"), (csr_array, 3, "ovr"), (np.array, 3, "pair")],
+    [(np.array, 2, "ovr"), (csr_array, 2, "ovr"), (csr_array, 3, "ovr"), (np.array, 3, "joint")],
     ids=["two, dense", "two, sparse", "three, sparse", "pairs, dense"],
 )
 def test_a_long_run_against_many_rows(form, classes, multi_class):
@@ -37,7 +37,7 @@ def mapped(X):
     return np.hstack([np.ones((len(X), 1)), X, X, (X[:, :, None] * X[:, None, :]).reshape(len(X), -1)])
 
 
-@pytest.mark.parametrize(("classes", "multi_class"), [(2, "ovr"), (3, "pair")])
+@pytest.mark.parametrize(("classes", "multi_class"), [(2, "ovr"), (3, "joint")])
 def test_a_long_run_in_the_kernels_space(classes, multi_class):
     X, codes = noisy(classes)
     own = {"max_iter": 2, "random_state": 0, "multi_class": multi_class}

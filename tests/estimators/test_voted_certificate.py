@@ -32,7 +32,7 @@ def test_the_claims_are_the_perceptrons_and_the_remark_is_the_readouts(readout, 
 
 
 def test_in_pairs_no_readout_inherits_a_guarantee():
-    cert = fit(VotedPerceptron(multi_class="pair", **MADE), X, THREE).certificate(X, THREE)
+    cert = fit(VotedPerceptron(multi_class="joint", **MADE), X, THREE).certificate(X, THREE)
     assert any("its vote readout inherits no guarantee" in remark for remark in cert.remarks)
 
 

@@ -121,5 +121,5 @@ def test_a_score_of_zero_is_zero_after_division_too(classes, multi_class, readou
     plain, divided = ask(learner, asked, readout), ask(learner, asked, readout, normalize=True)
     assert np.any(plain == 0)
     assert np.array_equal(divided == 0, plain == 0)
-    if classes == 2 or multi_class == "pair":
+    if classes == 2 or multi_class == "joint":
         assert np.array_equal(ref.labels(divided), ref.labels(plain))

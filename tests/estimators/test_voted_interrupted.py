@@ -58,7 +58,7 @@ def test_ctrl_c_in_a_stream_leaves_a_learner_that_is_saved_and_goes_on(kind, tmp
             signal.raise_signal(signal.SIGINT)
         return 50
 
-    with pytest.raises(KeyboardInterrupt), clf.in_place(), clf.watched(watch):
+    with pytest.raises(KeyboardInterrupt), clf._training_in_place(), clf._watched(watch):
         clf.partial_fit(X[100:], y[100:], sample_weight=weights[100:])
     assert clf.t_ > 100
     save(clf, tmp_path / "m.linsep")

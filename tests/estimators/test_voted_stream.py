@@ -29,7 +29,7 @@ def some(classes, n=60, p=4):
 
 def naive(X, codes, multi_class="ovr", weights=None, beta=1.0):
     """One pass in order, every hypothesis stored."""
-    pair = multi_class == "pair"
+    pair = multi_class == "joint"
     run = ref.voted_pairs if pair else ref.voted
     return ref.trained(run, ref.with_bias(X, beta), codes, range(len(X)), pair=pair, weights=weights)
 
@@ -84,7 +84,7 @@ def test_sparse_rows_whose_columns_repeat():
 
 
 @both
-@pytest.mark.parametrize("multi_class", ["ovr", "pair"])
+@pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 def test_row_by_row_is_block_by_block(kind, multi_class):
     X, codes = some(3)
     one, many = kind(multi_class=multi_class), kind(multi_class=multi_class)
@@ -168,7 +168,7 @@ def test_class_weights_are_sample_weights(classes, multi_class):
     own = {"class_weight": {0: 3.0}, "max_iter": 2, "random_state": 4, "multi_class": multi_class}
     weights = np.where(codes == 0, 3.0, 1.0)
     orders = [np.random.default_rng([4, e]).permutation(60) for e in (0, 1)]
-    pair = multi_class == "pair"
+    pair = multi_class == "joint"
     run = ref.voted_pairs if pair else ref.voted
     rows = ref.with_bias(X, 1.0)
     machines = ref.trained(run, rows, codes, np.concatenate(orders), pair=pair, weights=weights)

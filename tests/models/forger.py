@@ -166,7 +166,7 @@ HONEST = {
     "data-named": of_file("rows.vw", VW, n_features=64, keep_names=True),
     "shards": learner(lambda: linsep.Perceptron(shards=3, max_iter=2, shuffle=False)),
     "isotonic": lambda: (
-        linsep.Calibrated(build("perceptron").fit(X, Y), method="isotonic", on="prefit").fit(X, Y), None,
+        linsep.CalibratedClassifier(build("perceptron").fit(X, Y), method="isotonic", on="prefit").fit(X, Y), None,
     ),
     "gaussian": learner(lambda: linsep.NaiveBayes("gaussian")),
     "stream": learner(lambda: linsep.LeastSquares(solver="stream")),
@@ -404,7 +404,7 @@ def inspect(path):
 
 def learner_of(model):
     last = model.steps[-1][1] if hasattr(model, "steps") else model
-    return getattr(last, "learner_", last)
+    return getattr(last, "estimator_", last)
 
 
 def _answer(model, rows):

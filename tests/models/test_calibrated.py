@@ -8,7 +8,7 @@ from sklearn.svm import LinearSVC
 
 import linsep
 from linsep import AveragedPerceptron, ModelError, Perceptron, load, save
-from linsep.estimators.calibration import METHODS, Calibrated
+from linsep.estimators.calibration import METHODS, CalibratedClassifier
 from linsep.models import archive
 from linsep.models.encode_estimators import learner_of
 from linsep.transforms import Scale
@@ -45,11 +45,13 @@ def test_what_is_saved_is_what_is_loaded(method, on, classes, path):
     labels = np.array(["a", "b", "c"])[y]
     learner = Perceptron(random_state=1)
     learner = quiet(learner.fit, X, labels) if on == "prefit" else learner
-    model = quiet(Calibrated(learner, method=method, on=on, cv=3, window=40).fit, X, labels)
+    model = quiet(CalibratedClassifier(learner, method=method, on=on, cv=3, window=40).fit, X, labels)
     other = again(model, path)
     assert same(model, other, X)
     told, mine = other.get_params(), model.get_params()
-    assert {name: told[name] for name in told if name != "learner"} == {of: mine[of] for of in mine if of != "learner"}
+    assert {name: told[name] for name in told if name != "estimator"} == {
+        of: mine[of] for of in mine if of != "estimator"
+    }
     assert [bits(part) for part in other._recent] == [bits(part) for part in model._recent]
     for each in (model, other):
         quiet(each.partial_fit, X, labels)
@@ -64,12 +66,12 @@ def test_what_is_saved_is_what_is_loaded(method, on, classes, path):
 def test_a_stream_goes_on_as_in_one_run(name, method, path):
     X, y = problem(3, n=60)
     y[:30] = np.minimum(y[:30], 1)  # a label comes late
-    first = Calibrated(build(name), method=method, window=25).partial_fit(X[:40], y[:40])
+    first = CalibratedClassifier(build(name), method=method, window=25).partial_fit(X[:40], y[:40])
     second = again(first, path)
     for model in (first, second):
         model.partial_fit(X[40:], y[40:])
     assert same(first, second, X)
-    at_once = Calibrated(build(name), method=method, window=25)
+    at_once = CalibratedClassifier(build(name), method=method, window=25)
     at_once.partial_fit(X[:40], y[:40]).partial_fit(X[40:], y[40:])
     assert same(at_once, second, X)
 
@@ -77,13 +79,13 @@ def test_a_stream_goes_on_as_in_one_run(name, method, path):
 def test_scores_that_are_not_known_yet_are_kept(path):
     X, y = problem(4, n=60)
     y[:40] = np.minimum(y[:40], 2)
-    model = Calibrated(Perceptron()).partial_fit(X[:40], y[:40]).partial_fit(X[40:], y[40:])
+    model = CalibratedClassifier(Perceptron()).partial_fit(X[:40], y[:40]).partial_fit(X[40:], y[40:])
     assert np.isnan(model._recent.scores).any()
     assert same(model, again(model, path), X)
 
 
 def test_one_label_and_no_map_yet(path):
-    model = Calibrated(Perceptron()).partial_fit([[1.0], [2.0]], ["a", "a"])
+    model = CalibratedClassifier(Perceptron()).partial_fit([[1.0], [2.0]], ["a", "a"])
     other = again(model, path)
     for each in (model, other):
         each.partial_fit([[-1.0], [3.0]], ["b", "a"])
@@ -92,26 +94,28 @@ def test_one_label_and_no_map_yet(path):
 
 def test_the_learner_that_was_given_is_stored_untrained(path):
     X, y = problem(n=60)
-    model = quiet(Calibrated(Perceptron(random_state=np.random.RandomState(5))).fit, X, y)
+    model = quiet(CalibratedClassifier(Perceptron(random_state=np.random.RandomState(5))).fit, X, y)
     other = again(model, path)
-    assert not hasattr(other.learner, "coef_")
-    assert other.learner.random_state.randint(1 << 30) == np.random.RandomState(5).randint(1 << 30)
+    assert not hasattr(other.estimator, "coef_")
+    assert other.estimator.random_state.randint(1 << 30) == np.random.RandomState(5).randint(1 << 30)
 
 
 @every_method
 def test_pipelines_end_in_one(method, path):
     X, y = problem(3, n=60)
-    model = quiet(make_pipeline(Scale(), Calibrated(AveragedPerceptron(random_state=0), method=method)).fit, X, y)
+    model = quiet(
+        make_pipeline(Scale(), CalibratedClassifier(AveragedPerceptron(random_state=0), method=method)).fit, X, y
+    )
     other = again(model, path)
     assert bits(other.predict_proba(X)) == bits(model.predict_proba(X))
-    assert learner_of(other) is other.steps[-1][1].learner_
+    assert learner_of(other) is other.steps[-1][1].estimator_
     assert isinstance(learner_of(other), AveragedPerceptron)
 
 
 def test_how_data_were_read_is_kept_until_others_are_learned(path, tmp_path):
     (tmp_path / "rows.svm").write_text("".join(f"{k % 2} 1:{k % 3} 3:{k % 5}\n" for k in range(40)))
     rows = linsep.read(tmp_path / "rows.svm", zero_based=False)
-    model = quiet(Calibrated(Perceptron(random_state=0)).fit, rows.X, rows.y)
+    model = quiet(CalibratedClassifier(Perceptron(random_state=0)).fit, rows.X, rows.y)
     save(model, path, data=rows)
     other = load(path)
     assert linsep.read(tmp_path / "rows.svm", like=other).X.shape == rows.X.shape
@@ -121,14 +125,14 @@ def test_how_data_were_read_is_kept_until_others_are_learned(path, tmp_path):
 
 def test_what_can_not_be_saved_is_told(path):
     X, y = problem(n=60)
-    model = Calibrated(LinearSVC(), cv=2).fit(X, y)
+    model = CalibratedClassifier(LinearSVC(), cv=2).fit(X, y)
     with pytest.raises(ValueError, match="LinearSVC is none of these"):
         save(model, path)
-    inner = Calibrated(Perceptron(random_state=0), on="progressive")
-    with pytest.raises(ValueError, match="Calibrated is none of these"):
-        save(quiet(Calibrated(inner, cv=2).fit, X, y), path)
+    inner = CalibratedClassifier(Perceptron(random_state=0), on="progressive")
+    with pytest.raises(ValueError, match="CalibratedClassifier is none of these"):
+        save(quiet(CalibratedClassifier(inner, cv=2).fit, X, y), path)
     with pytest.raises(ValueError, match="Pipeline is none of these"):
-        save(quiet(Calibrated(make_pipeline(Scale(), Perceptron()), cv=2).fit, X, y), path)
+        save(quiet(CalibratedClassifier(make_pipeline(Scale(), Perceptron()), cv=2).fit, X, y), path)
     with pytest.raises(ValueError, match="not been fitted"):
         save(clone(model), path)
 
@@ -140,7 +144,7 @@ X, Y = problem(3, n=40, p=3)
 def held(request, tmp_path_factory):
     """What the file of a small model holds, and a path to forge one at."""
     path = tmp_path_factory.mktemp("forged") / "model.linsep"
-    save(Calibrated(build("perceptron"), method=request.param, window=20).partial_fit(X, Y), path)
+    save(CalibratedClassifier(build("perceptron"), method=request.param, window=20).partial_fit(X, Y), path)
     return path, *archive.read(path)
 
 
@@ -204,7 +208,7 @@ def test_descriptions_that_are_none_are_refused(held):
     inside = ("model", "calibrated")
     wrong = [
         (("rows",), -1, "count"), (("rows",), True, "count"), (("maps",), "sigmoid", "does not exist"),
-        (("parameters", "cv"), 1, "InvalidParameterError"), (("parameters", "learner"), 3, "TypeError"),
+        (("parameters", "cv"), 1, "InvalidParameterError"), (("parameters", "estimator"), 3, "TypeError"),
         (("parameters", "depth"), 3, "no parameter"), (("template", "learner"), "tree", "no learner"),
         (("template", "parameters", "max_iter"), 0, "InvalidParameterError"),
         (("learner",), about["model"], "calibrated twice"),

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import linsep
-from linsep import Calibrated, LeastSquares, LogisticRegression, ModelError, NaiveBayes, load, save
+from linsep import CalibratedClassifier, LeastSquares, LogisticRegression, ModelError, NaiveBayes, load, save
 from linsep.models import archive
 from linsep.models.save_load import opened
 from tests.contracts.table import build, problem, quiet
@@ -37,12 +37,12 @@ def words():
 MODELS = {
     "averaged": lambda: build("averaged-perceptron").fit(X, Y),
     "scaled": lambda: build("pegasos", random_state=np.random.RandomState(3), shuffle=True).fit(X, Y),
-    "imaged": lambda: build("balanced-winnow", multi_class="pair").fit(X, Y),
+    "imaged": lambda: build("balanced-winnow", multi_class="joint").fit(X, Y),
     "words": words,
     "counts": lambda: NaiveBayes("gaussian").fit(X, Y),
     "sums": lambda: LeastSquares(solver="stream").fit(X, Y),
     "proof": lambda: LogisticRegression(solver="newton", prior_variance=1.0).fit(X, Y),
-    "calibrated": lambda: Calibrated(build("perceptron"), on="progressive", window=20).fit(X, Y),
+    "calibrated": lambda: CalibratedClassifier(build("perceptron"), on="progressive", window=20).fit(X, Y),
 }
 
 

@@ -21,7 +21,7 @@ BY_SIGN = ["perceptron", "averaged-perceptron", "winnow", "balanced-winnow", "p-
 MERGED = [name for name in ONLINE if name != "voted-perceptron"]
 every_merged = pytest.mark.parametrize("name", MERGED)
 both_ways = pytest.mark.parametrize("how", ["average", "sum"])
-machines = pytest.mark.parametrize(("classes", "multi_class"), [(2, "ovr"), (2, "pair"), (3, "ovr"), (3, "pair")])
+machines = pytest.mark.parametrize(("classes", "multi_class"), [(2, "ovr"), (2, "joint"), (3, "ovr"), (3, "joint")])
 
 
 def shards(classes=2, reals=False, sizes=(40, 25, 13)):
@@ -204,12 +204,12 @@ def test_errors_add_up_where_all_are_known(classes, multi_class):
 
 
 @pytest.mark.parametrize("name", ["romma", "logistic-regression", "pegasos"])
-@pytest.mark.parametrize("multi_class", ["ovr", "pair"])
+@pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 def test_the_kept_norm_is_that_of_the_weights(name, multi_class):
     merged = merge(trained(name, 3, multi_class, reals=True))
     link = merged._machine.link
     squares = np.sum((link.s * link.scale) ** 2, axis=0)
-    np.testing.assert_allclose(link.norm2, [squares.sum(), 0, 0] if multi_class == "pair" else squares, rtol=1e-12)
+    np.testing.assert_allclose(link.norm2, [squares.sum(), 0, 0] if multi_class == "joint" else squares, rtol=1e-12)
 
 
 LABELS = np.array(["a", "bb", "ccc", "dddd"])
@@ -235,7 +235,7 @@ def test_labels_that_arrive_are_united(name):
 
 
 def test_a_label_without_a_row_has_no_weight_among_pairs():
-    models = with_some_labels("perceptron", "pair")
+    models = with_some_labels("perceptron", "joint")
     total = np.zeros((4, 6))
     for model, known in zip(models, ([0, 1], [2, 3], [1, 2, 3]), strict=True):
         total[known] += model._machine.link.s[:-1].T
@@ -266,7 +266,7 @@ REFUSED = {
     "fewer features": (lambda: [fitted, quiet(Perceptron().fit, X[:, :4], y)], ValueError, "features 4.* has 6"),
     "another bias": (lambda: [fitted, quiet(Perceptron(fit_intercept=False).fit, X, y)], ValueError, "bias feature"),
     "another form": (
-        lambda: [fitted, Perceptron(multi_class="pair").partial_fit(X, y, classes=[0, 1])], ValueError, "pair.*ovr",
+        lambda: [fitted, Perceptron(multi_class="joint").partial_fit(X, y, classes=[0, 1])], ValueError, "joint.*ovr",
     ),
     "another rate": (
         lambda: [Winnow(eta=e, x_max=None).partial_fit(X, y, classes=[0, 1]) for e in (0.5, 0.25)],

@@ -10,7 +10,7 @@ from linsep.training.mixing import MIXINGS
 from tests.contracts.table import bits, build, problem, quiet, state, trace
 
 MIXED = [name for name, entry in LEARNERS.items() if entry.online and not entry.mixes.startswith("no")]
-WAYS = {"binary": {}, "classes": {"classes": 3}, "pairs": {"classes": 3, "multi_class": "pair"}}
+WAYS = {"binary": {}, "classes": {"classes": 3}, "pairs": {"classes": 3, "multi_class": "joint"}}
 
 
 @pytest.fixture

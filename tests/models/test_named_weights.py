@@ -57,7 +57,7 @@ def tables(learner, names):
 
 @every_learner
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("multi_class", ["ovr", "pair"])
+@pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 def test_files_hold_every_weight_to_the_bit(name, classes, multi_class, tmp_path):
     X, y = problem(classes, reals=True)
     X[:, 2] = 0

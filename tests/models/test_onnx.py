@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from linsep import (
     BalancedWinnow,
-    Calibrated,
+    CalibratedClassifier,
     LogisticRegression,
     NaiveBayes,
     Perceptron,
@@ -34,7 +34,7 @@ onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
 
 some = settings(max_examples=25, deadline=None, derandomize=True)
-machines = pytest.mark.parametrize(("classes", "multi_class"), [(2, "ovr"), (2, "pair"), (4, "ovr"), (4, "pair")])
+machines = pytest.mark.parametrize(("classes", "multi_class"), [(2, "ovr"), (2, "joint"), (4, "ovr"), (4, "joint")])
 LABELS = {
     "integers": np.array([-7, 0, 3, 2**40]),
     "small integers": np.array([-1, 0, 1, 2], np.int8),
@@ -110,7 +110,7 @@ def test_labels_that_are_truths():
     assert theirs["label"].dtype == bool
 
 
-@pytest.mark.parametrize("multi_class", ["ovr", "pair"])
+@pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 @pytest.mark.parametrize("known", [1, 2, 3])
 def test_labels_that_arrive(multi_class, known):
     X, y = problem(3)
@@ -200,7 +200,7 @@ def test_random_weights_and_rows(data):
     rng = np.random.default_rng(seed)
     X = rng.integers(-(2**20), 2**20, (n, width)).astype(float)
     y = np.append(np.arange(classes), rng.integers(0, classes, n - classes))
-    learner = Perceptron(max_iter=2, multi_class=data.draw(st.sampled_from(["ovr", "pair"])))
+    learner = Perceptron(max_iter=2, multi_class=data.draw(st.sampled_from(["ovr", "joint"])))
     agree(quiet(learner.fit, X, y), X, exact=True)
 
 
@@ -340,5 +340,5 @@ def test_naive_bayes_is_exported_as_it_was_trained(kind, other):
 
 def test_a_calibration_is_refused():
     X, y = problem()
-    with pytest.raises(TypeError, match="export the model's learner_"):
-        export_onnx(Calibrated(Perceptron(), on="progressive").fit(X, y))
+    with pytest.raises(TypeError, match="export the model's estimator_"):
+        export_onnx(CalibratedClassifier(Perceptron(), on="progressive").fit(X, y))

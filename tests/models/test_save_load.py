@@ -36,7 +36,7 @@ GOLDEN = Path(__file__).parent / "golden"
 WAYS = {
     "binary": {},
     "classes": {"classes": 3},
-    "pairs": {"classes": 3, "multi_class": "pair"},
+    "pairs": {"classes": 3, "multi_class": "joint"},
     "no bias": {"fit_intercept": False},
     "no log": {"log": False},
     "weighted": {"class_weight": {0: 2.0, 1: 0.5}},
@@ -73,7 +73,7 @@ def test_training_goes_on_as_in_one_run(name, way, shuffle, path):
 
 @every_learner
 @pytest.mark.parametrize("classes", [None, [0, 1, 2]])
-@pytest.mark.parametrize("multi_class", ["ovr", "pair"])
+@pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 def test_streams_go_on_as_in_one_run(name, classes, multi_class, path):
     X, y = problem(3)
     first = build(name, multi_class=multi_class).partial_fit(X[:10], np.minimum(y[:10], 1), classes=classes)
@@ -762,6 +762,28 @@ def test_golden_files(file, path):
         same(coef[coef != 0] if coef.shape[1] >= 4096 else coef, expected["coef after one more pass"])
     if "next random number" in expected:
         assert model.random_state.randint(1 << 30) == expected["next random number"]
+
+
+RENAMED = [
+    ("open-pairs", "multi_class", "pair", {"multi_class": "joint"}),
+    ("kernel-of-pairs", "multi_class", "pair", {"multi_class": "joint"}),
+    ("max-margin", "hinge", "l1", {"loss": "hinge"}),
+    ("max-margin", "hinge", "l2", {"loss": "squared_hinge"}),
+    ("naive-bayes", "smoothing", 0.5, {"alpha": 0.5}),
+    ("calibrated", "method", "platt", {"method": "sigmoid", "on": "progressive"}),
+    ("perceptron", "multi_class", "ovr", {"multi_class": "ovr"}),
+]
+
+
+@pytest.mark.parametrize(("name", "parameter", "value", "expected"), RENAMED)
+def test_earlier_names_of_parameters_and_values_are_replaced(name, parameter, value, expected, path):
+    told, arrays = archive.read(GOLDEN / f"format-1-{name}.linsep")
+    parameters = told["model"].get("calibrated", told["model"])["parameters"]
+    assert parameter in parameters
+    parameters[parameter] = value
+    forged(path, told, arrays)
+    found = load(path).get_params(deep=False)
+    assert {of: found[of] for of in expected} == expected
 
 
 def test_the_golden_file_with_data_reads_more(tmp_path):

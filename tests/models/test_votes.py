@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.pipeline import make_pipeline
 
-from linsep import Calibrated, KernelPerceptron, ModelError, VotedPerceptron, load, rules, save
+from linsep import CalibratedClassifier, KernelPerceptron, ModelError, VotedPerceptron, load, rules, save
 from linsep.training import state as machine
 from linsep.transforms import Scale
 from tests.contracts.table import log, problem, quiet
@@ -71,7 +71,7 @@ def test_streams_go_on_as_in_one_run(kind, classes, multi_class, table, weighted
 
 
 @every_kind
-@pytest.mark.parametrize("multi_class", ["ovr", "pair"])
+@pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["once", "weighted"])
 def test_labels_that_come_late_come_after_loading_too(kind, multi_class, weighted, path):
     X, y = problem(4)
@@ -144,7 +144,7 @@ def test_a_row_that_weighs_nothing_is_all_there_was(path):
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["once", "weighted"])
-@pytest.mark.parametrize("multi_class", ["ovr", "pair"])
+@pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 @every_table
 def test_what_was_forgotten_stays_so(table, multi_class, weighted, path):
     X, y = problem(3, n=80, reals=True, noise=0.4)
@@ -307,21 +307,21 @@ def test_after_maps_and_under_probabilities(kind, path):
     second = again(first, path)
     assert np.array_equal(second.decision_function(X), first.decision_function(X))
     for how in ({"on": "progressive"}, {"on": "held-out", "cv": 3}, {"on": "progressive", "method": "isotonic"}):
-        first = quiet(Calibrated(kind(random_state=0), **how).fit, X, y)
+        first = quiet(CalibratedClassifier(kind(random_state=0), **how).fit, X, y)
         second = again(first, path)
         for model in (first, second):
             model.partial_fit(X[:20], y[:20])
         assert np.array_equal(second.predict_proba(X), first.predict_proba(X))
         assert second.score(X, y) > 0.6
-    ready = quiet(Calibrated(first.learner_.set_params(readout="average"), on="prefit").fit, X, y)
+    ready = quiet(CalibratedClassifier(first.estimator_.set_params(readout="average"), on="prefit").fit, X, y)
     assert np.array_equal(again(ready, path).predict_proba(X), ready.predict_proba(X))
 
 
 def test_a_function_under_probabilities(path):
     X, y = problem(n=60)
-    first = quiet(Calibrated(KernelPerceptron(kernel=squared, random_state=0), cv=3).fit, X, y)
+    first = quiet(CalibratedClassifier(KernelPerceptron(kernel=squared, random_state=0), cv=3).fit, X, y)
     second = again(first, path, kernels=[squared])
-    assert second.learner.kernel is second.learner_.kernel is squared
+    assert second.estimator.kernel is second.estimator_.kernel is squared
     assert np.array_equal(second.predict_proba(X), first.predict_proba(X))
 
 

@@ -25,7 +25,7 @@ def trained(kind, classes=3, multi_class="ovr", **more):
 
 @pytest.mark.parametrize("readout", LINEAR)
 @pytest.mark.parametrize("normalize", [False, True])
-@pytest.mark.parametrize(("classes", "multi_class"), [(2, "ovr"), (3, "ovr"), (3, "pair")])
+@pytest.mark.parametrize(("classes", "multi_class"), [(2, "ovr"), (3, "ovr"), (3, "joint")])
 def test_readouts_with_weights_are_exported(readout, normalize, classes, multi_class, tmp_path):
     model, X = trained(VotedPerceptron, classes, multi_class, readout=readout, normalize=normalize)
     scores = model.decision_function(X)

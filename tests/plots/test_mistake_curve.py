@@ -46,7 +46,7 @@ def test_each_of_a_few_classes_has_a_line():
     assert in_legend(ax) == [f"{clf.classes_[k]}: {clf.mistakes_[k]:,}" for k in order]
 
 
-@pytest.mark.parametrize("how", ["ovr", "pair"])
+@pytest.mark.parametrize("how", ["ovr", "joint"])
 def test_many_classes_are_added_up(how):
     X, y = load_digits(return_X_y=True)
     clf = fit(Perceptron(random_state=0, max_iter=2, log=True, multi_class=how), X, y)

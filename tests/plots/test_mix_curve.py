@@ -100,7 +100,7 @@ def test_each_class_has_its_own_weights():
     clf = fit(Perceptron(max_iter=4, shards=3, mixing="mistakes", random_state=0), X, y)
     ax = mistakes(clf, bound=40.0, ax=place())
     assert [ends(line) for line in ax.lines[:3]] == pytest.approx(clf.mixes_.mixed_mistakes[-1].tolist())
-    pair = fit(Perceptron(max_iter=4, shards=3, random_state=0, multi_class="pair"), X, y)
+    pair = fit(Perceptron(max_iter=4, shards=3, random_state=0, multi_class="joint"), X, y)
     assert ends(mistakes(pair, bound=40.0, ax=place()).lines[0]) == pytest.approx(pair.mixes_.mixed_mistakes[-1])
 
 

@@ -306,9 +306,9 @@ def test_equal_probabilities_have_weight_0_exactly():
 
 def test_smoothing_0_names_what_never_occurs():
     counts, weight, priors = np.array([[1.0, 2.0], [3.0, 0.0]]), np.array([2.0, 3.0]), np.array([0.4, 0.6])
-    with pytest.raises(ValueError, match="the class 'b' never has feature 1, which with smoothing=0"):
+    with pytest.raises(ValueError, match="the class 'b' never has feature 1, which with alpha=0"):
         multinomial(counts, priors, 0.0, "ab")
-    with pytest.raises(ValueError, match="the class 'a' always has feature 1, which with smoothing=0"):
+    with pytest.raises(ValueError, match="the class 'a' always has feature 1, which with alpha=0"):
         bernoulli(weight, np.array([[1.0, 2.0], [1.0, 1.0]]), priors, 0.0, "ab")
     assert np.isfinite(multinomial(counts + 1, priors, 0.0, "ab").weights).all()
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from scipy.stats import binom
 from sklearn.metrics import brier_score_loss
 
-from linsep.theory.brier import brier
+from linsep.theory.brier import brier_score
 
 EIGHTHS = st.integers(0, 8).map(lambda k: k / 8)
 rows = st.lists(st.tuples(EIGHTHS, st.integers(0, 1), st.integers(1, 4)), min_size=1, max_size=30)
@@ -45,7 +45,7 @@ def exact(rows, bins=None):
 
 def score_of(rows, **more):
     h, y, c = map(np.array, zip(*rows, strict=True))
-    return brier(y, h, labels=[0, 1], sample_weight=c, **more)
+    return brier_score(y, h, labels=[0, 1], sample_weight=c, **more)
 
 
 def parts(score):
@@ -82,7 +82,7 @@ def test_what_a_forecast_loses_is_its_distance_from_the_truth(seed):
     said = np.clip(truth + rng.normal(0, 0.2, len(truth)), 0, 1)
     y = rng.random(len(truth)) < truth
     losses = (said - y) ** 2 - (truth - y) ** 2
-    gained = brier(y, said, bins=10).value - brier(y, truth, bins=10).value
+    gained = brier_score(y, said, bins=10).value - brier_score(y, truth, bins=10).value
     assert gained == pytest.approx(losses.mean(), abs=1e-12)
     distances = (said - truth) ** 2
     off = (losses - distances).std() / np.sqrt(len(y))
@@ -93,7 +93,7 @@ def test_what_a_forecast_loses_is_its_distance_from_the_truth(seed):
 def test_the_truth_has_the_least_score_whatever_else_is_said():
     rng = np.random.default_rng(0)
     y = rng.random(50_000) < 0.3
-    scores = [brier(y, np.full(len(y), h)).value for h in (0.0, 0.2, 0.3, 0.4, 1.0)]
+    scores = [brier_score(y, np.full(len(y), h)).value for h in (0.0, 0.2, 0.3, 0.4, 1.0)]
     assert np.argmin(scores) == 2
 
 
@@ -112,11 +112,11 @@ def test_the_value_is_that_of_scikit_learn():
     p = rng.dirichlet([1, 2, 3], 200)
     y = np.array(["a", "b", "c"])[rng.integers(0, 3, 200)]
     c = rng.random(200)
-    assert brier(y, p, sample_weight=c).value == pytest.approx(
+    assert brier_score(y, p, sample_weight=c).value == pytest.approx(
         brier_score_loss(y, p, sample_weight=c, scale_by_half=False), rel=1e-13
     )
     two = y[y != "c"]
-    assert brier(two, p[: len(two), 0]).value == pytest.approx(
+    assert brier_score(two, p[: len(two), 0]).value == pytest.approx(
         brier_score_loss(two, p[: len(two), 0], pos_label="b"), rel=1e-13
     )
 
@@ -125,12 +125,12 @@ def test_classes_add_up_each_by_itself():
     rng = np.random.default_rng(2)
     p = rng.multinomial(4, [0.2, 0.3, 0.5], 60) / 4
     y = rng.integers(0, 3, 60)
-    alone = np.array([parts(brier(y == k, p[:, k])) for k in range(3)])
-    score = brier(y, p)
+    alone = np.array([parts(brier_score(y == k, p[:, k])) for k in range(3)])
+    score = brier_score(y, p)
     np.testing.assert_allclose(parts(score), alone.sum(axis=0), atol=1e-14)
     assert len(score.groups) == 3
-    two = brier(y > 0, np.column_stack([p[:, 0], 1 - p[:, 0]]))
-    assert parts(two) == parts(brier(y > 0, 1 - p[:, 0]))
+    two = brier_score(y > 0, np.column_stack([p[:, 0], 1 - p[:, 0]]))
+    assert parts(two) == parts(brier_score(y > 0, 1 - p[:, 0]))
 
 
 @given(heads=st.integers(0, 40), tails=st.integers(0, 40))
@@ -138,7 +138,7 @@ def test_the_interval_of_certain_forecasts_holds_all_that_their_mistakes_do_not_
     """Said 0 always, the loss is a coin. No v outside of the interval makes as many heads, or tails, likely."""
     if heads + tails == 0:
         return
-    score = brier([1] * heads + [0] * tails, np.zeros(heads + tails), labels=[0, 1])
+    score = brier_score([1] * heads + [0] * tails, np.zeros(heads + tails), labels=[0, 1])
     low, high = score.interval
     assert 0 <= low <= score.value <= high <= 1
     n = heads + tails
@@ -159,7 +159,7 @@ def test_the_interval_holds_the_expected_value_as_often_as_it_says(weighted):
         said = np.where(rng.random(20) < 0.5, 0.0, 0.1)
         c = rng.integers(1, 4, 20) if weighted else np.ones(20)
         expected = 0.5 * 0.03 + 0.5 * (0.03 * 0.81 + 0.97 * 0.01)
-        score = brier(y, said, labels=[False, True], confidence=0.9, sample_weight=c)
+        score = brier_score(y, said, labels=[False, True], confidence=0.9, sample_weight=c)
         held += score.interval[0] <= expected <= score.interval[1]
         losses = (said - y) ** 2
         normal += abs(losses.mean() - expected) <= 1.645 * losses.std(ddof=1) / np.sqrt(20)
@@ -171,14 +171,15 @@ def test_more_rows_and_less_confidence_make_the_interval_narrower():
     rng = np.random.default_rng(4)
     p = rng.random(4000)
     y = rng.random(4000) < p
-    width = [np.ptp(brier(y[:n], p[:n], confidence=c).interval) for n, c in ((100, 0.95), (4000, 0.95), (4000, 0.5))]
+    cases = (100, 0.95), (4000, 0.95), (4000, 0.5)
+    width = [np.ptp(brier_score(y[:n], p[:n], confidence=c).interval) for n, c in cases]
     assert width[0] > 4 * width[1] > 4 * width[2]
-    assert brier(y, p).confidence == 0.95
+    assert brier_score(y, p).confidence == 0.95
 
 
 def test_three_classes_have_losses_up_to_2():
     wrong = np.array([[1.0, 0.0, 0.0]] * 5)
-    score = brier([1, 2, 1, 2, 1], wrong, labels=[0, 1, 2])
+    score = brier_score([1, 2, 1, 2, 1], wrong, labels=[0, 1, 2])
     assert score.value == 2
     assert score.interval[0] < 2 == score.interval[1]
 
@@ -187,8 +188,8 @@ def test_three_classes_have_losses_up_to_2():
     ("y", "expected"), [([1, 1], 0.25), ([0, 0], 0.25), ([-1, -1], 0.25), ([True, True], 0.25), ([-1, 1], 0.25)]
 )
 def test_one_class_alone_is_known_where_its_name_says_which(y, expected):
-    assert brier(y, [0.5, 0.5]).value == expected
-    assert brier([y[0]], [1.0]).value == (y[0] != 1)
+    assert brier_score(y, [0.5, 0.5]).value == expected
+    assert brier_score([y[0]], [1.0]).value == (y[0] != 1)
 
 
 @pytest.mark.parametrize(
@@ -211,4 +212,4 @@ def test_one_class_alone_is_known_where_its_name_says_which(y, expected):
 )
 def test_bad_input_is_refused(y, p, more, told):
     with pytest.raises(ValueError, match=told):
-        brier(y, p, **more)
+        brier_score(y, p, **more)

@@ -161,7 +161,7 @@ def test_pairs_of_classes(classes, p, seed):
     X, codes, gaps = X[clear], np.argmax(X @ U.T, axis=1)[clear], (scores[:, -1] - scores[:, -2])[clear]
     assume(len(np.unique(codes)) >= 3)
     bound = 2 * radius2(X) * squares(U) / gaps.min() ** 2
-    learner = run(X, codes, int(bound) + 1, multi_class="pair", random_state=seed)
+    learner = run(X, codes, int(bound) + 1, multi_class="joint", random_state=seed)
     assert 0 < learner.mistakes_ <= bound
     assert learner.score(X, codes) == 1.0
 
@@ -169,7 +169,7 @@ def test_pairs_of_classes(classes, p, seed):
 @pytest.mark.parametrize("K", [3, 4, 7])
 def test_pairs_of_unit_rows(K):
     """A row e_k for each class k: k = K mistakes, where U = I - 1/K allows 2R²||U||² = 2(K-1)."""
-    learner = run(np.eye(K), np.arange(K), 5, multi_class="pair", shuffle=False)
+    learner = run(np.eye(K), np.arange(K), 5, multi_class="joint", shuffle=False)
     assert learner.mistakes_ == K <= 2 * squares(np.eye(K) - 1 / K) + 1e-12
 
 

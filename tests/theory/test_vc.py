@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from scipy.optimize import linprog
 
-from linsep.theory.vc import cover, cover_fraction, radon, shatter, vc_dimension
+from linsep.theory import cover, radon, shatter
+from linsep.theory.vc import cover_fraction, vc_dimension
 
 seeds = st.integers(0, 10**6)
 both = pytest.mark.parametrize("affine", [False, True])

@@ -246,7 +246,7 @@ def test_machines_have_one_potential_each(form):
     for learner, shape in (
         (FORMS[form]().partial_fit(X, y), (3, size)),
         (FORMS[form]().partial_fit(X[:2], y[:2]), (1, size)),
-        (FORMS[form](multi_class="pair").partial_fit(X, y), (1, 3 * size)),
+        (FORMS[form](multi_class="joint").partial_fit(X, y), (1, 3 * size)),
     ):
         assert learner.exponents_.shape == learner.log_weights_.shape == shape
         np.testing.assert_allclose(np.exp(learner.log_weights_).sum(axis=1), 1.0, rtol=1e-12)

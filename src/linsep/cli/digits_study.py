@@ -131,7 +131,7 @@ def one_run(data: Split, degree: int, epochs: tuple[float, ...], seed: int, tell
     clf = machines(degree, seed, n_jobs)
     began = perf_counter()
     tell("learning", 0.0)
-    with clf.watched(_watch(tell, rounds[-1])):
+    with clf._watched(_watch(tell, rounds[-1])):
         learn(clf, data.X, data.y, ceil(rounds[-1] / rows))
     learned = perf_counter()
     tell("reading", 0.5)

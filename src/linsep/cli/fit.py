@@ -59,7 +59,7 @@ def run(
     calibrate: Annotated[
         str | None,
         typer.Option(
-            metavar="platt|isotonic",
+            metavar="sigmoid|isotonic",
             help="Turn scores into probabilities, by what they were worth on rows not yet learned: five folds, each "
             "held out once, or with --stream each row before it is learned.",
         ),

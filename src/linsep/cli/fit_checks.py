@@ -13,8 +13,8 @@ def checked(test: list[str] | None, holdout: float | None, calibrate: str | None
         raise Usage(f"--holdout {holdout:g}: it is a share of the rows, between 0 and 1")
     if test and holdout is not None:
         raise Usage("--test and --holdout both say what to judge the model by: give one of them")
-    if calibrate not in (None, "platt", "isotonic"):
-        raise Usage(f"--calibrate {calibrate}: there are platt and isotonic")
+    if calibrate not in (None, "sigmoid", "isotonic"):
+        raise Usage(f"--calibrate {calibrate}: there are sigmoid and isotonic")
     if resume is not None and calibrate is not None:
         raise Usage(f"--calibrate: {resume} goes on with what it has")
 

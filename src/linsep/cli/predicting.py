@@ -94,7 +94,7 @@ def writer(model: Any, what: str) -> Writer:
     """Return what turns rows into lines."""
     if what == "probabilities":
         if not hasattr(model, "predict_proba"):
-            raise Usage("the model has no probabilities: fit it with --calibrate platt, or take its --scores")
+            raise Usage("the model has no probabilities: fit it with --calibrate sigmoid, or take its --scores")
         return lambda X: _numbers(model.predict_proba(X))
     if what == "scores":
         return lambda X: _numbers(model.decision_function(X))

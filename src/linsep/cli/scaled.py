@@ -104,7 +104,7 @@ def _fit(task: Task, sharing: Sharing, client: Any) -> None:
                 task.learner, task.sources, client=client, epochs=None if counts else task.epochs,
                 checkpoint=None if counts else sharing.kept, progress=sharing.watching.shards, **options,
             )  # fmt: skip
-    except distributed.ScaleError as error:
+    except distributed.ClusterError as error:
         raise Usage("; ".join(filter(None, (str(error), sharing.left)))) from error
 
 

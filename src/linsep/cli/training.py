@@ -27,7 +27,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.links import EXPONENTIAL, Imaged
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner
-from linsep.estimators.calibration import Calibrated
+from linsep.estimators.calibration import CalibratedClassifier
 from linsep.estimators.naive_bayes import NaiveBayes
 from linsep.evaluation.scoring import Scores, Scoring, answers
 from linsep.models.save_load import Saved
@@ -128,7 +128,7 @@ class Task:
         if self.model is None:
             self.model = self.learner
         if self.calibrate is not None:
-            self.model = Calibrated(self.learner, method=self.calibrate, on="progressive")
+            self.model = CalibratedClassifier(self.learner, method=self.calibrate, on="progressive")
 
     def like(self) -> dict[str, Any]:
         """Return how a model that is resumed has its data read."""
@@ -176,7 +176,7 @@ def _fitted(task: Task, X: Any, rows: Dataset) -> Any:
     """Return the learner, or it with a calibration, trained on all rows; one that goes row by row is watched."""
     learner, watching = task.learner, task.watching
     if task.calibrate is not None:
-        model = Calibrated(learner, method=task.calibrate)
+        model = CalibratedClassifier(learner, method=task.calibrate)
         with watching.solving(f"learning, and {model.cv} times more to calibrate"):
             return model.fit(X, rows.y, sample_weight=rows.weights)
     if not isinstance(learner, OnlineLearner) or getattr(learner, "solver", "sgd") != "sgd":
@@ -184,7 +184,7 @@ def _fitted(task: Task, X: Any, rows: Dataset) -> Any:
             return learner.fit(X, rows.y, sample_weight=rows.weights)
     passes = learner._most_epochs if learner.select is None else 1
     before = getattr(learner, "_machine", None)
-    with _the_same_rows(task), watching.learning(passes * len(rows), before), learner.watched(watching):
+    with _the_same_rows(task), watching.learning(passes * len(rows), before), learner._watched(watching):
         learner.fit(X, rows.y, sample_weight=rows.weights)
     watching.end(learner._machine)
     return learner

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from linsep.distributed.engines import Cluster, Engine, Threads
-from linsep.distributed.versions import ScaleError, check_workers
+from linsep.distributed.versions import ClusterError, check_workers
 from linsep.engine.runtime import threads
 
 SECONDS = 5
@@ -63,7 +63,7 @@ def local_workers(count: int) -> Iterator[Any]:
 
 
 def _refuse_silent(address: str) -> None:
-    """Raise a ScaleError unless a scheduler answers at an address; a client would wait for ever if one is silent."""
+    """Raise a ClusterError unless a scheduler answers at an address; a client would wait for ever if one is silent."""
     with ThreadPoolExecutor(1) as pool:  # a loop of events, which may run here already, can't wait for another
         asked = pool.submit(lambda: asyncio.run(asyncio.wait_for(_kind(address), SECONDS)))
     error = asked.exception()
@@ -73,7 +73,7 @@ def _refuse_silent(address: str) -> None:
         why = f"a {asked.result()} does"
     else:  # whatever else listens there may answer anything
         why = f"not in {SECONDS} s" if isinstance(error, OSError) else str(error).partition("\n")[0][:100]
-    raise ScaleError(
+    raise ClusterError(
         f"no scheduler answers at {address} ({why}): start one with dask scheduler, and workers with dask worker"
     )
 
@@ -94,9 +94,9 @@ def _refuse(client: Any) -> None:
             f"client= is a distributed.Client, or the address of a scheduler, and not {type(client).__name__}"
         )
     if client.asynchronous:
-        raise ScaleError("this client is asynchronous: make one without asynchronous=True")
+        raise ClusterError("this client is asynchronous: make one without asynchronous=True")
     if client.status != "running":
-        raise ScaleError(f"the client is {client.status}: make a new one")
+        raise ClusterError(f"the client is {client.status}: make a new one")
 
 
 def _distributed() -> Any:

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, Protocol
 from linsep.data.errors import DataError
 from linsep.data.lines import in_order
 from linsep.distributed.pieces import Placed
-from linsep.distributed.versions import ScaleError, check_workers, refuse_other, version_there
+from linsep.distributed.versions import ClusterError, check_workers, refuse_other, version_there
 
-__all__ = ["Cluster", "Engine", "ScaleError", "Threads"]
+__all__ = ["Cluster", "ClusterError", "Engine", "Threads"]
 
 Work = Callable[[Any, Any], Any]
 
@@ -126,7 +126,7 @@ class Cluster:
                 if lost > self.losses:
                     part = tasks[done : done + 1][0][0]
                     scattered = "; what was scattered to workers that are gone, nobody can make again"
-                    raise ScaleError(
+                    raise ClusterError(
                         f"workers were lost {lost} times while the work on {part} was waited for ({error}): is there "
                         "too little memory? more shards are smaller" + scattered * isinstance(part, Placed)
                     ) from None
@@ -140,14 +140,14 @@ class Cluster:
                 self._wait_for_one()
             else:
                 return
-        raise ScaleError("workers come and go before anything can be sent to them: see what their logs say")
+        raise ClusterError("workers come and go before anything can be sent to them: see what their logs say")
 
     def _wait_for_one(self) -> None:
         self.notice()
         try:
             self.client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError:
-            raise ScaleError(f"no worker has been there for {PATIENCE} s: start one with dask worker") from None
+            raise ClusterError(f"no worker has been there for {PATIENCE} s: start one with dask worker") from None
         except OSError as error:  # with the scheduler, which is seen to next
             raise _LostError(str(error)) from None
 
@@ -188,7 +188,7 @@ class Cluster:
     def _threads(self) -> dict[str, int]:
         """Return the threads of each worker that the scheduler knows of now."""
         if self.client.status != "running":
-            raise ScaleError("the connection to the scheduler is lost: once there is one again, start the same again")
+            raise ClusterError("the connection to the scheduler is lost: once there is one again, start the same again")
         threads: dict[str, int] = self._kept(self.client.nthreads)
         self._look_who_is_gone(threads)
         if not threads:
@@ -238,11 +238,11 @@ class Cluster:
         if error is None:
             return self._kept(lambda: self.client.gather(future, direct=self.direct))
         if isinstance(error, KilledWorker):
-            raise ScaleError(
+            raise ClusterError(
                 f"the work on {sent.name} ended the worker {error.last_worker.address}, and others before it: "
                 "is there too little memory? more shards are smaller"
             ) from None
-        if not isinstance(error, DataError | ScaleError):
+        if not isinstance(error, DataError | ClusterError):
             # One that came later may have another linsep, and so fail in any way.
             self._kept(lambda: check_workers(self.client))
         return future.result()

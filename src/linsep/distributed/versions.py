@@ -8,7 +8,7 @@ WORKERS = 10
 """Seconds that a cluster without workers has to get one."""
 
 
-class ScaleError(RuntimeError):
+class ClusterError(RuntimeError):
     """What keeps a cluster from doing its work, in one line."""
 
 
@@ -22,27 +22,29 @@ def version_there() -> str:
 
 
 def refuse_other(worker: str, there: Any, here: str) -> None:
-    """Raise a ScaleError unless the version that a worker has is that of the client.
+    """Raise a ClusterError unless the version that a worker has is that of the client.
 
     >>> refuse_other("tcp://10.0.0.7:4000", "0.0.1", "0.1.0")
     Traceback (most recent call last):
     ...
-    linsep.distributed.versions.ScaleError: the worker tcp://10.0.0.7:4000 has linsep 0.0.1, and the client 0.1.0: ...
+    linsep.distributed.versions.ClusterError: the worker tcp://10.0.0.7:4000 has linsep 0.0.1, and the client 0.1.0: ...
     """
     if isinstance(there, BaseException):
         why = str(there).partition("\n")[0][:100] or type(there).__name__
-        raise ScaleError(f"the worker {worker} can't load linsep ({why}): install linsep=={here} there")
+        raise ClusterError(f"the worker {worker} can't load linsep ({why}): install linsep=={here} there")
     if there != here:
-        raise ScaleError(f"the worker {worker} has linsep {there}, and the client {here}: install the same on both")
+        raise ClusterError(f"the worker {worker} has linsep {there}, and the client {here}: install the same on both")
 
 
 def check_workers(client: Any) -> None:
-    """Raise a ScaleError unless there are workers, all with this version of linsep; one that dies now is not asked."""
+    """Raise a ClusterError unless there are workers, all with this version of linsep; a dying worker is not asked."""
     try:
         client.wait_for_workers(1, timeout=WORKERS)
     except TimeoutError:
         address = client.scheduler.address
-        raise ScaleError(f"the scheduler at {address} has no workers: start some with dask worker {address}") from None
+        raise ClusterError(
+            f"the scheduler at {address} has no workers: start some with dask worker {address}"
+        ) from None
     for worker, there in client.run(version_there, on_error="return").items():
         if not isinstance(there, OSError):
             refuse_other(worker, there, version_there())

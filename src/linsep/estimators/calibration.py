@@ -115,8 +115,8 @@ def blocks(done: int, rows: int) -> list[tuple[int, int]]:
 class AroundLearner:
     """The part of a model that passes on what the learner in it knows; stands before scikit-learn's own bases."""
 
-    learner: Any
-    learner_: Any
+    estimator: Any
+    estimator_: Any
 
     def decision_function(self, X: Any) -> Array:
         """Return the learner's own scores."""
@@ -148,10 +148,10 @@ class AroundLearner:
         return self._fitted().feature_names_in_
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "learner_" in vars(self) and is_fitted(self.learner_)
+        return "estimator_" in vars(self) and is_fitted(self.estimator_)
 
     def __sklearn_tags__(self) -> Any:
-        tags, own = super().__sklearn_tags__(), get_tags(self.learner)  # type: ignore[misc]
+        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)  # type: ignore[misc]
         tags.input_tags = copy.deepcopy(own.input_tags)
         tags.classifier_tags = copy.deepcopy(own.classifier_tags)
         return tags
@@ -160,7 +160,7 @@ class AroundLearner:
         """Return the trained learner."""
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(f"this {type(self).__name__} has not been fitted yet: call fit or partial_fit first")
-        return self.learner_
+        return self.estimator_
 
 
 def is_fitted(learner: Any) -> bool:
@@ -172,7 +172,7 @@ def is_fitted(learner: Any) -> bool:
     return True
 
 
-METHODS: dict[str, Callable[..., Platt | Isotonic]] = {"platt": fit_platt, "isotonic": fit_isotonic}
+METHODS: dict[str, Callable[..., Platt | Isotonic]] = {"sigmoid": fit_platt, "isotonic": fit_isotonic}
 
 
 def scores_of(learner: Any, X: Any) -> Array:
@@ -190,22 +190,22 @@ def scores_of(learner: Any, X: Any) -> Array:
 
 
 def _learns_rows(model: Any) -> bool:
-    return hasattr(model.learner, "partial_fit")
+    return hasattr(model.estimator, "partial_fit")
 
 
-class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
+class CalibratedClassifier(AroundLearner, ClassifierMixin, BaseEstimator):
     """A learner whose scores are turned into probabilities, learned on scores of rows that it had not seen.
 
     Any learner with a `decision_function` will do. Two classes have one map, from the score to the probability of the
     second; more have one each, class against rest, and what the maps say is divided by its sum (all of them 0: each
     class is as probable). `predict` answers the most probable class, which need not be the one of the highest score;
-    ties go to the learner's own answer, which is always at hand as `learner_.predict`.
+    ties go to the learner's own answer, which is always at hand as `estimator_.predict`.
 
     Parameters
     ----------
-    learner : learner
+    estimator : learner
         What to train; with `on="prefit"`, a learner that is trained already.
-    method : "platt" or "isotonic", default="platt"
+    method : "sigmoid" or "isotonic", default="sigmoid"
         The map. Platt's sigmoid, 1 / (1 + e^-(a s + b)), has two numbers and so needs few rows. The best map that never
         falls has no form of its own, and is better from some thousand rows on; it may say 0 and 1.
     on : "held-out", "progressive" or "prefit", default="held-out"
@@ -222,7 +222,7 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    learner_ : learner
+    estimator_ : learner
         The trained learner.
     calibration_ : list of Platt or Isotonic
         The maps: one for two classes, else one a class. `slope` and `offset` are a and b of Platt's; `x` and `y` the
@@ -246,17 +246,17 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
     --------
     >>> import numpy as np
     >>> from linsep import AveragedPerceptron
-    >>> from linsep.estimators.calibration import Calibrated
+    >>> from linsep.estimators.calibration import CalibratedClassifier
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(2000, 1))
     >>> y = rng.random(2000) < 1 / (1 + np.exp(-2 * X[:, 0]))
-    >>> clf = Calibrated(AveragedPerceptron(), on="progressive").fit(X, y)
+    >>> clf = CalibratedClassifier(AveragedPerceptron(), on="progressive").fit(X, y)
     >>> clf.predict_proba([[-1], [0], [1]])[:, 1].round(1)  # in truth 0.12, 0.5, 0.88
     array([0.1, 0.5, 0.9])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "learner": [HasMethods(["fit", "decision_function"])],
+        "estimator": [HasMethods(["fit", "decision_function"])],
         "method": [StrOptions(set(METHODS))],
         "on": [StrOptions({"held-out", "progressive", "prefit"})],
         "cv": [Interval(Integral, 2, None, closed="left")],
@@ -268,9 +268,9 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
     _in_place = False
 
     def __init__(
-        self, learner: Any, *, method: str = "platt", on: str = "held-out", cv: int = 5, window: int = 4096
+        self, estimator: Any, *, method: str = "sigmoid", on: str = "held-out", cv: int = 5, window: int = 4096
     ) -> None:
-        self.learner = learner
+        self.estimator = estimator
         self.method = method
         self.on = on
         self.cv = cv
@@ -296,7 +296,7 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
         if self.on == "progressive":
             self._refuse_no_partial_fit()
             classes = encode(clean(y, _num_samples(X)))[0]
-            learner = clone(self.learner)
+            learner = clone(self.estimator)
             recent, rows = self._learned(learner, Recent.none(), 0, X, y, classes, sample_weight)
         else:
             learner, scores, codes = (self._held_out if self.on == "held-out" else self._prefit)(X, y, sample_weight)
@@ -304,7 +304,7 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
             recent = Recent.none().followed_by(Recent(scores, codes, _weights_of(sample_weight, rows)), rows)
         maps = self._maps_of(recent, len(learner.classes_))
         self.__dict__.pop("form_", None)  # how other data were read, that a loaded model was trained on
-        self.learner_, self._recent, self._rows, self._maps = learner, recent.spread(self.window), rows, maps
+        self.estimator_, self._recent, self._rows, self._maps = learner, recent.spread(self.window), rows, maps
         return self
 
     @available_if(_learns_rows)
@@ -331,7 +331,7 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
         if not self._in_place:
             learner = copy.deepcopy(learner)  # so that a call that raises, even in a later block, changes nothing
         recent, rows = self._learned(learner, self._recent, self._rows, X, y, classes, sample_weight)
-        self.learner_, self._recent, self._rows, self._maps = learner, recent, rows, None
+        self.estimator_, self._recent, self._rows, self._maps = learner, recent, rows, None
         return self
 
     def predict_proba(self, X: Any) -> Array:
@@ -364,19 +364,19 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
 
     def grow(self, n_features: int) -> Self:
         """Widen the learner's weights to `n_features`."""
-        self.learner_ = self._own().grow(n_features)
+        self.estimator_ = self._own().grow(n_features)
         return self
 
     @contextmanager
-    def in_place(self) -> Iterator[None]:
-        """Let `partial_fit` learn in place inside of the block, as the learner's own `in_place` does.
+    def _training_in_place(self) -> Iterator[None]:
+        """Let `partial_fit` learn in place inside of the block, as the learner's own `_training_in_place` does.
 
-        Otherwise it learns on a copy. `learner_` is there from the block's beginning, even if nothing has been learned
-        yet. If a call raises here, the model is of no use any more.
+        Otherwise it learns on a copy. `estimator_` is there from the block's beginning, even if nothing has been
+        learned yet. If a call raises here, the model is of no use any more.
         """
-        self.learner_, self._in_place = self._own(), True
+        self.estimator_, self._in_place = self._own(), True
         try:
-            with self.learner_.in_place():
+            with self.estimator_._training_in_place():
                 yield
         finally:
             del self._in_place
@@ -384,20 +384,20 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
     def _begun(self) -> Any:
         """Return the learner as it is by now, to be copied or to be learned by."""
         self._refuse_no_partial_fit()
-        if "learner_" in vars(self):
-            return self.learner_
-        return self._trained() if self.on == "prefit" else clone(self.learner)
+        if "estimator_" in vars(self):
+            return self.estimator_
+        return self._trained() if self.on == "prefit" else clone(self.estimator)
 
     def _own(self) -> Any:
         """Return the learner as it is by now, which is not the one that was given."""
         learner = self._begun()
-        return copy.deepcopy(learner) if learner is self.learner else learner
+        return copy.deepcopy(learner) if learner is self.estimator else learner
 
     def _held_out(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array]:
         """Return a learner trained on all rows, and the scores of each by one that was not trained on it."""
         from sklearn.model_selection import StratifiedKFold  # takes long to import
 
-        learner = clone(self.learner).fit(X, y, **_given(sample_weight))
+        learner = clone(self.estimator).fit(X, y, **_given(sample_weight))
         labels = clean(y, _num_samples(X))
         classes, codes = encode(labels)
         few = np.bincount(codes)
@@ -412,7 +412,7 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
             given = _given(None if sample_weight is None else weights[train])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # the learner of all rows has warned once
-                part = clone(self.learner).fit(_safe_indexing(X, train), labels[train], **given)
+                part = clone(self.estimator).fit(_safe_indexing(X, train), labels[train], **given)
             scores[held] = scores_of(part, _safe_indexing(X, held))
         return learner, scores, codes
 
@@ -423,12 +423,12 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
         return learner, scores_of(learner, X), codes
 
     def _trained(self) -> Any:
-        if not is_fitted(self.learner):
+        if not is_fitted(self.estimator):
             raise NotFittedError(
                 'on="prefit" takes a learner that is trained already, and this one is not: train it first (a clone '
                 'is never trained), or use on="held-out"'
             )
-        return self.learner
+        return self.estimator
 
     def _learned(
         self, learner: Any, recent: Recent, done: int, X: Any, y: Any, classes: Any, sample_weight: Any
@@ -437,8 +437,8 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
         rows = _num_samples(X)
         labels, weights = clean(y, rows), _weights_of(sample_weight, rows)
         (X,), spans = indexable(X), blocks(done, rows)
-        in_place = hasattr(learner, "in_place") and not self._in_place
-        with learner.in_place() if in_place else nullcontext():
+        in_place = hasattr(learner, "_training_in_place") and not self._in_place
+        with learner._training_in_place() if in_place else nullcontext():
             for start, stop in spans:
                 block = X if len(spans) == 1 else _rows(X, start, stop)
                 known = learner.classes_ if is_fitted(learner) else np.empty(0)
@@ -456,7 +456,7 @@ class Calibrated(AroundLearner, ClassifierMixin, BaseEstimator):
     def _refuse_no_partial_fit(self) -> None:
         if not _learns_rows(self):
             raise TypeError(
-                f"{type(self.learner).__name__} sees all rows at once and has no partial_fit: its calibration is "
+                f"{type(self.estimator).__name__} sees all rows at once and has no partial_fit: its calibration is "
                 'learned with fit and on="held-out" or "prefit"'
             )
 

@@ -127,7 +127,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         "prior_rows": [None, Interval(Integral, 1, None, closed="left")],
         "penalize_intercept": ["boolean"],
         "readout": [StrOptions(set(READOUTS))],
-        "multi_class": [StrOptions({"ovr", "pair", "multinomial"})],
+        "multi_class": [StrOptions({"ovr", "joint", "multinomial"})],
         "max_iter": [None, Interval(Integral, 1, None, closed="left")],
     }
 
@@ -202,9 +202,9 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         return problem
 
     def _solve(self, problem: Problem) -> Solution:
-        if self.multi_class == "pair":
+        if self.multi_class == "joint":
             raise ValueError(
-                f'multi_class="pair" is a way of "sgd": solver={self.solver!r} takes "ovr" or "multinomial"'
+                f'multi_class="joint" is a way of "sgd": solver={self.solver!r} takes "ovr" or "multinomial"'
             )
         joint, classes = self.multi_class == "multinomial", len(problem.classes)
         start = self._weights_of(problem) if self.warm_start else None
@@ -286,7 +286,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         if self.solver in SOLVERS:
             raise ValueError(NOT_ROW_BY_ROW.format(self.solver))
         if self.multi_class == "multinomial":
-            raise ValueError('multi_class="multinomial" needs solver="batch" or "newton": "sgd" takes "ovr" or "pair"')
+            raise ValueError('multi_class="multinomial" needs solver="batch" or "newton": "sgd" takes "ovr" or "joint"')
         if not self.penalize_intercept and self.prior_variance is not None:
             raise ValueError('penalize_intercept=False needs solver="batch" or "newton": "sgd" holds the bias too')
         shrink = 0.0

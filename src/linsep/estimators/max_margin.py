@@ -18,6 +18,8 @@ NAMED = 5
 """Rows that a verdict names, at most."""
 NUMBERS = ("margin_", "margin_bound_", "gap_")
 POSITIVE = Interval(Real, 0, None, closed="neither")
+LOSSES: dict[str, Literal["l1", "l2"]] = {"hinge": "l1", "squared_hinge": "l2"}
+"""The solver's names of the losses."""
 
 
 class Found(NamedTuple):
@@ -40,8 +42,8 @@ class MaxMargin(BatchLearner):
     bracketed from both sides until the bracket is as narrow as `tol`. On rows that no halfspace separates it ends with
     a witness: weights of rows with which the y_i x_i cancel out.
 
-    Soft margin: min ½ ||w||² + C · sum of loss(1 - y_i w·x_i), with loss(t) = max(0, t)² ("l2") or max(0, t) ("l1"), by
-    dual coordinate descent until the duality gap is as small as `tol`.
+    Soft margin: min ½ ||w||² + C · sum of loss(1 - y_i w·x_i), with loss(t) = max(0, t)² ("squared_hinge") or max(0, t)
+    ("hinge"), by dual coordinate descent until the duality gap is as small as `tol`.
 
     More than two classes: each against the rest.
 
@@ -50,7 +52,7 @@ class MaxMargin(BatchLearner):
     C : float or None, default=1.0
         The cost of a unit of loss, times each row's weight. None: the hard margin, for which rows have no weights but
         0, which leaves them out.
-    hinge : {"l2", "l1"}, default="l2"
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         The loss of the soft margin: the hinge squared, or the hinge.
     tol : float, default=1e-3
         The relative gap at which to stop, between the bounds of the margin, or between the two objectives.
@@ -107,7 +109,7 @@ class MaxMargin(BatchLearner):
     _facts = ("margin_", "margin_bound_", "gap_", "support_", "dual_", "separable_", "verdict_")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [None, POSITIVE],
-        "hinge": [StrOptions({"l2", "l1"})],
+        "loss": [StrOptions(set(LOSSES))],
         "tol": [POSITIVE],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "fit_intercept": ["boolean"],
@@ -122,7 +124,7 @@ class MaxMargin(BatchLearner):
         self,
         C: float | None = 1.0,
         *,
-        hinge: Literal["l2", "l1"] = "l2",
+        loss: Literal["squared_hinge", "hinge"] = "squared_hinge",
         tol: float = 1e-3,
         max_iter: int = 1000,
         fit_intercept: bool = True,
@@ -133,7 +135,7 @@ class MaxMargin(BatchLearner):
         n_jobs: int | None = None,
     ) -> None:
         self.C = C
-        self.hinge = hinge
+        self.loss = loss
         self.tol = tol
         self.max_iter = max_iter
         self.fit_intercept = fit_intercept
@@ -190,7 +192,7 @@ class MaxMargin(BatchLearner):
         assert self.C is not None
         signs = problem.signs(code)
         found = soft_margin(
-            problem.data, signs, problem.row_weights, C=float(self.C), loss=self.hinge, tol=float(self.tol),
+            problem.data, signs, problem.row_weights, C=float(self.C), loss=LOSSES[self.loss], tol=float(self.tol),
             max_iter=int(self.max_iter), seed=self.seed_, penalize_bias=self.penalize_intercept, jobs=jobs,
         )  # fmt: skip
         scores = signs * times(problem.data, found.weights[:, None], jobs)[:, 0]

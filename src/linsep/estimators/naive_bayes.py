@@ -47,7 +47,7 @@ class NaiveBayes(BatchLearner):
         `binarize` are present, in training and in answers; `coef_` is for entries of 0 and 1. A category: one-hot
         columns, of 0 and 1, which `groups` sorts into variables; no one among a variable's columns is a missing value,
         which counts for nothing. A number, of a normal distribution in each class, with the same variance in all.
-    smoothing : float, default=1.0
+    alpha : float, default=1.0
         What is added to each count, so that nothing is impossible: 1 is Laplace's. With 0, a feature that a class never
         has (or, present or absent, always has) is an error. Not used by "gaussian".
     priors : None, "uniform" or array, (classes,), default=None
@@ -95,7 +95,7 @@ class NaiveBayes(BatchLearner):
     _no_mixing = ""
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kind": [StrOptions(set(KINDS))],
-        "smoothing": [SHARE],
+        "alpha": [SHARE],
         "priors": [None, StrOptions({"uniform"}), "array-like"],
         "groups": [None, "array-like"],
         "binarize": [SHARE],
@@ -108,7 +108,7 @@ class NaiveBayes(BatchLearner):
         self,
         kind: str = "multinomial",
         *,
-        smoothing: float = 1.0,
+        alpha: float = 1.0,
         priors: Any = None,
         groups: Any = None,
         binarize: float = 0.0,
@@ -117,7 +117,7 @@ class NaiveBayes(BatchLearner):
         n_jobs: int | None = None,
     ) -> None:
         self.kind = kind
-        self.smoothing = smoothing
+        self.alpha = alpha
         self.priors = priors
         self.groups = groups
         self.binarize = binarize
@@ -305,7 +305,7 @@ class NaiveBayes(BatchLearner):
     def _found(self, tally: Tally, classes: Array) -> Found:
         labels = classes.tolist()
         priors = priors_of(self.priors, tally.class_count, labels)
-        return tally.found(priors, float(self.smoothing), float(self.variance_floor), labels)
+        return tally.found(priors, float(self.alpha), float(self.variance_floor), labels)
 
     def _check_facts(self) -> None:
         columns = len(self.classes_) if len(self.classes_) > 2 else 1

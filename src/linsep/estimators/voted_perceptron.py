@@ -32,7 +32,7 @@ class VotedPerceptron(Voter):
         Which weights answer. "vote": all, each with its sign; scores are in [-1, 1]. "average": the mean of all scores.
         "last": those at the end. "longest": those with the largest c_k. "random": those of a round that is drawn anew
         for each row that is asked about, one round for all classes. "plurality": of three classes or more, each round's
-        weights vote for one class, that of their highest score; for `multi_class="pair"` the vote means this.
+        weights vote for one class, that of their highest score; for `multi_class="joint"` the vote means this.
     normalize : bool, default=False
         Whether every v_k is divided by its length first. A vote does not change, but for a plurality.
     max_support : int, optional

@@ -9,7 +9,7 @@ from linsep.data.text.counter import TextCounter
 from linsep.data.text.hasher import TextHasher
 from linsep.engine.arrays import Array
 from linsep.estimators.base.learner import Learner
-from linsep.estimators.calibration import Calibrated, Recent
+from linsep.estimators.calibration import CalibratedClassifier, Recent
 from linsep.estimators.online_classifier import OnlineClassifier
 from linsep.estimators.registry import LEARNERS
 from linsep.models.encode_state import is_count, packed_machine, unpacked_machine
@@ -20,7 +20,7 @@ from linsep.transforms.registry import MAPS
 Maps = list[Platt | Isotonic]
 
 
-def packed_calibration(model: Calibrated, arrays: Arrays, name: str) -> dict[str, Any]:
+def packed_calibration(model: CalibratedClassifier, arrays: Arrays, name: str) -> dict[str, Any]:
     """Return what tells of the maps, and of the rows that they go by."""
     maps: Any = model.calibration_
     kind = "isotonic" if maps and isinstance(maps[0], Isotonic) else "platt"
@@ -34,7 +34,7 @@ def packed_calibration(model: Calibrated, arrays: Arrays, name: str) -> dict[str
     return {"maps": kind, "rows": int(model._rows)}
 
 
-def unpack_calibration(model: Calibrated, told: dict[str, Any], arrays: Arrays, name: str) -> None:
+def unpack_calibration(model: CalibratedClassifier, told: dict[str, Any], arrays: Arrays, name: str) -> None:
     """Give a model, whose learner is there, the maps and the rows that were packed, if they are sound."""
     classes = len(model.classes_)
     count = classes if classes > 2 else classes - 1
@@ -105,6 +105,13 @@ CLASSIFIERS: dict[str, type[Learner]] = {
 TRANSFORMERS: dict[str, type] = {**MAPS, "text-hasher": TextHasher, "text-counter": TextCounter}
 MOST_FEATURES = 1 << 48
 MOST_THREADS = 1 << 16
+RENAMED: dict[str, tuple[str, dict[str, str]]] = {
+    "hinge": ("loss", {"l1": "hinge", "l2": "squared_hinge"}),
+    "method": ("method", {"platt": "sigmoid"}),
+    "multi_class": ("multi_class", {"pair": "joint"}),
+    "smoothing": ("alpha", {}),
+}
+"""Parameters of earlier files: the present name of each, and the present names of its values."""
 ONLY = "save takes a learner of linsep, or a Pipeline of linsep's maps (and TextHasher, TextCounter) and a learner"
 
 
@@ -158,7 +165,7 @@ def _refuse_other_widths(steps: list[tuple[str, Any]]) -> None:
 def learner_of(model: Any) -> Learner:
     """Return the learner itself, without what stands before it or around it."""
     last = last_of(model)
-    return last.learner_ if isinstance(last, Calibrated) else last
+    return last.estimator_ if isinstance(last, CalibratedClassifier) else last
 
 
 def last_of(model: Any) -> Any:
@@ -168,7 +175,7 @@ def last_of(model: Any) -> Any:
 
 def is_calibrated(model: Any) -> bool:
     """Tell whether a model's probabilities, and labels, are those of a calibration."""
-    return isinstance(last_of(model), Calibrated)
+    return isinstance(last_of(model), CalibratedClassifier)
 
 
 def is_pipeline(model: Any) -> bool:
@@ -224,7 +231,9 @@ def _packed_parameters(learner: Learner, arrays: Arrays, name: str) -> dict[str,
 
 def _parameters(kind: Any, told: dict[str, Any], read: Unpacker) -> dict[str, Any]:
     """Return the parameters of an estimator, which must be all of its own and no others."""
-    parameters = {name: read.value(value) for name, value in told["parameters"].items()}
+    parameters = dict(_present(name, read.value(value)) for name, value in told["parameters"].items())
+    if len(parameters) < len(told["parameters"]):
+        raise Foreign("it has a parameter twice, by an earlier and by its present name")
     unknown = set(parameters) - set(kind._get_param_names())
     if unknown:
         raise Foreign(f"{kind.__name__} has no parameter {min(unknown)!r:.40}")
@@ -237,8 +246,14 @@ def _parameters(kind: Any, told: dict[str, Any], read: Unpacker) -> dict[str, An
     return parameters
 
 
+def _present(name: str, value: Any) -> tuple[str, Any]:
+    """Return the present name and value of a parameter of an earlier file."""
+    name, values = RENAMED.get(name, (name, {}))
+    return name, values.get(value, value) if isinstance(value, str) else value
+
+
 def _packed_learner(learner: Any, arrays: Arrays, name: str) -> dict[str, Any]:
-    if isinstance(learner, Calibrated):
+    if isinstance(learner, CalibratedClassifier):
         return {"calibrated": _packed_calibrated(learner, arrays, name)}
     kind = _kind_of(learner)
     machine, features = learner._readable(), int(learner.n_features_in_)
@@ -306,11 +321,11 @@ def _facts_of(learner: Learner) -> dict[str, Any]:
     return {of: getattr(learner, of) for of in learner._facts if of in vars(learner)}
 
 
-def _packed_calibrated(model: Calibrated, arrays: Arrays, name: str) -> dict[str, Any]:
+def _packed_calibrated(model: CalibratedClassifier, arrays: Arrays, name: str) -> dict[str, Any]:
     """Return what tells of a calibrated learner; a learner that was trained before is stored as it is by now."""
     learner, own, template = model._fitted(), model.get_params(deep=False), None
     _kind_of(learner)
-    given = own.pop("learner")
+    given = own.pop("estimator")
     if model.on != "prefit":
         parameters = _packed_parameters(given, arrays, f"{name}.template.parameters")
         template = {"learner": _kind_of(given), "parameters": parameters}
@@ -322,14 +337,14 @@ def _packed_calibrated(model: Calibrated, arrays: Arrays, name: str) -> dict[str
     }
 
 
-def _unpacked_calibrated(told: dict[str, Any], read: Unpacker, name: str) -> Calibrated:
+def _unpacked_calibrated(told: dict[str, Any], read: Unpacker, name: str) -> CalibratedClassifier:
     if "calibrated" in told["learner"]:
         raise Foreign("its learner is calibrated twice")
     learner, template = _unpacked_learner(told["learner"], read, name), told["template"]
     given = learner if template is None else _untrained(template, read)
-    model = Calibrated(given, **_parameters(Calibrated, told, read))
+    model = CalibratedClassifier(given, **_parameters(CalibratedClassifier, told, read))
     model._validate_params()
-    model.learner_ = learner
+    model.estimator_ = learner
     unpack_calibration(model, told, read.arrays, f"{name}.calibration")
     return model
 

@@ -133,7 +133,7 @@ def _traits(model: OnlineLearner, machine: Machine) -> dict[str, Any]:
         "weights of the kind": name_of(machine.link),
         "weights whose rate or power is": getattr(machine.link, "number", None),
         "the readout": type(machine.readout).__name__.lower(),
-        "multi_class": "pair" if machine.pair else "ovr",
+        "multi_class": "joint" if machine.pair else "ovr",
         "a bias feature of": machine.bias,
         "labels that": "arrive with the rows" if model._open else "are fixed (by fit, or by classes=...)",
     } | own

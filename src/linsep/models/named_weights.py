@@ -15,7 +15,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.voter import LINEAR, Voter
-from linsep.estimators.calibration import Calibrated
+from linsep.estimators.calibration import CalibratedClassifier
 from linsep.estimators.kernel_perceptron import KernelPerceptron
 
 AT_ONCE = 1 << 16
@@ -163,7 +163,7 @@ def export_csv(model: Any, path: str | os.PathLike[str], names: Names = None) ->
 def learner_of(model: Any) -> Learner:
     """Return the learner that a model is, or that a pipeline ends in."""
     learner = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    learner = learner.learner_ if isinstance(learner, Calibrated) else learner
+    learner = learner.estimator_ if isinstance(learner, CalibratedClassifier) else learner
     if not isinstance(learner, Learner):
         raise TypeError(f"weights have names in a learner of linsep, or a pipeline that ends in one; got {learner!r}")
     return learner

@@ -13,7 +13,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write
 from linsep.engine.links import EXPONENTIAL, P_NORM, TINY, Imaged
 from linsep.estimators.base.learner import Learner
-from linsep.estimators.calibration import Calibrated
+from linsep.estimators.calibration import CalibratedClassifier
 from linsep.estimators.logistic import LogisticRegression
 from linsep.estimators.naive_bayes import NaiveBayes
 from linsep.models.named_weights import refuse_no_weights
@@ -56,8 +56,8 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     """
     steps = list(model.steps) if isinstance(model, Pipeline) else [("learner", model)]
     learner = steps[-1][1]
-    if isinstance(learner, Calibrated):
-        raise TypeError("a calibration is not exported: export the model's learner_, for its labels and scores")
+    if isinstance(learner, CalibratedClassifier):
+        raise TypeError("a calibration is not exported: export the model's estimator_, for its labels and scores")
     if not isinstance(learner, Learner):
         raise TypeError(f"export_onnx takes a learner of linsep, or a pipeline that ends in one; got {learner!r}")
     maps = [(name, step) for name, step in steps[:-1] if step not in (None, "passthrough")]

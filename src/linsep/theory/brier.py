@@ -63,7 +63,7 @@ class Brier(NamedTuple):
     """One of the second class, if there are two; else one for each class."""
 
 
-def brier(
+def brier_score(
     y: Any,
     p: Any,
     *,
@@ -110,7 +110,7 @@ def brier(
 
     Examples
     --------
-    >>> score = brier([0, 0, 1, 0, 1, 1], [0.2, 0.2, 0.2, 0.8, 0.8, 0.8])
+    >>> score = brier_score([0, 0, 1, 0, 1, 1], [0.2, 0.2, 0.2, 0.8, 0.8, 0.8])
     >>> round(score.value, 4), [round(part, 4) for part in (score.reliability, score.resolution, score.uncertainty)]
     (0.24, [0.0178, 0.0278, 0.25])
     >>> score.groups[0].observed.round(2), [round(v, 2) for v in score.interval]

@@ -179,7 +179,7 @@ class Machine:
             raise ValueError(f"training can't go on with {parts.rule}: its weights differ in kind from {self.rule}'s")
         for what, now, then in (
             ("readout", parts.readout.__name__.lower(), type(self.readout).__name__.lower()),
-            ("multi_class", "pair" if pair else "ovr", "pair" if self.pair else "ovr"),
+            ("multi_class", "joint" if pair else "ovr", "joint" if self.pair else "ovr"),
             ("the bias feature", f"{bias:g}", f"{self.bias:g}"),
         ):
             if now != then:

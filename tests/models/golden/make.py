@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.pipeline import make_pipeline
 
 import linsep
-from linsep import LEARNERS, Calibrated, KernelPerceptron, VotedPerceptron, rules
+from linsep import LEARNERS, CalibratedClassifier, KernelPerceptron, VotedPerceptron, rules
 from linsep.estimators.base.voter import Voter
 from linsep.models.archive import FORMAT
 from linsep.transforms import Polynomial, Scale
@@ -50,7 +50,7 @@ def calibrated():
     """A learner whose scores become probabilities, as labels come."""
     X, y = small()
     return (
-        Calibrated(build("perceptron"), on="progressive", window=20).fit(np.tile(X, (3, 1)), np.tile(y, 3)),
+        CalibratedClassifier(build("perceptron"), on="progressive", window=20).fit(np.tile(X, (3, 1)), np.tile(y, 3)),
         X,
         y,
         None,
@@ -83,7 +83,7 @@ def sparse():
 def pairs():
     """Labels that came as they liked, in pairs."""
     X, y = small()
-    clf = build("logistic-regression", multi_class="pair", log=True)
+    clf = build("logistic-regression", multi_class="joint", log=True)
     return clf.partial_fit(X[:5], y[:5]).partial_fit(X[5:], y[5:]), X, y, None
 
 
@@ -105,7 +105,7 @@ def forgetful():
 def kernel():
     """Weights of sparse rows, which shrink, in pairs; answers are drawn at random, and some have been."""
     X, y = small()
-    how = {"kernel": "rbf", "fit_intercept": True, "multi_class": "pair", "readout": "random", "random_state": 7}
+    how = {"kernel": "rbf", "fit_intercept": True, "multi_class": "joint", "readout": "random", "random_state": 7}
     clf = KernelPerceptron(rule=rules.Romma(), max_iter=2, **how).fit(csr_array(X), y)
     clf.predict(X[:5])
     return clf, X, y, None

@@ -181,7 +181,7 @@ class OnlineLearner(Learner):
         Whether `fit` goes on from where the last one stopped; k epochs and then l more equal k + l at once.
     class_weight : dict, "balanced" or None, default=None
         Multiplies the sample weight of each class's rows.
-    multi_class : "ovr" or "pair", default="ovr"
+    multi_class : "ovr" or "joint", default="ovr"
         One machine a class against the rest, or one machine for all: the true class against its best rival.
     n_jobs : int or None, default=None
         Threads for shards, for one-vs-rest classes and for prediction; never changes a bit. Without `shards` one
@@ -216,7 +216,7 @@ class OnlineLearner(Learner):
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "warm_start": ["boolean"],
         "class_weight": [None, dict, StrOptions({"balanced"})],
-        "multi_class": [StrOptions({"ovr", "pair"})],
+        "multi_class": [StrOptions({"ovr", "joint"})],
         "n_jobs": [None, Integral],
         "shards": [None, Interval(Integral, 1, None, closed="left")],
         "mixing": [StrOptions(set(MIXINGS))],
@@ -568,7 +568,7 @@ class OnlineLearner(Learner):
         return self
 
     @contextmanager
-    def watched(self, watch: Watch) -> Iterator[None]:
+    def _watched(self, watch: Watch) -> Iterator[None]:
         """Let training that goes on inside of the block be looked at, between rows, now and then.
 
         `watch` is called with the machine in training before the first row of each pass; what it returns is the number
@@ -583,7 +583,7 @@ class OnlineLearner(Learner):
                 self._machine.watch = None
 
     @contextmanager
-    def in_place(self) -> Iterator[None]:
+    def _training_in_place(self) -> Iterator[None]:
         """Let `partial_fit` learn in place inside of the block.
 
         Otherwise it works on a copy of the weights, so that a call that raises changes nothing: too much for many
@@ -627,7 +627,7 @@ class OnlineLearner(Learner):
         """Keep what the readout needs of the rounds after `since`; of a stream's rows, where there were no epochs."""
 
     def _start(self, features: int, classes: int, rows: int | None, open_labels: bool) -> Machine:
-        pair = self.multi_class == "pair"
+        pair = self.multi_class == "joint"
         columns = classes + (not pair) if open_labels else 1 if classes == 2 and not pair else classes
         background = open_labels and not pair
         machine = self._machine_kind.start(
@@ -701,7 +701,7 @@ class OnlineLearner(Learner):
         return self.log_
 
     def _follow(self, machine: Machine, rows: int | None) -> None:
-        machine.follow(self._parts(machine.first_features, rows), self.multi_class == "pair", self._wanted_bias)
+        machine.follow(self._parts(machine.first_features, rows), self.multi_class == "joint", self._wanted_bias)
 
     def _welcome(self, labels: Array, classes: Any, features: int) -> tuple[Array, Machine]:
         """Return the classes known from now on, and a copy of the machine with a column for each."""

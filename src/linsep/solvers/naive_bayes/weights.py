@@ -65,7 +65,7 @@ def priors_of(wanted: Any, weight: Array, labels: Sequence[Any]) -> Array:
     return priors
 
 
-def multinomial(counts: Array, priors: Array, smoothing: float, labels: Sequence[Any]) -> Found:
+def multinomial(counts: Array, priors: Array, alpha: float, labels: Sequence[Any]) -> Found:
     """Return the weights of counts: p_cj = (N_cj + s) / (N_c + s * features).
 
     Parameters
@@ -74,7 +74,7 @@ def multinomial(counts: Array, priors: Array, smoothing: float, labels: Sequence
         N, how often each feature was seen in each class.
     priors : array, (classes,)
         The probability of each class.
-    smoothing : float
+    alpha : float
         s, what is added to each count.
     labels : sequence
         The names of the classes, for errors.
@@ -86,58 +86,56 @@ def multinomial(counts: Array, priors: Array, smoothing: float, labels: Sequence
            [ 0.944],
            [ 0.   ]])
     """
-    refuse_impossible(counts, smoothing, labels)
+    refuse_impossible(counts, alpha, labels)
     with np.errstate(over="ignore"):
-        totals = _finite(_sums(counts.T) + smoothing * counts.shape[1])
+        totals = _finite(_sums(counts.T) + alpha * counts.shape[1])
     if len(counts) == 2:
-        exact = added(sums(counts.T, np.zeros(1, int)), _product(smoothing, np.full((1, 2), float(counts.shape[1]))))
-        return _found(lambda part: (_log_odds(plus(counts.T[part], smoothing), exact), None), counts.shape[1], priors)
+        exact = added(sums(counts.T, np.zeros(1, int)), _product(alpha, np.full((1, 2), float(counts.shape[1]))))
+        return _found(lambda part: (_log_odds(plus(counts.T[part], alpha), exact), None), counts.shape[1], priors)
     at_once = np.tile(totals, (AT_ONCE, 1))
 
     def logs(part: slice) -> tuple[Array, None]:
-        chances = counts.T[part] + smoothing
+        chances = counts.T[part] + alpha
         return _logs(np.divide(chances, at_once[: len(chances)], out=chances)), None
 
     return _found(logs, counts.shape[1], priors)
 
 
-def categorical(counts: Array, groups: Array, priors: Array, smoothing: float, labels: Sequence[Any]) -> Found:
+def categorical(counts: Array, groups: Array, priors: Array, alpha: float, labels: Sequence[Any]) -> Found:
     """Return the weights of one-hot columns: as :func:`multinomial`, over the columns of each variable.
 
     `groups` says to which variable each column belongs, 0 and up.
     """
-    refuse_impossible(counts, smoothing, labels)
+    refuse_impossible(counts, alpha, labels)
     order = np.argsort(groups, kind="stable")
     sizes = np.bincount(groups)
     seen = sums(counts.T[order], np.cumsum(sizes) - sizes)
-    totals = added(seen, _product(smoothing, np.tile(sizes[:, None].astype(np.float64), len(counts))))
+    totals = added(seen, _product(alpha, np.tile(sizes[:, None].astype(np.float64), len(counts))))
 
     def logs(part: slice) -> tuple[Array, None]:
         whole = Pair(totals.high[groups[part]], totals.low[groups[part]])
         if len(counts) == 2:
-            return _log_odds(plus(counts.T[part], smoothing), whole), None
-        return _logs((counts.T[part] + smoothing) / whole.high), None
+            return _log_odds(plus(counts.T[part], alpha), whole), None
+        return _logs((counts.T[part] + alpha) / whole.high), None
 
     return _found(logs, len(groups), priors)
 
 
-def bernoulli(weight: Array, counts: Array, priors: Array, smoothing: float, labels: Sequence[Any]) -> Found:
+def bernoulli(weight: Array, counts: Array, priors: Array, alpha: float, labels: Sequence[Any]) -> Found:
     """Return the weights of presence: p_cj = (N_cj + s) / (N_c + 2 s), N_c the rows of the class (`weight`)."""
-    refuse_impossible(counts, smoothing, labels)
-    refuse_impossible(weight[:, None] - counts, smoothing, labels, "always")
-    totals = _finite(weight + 2 * smoothing)
-    exact = plus(weight[None], 2 * smoothing)
+    refuse_impossible(counts, alpha, labels)
+    refuse_impossible(weight[:, None] - counts, alpha, labels, "always")
+    totals = _finite(weight + 2 * alpha)
+    exact = plus(weight[None], 2 * alpha)
 
     def logs(part: slice) -> tuple[Array, Array]:
         if len(counts) == 2:
             rest = plus(weight, -counts.T[part])
             low = np.where(rest.high > 0.0, rest.low, 0.0)
-            without = added(
-                Pair(np.maximum(rest.high, 0.0), low), Pair(np.full_like(low, smoothing), np.zeros_like(low))
-            )
-            return _log_odds(plus(counts.T[part], smoothing), without), _log_odds(without, exact)
-        present = (counts.T[part] + smoothing) / totals
-        absent = (np.maximum(weight - counts.T[part], 0.0) + smoothing) / totals
+            without = added(Pair(np.maximum(rest.high, 0.0), low), Pair(np.full_like(low, alpha), np.zeros_like(low)))
+            return _log_odds(plus(counts.T[part], alpha), without), _log_odds(without, exact)
+        present = (counts.T[part] + alpha) / totals
+        absent = (np.maximum(weight - counts.T[part], 0.0) + alpha) / totals
         return _logs(present / absent), _logs(absent)
 
     return _found(logs, counts.shape[1], priors)
@@ -202,13 +200,13 @@ def _cure(flat: Array, floor: float) -> str:
     return f"{share}, or leave the feature out: alone it tells these classes apart"
 
 
-def refuse_impossible(counts: Array, smoothing: float, labels: Sequence[Any], never: str = "never") -> None:
+def refuse_impossible(counts: Array, alpha: float, labels: Sequence[Any], never: str = "never") -> None:
     """Raise a ValueError that names the first class and feature whose probability is 0."""
-    if smoothing == 0 and (counts <= 0).any():
+    if alpha == 0 and (counts <= 0).any():
         c, j = (int(k[0]) for k in np.nonzero(counts <= 0))
         raise ValueError(
-            f"the class {labels[c]!r} {never} has feature {j}, which with smoothing=0 makes a probability of 0, and "
-            "of its logarithm no weight: use smoothing > 0, or leave the feature out"
+            f"the class {labels[c]!r} {never} has feature {j}, which with alpha=0 makes a probability of 0, and "
+            "of its logarithm no weight: use alpha > 0, or leave the feature out"
         )
 
 
@@ -352,16 +350,16 @@ class Tally(NamedTuple):
         fields: dict[str, Any] = {name: np.asfortranarray(table) for name, table in wide.items()}
         return self._replace(**fields)
 
-    def found(self, priors: Array, smoothing: float, floor: float, labels: Sequence[Any]) -> Found:
+    def found(self, priors: Array, alpha: float, floor: float, labels: Sequence[Any]) -> Found:
         """Return the weights."""
         counts = self.feature_count
         if self.kind == "gaussian":
             return gaussian(Moments(self.class_count, self.mean, self.squares), priors, floor, labels)
         if self.kind == "bernoulli":
-            return bernoulli(self.class_count, counts, priors, smoothing, labels)
+            return bernoulli(self.class_count, counts, priors, alpha, labels)
         if self.kind == "categorical":
-            return categorical(counts, self.groups, priors, smoothing, labels)
-        return multinomial(counts, priors, smoothing, labels)
+            return categorical(counts, self.groups, priors, alpha, labels)
+        return multinomial(counts, priors, alpha, labels)
 
     def refuse_unsound(self, classes: int, features: int) -> Self:
         """Raise a ValueError when these can't be the counts of so many classes and features."""
