@@ -154,9 +154,9 @@ def test_what_is_no_client(rows):
 def test_without_the_extra(rows, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     for client in ("tcp://127.0.0.1:1", object()):
-        with pytest.raises(ImportError, match=r"pip install 'linsep\[scale\]'"):
+        with pytest.raises(ImportError, match=r"pip install 'linsep\[dask\]'"):
             fit(Perceptron(shards=2), rows, client=client)
-    with pytest.raises(ImportError, match=r"pip install 'linsep\[scale\]'"), local_workers(1):
+    with pytest.raises(ImportError, match=r"pip install 'linsep\[dask\]'"), local_workers(1):
         pass
     fit(Perceptron(shards=2), rows)
 

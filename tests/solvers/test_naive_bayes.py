@@ -295,7 +295,7 @@ def test_leveling_in_pieces(form, monkeypatch):
     found = multinomial(rng.integers(0, 4, (3, 4)).astype(float), np.full(3, 1 / 3), 1.0, "abc")
     scores = times(data_of(X), found.weights)
     expected = leveled(scores.copy(), data_of(X), found.weights, found.size, 1.0)
-    monkeypatch.setattr(naive_bayes.ties, "AT_ONCE", 1)
+    monkeypatch.setattr(naive_bayes.precision, "AT_ONCE", 1)
     assert np.array_equal(leveled(scores.copy(), data_of(X, form), found.weights, found.size, 1.0), expected)
 
 

@@ -102,14 +102,14 @@ def _learned(task: Task, rows: Stream, share: float | None, closed: bool) -> tup
 
 def _at_hand(task: Task) -> Any:
     """Return the learner itself, as it is by now; a calibration makes its own, which may not be there yet."""
-    return getattr(task.model, "learner_", task.model)
+    return getattr(task.model, "estimator_", task.model)
 
 
 @contextmanager
 def _at_work(task: Task) -> Iterator[None]:
     """Let a learner that goes row by row learn in place, and watch it."""
     if isinstance(task.learner, OnlineLearner):
-        with task.model.in_place(), _at_hand(task).watched(task.watching):
+        with task.model._training_in_place(), _at_hand(task)._watched(task.watching):
             yield
     else:
         yield
