@@ -22,7 +22,11 @@ FAILS_ONLINE = {
     "check_sample_weight_equivalence_on_sparse_data": NOT_REPETITION,
 }
 FAILS = {
-    ROMMA: {"check_class_weight_classifiers": PROJECTS, "check_sample_weights_list": PROJECTS},
+    ROMMA: {
+        "check_class_weight_classifiers": PROJECTS,
+        "check_sample_weights_list": PROJECTS,
+        "check_sample_weights_not_overwritten": PROJECTS,
+    },
     MaxMargin: {
         "check_sample_weight_equivalence_on_dense_data": GAP,
         "check_sample_weight_equivalence_on_sparse_data": GAP,
