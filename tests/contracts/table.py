@@ -27,7 +27,14 @@ OWN = {"voted-perceptron": {"readout": "average"}}
 REMEMBERED = ("_answer", "_checked", "_told", "_written", "_mark", "_seen", "table")
 """What parts of a learner have at hand to answer faster, and make again when needed."""
 every_learner = pytest.mark.parametrize("name", ONLINE)
-WEIGHTED = [name for name, entry in ONLINE.items() if takes_weights(type(entry.make()._parts(1, 1).rule))]
+
+
+def is_weighted(learner):
+    """Whether a row's weight may multiply a step of the learner."""
+    return takes_weights(type(learner._parts(1, 1).rule))
+
+
+WEIGHTED = [name for name, entry in ONLINE.items() if is_weighted(entry.make())]
 """The learners whose steps a row's weight multiplies; the others take the weights 0 and 1 only."""
 weighted_learner = pytest.mark.parametrize("name", WEIGHTED)
 unweighted_learner = pytest.mark.parametrize("name", sorted(set(ONLINE) - set(WEIGHTED)))

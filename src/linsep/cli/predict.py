@@ -62,7 +62,7 @@ def run(
     check_targets({}, [model, *(data or [])], options.get("quarantine"))
 
     from linsep.cli.predicting import predict
-    from linsep.models.save_load import opened
+    from linsep.cli.answering import opened_classifier
 
     what = "scores" if scores else "probabilities" if probabilities else "labels"
     live = target is None or (target.exists() and not target.is_file())
@@ -71,4 +71,4 @@ def run(
         in_place=[options.get("quarantine")],
         otherwise=lambda: "the lines so far are written" if live else None,
     ):
-        predict(reread(opened(model), readout, normalize), data or ["-"], what, out, options, crew)
+        predict(reread(opened_classifier(model), readout, normalize), data or ["-"], what, out, options, crew)
