@@ -55,8 +55,8 @@ def run(
         if report is not None:
             raise Usage(f"--report shows rows, and with {crew.said} these stay where they are: leave one of them out")
 
-    from linsep.cli.output import percent, stdout, tell_json
     from linsep.cli.answering import opened_classifier
+    from linsep.cli.output import percent, stdout, tell_json
 
     check_targets({"--report": report}, [model, *data], options.get("quarantine"))
     with interruptible(report, in_place=[options.get("quarantine")]):

@@ -38,9 +38,9 @@ def run(
     json: Json = False,
 ) -> None:
     """Show what a model is, its strongest features for each class, and how it was trained."""
+    from linsep.cli.answering import opened_classifier
     from linsep.cli.features import names_of, strongest
     from linsep.cli.output import stdout, tell_json
-    from linsep.cli.answering import opened_classifier
 
     saved = opened_classifier(model)
     facts, parts, name = described(model, saved), strongest(saved.model, top, label), names_of(saved)

@@ -61,8 +61,8 @@ def run(
         raise Usage(f"--out {out} is the model: give another name")
     check_targets({}, [model, *(data or [])], options.get("quarantine"))
 
-    from linsep.cli.predicting import predict
     from linsep.cli.answering import opened_classifier
+    from linsep.cli.predicting import predict
 
     what = "scores" if scores else "probabilities" if probabilities else "labels"
     live = target is None or (target.exists() and not target.is_file())

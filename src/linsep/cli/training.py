@@ -23,8 +23,8 @@ from linsep.cli.watching import Watching
 from linsep.data.dataset import Dataset
 from linsep.data.form import Form
 from linsep.data.sources import sources_of
-from linsep.engine.checks import ColumnIndexError
 from linsep.engine.arrays import Array
+from linsep.engine.checks import ColumnIndexError
 from linsep.engine.links import EXPONENTIAL, Imaged
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner

@@ -276,7 +276,6 @@ def _unpacked_learner(told: dict[str, Any], read: Unpacker, name: str) -> Any:
     if "regression" in told:
         return _unpacked_regression(told["regression"], read)
     learner = _untrained(told, read)
-    kind = type(learner)
     classes, features, seed, passes = read.value(told["classes"]), told["features"], told["seed"], told["n_iter"]
     if not isinstance(classes, np.ndarray) or classes.dtype.kind not in "biufUO" or not len(classes):
         raise Foreign("its classes are not a list of labels")
