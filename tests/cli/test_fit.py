@@ -1,5 +1,6 @@
 """`linsep fit`: a model equal to the library's, progress for people and machines, files that are whole or not there."""
 
+import gzip
 import io
 import json
 import os
@@ -399,3 +400,55 @@ def test_malformed_rows_of_a_test_are_left_out_too(folder):
     (folder / "bad.svm").write_text("1 1:1\n1 x:1\n0 2:1\n")
     result = told("train.svm", "-o", "m.linsep", "--test", "bad.svm", "--quarantine", "out.svm")
     assert result["test"]["rows"] == 2
+
+
+def failed(*args):
+    result = CliRunner().invoke(app, [*map(str, args), "-o", "new.linsep"])
+    assert result.exit_code in (2, 3), result.output
+    return result.output
+
+
+def test_options_that_the_command_sets_are_refused(folder):
+    assert "-O once=foo: once is no option of the reader" in failed("fit", "train.svm", "--stream", "-O", "once=foo")
+    line = failed("fit", "train.svm", "-O", "nope=5")
+    assert "nope= is no option of svmlight data: these have" in line
+    assert "on_error" in line
+    assert "like" not in line
+    assert "progress" not in line
+
+
+@pytest.mark.parametrize(
+    ("args", "reason"),
+    [
+        (["--threads", "0"], "--threads 0: there would be no thread to run on"),
+        (["--on-error", "quarantine"], "--on-error quarantine needs a file for the rows: add --quarantine FILE"),
+        (["--on-error", "skip", "--quarantine", "bad"], "remove --on-error skip"),
+        (["--epochs", str(10**19)], "are more rounds than int64 counts"),
+        (["--epochs", str(1 << 62)], "are more rounds than int64 counts"),
+        (["--epochs", str(1 << 62), "--stream"], "are more rounds than int64 counts"),
+    ],
+)
+def test_errors_speak_of_options(folder, args, reason):
+    assert reason in failed("fit", "train.svm", *args)
+
+
+def test_an_empty_file_is_named(folder):
+    Path("empty.svm.gz").write_bytes(gzip.compress(b""))
+    for more in ([], ["--stream"]):
+        assert "empty.svm.gz: there are no rows to learn from" in failed("fit", "empty.svm.gz", *more)
+
+
+def test_a_damaged_index_names_the_file_and_the_option_that_finds_it(folder):
+    linsep.convert("train.svm", "train.npz")
+    with np.load("train.npz") as stored:
+        arrays = dict(stored)
+    whole = Path("train.npz").read_bytes()
+    indices = arrays["indices"]
+    place = whole.index(indices.tobytes())
+    last = place + indices.nbytes - indices.itemsize
+    Path("train.npz").write_bytes(whole[:last] + b"\xff" + whole[last + 1 :])
+    for more in ([], ["--stream"], ["--map", "scale"]):
+        line = failed("fit", "train.npz", *more)
+        assert "train.npz: " in line
+        assert "column index 255" in line
+        assert "-O verify=true" in line

@@ -158,3 +158,21 @@ def test_pipelines_of_texts_are_shown_by_their_words(folder):
         names = {feature["name"] for part in told("texts.linsep")["strongest"] for feature in part["features"]}
         assert names
         assert names <= {"red", "rose", "blue", "sky"} or not getattr(step, "keep_names", True)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["inspect", "line.linsep"],
+        ["predict", "line.linsep", "train.svm"],
+        ["evaluate", "line.linsep", "train.svm"],
+        ["convert", "line.linsep", "line.json"],
+        ["fit", "train.svm", "--resume", "line.linsep", "-o", "new.linsep"],
+    ],
+    ids=lambda args: args[0],
+)
+def test_commands_refuse_a_regression(folder, args):
+    save(linsep.LeastSquaresRegression().fit([[0.0], [1.0]], [1.0, 3.0]), folder / "line.linsep")
+    result = CliRunner().invoke(app, args)
+    assert result.exit_code == 2
+    assert "line.linsep predicts numbers, and the commands take classifiers" in result.output.replace("\n", " ")

@@ -236,7 +236,7 @@ def test_what_commands_set_themselves_is_no_option_of_the_reader():
         distributed.evaluate,
     )
     own = {name for function in readers for name in inspect.signature(function).parameters} | {"self"}
-    assert set(RESERVED) == own - {*formats.COMMON, *formats.STREAMS, "options"} | {"like", "progress"}
+    assert set(RESERVED) == own - {*formats.COMMON, *formats.STREAMS, "options"} | {"like", "progress", "once"}
     for name in RESERVED:
         line = f"-O {name}=5: {name} is no option of the reader"
         assert refused("-O", f"{name}=5", kind=DataCommand).startswith(line)

@@ -12,7 +12,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from linsep import LEARNERS
-from linsep.engine.step import steps_by_one
+from linsep.engine.step import steps_by_one, takes_weights
 from linsep.training import state as machine
 from linsep.training import state as scored
 from linsep.training.history import Support
@@ -27,6 +27,17 @@ OWN = {"voted-perceptron": {"readout": "average"}}
 REMEMBERED = ("_answer", "_checked", "_told", "_written", "_mark", "_seen", "table")
 """What parts of a learner have at hand to answer faster, and make again when needed."""
 every_learner = pytest.mark.parametrize("name", ONLINE)
+
+
+def is_weighted(learner):
+    """Whether a row's weight may multiply a step of the learner."""
+    return takes_weights(type(learner._parts(1, 1).rule))
+
+
+WEIGHTED = [name for name, entry in ONLINE.items() if is_weighted(entry.make())]
+"""The learners whose steps a row's weight multiplies; the others take the weights 0 and 1 only."""
+weighted_learner = pytest.mark.parametrize("name", WEIGHTED)
+unweighted_learner = pytest.mark.parametrize("name", sorted(set(ONLINE) - set(WEIGHTED)))
 
 
 def build(name, **more):

@@ -9,7 +9,7 @@ from numba import typeof
 
 from linsep.engine import passes
 from linsep.validation import inputs
-from tests.contracts.table import KERNELS, ONLINE, OWN, build, every_learner, problem, quiet
+from tests.contracts.table import KERNELS, ONLINE, OWN, WEIGHTED, build, every_learner, problem, quiet
 from tests.kernel_count import count
 
 # Other numbers for each learner's own parameters, integers among them: they are data, not types.
@@ -28,7 +28,6 @@ SHARED = [
     {"tol": 1e-3},
     {"fit_intercept": False},
     {"intercept_scaling": 2},
-    {"class_weight": {0: 1, 1: 2}},
     {"select": None},
 ]
 
@@ -74,7 +73,8 @@ def test_other_parameters_need_no_compiler(name, classes, monkeypatch):
     monkeypatch.setattr(inputs, "first_beyond", watched(inputs.first_beyond, seen))
     quiet(build(name, **({"x_max": 4.0} if "winnow" in name else {})).fit, X, y).predict(X)
     before, types = count(), set(seen)
-    for other in SHARED + OTHER.get(name, []) + ([] if name in OWN else [{"log": False}]):
+    weights = {"class_weight": {0: 1, 1: 2 if name in WEIGHTED else 1}}
+    for other in [*SHARED, weights] + OTHER.get(name, []) + ([] if name in OWN else [{"log": False}]):
         learner = build(name, **other)
         quiet(learner.fit, X, y).predict(X)
         learner.partial_fit(X[:5], y[:5])

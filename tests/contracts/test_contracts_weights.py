@@ -3,7 +3,21 @@
 import numpy as np
 import pytest
 
-from tests.contracts.table import ONLINE, agree, answers, bits, build, every_learner, log, problem, quiet, state
+from tests.contracts.table import (
+    ONLINE,
+    WEIGHTED,
+    agree,
+    answers,
+    bits,
+    build,
+    every_learner,
+    log,
+    problem,
+    quiet,
+    state,
+    unweighted_learner,
+    weighted_learner,
+)
 
 # The same learner with the average and with the last weights, for each row of the table that has both.
 AVERAGES = {"averaged-perceptron": (("averaged-perceptron", {}), ("perceptron", {}))} | {
@@ -27,7 +41,7 @@ def test_the_table_has_averages():
 def test_the_average_is_the_naive_mean_and_not_the_last(name, classes, multi_class):
     """The mean of the weights before each round; one row's weights count as often as it weighs."""
     X, y = problem(classes, reals=True)
-    c = np.random.default_rng(1).integers(0, 4, len(y)).astype(float)
+    c = np.random.default_rng(1).integers(0, 4 if name in WEIGHTED else 2, len(y)).astype(float)
     (averaged, own), (last, other) = AVERAGES[name]
     averaged = build(averaged, multi_class=multi_class, **own)
     last = build(last, multi_class=multi_class, **other)
@@ -47,8 +61,9 @@ def test_the_average_is_the_naive_mean_and_not_the_last(name, classes, multi_cla
 def test_weight_zero_is_an_absent_row(name, classes):
     X, y = problem(classes)
     keep = np.arange(len(y)) % 4 != 3
-    present = quiet(build(name).fit, X[keep], y[keep], sample_weight=np.full(keep.sum(), 0.5))
-    weighted = quiet(build(name).fit, X, y, sample_weight=0.5 * keep)
+    weight = 0.5 if name in WEIGHTED else 1.0
+    present = quiet(build(name).fit, X[keep], y[keep], sample_weight=np.full(keep.sum(), weight))
+    weighted = quiet(build(name).fit, X, y, sample_weight=weight * keep)
     assert answers(weighted) == answers(present)
     assert bits(np.flatnonzero(keep)[present.log_.rows]) == bits(weighted.log_.rows)
     assert bits(present.log_.amounts) == bits(weighted.log_.amounts)
@@ -61,10 +76,39 @@ def test_weights_of_one_are_none(name, classes):
     plain = quiet(build(name).fit, X, y)
     assert answers(quiet(build(name).fit, X, y, sample_weight=np.ones(len(y)))) == answers(plain)
     assert answers(quiet(build(name, class_weight={0: 1.0}).fit, X, y)) == answers(plain)
-    assert answers(quiet(build(name).fit, X, y, sample_weight=np.full(len(y), 3.0))) != answers(plain)
+    if name in WEIGHTED:
+        assert answers(quiet(build(name).fit, X, y, sample_weight=np.full(len(y), 3.0))) != answers(plain)
 
 
-@every_learner
+@unweighted_learner
+@pytest.mark.parametrize("classes", [2, 3])
+def test_weights_without_a_meaning_are_refused(name, classes):
+    """A multiple of a projection overshoots: on overlapping rows the weights would grow without limit."""
+    X, y = problem(classes)
+    for weight in (0.5, 3.0, 1e-300):
+        learner = build(name)
+        c = np.where(np.arange(len(y)) == 7, weight, 1.0)
+        for train in (learner.fit, learner.partial_fit):
+            with pytest.raises(ValueError, match=f"weight {weight:g}, but .* has no meaning: omit sample_weight"):
+                train(X, y, sample_weight=c)
+        with pytest.raises(ValueError, match="has no meaning"):
+            build(name, class_weight={0: weight}).fit(X, y)
+        assert not hasattr(learner, "classes_")
+    if classes == 3:
+        with pytest.raises(ValueError, match="omit sample_weight and class_weight"):
+            build(name, class_weight="balanced").fit(X, y)
+
+
+@unweighted_learner
+def test_class_weights_without_a_meaning_are_refused_for_single_rows(name):
+    learner = build(name, class_weight={0: 1.0, 1: 0.0, 2: 3.0}).learn_one([1.0, 2.0], 0).learn_one([1.0, 2.0], 1)
+    before = state(learner)
+    with pytest.raises(ValueError, match="weight 3, but"):
+        learner.learn_one([1.0, 2.0], 2)
+    assert state(learner) == before
+
+
+@weighted_learner
 @pytest.mark.parametrize("classes", [2, 3])
 def test_class_weight_is_sample_weight(name, classes):
     X, y = problem(classes)
@@ -77,7 +121,7 @@ def test_class_weight_is_sample_weight(name, classes):
     assert answers(both) == answers(by_row)
 
 
-@every_learner
+@weighted_learner
 def test_balanced_class_weight(name):
     X, y = problem(3)
     counts = np.bincount(y)
@@ -87,7 +131,7 @@ def test_balanced_class_weight(name):
         build(name, class_weight="balanced").partial_fit(X, y)
 
 
-@every_learner
+@weighted_learner
 def test_class_weight_holds_for_single_rows(name):
     X, y = problem(3)
     by_row, by_one = (build(name, class_weight={0: 2.0, 1: 0.25, 2: 1.0}) for _ in range(2))
@@ -97,7 +141,7 @@ def test_class_weight_holds_for_single_rows(name):
     assert answers(by_one) == answers(by_row)
 
 
-@every_learner
+@weighted_learner
 def test_class_weight_may_name_a_label_still_to_come(name):
     X, y = problem(3)
     rows = np.argsort(y, kind="stable")
@@ -109,7 +153,7 @@ def test_class_weight_may_name_a_label_still_to_come(name):
     assert log(late) == log(known)
 
 
-@every_learner
+@weighted_learner
 def test_a_weight_multiplies_the_step(name):
     """From weights 0 the first row's step is the rule's, times the weight: half a row, half a step."""
     X, y = np.array([[1.0, 2.0]]), [1]

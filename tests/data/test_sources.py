@@ -429,3 +429,11 @@ def test_too_little_memory_is_not_called_damage(kind, tmp_path, monkeypatch):
     monkeypatch.setattr(sources.Members if kind == "xz" else sources.Counted, "readinto", scarce)
     with pytest.raises(DataError, match=r"rows\.svm.*not enough memory"):
         linsep.read(path)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_bytes_after_the_compressed_data_are_named(pack, tmp_path):
+    path = tmp_path / "rows.svm"
+    path.write_bytes(pack(b"1 1:1\n-1 2:1\n") + b"junk that is no member")
+    with pytest.raises(DataError, match="bytes after the end of the compressed data"):
+        linsep.read(path)

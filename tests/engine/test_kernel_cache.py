@@ -168,6 +168,15 @@ def test_without_any_folder_each_process_compiles(fresh, monkeypatch, capfd):
     )
 
 
+def test_a_folder_that_the_user_set_is_named_where_it_is_unusable(fresh, tmp_path, monkeypatch, capfd):
+    file = tmp_path / "file"
+    file.touch()
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(file / "cache"))
+    monkeypatch.setattr(kernel_cache.Places, "_locator_classes", ())
+    assert called(fresh()) == (3, 0, 1)
+    assert f"NUMBA_CACHE_DIR={file / 'cache'} can't be used (Not a directory): set it" in capfd.readouterr().err
+
+
 def test_a_user_without_a_home_folder_has_no_folder_named_tilde(fresh, tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     monkeypatch.setattr(kernel_cache.InTreeCacheLocator, "ensure_cache_path", lambda self: os.mkdir("/proc/none"))

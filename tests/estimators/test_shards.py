@@ -8,6 +8,7 @@ from hypothesis import assume, given, settings
 from linsep import LEARNERS
 from linsep.training.mixing import MIXINGS
 from tests import mixing_references as mix
+from tests.contracts.table import is_weighted
 from tests.contracts.test_references import AVERAGED, MISTAKE_DRIVEN, TABLE, answer, build, reference
 from tests.exact import fractions
 from tests.fits import close, fit, logged, weights
@@ -181,6 +182,8 @@ def test_sample_and_class_weights(name, problem, kind, seed, shards, mixing, dra
     """A weight multiplies steps and counts in the average; one of 0 is no round, though shards are cut by it."""
     X, y = problem
     c = np.array(draws[: len(X)]) / 2
+    if not is_weighted(build(name, 1.0)):
+        c, factor = np.sign(c), 1.0
     assume(len(np.unique(y[c > 0])) == 2)
     how = {"random_state": seed, "shards": shards, "mixing": mixing, "class_weight": {1: factor}}
     learner = fit(build(name, 1.0, **how), KINDS[kind](X), y, sample_weight=c)
@@ -212,6 +215,7 @@ def test_the_average_is_over_all_rounds_of_all_shards(name, mixing):
     """The plain mean of the weights before each round, whatever the shares; and neither the last nor a serial one."""
     rng = np.random.default_rng(4)
     X, y, c = rng.normal(size=(50, 4)), rng.choice([-1, 1], 50), rng.choice([0.0, 1.0, 2.5], 50)
+    c = c if is_weighted(build(name, 0.5)) else np.sign(c)
     for sample in (None, c):
         learner = fit(build(name, 0.5, random_state=1, shards=6, mixing=mixing), X, y, sample_weight=sample)
         n = 50 if sample is None else np.count_nonzero(c)

@@ -297,3 +297,23 @@ def test_what_memory_it_takes():
     again = VotedPerceptron(random_state=0, max_iter=30)
     assert fit(again, dense, codes).mistakes_ > 2 * again.n_support_
     assert again.support_bytes_ <= again.n_support_ * (4 * 8 + 64) + 48 * again.mistakes_
+
+
+@pytest.mark.parametrize("own", [{}, {"class_weight": {0: 2.0}}], ids=["plain", "weighted"])
+def test_a_single_row_sorts_nothing_that_was_kept_before(own, monkeypatch):
+    """A stream of n rows would else take n² time."""
+    X, codes = some(2)
+    learner = VotedPerceptron(max_support=50, **own).partial_fit(X, codes, classes=[0, 1])
+    learner.learn_one(X[0], int(codes[0]))
+    assert learner.n_support_ > 10
+    sorted_ = []
+
+    def counted(name):
+        whole = getattr(np, name)
+        return lambda a, *args, **more: sorted_.append(np.size(a)) or whole(a, *args, **more)
+
+    for name in ("unique", "argsort", "sort"):
+        monkeypatch.setattr(np, name, counted(name))
+    for label in (1, 0, 1):
+        learner.learn_one(X[0], label)
+    assert 0 < max(sorted_) <= 3

@@ -1,5 +1,6 @@
 """How the rows of files are read for a saved model, and what it is called."""
 
+from pathlib import Path
 from typing import Any
 
 import linsep
@@ -8,8 +9,11 @@ from linsep.cli.options import as_said
 from linsep.data.formats import found, options_of
 from linsep.data.reading import Stream
 from linsep.data.sources import sources_of
+from linsep.estimators.least_squares import LeastSquaresRegression
 from linsep.models.encode_estimators import is_calibrated as is_calibrated
+from linsep.models.encode_estimators import last_of
 from linsep.models.encode_estimators import learner_of as learner_of
+from linsep.models.save_load import Saved, opened
 
 NUMBERED = ("svmlight", "vw", "text")
 """Formats that can be told the number of columns."""
@@ -46,6 +50,14 @@ def reading_for(saved: Any, data: list[str], options: dict[str, Any]) -> dict[st
         if format in NUMBERED:
             options = {**options, "n_features": width, "format": format}
     return options
+
+
+def opened_classifier(path: Path) -> Saved:
+    """Return what a model file holds; a regression is refused."""
+    saved = opened(path)
+    if isinstance(last_of(saved.model), LeastSquaresRegression):
+        raise Usage(f"{path} predicts numbers, and the commands take classifiers: use linsep.load in Python")
+    return saved
 
 
 def name_of(model: Any) -> str:

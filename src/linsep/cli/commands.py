@@ -23,6 +23,7 @@ MOST_THREADS = 4096
 
 RESERVED = (
     "self", "source", "target", "like", "progress", "learner", "model", "y", "client", "what", "epochs", "checkpoint",
+    "once",
 )  # fmt: skip
 """Parameters of what reads data that commands set themselves; a test holds them to its functions."""
 
@@ -197,6 +198,12 @@ class DataCommand(Command):
         if "quarantine" in options:
             options["quarantine"] = _path(options["quarantine"])
             options.setdefault("on_error", "quarantine")
+            if options["on_error"] != "quarantine":
+                raise Usage(f"--quarantine goes with --on-error quarantine: remove --on-error {options['on_error']}")
+        elif options.get("on_error") == "quarantine":
+            raise Usage("--on-error quarantine needs a file for the rows: add --quarantine FILE")
+        if said.get("threads") == 0:
+            raise Usage("--threads 0: there would be no thread to run on; give 1 or more, or omit --threads")
         if said.get("threads") is not None:
             options["n_jobs"] = said["threads"]
         ctx.meta[DATA] = options

@@ -79,13 +79,14 @@ def _convert(given: list[str], target: Path, options: dict[str, Any]) -> None:
 
 
 def _export(source: Path, target: Path, readout: str | None, normalize: bool | None) -> None:
+    from linsep.cli.answering import opened_classifier
     from linsep.cli.output import size, stdout
-    from linsep.models.save_load import ModelError, opened
+    from linsep.models.save_load import ModelError
 
     if source.is_file() and not _is_model(source):
         raise ModelError(source, f"it is no linsep model; data go to a file that ends in {', '.join(DATA)}")
     check_targets({"OUT": target}, [source])
-    saved = reread(opened(source), readout, normalize)
+    saved = reread(opened_classifier(source), readout, normalize)
     refuse_no_weights(saved)
     with interruptible(target):
         _write(saved, target)

@@ -55,12 +55,12 @@ def run(
         if report is not None:
             raise Usage(f"--report shows rows, and with {crew.said} these stay where they are: leave one of them out")
 
+    from linsep.cli.answering import opened_classifier
     from linsep.cli.output import percent, stdout, tell_json
-    from linsep.models.save_load import opened
 
     check_targets({"--report": report}, [model, *data], options.get("quarantine"))
     with interruptible(report, in_place=[options.get("quarantine")]):
-        saved, began = reread(opened(model), readout, normalize), perf_counter()
+        saved, began = reread(opened_classifier(model), readout, normalize), perf_counter()
         gathered = _gathering(saved) if report is not None else None
         scores, rows = _scored(saved, data, options, gathered) if crew is None else _shared(saved, data, options, crew)
         if not scores.rows:

@@ -164,8 +164,12 @@ def _of_a_file(error: OSError) -> tuple[int, str] | None:
 
 def _of_a_value(error: ValueError | TypeError) -> tuple[int, str]:
     """Return what a reader, a model file or a learner says, by whom it is said and of what."""
+    from linsep.cli.commands import RESERVED
     from linsep.data.errors import DataError
+    from linsep.data.formats import NoOptionError
 
+    if isinstance(error, NoOptionError):
+        return USAGE, error.text(without=RESERVED)
     if _is_of_a_model(error):
         return BAD_MODEL, str(error)
     if isinstance(error, DataError) or str(error).startswith(OF_THE_DATA):

@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from linsep.cli.answering import learner_of, name_of
+from linsep.cli.answering import learner_of, name_of, opened_classifier
 from linsep.cli.failures import Usage
 from linsep.cli.learner_options import described
 from linsep.cli.mapping import maps_from
@@ -14,7 +14,7 @@ from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.base.voter import Voter
 from linsep.models.encode_estimators import is_calibrated, is_pipeline
-from linsep.models.save_load import Saved, opened
+from linsep.models.save_load import Saved
 
 
 def chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> tuple[Learner, int, Saved | None]:
@@ -82,7 +82,7 @@ def maps_of(ctx: typer.Context, resume: Path | None, stream: bool) -> list[Any]:
 
 
 def _resumed(ctx: typer.Context, resume: Path, parameters: dict[str, Any], stream: bool) -> tuple[Saved, Learner]:
-    saved, told = opened(resume), given(ctx)
+    saved, told = opened_classifier(resume), given(ctx)
     if getattr(ctx.get_parameter_source("seed"), "name", "") == "COMMANDLINE":
         raise Usage(f"{resume} goes on with the seed that it has: leave out --seed")
     if is_pipeline(saved.model):

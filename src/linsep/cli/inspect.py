@@ -38,11 +38,11 @@ def run(
     json: Json = False,
 ) -> None:
     """Show what a model is, its strongest features for each class, and how it was trained."""
+    from linsep.cli.answering import opened_classifier
     from linsep.cli.features import names_of, strongest
     from linsep.cli.output import stdout, tell_json
-    from linsep.models.save_load import opened
 
-    saved = opened(model)
+    saved = opened_classifier(model)
     facts, parts, name = described(model, saved), strongest(saved.model, top, label), names_of(saved)
     named = [(part, [name(column) for column in part.columns.tolist()]) for part in parts]
     if json:

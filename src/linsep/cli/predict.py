@@ -61,8 +61,8 @@ def run(
         raise Usage(f"--out {out} is the model: give another name")
     check_targets({}, [model, *(data or [])], options.get("quarantine"))
 
+    from linsep.cli.answering import opened_classifier
     from linsep.cli.predicting import predict
-    from linsep.models.save_load import opened
 
     what = "scores" if scores else "probabilities" if probabilities else "labels"
     live = target is None or (target.exists() and not target.is_file())
@@ -71,4 +71,4 @@ def run(
         in_place=[options.get("quarantine")],
         otherwise=lambda: "the lines so far are written" if live else None,
     ):
-        predict(reread(opened(model), readout, normalize), data or ["-"], what, out, options, crew)
+        predict(reread(opened_classifier(model), readout, normalize), data or ["-"], what, out, options, crew)

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 import linsep
-from linsep.cli.answering import learner_of
+from linsep.cli.answering import learner_of, unsaid
 from linsep.cli.failures import BadData, Usage
 from linsep.cli.live import live_input
 from linsep.cli.training import (
@@ -29,6 +29,7 @@ from linsep.cli.training import (
     marks_all,
     refuse_no_rows,
     rows_of,
+    source_named,
 )
 from linsep.data.dataset import Dataset
 from linsep.data.reading import Stream
@@ -36,6 +37,7 @@ from linsep.data.svmlight.form import Svmlight
 from linsep.engine.arrays import Array
 from linsep.estimators.base.online import OnlineLearner
 from linsep.models.save_load import Saved
+from linsep.training.epochs import refuse_many_rounds
 
 
 class NewLabelError(Exception):
@@ -82,7 +84,7 @@ def _learned(task: Task, rows: Stream, share: float | None, closed: bool) -> tup
     """Learn all epochs; return the rows of one, and which columns they had."""
     known, labels = _known(task.resume), None
     count = 0
-    with _kept_if_interrupted(task), _at_work(task):
+    with _kept_if_interrupted(task), _at_work(task), source_named(task.sources):
         for epoch in range(task.epochs):
             count = 0
             with task.watching.learning(None, getattr(_at_hand(task), "_machine", None) if epoch == 0 else None):
@@ -94,7 +96,8 @@ def _learned(task: Task, rows: Stream, share: float | None, closed: bool) -> tup
                     count += len(block)
                     if epoch == 0 and marks_all(_at_hand(task)):
                         known = columns_of([block], block.X.shape[1], known)
-            refuse_no_rows(count)
+            refuse_no_rows(count, task.sources)
+            refuse_many_rounds(task.epochs, count)
             if epoch == 0 and isinstance(task.learner, OnlineLearner):
                 task.watching.end(_at_hand(task)._machine)
     return count, known
@@ -154,6 +157,9 @@ def _opened(task: Task) -> Stream:
     handle, before = live_input(task.sources), None if task.resume is None else task.resume.form
     how = {"block_rows": BLOCK_ROWS, "progress": task.watching.told, **task.options}
     if isinstance(before, Svmlight):
+        unsaid(before, task.options)
+        if task.options.get("format", "svmlight") != "svmlight":
+            raise Usage(f"the model was trained on svmlight data: remove --format {task.options['format']}")
         how |= {"once": True, "format": "svmlight", "zero_based": before.zero_based}
     elif before is not None:
         how |= {"like": task.resume}

@@ -24,6 +24,7 @@ from linsep.data.dataset import Dataset
 from linsep.data.form import Form
 from linsep.data.sources import sources_of
 from linsep.engine.arrays import Array
+from linsep.engine.checks import ColumnIndexError
 from linsep.engine.links import EXPONENTIAL, Imaged
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner
@@ -144,13 +145,14 @@ def in_memory(task: Task) -> Trained:
     train, held = _split(len(data), task.holdout, task.seed)
     read_done = perf_counter()
     rows = data if train is None else rows_of(data, train)
-    refuse_no_rows(len(rows))
+    refuse_no_rows(len(rows), task.sources)
     X = rows.X
-    for step in task.maps:
-        X = step.fit_transform(X)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model = _fitted(task, X, rows)
+    with source_named(task.sources):
+        for step in task.maps:
+            X = step.fit_transform(X)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = _fitted(task, X, rows)
     learner = learner_of(model)
     task.remarks += [str(of.message) for of in caught if not _of_rounds(of.category, learner)]
     seen = Seen(form_of(data.form), columns_of([data], data.X.shape[1]) if marks_all(learner) else None)
@@ -240,10 +242,20 @@ def _split(n: int, holdout: float | None, seed: int) -> tuple[Array | None, Arra
     return np.sort(order[few:]), np.sort(order[:few])
 
 
-def refuse_no_rows(n: int) -> None:
-    """Say that there is nothing to learn from."""
+def refuse_no_rows(n: int, sources: list[str]) -> None:
+    """Raise an error that names the files if they have no rows to learn from."""
     if n == 0:
-        raise BadData("there are no rows to learn from")
+        raise BadData(f"{', '.join(map(str, sources))}: there are no rows to learn from")
+
+
+@contextmanager
+def source_named(sources: list[str]) -> Iterator[None]:
+    """Name the files in the error of a column index out of range, which only damaged binary data have."""
+    try:
+        yield
+    except ColumnIndexError as error:
+        names = ", ".join(map(str, sources))
+        raise BadData(f"{names}: {error}: the data are damaged; -O verify=true finds the place") from None
 
 
 def marks_all(learner: Learner) -> bool:

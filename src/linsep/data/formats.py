@@ -1,7 +1,7 @@
 """The one table of formats: how each is called, how it looks, and who reads it."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import fields
 from difflib import get_close_matches
 from importlib import import_module
@@ -97,7 +97,7 @@ def form_of(sources: list[Source], format: str | None, options: dict[str, Any]) 
         raise DataError(sources[0].name, f"it is a table in memory, and not {name}: leave out format=")
     for option in options:
         if option not in options_of(form):
-            raise ValueError(_no_option(option, name, options_of(form)))
+            raise NoOptionError(option, name, options_of(form))
     return form(**options)
 
 
@@ -106,10 +106,19 @@ def options_of(form: type[Form]) -> list[str]:
     return [field.name for field in fields(form) if field.init]
 
 
-def _no_option(option: str, name: str, own: list[str]) -> str:
-    """Return what is told of an option that does not exist."""
-    if option in STREAMS:
-        return f"{option}= is an option of linsep.stream"
-    close = get_close_matches(option, [*own, *COMMON], 1)
-    others = f"; did you mean {close[0]}=?" if close else f": these have {', '.join(own)}, and {', '.join(COMMON)}"
-    return f"{option}= is no option of {name} data{others}"
+class NoOptionError(ValueError):
+    """An option that does not exist for data of some format."""
+
+    def __init__(self, option: str, name: str, own: list[str]) -> None:
+        self.option, self.name, self.own = option, name, own
+        super().__init__(self.text())
+
+    def text(self, without: Container[str] = ()) -> str:
+        """Return the reason and the options that exist, but for some that can't be given here."""
+        if self.option in STREAMS:
+            return f"{self.option}= is an option of linsep.stream"
+        common = [name for name in COMMON if name not in without]
+        close = get_close_matches(self.option, [*self.own, *common], 1)
+        others = f": these have {', '.join(self.own)}, and {', '.join(common)}"
+        others = f"; did you mean {close[0]}=?" if close else others
+        return f"{self.option}= is no option of {self.name} data{others}"

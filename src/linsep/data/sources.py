@@ -194,6 +194,22 @@ class Counted(io.RawIOBase):
         return got
 
 
+AFTER_END = "bytes after the end of the compressed data"
+
+
+class GzipMembers(gzip.GzipFile):
+    """Decompress members one after the other; what follows the last one is reported as such."""
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer as far as one step of decompression goes; 0 at the end."""
+        try:
+            return super().readinto(buffer)
+        except gzip.BadGzipFile as error:
+            if str(error).startswith("Not a gzipped file"):  # the first member's header was read when it was opened
+                raise ValueError(AFTER_END) from None
+            raise
+
+
 class Members(io.RawIOBase):
     """Decompress members one after the other; a member is followed by another member, by padding, or by the end.
 
@@ -222,6 +238,11 @@ class Members(io.RawIOBase):
                     self._ended = True
                     break
                 self._member = self._decompressor()
+                try:
+                    got = self._member.decompress(data, len(buffer))
+                except (OSError, lzma.LZMAError):
+                    raise ValueError(AFTER_END) from None
+                continue
             elif self._member.needs_input:
                 data = self._raw.read(CHUNK)
                 if not data:
@@ -316,7 +337,7 @@ def _decompressed(raw: Any, kind: str | None, name: str) -> Any:
     if kind is None:
         return raw
     if kind == "gzip":
-        return gzip.GzipFile(fileobj=raw)
+        return GzipMembers(fileobj=raw)
     if kind == "bz2":
         return Members(raw, bz2.BZ2Decompressor)
     if kind == "xz":

@@ -56,6 +56,10 @@ def rises(indices: Array, indptr: Array) -> bool:
     return falls == 0
 
 
+class ColumnIndexError(ValueError):
+    """A column index that is negative or beyond the last column."""
+
+
 def place_of(position: int, width: int, indices: Any = None, indptr: Any = None) -> tuple[int, int]:
     """Return the row and column of an entry, given its position in the flat values."""
     if indices is None:

@@ -47,10 +47,23 @@ def cached_njit(**options: Any) -> Callable[[Any], Any]:
     return decorate
 
 
+def fix() -> str:
+    """Return how to have compiled code cached; if NUMBA_CACHE_DIR is set and can't be used, name it and the reason."""
+    folder = numba.config.CACHE_DIR
+    if not folder:
+        return FIX
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return FIX
+    except OSError as error:
+        return f"NUMBA_CACHE_DIR={folder} can't be used ({error.strerror or error}): set it to a writable folder."
+
+
 def report(fault: str) -> None:
     """Print the first fault of this process, and how to avoid it, in one line on stderr."""
     if not _reported:
-        print(f"linsep: {fault}. {FIX}", file=sys.stderr)
+        print(f"linsep: {fault}. {fix()}", file=sys.stderr)
     _reported.add(fault)
 
 

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from numba import types
 
+from linsep.engine.arrays import Array
 from linsep.engine.multimethods import compiles
 
 Rule = TypeVar("Rule", bound=type)
@@ -27,7 +28,12 @@ SHRINKING = ["self", "score", "y", "xx", "ww", "t"]
 
 
 def promises(
-    *, reads: str = "value", unit: bool = False, settles: bool = True, needs_norm: bool = True
+    *,
+    reads: str = "value",
+    unit: bool = False,
+    settles: bool = True,
+    needs_norm: bool = True,
+    weighted: bool = True,
 ) -> Callable[[Rule], Rule]:
     """Decorate a rule with what it promises.
 
@@ -35,10 +41,12 @@ def promises(
     to a positive factor. `unit=True`: a step is y or 0 and nothing shrinks, so that a log of the rows says all.
     `settles=False`: it moves on nearly every row, separated or not, so that its updates are logged only on request.
     `needs_norm=False`: a rule of the second form that does not read `ww`, which then is not kept.
+    `weighted=False`: a step projects on the row's constraint, and a multiple of it has no meaning: rows weigh 1 or 0.
     """
 
     def mark(rule: Any) -> Any:
         rule.reads, rule.unit, rule.settles, rule.needs_norm = reads, unit, settles, needs_norm
+        rule.weighted = weighted
         return rule
 
     return mark
@@ -79,6 +87,24 @@ def settles(rule: type) -> bool:
 def needs_norm(rule: type) -> bool:
     """Tell whether the rule reads ||w||²."""
     return bool(getattr(rule, "needs_norm", True))
+
+
+def takes_weights(rule: type) -> bool:
+    """Tell whether a row's weight may multiply a step of the rule."""
+    return bool(getattr(rule, "weighted", True))
+
+
+def check_weights(rule: Any, weights: Array) -> None:
+    """Raise a ValueError that names the first weight other than 0 and 1 if the rule's steps can't be multiplied."""
+    if takes_weights(type(rule)):
+        return
+    strange = weights[(weights != 0) & (weights != 1)]
+    if len(strange):
+        name = type(rule).__name__
+        raise ValueError(
+            f"a row or class has weight {strange[0]:g}, but {name} projects on each row's constraint, so that a weight "
+            "other than 0 or 1 has no meaning: omit sample_weight and class_weight, or use PassiveAggressive"
+        )
 
 
 def check_rule(rule: Any) -> None:

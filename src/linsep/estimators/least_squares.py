@@ -338,6 +338,7 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
+    _facts = FACTS
     n_features_in_: int
 
     def __init__(
@@ -472,6 +473,21 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
         triangle = absorb(triangle, data, targets, weights)
         found = solve_triangle(triangle)
         return self._take(found.weights, data.bias, 1, found.condition, facts_of(found, triangle))
+
+    def _check_facts(self) -> None:
+        """Raise a ValueError when weights or sums that came from a file can't be those of a regression."""
+        weights: Any = self._weights
+        if not isinstance(weights, np.ndarray) or weights.dtype != np.float64 or weights.ndim != 2:
+            raise ValueError("its weights are not a table of float64")
+        if len(weights) != self.n_features_in_ + 1 or not weights.shape[1] or not np.isfinite(weights).all():
+            raise ValueError(f"its weights have the shape {weights.shape}, or a number that is not finite")
+        if type(self._flat) is not bool or (self._flat and weights.shape[1] != 1):
+            raise ValueError(f"its predictions are of {weights.shape[1]} targets, and flat={self._flat!r:.20}")
+        if type(self._bias) is not float or self._bias not in (0.0, 1.0):
+            raise ValueError(f"its constant feature is {self._bias!r:.20}, and not 0.0 or 1.0")
+        if hasattr(self, "triangle_"):
+            width = int(self._bias != 0) + self.n_features_in_ + weights.shape[1]
+            refuse_bad_triangle(self.triangle_, getattr(self, "rows_", None), width)
 
     def _take(self, weights: Array, bias: float, n_iter: int, condition: float | None, facts: dict[str, Any]) -> Self:
         if not np.isfinite(weights).all():

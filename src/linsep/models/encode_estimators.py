@@ -4,12 +4,14 @@ import sys
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.data.text.counter import TextCounter
 from linsep.data.text.hasher import TextHasher
 from linsep.engine.arrays import Array
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.calibration import CalibratedClassifier, Recent
+from linsep.estimators.least_squares import LeastSquaresRegression
 from linsep.estimators.online_classifier import OnlineClassifier
 from linsep.estimators.registry import LEARNERS
 from linsep.models.encode_state import is_count, packed_machine, unpacked_machine
@@ -255,6 +257,8 @@ def _present(name: str, value: Any) -> tuple[str, Any]:
 def _packed_learner(learner: Any, arrays: Arrays, name: str) -> dict[str, Any]:
     if isinstance(learner, CalibratedClassifier):
         return {"calibrated": _packed_calibrated(learner, arrays, name)}
+    if type(learner) is LeastSquaresRegression:
+        return {"regression": _packed_regression(learner, arrays, name)}
     kind = _kind_of(learner)
     machine, features = learner._readable(), int(learner.n_features_in_)
     names = learner._names
@@ -284,8 +288,9 @@ def _kind_of(learner: Any) -> str:
 def _unpacked_learner(told: dict[str, Any], read: Unpacker, name: str) -> Any:
     if "calibrated" in told:
         return _unpacked_calibrated(told["calibrated"], read, name)
+    if "regression" in told:
+        return _unpacked_regression(told["regression"], read)
     learner = _untrained(told, read)
-    kind = type(learner)
     classes, features, seed, passes = read.value(told["classes"]), told["features"], told["seed"], told["n_iter"]
     if not isinstance(classes, np.ndarray) or classes.dtype.kind not in "biufUO" or not len(classes):
         raise Foreign("its classes are not a list of labels")
@@ -308,15 +313,44 @@ def _unpacked_learner(told: dict[str, Any], read: Unpacker, name: str) -> Any:
     )
     learner._machine = machine
     learner.classes_, learner.n_features_in_, learner.seed_, learner.n_iter_ = classes, features, seed, passes
-    for of, value in told.get("facts", {}).items():  # files of before there were facts have none
-        if of not in kind._facts:
-            raise Foreign(f"{of!r:.40} is nothing that {kind.__name__} finds")
-        setattr(learner, of, read.value(value))
-    learner._check_facts()
+    _unpack_facts(learner, told, read)
     return learner
 
 
-def _facts_of(learner: Learner) -> dict[str, Any]:
+def _packed_regression(model: LeastSquaresRegression, arrays: Arrays, name: str) -> dict[str, Any]:
+    check_is_fitted(model)
+    return {
+        "parameters": _all_packed(model.get_params(deep=False), arrays, f"{name}.parameters"),
+        "features": int(model.n_features_in_),
+        "flat": model._flat,
+        "bias": model._bias,
+        "n_iter": int(model.n_iter_),
+        "weights": packed(np.ascontiguousarray(model._weights), arrays, f"{name}.weights"),
+        "facts": _all_packed(_facts_of(model), arrays, f"{name}.facts"),
+    }
+
+
+def _unpacked_regression(told: dict[str, Any], read: Unpacker) -> LeastSquaresRegression:
+    model = LeastSquaresRegression(**_parameters(LeastSquaresRegression, told, read))
+    model._validate_params()
+    if not is_count(told["features"]) or not is_count(told["n_iter"]):
+        raise Foreign("one of its counts is not a count")
+    model.n_features_in_, model.n_iter_ = told["features"], told["n_iter"]
+    model._flat, model._bias, model._weights = told["flat"], told["bias"], read.value(told["weights"])
+    _unpack_facts(model, told, read)
+    return model
+
+
+def _unpack_facts(model: Learner | LeastSquaresRegression, told: dict[str, Any], read: Unpacker) -> None:
+    """Give a model what its solver found beside the weights, and check all of it."""
+    for of, value in told.get("facts", {}).items():  # files of before there were facts have none
+        if of not in model._facts:
+            raise Foreign(f"{of!r:.40} is nothing that {type(model).__name__} finds")
+        setattr(model, of, read.value(value))
+    model._check_facts()
+
+
+def _facts_of(learner: Learner | LeastSquaresRegression) -> dict[str, Any]:
     """Return what a solver found beside the weights, as far as the learner has it."""
     return {of: getattr(learner, of) for of in learner._facts if of in vars(learner)}
 
@@ -338,8 +372,8 @@ def _packed_calibrated(model: CalibratedClassifier, arrays: Arrays, name: str) -
 
 
 def _unpacked_calibrated(told: dict[str, Any], read: Unpacker, name: str) -> CalibratedClassifier:
-    if "calibrated" in told["learner"]:
-        raise Foreign("its learner is calibrated twice")
+    if "learner" not in told["learner"]:
+        raise Foreign("its learner is calibrated twice, or a regression")
     learner, template = _unpacked_learner(told["learner"], read, name), told["template"]
     given = learner if template is None else _untrained(template, read)
     model = CalibratedClassifier(given, **_parameters(CalibratedClassifier, told, read))

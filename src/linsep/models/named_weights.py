@@ -17,6 +17,7 @@ from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.voter import LINEAR, Voter
 from linsep.estimators.calibration import CalibratedClassifier
 from linsep.estimators.kernel_perceptron import KernelPerceptron
+from linsep.estimators.least_squares import LeastSquaresRegression
 
 AT_ONCE = 1 << 16
 """Weights that are put into words in one go."""
@@ -164,9 +165,19 @@ def learner_of(model: Any) -> Learner:
     """Return the learner that a model is, or that a pipeline ends in."""
     learner = model.steps[-1][1] if isinstance(model, Pipeline) else model
     learner = learner.estimator_ if isinstance(learner, CalibratedClassifier) else learner
+    refuse_regression(learner)
     if not isinstance(learner, Learner):
         raise TypeError(f"weights have names in a learner of linsep, or a pipeline that ends in one; got {learner!r}")
     return learner
+
+
+def refuse_regression(learner: Any) -> None:
+    """Raise a TypeError when a model predicts numbers: exports are of classes and their weights."""
+    if isinstance(learner, LeastSquaresRegression):
+        raise TypeError(
+            "exports have the weights of classes, and LeastSquaresRegression predicts numbers: keep it with save, or "
+            "write its coef_ and intercept_"
+        )
 
 
 def refuse_no_weights(learner: Learner) -> None:

@@ -16,7 +16,7 @@ from linsep.estimators.base.learner import Learner
 from linsep.estimators.calibration import CalibratedClassifier
 from linsep.estimators.logistic import LogisticRegression
 from linsep.estimators.naive_bayes import NaiveBayes
-from linsep.models.named_weights import refuse_no_weights
+from linsep.models.named_weights import refuse_no_weights, refuse_regression
 from linsep.training.sparse_weights import whole
 from linsep.transforms import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
 
@@ -58,6 +58,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     learner = steps[-1][1]
     if isinstance(learner, CalibratedClassifier):
         raise TypeError("a calibration is not exported: export the model's estimator_, for its labels and scores")
+    refuse_regression(learner)
     if not isinstance(learner, Learner):
         raise TypeError(f"export_onnx takes a learner of linsep, or a pipeline that ends in one; got {learner!r}")
     maps = [(name, step) for name, step in steps[:-1] if step not in (None, "passthrough")]

@@ -6,14 +6,19 @@ With s = w.x and den = ||x||² ||w||² - s², an update is
 
 and the first is y x / ||x||². Where x and w are parallel (den <= 0, here up to rounding) there is no such w: no step.
 On rows with y u.x >= 1 it makes at most R² ||u||² mistakes, as the perceptron. Source: Li and Long (2002).
+A step gives the row margin 1 at once: the same row again changes nothing, and a multiple of the step overshoots, by
+more and more. A row's weight is thus 1, or 0 to leave the row out.
 """
 
 from typing import NamedTuple
+
+from linsep.engine.step import promises
 
 PARALLEL = 1e-12
 """den / (||x||² ||w||²), the squared sine of the angle, below which rounding would decide the step."""
 
 
+@promises(weighted=False)
 class Romma(NamedTuple):
     """Update on a mistake.
 
@@ -34,6 +39,7 @@ class Romma(NamedTuple):
         return (xx * ww - y * score) / den, ww * (y - score) / den
 
 
+@promises(weighted=False)
 class AggressiveRomma(NamedTuple):
     """Update when the margin is below 1; begin anew with y x / ||x||² when that alone meets both constraints.
 

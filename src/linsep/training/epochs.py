@@ -67,8 +67,18 @@ class Settings(Protocol):
     def _most_epochs(self) -> int: ...
 
 
+def refuse_many_rounds(epochs: int, rows: int, before: int = 0) -> None:
+    """Raise a ValueError if so many epochs are more rounds than int64 counts."""
+    most = (np.iinfo(np.int64).max - before) // max(1, rows)
+    if epochs > most:
+        raise ValueError(
+            f"{epochs:,} epochs of {rows:,} rows are more rounds than int64 counts: ask for {most:,} epochs at most"
+        )
+
+
 def train(how: Settings, machine: Machine, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
     """Train as `how` says; return the number of epochs (or updates), and whether the last look found no mistake."""
+    refuse_many_rounds(how._most_epochs, 1 if how.select else rows_of(data), int(machine.tally.rounds[0]))
     driver = epochs if how.select is None else batch
     return driver(how, machine, data, codes, weights)
 

@@ -153,11 +153,13 @@ class Support:
     """All rows, where there is room for more; the last of them may be no rows yet."""
     numbers: Array
     count: int = 0
+    highest: int = -1
+    """No row has a number above this: a stream's next row is then known to be new without a search."""
 
     @classmethod
     def of(cls, rows: Dense | Csr, numbers: Array) -> "Support":
         """Return these rows."""
-        return cls(rows, np.asarray(numbers, np.int64), len(numbers))
+        return cls(rows, np.asarray(numbers, np.int64), len(numbers), int(np.max(numbers, initial=-1)))
 
     def __len__(self) -> int:
         return self.count
@@ -188,7 +190,7 @@ class Support:
 
     def places(self, numbers: Array) -> Array:
         """Return which row has each of these numbers; -1 where none has."""
-        if not self.count or not len(numbers):
+        if not len(numbers) or numbers.min() > self.highest:
             return np.full(len(numbers), -1)
         order = np.argsort(self.known, kind="stable")
         found = np.minimum(np.searchsorted(self.known, numbers, sorter=order), self.count - 1)
@@ -205,6 +207,7 @@ class Support:
         self.numbers = _with_room(self.numbers, self.count, len(numbers))
         self.numbers[self.count : self.count + len(numbers)] = numbers
         self.count += len(numbers)
+        self.highest = max(self.highest, int(np.max(numbers, initial=-1)))
 
     def _add_dense(self, more: Dense | Csr) -> None:
         values = more.values if isinstance(more, Dense) else as_matrix(more).toarray()
@@ -341,8 +344,7 @@ class Voting(Machine):
 
     def commit(self) -> None:
         """Let readers see the rows so far, all at once: rows that are learned next change none of this."""
-        support, log = self.support, self.log
-        kept = None if support is None else (support.data, support.numbers, support.count)
+        log, kept = self.log, self.support and self.support.copy()
         start = (self.begin, self.base, self.base_norms)
         self._mark = int(self.tally.rounds[0]), int(log.filled[0]), log, kept, self.clock, start
 
@@ -357,7 +359,7 @@ class Voting(Machine):
             parts: dict[str, Any] = {
                 "tally": self.tally._replace(rounds=np.array([end])),
                 "log": log._replace(filled=np.array([filled])),
-                "support": None if kept is None else Support(*kept),
+                "support": kept,
                 "clock": clock,
                 "begin": begin,
                 "base": base,
@@ -463,15 +465,19 @@ class Voting(Machine):
         if self.clock.plain and not len(weights):
             return
         logged = self.log.numbers[: int(self.log.filled[0]), 1]
+        ends = [t for t in (self.begin, self.end) if t > 0]
         clock = self.clock
         if clock.plain and since > 0:
-            clock = clock.at_these(np.unique(np.append(logged[logged <= since], [self.begin, since])))
+            clock = clock.at_these(np.unique(np.append(logged[logged <= since], [*ends[:-1], since])))
         rounds = np.arange(since + 1, self.end + 1)
         with np.errstate(over="ignore"):
             clock = clock.after(rounds, weights if len(weights) else np.ones(len(rounds)))
         refuse_endless(float(clock.times[-1]))
-        ends = [t for t in (self.begin, self.end) if t > 0]
-        self.clock = clock.at_these(np.unique(np.append(logged, ends)))
+        late = logged[np.searchsorted(logged, since) :]  # of the rounds before, all that the clock knows stay
+        late = np.unique(np.append(late, [t for t in ends if t >= since]))
+        before = int(np.searchsorted(clock.rounds, since))
+        times = np.append(clock.times[:before], clock.at(late))
+        self.clock = Clock(np.append(clock.rounds[:before], late), times)
 
     def hypotheses(self) -> list[Hypotheses]:
         """Return the hypotheses of each column."""
@@ -580,6 +586,8 @@ class Voting(Machine):
         All updates of a round go together. Which ones go depends on the log alone, not on when this is called.
         """
         assert self.support is not None
+        if len(self.support) <= most:  # it has the row of every update
+            return
         n = int(self.log.filled[0])
         lines = self.log.numbers[:n]
         _, ago = np.unique(lines[::-1, 0], return_index=True)

@@ -14,7 +14,7 @@ from linsep.engine.native import Bound
 from linsep.engine.passes import DONE, LOG_FULL, Kernel, learn_classes, learn_rows, score_classes, score_rows
 from linsep.engine.readouts import MISTAKES, Average, Last, Log, Tally
 from linsep.engine.runtime import share, split
-from linsep.engine.step import needs_norm, settles, shrinks, steps_by_one
+from linsep.engine.step import check_weights, needs_norm, settles, shrinks, steps_by_one
 from linsep.engine.weights import (
     FOR_ALL,
     answering,
@@ -298,6 +298,7 @@ class Machine:
         self, data: tuple[Any, ...], codes: Array, weights: Array, order: Array, base: int | None = None
     ) -> Bound:
         """Return this machine and what :meth:`kernel` is told of the rows, as it takes them."""
+        check_weights(self.rule, weights)
         parts = map(tuple, (self.rule, self.link, self.readout, self.tally, self.log))
         many = self.columns > 1 or self.pair or base is not None
         known = self.columns - self.background if self.errors is not None else 0

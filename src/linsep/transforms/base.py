@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.engine.arrays import Array
-from linsep.engine.checks import place_of
+from linsep.engine.checks import ColumnIndexError, place_of
 
 AT_ONCE = 1 << 20
 """Entries that are looked at in one go, so that what is computed on the way stays small."""
@@ -34,7 +34,7 @@ def canonical(X: Any) -> Any:
     if len(used) and not 0 <= used.min() <= used.max() < width:
         k = int(np.flatnonzero((used < 0) | (used >= width))[0])
         row, column = place_of(k, width, indices, indptr)
-        raise ValueError(f"X has a column index {column} in row {row}, but only {width} columns")
+        raise ColumnIndexError(f"X has a column index {column} in row {row}, but only {width} columns")
     if X.has_canonical_format and len(used) == len(X.data) == len(indices):
         return X
     X = X.copy()

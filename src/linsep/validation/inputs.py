@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from linsep.engine.arrays import frozen
-from linsep.engine.checks import first_beyond, highest_index, place_of, rises
+from linsep.engine.checks import ColumnIndexError, first_beyond, highest_index, place_of, rises
 from linsep.engine.data_kinds import Csr, Dense
 
 FITS_FLOAT32 = ("b1", "i1", "u1", "i2", "u2")
@@ -88,7 +88,7 @@ def refuse_bad_entries(data: Dense | Csr, limit: float = LARGEST) -> None:
     if isinstance(data, Csr) and len(data.indices) and highest_index(data.indices) >= data.features:
         k = int(np.flatnonzero((data.indices < 0) | (data.indices >= data.features))[0])
         row, column = place_of(k, data.features, data.indices, data.indptr)
-        raise ValueError(f"X has a column index {column} in row {row}, but only {data.features} columns")
+        raise ColumnIndexError(f"X has a column index {column} in row {row}, but only {data.features} columns")
     flat = np.ravel(data.values)
     limit = min(float(limit), float(np.finfo(flat.dtype).max))
     k = first_beyond(flat, limit)
