@@ -42,8 +42,8 @@ def lines(repeats: int) -> Iterator[Line]:
         _, codes = trained(winnow)
         before = winnow.mistakes_, perceptron.mistakes_
         result = race(
-            partial(run, winnow._machine, rows, codes),
-            partial(run, perceptron._machine, rows, predicted),
+            partial(run, winnow._state, rows, codes),
+            partial(run, perceptron._state, rows, predicted),
             repeats,
         )
         made = winnow.mistakes_ - before[0], perceptron.mistakes_ - before[1]

@@ -17,12 +17,12 @@ def rows_for_engine(X: sp.csr_matrix) -> Any:
 
 def new_machine(rows: Any) -> Any:
     """Return what `fit` of the perceptron would train on two classes: weights at zero, the log open."""
-    machine = linsep.Perceptron()._start(width_of(rows), 2, rows_of(rows), open_labels=False)
-    machine.keep_log("auto", False, bytes_of(rows))
-    return machine
+    state = linsep.Perceptron()._start(width_of(rows), 2, rows_of(rows), open_labels=False)
+    state.keep_log("auto", False, bytes_of(rows))
+    return state
 
 
-def run(machine: Any, rows: Any, codes: Array) -> Any:
+def run(state: Any, rows: Any, codes: Array) -> Any:
     """Make one pass in file order; codes are 1 for positive rows and 0 for negative ones."""
-    machine.run(rows, codes, NO_WEIGHTS, IN_ORDER, 0)
-    return machine
+    state.run(rows, codes, NO_WEIGHTS, IN_ORDER, 0)
+    return state

@@ -16,7 +16,7 @@ TEN_SIGNS = np.array([1, 1, -1, -1, 1, -1, 1, -1, 1, 1])
 """Ten rows on which the perceptron errs at 1, 4, 8 and 10, as in the lecture's table."""
 
 
-class Machine(NamedTuple):
+class TrainingState(NamedTuple):
     """Every hypothesis, (k + 1, weights) or (k + 1, classes, weights); the one that each round used; its weight."""
 
     v: np.ndarray
@@ -52,7 +52,7 @@ def walk(start, order, weights, learn):
         if new is not v[-1]:
             updates.append((len(used), i))
             v.append(new)
-    return Machine(np.array(v), np.array(used, int), np.array(counts), mistakes, updates)
+    return TrainingState(np.array(v), np.array(used, int), np.array(counts), mistakes, updates)
 
 
 def voted(rows, y, order, weights=None):
@@ -131,18 +131,18 @@ def trained(run, rows, codes, order, *rule, pair=False, weights=None):
 def latest(machines, most):
     """What is left of machines that keep `most` distinct rows at most: the rounds since all older updates."""
     rows, cut = set(), 0
-    for t, i in sorted({update for machine in machines for update in machine.updates}, reverse=True):
+    for t, i in sorted({update for state in machines for update in state.updates}, reverse=True):
         rows.add(i)
         if len(rows) > most:
             cut = t
             break
-    return [after(machine, cut) for machine in machines]
+    return [after(state, cut) for state in machines]
 
 
-def after(machine, cut):
-    first = machine.used[cut]
-    mistakes, updates = ([(t, i) for t, i in log if t > cut] for log in (machine.mistakes, machine.updates))
-    return Machine(machine.v[first:], machine.used[cut:] - first, machine.counts[cut:], mistakes, updates)
+def after(state, cut):
+    first = state.used[cut]
+    mistakes, updates = ([(t, i) for t, i in log if t > cut] for log in (state.mistakes, state.updates))
+    return TrainingState(state.v[first:], state.used[cut:] - first, state.counts[cut:], mistakes, updates)
 
 
 def vote(c, margins):
@@ -164,26 +164,26 @@ def longest(c, margins):
 LINEAR = {"average": average, "last": last, "longest": longest}
 
 
-def norms(machine, gram=None):
+def norms(state, gram=None):
     """||v_k||; of dual weights, by the kernel's matrix; of a table, over all classes."""
-    v = machine.v.reshape(len(machine.v), -1, machine.v.shape[-1]).astype(float)
+    v = state.v.reshape(len(state.v), -1, state.v.shape[-1]).astype(float)
     return np.sqrt(np.sum((v if gram is None else v @ gram) * v, axis=(1, 2)))
 
 
-def margins(machine, cross, normalize=False, gram=None):
+def margins(state, cross, normalize=False, gram=None):
     """v_k.x, (k + 1, rows) or (k + 1, classes, rows), by request divided by ||v_k||, where that is not 0."""
-    products = machine.v @ cross
+    products = state.v @ cross
     if not normalize:
         return products
-    size = norms(machine, gram)
+    size = norms(state, gram)
     return products / np.where(size == 0, 1, size).reshape(-1, *[1] * (products.ndim - 1))
 
 
 def tables(machines, cross, normalize=False, gram=None):
     """Yield (weight, (columns, rows)) of each round: what all classes together would have answered in it."""
-    all_margins = [margins(machine, cross, normalize, gram) for machine in machines]
+    all_margins = [margins(state, cross, normalize, gram) for state in machines]
     for t, weight in enumerate(machines[0].counts):
-        yield weight, np.vstack([m[machine.used[t]] for machine, m in zip(machines, all_margins, strict=True)])
+        yield weight, np.vstack([m[state.used[t]] for state, m in zip(machines, all_margins, strict=True)])
 
 
 def plurality(machines, cross):

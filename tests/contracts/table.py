@@ -16,7 +16,7 @@ from linsep.engine.step import steps_by_one, takes_weights
 from linsep.training import state as machine
 from linsep.training import state as scored
 from linsep.training.history import Support
-from linsep.training.transaction import AT_THE_DESK
+from linsep.training.transaction import PREPARED
 
 KERNELS = [(machine, "learn_rows"), (machine, "learn_classes"), (scored, "score_rows"), (scored, "score_classes")]
 """The compiled passes, and the modules that call them."""
@@ -79,7 +79,7 @@ every_carry = pytest.mark.parametrize("carry", CARRY.values(), ids=CARRY)
 
 def is_exact(learner):
     """Whether a trained learner's sums are integers on integer data: its rule only asks for the score's sign."""
-    return steps_by_one(type(learner._machine.rule))
+    return steps_by_one(type(learner._state.rule))
 
 
 def bits(a):
@@ -105,7 +105,7 @@ def trace(learner):
 
 def state(learner):
     """All that the learner is, as bytes, but for what is only remembered to answer faster."""
-    return {name: _bytes(value) for name, value in vars(learner).items() if name not in AT_THE_DESK}
+    return {name: _bytes(value) for name, value in vars(learner).items() if name not in PREPARED}
 
 
 def _bytes(value):

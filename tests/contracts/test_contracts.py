@@ -73,8 +73,8 @@ def test_two_columns_are_the_binary_learner(name, kind):
     X = kind(X)
     columns = build(name).partial_fit(X, y)
     binary = build(name).partial_fit(X, y, classes=[0, 1])
-    assert columns._machine.columns == 3
-    assert binary._machine.columns == 1
+    assert columns._state.columns == 3
+    assert binary._state.columns == 1
     agree(columns, binary)
     assert columns.coef_.shape == binary.coef_.shape == (1, 6)
     assert bits(columns.log_.rounds) == bits(binary.log_.rounds)
@@ -136,7 +136,7 @@ def test_a_second_label_that_comes_late_is_the_binary_learner(name):
 def test_a_class_of_pairs_that_comes_late_begins_at_zero(name):
     X, y = problem(3)
     early = y < 2
-    trained = build(name, multi_class="joint").partial_fit(X[early], y[early])._machine
+    trained = build(name, multi_class="joint").partial_fit(X[early], y[early])._state
     admitted = trained.copy()
     admitted.admit(0)
     assert bits(admitted.link.s[:, 0]) == bits(np.zeros(7))
@@ -157,7 +157,7 @@ def test_a_pair_of_one_class_has_no_rival(name, by_one):
     for x in X[:5]:
         learner.learn_one(x, 7) if by_one else learner.partial_fit(x[None], [7])
     assert (learner.mistakes_, learner.updates_, learner.t_, len(learner.log_)) == (0, 0, 5, 0)
-    assert not learner._machine.link.s.any()
+    assert not learner._state.link.s.any()
 
 
 def test_late_classes_of_pairs_compete_from_then_on():

@@ -20,7 +20,7 @@ CONTRADICTION = np.ones((2, 1)), [0, 1]
 
 def margins(learner, X, y):
     """The least margin of each row under the weights in training, which for an average are not those that answer."""
-    link = learner._machine.link
+    link = learner._state.link
     scores = np.column_stack([X, np.ones(len(X))]) @ (link.image if hasattr(link, "image") else link.s)
     if scores.shape[1] == 1:
         return scores[:, 0] * (2 * y - 1)

@@ -13,7 +13,7 @@ from linsep.engine import passes, votes
 from linsep.kernels import functions as kernels
 from linsep.training import history as hypotheses
 from linsep.training import kernel_state as dual
-from linsep.training import state as machine
+from linsep.training import state as state
 from linsep.training import votes as ballots
 from tests.contracts.table import bits, build, log, problem, quiet
 from tests.contracts.test_contracts import each_kind, several, streamed
@@ -47,7 +47,7 @@ def test_compiled_is_plain_python(classes, multi_class, kind, monkeypatch):
 
     for name in ("learn_rows", "learn_classes"):
         make = getattr(passes, name)
-        monkeypatch.setattr(machine, name, lambda *kinds, name=name, make=make: plain(name, make(*kinds).py_func))
+        monkeypatch.setattr(state, name, lambda *kinds, name=name, make=make: plain(name, make(*kinds).py_func))
     for module, name in ((ballots, "walk"), (ballots, "poll"), (hypotheses, "recurrence")):
         monkeypatch.setattr(module, name, plain(name, getattr(votes, name).py_func))
     interpreted = quiet(kernel_learner(multi_class=multi_class, shuffle=True).fit, X, y)
@@ -94,7 +94,7 @@ def test_two_columns_are_the_binary_learner(kind):
     X, y = problem()
     X = kind(X)
     columns, binary = kernel_learner().partial_fit(X, y), kernel_learner().partial_fit(X, y, classes=[0, 1])
-    assert (columns._machine.columns, binary._machine.columns) == (3, 1)
+    assert (columns._state.columns, binary._state.columns) == (3, 1)
     near_answers(all_answers(columns, X), all_answers(binary, X))
     assert bits(columns.survival_) == bits(binary.survival_)
     assert [bits(getattr(columns, n)) for n in COUNTS] == [bits(getattr(binary, n)) for n in COUNTS]
@@ -146,7 +146,7 @@ def test_single_precision_in_many_blocks(kind, monkeypatch):
     expected = trace(streamed(quiet(kernel_learner().fit, X, y), X, y, [13]), X)
     monkeypatch.setattr(dual, "BLOCK", 7)
     single = quiet(kernel_learner(cache_size=0.003).fit, rows, y)
-    assert single._machine.support.data.values.dtype == np.float32
+    assert single._state.support.data.values.dtype == np.float32
     assert trace(streamed(single, rows, y, [13]), X) == expected
 
 

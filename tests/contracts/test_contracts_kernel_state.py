@@ -158,7 +158,7 @@ def test_a_run_is_watched_block_by_block(kernel, monkeypatch):
     assert seen == sorted(seen)
     assert {0, 4, 8, 9, 13, 17, 18, 40, 49} <= set(seen)
     assert max(np.diff(seen)) <= 4
-    assert learner._machine.watch is None
+    assert learner._state.watch is None
     assert trace(learner, rows) == trace(quiet(kernel_learner(kernel=kernel, max_iter=2).fit, rows, y), rows)
 
 

@@ -245,7 +245,7 @@ def interrupted(learner, learn, read):
             states.append(read(learner))
 
     states.append(read(learner))
-    vars(learner).pop("_asking", None)
+    vars(learner).pop("_row_predictor", None)
     return at_every_line(lambda: read(learner), train) in states
 
 

@@ -158,7 +158,7 @@ def test_a_weight_multiplies_the_step(name):
     """From weights 0 the first row's step is the rule's, times the weight: half a row, half a step."""
     X, y = np.array([[1.0, 2.0]]), [1]
     whole, half = (build(name).partial_fit(X, y, classes=[0, 1], sample_weight=[c]) for c in (1.0, 0.5))
-    assert bits(half._machine.link.s * 2) == bits(whole._machine.link.s)
+    assert bits(half._state.link.s * 2) == bits(whole._state.link.s)
     assert bits(half.log_.amounts * 2) == bits(whole.log_.amounts)
 
 

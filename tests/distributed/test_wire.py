@@ -96,14 +96,14 @@ def test_a_machine_that_travels_learns_the_same(kind):
     X = np.abs(X).astype(float)
     how = {"x_max": None} if kind is Winnow else {}
     learner = fit(kind(shards=2, random_state=0, max_iter=2, log=True, **how), X, y)
-    here = learner._machine
+    here = learner._state
     there = wire.received(pickle.loads(pickle.dumps(wire.sent(here), protocol=5)))
     data, codes = learner_rows(learner, X, y)
     gains = []
-    for machine in (here, there):
-        shard = fork(machine)
+    for state in (here, there):
+        shard = fork(state)
         shard.run(data, codes, np.empty(0), np.empty(0, np.intp), 0)
-        gains.append(wire.gain_of(pickle.loads(pickle.dumps(wire.sent_back(gained(shard, machine)), protocol=5))))
+        gains.append(wire.gain_of(pickle.loads(pickle.dumps(wire.sent_back(gained(shard, state)), protocol=5))))
     one, other = gains
     assert one.s.tobytes() == other.s.tobytes()
     assert (one.u is None) == (other.u is None)

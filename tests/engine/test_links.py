@@ -92,7 +92,7 @@ def test_answers_have_the_sign_of_the_logarithms(form, rate, data, sparse):
     """A score too small for a float is the smallest of its sign; weights are finite, and sum to at most 1."""
     X, y = data
     learner = quiet(FORMS[form](rate).fit, X, y)
-    s = learner._machine.link.s[:, 0]
+    s = learner._state.link.s[:, 0]
     scores = learner.decision_function(csr_array(X) if sparse else X)
     assert np.isfinite(scores).all()
     for x, score in zip(X, scores, strict=True):
@@ -121,7 +121,7 @@ def test_the_image_is_a_function_of_the_sums_and_the_origin(form, rate):
     """However often the origin has moved, what was touched one by one is what would be made at once."""
     rng = np.random.default_rng(1)
     X, y = rng.integers(-3, 4, (200, 4)).astype(float), rng.integers(0, 2, 200)
-    link = quiet(FORMS[form](rate).fit, X, y)._machine.link
+    link = quiet(FORMS[form](rate).fit, X, y)._state.link
     anew = [image_of(link, j, s, link.origin[0]) for j, s in enumerate(link.s[:, 0])]
     assert bits(link.image[:, 0]) == bits(np.array(anew))
     assert link.origin[0] > 0 or rate < 1
@@ -132,7 +132,7 @@ def test_at_the_lowest_rate_the_image_is_the_sum(form):
     """sinh(eta s) ~ eta s, without cancellation; and p = 2 is the perceptron."""
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(60, 4)), rng.integers(0, 2, 60)
-    link = quiet(FORMS[form](1e-12).fit, X, y)._machine.link
+    link = quiet(FORMS[form](1e-12).fit, X, y)._state.link
     s, image = link.s[:, 0], link.image[:, 0]
     np.testing.assert_allclose(image / np.abs(image).max(), s / np.abs(s).max(), rtol=1e-10)
 
@@ -147,17 +147,17 @@ def test_new_features_and_labels_meet_an_origin_that_has_moved(form, multi_class
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(400, 4)), rng.integers(0, 3, 400)
     narrow, wide = (FORMS[form](2000.0).set_params(multi_class=multi_class) for _ in range(2))
-    start = FORMS[form](2000.0).partial_fit(X[:1], y[:1])._machine.link.origin[0]
-    link = narrow.partial_fit(X, y).grow(6)._machine.link
+    start = FORMS[form](2000.0).partial_fit(X[:1], y[:1])._state.link.origin[0]
+    link = narrow.partial_fit(X, y).grow(6)._state.link
     assert (link.origin != start).any()
     assert link.image[4:6].tolist() == 2 * [[image_of(link, 4, 0.0, origin) for origin in link.origin]]
     later = np.hstack([X, X[:, :2]])
     narrow.partial_fit(later, y)
     wide.partial_fit(np.hstack([X, np.zeros((400, 2))]), y).partial_fit(later, y)
     assert bits(narrow.log_.rounds) == bits(wide.log_.rounds)
-    assert bits(narrow._machine.link.s) == bits(wide._machine.link.s)
+    assert bits(narrow._state.link.s) == bits(wide._state.link.s)
     if multi_class == "joint":
-        machine = narrow._machine.copy()
-        machine.admit(1)
-        fresh = [image_of(machine.link, j, 0.0, machine.link.origin[1]) for j in range(7)]
-        assert machine.link.image[:, 1].tolist() == fresh
+        state = narrow._state.copy()
+        state.admit(1)
+        fresh = [image_of(state.link, j, 0.0, state.link.origin[1]) for j in range(7)]
+        assert state.link.image[:, 1].tolist() == fresh

@@ -5,7 +5,7 @@ import pytest
 from numba import njit
 
 from linsep.engine import native as memory
-from linsep.engine.multimethods import word
+from linsep.engine.multimethods import inlined
 from linsep.engine.native import LANES, pack
 
 HARD = [0.0, -0.0, 1.0, -2.5, 5e-324, 1e-45, np.nan, np.inf, -np.inf]
@@ -19,7 +19,7 @@ def packed(values, indices, nonzeros):
     return n
 
 
-one_by_one = word(memory._pack_one_by_one)
+one_by_one = inlined(memory._pack_one_by_one)
 
 
 @njit

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from linsep.engine.multimethods import cold, kind, verb, word
+from linsep.engine.multimethods import cold, inlined, kind, multimethod
 from linsep.engine.native import unsigned
 
 
@@ -18,8 +18,8 @@ class Disc(NamedTuple):
     radius: float
 
 
-area = verb(0)
-meets = verb(0, 1)
+area = multimethod(0)
+meets = multimethod(0, 1)
 
 
 @area.when(Square)
@@ -47,7 +47,7 @@ def _(a, b):
     return 2.0
 
 
-@word
+@inlined
 def twice(x):
     return 2 * x
 

@@ -62,9 +62,9 @@ def agree(learner, machines, X, cross, gram=None, tolerance=1e-12, normalized=1e
 
     Where labels may come late, rows are kept for those, too.
     """
-    assert np.sum(learner.mistakes_) == sum(len(machine.mistakes) for machine in machines)
-    for found, machine in zip(survival(learner), machines, strict=True):
-        np.testing.assert_allclose(found, machine.c, rtol=1e-14)
+    assert np.sum(learner.mistakes_) == sum(len(state.mistakes) for state in machines)
+    for found, state in zip(survival(learner), machines, strict=True):
+        np.testing.assert_allclose(found, state.c, rtol=1e-14)
     for readout, normalize in READOUTS:
         found = ask(learner, X, readout, normalize)
         expected = np.array(ref.answers(machines, cross, readout, normalize, gram), float)
@@ -77,7 +77,7 @@ def agree(learner, machines, X, cross, gram=None, tolerance=1e-12, normalized=1e
             atol = size * (normalized if normalize else tolerance)
             np.testing.assert_allclose(found, expected, rtol=0, atol=atol, err_msg=name)
     found = {int(i) for i in learner.support_}
-    needed = {i for machine in machines for _, i in machine.updates}
+    needed = {i for state in machines for _, i in state.updates}
     assert needed <= found if late else needed == found
     assert learner.n_support_ == len(learner.support_) == len(found)
 

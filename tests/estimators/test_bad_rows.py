@@ -20,7 +20,7 @@ from linsep import (
     VotedPerceptron,
     Winnow,
 )
-from linsep.training.transaction import AT_THE_DESK
+from linsep.training.transaction import PREPARED
 from tests.contracts.table import every_learner, problem, quiet, state
 
 X, y = problem(n=12, p=3)
@@ -282,7 +282,7 @@ def test_a_copy_leaves_the_compiled_pass_behind_and_goes_on_alike():
     learner = trained().learn_one(X[0], 1)
     before = state(learner)
     twin = pickle.loads(pickle.dumps(learner))
-    assert not set(AT_THE_DESK) & set(vars(twin))
+    assert not set(PREPARED) & set(vars(twin))
     twin.learn_one(-X[0], 1)
     assert state(learner) == before
     learner.learn_one(-X[0], 1)

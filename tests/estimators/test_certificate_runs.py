@@ -124,7 +124,7 @@ def test_a_rule_of_ones_own():
     linked, named = OnlineClassifier(Rule(), link="sinh", eta=0.1, **alike), BalancedWinnow(eta=0.1, **alike)
     assert fit(linked, X, y).certificate(X, y).facts == fit(named, X, y).certificate(X, y).facts
     clf = fit(OnlineClassifier(Rule(), **alike), X, y)
-    clf._machine = replace(clf._machine, rule=Heir())  # compiling a rule for this would take as long as all else here
+    clf._state = replace(clf._state, rule=Heir())  # compiling a rule for this would take as long as all else here
     cert = clf.certificate(X, y)
     assert verify(cert, X, y)
     assert cert.runs == []
@@ -161,8 +161,8 @@ def test_runs_that_can_not_be_known():
     with pytest.raises(ValueError, match=r"no log was kept: log=False; fit again with log=True"):
         fit(Perceptron(log=False), X, y).certificate(X, y)
     clf = fit(Perceptron(random_state=0), X, y)
-    clf._machine.log_limit = 0
-    clf.set_params(warm_start=True)._machine.drop_large_log()
+    clf._state.log_limit = 0
+    clf.set_params(warm_start=True)._state.drop_large_log()
     with pytest.raises(ValueError, match="it outgrew"):
         clf.certificate(X, y)
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from scipy.sparse import csr_array
 
 from linsep import KernelPerceptron, OnlineClassifier, VotedPerceptron, rules
-from linsep.training import state as machine
+from linsep.training import state as state
 from linsep.transforms import Polynomial
 from tests import voted_references as ref
 from tests.estimators.readouts import (
@@ -183,8 +183,8 @@ def rule(request, monkeypatch):
     """A rule; all but a few are run as plain Python, as one more rule is one more kernel."""
     if request.param not in COMPILED:
         for name in ("learn_rows", "learn_classes"):
-            make = getattr(machine, name)
-            monkeypatch.setattr(machine, name, lambda *kinds, make=make: make(*kinds).py_func)
+            make = getattr(state, name)
+            monkeypatch.setattr(state, name, lambda *kinds, make=make: make(*kinds).py_func)
     return RULES[request.param]
 
 

@@ -80,8 +80,8 @@ def test_errors_that_nobody_counted_are_not_told(clf):
 def test_a_watch_is_called_when_it_wants_to_be_and_changes_nothing():
     seen = []
 
-    def watch(machine):
-        seen.append((int(machine.tally.rounds[0]), machine.errors))
+    def watch(state):
+        seen.append((int(state.tally.rounds[0]), state.errors))
         return max(1, seen[-1][0])
 
     clf, plain = (AveragedPerceptron(max_iter=1, random_state=0, tol=0) for _ in range(2))
@@ -97,13 +97,13 @@ def test_a_watch_is_called_when_it_wants_to_be_and_changes_nothing():
 
 def test_a_watch_is_no_part_of_the_model_and_ends_with_its_block_even_by_an_error():
     clf = Perceptron(random_state=0, tol=0)
-    with clf._watched(lambda machine: 1000):
+    with clf._watched(lambda state: 1000):
         pickle.loads(pickle.dumps(clf.fit(X, Y[2])))
     with pytest.raises(KeyboardInterrupt), clf._watched(interrupt):
         clf.partial_fit(X, Y[2])
-    assert clf._machine.watch is None
+    assert clf._state.watch is None
     assert clf._watch is None
 
 
-def interrupt(machine):
+def interrupt(state):
     raise KeyboardInterrupt

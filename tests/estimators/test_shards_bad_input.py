@@ -233,4 +233,4 @@ def test_a_watch_sees_the_shards_come_back():
     made = np.append(0, learner.mixes_.mistakes.cumsum())
     expected = [(e, 40 * e + 10 * k, int(made[4 * e + k])) for e in range(2) for k in range(5)]
     assert seen == expected
-    assert learner._machine.watch is None
+    assert learner._state.watch is None

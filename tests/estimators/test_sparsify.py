@@ -286,6 +286,6 @@ def test_memory_is_that_of_what_is_kept():
     X = csr_array((np.ones(4), [5, 70_000, 900_000, 5], [0, 2, 4]), shape=(2, width))
     learner = Perceptron(log=False).partial_fit(X, [0, 1], classes=[0, 1])
     whole = len(pickle.dumps(learner))
-    where = learner.sparsify()._machine.where
+    where = learner.sparsify()._state.where
     assert sum(part.nbytes for part in where.table) < width / 5
     assert len(pickle.dumps(learner)) < 5000 < whole

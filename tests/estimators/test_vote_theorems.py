@@ -34,12 +34,12 @@ def runs():
         rng = np.random.default_rng([12, seed])
         (X, y), (fresh, truth) = draw(rng, ROUNDS), draw(rng, FRESH)
         learner = VotedPerceptron(random_state=seed).partial_fit(X, y, classes=[-1, 1])
-        machine = ref.voted(ref.with_bias(X, 1.0), y, range(ROUNDS))
-        risks = np.mean(np.where(machine.v @ ref.with_bias(fresh, 1.0).T > 0, 1, -1) != truth, axis=1)
+        state = ref.voted(ref.with_bias(X, 1.0), y, range(ROUNDS))
+        risks = np.mean(np.where(state.v @ ref.with_bias(fresh, 1.0).T > 0, 1, -1) != truth, axis=1)
         wrong = {r: np.mean(learner.set_params(readout=r).predict(fresh) != truth) for r in ("random", "vote")}
-        assert learner.mistakes_ == len(machine.mistakes)
+        assert learner.mistakes_ == len(state.mistakes)
         found.append(
-            (learner.mistakes_ / ROUNDS, machine.c @ risks / ROUNDS, wrong["random"], wrong["vote"], np.mean(truth < 0))
+            (learner.mistakes_ / ROUNDS, state.c @ risks / ROUNDS, wrong["random"], wrong["vote"], np.mean(truth < 0))
         )
     return dict(zip(("share", "risk", "random", "vote", "negative"), np.array(found).T, strict=True))
 

@@ -27,7 +27,7 @@ def test_a_long_run_against_many_rows(form, classes, multi_class):
     X, codes = noisy(classes)
     learner = fit(VotedPerceptron(max_iter=2, random_state=0, multi_class=multi_class), form(X), codes)
     machines = naive(learner, X, codes)
-    assert min(len(machine.mistakes) for machine in machines) > 900
+    assert min(len(state.mistakes) for state in machines) > 900
     assert learner.n_support_ > 600
     agree(learner, machines, form(X), ref.with_bias(X, 1.0).T, normalized=1e-10)
 

@@ -9,7 +9,7 @@ import pytest
 
 from linsep import KernelPerceptron, Perceptron, VotedPerceptron, load, save
 from linsep.engine.runtime import uninterrupted
-from linsep.training.single_rows import Learning
+from linsep.training.single_rows import RowLearner
 from tests.contracts.table import problem
 from tests.estimators.readouts import portrait, same_answers
 from tests.fits import fit
@@ -52,8 +52,8 @@ def test_ctrl_c_in_a_stream_leaves_a_learner_that_is_saved_and_goes_on(kind, tmp
     clf = kind(random_state=0).partial_fit(X[:100], y[:100], classes=range(3), sample_weight=weights[:100])
     looks = []
 
-    def watch(machine):
-        looks.append(machine)
+    def watch(state):
+        looks.append(state)
         if len(looks) == 3:
             signal.raise_signal(signal.SIGINT)
         return 50
@@ -162,14 +162,14 @@ def test_another_matrix_is_no_warm_start():
 
 
 def test_ctrl_c_after_an_update_waits_until_new_names_are_published(monkeypatch):
-    learn = Learning.learn
+    learn = RowLearner.learn
 
     def interrupted(self, *args):
         learn(self, *args)
         signal.raise_signal(signal.SIGINT)
 
     clf = Perceptron().learn_one({"a": 1.0}, 0)
-    monkeypatch.setattr(Learning, "learn", interrupted)
+    monkeypatch.setattr(RowLearner, "learn", interrupted)
     with pytest.raises(KeyboardInterrupt):
         clf.learn_one({"a": 1.0, "b": 2.0}, 1)
     monkeypatch.undo()

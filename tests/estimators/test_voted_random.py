@@ -95,14 +95,14 @@ def test_rows_are_drawn_independently():
 def test_weighted_rounds_are_drawn_as_often_as_they_weigh():
     learner = VotedPerceptron(readout="random", fit_intercept=False, random_state=3)
     weights = np.array([1, 2, 0, 1, 1, 1, 1, 1, 9, 1.0])
-    machine = ref.voted(ref.TEN, ref.TEN_SIGNS, range(10), weights)
+    state = ref.voted(ref.TEN, ref.TEN_SIGNS, range(10), weights)
     learner.partial_fit(ref.TEN, ref.TEN_SIGNS, classes=[-1, 1], sample_weight=weights)
-    scores = ref.margins(machine, np.array([[1.0], [-1.0]]))[:, 0]
-    assert machine.c.sum() == 18
-    assert learner.survival_.tolist() == machine.c.tolist()
+    scores = ref.margins(state, np.array([[1.0], [-1.0]]))[:, 0]
+    assert state.c.sum() == 18
+    assert learner.survival_.tolist() == state.c.tolist()
     found = learner.decision_function(np.tile([[1.0, -1.0]], (5000, 1)))
-    kinds = np.unique(scores[machine.c > 0])
+    kinds = np.unique(scores[state.c > 0])
     seen = np.array([np.sum(found == kind) for kind in kinds])
-    expected = np.array([machine.c[scores == kind].sum() for kind in kinds]) / 18 * 5000
+    expected = np.array([state.c[scores == kind].sum() for kind in kinds]) / 18 * 5000
     assert seen.sum() == 5000
     assert np.sum((seen - expected) ** 2 / expected) < 16.27

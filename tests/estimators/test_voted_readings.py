@@ -49,8 +49,8 @@ def test_a_checkpoint_is_the_run_stopped_there(classes, multi_class):
     assert set(readings.scores) == set(KEYS)
     for n, r in enumerate(rounds):
         machines = stopped(learner, X, codes, r)
-        assert readings.mistakes[n] == sum(len(machine.mistakes) for machine in machines)
-        assert readings.support[n] == len({i for machine in machines for _, i in machine.mistakes})
+        assert readings.mistakes[n] == sum(len(state.mistakes) for state in machines)
+        assert readings.support[n] == len({i for state in machines for _, i in state.mistakes})
         for key in KEYS:
             assert readings.scores[key].shape == (len(rounds), 40, 1 if classes == 2 else 3)
             hold(readings.scores[key][n], key, machines, columns(learner, asked))

@@ -159,7 +159,7 @@ def test_a_stale_image_is_replaced(name, tmp_path):
     save(learner, tmp_path / "model.linsep")
     about, arrays = archive.read(tmp_path / "model.linsep")
     image = arrays["model.link.image"]
-    assert load(tmp_path / "model.linsep")._machine.link.image.tolist() == image.tolist()
+    assert load(tmp_path / "model.linsep")._state.link.image.tolist() == image.tolist()
     for stale in (image**5, image[::-1].copy(), -image, np.zeros_like(image), np.full_like(image, np.inf)):
         loaded = load(forged(tmp_path / "stale.linsep", about, {**arrays, "model.link.image": stale}))
         assert loaded.predict(rows).tolist() == learner.predict(rows).tolist()

@@ -118,8 +118,8 @@ def test_a_sum_is_the_sum(name, classes, multi_class):
     elif name == "averaged-perceptron":
         np.testing.assert_allclose(merged.coef_, sum(m.coef_ for m in models), rtol=1e-12, atol=1e-14)
     twice = merge(models[:1], how="sum", weights=[2.0])
-    s = 2 * models[0]._machine.link.s
-    assert np.array_equal(twice._machine.link.s, s)
+    s = 2 * models[0]._state.link.s
+    assert np.array_equal(twice._state.link.s, s)
 
 
 @pytest.mark.parametrize("name", sorted(set(MERGED) - set(BY_SIGN)))
@@ -207,7 +207,7 @@ def test_errors_add_up_where_all_are_known(classes, multi_class):
 @pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 def test_the_kept_norm_is_that_of_the_weights(name, multi_class):
     merged = merge(trained(name, 3, multi_class, reals=True))
-    link = merged._machine.link
+    link = merged._state.link
     squares = np.sum((link.s * link.scale) ** 2, axis=0)
     np.testing.assert_allclose(link.norm2, [squares.sum(), 0, 0] if multi_class == "joint" else squares, rtol=1e-12)
 
@@ -238,7 +238,7 @@ def test_a_label_without_a_row_has_no_weight_among_pairs():
     models = with_some_labels("perceptron", "joint")
     total = np.zeros((4, 6))
     for model, known in zip(models, ([0, 1], [2, 3], [1, 2, 3]), strict=True):
-        total[known] += model._machine.link.s[:-1].T
+        total[known] += model._state.link.s[:-1].T
     assert np.array_equal(merge(models, how="sum").coef_, total)
 
 

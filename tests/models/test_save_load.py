@@ -568,7 +568,7 @@ def test_the_next_save_removes_what_a_killed_one_left(tmp_path):
     code = f"""
 import resource, signal, numpy as np, linsep
 clf = linsep.Perceptron(max_iter=1, tol=0, shuffle=False).partial_fit(np.eye(4), [0, 1, 0, 1]).grow(200_000)
-clf._machine.link.s[:] = 1
+clf._state.link.s[:] = 1
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 linsep.save(clf, {str(path)!r})

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.pipeline import make_pipeline
 
 from linsep import CalibratedClassifier, KernelPerceptron, ModelError, VotedPerceptron, load, rules, save
-from linsep.training import state as machine
+from linsep.training import state as state
 from linsep.transforms import Scale
 from tests.contracts.table import log, problem, quiet
 from tests.estimators.readouts import FORMS, portrait, same_answers
@@ -152,7 +152,7 @@ def test_what_was_forgotten_stays_so(table, multi_class, weighted, path):
     weights = np.arange(80) % 3 + 0.5 if weighted else None
     first = VotedPerceptron(max_support=7, when_full="forget", multi_class=multi_class, random_state=0)
     first.partial_fit(table(X[:50]), y[:50], sample_weight=None if weights is None else weights[:50])
-    assert first._machine.begin > 0
+    assert first._state.begin > 0
     second = again(first, path)
     same_answers(portrait(second, X), portrait(first, X))
     for model in (first, second):
@@ -283,8 +283,8 @@ RULES = {
 def test_every_kind_of_rule(rule, classes, path, monkeypatch):
     if isinstance(rule, Margin):  # as plain Python, as one more rule is one more kernel
         for name in ("learn_rows", "learn_classes"):
-            make = getattr(machine, name)
-            monkeypatch.setattr(machine, name, lambda *kinds, make=make: make(*kinds).py_func)
+            make = getattr(state, name)
+            monkeypatch.setattr(state, name, lambda *kinds, make=make: make(*kinds).py_func)
     X, y = problem(classes, reals=True)
     first = quiet(KernelPerceptron(rule=rule, random_state=0).partial_fit, X[:20], y[:20], classes=range(classes))
     if isinstance(rule, Margin):

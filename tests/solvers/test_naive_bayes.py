@@ -17,7 +17,7 @@ from linsep.solvers import naive_bayes
 from linsep.solvers.naive_bayes.counts import Moments, count, merged, moments
 from linsep.solvers.naive_bayes.precision import EPS, leveled
 from linsep.solvers.naive_bayes.rows import present, refuse_negative, refuse_not_one_hot
-from linsep.solvers.naive_bayes.weights import Tally, bernoulli, categorical, gaussian, multinomial, priors_of
+from linsep.solvers.naive_bayes.weights import ClassCounts, bernoulli, categorical, gaussian, multinomial, priors_of
 from linsep.solvers.products import times
 
 NO_WEIGHTS = np.empty(0)
@@ -123,9 +123,9 @@ def test_new_classes_are_as_if_known_from_the_start(kind):
     rng = np.random.default_rng(1)
     X, codes = rng.integers(0, 3, (30, 4)).astype(float), codes_of(rng.integers(0, 3, 30))
     X_first, first = X[codes != 1], codes[codes != 1]
-    late = Tally.start(kind, 2, 4).plus(data_of(X_first), codes_of(first > 0), NO_WEIGHTS).admitted(np.array([1]))
+    late = ClassCounts.start(kind, 2, 4).plus(data_of(X_first), codes_of(first > 0), NO_WEIGHTS).admitted(np.array([1]))
     late = late.plus(data_of(X[codes == 1]), codes[codes == 1], NO_WEIGHTS)
-    known = Tally.start(kind, 3, 4).plus(data_of(X_first), first, NO_WEIGHTS)
+    known = ClassCounts.start(kind, 3, 4).plus(data_of(X_first), first, NO_WEIGHTS)
     known = known.plus(data_of(X[codes == 1]), codes[codes == 1], NO_WEIGHTS)
     for a, b in zip(late, known, strict=True):
         assert np.array_equal(a, b)
@@ -167,7 +167,7 @@ def counted(draw, high):
 @given(data=st.data())
 def test_the_answer_is_the_largest_exact_product_and_ties_go_to_the_lower_class(kind, data):
     X, codes, rows, classes, smoothing = data.draw(counted(3 if kind == "multinomial" else 1))
-    tally = Tally.start(kind, classes, X.shape[1]).plus(data_of(X), codes, NO_WEIGHTS)
+    tally = ClassCounts.start(kind, classes, X.shape[1]).plus(data_of(X), codes, NO_WEIGHTS)
     priors = priors_of(None, tally.class_count, range(classes))
     found = tally.found(priors, smoothing, 0.0, range(classes))
     scores = leveled(times(data_of(rows), found.weights), data_of(rows), found.weights, found.size, 1.0)
@@ -387,7 +387,7 @@ def test_bad_rows_are_named(form, monkeypatch):
     ],
 )
 def test_forged_counts_are_refused(change):
-    tally = Tally.start("multinomial", 2, 3)
+    tally = ClassCounts.start("multinomial", 2, 3)
     tally.refuse_unsound(2, 3)
     with pytest.raises(ValueError, match=next(iter(change))):
         tally._replace(**change).refuse_unsound(2, 3)

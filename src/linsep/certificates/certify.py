@@ -24,7 +24,7 @@ WORTH = 0.985
 """A best bias that makes the root of the bound no smaller than by this factor is not worth a problem of its own."""
 
 
-class Rows(NamedTuple):
+class LabelledRows(NamedTuple):
     """What is certified."""
 
     data: Dense | Csr
@@ -120,14 +120,14 @@ def refuse_bad_plan(bias: float, passes: int, epsilon: float, delta: float, time
         raise ValueError(f"time_limit={time_limit} leaves no time: it must be above 0 seconds, or None")
 
 
-def rows_from(X: Any, y: Any, bias: float) -> Rows:
+def rows_from(X: Any, y: Any, bias: float) -> LabelledRows:
     """Return rows and labels, checked."""
     refuse_rounding(X)
     data = canonical(BaseEstimator(), X, bias=float(bias), reset=True)
     refuse_bad_entries(data)
     data = summed(data)
     classes, codes = encode(clean(y, rows_of(data)))
-    return Rows(data, codes, names_of(classes))
+    return LabelledRows(data, codes, names_of(classes))
 
 
 def names_of(classes: Array) -> list[str]:
@@ -164,7 +164,7 @@ def _refuse_rounding(values: Any) -> None:
         raise ValueError(f"X holds {value}, which no float of 64 bits is: a certificate would be of other rows")
 
 
-def problems_of(rows: Rows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
+def problems_of(rows: LabelledRows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
     """Return all problems of some rows with their witnesses, and what was not sought."""
     found = binary_problems(rows, plan) if len(rows.classes) <= 2 else all_problems(rows, plan)
     if plan.watch is not None:
@@ -172,7 +172,7 @@ def problems_of(rows: Rows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
     return found
 
 
-def binary_problems(rows: Rows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
+def binary_problems(rows: LabelledRows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
     """Return the problems of two classes: with the bias given, with the best one, and without."""
     name, bias = rows.classes[-1], rows.data.bias
     search = _search(rows.data, rows.signs(name), plan, 0.4)
@@ -195,7 +195,7 @@ def binary_problems(rows: Rows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
     return problems, []
 
 
-def all_problems(rows: Rows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
+def all_problems(rows: LabelledRows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
     """Return the problems of three classes or more: all pairs at once, and each class against the rest."""
     problems, remarks, bias = {}, [], rows.data.bias
     n, many = rows_of(rows.data), len(rows.classes)
@@ -247,7 +247,7 @@ def _without_constant(found: Found, width: int) -> Found:
 
 
 def made(
-    rows: Rows, problems: dict[str, Any], runs: dict[str, Any], remarks: list[str], risks: dict[str, float]
+    rows: LabelledRows, problems: dict[str, Any], runs: dict[str, Any], remarks: list[str], risks: dict[str, float]
 ) -> Certificate:
     """Return the certificate of these witnesses: the checker states what they prove. Risks are those of runs."""
     data = rows.data

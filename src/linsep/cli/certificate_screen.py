@@ -232,9 +232,9 @@ def _shards(console: Console, cert: "Certificate", learner: "Learner | None") ->
     if len(classes) > MOST_RUNS:
         note(console, "mistakes of each shard, and their weights: --json has them")
         return
-    for machine, name in enumerate(classes):
+    for state, name in enumerate(classes):
         console.print()
-        made = [_shard_table(kind(mixes, machine)) for kind in ([in_full] if few(mixes) else []) + [in_short]]
+        made = [_shard_table(kind(mixes, state)) for kind in ([in_full] if few(mixes) else []) + [in_short]]
         fits = [(_width(console, of) <= console.width, of) for of in made]
         shown = next((of for fit, of in fits if fit), None)
         console.print(Text(f"mistakes of the shards{f', class {word(name)}' if name else ''}", style="bold"))

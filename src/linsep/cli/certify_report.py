@@ -135,8 +135,8 @@ def _shards(cert: Certificate, problem: Problem, learner: Learner | None) -> lis
     if known is None:
         return []
     positive = problem.known["positive"]
-    machine = classes.index(positive) if positive is not None and known.mistakes.ndim > 1 else 0
-    found = (in_full if few(known) else in_short)(known, machine)
+    state = classes.index(positive) if positive is not None and known.mistakes.ndim > 1 else 0
+    found = (in_full if few(known) else in_short)(known, state)
     of = f", {problem.about}" if problem.about and known.mistakes.ndim > 1 else ""
     about = "mistakes × weight mu of each shard" if few(known) else "mistakes of the shards"
     return [

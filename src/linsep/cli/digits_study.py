@@ -14,7 +14,7 @@ from linsep.cli.quiet import quiet_fit
 from linsep.engine.arrays import Array
 from linsep.estimators.kernel_perceptron import KernelPerceptron
 from linsep.estimators.voted_perceptron import VotedPerceptron
-from linsep.training.state import Machine, Watch
+from linsep.training.state import TrainingState, Watch
 
 Method = tuple[str, bool]
 """A readout, and whether each of the weight vectors is divided by its norm first."""
@@ -173,8 +173,8 @@ def learn(clf: VotedPerceptron | KernelPerceptron, X: Any, y: Array, epochs: int
 
 
 def _watch(tell: Tell, rounds: int) -> Watch:
-    def watch(machine: Machine) -> int:
-        tell("learning", 0.5 * min(1.0, int(machine.tally.rounds[0]) / rounds))
+    def watch(state: TrainingState) -> int:
+        tell("learning", 0.5 * min(1.0, int(state.tally.rounds[0]) / rounds))
         return max(1, rounds // 200)
 
     return watch

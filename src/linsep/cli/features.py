@@ -15,7 +15,7 @@ from linsep.estimators.kernel_perceptron import KernelPerceptron
 from linsep.estimators.naive_bayes import NaiveBayes
 from linsep.evaluation.scoring import shown
 from linsep.models.encode_estimators import learner_of
-from linsep.training.sparse_weights import Compact
+from linsep.training.sparse_weights import SparseState
 
 
 class Strongest(NamedTuple):
@@ -47,12 +47,12 @@ def names_of(saved: Any) -> Callable[[int], str]:
 
 def sparse_view(learner: Any) -> Any:
     """Return the learner, or one that shares all with it but has a sparse `coef_`, where its weights are stored so."""
-    machine = getattr(learner, "_machine", None)
-    if not isinstance(machine, Compact) or machine.wanted:
+    state = getattr(learner, "_state", None)
+    if not isinstance(state, SparseState) or state.wanted:
         return learner
     view: Any = object.__new__(type(learner))
     view.__dict__.update(vars(learner))  # a copy would make all weights, the zeros too
-    view._machine = replace(machine, wanted=True)
+    view._state = replace(state, wanted=True)
     return view
 
 

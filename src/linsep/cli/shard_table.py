@@ -33,7 +33,7 @@ def as_json(mixes: "Mixes | None") -> dict[str, Any] | None:
     return None if mixes is None else {name: getattr(mixes, name) for name in mixes.__dataclass_fields__}
 
 
-def in_full(mixes: "Mixes", machine: int = 0) -> ShardTable:
+def in_full(mixes: "Mixes", state: int = 0) -> ShardTable:
     """Return a column for each shard: its mistakes times its weight mu in the mix.
 
     Examples
@@ -44,7 +44,7 @@ def in_full(mixes: "Mixes", machine: int = 0) -> ShardTable:
     >>> told.columns, told.rows[0]
     (['epoch', 'shard 0', 'shard 1', 'weighted', 'so far'], ['1', '1 × 0.3333', '1 × 0.6667', '1', '1'])
     """
-    mistakes, weights, cuts, sums = _machine(mixes, machine)
+    mistakes, weights, cuts, sums = _state(mixes, state)
     shards = max(np.diff(cuts))
     rows = []
     for k in _shown(len(cuts) - 1):
@@ -57,7 +57,7 @@ def in_full(mixes: "Mixes", machine: int = 0) -> ShardTable:
     return ShardTable(["epoch", *(f"shard {i}" for i in range(shards)), "weighted", "so far"], rows)
 
 
-def in_short(mixes: "Mixes", machine: int = 0) -> ShardTable:
+def in_short(mixes: "Mixes", state: int = 0) -> ShardTable:
     """Return the mistakes of all shards of an epoch, and the least and the most of a shard.
 
     Examples
@@ -69,7 +69,7 @@ def in_short(mixes: "Mixes", machine: int = 0) -> ShardTable:
     {'epoch': '1', 'shards': '2', 'mistakes': '2', 'of a shard': '1', 'weight mu': '0.3333–0.6667', 'weighted': '1',
     'so far': '1'}
     """
-    mistakes, weights, cuts, sums = _machine(mixes, machine)
+    mistakes, weights, cuts, sums = _state(mixes, state)
     columns = ["epoch", "shards", "mistakes", "of a shard", "weight mu", "weighted", "so far"]
     rows = []
     for k in _shown(len(cuts) - 1):
@@ -88,9 +88,9 @@ def few(mixes: "Mixes") -> bool:
     return int(mixes.shards.max(initial=0)) < MOST_SHARDS
 
 
-def _machine(mixes: "Mixes", machine: int) -> tuple[Array, Array, Array, Array]:
+def _state(mixes: "Mixes", state: int) -> tuple[Array, Array, Array, Array]:
     """Return the mistakes and weights of one machine, where epochs begin and end, and their weighted sums so far."""
-    mistakes, weights = (a if a.ndim == 1 else a[:, machine] for a in (mixes.mistakes, mixes.weights))
+    mistakes, weights = (a if a.ndim == 1 else a[:, state] for a in (mixes.mistakes, mixes.weights))
     cuts = np.append(np.flatnonzero(mixes.shards == 0), len(mixes))
     return mistakes, weights, cuts, np.append(0.0, np.cumsum(mistakes * weights))[cuts]
 

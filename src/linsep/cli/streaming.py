@@ -87,7 +87,7 @@ def _learned(task: Task, rows: Stream, share: float | None, closed: bool) -> tup
     with _kept_if_interrupted(task), _at_work(task), source_named(task.sources):
         for epoch in range(task.epochs):
             count = 0
-            with task.watching.learning(None, getattr(_at_hand(task), "_machine", None) if epoch == 0 else None):
+            with task.watching.learning(None, getattr(_at_hand(task), "_state", None) if epoch == 0 else None):
                 for block in _kept(rows, share, held=False):
                     if closed and labels is None and len(block):
                         labels = np.unique(block.y)
@@ -99,7 +99,7 @@ def _learned(task: Task, rows: Stream, share: float | None, closed: bool) -> tup
             refuse_no_rows(count, task.sources)
             refuse_many_rounds(task.epochs, count)
             if epoch == 0 and isinstance(task.learner, OnlineLearner):
-                task.watching.end(_at_hand(task)._machine)
+                task.watching.end(_at_hand(task)._state)
     return count, known
 
 
@@ -128,7 +128,7 @@ def _kept_if_interrupted(task: Task) -> Iterator[None]:
             raise
         task.interrupted = True
         if isinstance(task.learner, OnlineLearner):
-            task.watching.end(_at_hand(task)._machine)
+            task.watching.end(_at_hand(task)._state)
 
 
 def _learn(task: Task, block: Dataset, labels: Array | None) -> None:

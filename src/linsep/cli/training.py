@@ -185,10 +185,10 @@ def _fitted(task: Task, X: Any, rows: Dataset) -> Any:
         with watching.solving("solving"):
             return learner.fit(X, rows.y, sample_weight=rows.weights)
     passes = learner._most_epochs if learner.select is None else 1
-    before = getattr(learner, "_machine", None)
+    before = getattr(learner, "_state", None)
     with _the_same_rows(task), watching.learning(passes * len(rows), before), learner._watched(watching):
         learner.fit(X, rows.y, sample_weight=rows.weights)
-    watching.end(learner._machine)
+    watching.end(learner._state)
     return learner
 
 
@@ -262,7 +262,7 @@ def marks_all(learner: Learner) -> bool:
     """Whether a feature that was never seen has weight all the same, so that it must be known which were seen."""
     if isinstance(learner, NaiveBayes):
         return True
-    link = learner._machine.link
+    link = learner._state.link
     return isinstance(link, Imaged) and link.form == EXPONENTIAL
 
 

@@ -11,7 +11,7 @@ from linsep.cli.output import percent, short, stderr, text_column
 
 if TYPE_CHECKING:
     from linsep.data.lines import Progress
-    from linsep.training.state import Machine
+    from linsep.training.state import TrainingState
 
 PATIENCE = 1.0
 """Seconds after which work that should have begun must be compiling: machine code on disk loads faster."""
@@ -58,7 +58,7 @@ class Watching:
             yield tell
 
     @contextmanager
-    def learning(self, rows: int | None, before: "Machine | None" = None) -> Iterator[None]:
+    def learning(self, rows: int | None, before: "TrainingState | None" = None) -> Iterator[None]:
         """Show how far the learning has come, of so many rows in all; None if only the reader knows.
 
         What a machine has learned `before` does not count.
@@ -80,13 +80,13 @@ class Watching:
         if self.bar is not None:
             self.bar.read(now)
 
-    def __call__(self, machine: "Machine") -> int:
+    def __call__(self, state: "TrainingState") -> int:
         """Look at the machine; return after how many rows to look again."""
-        rows, errors = self._of(machine)
+        rows, errors = self._of(state)
         if rows and not self._seen:
             self._begun()
         self._seen = rows
-        if self.first_epoch is None and machine.epochs > self._epochs:
+        if self.first_epoch is None and state.epochs > self._epochs:
             self.first_epoch = rows, errors
             self._note(rows, errors)
         if not self.curve or rows >= STEP * self.curve[-1][0]:
@@ -100,9 +100,9 @@ class Watching:
         wait = max(1, int(BLINK * speed)) if self.bar is not None else self._power
         return max(1, min(self._power - rows, int((STEP - 1) * rows) + 1, wait))
 
-    def end(self, machine: "Machine") -> None:
+    def end(self, state: "TrainingState") -> None:
         """Look for the last time."""
-        rows, errors = self._of(machine)
+        rows, errors = self._of(state)
         self._note(rows, errors)
         if self.first_epoch is None:
             self.first_epoch = rows, errors
@@ -113,8 +113,8 @@ class Watching:
         if rows > (self.curve[-1][0] if self.curve else 0):
             self.curve.append((rows, errors))
 
-    def _of(self, machine: "Machine") -> tuple[int, int | None]:
-        rows, errors = int(machine.tally.rounds[0]) - self._before[0], machine.errors
+    def _of(self, state: "TrainingState") -> tuple[int, int | None]:
+        rows, errors = int(state.tally.rounds[0]) - self._before[0], state.errors
         return rows, None if errors is None else errors - self._before[1]
 
     def _tell_line(self, rows: int, errors: int | None) -> None:

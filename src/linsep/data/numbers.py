@@ -18,7 +18,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from linsep.engine.arrays import Array
-from linsep.engine.multimethods import cold, word
+from linsep.engine.multimethods import cold, inlined
 
 READ, HARD, NO_NUMBER = range(3)
 """What became of a number: read; to be read exactly; not a number."""
@@ -107,7 +107,7 @@ def bits_of_float(typing_context: Any, value: Any) -> Any:
     return types.uint64(types.float64), generate
 
 
-@word
+@inlined
 def doubtful(value: float, array: Any) -> bool:
     """Tell whether a correctly rounded float64, written to this array, might not be the nearest number of its type.
 
@@ -148,7 +148,7 @@ def _middle(one: float, other: float) -> float:
     return (one + other) / 2
 
 
-@word
+@inlined
 def scaled(m: Any, e: int, powers: Any) -> tuple[float, int]:
     """Return m * 10^e for a word m, correctly rounded, and READ; or HARD where this can't tell."""
     if m == ZERO:
@@ -180,7 +180,7 @@ def scaled(m: Any, e: int, powers: Any) -> tuple[float, int]:
     return float_of_bits(bits), READ
 
 
-@word
+@inlined
 def digit(byte: Any) -> Any:
     """Return the value of a digit; above 9 for any other byte."""
     return np.uint64(byte) - np.uint64(48)
@@ -198,7 +198,7 @@ def eight_bytes(typing_context: Any, text: Any, k: Any) -> Any:
     return types.uint64(text, types.uint64), generate
 
 
-@word
+@inlined
 def digits_at(text: Any, k: Any, m: Any) -> tuple[Any, Any]:
     """Return where a run of digits ends that begins at text[k], and m with these digits after its own.
 
@@ -234,7 +234,7 @@ def _leading_zeros(text: Any, k: Any) -> int:
     return zeros
 
 
-@word
+@inlined
 def number(text: Any, k: Any, powers: Any) -> tuple[int, Any, float]:
     """Read the number that begins at text[k]: what became of it, where it ends, and its value.
 

@@ -28,7 +28,7 @@ from linsep.models.save_load import Saved
 from linsep.training.epochs import Enough, refuse_overflow
 from linsep.training.mixing import Mix, settle
 from linsep.training.sparse_weights import whole
-from linsep.training.state import Machine
+from linsep.training.state import TrainingState
 from linsep.validation.labels import clean
 
 AnyLearner = TypeVar("AnyLearner", bound=Learner)
@@ -202,60 +202,60 @@ class Run:
         history: list[list[int]] = []
         saved = kept.found()
         if saved is None:
-            machine = self._start(survey)
+            state = self._start(survey)
         else:
-            machine, history = self._resumed(saved)
-        enough, most = Enough(twin, machine), twin._most_epochs if epochs is None else epochs
+            state, history = self._resumed(saved)
+        enough, most = Enough(twin, state), twin._most_epochs if epochs is None else epochs
         if len(history) > most:
             raise ValueError(
                 f"{path} has {len(history)} epochs already, and {most} are wanted: delete it, or name another file"
             )
         over = [enough.after(np.array(made), survey.rows) for made in history]
-        job = work.Job(self.name, self.plan.reading, _bare(twin), reads_norm(type(machine.rule)))
-        while not any(over) and machine.epochs < most:
-            before = machine.tally.counts.sum(axis=1)
-            self._epoch(machine, job)
-            made = machine.tally.counts.sum(axis=1) - before
+        job = work.Job(self.name, self.plan.reading, _bare(twin), reads_norm(type(state.rule)))
+        while not any(over) and state.epochs < most:
+            before = state.tally.counts.sum(axis=1)
+            self._epoch(state, job)
+            made = state.tally.counts.sum(axis=1) - before
             history.append(made.tolist())
             over.append(enough.after(made, survey.rows))
-            twin._machine, twin.n_iter_ = machine, machine.epochs
+            twin._state, twin.n_iter_ = state, state.epochs
             if path is not None:
-                settle(machine)
+                settle(state)
                 kept.write(twin, history)
-        settle(machine)
-        twin._machine, twin.n_iter_ = machine, machine.epochs
+        settle(state)
+        twin._state, twin.n_iter_ = state, state.epochs
         self._take_over(twin)
-        if not enough.done and settles(type(machine.rule)):
+        if not enough.done and settles(type(state.rule)):
             self.learner._warn_not_separated(most, depth=4)
 
-    def _epoch(self, machine: Machine, job: work.Job) -> None:
+    def _epoch(self, state: TrainingState, job: work.Job) -> None:
         """Learn all shards from the same weights, and mix them."""
-        mix = Mix(machine, job.learner.mixing)
+        mix = Mix(state, job.learner.mixing)
         start = sent(mix.start)
         self._sent += start.nbytes
-        shared = work.Epoch(job, start, machine.epochs)
-        self._tell_shards(machine.epochs + 1, 0, len(self.tasks), machine)
+        shared = work.Epoch(job, start, state.epochs)
+        self._tell_shards(state.epochs + 1, 0, len(self.tasks), state)
         with closing(self.engine.each(work.learn, self.tasks, shared)) as each:
             for done, back in enumerate(each, 1):
                 mix.add(gain_of(back))
                 self._sent += back.nbytes
-                self._tell_shards(machine.epochs + 1, done, len(self.tasks), machine)
+                self._tell_shards(state.epochs + 1, done, len(self.tasks), state)
         mix.end()
-        refuse_overflow(machine)
-        machine.epochs += 1
+        refuse_overflow(state)
+        state.epochs += 1
 
-    def _start(self, survey: Survey) -> Machine:
+    def _start(self, survey: Survey) -> TrainingState:
         """Return a machine before its first round."""
         twin = self.twin
         twin.seed_ = twin._draw_seed()
-        machine = twin._start(twin.n_features_in_, len(twin.classes_), survey.rows, open_labels=False)
+        state = twin._start(twin.n_features_in_, len(twin.classes_), survey.rows, open_labels=False)
         if twin.log == "auto":
-            machine.no_log_because = "shards may be of any size; log=True keeps one"
+            state.no_log_because = "shards may be of any size; log=True keeps one"
         else:
-            machine.keep_log(twin.log, survey.weighted or twin.class_weight is not None, 0)
-        return machine
+            state.keep_log(twin.log, survey.weighted or twin.class_weight is not None, 0)
+        return state
 
-    def _resumed(self, saved: Saved) -> tuple[Machine, list[list[int]]]:
+    def _resumed(self, saved: Saved) -> tuple[TrainingState, list[list[int]]]:
         """Return the machine of a run that was cut off, and the mistakes and updates of its epochs."""
         twin, model = self.twin, saved.model
         if not np.array_equal(model.classes_, twin.classes_) or model.n_features_in_ != twin.n_features_in_:
@@ -269,13 +269,13 @@ class Run:
         kept = {name: value for name, value in vars(learner).items() if name in own}
         learner.__dict__ = kept | {name: value for name, value in vars(twin).items() if name not in own}
 
-    def _tell_shards(self, epoch: int, done: int, of: int, machine: Machine | None = None) -> None:
+    def _tell_shards(self, epoch: int, done: int, of: int, state: TrainingState | None = None) -> None:
         if self._tell is None:
             return
         rows, mistakes, errors = self._rows, 0, None
-        if machine is not None:
-            tally = machine.tally
-            rows, mistakes, errors = int(tally.rounds[0]), int(tally.counts[MISTAKES].sum()), machine.errors
+        if state is not None:
+            tally = state.tally
+            rows, mistakes, errors = int(tally.rounds[0]), int(tally.counts[MISTAKES].sum()), state.errors
         seconds = perf_counter() - self._began
         gone = self.engine.gone
         self._told = Progress(epoch, done, of, rows, mistakes, self._sent, seconds, errors, self._rejected, gone)

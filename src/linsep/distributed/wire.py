@@ -13,7 +13,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.links import OWED, Imaged
 from linsep.engine.weights import start_readout
 from linsep.training.mixing import Gain
-from linsep.training.state import Machine
+from linsep.training.state import TrainingState
 from linsep.training.update_log import empty_like, trimmed
 
 NOTHING = np.empty((0, 0))
@@ -85,7 +85,7 @@ def unpacked(sent: Packed) -> Array:
 class Start(NamedTuple):
     """What shards set out from: a machine whose link travels apart, without its log and the sums of its readout."""
 
-    machine: Machine
+    state: TrainingState
     link: dict[str, Packed | None]
 
     @property
@@ -94,25 +94,25 @@ class Start(NamedTuple):
         return sum(part.nbytes for part in self.link.values() if part is not None)
 
 
-def sent(machine: Machine) -> Start:
+def sent(state: TrainingState) -> Start:
     """Return what shards set out from, as it travels; an image that is owed anew is left behind."""
-    link = machine.link
+    link = state.link
     owed = isinstance(link, Imaged) and bool((link.debt == OWED).all())
     arrays = {name: value for name, value in link._asdict().items() if isinstance(value, np.ndarray)}
     travelling = {name: None if owed and name == "image" else packed(value) for name, value in arrays.items()}
     bare = replace(
-        machine, link=link._replace(**dict.fromkeys(arrays)), readout=start_readout(type(machine.readout), 0, 0),
-        log=empty_like(machine.log)._replace(filled=np.zeros(1, np.int64)), mixed=None, watch=None, _answer=None,
+        state, link=link._replace(**dict.fromkeys(arrays)), readout=start_readout(type(state.readout), 0, 0),
+        log=empty_like(state.log)._replace(filled=np.zeros(1, np.int64)), mixed=None, watch=None, _answer=None,
     )  # fmt: skip
     return Start(bare, travelling)
 
 
-def received(start: Start) -> Machine:
+def received(start: Start) -> TrainingState:
     """Return the machine at the other end."""
     arrays = {name: unpacked(part) for name, part in start.link.items() if part is not None}
     for name in start.link.keys() - arrays.keys():
         arrays[name] = np.zeros_like(arrays["s"])
-    return replace(start.machine, link=start.machine.link._replace(**arrays))
+    return replace(start.state, link=start.state.link._replace(**arrays))
 
 
 class Sent(NamedTuple):

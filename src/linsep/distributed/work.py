@@ -16,7 +16,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.checks import first_beyond, place_of
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.evaluation.scoring import Scoring, answers
-from linsep.solvers.naive_bayes.weights import Tally
+from linsep.solvers.naive_bayes.weights import ClassCounts
 from linsep.training.epochs import explain, order_of
 from linsep.training.mixing import fork, gained
 from linsep.training.state import StoppedError
@@ -111,7 +111,7 @@ def learn(task: Task, shared: Epoch) -> Sent:
     return sent_back(gained(shard, start))
 
 
-def count(task: Task, shared: Job) -> Tally:
+def count(task: Task, shared: Job) -> ClassCounts:
     """Return what naive Bayes counts in a shard."""
     learner = shared.learner
     tally = learner._started(len(learner.classes_), learner.n_features_in_)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.engine.arrays import Array
-from linsep.engine.multimethods import verb, word
+from linsep.engine.multimethods import inlined, multimethod
 from linsep.engine.native import LANES, pack, prefetch, unsigned
 
 FINE, OUT_OF_RANGE, NOT_RISING, NOT_TOGETHER, NOT_EQUAL = range(5)
@@ -75,23 +75,23 @@ class Span(NamedTuple):
     stop: np.uint64
 
 
-flaw = verb(0)
+flaw = multimethod(0)
 """flaw(data): what makes the data unreadable, for kinds that are not checked before; else FINE."""
-row = verb(0)
+row = multimethod(0)
 """row(data, i): where the i-th example is."""
-announce = verb(0)
+announce = multimethod(0)
 """announce(data, i): prefetch where the i-th example lies, so that `fetch` need not wait for it."""
-fetch = verb(0)
+fetch = multimethod(0)
 """fetch(data, i): prefetch the i-th example."""
-fetch_weights = verb(0)
+fetch_weights = multimethod(0)
 """fetch_weights(data, i, weights): prefetch the weights that the i-th example will read."""
-sparse = verb(0)
+sparse = multimethod(0)
 """sparse(data): the data themselves, or room for one row's nonzeros, for :data:`entries`."""
-entries = verb(0)
+entries = multimethod(0)
 """entries(data, x, room): where the example's nonzeros are in sparse(data)."""
-squared = verb(0)
+squared = multimethod(0)
 """squared(data, x): ||x||², the bias feature included."""
-gather = verb(0)
+gather = multimethod(0)
 """gather(data, x, weights): the sum of weights[j] * x_j, for one column of weights given as a flat array; NaN where an
 index lies outside of them."""
 
@@ -303,13 +303,13 @@ def _(X: Dual, x: Span, weights: Array) -> Any:
     return z
 
 
-@word
+@inlined
 def together(array: Array) -> bool:
     """Tell whether no memory lies between the entries of a 1-d array."""
     return array.shape[0] < 2 or array.strides[0] == array.itemsize
 
 
-@word
+@inlined
 def inside(S: Any, x: Span) -> bool:
     """Tell whether every index of a sparse row is one of a feature."""
     end = np.uint64(S.features)

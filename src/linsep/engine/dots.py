@@ -8,14 +8,14 @@ import numpy as np
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import FOUR, ONE, THREE, TWO, Csr, Dual, Single, Span, entries, inside
 from linsep.engine.links import SMALLEST, TINY, Additive, Imaged, Scaled, image_of, peak, ratio, trusted
-from linsep.engine.multimethods import cold, verb, word
+from linsep.engine.multimethods import cold, inlined, multimethod
 from linsep.engine.native import unsigned
 
-settle = verb(0)
+settle = multimethod(0)
 """settle(w, z, data, x, room): the score of column 0, from the sum z of its products with x."""
-settle_all = verb(0)
+settle_all = multimethod(0)
 """settle_all(w, z, S, x, lo, hi): the scores of a machine's columns, in place of the sums z[lo:hi]."""
-gather_all = verb(0)
+gather_all = multimethod(0)
 """gather_all(S, x, weights, z): write the sum of weights[j, c] * x_j to z[c] for every column c, in one walk.
 
 NaN for an index out of range. The order of the sum is :data:`gather`'s on such rows: a column of many gives the bits
@@ -121,7 +121,7 @@ def _(w: Imaged, z: Array, S: Any, x: Span, lo: int, hi: int) -> None:
         w.debt[lo] += np.intp(x.stop - x.start) * (hi - lo)
 
 
-@word
+@inlined
 def all_trusted(z: Array) -> bool:
     """Tell whether all sums are far from overflow and underflow."""
     fine = True
@@ -155,7 +155,7 @@ def rescored(w: Imaged, S: Any, x: Span, c: int, origin: float) -> float:
     return z
 
 
-@word
+@inlined
 def best_rival(scores: Array, true: int) -> int:
     """Return the first column of the highest score, `true` left out; -1 where there is no other."""
     rival = -1
@@ -165,7 +165,7 @@ def best_rival(scores: Array, true: int) -> int:
     return rival
 
 
-@word
+@inlined
 def back(w: Imaged, own: float, c: int, top: float) -> float:
     """Return the factor from images relative to `own` to the machine's own images, for scores up to `top`.
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Span, squared
-from linsep.engine.multimethods import cold, verb, word
+from linsep.engine.multimethods import cold, inlined, multimethod
 
 SMALLEST, LARGEST, TINY = 2.0**-900, 2.0**1000, 2.0**-1000
 OWED = 1 << 62
@@ -78,30 +78,30 @@ class Imaged(NamedTuple):
     form: int
 
 
-read = verb(0)
+read = multimethod(0)
 """read(w): the array whose products with x are summed for a score."""
-touch = verb(0)
+touch = multimethod(0)
 """touch(w, j, c, d): add d to s[j, c]."""
-factor = verb(0)
+factor = multimethod(0)
 """factor(w, c): what the sums of column c are multiplied with."""
-norm2 = verb(0)
+norm2 = multimethod(0)
 """norm2(w, lo): ||w||² of the machine that begins at column lo, where the link keeps it; else 0."""
-scale_by = verb(0)
+scale_by = multimethod(0)
 """scale_by(w, lo, hi, keep): multiply the machine's weights with keep, which is neither 0 nor 1."""
-needs_fold = verb(0)
+needs_fold = multimethod(0)
 """needs_fold(w, lo): whether the machine's scale has left the range in which it is accurate."""
-fold = verb(0)
+fold = multimethod(0)
 """fold(w, lo, hi, factor): multiply s with factor, set the scale to 1 and measure ||w||² again if s tells it."""
-measure = verb(0)
+measure = multimethod(0)
 """measure(w, lo, amount, score, data, x, copies): bring ||w||² up to date before amount * x is added, copies times in
 the machine (+x to one class and -x to another are two); score is what the weights give x."""
-tend = verb(0)
+recenter = multimethod(0)
 """tend(w, lo, hi): move the machine's origin; to be done once its rescored rows have cost as much as that does."""
-debts = verb(0)
+debts = multimethod(0)
 """debts(w): what the rescored rows of each machine have cost, in entries; nothing for links without an image."""
 
 
-@word
+@inlined
 def trusted(score: float) -> bool:
     """Tell whether a score computed from the image is far from overflow and underflow."""
     return SMALLEST < abs(score) < LARGEST
@@ -162,7 +162,7 @@ def _(w: Scaled, lo: int, amount: float, score: float, X: Any, x: Span, copies: 
         w.age[lo] += 1
 
 
-@word
+@inlined
 def image_of(w: Imaged, j: int, s: float, origin: float) -> float:
     """Return the weight of a sum s in row j, up to the positive factor that `origin` stands for."""
     if w.form == EXPONENTIAL and not is_bias(w, j):
@@ -177,7 +177,7 @@ def image_of(w: Imaged, j: int, s: float, origin: float) -> float:
     return size if s > 0 else -size
 
 
-@word
+@inlined
 def peak(w: Imaged, j: int, s: float) -> float:
     """Return the origin relative to which the image of s is at most 1."""
     if w.form == EXPONENTIAL and not is_bias(w, j):
@@ -189,25 +189,25 @@ def peak(w: Imaged, j: int, s: float) -> float:
     return abs(s)
 
 
-@word
+@inlined
 def ratio(w: Imaged, own: float, origin: float) -> float:
     """Return the factor from images relative to `own` to images relative to `origin`."""
     return exp_or_inf(w.number * (log(own / origin) if w.form == P_NORM else own - origin))
 
 
-@word
+@inlined
 def is_bias(w: Any, j: int) -> bool:
     """Tell whether row j of the sums is the bias."""
     return np.intp(j) == w.s.shape[0] - 1
 
 
-@word
+@inlined
 def exp_or_inf(a: float) -> float:
     """Return e^a, infinity where Python's own would raise."""
     return exp(a) if a < MOST else inf
 
 
-@word
+@inlined
 def power_of_two(s: float) -> float:
     """Return the least power of two above |s|, by which division is exact."""
     return ldexp(1.0, frexp(max(abs(s), SMALLEST))[1])
@@ -230,7 +230,7 @@ def _(w: Imaged) -> Array:
     return w.debt
 
 
-@tend.when(Imaged)
+@recenter.when(Imaged)
 def _(w: Imaged, lo: int, hi: int) -> None:
     move_origin(w, lo, hi)
 
@@ -277,5 +277,5 @@ for _kind in (Additive, Imaged):
     for _verb in (scale_by, fold, measure):
         _verb.when(_kind)(_nothing)
 for _kind in (Additive, Scaled):
-    tend.when(_kind)(_nothing)
+    recenter.when(_kind)(_nothing)
     debts.when(_kind)(_none)

@@ -41,7 +41,7 @@ def kind(argument: Any) -> type:
     return type(argument)
 
 
-def verb(*positions: int) -> Verb:
+def multimethod(*positions: int) -> Verb:
     """Make a verb that chooses its meaning by the kinds of the arguments at `positions`."""
     table: dict[tuple[type, ...], Meaning] = {}
 
@@ -63,7 +63,7 @@ def verb(*positions: int) -> Verb:
     return call  # type: ignore[return-value]
 
 
-def word(function: Meaning) -> Meaning:
+def inlined(function: Meaning) -> Meaning:
     """Let compiled code call this plain function, inlined: a verb with a single meaning."""
     compiles(function)(lambda *args: function)
     return function

@@ -42,8 +42,8 @@ from linsep.engine.data_kinds import (
 from linsep.engine.digest import digest_of, engine_digest
 from linsep.engine.dots import all_trusted, best_rival, gather_all, settle, settle_all
 from linsep.engine.kernel_cache import cached_njit
-from linsep.engine.links import Imaged, debts, factor, measure, norm2, read, tend, trusted
-from linsep.engine.multimethods import word
+from linsep.engine.links import Imaged, debts, factor, measure, norm2, read, recenter, trusted
+from linsep.engine.multimethods import inlined
 from linsep.engine.native import opened, prefetch
 from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, tick
 from linsep.engine.step import reads_norm, step
@@ -56,7 +56,7 @@ AHEAD = 8
 Kernel = Callable[..., Any]
 
 
-@word
+@inlined
 def fault(score: float, keep: float, amount: float) -> int:
     """Return the status of a row with this score and step."""
     if not isfinite(score):
@@ -73,13 +73,13 @@ def compiled(function: Kernel, digest: str | None, nogil: bool = True) -> Kernel
     return compiler(nogil=nogil, error_model="numpy")(function)
 
 
-@word
+@inlined
 def keepable(log: Log, xx: float) -> bool:
     """Return whether a row of this squared length may be kept, if the log is one whose rows are."""
     return log.scores.shape[0] == 0 or isfinite(xx)
 
 
-@word
+@inlined
 def count(tally: Tally, c: int, wrong: bool, amount: float) -> None:
     """Count a round of machine c: whether it was a mistake, and whether the rule stepped."""
     if amount != 0.0:
@@ -90,7 +90,7 @@ def count(tally: Tally, c: int, wrong: bool, amount: float) -> None:
             tally.counts[SKIPPED, c] += 1
 
 
-@word
+@inlined
 def wins(scores: Array, known: int, true: int) -> bool:
     """Tell whether the true label, of the first `known`, is that of the scores; of two, the second's score decides."""
     if known == 1:
@@ -138,7 +138,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             if logged and log.filled[0] == log.numbers.shape[0]:
                 return p, LOG_FULL
             if imaged and owed[0] >= column.shape[0]:
-                tend(w, 0, 1)
+                recenter(w, 0, 1)
             x = row(X, i)
             score = gather(X, x, column)
             if not (imaged and trusted(score)):
@@ -214,7 +214,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 return p, LOG_FULL
             for lo in range(0, K, width):
                 if imaged and owed[lo] >= table.shape[0] * width:
-                    tend(w, lo, lo + width)
+                    recenter(w, lo, lo + width)
             x = entries(X, row(X, i), S)
             gather_all(S, x, table, scores)
             xx = squared(S, x)

@@ -14,12 +14,12 @@ from linsep.engine.data_kinds import FOUR, ONE, THREE, TWO, Single, inside, row,
 from linsep.engine.digest import engine_digest
 from linsep.engine.dots import settle_all
 from linsep.engine.links import Additive, Imaged, Scaled
-from linsep.engine.multimethods import verb, word
+from linsep.engine.multimethods import inlined, multimethod
 from linsep.engine.native import opened, unsigned
 from linsep.engine.passes import BAD_SCORE, DONE, FLAW, Kernel, compiled
 from linsep.engine.readouts import Average, Last
 
-recalled = verb(0, 1)
+recalled = multimethod(0, 1)
 """recalled(w, readout, j, c): the weight of row j, column c that answers, up to the link's positive factor."""
 
 
@@ -45,7 +45,7 @@ def _(w: Any, readout: Average, j: int, c: int) -> float:
     return total / readout.clock[0] if readout.clock[0] > 0 else total
 
 
-@word
+@inlined
 def choice(z: Any, known: int, pair: bool) -> int:
     """Return the class that scores z choose: a score of 0 is the negative class, ties go to the lower one."""
     if known == 1:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from linsep.engine.arrays import Array
 from linsep.engine.links import factor
-from linsep.engine.multimethods import verb
+from linsep.engine.multimethods import multimethod
 
 
 class Last(NamedTuple):
@@ -60,13 +60,13 @@ class Log(NamedTuple):
     filled: Array
 
 
-tick = verb(0)
+tick = multimethod(0)
 """tick(readout, w, weight): a round begins; the weights as they are count `weight` times."""
-note = verb(0)
+note = multimethod(0)
 """note(readout, j, c, d): s[j, c] has moved by d."""
-has_room = verb(0)
+has_room = multimethod(0)
 """has_room(readout, j, c, d): whether s[j, c] may move by up to d without a number of the readout leaving its range."""
-bank = verb(0)
+bank = multimethod(0)
 """bank(readout, w, lo, hi): keep the sum so far, before the meaning of s changes."""
 
 

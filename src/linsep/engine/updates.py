@@ -10,7 +10,7 @@ import numpy as np
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Span
 from linsep.engine.links import SCALE_LIMIT, factor, fold, needs_fold, scale_by, touch
-from linsep.engine.multimethods import word
+from linsep.engine.multimethods import inlined
 from linsep.engine.native import unsigned
 from linsep.engine.readouts import Log, bank, has_room, note
 
@@ -18,7 +18,7 @@ SUM_LIMIT = 2.0**511
 """Single rows are learned while no |sum| is above: its square, and its product with any scale or mass, is finite."""
 
 
-@word
+@inlined
 def shrink(w: Any, readout: Any, lo: int, hi: int, keep: float) -> None:
     """Multiply a machine's weights with `keep`; 0 forgets them."""
     if keep == 0.0:
@@ -31,7 +31,7 @@ def shrink(w: Any, readout: Any, lo: int, hi: int, keep: float) -> None:
             fold(w, lo, hi, factor(w, lo))
 
 
-@word
+@inlined
 def fits(w: Any, readout: Any, S: Any, x: Span, lo: int, hi: int, keep: float, amount: float) -> bool:
     """Return whether w = keep * w + amount * x leaves all sums of columns lo to hi, and their average, in range.
 
@@ -60,7 +60,7 @@ def fits(w: Any, readout: Any, S: Any, x: Span, lo: int, hi: int, keep: float, a
     return True
 
 
-@word
+@inlined
 def spread(w: Any, readout: Any, S: Any, x: Span, amount: float) -> None:
     """Add amount * x to the sums of column 0."""
     for k in range(x.start, x.stop):
@@ -73,7 +73,7 @@ def spread(w: Any, readout: Any, S: Any, x: Span, amount: float) -> None:
         note(readout, S.features, 0, amount * S.bias)
 
 
-@word
+@inlined
 def spread_all(w: Any, readout: Any, S: Any, x: Span, columns: Array, amounts: Array, n: int) -> None:
     """Add amounts[q] * x to the sums of column columns[q] for every q < n, in one walk over the row."""
     for k in range(x.start, x.stop):
@@ -98,7 +98,7 @@ def spread_all(w: Any, readout: Any, S: Any, x: Span, columns: Array, amounts: A
             note(readout, S.features, c, d)
 
 
-@word
+@inlined
 def record(log: Log, i: int, t: int, c: int, rival: int, score: float, keep: float, amount: float) -> None:
     """Write an update to the log, if one is kept; there is room for it."""
     if log.numbers.shape[0] == 0:

@@ -182,7 +182,7 @@ def scores_of(learner: Any, X: Any) -> Array:
     each row: what counts is by how much a class's is above the best of the others.
     """
     scores: Array = learner.decision_function(X)
-    if scores.ndim == 1 or not getattr(getattr(learner, "_machine", None), "pair", False):
+    if scores.ndim == 1 or not getattr(getattr(learner, "_state", None), "pair", False):
         return scores
     first, second = np.sort(scores, axis=1)[:, :-3:-1].T
     best = scores == first[:, None]

@@ -14,7 +14,7 @@ from linsep.estimators.base.online import SharedButIntercept, check_compiles
 from linsep.estimators.base.voter import LINEAR, Voter
 from linsep.kernels.functions import NAMES, kernel_named
 from linsep.rules import Perceptron as Rule
-from linsep.training.kernel_state import DualMachine
+from linsep.training.kernel_state import KernelState
 from linsep.training.state import Parts
 from linsep.validation.inputs import refuse_bad_entries, rows_of, width_of
 
@@ -75,7 +75,7 @@ class KernelPerceptron(Voter):
         "cache_size": [Interval(Real, 0, None, closed="left")],
         "select": [None],
     }
-    _machine_kind = DualMachine
+    _state_kind = KernelState
 
     def __init__(
         self,
@@ -152,17 +152,17 @@ class KernelPerceptron(Voter):
         check_compiles(self.rule)
         return Parts(self.rule)
 
-    def _ready(self, machine: Any) -> None:
-        super()._ready(machine)
-        kernel = kernel_named(self.kernel, machine.first_features, self.degree, self.gamma, self.coef0, machine.bias)
-        if machine.of not in (None, kernel):
-            raise ValueError(f"training can't go on with another kernel: it began with {machine.of}; fit anew")
-        width = 1 if self.kernel == "precomputed" else machine.width
-        if machine.support is not None and width_of(machine.support.data) != width:
+    def _ready(self, state: Any) -> None:
+        super()._ready(state)
+        kernel = kernel_named(self.kernel, state.first_features, self.degree, self.gamma, self.coef0, state.bias)
+        if state.of not in (None, kernel):
+            raise ValueError(f"training can't go on with another kernel: it began with {state.of}; fit anew")
+        width = 1 if self.kernel == "precomputed" else state.width
+        if state.support is not None and width_of(state.support.data) != width:
             raise ValueError(f"the rows that were kept have not the {width} features of this kernel")
-        machine.of, machine.jobs = kernel, threads(self.n_jobs)
-        machine.digested = bool(self.warm_start)
-        machine.cache_bytes = int(self.cache_size * MEGABYTE)
+        state.of, state.jobs = kernel, threads(self.n_jobs)
+        state.digested = bool(self.warm_start)
+        state.cache_bytes = int(self.cache_size * MEGABYTE)
 
     def _check_entries(self, data: Dense | Csr) -> None:
         refuse_bad_entries(data)

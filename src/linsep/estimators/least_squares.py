@@ -168,7 +168,7 @@ class LeastSquares(BatchLearner):
         -------
         self
         """
-        first = not hasattr(self, "_machine")
+        first = not hasattr(self, "_state")
         if not first and not hasattr(self, "triangle_"):
             raise ValueError(NOTHING_TO_GO_ON)
         if isinstance(self.class_weight, str):
@@ -190,12 +190,12 @@ class LeastSquares(BatchLearner):
         width = getattr(self, "n_features_in_", 0)
         if n_features < width:
             raise ValueError(f"grow({n_features}): the learner has {width} features already and can't lose any")
-        if hasattr(self, "_machine"):
+        if hasattr(self, "_state"):
             if not hasattr(self, "triangle_"):
                 raise ValueError(NOTHING_TO_GO_ON)
             triangle = Triangle(self.triangle_, self.rows_, width, self._bias)
             self.triangle_ = with_features(triangle, n_features - width).table
-            self.densify()._close_desk()
+            self.densify()._drop_prepared()
         self.n_features_in_ = int(n_features)
         return self
 
@@ -216,7 +216,7 @@ class LeastSquares(BatchLearner):
 
     def _welcome(self, labels: Array, classes: Any, features: int, bias: float) -> tuple[Array, Triangle, bool]:
         """Return the classes known from now on, the sums with a target for each, and whether more may come."""
-        if not hasattr(self, "_machine"):
+        if not hasattr(self, "_state"):
             known = first_classes(labels, classes)
             return known, begin(features, len(known), bias), classes is None
         known, triangle = self.classes_, Triangle(self.triangle_, self.rows_, features, bias)

@@ -21,7 +21,7 @@ from linsep.rules import Logistic
 from linsep.solvers.logistic import objective as solvers
 from linsep.solvers.logistic.gradient_ascent import gradient_ascent
 from linsep.solvers.logistic.newton import newton
-from linsep.training.state import Machine, Parts
+from linsep.training.state import Parts, TrainingState
 from linsep.training.transaction import at_once
 from linsep.validation.inputs import width_of
 
@@ -195,7 +195,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         return super().partial_fit(X, y, classes, sample_weight)
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
-        goes_on, before = self.warm_start and hasattr(self, "_machine"), getattr(self, "n_features_in_", 0)
+        goes_on, before = self.warm_start and hasattr(self, "_state"), getattr(self, "n_features_in_", 0)
         problem = super()._problem(X, y, sample_weight)
         if goes_on and (width_of(problem.data) != before or not np.array_equal(problem.classes, self.classes_)):
             raise ValueError("warm_start: other features or classes than those of the last fit; set it to False")
@@ -240,11 +240,11 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     def _take(self, solution: Solution, classes: Array, data: Dense | Csr) -> None:
         super()._take(solution, classes, data)
         rule = Logistic(self.eta0, self.power_t, 0.0)  # its weights are of the kind that "sgd" can go on with
-        self._machine = solved_machine(solution, width_of(data), data.bias, Parts(rule))
+        self._state = solved_machine(solution, width_of(data), data.bias, Parts(rule))
 
     def _weights_of(self, problem: Problem) -> Array | None:
         """Return the weights of the last fit for a solver to begin with."""
-        if not hasattr(self, "_machine"):
+        if not hasattr(self, "_state"):
             return None
         bias = problem.data.bias
         intercept = self.intercept_ / bias if bias else np.zeros_like(self.intercept_)
@@ -274,8 +274,8 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         names = getattr(self, "feature_names_in_", None)
         return f"column {feature}" if names is None else repr(names[feature])
 
-    def _follow(self, machine: Machine, rows: int | None) -> None:
-        super()._follow(machine, rows)
+    def _follow(self, state: TrainingState, rows: int | None) -> None:
+        super()._follow(state, rows)
         self._forget_proof()
 
     def _forget_proof(self) -> None:
@@ -315,7 +315,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
             if len(self.classes_) == 1:
                 return np.ones((len(scores), 1))
             return np.column_stack([special.expit(-scores), special.expit(scores)])
-        if self._machine.pair:
+        if self._state.pair:
             return special.softmax(scores, axis=1)
         # The logs keep the sum above 0 however certain every machine is of "no".
         return special.softmax(-np.logaddexp(0.0, -scores), axis=1)

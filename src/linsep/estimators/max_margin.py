@@ -22,7 +22,7 @@ LOSSES: dict[str, Literal["l1", "l2"]] = {"hinge": "l1", "squared_hinge": "l2"}
 """The solver's names of the losses."""
 
 
-class Found(NamedTuple):
+class MarginSolution(NamedTuple):
     """The answer for one class against the others: what becomes of it, and what is to be told."""
 
     weights: Array
@@ -172,7 +172,7 @@ class MaxMargin(BatchLearner):
         weights = np.column_stack([of.weights for of in found])
         return Solution(weights, max(of.iterations for of in found), facts, warning)
 
-    def _hard(self, problem: Problem, code: int, jobs: int) -> Found:
+    def _hard(self, problem: Problem, code: int, jobs: int) -> MarginSolution:
         """Return the hard margin of a class against the others."""
         found = hard_margin(
             problem.data, problem.signs(code), problem.row_weights, tol=float(self.tol), max_iter=int(self.max_iter),
@@ -185,9 +185,10 @@ class MaxMargin(BatchLearner):
             cause = f"max_iter={self.max_iter}" if found.iterations >= self.max_iter else "rounding"
             warning = f"stopped short of tol={self.tol:g}, by {cause}: {verdict}"
         bounds = found.lower, found.upper
-        return Found(found.weights, found.iterations, bounds, found.gap, found.dual, found.separable, verdict, warning)
+        how = found.weights, found.iterations, bounds, found.gap, found.dual
+        return MarginSolution(*how, found.separable, verdict, warning)
 
-    def _soft(self, problem: Problem, code: int, jobs: int) -> Found:
+    def _soft(self, problem: Problem, code: int, jobs: int) -> MarginSolution:
         """Return the soft margin of a class against the others."""
         assert self.C is not None
         signs = problem.signs(code)
@@ -207,7 +208,8 @@ class MaxMargin(BatchLearner):
                 f"reached a relative gap of {found.gap:.2g} in {found.iterations} passes, tol={self.tol:g}: raise "
                 "max_iter, lower C, or bring the columns to one scale"
             )
-        return Found(found.weights, found.iterations, bounds, found.gap, found.dual, separable, verdict, warning)
+        how = found.weights, found.iterations, bounds, found.gap, found.dual
+        return MarginSolution(*how, separable, verdict, warning)
 
 
 def _bounds(found: SoftMargin, scores: Array, length: float) -> tuple[float, float]:

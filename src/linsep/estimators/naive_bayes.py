@@ -16,9 +16,9 @@ from linsep.estimators.base.batch import BatchLearner, Problem, Solution, solved
 from linsep.estimators.base.learner import known_entries
 from linsep.solvers.naive_bayes.precision import leveled
 from linsep.solvers.naive_bayes.rows import groups_of, present, refuse_negative, refuse_not_one_hot
-from linsep.solvers.naive_bayes.weights import KINDS, NO_GROUPS, Found, Tally, priors_of
+from linsep.solvers.naive_bayes.weights import KINDS, NO_GROUPS, BayesWeights, ClassCounts, priors_of
 from linsep.training.sparse_weights import whole
-from linsep.training.state import Machine
+from linsep.training.state import TrainingState
 from linsep.training.transaction import all_or_nothing, at_once
 from linsep.validation.inputs import canonical, refuse_bad_entries, rows_of, width_of, without_duplicates
 from linsep.validation.labels import clean, codes_among, first_classes, new_classes
@@ -90,7 +90,7 @@ class NaiveBayes(BatchLearner):
     squares_: Array
     rounding_: Array
     open_labels_: bool
-    _facts = (*(f"{name}_" for name in Tally._fields), "open_labels_", "rounding_")
+    _facts = (*(f"{name}_" for name in ClassCounts._fields), "open_labels_", "rounding_")
     _mixes = "has no `shards`: `distributed.fit` adds up the counts of all parts, or merges gaussian moments"
     _no_mixing = ""
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -160,10 +160,10 @@ class NaiveBayes(BatchLearner):
         tally = tally.plus(self._distinct(data), codes, weights)
         return self._go_on_with(tally, known, self.open_labels_ if not first else classes is None)
 
-    def _go_on_with(self, tally: Tally, classes: Array, open_labels: bool) -> Self:
+    def _go_on_with(self, tally: ClassCounts, classes: Array, open_labels: bool) -> Self:
         """Go on with these counts; the weights are made of them when they are asked for."""
-        self._close_desk()
-        for name in ("_machine", "rounding_"):
+        self._drop_prepared()
+        for name in ("_state", "rounding_"):
             self.__dict__.pop(name, None)
         self.classes_, self.n_iter_, self.seed_, self._open = classes, 1, self._draw_seed(), False
         self.open_labels_ = open_labels
@@ -180,8 +180,8 @@ class NaiveBayes(BatchLearner):
         if hasattr(self, "class_count_") and n_features > width:
             if self.kind == "categorical":
                 raise ValueError("grow: which variables new columns belong to is not known")
-            self._close_desk()
-            for name in ("_machine", "rounding_"):
+            self._drop_prepared()
+            for name in ("_state", "rounding_"):
                 self.__dict__.pop(name, None)
             for name, fact in _facts_of(self._tally.widened(n_features - width)).items():
                 setattr(self, name, fact)
@@ -229,36 +229,36 @@ class NaiveBayes(BatchLearner):
         facts = {**_facts_of(tally), "open_labels_": False, "rounding_": found.size}
         return Solution(found.weights, facts=facts, joint=len(classes) > 2)
 
-    def _fitted(self) -> Machine:
+    def _fitted(self) -> TrainingState:
         """Return the machine, made of the counts if it has not been since the last of them came."""
-        if not hasattr(self, "_machine") and hasattr(self, "class_count_"):
+        if not hasattr(self, "_state") and hasattr(self, "class_count_"):
             found = self._found(self._tally, self.classes_)
             solution = Solution(found.weights, joint=len(self.classes_) > 2)
             self.rounding_ = found.size
-            self._machine = solved_machine(solution, self.n_features_in_, self._bias)  # last: then all is there
+            self._state = solved_machine(solution, self.n_features_in_, self._bias)  # last: then all is there
         return super()._fitted()
 
     def _scores(self, data: Dense | Csr) -> Array:
         """Return the scores of rows as their kind has them, with ties made equal."""
-        machine, kind = self._fitted(), self._tally.kind
+        state, kind = self._fitted(), self._tally.kind
         if kind == "bernoulli":
             refuse_bad_entries(data)
             parts = present(without_duplicates(data), self._tally.binarize)
-            return self._of_classes(np.concatenate([self._leveled(machine, part) for _, part in parts]))
+            return self._of_classes(np.concatenate([self._leveled(state, part) for _, part in parts]))
         if kind == "categorical":
             refuse_bad_entries(data)
             refuse_not_one_hot(data, self._tally.groups)
-        return self._of_classes(self._leveled(machine, data))
+        return self._of_classes(self._leveled(state, data))
 
-    def _leveled(self, machine: Machine, data: Dense | Csr) -> Array:
+    def _leveled(self, state: TrainingState, data: Dense | Csr) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = machine.scores(data, threads(self.n_jobs))
+            scores = state.scores(data, threads(self.n_jobs))
         if not np.isfinite(scores).all():
             refuse_bad_entries(data)
             raise ValueError("a score is too large for float64: divide all of X by one factor, in training too")
         if len(self.classes_) == 1:
             return scores
-        weights = whole(machine).link.s
+        weights = whole(state).link.s
         return leveled(scores, data, weights, self.rounding_, 0.0 if self._tally.kind == "gaussian" else 1.0)
 
     def _check_entries(self, data: Dense | Csr) -> None:
@@ -276,16 +276,16 @@ class NaiveBayes(BatchLearner):
         """Return data that store no column of a row twice, if it matters: what is added up may come in parts."""
         return without_duplicates(data) if self.kind in ("bernoulli", "gaussian") else data
 
-    def _started(self, classes: int, features: int) -> Tally:
+    def _started(self, classes: int, features: int) -> ClassCounts:
         groups = groups_of(self.groups, features) if self.kind == "categorical" else NO_GROUPS
-        return Tally.start(self.kind, classes, features, groups, float(self.binarize))
+        return ClassCounts.start(self.kind, classes, features, groups, float(self.binarize))
 
-    def _first(self, labels: Array, classes: Any, features: int) -> tuple[Array, Tally]:
+    def _first(self, labels: Array, classes: Any, features: int) -> tuple[Array, ClassCounts]:
         """Return the classes known from the first rows on, and the counts of none."""
         known = first_classes(labels, classes)
         return known, self._started(len(known), features)
 
-    def _next(self, labels: Array, classes: Any, features: int) -> tuple[Array, Tally]:
+    def _next(self, labels: Array, classes: Any, features: int) -> tuple[Array, ClassCounts]:
         """Return the classes known from now on, and the counts so far with room for each."""
         known, tally = self.classes_, self._tally
         now = self._started(0, features)
@@ -298,11 +298,11 @@ class NaiveBayes(BatchLearner):
         return np.union1d(known, new), tally.admitted(np.searchsorted(known, new))
 
     @property
-    def _tally(self) -> Tally:
-        kept = ((name, getattr(self, f"{name}_", None)) for name in Tally._fields)
-        return Tally(**{name: value for name, value in kept if value is not None})
+    def _tally(self) -> ClassCounts:
+        kept = ((name, getattr(self, f"{name}_", None)) for name in ClassCounts._fields)
+        return ClassCounts(**{name: value for name, value in kept if value is not None})
 
-    def _found(self, tally: Tally, classes: Array) -> Found:
+    def _found(self, tally: ClassCounts, classes: Array) -> BayesWeights:
         labels = classes.tolist()
         priors = priors_of(self.priors, tally.class_count, labels)
         return tally.found(priors, float(self.alpha), float(self.variance_floor), labels)
@@ -324,6 +324,6 @@ class NaiveBayes(BatchLearner):
         return tags
 
 
-def _facts_of(tally: Tally) -> dict[str, Any]:
+def _facts_of(tally: ClassCounts) -> dict[str, Any]:
     """Return what is kept of the rows as attributes of the learner, without the tables that its kind does not have."""
     return {f"{name}_": value for name, value in tally._asdict().items() if np.size(value)}

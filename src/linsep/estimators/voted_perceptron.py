@@ -12,7 +12,7 @@ from linsep.engine.runtime import uninterrupted
 from linsep.estimators.base.online import Shared
 from linsep.estimators.base.voter import LINEAR, Voter
 from linsep.rules import Perceptron as Rule
-from linsep.training.history import Voting
+from linsep.training.history import VotingState
 from linsep.training.state import Parts, scored
 
 
@@ -75,18 +75,18 @@ class VotedPerceptron(Voter):
         self.max_support = max_support
         self.when_full = when_full
 
-    _machine_kind = Voting
+    _state_kind = VotingState
 
     def _parts(self, features: int, rows: int | None) -> Parts:
         return Parts(Rule())
 
-    def _ready(self, machine: Any) -> None:
-        super()._ready(machine)
-        machine.forgets = self.when_full == "forget"
+    def _ready(self, state: Any) -> None:
+        super()._ready(state)
+        state.forgets = self.when_full == "forget"
 
     def learn_one(self, x: Any, y: Any) -> Any:
         """Learn from one row; see :meth:`linsep.Perceptron.learn_one`."""
-        support = self._machine.support if self.max_support is not None and hasattr(self, "_machine") else None
+        support = self._state.support if self.max_support is not None and hasattr(self, "_state") else None
         full = support is not None and self.max_support is not None and len(support) >= self.max_support
         return self._learn_alone(x, y) if full and self.when_full == "raise" else super().learn_one(x, y)
 
@@ -96,7 +96,7 @@ class VotedPerceptron(Voter):
 
     def _linear_scores(self, data: Dense | Csr, jobs: int) -> Array:
         weights, divisors = self._asked().written_out(self.readout, self.normalize)
-        return scored(Additive(weights), divisors, data, self._machine.pair, jobs) / divisors
+        return scored(Additive(weights), divisors, data, self._state.pair, jobs) / divisors
 
     def _weights(self) -> Array:
         self._fitted()

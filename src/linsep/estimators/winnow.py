@@ -93,14 +93,14 @@ class _Multiplicative(OnlineLearner):
         +beta and -beta. All are 0 at the start. Z is the sum of their exponentials. One-vs-rest has a machine a class,
         as `coef_` has rows; pairs are one machine, whose weights are those of the first class, the second, ...
         """
-        machine, known = self._readable(), len(self.classes_)
-        s = machine.link.number * machine.link.s.T
-        if len(s) > 1 and not machine.pair:
+        state, known = self._readable(), len(self.classes_)
+        s = state.link.number * state.link.s.T
+        if len(s) > 1 and not state.pair:
             s = s[1:2] if known == 2 else s[:known]
         features, bias = s[:, :-1], s[:, -1:]
         signed = [features, -features] if self._link == "sinh" else [features]
-        weights = np.hstack([*signed, bias, -bias] if machine.bias else signed)
-        return weights.reshape(1, -1) if machine.pair else weights
+        weights = np.hstack([*signed, bias, -bias] if state.bias else signed)
+        return weights.reshape(1, -1) if state.pair else weights
 
     @property
     def log_weights_(self) -> Array:

@@ -36,16 +36,16 @@ def packed_calibration(model: CalibratedClassifier, arrays: Arrays, name: str) -
     return {"maps": kind, "rows": int(model._rows)}
 
 
-def unpack_calibration(model: CalibratedClassifier, told: dict[str, Any], arrays: Arrays, name: str) -> None:
+def unpack_calibration(model: CalibratedClassifier, meta: dict[str, Any], arrays: Arrays, name: str) -> None:
     """Give a model, whose learner is there, the maps and the rows that were packed, if they are sound."""
     classes = len(model.classes_)
     count = classes if classes > 2 else classes - 1
-    if not is_count(told["rows"]):
+    if not is_count(meta["rows"]):
         raise Foreign("the rows that its calibration has seen are not a count")
-    if told["maps"] not in ("platt", "isotonic"):
-        raise Foreign(f"its calibration is of the kind {told['maps']!r:.40}, which does not exist")
-    model._maps = (_platts if told["maps"] == "platt" else _isotonics)(count, arrays, name)
-    model._recent, model._rows = _recent(classes, arrays, name), told["rows"]
+    if meta["maps"] not in ("platt", "isotonic"):
+        raise Foreign(f"its calibration is of the kind {meta['maps']!r:.40}, which does not exist")
+    model._maps = (_platts if meta["maps"] == "platt" else _isotonics)(count, arrays, name)
+    model._recent, model._rows = _recent(classes, arrays, name), meta["rows"]
 
 
 def _platts(count: int, arrays: Arrays, name: str) -> Maps:
@@ -124,8 +124,8 @@ def packed_model(model: Any, arrays: Arrays) -> dict[str, Any]:
     if model.memory is not None:
         raise ValueError(f"{ONLY}: this one has memory={model.memory!r:.40}, which no file can hold")
     *steps, (last, learner) = model.steps
-    told = [[name, _packed_transformer(step, arrays, f"steps.{name}")] for name, step in steps]
-    told.append([last, _packed_learner(learner, arrays, f"steps.{last}")])
+    meta = [[name, _packed_transformer(step, arrays, f"steps.{name}")] for name, step in steps]
+    meta.append([last, _packed_learner(learner, arrays, f"steps.{last}")])
     try:
         for _, step in steps:
             if not _is_passthrough(step):
@@ -133,15 +133,15 @@ def packed_model(model: Any, arrays: Arrays) -> dict[str, Any]:
         _refuse_other_widths(model.steps)
     except ValueError as error:
         raise ValueError(f"the pipeline can't be saved as it is: {error}; fit it again") from None
-    return {"pipeline": told}
+    return {"pipeline": meta}
 
 
-def unpacked_model(told: dict[str, Any], read: Unpacker) -> Any:
+def unpacked_model(meta: dict[str, Any], read: Unpacker) -> Any:
     """Return the learner or the pipeline that was packed."""
-    if "pipeline" not in told:
-        return _unpacked_learner(told, read, "model")
-    *steps, (last, learner) = told["pipeline"]
-    names = [name for name, _ in told["pipeline"]]
+    if "pipeline" not in meta:
+        return _unpacked_learner(meta, read, "model")
+    *steps, (last, learner) = meta["pipeline"]
+    names = [name for name, _ in meta["pipeline"]]
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise Foreign("the steps of its pipeline do not have names of their own")
     made = [(name, _unpacked_transformer(step, read)) for name, step in steps]
@@ -205,12 +205,12 @@ def _packed_transformer(step: Any, arrays: Arrays, name: str) -> Any:
     }
 
 
-def _unpacked_transformer(told: dict[str, Any], read: Unpacker) -> Any:
-    if told["map"] == "passthrough":
+def _unpacked_transformer(meta: dict[str, Any], read: Unpacker) -> Any:
+    if meta["map"] == "passthrough":
         return "passthrough"
-    kind = TRANSFORMERS[told["map"]]
-    step = kind(**_parameters(kind, told, read))
-    for name, value in told["learned"].items():
+    kind = TRANSFORMERS[meta["map"]]
+    step = kind(**_parameters(kind, meta, read))
+    for name, value in meta["learned"].items():
         if name not in step._facts:
             raise Foreign(f"{name!r:.40} is nothing that a map learns")
         setattr(step, name, read.value(value))
@@ -231,10 +231,10 @@ def _packed_parameters(learner: Learner, arrays: Arrays, name: str) -> dict[str,
     return {"kernel": function, **_all_packed(parameters, arrays, name)}
 
 
-def _parameters(kind: Any, told: dict[str, Any], read: Unpacker) -> dict[str, Any]:
+def _parameters(kind: Any, meta: dict[str, Any], read: Unpacker) -> dict[str, Any]:
     """Return the parameters of an estimator, which must be all of its own and no others."""
-    parameters = dict(_present(name, read.value(value)) for name, value in told["parameters"].items())
-    if len(parameters) < len(told["parameters"]):
+    parameters = dict(_present(name, read.value(value)) for name, value in meta["parameters"].items())
+    if len(parameters) < len(meta["parameters"]):
         raise Foreign("it has a parameter twice, by an earlier and by its present name")
     unknown = set(parameters) - set(kind._get_param_names())
     if unknown:
@@ -260,7 +260,7 @@ def _packed_learner(learner: Any, arrays: Arrays, name: str) -> dict[str, Any]:
     if type(learner) is LeastSquaresRegression:
         return {"regression": _packed_regression(learner, arrays, name)}
     kind = _kind_of(learner)
-    machine, features = learner._readable(), int(learner.n_features_in_)
+    state, features = learner._readable(), int(learner.n_features_in_)
     names = learner._names
     if names is not None:
         arrays[f"{name}.feature_names"] = text_array(list(names))
@@ -273,7 +273,7 @@ def _packed_learner(learner: Any, arrays: Arrays, name: str) -> dict[str, Any]:
         "open": bool(learner._open),
         "seed": int(learner.seed_),
         "n_iter": int(learner.n_iter_),
-        "machine": packed_machine(machine, arrays, name),
+        "machine": packed_machine(state, arrays, name),
         "facts": _all_packed(_facts_of(learner), arrays, f"{name}.facts"),
     }
 
@@ -285,35 +285,35 @@ def _kind_of(learner: Any) -> str:
     return kind
 
 
-def _unpacked_learner(told: dict[str, Any], read: Unpacker, name: str) -> Any:
-    if "calibrated" in told:
-        return _unpacked_calibrated(told["calibrated"], read, name)
-    if "regression" in told:
-        return _unpacked_regression(told["regression"], read)
-    learner = _untrained(told, read)
-    classes, features, seed, passes = read.value(told["classes"]), told["features"], told["seed"], told["n_iter"]
+def _unpacked_learner(meta: dict[str, Any], read: Unpacker, name: str) -> Any:
+    if "calibrated" in meta:
+        return _unpacked_calibrated(meta["calibrated"], read, name)
+    if "regression" in meta:
+        return _unpacked_regression(meta["regression"], read)
+    learner = _untrained(meta, read)
+    classes, features, seed, passes = read.value(meta["classes"]), meta["features"], meta["seed"], meta["n_iter"]
     if not isinstance(classes, np.ndarray) or classes.dtype.kind not in "biufUO" or not len(classes):
         raise Foreign("its classes are not a list of labels")
     if not np.array_equal(np.unique(classes), classes):
         raise Foreign("its classes are not a list of labels in order")
     if not all(map(is_count, (features, seed, passes))) or features > MOST_FEATURES:
         raise Foreign("one of its counts is not a count")
-    if type(told["named"]) is not bool or type(told["open"]) is not bool:
+    if type(meta["named"]) is not bool or type(meta["open"]) is not bool:
         raise Foreign("it does not say whether its features have names, or more labels may come")
-    if told["named"]:
+    if meta["named"]:
         names = document(read.arrays[f"{name}.feature_names"])
         if type(names) is not list or not all(isinstance(of, str) for of in names):
             raise Foreign("its names of features are not a list of words")
         if not len(names) == len(set(names)) == features:
             raise Foreign(f"it has {len(names)} names for {features} features")
         learner._names = {of: j for j, of in enumerate(names)}
-    learner._open = told["open"]
-    machine: Any = unpacked_machine(
-        told["machine"], features, len(classes), learner._open, read, name, learner._machine_kind
+    learner._open = meta["open"]
+    state: Any = unpacked_machine(
+        meta["machine"], features, len(classes), learner._open, read, name, learner._state_kind
     )
-    learner._machine = machine
+    learner._state = state
     learner.classes_, learner.n_features_in_, learner.seed_, learner.n_iter_ = classes, features, seed, passes
-    _unpack_facts(learner, told, read)
+    _unpack_facts(learner, meta, read)
     return learner
 
 
@@ -330,20 +330,20 @@ def _packed_regression(model: LeastSquaresRegression, arrays: Arrays, name: str)
     }
 
 
-def _unpacked_regression(told: dict[str, Any], read: Unpacker) -> LeastSquaresRegression:
-    model = LeastSquaresRegression(**_parameters(LeastSquaresRegression, told, read))
+def _unpacked_regression(meta: dict[str, Any], read: Unpacker) -> LeastSquaresRegression:
+    model = LeastSquaresRegression(**_parameters(LeastSquaresRegression, meta, read))
     model._validate_params()
-    if not is_count(told["features"]) or not is_count(told["n_iter"]):
+    if not is_count(meta["features"]) or not is_count(meta["n_iter"]):
         raise Foreign("one of its counts is not a count")
-    model.n_features_in_, model.n_iter_ = told["features"], told["n_iter"]
-    model._flat, model._bias, model._weights = told["flat"], told["bias"], read.value(told["weights"])
-    _unpack_facts(model, told, read)
+    model.n_features_in_, model.n_iter_ = meta["features"], meta["n_iter"]
+    model._flat, model._bias, model._weights = meta["flat"], meta["bias"], read.value(meta["weights"])
+    _unpack_facts(model, meta, read)
     return model
 
 
-def _unpack_facts(model: Learner | LeastSquaresRegression, told: dict[str, Any], read: Unpacker) -> None:
+def _unpack_facts(model: Learner | LeastSquaresRegression, meta: dict[str, Any], read: Unpacker) -> None:
     """Give a model what its solver found beside the weights, and check all of it."""
-    for of, value in told.get("facts", {}).items():  # files of before there were facts have none
+    for of, value in meta.get("facts", {}).items():  # files of before there were facts have none
         if of not in model._facts:
             raise Foreign(f"{of!r:.40} is nothing that {type(model).__name__} finds")
         setattr(model, of, read.value(value))
@@ -371,23 +371,23 @@ def _packed_calibrated(model: CalibratedClassifier, arrays: Arrays, name: str) -
     }
 
 
-def _unpacked_calibrated(told: dict[str, Any], read: Unpacker, name: str) -> CalibratedClassifier:
-    if "learner" not in told["learner"]:
+def _unpacked_calibrated(meta: dict[str, Any], read: Unpacker, name: str) -> CalibratedClassifier:
+    if "learner" not in meta["learner"]:
         raise Foreign("its learner is calibrated twice, or a regression")
-    learner, template = _unpacked_learner(told["learner"], read, name), told["template"]
+    learner, template = _unpacked_learner(meta["learner"], read, name), meta["template"]
     given = learner if template is None else _untrained(template, read)
-    model = CalibratedClassifier(given, **_parameters(CalibratedClassifier, told, read))
+    model = CalibratedClassifier(given, **_parameters(CalibratedClassifier, meta, read))
     model._validate_params()
     model.estimator_ = learner
-    unpack_calibration(model, told, read.arrays, f"{name}.calibration")
+    unpack_calibration(model, meta, read.arrays, f"{name}.calibration")
     return model
 
 
-def _untrained(told: dict[str, Any], read: Unpacker) -> Learner:
+def _untrained(meta: dict[str, Any], read: Unpacker) -> Learner:
     """Return a learner by its name and parameters."""
-    if told["learner"] not in CLASSIFIERS:
-        raise Foreign(f"there is no learner {told['learner']!r:.40}")
-    kind = CLASSIFIERS[told["learner"]]
-    learner = kind(**_parameters(kind, told, read))
+    if meta["learner"] not in CLASSIFIERS:
+        raise Foreign(f"there is no learner {meta['learner']!r:.40}")
+    kind = CLASSIFIERS[meta["learner"]]
+    learner = kind(**_parameters(kind, meta, read))
     learner._validate_params()
     return learner

@@ -13,10 +13,10 @@ from linsep.engine.step import check_rule, needs_norm, reads_sign_only, shrinks
 from linsep.engine.weights import FLOOR, FORMS, has_own_image, with_own_image
 from linsep.kernels.functions import Kernel, Linear, OfUser, Polynomial, Precomputed, RadialBasis
 from linsep.models.encoding import Arrays, Foreign, Unpacker, is_number, packed, packed_function
-from linsep.training.history import Clock, Support, Voting
-from linsep.training.kernel_state import DualMachine
-from linsep.training.sparse_weights import BY_FEATURE, Compact, is_compact, rows_that_matter
-from linsep.training.state import Machine
+from linsep.training.history import Clock, Support, VotingState
+from linsep.training.kernel_state import KernelState
+from linsep.training.sparse_weights import BY_FEATURE, SparseState, is_compact, rows_that_matter
+from linsep.training.state import TrainingState
 from linsep.training.update_log import Mixed, empty_log, no_log, trimmed
 from linsep.validation.inputs import width_of
 
@@ -27,104 +27,104 @@ FLOATS = (np.float32, np.float64)
 INDICES = (np.int32, np.int64)
 
 
-def packed_votes(machine: Voting, arrays: Arrays, name: str) -> dict[str, Any]:
+def packed_votes(state: VotingState, arrays: Arrays, name: str) -> dict[str, Any]:
     """Return what tells of the rows that a machine has kept, of its time and of its kernel."""
-    told: dict[str, Any] = {"begin": machine.begin, "rows": "none", "folded": machine.base is not None}
-    arrays[f"{name}.clock.rounds"], arrays[f"{name}.clock.times"] = machine.clock
-    if machine.base is not None and machine.base_norms is not None:
-        if not (np.isfinite(machine.base).all() and np.isfinite(machine.base_norms).all()):
+    meta: dict[str, Any] = {"begin": state.begin, "rows": "none", "folded": state.base is not None}
+    arrays[f"{name}.clock.rounds"], arrays[f"{name}.clock.times"] = state.clock
+    if state.base is not None and state.base_norms is not None:
+        if not (np.isfinite(state.base).all() and np.isfinite(state.base_norms).all()):
             raise ValueError("its first weights are too large for float64: divide all of X by one factor")
-        arrays[f"{name}.base"], arrays[f"{name}.base_norms"] = machine.base, machine.base_norms
-    if isinstance(machine, DualMachine):
-        told["digest"] = machine.digest
-        told["kernel"] = _packed_kernel(machine.of, arrays)
-    if machine.support is not None:
-        rows = machine.support.rows()
-        told["width"] = width_of(rows)
-        told["rows"] = "dense" if isinstance(rows, Dense) else "sparse"
-        arrays[f"{name}.support.numbers"] = machine.support.known
+        arrays[f"{name}.base"], arrays[f"{name}.base_norms"] = state.base, state.base_norms
+    if isinstance(state, KernelState):
+        meta["digest"] = state.digest
+        meta["kernel"] = _packed_kernel(state.of, arrays)
+    if state.support is not None:
+        rows = state.support.rows()
+        meta["width"] = width_of(rows)
+        meta["rows"] = "dense" if isinstance(rows, Dense) else "sparse"
+        arrays[f"{name}.support.numbers"] = state.support.known
         for of, value in rows._asdict().items():
             if isinstance(value, np.ndarray):
                 arrays[f"{name}.support.{of}"] = value
-    return told
+    return meta
 
 
-def unpacked_votes(machine: Voting, told: dict[str, Any], read: Unpacker, name: str) -> None:
+def unpacked_votes(state: VotingState, meta: dict[str, Any], read: Unpacker, name: str) -> None:
     """Give a machine what it had kept, if it is sound."""
     arrays = read.arrays
-    _refuse_another_kind(machine)
-    if isinstance(machine, DualMachine):
-        machine.of, machine.digest = _kernel(told["kernel"], machine.bias, read), str(told["digest"])
-    if told["rows"] != "none":
-        machine.support = _support(machine, told, arrays, name)
+    _refuse_another_kind(state)
+    if isinstance(state, KernelState):
+        state.of, state.digest = _kernel(meta["kernel"], state.bias, read), str(meta["digest"])
+    if meta["rows"] != "none":
+        state.support = _support(state, meta, arrays, name)
     elif f"{name}.support.numbers" in arrays:
         raise Foreign("it has numbers of rows, and keeps none")
-    _unpack_first(machine, told, arrays, name)
-    machine.clock = _clock(machine, arrays, name)
-    _refuse_another_log(machine)
+    _unpack_first(state, meta, arrays, name)
+    state.clock = _clock(state, arrays, name)
+    _refuse_another_log(state)
 
 
-def _refuse_another_kind(machine: Voting) -> None:
+def _refuse_another_kind(state: VotingState) -> None:
     """Refuse weights, and a log, of a kind that no vote is made of."""
-    scaled = isinstance(machine.link, Scaled)
-    if machine.bias * machine.bias == np.inf:
-        raise Foreign(f"its bias is {machine.bias!r:.20}, whose square is not finite")
-    if isinstance(machine.link, Imaged) or not isinstance(machine.readout, Last):
+    scaled = isinstance(state.link, Scaled)
+    if state.bias * state.bias == np.inf:
+        raise Foreign(f"its bias is {state.bias!r:.20}, whose square is not finite")
+    if isinstance(state.link, Imaged) or not isinstance(state.readout, Last):
         raise Foreign("its weights are not of the kind that its rule moves")
-    if not len(machine.log.numbers) or machine.log.sizes.shape[1] != 1 + scaled or machine.log_limit != np.inf:
+    if not len(state.log.numbers) or state.log.sizes.shape[1] != 1 + scaled or state.log_limit != np.inf:
         raise Foreign("its log does not tell all hypotheses")
-    if not np.isfinite(machine.log.sizes[: int(machine.log.filled[0])]).all():
+    if not np.isfinite(state.log.sizes[: int(state.log.filled[0])]).all():
         raise Foreign("its log has a step that is not finite")
 
 
-def _unpack_first(machine: Voting, told: dict[str, Any], arrays: Arrays, name: str) -> None:
+def _unpack_first(state: VotingState, meta: dict[str, Any], arrays: Arrays, name: str) -> None:
     """Give a machine its first hypothesis; one that has forgotten has weights there."""
-    begin, folded = told["begin"], told["folded"]
-    if type(begin) is not int or not 0 <= begin <= machine.end:
-        raise Foreign(f"it begins after {begin!r:.20} rounds of {machine.end}")
-    if type(folded) is not bool or not folded == (begin > 0) == (machine.no_log_because != ""):
+    begin, folded = meta["begin"], meta["folded"]
+    if type(begin) is not int or not 0 <= begin <= state.end:
+        raise Foreign(f"it begins after {begin!r:.20} rounds of {state.end}")
+    if type(folded) is not bool or not folded == (begin > 0) == (state.no_log_because != ""):
         raise Foreign("it does not say whether it has forgotten rows")
     if folded:
-        if isinstance(machine, DualMachine):
+        if isinstance(state, KernelState):
             raise Foreign("it has forgotten rows, without which a kernel has no weights")
-        machine.base = _array(arrays, f"{name}.base", (np.float64,), machine.link.s.shape)
-        machine.base_norms = _array(arrays, f"{name}.base_norms", (np.float64,), (machine.columns,))
-        if not (np.isfinite(machine.base).all() and np.isfinite(machine.base_norms).all()):
+        state.base = _array(arrays, f"{name}.base", (np.float64,), state.link.s.shape)
+        state.base_norms = _array(arrays, f"{name}.base_norms", (np.float64,), (state.columns,))
+        if not (np.isfinite(state.base).all() and np.isfinite(state.base_norms).all()):
             raise Foreign("its first weights are not finite")
-    machine.begin = begin
+    state.begin = begin
 
 
-def _refuse_another_log(machine: Voting) -> None:
+def _refuse_another_log(state: VotingState) -> None:
     """Refuse updates of rows that were not kept, or in rounds that were not made."""
-    lines = machine.log.numbers[: int(machine.log.filled[0])]
+    lines = state.log.numbers[: int(state.log.filled[0])]
     if not len(lines):
         return
-    if machine.support is None or (machine.support.places(lines[:, 0]) < 0).any():
+    if state.support is None or (state.support.places(lines[:, 0]) < 0).any():
         raise Foreign("its log names a row that was not kept")
-    if np.any(np.diff(lines[:, 1]) < 0) or lines[0, 1] <= machine.begin or lines[-1, 1] > machine.end:
+    if np.any(np.diff(lines[:, 1]) < 0) or lines[0, 1] <= state.begin or lines[-1, 1] > state.end:
         raise Foreign("its log has rounds that it did not have")
-    if not machine.clock.plain and not np.isin(lines[:, 1], machine.clock.rounds).all():
+    if not state.clock.plain and not np.isin(lines[:, 1], state.clock.rounds).all():
         raise Foreign("its clock does not know all rounds of its log")
 
 
-def _support(machine: Voting, told: dict[str, Any], arrays: Arrays, name: str) -> Support:
+def _support(state: VotingState, meta: dict[str, Any], arrays: Arrays, name: str) -> Support:
     """Return the rows that were kept; of a kernel that was given as a matrix, what is kept are values of that."""
-    given = isinstance(machine, DualMachine) and isinstance(machine.of, Precomputed)
-    width = 1 if given else machine.features
-    if type(told["width"]) is not int or told["width"] != width:
-        raise Foreign(f"the rows that it kept have {told['width']!r:.20} features, and not {width}")
+    given = isinstance(state, KernelState) and isinstance(state.of, Precomputed)
+    width = 1 if given else state.features
+    if type(meta["width"]) is not int or meta["width"] != width:
+        raise Foreign(f"the rows that it kept have {meta['width']!r:.20} features, and not {width}")
     numbers = _array(arrays, f"{name}.support.numbers", (np.int64,), (None,))
     if len(np.unique(numbers)) < len(numbers) or (len(numbers) and numbers.min() < 0):
         raise Foreign("the numbers of the rows that it kept are not numbers of different rows")
-    known = min(machine.features, machine.behind) if given else machine.behind + machine.rows
+    known = min(state.features, state.behind) if given else state.behind + state.rows
     if len(numbers) and numbers.max() >= known:
         raise Foreign(f"it kept the row {numbers.max()}, of the {known} that it has seen")
-    if told["rows"] == "dense":
-        rows: Dense | Csr = Dense(_array(arrays, f"{name}.support.values", FLOATS, (len(numbers), width)), machine.bias)
-    elif told["rows"] == "sparse" and not given:
-        rows = _sparse_rows(len(numbers), width, machine.bias, arrays, name)
+    if meta["rows"] == "dense":
+        rows: Dense | Csr = Dense(_array(arrays, f"{name}.support.values", FLOATS, (len(numbers), width)), state.bias)
+    elif meta["rows"] == "sparse" and not given:
+        rows = _sparse_rows(len(numbers), width, state.bias, arrays, name)
     else:
-        raise Foreign(f"it kept {told['rows']!r:.20} rows, and there are none of that kind")
+        raise Foreign(f"it kept {meta['rows']!r:.20} rows, and there are none of that kind")
     if given:
         rows = rows._replace(bias=0.0)
     if not np.isfinite(rows.values).all():
@@ -143,16 +143,16 @@ def _sparse_rows(count: int, width: int, bias: float, arrays: Arrays, name: str)
     return Csr(values, indices, ends, width, bias)
 
 
-def _clock(machine: Voting, arrays: Arrays, name: str) -> Clock:
+def _clock(state: VotingState, arrays: Arrays, name: str) -> Clock:
     known = _array(arrays, f"{name}.clock.rounds", (np.int64,), (None,))
     times = _array(arrays, f"{name}.clock.times", (np.float64,) if len(known) else (np.int64,), (len(known),))
     if not len(known):
         return Clock()
-    if known[0] < 0 or known[-1] != machine.end or np.any(known[1:] <= known[:-1]):
+    if known[0] < 0 or known[-1] != state.end or np.any(known[1:] <= known[:-1]):
         raise Foreign("its clock has rounds that it did not have")
     if not np.isfinite(times).all() or times[0] < 0 or np.any(times[1:] < times[:-1]):
         raise Foreign("its clock does not go on")
-    if machine.begin > 0 and machine.begin not in known:
+    if state.begin > 0 and state.begin not in known:
         raise Foreign("its clock does not know when it begins")
     return Clock(known, times)
 
@@ -167,11 +167,11 @@ def _packed_kernel(kernel: Kernel, arrays: Arrays) -> dict[str, Any]:
     return {"kind": kind} | {of: packed(value, arrays, of) for of, value in values.items()}
 
 
-def _kernel(told: dict[str, Any], bias: float, read: Unpacker) -> Kernel:
-    if told["kind"] not in KERNELS:
-        raise Foreign(f"there is no kernel {told['kind']!r:.40}")
-    kind = KERNELS[told["kind"]]
-    kernel: Any = kind(**{of.name: read.value(told[of.name]) for of in fields(kind)})
+def _kernel(meta: dict[str, Any], bias: float, read: Unpacker) -> Kernel:
+    if meta["kind"] not in KERNELS:
+        raise Foreign(f"there is no kernel {meta['kind']!r:.40}")
+    kind = KERNELS[meta["kind"]]
+    kernel: Any = kind(**{of.name: read.value(meta[of.name]) for of in fields(kind)})
     if kernel.bias != bias:
         raise Foreign(f"its kernel has the bias {kernel.bias!r:.20}, and it has {bias}")
     return kernel
@@ -208,18 +208,18 @@ MANY, FEW = 1 << 12, 0.25
 """Of at least so many features, those whose weights are zero are left out if at most this share is left."""
 
 
-def packed_machine(machine: Machine | Compact, arrays: Arrays, name: str) -> dict[str, Any]:
+def packed_machine(state: TrainingState | SparseState, arrays: Arrays, name: str) -> dict[str, Any]:
     """Return what tells of a machine; weights that are mostly zero are stored sparsely."""
-    compact = is_compact(machine)
-    machine, kept = _essence(machine)
-    told: dict[str, Any] = {of: packed(getattr(machine, of), arrays, of) for of in NUMBERS}
-    told["compact"], told["sparse"] = compact, kept is not None
+    compact = is_compact(state)
+    state, kept = _essence(state)
+    meta: dict[str, Any] = {of: packed(getattr(state, of), arrays, of) for of in NUMBERS}
+    meta["compact"], meta["sparse"] = compact, kept is not None
     if kept is not None:
         arrays[f"{name}.kept"] = kept.astype(np.int64)
-    told["rule"] = packed(machine.rule, arrays, "rule")
-    told["kinds"] = [type(machine.link).__name__.lower(), type(machine.readout).__name__.lower()]
-    parts = {"link": machine.link, "readout": machine.readout, "tally": machine.tally}
-    told["link"] = {}
+    meta["rule"] = packed(state.rule, arrays, "rule")
+    meta["kinds"] = [type(state.link).__name__.lower(), type(state.readout).__name__.lower()]
+    parts = {"link": state.link, "readout": state.readout, "tally": state.tally}
+    meta["link"] = {}
     for part, values in parts.items():
         for of, value in values._asdict().items():
             if isinstance(value, np.ndarray):
@@ -229,85 +229,85 @@ def packed_machine(machine: Machine | Compact, arrays: Arrays, name: str) -> dic
                     value = value[np.append(kept, len(value) - 1)]
                 arrays[f"{name}.{part}.{of}"] = value
             else:
-                told["link"][of] = packed(value, arrays, of)
-    told["logged"] = len(machine.log.numbers) > 0
-    if told["logged"]:
-        log = trimmed(machine.log)
+                meta["link"][of] = packed(value, arrays, of)
+    meta["logged"] = len(state.log.numbers) > 0
+    if meta["logged"]:
+        log = trimmed(state.log)
         lines = int(log.filled[0])
         arrays[f"{name}.log.numbers"], arrays[f"{name}.log.sizes"] = log.numbers[:lines], log.sizes[:lines]
-        if machine.keeps_rows:
+        if state.keeps_rows:
             arrays[f"{name}.log.scores"] = log.scores[:lines]
-    if machine.mixed is not None:
-        arrays |= {f"{name}.mixed.{of}": lines for of, lines in machine.mixed._asdict().items()}
-    if isinstance(machine, Voting):
-        told["votes"] = packed_votes(machine, arrays, name)
-    return told
+    if state.mixed is not None:
+        arrays |= {f"{name}.mixed.{of}": lines for of, lines in state.mixed._asdict().items()}
+    if isinstance(state, VotingState):
+        meta["votes"] = packed_votes(state, arrays, name)
+    return meta
 
 
-def _essence(machine: Any) -> tuple[Machine, Array | None]:
+def _essence(state: Any) -> tuple[TrainingState, Array | None]:
     """Return a machine, and which features alone are worth storing; None if they all are.
 
     Only additive and scaled weights are left out: each of them answers on its own, and others are normalised together.
     """
-    if isinstance(machine, Compact):
-        if isinstance(machine.part.link, Imaged):
-            return machine.copy(), None
-        return machine.part, machine.where.kept
-    if isinstance(machine.link, Imaged) or isinstance(machine, Voting) or machine.features < MANY:
-        return machine, None
-    kept = rows_that_matter(machine)
-    return machine, kept if len(kept) <= FEW * machine.features else None
+    if isinstance(state, SparseState):
+        if isinstance(state.part.link, Imaged):
+            return state.copy(), None
+        return state.part, state.where.kept
+    if isinstance(state.link, Imaged) or isinstance(state, VotingState) or state.features < MANY:
+        return state, None
+    kept = rows_that_matter(state)
+    return state, kept if len(kept) <= FEW * state.features else None
 
 
 def unpacked_machine(
-    told: dict[str, Any],
+    meta: dict[str, Any],
     features: int,
     classes: int,
     open_labels: bool,
     read: Unpacker,
     name: str,
-    kind: type[Machine] = Machine,
-) -> Machine | Compact:
+    kind: type[TrainingState] = TrainingState,
+) -> TrainingState | SparseState:
     """Return a machine of so many features and of this kind, if it is sound."""
-    numbers = {of: read.value(told.get(of, 0) if of in LATER else told[of]) for of in NUMBERS}
+    numbers = {of: read.value(meta.get(of, 0) if of in LATER else meta[of]) for of in NUMBERS}
     _refuse_other_numbers(numbers)
     numbers["bias"] = float(numbers["bias"])  # passes are compiled for floats
-    rule = read.value(told["rule"])
+    rule = read.value(meta["rule"])
     check_rule(rule)
     pair, background = _flag(numbers["pair"]), _flag(numbers["background"])
     if background != (open_labels and not pair):
         raise Foreign("it has a column for labels to come, or none, against what is said of its labels")
     columns = classes + 1 if background else 1 if classes == 2 and not pair and not open_labels else classes
-    kept = _kept(features, read.arrays[f"{name}.kept"]) if _flag(told["sparse"]) else None
+    kept = _kept(features, read.arrays[f"{name}.kept"]) if _flag(meta["sparse"]) else None
     if kept is not None and (features + 1) * columns > MOST_WEIGHTS:
         raise Foreign(f"it has {features:,} features of {columns:,} classes, too many to have been trained")
-    dual = issubclass(kind, DualMachine)
+    dual = issubclass(kind, KernelState)
     lines = features if kept is None else len(kept)
     of = Shapes((_rows_kept(read.arrays, name) if dual else lines) + 1, columns, read.arrays, name)
-    link_kind, readout_kind = told["kinds"]
-    link = LINKS[link_kind](**of.of("link", LINKS[link_kind]), **_link_numbers(link_kind, told["link"], read))
+    link_kind, readout_kind = meta["kinds"]
+    link = LINKS[link_kind](**of.of("link", LINKS[link_kind]), **_link_numbers(link_kind, meta["link"], read))
     if isinstance(link, Imaged) and not has_own_image(link):
         with np.errstate(over="ignore"):
             link = with_own_image(link, pair, numbers["bias"] != 0.0)
     readout = READOUTS[readout_kind](**of.of("readout", READOUTS[readout_kind]))
     _refuse_another_link(link, readout, rule, dual)
     tally = Tally(**of.of("tally", Tally))
-    machine = kind(
-        rule=rule, link=link, readout=readout, tally=tally, log=_log(told, pair, columns, read, name, kind.keeps_rows),
+    state = kind(
+        rule=rule, link=link, readout=readout, tally=tally, log=_log(meta, pair, columns, read, name, kind.keeps_rows),
         mixed=_mixed(read.arrays, name, columns, pair, tally), **numbers,
     )  # fmt: skip
-    if isinstance(machine, DualMachine):
-        machine.width = features
-    if isinstance(machine, Voting):
-        if kept is not None or _flag(told["compact"]):
+    if isinstance(state, KernelState):
+        state.width = features
+    if isinstance(state, VotingState):
+        if kept is not None or _flag(meta["compact"]):
             raise Foreign("it keeps the rows of a vote, and leaves others of its weights out")
-        unpacked_votes(machine, told["votes"], read, name)
-        return machine
+        unpacked_votes(state, meta["votes"], read, name)
+        return state
     if kept is None:
-        return Compact.of(machine) if _flag(told["compact"]) else machine
+        return SparseState.of(state) if _flag(meta["compact"]) else state
     if isinstance(link, Imaged):
         raise Foreign("weights of its kind are not stored sparsely")
-    return Compact.stored(machine, kept, features, _flag(told["compact"]))
+    return SparseState.stored(state, kept, features, _flag(meta["compact"]))
 
 
 def _refuse_another_link(link: Any, readout: Any, rule: Any, dual: bool) -> None:
@@ -393,20 +393,20 @@ class Shapes:
         return np.ascontiguousarray(array)
 
 
-def _link_numbers(kind: str, told: dict[str, Any], read: Unpacker) -> dict[str, Any]:
+def _link_numbers(kind: str, meta: dict[str, Any], read: Unpacker) -> dict[str, Any]:
     """Return what a link has beside arrays."""
     if kind == "scaled":
-        floor = read.value(told["floor"])
+        floor = read.value(meta["floor"])
         if floor not in FLOOR.values():
             raise Foreign(f"its link has the floor {floor!r:.20}, which none has")
-        return {"floor": float(floor), "normed": _flag(told["normed"]), "dual": _flag(told.get("dual", False))}
+        return {"floor": float(floor), "normed": _flag(meta["normed"]), "dual": _flag(meta.get("dual", False))}
     if kind == "imaged":
-        if told["form"] not in FORMS.values():
-            raise Foreign(f"its link has the form {told['form']!r:.20}, which does not exist")
-        number = read.value(told["number"])
+        if meta["form"] not in FORMS.values():
+            raise Foreign(f"its link has the form {meta['form']!r:.20}, which does not exist")
+        number = read.value(meta["number"])
         if not is_number(number) or not 0 < number < np.inf:
             raise Foreign(f"its link has the rate or power {number!r:.20}, which is none")
-        return {"number": float(number), "form": int(told["form"])}
+        return {"number": float(number), "form": int(meta["form"])}
     return {}
 
 
@@ -441,9 +441,9 @@ def _rows_kept(arrays: Arrays, name: str) -> int:
     return 0 if numbers is None else numbers.size
 
 
-def _log(told: dict[str, Any], pair: bool, columns: int, read: Unpacker, name: str, scored: bool) -> Log:
+def _log(meta: dict[str, Any], pair: bool, columns: int, read: Unpacker, name: str, scored: bool) -> Log:
     """Return the log, open as it was."""
-    if not _flag(told["logged"]):
+    if not _flag(meta["logged"]):
         return no_log()
     numbers, sizes = (read.arrays[f"{name}.log.{of}"] for of in ("numbers", "sizes"))
     names = 2 if pair else int(columns > 1)

@@ -176,35 +176,35 @@ class Unpacker:
             "frequencies": self._frequencies,
         }
 
-    def value(self, told: Any) -> Any:
+    def value(self, meta: Any) -> Any:
         """Return the value that was packed."""
-        if isinstance(told, dict):
+        if isinstance(meta, dict):
             for tag, unpack in self.tags.items():
-                if tag in told:
-                    return unpack(told)
-        if isinstance(told, (dict, list)):
-            raise Foreign(f"{told!r:.60} is nothing that linsep writes")
-        return told
+                if tag in meta:
+                    return unpack(meta)
+        if isinstance(meta, (dict, list)):
+            raise Foreign(f"{meta!r:.60} is nothing that linsep writes")
+        return meta
 
     def _text(self, name: str) -> Any:
         return document(self.arrays[name])
 
-    def _array(self, told: dict[str, Any]) -> Array:
-        array = self.arrays[told["array"]]
-        return array.astype(object) if told.get("as_objects") is True else array
+    def _array(self, meta: dict[str, Any]) -> Array:
+        array = self.arrays[meta["array"]]
+        return array.astype(object) if meta.get("as_objects") is True else array
 
-    def _words(self, told: dict[str, Any]) -> Array:
-        words, width = self._text(told["words"]), told["width"]
-        room = ROOM * len(self.arrays[told["words"]])
+    def _words(self, meta: dict[str, Any]) -> Array:
+        words, width = self._text(meta["words"]), meta["width"]
+        room = ROOM * len(self.arrays[meta["words"]])
         if type(words) is not list or type(width) is not int or not all(isinstance(word, str) for word in words):
             raise Foreign("an array of words has something else in it")
         if width < 0 or width * len(words) > room:
             raise Foreign("an array of words has something else in it")
-        return np.array(words, f"<U{width}" if width else object).reshape(told["shape"])
+        return np.array(words, f"<U{width}" if width else object).reshape(meta["shape"])
 
-    def _random_state(self, told: dict[str, Any]) -> np.random.RandomState:
-        state, key = np.random.RandomState(0), self.arrays[told["random_state"]]
-        place, (has_normal, normal) = told["place"], told["normal"]
+    def _random_state(self, meta: dict[str, Any]) -> np.random.RandomState:
+        state, key = np.random.RandomState(0), self.arrays[meta["random_state"]]
+        place, (has_normal, normal) = meta["place"], meta["normal"]
         if key.dtype != np.uint32 or key.shape != (624,) or type(place) is not int or not 0 <= place <= 624:
             raise Foreign("its random state is none")
         if type(has_normal) is not int or has_normal not in (0, 1) or not is_number(normal) or not np.isfinite(normal):
@@ -212,16 +212,16 @@ class Unpacker:
         state.set_state(("MT19937", key, place, has_normal, normal))
         return state
 
-    def _rule(self, told: dict[str, Any]) -> Any:
-        name = told["rule"]
+    def _rule(self, meta: dict[str, Any]) -> Any:
+        name = meta["rule"]
         if name not in self.rules:
             raise Unmet(f"its rule {name!s:.60} is not one of linsep's own: load it with rules=[{name!s:.60}]")
         fields: Any = getattr(self.rules[name], "_fields", None)
         own = name not in RULES
-        if fields is None or list(fields) != list(told["numbers"]):
-            reason = f"the rule {name} was saved with the numbers {list(told['numbers'])}, and has others now"
+        if fields is None or list(fields) != list(meta["numbers"]):
+            reason = f"the rule {name} was saved with the numbers {list(meta['numbers'])}, and has others now"
             raise Unmet(reason) if own else Foreign(reason)
-        numbers = {of: float(self.value(number)) for of, number in told["numbers"].items()}
+        numbers = {of: float(self.value(number)) for of, number in meta["numbers"].items()}
         try:
             rule = self.rules[name](**numbers)
             check_rule(rule)
@@ -229,8 +229,8 @@ class Unpacker:
             raise Unmet(f"rules= has no rule {name}: {error}") if own else error from None
         return rule
 
-    def _kernel(self, told: dict[str, Any]) -> Callable[..., Any]:
-        name = told["function"]
+    def _kernel(self, meta: dict[str, Any]) -> Callable[..., Any]:
+        name = meta["function"]
         if name not in self.kernels:
             raise Unmet(f"its kernel {name!s:.60} is a function of your own: load it with kernels=[{name!s:.60}]")
         return self.kernels[name]
@@ -241,12 +241,12 @@ class Unpacker:
             raise Foreign("a list of words has something else in it")
         return Vocabulary.of(words)
 
-    def _frequencies(self, told: dict[str, Any]) -> Frequencies:
-        if type(told["width"]) is not int or not 0 <= told["width"] < 1 << 62:
-            raise Foreign(f"its documents are counted for {told['width']!r:.20} columns")
-        return Frequencies.restored(self._text(told["frequencies"]), told["width"])
+    def _frequencies(self, meta: dict[str, Any]) -> Frequencies:
+        if type(meta["width"]) is not int or not 0 <= meta["width"] < 1 << 62:
+            raise Foreign(f"its documents are counted for {meta['width']!r:.20} columns")
+        return Frequencies.restored(self._text(meta["frequencies"]), meta["width"])
 
-    def _names(self, told: dict[str, Any]) -> Names:
+    def _names(self, meta: dict[str, Any]) -> Names:
         names = Names()
-        names._seen = self._vocabulary(told["names"])
+        names._seen = self._vocabulary(meta["names"])
         return names

@@ -18,7 +18,7 @@ from linsep.estimators.base.voter import Voter
 from linsep.models.save_load import same_form
 from linsep.training.mixing import banked, link_of, settle, weights_of
 from linsep.training.sparse_weights import whole
-from linsep.training.state import Machine
+from linsep.training.state import TrainingState
 from linsep.training.update_log import no_log
 from linsep.validation.labels import refuse_another_type
 
@@ -70,7 +70,7 @@ def merge(models: Iterable[Online], *, how: str = "average", weights: Sequence[f
     models = list(models)
     if how not in ("average", "sum"):
         raise ValueError(f'how={how!r}: models are merged by "average" or by "sum"')
-    machines = [_machine(model, i) for i, model in enumerate(models)]
+    machines = [_state(model, i) for i, model in enumerate(models)]
     if not models:
         raise ValueError("there is no model to merge")
     for i in range(1, len(models)):
@@ -90,15 +90,15 @@ def merge(models: Iterable[Online], *, how: str = "average", weights: Sequence[f
             'of a sum are too large; use how="average"'
         )
     classes = _classes(models)
-    machines = [_with_classes(machine, m.classes_, classes) for machine, m in zip(machines, models, strict=True)]
+    machines = [_with_classes(state, m.classes_, classes) for state, m in zip(machines, models, strict=True)]
     with np.errstate(over="ignore", invalid="ignore"):
-        machine = _merged(machines, shares, divisor)
-    if not np.isfinite(machine.link.s).all():
+        state = _merged(machines, shares, divisor)
+    if not np.isfinite(state.link.s).all():
         raise ValueError("a merged weight is too large for float64: use how='average', or smaller weights")
-    return _learner(models, classes, machine)
+    return _learner(models, classes, state)
 
 
-def _machine(model: Any, i: int) -> Machine:
+def _state(model: Any, i: int) -> TrainingState:
     if not isinstance(model, OnlineLearner):
         cure = ": merge the last steps of pipelines whose other steps are the same" if hasattr(model, "steps") else ""
         if isinstance(model, Learner):
@@ -107,7 +107,7 @@ def _machine(model: Any, i: int) -> Machine:
     return whole(model._readable())
 
 
-def _refuse_another_kind(models: Sequence[OnlineLearner], machines: Sequence[Machine], i: int) -> None:
+def _refuse_another_kind(models: Sequence[OnlineLearner], machines: Sequence[TrainingState], i: int) -> None:
     """Raise a ValueError that names the first thing in which models[i] differs from models[0]."""
     kind, another = type(models[0]), type(models[i])
     if kind is not another:
@@ -125,16 +125,16 @@ def _refuse_another_kind(models: Sequence[OnlineLearner], machines: Sequence[Mac
             raise ValueError(f"models[{i}] has the feature {b!r} where models[0] has {a!r}: order them alike, by name")
 
 
-def _traits(model: OnlineLearner, machine: Machine) -> dict[str, Any]:
+def _traits(model: OnlineLearner, state: TrainingState) -> dict[str, Any]:
     """Return what models must share, in the order in which it is asked."""
     own = {f"the parameter {name} =": value for name, value in model.get_params(deep=False).items() if _matters(name)}
     return {
-        "the number of features": machine.features,
-        "weights of the kind": name_of(machine.link),
-        "weights whose rate or power is": getattr(machine.link, "number", None),
-        "the readout": type(machine.readout).__name__.lower(),
-        "multi_class": "joint" if machine.pair else "ovr",
-        "a bias feature of": machine.bias,
+        "the number of features": state.features,
+        "weights of the kind": name_of(state.link),
+        "weights whose rate or power is": getattr(state.link, "number", None),
+        "the readout": type(state.readout).__name__.lower(),
+        "multi_class": "joint" if state.pair else "ovr",
+        "a bias feature of": state.bias,
         "labels that": "arrive with the rows" if model._open else "are fixed (by fit, or by classes=...)",
     } | own
 
@@ -148,12 +148,12 @@ def _same(a: Any, b: Any) -> bool:
     return bool(a == b) and (type(a) is type(b) or not isinstance(a, tuple))
 
 
-def _shares(machines: Sequence[Machine], how: str, weights: Sequence[float] | None) -> tuple[list[float], float]:
+def _shares(machines: Sequence[TrainingState], how: str, weights: Sequence[float] | None) -> tuple[list[float], float]:
     """Return what to multiply each model with, and what to divide the sum by."""
     if weights is None:
         shares = [1.0] * len(machines)
         if how == "average" and any(map(_rounds, machines)):
-            shares = [_rounds(machine) for machine in machines]
+            shares = [_rounds(state) for state in machines]
     else:
         shares = [float(weight) for weight in weights]
         if len(shares) != len(machines):
@@ -166,9 +166,9 @@ def _shares(machines: Sequence[Machine], how: str, weights: Sequence[float] | No
     return shares, sum(shares) if how == "average" else 1.0
 
 
-def _rounds(machine: Machine) -> float:
+def _rounds(state: TrainingState) -> float:
     """Return the rounds that a model has made; where an average counts them by their weight, so does this."""
-    return float((machine.readout.clock if isinstance(machine.readout, Average) else machine.tally.rounds)[0])
+    return float((state.readout.clock if isinstance(state.readout, Average) else state.tally.rounds)[0])
 
 
 def _classes(models: Sequence[OnlineLearner]) -> Array:
@@ -184,30 +184,30 @@ def _classes(models: Sequence[OnlineLearner]) -> Array:
     return np.unique(np.concatenate([model.classes_ for model in models]))
 
 
-def _with_classes(machine: Machine, known: Array, classes: Array) -> Machine:
+def _with_classes(state: TrainingState, known: Array, classes: Array) -> TrainingState:
     """Return the machine with a column for each class, as it would be had it met the others without a row of them."""
     missing = np.setdiff1d(classes, known)
     if len(missing):
-        machine = replace(machine.copy(), log=no_log())
+        state = replace(state.copy(), log=no_log())
         for label in missing:
             place = int(np.searchsorted(known, label))
             known = np.insert(known.astype(classes.dtype), place, label)
-            machine.admit(place)
-    return machine
+            state.admit(place)
+    return state
 
 
-def _merged(machines: Sequence[Machine], shares: Sequence[float], divisor: float) -> Machine:
+def _merged(machines: Sequence[TrainingState], shares: Sequence[float], divisor: float) -> TrainingState:
     """Return one machine that has made the rounds of all."""
     first = machines[0]
-    s = _total((weights_of(machine.link) for machine in machines), shares)
+    s = _total((weights_of(state.link) for state in machines), shares)
     s /= divisor
     counts = {field: sum(getattr(m.tally, field) for m in machines) for field in first.tally._fields}
-    if any(machine.tally.errors[0] < 0 for machine in machines):  # not known of one, so of all
+    if any(state.tally.errors[0] < 0 for state in machines):  # not known of one, so of all
         counts["errors"] = np.array([-1])
     readout = first.readout
     if isinstance(readout, Average):
-        clock = sum(machine.readout.clock for machine in machines)
-        parts = [share / (_rounds(machine) or 1.0) for share, machine in zip(shares, machines, strict=True)]
+        clock = sum(state.readout.clock for state in machines)
+        parts = [share / (_rounds(state) or 1.0) for share, state in zip(shares, machines, strict=True)]
         u = _total((banked(m.readout, m.link.s) for m in machines), parts)
         u *= clock / divisor
         readout = Average(u, np.zeros_like(readout.mass), clock)
@@ -219,10 +219,10 @@ def _merged(machines: Sequence[Machine], shares: Sequence[float], divisor: float
         log=no_log(),
         mixed=None,
         no_log_because=f"{len(machines)} models were merged, so that there is no single run",
-        data_bytes=sum(machine.data_bytes for machine in machines),
-        first_features=max(machine.first_features for machine in machines),
-        epochs=max(machine.epochs for machine in machines),
-        rows=sum(machine.rows for machine in machines),
+        data_bytes=sum(state.data_bytes for state in machines),
+        first_features=max(state.first_features for state in machines),
+        epochs=max(state.epochs for state in machines),
+        rows=sum(state.rows for state in machines),
         _answer=None,
     )
     settle(merged)
@@ -238,7 +238,7 @@ def _total(arrays: Iterable[Array], shares: Sequence[float]) -> Array:
     return total
 
 
-def _learner(models: Sequence[Online], classes: Array, machine: Machine) -> Online:
+def _learner(models: Sequence[Online], classes: Array, state: TrainingState) -> Online:
     """Return a learner with the first model's parameters and names, and with this machine."""
     first = models[0]
     learner: Online = clone(first)
@@ -247,7 +247,7 @@ def _learner(models: Sequence[Online], classes: Array, machine: Machine) -> Onli
         learner._names = dict(first._names)
     learner.classes_, learner._open = classes, first._open
     learner.seed_, learner.n_iter_ = first.seed_, max(model.n_iter_ for model in models)
-    learner._machine = machine
+    learner._state = state
     form = getattr(first, "form_", None)
     if form is not None and all(same_form(form, getattr(model, "form_", None)) for model in models):
         learner.form_ = form

@@ -72,7 +72,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     refuse_no_weights(learner)
     graph = Graph(_import())
     width = (maps[0][1] if maps else learner).n_features_in_
-    rows = Rows("X", int(width))
+    rows = Tensor("X", int(width))
     for _, step in maps:
         rows = MAPS[type(step)](graph, step, rows)
     outputs = _answers(graph, learner, rows)
@@ -92,7 +92,7 @@ def _import() -> Any:
 
 
 @dataclass(frozen=True)
-class Rows:
+class Tensor:
     """A table on its way through the maps; its last `zeros` columns are all 0 and are not there."""
 
     name: str
@@ -132,12 +132,12 @@ class Graph:
         self.nodes.append(self.onnx.helper.make_node(operator, list(inputs), [name], **attributes))
         return name
 
-    def whole(self, rows: Rows) -> Rows:
+    def whole(self, rows: Tensor) -> Tensor:
         """Return rows with their columns of zeros."""
         if not rows.zeros:
             return rows
         pads = self.constant([0, 0, 0, rows.zeros], np.int64)
-        return Rows(self.add("Pad", rows.name, pads), rows.width)
+        return Tensor(self.add("Pad", rows.name, pads), rows.width)
 
     def columns_of(self, value: float, count: int) -> str:
         """Return columns of one value, as many rows as the input has.
@@ -162,27 +162,27 @@ class Graph:
         return proto
 
 
-def _bias(graph: Graph, step: Any, rows: Rows) -> Rows:
+def _bias(graph: Graph, step: Any, rows: Tensor) -> Tensor:
     rows = graph.whole(rows)
     name = graph.add("Concat", rows.name, graph.columns_of(step.value, 1), axis=1)
-    return Rows(name, rows.width + 1)
+    return Tensor(name, rows.width + 1)
 
 
-def _scale(graph: Graph, step: Any, rows: Rows) -> Rows:
+def _scale(graph: Graph, step: Any, rows: Tensor) -> Tensor:
     return replace(rows, name=graph.add("Div", rows.name, graph.columns_of(step.divisor_, 1)))
 
 
-def _scale_columns(graph: Graph, step: Any, rows: Rows) -> Rows:
+def _scale_columns(graph: Graph, step: Any, rows: Tensor) -> Tensor:
     divisors = step.scale_[: rows.width - rows.zeros]
     by = graph.constant(divisors) if len(divisors) > 1 else graph.columns_of(divisors[0], 1)
     return replace(rows, name=graph.add("Div", rows.name, by))
 
 
-def _delta_trick(graph: Graph, step: Any, rows: Rows) -> Rows:
+def _delta_trick(graph: Graph, step: Any, rows: Tensor) -> Tensor:
     return replace(rows, width=rows.width + step.n_rows_, zeros=rows.zeros + step.n_rows_)
 
 
-def _polynomial(graph: Graph, step: Any, rows: Rows) -> Rows:
+def _polynomial(graph: Graph, step: Any, rows: Tensor) -> Tensor:
     """Products by the number of their factors, then in order: in each, the factors are multiplied from the left."""
     rows = graph.whole(rows)
     graph.refuse_beyond(8 * step.n_features_out_)
@@ -205,10 +205,10 @@ def _polynomial(graph: Graph, step: Any, rows: Rows) -> Rows:
     back = np.argsort(np.concatenate(order))
     if np.any(back[1:] < back[:-1]):
         name = graph.add("Gather", name, graph.constant(back, np.int64), axis=1)
-    return Rows(name, len(terms))
+    return Tensor(name, len(terms))
 
 
-MAPS: dict[type, Callable[[Graph, Any, Rows], Rows]] = {
+MAPS: dict[type, Callable[[Graph, Any, Tensor], Tensor]] = {
     Bias: _bias,
     Scale: _scale,
     ScaleColumns: _scale_columns,
@@ -217,7 +217,7 @@ MAPS: dict[type, Callable[[Graph, Any, Rows], Rows]] = {
 }
 
 
-def _answers(graph: Graph, learner: Any, rows: Rows) -> dict[str, tuple[Any, list[Any]]]:
+def _answers(graph: Graph, learner: Any, rows: Tensor) -> dict[str, tuple[Any, list[Any]]]:
     """Add what a learner answers, and return the type and shape of each output."""
     types, known = graph.onnx.TensorProto, len(learner.classes_)
     labels, kind = _labels(learner.classes_)
@@ -286,13 +286,13 @@ def _refuse_lost_weights(learner: Learner) -> None:
 
     Rows of such features alone are scored here by the sums that the weights are functions of, which ONNX does not have.
     """
-    machine = whole(learner._readable())
-    link: Any = machine.link
+    state = whole(learner._readable())
+    link: Any = state.link
     if not isinstance(link, Imaged):
         return
     counts = np.ones_like(link.s, bool) if link.form == EXPONENTIAL else link.s != 0
-    counts[-1] = machine.bias != 0 and link.s[-1] != 0
-    lost = int(np.count_nonzero((np.abs(machine.weights()) < TINY) & counts))
+    counts[-1] = state.bias != 0 and link.s[-1] != 0
+    lost = int(np.count_nonzero((np.abs(state.weights()) < TINY) & counts))
     if lost:
         what = "power p" if link.form == P_NORM else "rate eta"
         raise ValueError(

@@ -77,13 +77,13 @@ def save(model: Any, path: Path, *, data: Any = None, about: dict[str, Any] | No
     array(['yes'], dtype='<U3')
     """
     arrays: Arrays = {}
-    told = {
+    meta = {
         "version": __version__,
         "model": packed_model(model, arrays),
         "form": _packed_form(_form_of(model, data), model, arrays),
         "about": packed({} if about is None else about, arrays, "about"),
     }
-    write(path, told, arrays)
+    write(path, meta, arrays)
 
 
 def load(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> Any:
@@ -210,20 +210,20 @@ def _known(form: Form) -> Array | FewColumns:
     return np.broadcast_to(np.True_, form.width) if form.known is None else form.known
 
 
-def _unpacked_form(told: Any, arrays: Arrays) -> Form | None:
-    if told is None:
+def _unpacked_form(meta: Any, arrays: Arrays) -> Form | None:
+    if meta is None:
         return None
-    if told["format"] not in FORMATS:
-        raise Foreign(f"its data were in the format {told['format']!r:.40}, which does not exist")
-    form: Form = form_named(told["format"]).restored(document(arrays["form"]))
+    if meta["format"] not in FORMATS:
+        raise Foreign(f"its data were in the format {meta['format']!r:.40}, which does not exist")
+    form: Form = form_named(meta["format"]).restored(document(arrays["form"]))
     width = form.width
     if type(width) is not int or not 0 <= width <= MOST_KNOWN:
         raise Foreign(f"its data have {width!r:.20} columns")
-    if told["known"] == "all":
+    if meta["known"] == "all":
         form.known = np.broadcast_to(np.True_, width)
         return form
     listed = arrays["form.known"]
-    if told["known"] == "bits":
+    if meta["known"] == "bits":
         if listed.dtype != np.uint8 or listed.shape != (-(-width // 8),):
             raise Foreign("its list of known columns has another length")
         form.known = np.unpackbits(listed, count=width).view(bool)

@@ -13,7 +13,7 @@ from linsep.engine.runtime import share, split, threads
 from linsep.engine.step import settles
 from linsep.engine.weights import in_range
 from linsep.training.mixing import Shards
-from linsep.training.state import IN_ORDER, Machine, StoppedError, scored
+from linsep.training.state import IN_ORDER, StoppedError, TrainingState, scored
 from linsep.validation.inputs import refuse_bad_entries, rows_of
 
 
@@ -23,28 +23,28 @@ class Team:
     :meth:`join` puts the columns together again; only then is the machine up to date.
     """
 
-    def __init__(self, machine: Machine, jobs: int) -> None:
-        alone = jobs == 1 or machine.columns == 1 or machine.pair or not machine.divisible
-        cuts = [] if alone else split(machine.columns, jobs)
-        self.machine, self.jobs = machine, jobs
-        self.blocks = [(lo, machine.block(lo, hi)) for lo, hi in cuts]
+    def __init__(self, state: TrainingState, jobs: int) -> None:
+        alone = jobs == 1 or state.columns == 1 or state.pair or not state.divisible
+        cuts = [] if alone else split(state.columns, jobs)
+        self.state, self.jobs = state, jobs
+        self.blocks = [(lo, state.block(lo, hi)) for lo, hi in cuts]
 
     def run(self, data: Any, codes: Array, weights: Array, order: Array, first: int) -> None:
         """Make one pass over the rows."""
         if self.blocks:
             share([partial(b.run, data, codes - lo, weights, order, first, lo) for lo, b in self.blocks], self.jobs)
         else:
-            self.machine.run(data, codes, weights, order, first)
+            self.state.run(data, codes, weights, order, first)
 
     def totals(self) -> Array:
         """Return the sums over all columns of mistakes, updates and mistakes without a step."""
-        members = [block for _, block in self.blocks] or [self.machine]
+        members = [block for _, block in self.blocks] or [self.state]
         return np.sum([m.tally.counts.sum(axis=1) for m in members], axis=0)
 
     def join(self) -> None:
         """Bring the machine up to date."""
         if self.blocks:
-            self.machine.join([block for _, block in self.blocks])
+            self.state.join([block for _, block in self.blocks])
 
 
 BLOCK = 64
@@ -76,18 +76,18 @@ def refuse_many_rounds(epochs: int, rows: int, before: int = 0) -> None:
         )
 
 
-def train(how: Settings, machine: Machine, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
+def train(how: Settings, state: TrainingState, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
     """Train as `how` says; return the number of epochs (or updates), and whether the last look found no mistake."""
-    refuse_many_rounds(how._most_epochs, 1 if how.select else rows_of(data), int(machine.tally.rounds[0]))
+    refuse_many_rounds(how._most_epochs, 1 if how.select else rows_of(data), int(state.tally.rounds[0]))
     driver = epochs if how.select is None else batch
-    return driver(how, machine, data, codes, weights)
+    return driver(how, state, data, codes, weights)
 
 
 def one_pass(
-    how: Settings, machine: Machine, data: Any, codes: Array, weights: Array, order: Array, first: int
+    how: Settings, state: TrainingState, data: Any, codes: Array, weights: Array, order: Array, first: int
 ) -> None:
     """Make one pass, or say what stopped it; the machine is then not fit for use."""
-    team = Team(machine, threads(how.n_jobs))
+    team = Team(state, threads(how.n_jobs))
     team_pass(team, data, codes, weights, order, first)
     team.join()
 
@@ -97,12 +97,12 @@ def team_pass(team: Team | Shards, data: Any, codes: Array, weights: Array, orde
     try:
         team.run(data, codes, weights, order, first)
     except StoppedError as stop:
-        explain(stop, data, type(team.machine.rule).__name__)
+        explain(stop, data, type(team.state.rule).__name__)
 
 
-def refuse_overflow(machine: Machine) -> None:
+def refuse_overflow(state: TrainingState) -> None:
     """Raise a ValueError when a sum, or what an average is made of, has left the range of float64."""
-    if not in_range(machine.link, machine.readout):
+    if not in_range(state.link, state.readout):
         raise ValueError("the sum of the updates is too large for float64: divide all of X by one factor")
 
 
@@ -116,18 +116,18 @@ def explain(stop: StoppedError, data: Dense | Csr, rule: str) -> None:
     raise ValueError(f"the rule {rule} gave a step that is not a finite number at row {stop.row}") from None
 
 
-def epochs(how: Settings, machine: Machine, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
+def epochs(how: Settings, state: TrainingState, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
     """Pass over all rows until an epoch makes no update, `tol` says enough, or `max_iter` is reached."""
-    jobs, enough = threads(how.n_jobs), Enough(how, machine)
-    team = Team(machine, jobs) if how.shards is None else Shards(machine, how.shards, how.mixing, jobs)
+    jobs, enough = threads(how.n_jobs), Enough(how, state)
+    team = Team(state, jobs) if how.shards is None else Shards(state, how.shards, how.mixing, jobs)
     for epoch in range(1, how._most_epochs + 1):  # noqa: B007  (how far it came is the answer)
         before = team.totals()
-        team_pass(team, data, codes, weights, order_of(how, machine.epochs, rows_of(data)), 0)
-        machine.epochs += 1
+        team_pass(team, data, codes, weights, order_of(how, state.epochs, rows_of(data)), 0)
+        state.epochs += 1
         if enough.after(team.totals() - before, rows_of(data)):
             break
     team.join()
-    refuse_overflow(machine)
+    refuse_overflow(state)
     return epoch, enough.done
 
 
@@ -140,8 +140,8 @@ class Enough:
         Whether the last epoch was without a mistake, or `tol` is content.
     """
 
-    def __init__(self, how: Settings, machine: Machine) -> None:
-        self.how, self.settles = how, settles(type(machine.rule))
+    def __init__(self, how: Settings, state: TrainingState) -> None:
+        self.how, self.settles = how, settles(type(state.rule))
         self.best, self.patience, self.done = np.inf, how.n_iter_no_change, False
 
     def after(self, made: Array, rows: int) -> bool:
@@ -174,10 +174,10 @@ def order_of(how: Settings, epoch: int, n: int, shard: int = 0) -> Array:
     return order if n % BLOCK == 0 else order[order < n]
 
 
-def batch(how: Settings, machine: Machine, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
+def batch(how: Settings, state: TrainingState, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
     """Locate a misclassified row and update on it, until there is none or `max_iter` is reached."""
     for done in range(how._most_epochs + 1):
-        margin = margins(machine, data, codes, threads(how.n_jobs))
+        margin = margins(state, data, codes, threads(how.n_jobs))
         if not np.isfinite(margin).all():
             explain(StoppedError(int(np.flatnonzero(~np.isfinite(margin))[0]), BAD_SCORE), data, "")
         if len(weights):
@@ -185,9 +185,9 @@ def batch(how: Settings, machine: Machine, data: Any, codes: Array, weights: Arr
         wrong = np.flatnonzero(margin <= 0)
         if done == how._most_epochs or not len(wrong):
             break
-        row = pick(str(how.select), margin, wrong, np.random.default_rng([how.seed_, int(machine.tally.rounds[0])]))
-        one_pass(how, machine, data, codes, weights, np.array([row], np.intp), 0)
-        refuse_overflow(machine)
+        row = pick(str(how.select), margin, wrong, np.random.default_rng([how.seed_, int(state.tally.rounds[0])]))
+        one_pass(how, state, data, codes, weights, np.array([row], np.intp), 0)
+        refuse_overflow(state)
     return done, not len(wrong)
 
 
@@ -198,13 +198,13 @@ def pick(select: str, margin: Array, wrong: Array, rng: np.random.Generator) -> 
     return int(np.argmin(margin) if select == "worst" else rng.choice(wrong))
 
 
-def margins(machine: Machine, data: Dense | Csr, codes: Array, jobs: int) -> Array:
+def margins(state: TrainingState, data: Dense | Csr, codes: Array, jobs: int) -> Array:
     """Return the least margin of each row over its machines, under the weights in training (not those that answer)."""
-    scores = scored(machine.link, np.ones(machine.columns), data, machine.pair, jobs)
+    scores = scored(state.link, np.ones(state.columns), data, state.pair, jobs)
     rows = np.arange(len(codes))
-    if machine.columns == 1:
+    if state.columns == 1:
         return np.where(codes == 1, 1.0, -1.0) * scores[:, 0]
-    if machine.pair:
+    if state.pair:
         true = scores[rows, codes]
         scores[rows, codes] = -np.inf
         return true - scores.max(axis=1)

@@ -14,7 +14,7 @@ from linsep.engine.votes import recurrence
 from linsep.engine.weights import copied
 from linsep.kernels.blocks import KernelError, block_of
 from linsep.kernels.functions import Kernel, Linear, kernel_matrix
-from linsep.training.state import Machine, Parts
+from linsep.training.state import Parts, TrainingState
 from linsep.training.transaction import shallow
 from linsep.training.update_log import lines_of
 from linsep.validation.inputs import bytes_of, refuse_bad_entries, rows_of, without_duplicates
@@ -307,7 +307,7 @@ def refuse_long_rows(rows: Dense | Csr, numbers: Array) -> None:
 
 
 @dataclass
-class Voting(Machine):
+class VotingState(TrainingState):
     """A machine whose log tells, with the rows of its updates, every hypothesis that it ever had.
 
     The first of them is `base`, 0 unless the oldest updates were folded into it: then that of round `begin`.
@@ -330,10 +330,10 @@ class Voting(Machine):
     """While single rows are learned in place: all that tells the hypotheses, as it was after the last of them."""
     _seen: Any = field(default=None, repr=False)
 
-    def copy(self) -> "Voting":
+    def copy(self) -> "VotingState":
         """Return a machine that shares no memory with this one, but for what is only added to."""
-        machine: Any = super().copy()
-        return replace(machine, support=self.support and self.support.copy(), _told=None, _written=None, _mark=None)
+        state: Any = super().copy()
+        return replace(state, support=self.support and self.support.copy(), _told=None, _written=None, _mark=None)
 
     def follow(self, parts: Parts, pair: bool, bias: float) -> None:
         """Go on with another rule; counts are then no longer shared with the machine that this one is a draft of."""
@@ -348,12 +348,12 @@ class Voting(Machine):
         start = (self.begin, self.base, self.base_norms)
         self._mark = int(self.tally.rounds[0]), int(log.filled[0]), log, kept, self.clock, start
 
-    def reading(self, features: int) -> "Voting":
+    def reading(self, features: int) -> "VotingState":
         """Return the machine with that many features as it was when rows were last committed."""
         mark, seen = self._mark, self._seen
         if mark is None:
-            machine: Any = super().reading(features)
-            return machine
+            state: Any = super().reading(features)
+            return state
         if seen is None or seen[0] is not mark or seen[1] != features:
             end, filled, log, kept, clock, (begin, base, base_norms) = mark
             parts: dict[str, Any] = {
@@ -368,16 +368,16 @@ class Voting(Machine):
             forgotten = dict.fromkeys(("_answer", "_told", "_written", "_mark", "_seen"))
             told = shallow(self, vars(self) | parts | forgotten)
             self._seen = seen = mark, features, told.reading(features)
-        last: Voting = seen[2]
+        last: VotingState = seen[2]
         return last
 
-    def apart(self) -> "Voting":
+    def apart(self) -> "VotingState":
         """Return a machine that shares no memory with this one, and will not when both go on."""
-        machine: Any = super().apart()
+        state: Any = super().apart()
         if self.support is not None:
             rows = taken(self.support.rows(), np.arange(len(self.support)))
-            machine.support = Support.of(rows, self.support.known.copy())
-        return machine
+            state.support = Support.of(rows, self.support.known.copy())
+        return state
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again."""

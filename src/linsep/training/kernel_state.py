@@ -12,7 +12,7 @@ from linsep.engine.links import Scaled
 from linsep.engine.runtime import uninterrupted
 from linsep.kernels.blocks import block_of
 from linsep.kernels.functions import Kernel, Precomputed, kernel_matrix
-from linsep.training.history import OtherRows, Support, Voting, named, no_rows
+from linsep.training.history import OtherRows, Support, VotingState, named, no_rows
 from linsep.training.state import IN_ORDER, Parts, StoppedError
 from linsep.validation.inputs import refuse_bad_entries, rows_of
 
@@ -25,7 +25,7 @@ BLOCK_BYTES = 1 << 27
 
 
 @dataclass
-class DualMachine(Voting):
+class KernelState(VotingState):
     """A machine with a weight for each row that has made a mistake, driven by any rule through the same passes.
 
     Rows are learned in blocks: their kernel values with the rows that have weights, and with each other, are computed
@@ -50,13 +50,13 @@ class DualMachine(Voting):
     @classmethod
     def start(
         cls, parts: Parts, features: int, columns: int, pair: bool, bias: float, background: bool = False
-    ) -> "DualMachine":
+    ) -> "KernelState":
         """Return a machine before its first round."""
-        machine: Any = super().start(parts, 0, columns, pair, bias, background)
-        machine.width = machine.first_features = features
-        if isinstance(machine.link, Scaled):
-            machine.link = machine.link._replace(dual=True)
-        return machine
+        state: Any = super().start(parts, 0, columns, pair, bias, background)
+        state.width = state.first_features = features
+        if isinstance(state.link, Scaled):
+            state.link = state.link._replace(dual=True)
+        return state
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again."""

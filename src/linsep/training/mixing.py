@@ -20,7 +20,7 @@ from linsep.engine.links import OWED, Additive, Imaged, Scaled
 from linsep.engine.readouts import MISTAKES, Average, Log, Tally
 from linsep.engine.runtime import split
 from linsep.engine.weights import copied, start_readout, start_tally, with_own_image
-from linsep.training.state import Machine
+from linsep.training.state import TrainingState
 from linsep.training.update_log import Mixed, appended, empty_like, no_log
 from linsep.validation.inputs import rows_of
 
@@ -61,11 +61,11 @@ def link_of(like: Any, s: Array, pair: bool) -> Any:
     return Additive(s)
 
 
-def settle(machine: Machine) -> None:
+def settle(state: TrainingState) -> None:
     """Let a machine that was mixed have the image of its sums: passes take it for themselves, others only read it."""
-    link = machine.link
+    link = state.link
     if isinstance(link, Imaged) and (link.debt == OWED).all():
-        machine.link = with_own_image(link, machine.pair, machine.bias != 0.0)
+        state.link = with_own_image(link, state.pair, state.bias != 0.0)
 
 
 def banked(readout: Average, s: Array) -> Array:
@@ -73,18 +73,18 @@ def banked(readout: Average, s: Array) -> Array:
     return readout.u - readout.mass * s if readout.mass.any() else readout.u
 
 
-def fork(machine: Machine) -> Machine:
+def fork(state: TrainingState) -> TrainingState:
     """Return a machine that goes on from the same weights and round, and counts its own work alone."""
-    tally = start_tally(machine.columns)
-    tally.rounds[:] = machine.tally.rounds
-    readout = start_readout(type(machine.readout), machine.features + 1, machine.columns)
+    tally = start_tally(state.columns)
+    tally.rounds[:] = state.tally.rounds
+    readout = start_readout(type(state.readout), state.features + 1, state.columns)
     return replace(
-        machine, link=copied(machine.link), readout=readout, tally=tally, log=empty_like(machine.log), mixed=None,
+        state, link=copied(state.link), readout=readout, tally=tally, log=empty_like(state.log), mixed=None,
         watch=None, _answer=None,
     )  # fmt: skip
 
 
-def gained(shard: Machine, start: Machine) -> Gain:
+def gained(shard: TrainingState, start: TrainingState) -> Gain:
     """Return what a fork has done since it set out; it is used up by that, as its arrays become the gain's."""
     before, moved = weights_of(start.link), weights_of(shard.link)
     moved -= before
@@ -110,22 +110,22 @@ def take(sums: Array, factor: float, array: Array) -> None:
 class Mix:
     """One mix: gains are added in the order of the shards, and none need be kept until the others are there."""
 
-    def __init__(self, machine: Machine, mixing: str) -> None:
-        self.machine, self.mixing = machine, mixing
-        self.start = replace(machine, tally=copied(machine.tally))
+    def __init__(self, state: TrainingState, mixing: str) -> None:
+        self.state, self.mixing = state, mixing
+        self.start = replace(state, tally=copied(state.tally))
         """What shards set out from, while the machine itself counts those that are back."""
-        shape = machine.link.s.shape
+        shape = state.link.s.shape
         self.moved, self.evenly = np.zeros(shape), np.zeros(shape) if mixing == "mistakes" else None
-        self.u, self.clock = np.zeros(shape) if isinstance(machine.readout, Average) else None, 0.0
+        self.u, self.clock = np.zeros(shape) if isinstance(state.readout, Average) else None, 0.0
         self.numbers: list[tuple[int, int, int, int]] = []
         self.mistakes: list[Array] = []
         self.shares: list[Array] = []
 
     def add(self, gain: Gain) -> None:
         """Add what the next shard has done; rounds count as if the shards came one after the other."""
-        machine, tally = self.machine, self.machine.tally
+        state, tally = self.state, self.state.tally
         before, rows = int(tally.rounds[0]), int(gain.tally.rounds[0])
-        made = gain.tally.counts[MISTAKES, : 1 if machine.pair else None]
+        made = gain.tally.counts[MISTAKES, : 1 if state.pair else None]
         share = {"uniform": np.ones_like(made), "rows": np.full_like(made, rows), "mistakes": made}[self.mixing]
         self.moved += gain.s if (share == 1).all() else share * gain.s
         if self.evenly is not None:
@@ -133,7 +133,7 @@ class Mix:
         if self.u is not None and gain.u is not None:
             self.u += gain.u
             self.clock += gain.clock
-        self.numbers.append((machine.epochs + 1, len(self.numbers), before, rows))
+        self.numbers.append((state.epochs + 1, len(self.numbers), before, rows))
         self.mistakes.append(made)
         self.shares.append(share)
         self._take_log(gain, before - int(self.start.tally.rounds[0]))
@@ -143,35 +143,35 @@ class Mix:
 
     def end(self) -> None:
         """Let the machine have the mixed weights."""
-        machine, shares = self.machine, np.array(self.shares)
+        state, shares = self.state, np.array(self.shares)
         total = shares.sum(axis=0)
         if self.evenly is not None and not total.all():  # no mistake was made in any shard
             self.moved, shares = np.where(total, self.moved, self.evenly), np.where(total, shares, 1)
             total = shares.sum(axis=0)
-        start = weights_of(machine.link)
+        start = weights_of(state.link)
         if self.u is not None:
-            readout, u = machine.readout, self.u
-            u += banked(readout, machine.link.s)
+            readout, u = state.readout, self.u
+            u += banked(readout, state.link.s)
             take(u, self.clock, start)
-            machine.readout = Average(u, np.zeros_like(readout.mass), readout.clock + self.clock)
+            state.readout = Average(u, np.zeros_like(readout.mass), readout.clock + self.clock)
         self.moved /= total
         self.moved += start
-        machine.link = link_of(machine.link, self.moved, machine.pair)
+        state.link = link_of(state.link, self.moved, state.pair)
         more = Mixed(np.array(self.numbers), np.array(self.mistakes), shares)
-        machine.mixed = more if machine.mixed is None else machine.mixed.then(more)
-        machine._answer = None
+        state.mixed = more if state.mixed is None else state.mixed.then(more)
+        state._answer = None
 
     def _take_log(self, gain: Gain, earlier: int) -> None:
         """Add a shard's updates to the log, unless one of the two was given up."""
-        machine = self.machine
-        if not len(machine.log.numbers):
+        state = self.state
+        if not len(state.log.numbers):
             return
         if gain.no_log_because:
-            machine.no_log_because, machine.log = gain.no_log_because, no_log()
+            state.no_log_because, state.log = gain.no_log_because, no_log()
             return
         gain.log.numbers[:, 1] += earlier
-        machine.log = appended(machine.log, gain.log)
-        machine.drop_large_log()
+        state.log = appended(state.log, gain.log)
+        state.drop_large_log()
 
 
 class Shards:
@@ -180,18 +180,18 @@ class Shards:
     Threads share the shards; the weights do not depend on how many there are. One shard is a pass like any other.
     """
 
-    def __init__(self, machine: Machine, count: int, mixing: str, jobs: int) -> None:
-        self.machine, self.count, self.mixing, self.jobs = machine, count, mixing, jobs
+    def __init__(self, state: TrainingState, count: int, mixing: str, jobs: int) -> None:
+        self.state, self.count, self.mixing, self.jobs = state, count, mixing, jobs
 
     def run(self, data: Any, codes: Array, weights: Array, order: Array, first: int) -> None:
         """Make one pass over the rows."""
-        machine = self.machine
+        state = self.state
         spans = split(len(order) if len(order) else rows_of(data), self.count)
         if len(spans) == 1:
-            machine.run(data, codes, weights, order, first)
+            state.run(data, codes, weights, order, first)
             return
 
-        mix = Mix(machine, self.mixing)
+        mix = Mix(state, self.mixing)
 
         def learned(span: tuple[int, int]) -> Gain:
             shard = fork(mix.start)
@@ -205,13 +205,13 @@ class Shards:
         mix.end()
 
     def _look(self) -> None:
-        if self.machine.watch is not None:
-            self.machine.watch(self.machine)
+        if self.state.watch is not None:
+            self.state.watch(self.state)
 
     def totals(self) -> Array:
         """Return the sums over all columns of mistakes, updates and mistakes without a step."""
-        return np.asarray(self.machine.tally.counts.sum(axis=1))
+        return np.asarray(self.state.tally.counts.sum(axis=1))
 
     def join(self) -> None:
         """Let the machine be fit for questions; after each pass it is up to date but for that."""
-        settle(self.machine)
+        settle(self.state)

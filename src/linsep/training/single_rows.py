@@ -13,7 +13,7 @@ from linsep.engine.passes import BAD_SCORE, DONE, FLAW, LOG_FULL, TOO_LARGE
 from linsep.engine.predict_row import ask_row
 from linsep.engine.runtime import uninterrupted
 from linsep.training.history import refuse_endless
-from linsep.training.state import IN_ORDER, Machine, for_reading
+from linsep.training.state import IN_ORDER, TrainingState, for_reading
 from linsep.validation.inputs import single_row
 
 ARRAY = np.ndarray
@@ -72,72 +72,72 @@ class Direct:
         self.index, self.value = indices.dtype, values.dtype
 
 
-class Learning(Direct):
+class RowLearner(Direct):
     """The learning pass over a single row, with everything bound that stays the same from row to row.
 
     The row is taken from a table in which it stands once for each class: to learn it with label `code` is to visit
     that one.
     """
 
-    def __init__(self, machine: Machine, bias: float, codes: dict[Any, int], weights: Array) -> None:
-        machine.check_for_single_rows()
-        super().__init__(machine.kernel(Single))
-        self.machine, self.bias, self.codes, self.weights = machine, bias, codes, weights
+    def __init__(self, state: TrainingState, bias: float, codes: dict[Any, int], weights: Array) -> None:
+        state.check_for_single_rows()
+        super().__init__(state.kernel(Single))
+        self.state, self.bias, self.codes, self.weights = state, bias, codes, weights
         self._bind()
-        if machine.keeps_rows:
-            machine.commit()  # type: ignore[attr-defined]
+        if state.keeps_rows:
+            state.commit()  # type: ignore[attr-defined]
 
     def learned(self, x: tuple[Any, ...], code: int) -> bool:
         """Learn from x and tell so, if it is as the last row was and without a flaw; else do nothing."""
-        if not self.fits(x) or self.machine.keeps_rows:
+        if not self.fits(x) or self.state.keeps_rows:
             return False
         indices, values = x
-        machine = self.machine
-        number = machine.behind + machine.rows
+        state = self.state
+        number = state.behind + state.rows
         _, status = self.compiled(self.bound[0], (values, indices), code, code + 1, number - code)
         if status != DONE:
             return False
-        machine.rows += 1
+        state.rows += 1
         return True
 
     def learn(self, indices: Array, values: Array, distinct: bool, code: int) -> None:
         """Make one pass over the row, or raise the ValueError that says what is wrong with it; then nothing changes."""
-        if not self.machine.keeps_rows:
+        if not self.state.keeps_rows:
             self._pass(indices, values, distinct, code)
             return
-        machine: Any = self.machine
+        state: Any = self.state
         weights = self.weights[code : code + 1]
-        refuse_endless(machine.span()[1] + float(weights.sum()))
+        refuse_endless(state.span()[1] + float(weights.sum()))
         with uninterrupted():
-            since, log = int(machine.tally.rounds[0]), machine.log
+            since, log = int(state.tally.rounds[0]), state.log
             self._pass(indices, values, distinct, code)
-            if int(machine.tally.rounds[0]) > since:
-                row = single_row(indices, values, machine.features, self.bias)
-                machine.remember(row, machine.behind + machine.rows - 1, since, weights)
-            machine.commit()
-            if machine.log is not log:  # forgotten in part
+            if int(state.tally.rounds[0]) > since:
+                row = single_row(indices, values, state.features, self.bias)
+                state.remember(row, state.behind + state.rows - 1, since, weights)
+            state.commit()
+            if state.log is not log:  # forgotten in part
                 self._bind()
 
     def _pass(self, indices: Array, values: Array, distinct: bool, code: int) -> None:
         self.prepare(indices, values, self.bound[0], 0, 1, 0)
-        number = self.machine.behind + self.machine.rows
+        number = self.state.behind + self.state.rows
         flaw, status = self.compiled(self.bound[distinct], (values, indices), code, code + 1, number - code)
         if status == DONE:
-            self.machine.rows += 1
+            self.state.rows += 1
         else:
             self._mend(indices, values, distinct, code, flaw, status)
 
     def _bind(self) -> None:
-        codes, numbers = np.arange(len(self.codes), dtype=np.int32), (self.machine.features, self.bias)
-        self.bound = [self.machine.bound((*numbers, d), codes, self.weights, IN_ORDER) for d in (False, True)]
+        codes, numbers = np.arange(len(self.codes), dtype=np.int32), (self.state.features, self.bias)
+        self.bound = [self.state.bound((*numbers, d), codes, self.weights, IN_ORDER) for d in (False, True)]
 
     def _mend(self, indices: Array, values: Array, distinct: bool, code: int, flaw: int, status: int) -> None:
         """Learn the row after all, where that takes no more than room in the log or the row in another form."""
         if status == LOG_FULL:
             # Single rows are not weighed one by one: the log's limit takes all so far to be as large as this one.
-            size = self.machine.rows * (indices.nbytes + values.nbytes)
-            self.machine.allow_log(max(self.machine.data_bytes, size))
-            self.machine.enlarge_log()
+            size = self.state.rows * (indices.nbytes + values.nbytes)
+            self.state.allow_log(max(self.state.data_bytes, size))
+            self.state.enlarge_log()
             self._bind()
         elif status == FLAW and flaw == NOT_TOGETHER:
             indices, values = indices.copy(), values.copy()
@@ -150,7 +150,7 @@ class Learning(Direct):
 
     def _refuse(self, indices: Array, values: Array, status: int) -> None:
         if status == FLAW:
-            width = self.machine.features
+            width = self.state.features
             refuse_other_columns(indices, width)
         if not np.isfinite(values).all():
             bad = int(np.flatnonzero(~np.isfinite(values))[0])
@@ -159,20 +159,20 @@ class Learning(Direct):
             raise ValueError("the score of x is too large for float64: divide all rows by one factor")
         if status == TOO_LARGE:
             raise ValueError("x makes a weight whose square is too large for float64: divide all rows by one factor")
-        raise ValueError(f"the rule {type(self.machine.rule).__name__} gave a step that is not a finite number")
+        raise ValueError(f"the rule {type(self.state.rule).__name__} gave a step that is not a finite number")
 
 
-class Asking(Direct):
+class RowPredictor(Direct):
     """The answer to a single row, from the weights of a machine as they are at the time."""
 
-    def __init__(self, machine: Machine, bias: float, labels: Array, names: dict[str, int] | None) -> None:
-        kinds: Any = type(machine.link), type(machine.readout)
+    def __init__(self, state: TrainingState, bias: float, labels: Array, names: dict[str, int] | None) -> None:
+        kinds: Any = type(state.link), type(state.readout)
         super().__init__(ask_row(*kinds))
-        self.machine, self.bias, self.labels, self.names = machine, bias, labels.tolist(), names
-        self.one_scale = not isinstance(machine.link, Imaged) or machine.pair or len(labels) <= 2
-        numbers = (machine.features, bias, False)
-        link, readout = for_reading(machine.link), for_reading(machine.readout)
-        self.bound = Bound(tuple(link), tuple(readout), numbers, len(labels), machine.pair)
+        self.state, self.bias, self.labels, self.names = state, bias, labels.tolist(), names
+        self.one_scale = not isinstance(state.link, Imaged) or state.pair or len(labels) <= 2
+        numbers = (state.features, bias, False)
+        link, readout = for_reading(state.link), for_reading(state.readout)
+        self.bound = Bound(tuple(link), tuple(readout), numbers, len(labels), state.pair)
 
     def answer(self, indices: Array, values: Array) -> Any:
         """Return the label of the row; features outside of the learner's count as 0."""
@@ -180,7 +180,7 @@ class Asking(Direct):
         code, status = self.compiled(self.bound, (values, indices))
         if status == FLAW:
             refuse_unequal(indices, values)
-            known = (indices >= 0) & (indices < self.machine.features)
+            known = (indices >= 0) & (indices < self.state.features)
             indices, values = indices[known], values[known]
             code, status = self.compiled(self.bound, (values, indices))
         if status != DONE:
@@ -189,5 +189,5 @@ class Asking(Direct):
 
     def _compared(self, indices: Array, values: Array) -> int:
         """Return the class of the highest normalised score."""
-        row = single_row(indices, values, self.machine.features, self.bias)
-        return int(np.argmax(self.machine.scores(row, 1)[0, : len(self.labels)]))
+        row = single_row(indices, values, self.state.features, self.bias)
+        return int(np.argmax(self.state.scores(row, 1)[0, : len(self.labels)]))

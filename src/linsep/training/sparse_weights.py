@@ -11,8 +11,8 @@ from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.links import EXPONENTIAL, Additive, Imaged
 from linsep.engine.readouts import Average
-from linsep.training.single_rows import Asking, refuse_unequal
-from linsep.training.state import Machine, scored
+from linsep.training.single_rows import RowPredictor, refuse_unequal
+from linsep.training.state import TrainingState, scored
 
 AT_ONCE = 1 << 16
 """Indices that are looked up in one go, so that what is computed on the way stays in the cache."""
@@ -20,7 +20,7 @@ LARGE, SPARSE = 1 << 26, 64
 """Of more columns than this, and more than so many times those kept, there is no table: it would be mostly empty."""
 BY_FEATURE = ("s", "image", "u")
 """Arrays that have a row for each feature, and one more for the bias."""
-READ = {f.name for f in fields(Machine)} - {"link", "readout", "_answer"} | {"columns", "errors", "record"}
+READ = {f.name for f in fields(TrainingState)} - {"link", "readout", "_answer"} | {"columns", "errors", "record"}
 """What of a machine is told as it stands: all that has nothing to do with features."""
 
 
@@ -80,14 +80,14 @@ class Columns:
 
 
 @dataclass
-class Compact:
+class SparseState:
     """A machine that is asked only: with the weights of some features, all others being zero.
 
     Its answers are those of the whole machine to the bit: entries of a row stay in order, and those of other features
     meet a row of zeros. Its `link` and `readout` are the whole ones, made anew each time.
     """
 
-    part: Machine
+    part: TrainingState
     where: Columns
     answering: Any
     divisor: Array
@@ -95,21 +95,21 @@ class Compact:
     """Whether it was asked for, by `sparsify`; else nobody sees it, but in the time and memory that it takes."""
 
     @classmethod
-    def of(cls, machine: Machine) -> "Compact":
+    def of(cls, state: TrainingState) -> "SparseState":
         """Return the machine without the rows of zeros."""
-        link = machine.link
+        link = state.link
         if isinstance(link, Imaged) and link.form == EXPONENTIAL:
             raise ValueError("the weights are exponentials, of which none is 0: there is nothing to leave out")
-        answer, divisor = machine.answer()
-        kept = rows_that_matter(machine)
+        answer, divisor = state.answer()
+        kept = rows_that_matter(state)
         rows = np.append(kept, len(link.s) - 1)
         part = replace(
-            machine, link=_rows(link, rows), readout=_rows(machine.readout, rows), watch=None, _answer=None
+            state, link=_rows(link, rows), readout=_rows(state.readout, rows), watch=None, _answer=None
         )  # fmt: skip
-        return cls(part, Columns(kept, machine.features), _with_zeros(_rows(answer, rows)), divisor)
+        return cls(part, Columns(kept, state.features), _with_zeros(_rows(answer, rows)), divisor)
 
     @classmethod
-    def stored(cls, part: Machine, kept: Array, features: int, wanted: bool) -> "Compact":
+    def stored(cls, part: TrainingState, kept: Array, features: int, wanted: bool) -> "SparseState":
         """Return what was stored of a machine of additive or scaled weights, each of which answers on its own."""
         answer, divisor = part.answer()
         return cls(replace(part, _answer=None), Columns(kept, features), _with_zeros(answer), divisor, wanted)
@@ -134,7 +134,7 @@ class Compact:
         """What the whole weights' readout keeps."""
         return self._whole(self.part.readout)
 
-    def copy(self) -> Machine:
+    def copy(self) -> TrainingState:
         """Return the whole machine, sharing no memory with this one."""
         part = self.part.copy()
         return replace(part, link=self._whole(part.link), readout=self._whole(part.readout))
@@ -155,16 +155,16 @@ class Compact:
             link = self._whole(_rows(link, np.delete(np.arange(len(link.s)), len(self.where.kept))))
         return scored(link, self.divisor, data, self.part.pair, jobs)
 
-    def reading(self, features: int) -> "Compact":
+    def reading(self, features: int) -> "SparseState":
         """Return this machine: it has all features of the learner."""
         return self
 
-    def asked(self) -> Machine:
+    def asked(self) -> TrainingState:
         """Return the machine of the features kept and one of zeros, with the answers of the whole."""
         parts = {"link": _with_zeros(self.part.link), "readout": _with_zeros(self.part.readout)}
-        machine = replace(self.part, **parts, _answer=None)
-        key = int(machine.tally.rounds[0]), machine.rows, machine.features
-        return replace(machine, _answer=(key, (self.answering, self.divisor)))
+        state = replace(self.part, **parts, _answer=None)
+        key = int(state.tally.rounds[0]), state.rows, state.features
+        return replace(state, _answer=(key, (self.answering, self.divisor)))
 
     def _whole(self, part: Any) -> Any:
         """Return a link or readout with rows for all features."""
@@ -177,12 +177,12 @@ class Compact:
         return _by_feature(part, spread)
 
 
-class CompactAsking(Asking):
+class SparseRowPredictor(RowPredictor):
     """The answer to a single row, by the weights of the features kept."""
 
-    def __init__(self, machine: Compact, bias: float, labels: Array, names: dict[str, int] | None) -> None:
-        super().__init__(machine.asked(), bias, labels, names)
-        self.where = machine.where
+    def __init__(self, state: SparseState, bias: float, labels: Array, names: dict[str, int] | None) -> None:
+        super().__init__(state.asked(), bias, labels, names)
+        self.where = state.where
 
     def fits(self, x: tuple[Any, ...]) -> bool:
         """Tell that no row is taken as it is: its columns have to be looked up."""
@@ -194,53 +194,55 @@ class CompactAsking(Asking):
         return super().answer(self.where.places(indices.astype(np.int64)), values)
 
 
-def whole(machine: Any) -> Machine:
+def whole(state: Any) -> TrainingState:
     """Return a machine with the weights of all features, the one given if it has them."""
-    return machine.copy() if isinstance(machine, Compact) else machine
+    return state.copy() if isinstance(state, SparseState) else state
 
 
-def compacted(machine: Any) -> Any:
+def compacted(state: Any) -> Any:
     """Return a machine without its rows of zeros, in which nothing else looks different."""
-    return replace(machine, wanted=True) if isinstance(machine, Compact) else Compact.of(machine)
+    return replace(state, wanted=True) if isinstance(state, SparseState) else SparseState.of(state)
 
 
-def is_compact(machine: Any) -> bool:
+def is_compact(state: Any) -> bool:
     """Tell whether a machine was asked to do without its rows of zeros."""
-    return isinstance(machine, Compact) and machine.wanted
+    return isinstance(state, SparseState) and state.wanted
 
 
-def rows_that_matter(machine: Machine) -> Array:
+def rows_that_matter(state: TrainingState) -> Array:
     """Return the features of which any weight, or what its average is made of, is not zero."""
-    matter = _any_bit(machine.link.s)
-    if isinstance(machine.readout, Average):
-        matter |= _any_bit(machine.readout.u)
+    matter = _any_bit(state.link.s)
+    if isinstance(state.readout, Average):
+        matter |= _any_bit(state.readout.u)
     return np.flatnonzero(matter[:-1])
 
 
-def kept_of(machine: Any) -> int:
+def kept_of(state: Any) -> int:
     """Return how many features a machine keeps weights of."""
-    return len(machine.where.kept) if is_compact(machine) else int(machine.features)
+    return len(state.where.kept) if is_compact(state) else int(state.features)
 
 
-def rows_of_coef(machine: Any, weights: Array) -> Any:
+def rows_of_coef(state: Any, weights: Array) -> Any:
     """Return weights of the features that a machine has, (classes, features), as users see them."""
-    if not isinstance(machine, Compact):
+    if not isinstance(state, SparseState):
         return weights
-    if not machine.wanted:
-        dense = np.zeros((len(weights), machine.features))
-        dense[:, machine.where.kept] = weights
+    if not state.wanted:
+        dense = np.zeros((len(weights), state.features))
+        dense[:, state.where.kept] = weights
         return dense
     row, place = np.nonzero(weights)
     ends = np.append(0, np.cumsum(np.bincount(row, minlength=len(weights))))
-    parts = weights[row, place], machine.where.kept[place], ends
-    return csr_array(parts, shape=(len(weights), machine.features))
+    parts = weights[row, place], state.where.kept[place], ends
+    return csr_array(parts, shape=(len(weights), state.features))
 
 
-def asking_of(machine: Machine | Compact, bias: float, labels: Array, names: dict[str, int] | None) -> Asking:
+def row_predictor(
+    state: TrainingState | SparseState, bias: float, labels: Array, names: dict[str, int] | None
+) -> RowPredictor:
     """Return what answers single rows."""
-    kind: Any = CompactAsking if isinstance(machine, Compact) else Asking
-    asking: Asking = kind(machine, bias, labels, names)
-    return asking
+    kind: Any = SparseRowPredictor if isinstance(state, SparseState) else RowPredictor
+    predictor: RowPredictor = kind(state, bias, labels, names)
+    return predictor
 
 
 def _any_bit(table: Array) -> Array:

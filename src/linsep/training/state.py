@@ -105,7 +105,7 @@ def as_floats(rule: Any) -> Any:
 class Watch(Protocol):
     """Looks at a machine now and then while it learns."""
 
-    def __call__(self, machine: "Machine") -> int:
+    def __call__(self, state: "TrainingState") -> int:
         """Look; return after how many more rows to be called again."""
 
 
@@ -118,7 +118,7 @@ class StoppedError(Exception):
 
 
 @dataclass
-class Machine:
+class TrainingState:
     """Everything that training goes on from."""
 
     keeps_rows: ClassVar[bool] = False
@@ -151,7 +151,7 @@ class Machine:
     @classmethod
     def start(
         cls, parts: Parts, features: int, columns: int, pair: bool, bias: float, background: bool = False
-    ) -> "Machine":
+    ) -> "TrainingState":
         """Return a machine before its first round; its last column may stand for all labels still to come."""
         rule = as_floats(parts.rule)
         link = "scaled" if shrinks(type(rule)) else parts.link
@@ -254,12 +254,12 @@ class Machine:
         errors = int(self.tally.errors[0])
         return None if errors < 0 or isinstance(self.link, Imaged) else errors
 
-    def copy(self) -> "Machine":
+    def copy(self) -> "TrainingState":
         """Return a machine that shares no memory with this one, but for the part of the log already written."""
         parts = {name: copied(getattr(self, name)) for name in ("link", "readout", "tally")}
         return replace(self, **parts, log=self.log._replace(filled=self.log.filled.copy()), _answer=None)
 
-    def apart(self) -> "Machine":
+    def apart(self) -> "TrainingState":
         """Return a machine that shares no memory with this one, and will not when both go on."""
         return replace(self.copy(), log=trimmed(self.log))
 
@@ -326,13 +326,13 @@ class Machine:
         """Leave out what can be made again, and the log's free room."""
         return vars(self) | {"watch": None, "_answer": None, "_checked": None, "log": trimmed(self.log)}
 
-    def block(self, lo: int, hi: int) -> "Machine":
+    def block(self, lo: int, hi: int) -> "TrainingState":
         """Return a machine of some of the columns, with an empty log, that shares no memory with this one."""
         cut = {name: copied(getattr(self, name), slice(lo, hi)) for name in ("link", "readout", "tally")}
         cut["tally"].errors[0] = -1  # a block sees its own columns alone
         return replace(self, **cut, log=empty_like(self.log), watch=None, _answer=None)
 
-    def join(self, blocks: list["Machine"]) -> None:
+    def join(self, blocks: list["TrainingState"]) -> None:
         """Take over the columns of blocks that together are all of this machine's, and their logs."""
         self._answer = None
         lo = 0
@@ -386,13 +386,13 @@ class Machine:
             if isinstance(self.readout, Average):
                 self.readout = self.readout._replace(u=keep(self.readout.u))
 
-    def reading(self, features: int) -> "Machine":
+    def reading(self, features: int) -> "TrainingState":
         """Return the machine with that many features, for a reader; this machine does not change."""
         if features == self.features:
             return self
-        machine = shallow(self, vars(self).copy())
-        machine.resize(features)
-        return machine
+        state = shallow(self, vars(self).copy())
+        state.resize(features)
+        return state
 
     def answer(self, features: int | None = None) -> tuple[Any, Array]:
         """Return the link that answers, for that many features, and the divisor of each column's scores.
@@ -403,11 +403,11 @@ class Machine:
         features = self.features if features is None else features
         key, kept = (int(self.tally.rounds[0]), self.rows, features), self._answer
         if kept is None or kept[0] != key:
-            machine = self.reading(features)
-            if isinstance(machine.link, Imaged):
-                kept = key, refreshed(machine.link, self.pair, self.bias != 0.0)
+            state = self.reading(features)
+            if isinstance(state.link, Imaged):
+                kept = key, refreshed(state.link, self.pair, self.bias != 0.0)
             else:
-                weights = np.ascontiguousarray(answering(machine.link, machine.readout))
+                weights = np.ascontiguousarray(answering(state.link, state.readout))
                 kept = key, (Additive(weights), np.ones(self.columns))
             self._answer = kept
         return kept[1]

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-AT_THE_DESK = ("_learning", "_asking")
+PREPARED = ("_row_learner", "_row_predictor")
 """Attributes that are no part of the model: made when needed, left out of pickles and drafts."""
 
 
@@ -26,10 +26,10 @@ def shallow(value: Any, attributes: dict[str, Any]) -> Any:
 def drafted(learner: Any) -> dict[str, Any]:
     """Return a copy of a learner's attributes, with a machine that may hold other arrays."""
     draft = vars(learner).copy()  # in one step: another thread may add to them
-    for name in AT_THE_DESK:
+    for name in PREPARED:
         draft.pop(name, None)
-    if "_machine" in draft:
-        draft["_machine"] = shallow(draft["_machine"], vars(draft["_machine"]).copy())
+    if "_state" in draft:
+        draft["_state"] = shallow(draft["_state"], vars(draft["_state"]).copy())
     return draft
 
 

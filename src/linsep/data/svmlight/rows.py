@@ -18,7 +18,7 @@ from linsep.data.rows import NO_INDEX, Rows, without
 from linsep.data.slabs import Slabs
 from linsep.engine.arrays import Array
 from linsep.engine.kernel_cache import cached_njit
-from linsep.engine.multimethods import cold, word
+from linsep.engine.multimethods import cold, inlined
 from linsep.engine.passes import Kernel, compiled
 
 NEWLINE, RETURN, SPACE, TAB, COLON, HASH, SMALL_Q = 10, 13, 32, 9, 58, 35, 113
@@ -51,7 +51,7 @@ def lines_in(text: Array) -> int:
     return lines
 
 
-@word
+@inlined
 def _ends(text: Any, k: Any) -> bool:
     """Tell whether a label or a value may end before text[k]."""
     c = text[k]
@@ -72,7 +72,7 @@ def _qid(text: Any, k: Any) -> tuple[Any, bool]:
     return k, True
 
 
-@word
+@inlined
 def _parse(
     text: Array, begin: int, labels: Array, places: Array, indptr: Array, indices: Array, values: Array,
     faults: Array, hard: Array, powers: Array, counts: Array,

@@ -46,7 +46,7 @@ from linsep.data.tables.columns import NO_NUMBER as NO_NUMBER_HERE
 from linsep.data.text.utf8 import not_utf8
 from linsep.engine.arrays import Array
 from linsep.engine.kernel_cache import cached_njit
-from linsep.engine.multimethods import word
+from linsep.engine.multimethods import inlined
 from linsep.engine.passes import Kernel, compiled
 
 QUOTE, RETURN = 34, 13
@@ -121,7 +121,7 @@ def mark_rows(text: Array, delimiter: int) -> RowMarks:
     return RowMarks(begins, ends, lines, fields, stop)
 
 
-@word
+@inlined
 def _fill(
     text: Array, delimiter: int, places: Array, values: Array, aside: Array, letters: Array, marks: Array,
     hard: Array, powers: Array, single: bool,

@@ -13,7 +13,7 @@ from linsep.data.digest import data_digest
 from linsep.data.text.utf8 import ONE, THREE
 from linsep.data.text.vectors import four_bytes
 from linsep.engine.arrays import Array
-from linsep.engine.multimethods import word
+from linsep.engine.multimethods import inlined
 from linsep.engine.passes import Kernel, compiled
 
 C1, C2, C3, C4, C5 = (np.uint32(c) for c in (0xCC9E2D51, 0x1B873593, 0xE6546B64, 0x85EBCA6B, 0xC2B2AE35))
@@ -22,19 +22,19 @@ SPARE = 4
 """Bytes behind a name that may be read with it."""
 
 
-@word
+@inlined
 def _turned(bits: Any, left: int) -> Any:
     """Return 32 bits turned left."""
     return np.uint32(bits << np.uint32(left)) | np.uint32(bits >> np.uint32(32 - left))
 
 
-@word
+@inlined
 def _mixed(bits: Any) -> Any:
     """Return four bytes as they enter the hash."""
     return np.uint32(_turned(np.uint32(bits * C1), 15) * C2)
 
 
-@word
+@inlined
 def murmur(text: Any, begin: Any, end: Any, seed: Any) -> Any:
     """Return the hash of text[begin:end], a number of 32 bits without sign; SPARE bytes more must be there to read.
 

@@ -12,7 +12,7 @@ from linsep.data.text.utf8 import not_utf8, tables
 from linsep.data.text.vocabulary import Vocabulary
 from linsep.data.text.words import pieces, room
 from linsep.engine.arrays import Array
-from linsep.engine.multimethods import word
+from linsep.engine.multimethods import inlined
 from linsep.engine.passes import Kernel, compiled
 
 
@@ -30,7 +30,7 @@ class Listed(NamedTuple):
     faults: Array
 
 
-@word
+@inlined
 def _list(
     text: Any, begins: Any, ends: Any, chars: bool, low: Any, high: Any, fold: Any, small: Any, kinds: Any,
 ) -> Any:  # fmt: skip

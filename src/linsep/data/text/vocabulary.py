@@ -17,7 +17,7 @@ from linsep.data.text.hashing import FOUR, SPARE, murmur
 from linsep.data.text.utf8 import ONE, THREE, ZERO
 from linsep.data.text.vectors import four_bytes
 from linsep.engine.arrays import Array
-from linsep.engine.multimethods import word
+from linsep.engine.multimethods import inlined
 from linsep.engine.passes import Kernel, compiled
 
 HALF, FULL = np.uint64(32), np.uint64((1 << 32) - 1)
@@ -26,7 +26,7 @@ NAMES, SLOTTED = 0, 1
 """What is counted: the names, and those of them that have a slot."""
 
 
-@word
+@inlined
 def _same(text: Any, begin: Any, letters: Any, at: Any, size: Any) -> bool:
     """Tell whether `size` bytes of a text and of the letters are the same; both have SPARE bytes more."""
     k = ZERO
@@ -38,7 +38,7 @@ def _same(text: Any, begin: Any, letters: Any, at: Any, size: Any) -> bool:
     return np.uint64(differ) & ((ONE << ((size - k) << THREE)) - ONE) == ZERO
 
 
-@word
+@inlined
 def _number(
     text: Any, begins: Any, ends: Any, first: Any, grow: bool,
     slots: Any, hashes: Any, marks: Any, letters: Any, counts: Any, ids: Any,

@@ -27,7 +27,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.rules import Solved
-from linsep.training.state import Machine, Parts
+from linsep.training.state import Parts, TrainingState
 from linsep.training.transaction import all_or_nothing
 from linsep.validation.inputs import canonical, refuse_bad_entries, rows_of, width_of
 from linsep.validation.labels import clean, encode
@@ -119,8 +119,8 @@ class BatchLearner(Learner):
             raise ValueError("a weight is too large for float64: divide all of X by one factor")
         for name in (*self._facts, "form_"):  # form_: how other data were read, that a loaded model was trained on
             self.__dict__.pop(name, None)
-        self._close_desk()
-        self._machine = solved_machine(solution, width_of(data), data.bias)
+        self._drop_prepared()
+        self._state = solved_machine(solution, width_of(data), data.bias)
         self.classes_, self.n_iter_, self._open = classes, solution.n_iter, False
         for name, fact in solution.facts.items():
             setattr(self, name, fact)
@@ -128,15 +128,15 @@ class BatchLearner(Learner):
             warnings.warn(f"{type(self).__name__} {solution.warning}", ConvergenceWarning, stacklevel=5)
 
 
-def solved_machine(solution: Solution, features: int, bias: float, parts: Parts | None = None) -> Machine:
+def solved_machine(solution: Solution, features: int, bias: float, parts: Parts | None = None) -> TrainingState:
     """Return a machine that answers by the weights found."""
     weights = solution.weights
     parts = Parts(Solved()) if parts is None else parts
-    machine = Machine.start(parts, 0, weights.shape[1], solution.joint, bias)
-    machine.link = machine.link._replace(s=np.ascontiguousarray(weights, np.float64))
-    machine.first_features = features
-    machine.no_log_because = "a solver saw all rows at once"
-    return machine
+    state = TrainingState.start(parts, 0, weights.shape[1], solution.joint, bias)
+    state.link = state.link._replace(s=np.ascontiguousarray(weights, np.float64))
+    state.first_features = features
+    state.no_log_because = "a solver saw all rows at once"
+    return state
 
 
 def refuse_empty_class(codes: Array, classes: Array, weights: Array) -> None:

@@ -14,17 +14,25 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from linsep.certificates.certificate import Certificate
-from linsep.certificates.certify import Rows
+from linsep.certificates.certify import LabelledRows
 from linsep.certificates.runs import Run, Theorem
 from linsep.certificates.witnesses import Watch
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
 from linsep.estimators.base.run_certificate import NO_THEOREM, certificate_of
-from linsep.training.single_rows import Asking, refuse_unequal
-from linsep.training.sparse_weights import Compact, asking_of, compacted, is_compact, kept_of, rows_of_coef, whole
-from linsep.training.state import NO_WEIGHTS, TOO_LARGE, Machine
-from linsep.training.transaction import AT_THE_DESK, all_or_nothing, at_once
+from linsep.training.single_rows import RowPredictor, refuse_unequal
+from linsep.training.sparse_weights import (
+    SparseState,
+    compacted,
+    is_compact,
+    kept_of,
+    row_predictor,
+    rows_of_coef,
+    whole,
+)
+from linsep.training.state import NO_WEIGHTS, TOO_LARGE, TrainingState
+from linsep.training.transaction import PREPARED, all_or_nothing, at_once
 from linsep.validation.inputs import canonical, refuse_bad_entries, rows_of
 
 NO_NAMES = "x names its features, but the learner has features without names, from grow or from training"
@@ -91,9 +99,9 @@ class Learner(ClassifierMixin, BaseEstimator):
     fit_intercept: bool
     intercept_scaling: float
     n_jobs: int | None
-    _machine: Machine
+    _state: TrainingState
     _names: dict[str, int] | None = None
-    _asking: Asking | None = None
+    _row_predictor: RowPredictor | None = None
     """Cached between single rows; dropped when the weights move to other arrays or the parameters change."""
     random_state: Any = None
     class_weight: Any = None
@@ -103,7 +111,7 @@ class Learner(ClassifierMixin, BaseEstimator):
     _facts: ClassVar[tuple[str, ...]] = ()
     """Attributes that a solver sets beside the weights; they are saved with the model."""
 
-    _machine_kind: type[Machine] = Machine
+    _state_kind: type[TrainingState] = TrainingState
     _mixes: ClassVar[str] = ""
     """What is true of a mix of shards, in a few words."""
     _no_mixing: ClassVar[str] = "its answer is about all rows at once"
@@ -166,18 +174,18 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     @all_or_nothing
     def _sparsify(self) -> Self:
-        self._machine = compacted(self._trimmed())
-        self._close_desk()
+        self._state = compacted(self._trimmed())
+        self._drop_prepared()
         return self
 
     def densify(self) -> Self:
         """Keep all weights again; the learner is then as it was before `sparsify`."""
-        return self._densify() if isinstance(getattr(self, "_machine", None), Compact) else self
+        return self._densify() if isinstance(getattr(self, "_state", None), SparseState) else self
 
     @all_or_nothing
     def _densify(self) -> Self:
-        self._machine = whole(self._machine)
-        self._close_desk()
+        self._state = whole(self._state)
+        self._drop_prepared()
         return self
 
     @property
@@ -193,23 +201,23 @@ class Learner(ClassifierMixin, BaseEstimator):
     @property
     def _bias(self) -> float:
         """The constant feature's value: that of the training so far, whatever the parameters say by now."""
-        return self._machine.bias if hasattr(self, "_machine") else self._wanted_bias
+        return self._state.bias if hasattr(self, "_state") else self._wanted_bias
 
-    def _fitted(self) -> Machine:
-        if not hasattr(self, "_machine"):
+    def _fitted(self) -> TrainingState:
+        if not hasattr(self, "_state"):
             raise NotFittedError(f"this {type(self).__name__} has not been fitted yet: call fit or partial_fit first")
-        return self._machine
+        return self._state
 
-    def _readable(self) -> Machine:
+    def _readable(self) -> TrainingState:
         """Return a machine with as many features as the learner has; nothing changes."""
         return self._fitted().reading(self.n_features_in_)
 
-    def _trimmed(self) -> Machine:
+    def _trimmed(self) -> TrainingState:
         """Give the machine as many features as the learner has, for training; single rows leave it room to grow."""
         if self._fitted().features != self.n_features_in_:
-            self._machine.resize(self.n_features_in_)
-            self._close_desk()
-        return self._machine
+            self._state.resize(self.n_features_in_)
+            self._drop_prepared()
+        return self._state
 
     def _scores(self, data: Dense | Csr) -> Array:
         """Return the scores of all rows, (rows, columns)."""
@@ -223,7 +231,7 @@ class Learner(ClassifierMixin, BaseEstimator):
         a, known = np.moveaxis(a, axis, 0), len(self.classes_)
         if len(a) > 1:
             if known == 2:
-                a = a[1:2] - a[:1] if self._machine.pair else a[1:2]
+                a = a[1:2] - a[:1] if self._state.pair else a[1:2]
             a = a[:known]
         return a[0] if flat and len(a) == 1 else np.moveaxis(a, 0, axis)
 
@@ -235,24 +243,24 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     def predict_one(self, x: Any) -> Any:
         """Return the label of one row; features never seen count as 0."""
-        asking = self._asking
-        if asking is None:
-            asking = self._open_asking()
-        if type(x) is tuple and asking.fits(x):
-            return asking.answer(*x)
+        predictor = self._row_predictor
+        if predictor is None:
+            predictor = self._prepare_predict_one()
+        if type(x) is tuple and predictor.fits(x):
+            return predictor.answer(*x)
         if type(x) is not dict and hasattr(x, "items"):
             x = dict(x.items())
-        entries = known_dict(x, asking.names) if type(x) is dict else self._entries_of(x)
+        entries = known_dict(x, predictor.names) if type(x) is dict else self._entries_of(x)
         if entries is None:  # some names are new
-            assert asking.names is not None
-            return asking.answer(*known_entries(x, asking.names))
-        return asking.answer(*entries[:2])
+            assert predictor.names is not None
+            return predictor.answer(*known_entries(x, predictor.names))
+        return predictor.answer(*entries[:2])
 
     @at_once
-    def _open_asking(self) -> Asking:
+    def _prepare_predict_one(self) -> RowPredictor:
         """Prepare for single rows; what is prepared is kept with the state that it is made of."""
-        self._asking = asking_of(self._fitted(), self._bias, self.classes_, self._names)
-        return self._asking
+        self._row_predictor = row_predictor(self._fitted(), self._bias, self.classes_, self._names)
+        return self._row_predictor
 
     @property
     def feature_names_in_(self) -> Array:
@@ -296,8 +304,8 @@ class Learner(ClassifierMixin, BaseEstimator):
         refuse_unequal(indices, values)
         return indices, values, False
 
-    def _close_desk(self) -> None:
-        for name in AT_THE_DESK:
+    def _drop_prepared(self) -> None:
+        for name in PREPARED:
             self.__dict__.pop(name, None)
 
     def certificate(
@@ -344,11 +352,11 @@ class Learner(ClassifierMixin, BaseEstimator):
         """Return the theorem that a certificate of the run relies on, and remarks on what the theorem does not say."""
         return None, [NO_THEOREM.format(type(self).__name__)]
 
-    def _runs(self, rows: Rows) -> dict[str, Run]:
+    def _runs(self, rows: LabelledRows) -> dict[str, Run]:
         """Return the run of each binary classifier."""
         return {}
 
-    def _trains_to_the_same_log(self, rows: Rows) -> bool:
+    def _trains_to_the_same_log(self, rows: LabelledRows) -> bool:
         """Return whether training on these rows makes just the updates of the log, and no others between them."""
         return True
 
@@ -360,8 +368,8 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; training that goes on follows them, or refuses those that the weights can't follow."""
-        self._close_desk()
-        if hasattr(self, "_machine"):
+        self._drop_prepared()
+        if hasattr(self, "_state"):
             self._changed = True
         return super().set_params(**params)
 
@@ -371,18 +379,18 @@ class Learner(ClassifierMixin, BaseEstimator):
         twin.__dict__.update(self.__getstate__())
         if self._names is not None:
             twin._names = self._names.copy()
-        if hasattr(self, "_machine"):
-            machine = whole(self._machine).apart()
-            twin._machine = compacted(machine) if is_compact(self._machine) else machine
+        if hasattr(self, "_state"):
+            state = whole(self._state).apart()
+            twin._state = compacted(state) if is_compact(self._state) else state
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is at hand for single rows: it is no part of the model, and is made again when needed."""
-        left_out = (*AT_THE_DESK, "_watch")
+        left_out = (*PREPARED, "_watch")
         return {name: value for name, value in super().__getstate__().items() if name not in left_out}
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_machine")
+        return hasattr(self, "_state")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -19,7 +19,7 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from linsep.certificates.certify import Rows
+from linsep.certificates.certify import LabelledRows
 from linsep.certificates.runs import Run, Theorem
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
@@ -31,9 +31,9 @@ from linsep.estimators.base.learner import NO_NAMES, Learner, known_dict, names_
 from linsep.estimators.base.run_certificate import NO_THEOREM, runs_of, theorem_of
 from linsep.training.epochs import Team, one_pass, order_of, refuse_overflow, train
 from linsep.training.mixing import MIXINGS, Shards
-from linsep.training.single_rows import Learning
+from linsep.training.single_rows import RowLearner
 from linsep.training.sparse_weights import whole
-from linsep.training.state import IN_ORDER, NO_WEIGHTS, Machine, Parts, StoppedError, Watch
+from linsep.training.state import IN_ORDER, NO_WEIGHTS, Parts, StoppedError, TrainingState, Watch
 from linsep.training.transaction import all_or_nothing
 from linsep.training.update_log import Mixes, Record, same_mixes
 from linsep.validation.inputs import bytes_of, canonical, rows_of, width_of, without_duplicates
@@ -203,8 +203,8 @@ class OnlineLearner(Learner):
     _watch: Watch | None = None
     _in_place = False
     _entry_limit: float | None = None
-    _learning: Learning | None = None
-    """Open as `_asking` is."""
+    _row_learner: RowLearner | None = None
+    """Open as `_row_predictor` is."""
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [None, Interval(Real, 0, None, closed="left")],
@@ -307,21 +307,21 @@ class OnlineLearner(Learner):
     @property
     def log_(self) -> Record:
         """The updates in order; see :class:`linsep.training.update_log.Record`."""
-        machine = self._fitted()
-        if machine.no_log_because:
-            raise AttributeError(f"no log was kept: {machine.no_log_because}")
-        record = machine.record()
-        if self._open and not machine.pair:
+        state = self._fitted()
+        if state.no_log_because:
+            raise AttributeError(f"no log was kept: {state.no_log_because}")
+        record = state.record()
+        if self._open and not state.pair:
             return record.of_classes(len(self.classes_))
         return record
 
     @property
     def mixes_(self) -> Mixes:
         """The rows, mistakes and weights of all shards; see :class:`linsep.training.update_log.Mixes`."""
-        machine = self._fitted()
-        if machine.mixed is None:
+        state = self._fitted()
+        if state.mixed is None:
             raise AttributeError("no shards were mixed: without shards, or with one, all rows are learned one by one")
-        return Mixes.of(machine.mixed, self._machines())
+        return Mixes.of(state.mixed, self._machines())
 
     def _count(self, what: int) -> Any:
         counts, machines = self._fitted().tally.counts[what], self._machines()
@@ -329,8 +329,8 @@ class OnlineLearner(Learner):
 
     def _machines(self) -> slice | int:
         """Return the columns of machines that stand for classes; the one that does for two, or for pairs."""
-        machine, known = self._fitted(), len(self.classes_)
-        if machine.pair or machine.columns == 1:
+        state, known = self._fitted(), len(self.classes_)
+        if state.pair or state.columns == 1:
             return 0
         return 1 if known == 2 else slice(known)
 
@@ -350,37 +350,37 @@ class OnlineLearner(Learner):
         -------
         self
         """
-        desk = self._learning
+        row_learner = self._row_learner
         try:
-            code = None if desk is None else desk.codes.get(y)
+            code = None if row_learner is None else row_learner.codes.get(y)
         except TypeError:  # y has no hash
             refuse_many_labels(y)
             raise
-        if desk is not None and code is not None:
+        if row_learner is not None and code is not None:
             limit = self._entry_limit
-            if limit is None and type(x) is tuple and desk.learned(x, code):
+            if limit is None and type(x) is tuple and row_learner.learned(x, code):
                 return self
             entries = known_dict(x, self._names) if type(x) is dict else self._entries_of(x)
             if entries is not None:
                 if limit is not None:
                     refuse_beyond(entries, limit)
                 indices, values, distinct = entries
-                desk.learn(indices, values, distinct, code)
+                row_learner.learn(indices, values, distinct, code)
                 return self
         with uninterrupted():  # between the update of the weights and the publication of new names and classes
-            return self._learn_apart(x, y)
+            return self._learn_new(x, y)
 
     @all_or_nothing
-    def _learn_apart(self, x: Any, y: Any) -> Any:
+    def _learn_new(self, x: Any, y: Any) -> Any:
         """Learn from one row that may bring features and a label, or comes after other training."""
         self.densify()
         self._welcome_names(x)
         entries = self._entries_of(x)
         if self._entry_limit is not None:
             refuse_beyond(entries, self._entry_limit)
-        learning = self._open_desk(y)
+        row_learner = self._prepare_learn_one(y)
         indices, values, distinct = entries
-        learning.learn(indices, values, distinct, learning.codes[y])
+        row_learner.learn(indices, values, distinct, row_learner.codes[y])
         return self
 
     def _welcome_names(self, x: Any) -> None:
@@ -405,39 +405,39 @@ class OnlineLearner(Learner):
                 raise ValueError(f"x contains {x[name]} for the feature {name!r}: fill it in, or drop the row")
             self._names.setdefault(name, len(self._names))
         self.n_features_in_ = max(self.n_features_in_, len(self._names))
-        if hasattr(self, "_machine") and self.n_features_in_ > self._machine.features:
-            self._machine.resize(2 * self.n_features_in_)
-            self._close_desk()
+        if hasattr(self, "_state") and self.n_features_in_ > self._state.features:
+            self._state.resize(2 * self.n_features_in_)
+            self._drop_prepared()
 
     def _check_open_width(self) -> None:
         """Raise a ValueError when a parameter depends on the number of features, which names leave open."""
 
-    def _open_desk(self, y: Any) -> Learning:
+    def _prepare_learn_one(self, y: Any) -> RowLearner:
         """Prepare for single rows; a label that is new becomes a class, if labels may arrive."""
         refuse_many_labels(y)
         self._check_shards(whole=False)
-        if not hasattr(self, "_machine"):
+        if not hasattr(self, "_state"):
             self._validate_params()
             if not hasattr(self, "n_features_in_"):
                 raise ValueError(NO_WIDTH)
             self._open, self.classes_ = True, clean([y], 1)
             self.seed_, self.n_iter_ = self._draw_seed(), 1
-            self._machine = self._start(self.n_features_in_, 1, None, open_labels=True)
+            self._state = self._start(self.n_features_in_, 1, None, open_labels=True)
         elif y not in self.classes_.tolist():
-            known, machine = self._welcome(clean([y], 1), None, self.n_features_in_)
+            known, state = self._welcome(clean([y], 1), None, self.n_features_in_)
             if y not in known.tolist():
                 raise ValueError(f"the label {y!r} is not among the classes {known.tolist()}")
-            self.classes_, self._machine = known, machine
+            self.classes_, self._state = known, state
         else:
             self._check_changes()
-            self._follow(self._machine, None)
-        self._close_desk()
+            self._follow(self._state, None)
+        self._drop_prepared()
         weighted = self.class_weight is not None
-        self._machine.keep_log(self.log, weighted, 0)
+        self._state.keep_log(self.log, weighted, 0)
         codes = {label: code for code, label in enumerate(self.classes_.tolist())}
         weights = self._class_weights(np.empty(0, np.intp), self.classes_) if weighted else NO_WEIGHTS
-        self._learning = Learning(self._machine, self._bias, codes, weights)
-        return self._learning
+        self._row_learner = RowLearner(self._state, self._bias, codes, weights)
+        return self._row_learner
 
     def _check_shards(self, whole: bool = True) -> None:
         """Raise a ValueError where shards are wanted, and can't be mixed."""
@@ -482,7 +482,7 @@ class OnlineLearner(Learner):
         self
         """
         self._check_shards()
-        go_on = self.warm_start and hasattr(self, "_machine")
+        go_on = self.warm_start and hasattr(self, "_state")
         data = canonical(self, X, bias=self._bias if go_on else self._wanted_bias, reset=not go_on)
         labels = clean(y, rows_of(data))
         if go_on:
@@ -494,23 +494,23 @@ class OnlineLearner(Learner):
         present = int(np.count_nonzero(weights)) if len(weights) else rows_of(data)
         self._check_entries(data)
         if go_on:
-            machine = self._going_on(present)
-            machine.check_again(data)
+            state = self._going_on(present)
+            state.check_again(data)
         else:
-            machine = self._start(width_of(data), len(classes), present, open_labels=False)
+            state = self._start(width_of(data), len(classes), present, open_labels=False)
             self.seed_ = self._draw_seed()
-        if reads_norm(type(machine.rule)):
+        if reads_norm(type(state.rule)):
             data = without_duplicates(data)
-        machine.keep_log(self.log, len(weights) > 0, 0 if go_on else bytes_of(data))
-        rounds, epochs = int(machine.tally.rounds[0]), machine.epochs
-        passes, done = train(self, machine, data, codes, weights)
-        self._remember(machine, data, weights, rounds, range(epochs, machine.epochs))
+        state.keep_log(self.log, len(weights) > 0, 0 if go_on else bytes_of(data))
+        rounds, epochs = int(state.tally.rounds[0]), state.epochs
+        passes, done = train(self, state, data, codes, weights)
+        self._remember(state, data, weights, rounds, range(epochs, state.epochs))
         if not go_on:
             self.classes_, self._open = classes, False
             self.__dict__.pop("form_", None)  # how other data were read, that a loaded model was trained on
-        self._close_desk()
-        self._machine, self.n_iter_ = machine, passes
-        if not done and settles(type(machine.rule)):
+        self._drop_prepared()
+        self._state, self.n_iter_ = state, passes
+        if not done and settles(type(state.rule)):
             self._warn_not_separated()
         return self
 
@@ -536,35 +536,35 @@ class OnlineLearner(Learner):
         -------
         self
         """
-        first = not hasattr(self, "_machine") and not hasattr(self, "n_features_in_")
+        first = not hasattr(self, "_state") and not hasattr(self, "n_features_in_")
         self._check_changes()
         self._check_shards(whole=False)
         return self._pass_over(canonical(self, X, bias=self._bias, reset=first), y, classes, sample_weight)
 
     def _pass_over(self, data: Dense | Csr, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Make one pass over rows of a stream."""
-        first = not hasattr(self, "_machine")
+        first = not hasattr(self, "_state")
         labels = clean(y, rows_of(data))
         self._check_entries(data)
         if isinstance(self.class_weight, str):
             raise ValueError('class_weight="balanced" needs all labels at once: pass a dict of weights to partial_fit')
-        known, machine = self._welcome(labels, classes, width_of(data))
+        known, state = self._welcome(labels, classes, width_of(data))
         codes = codes_among(labels, known)
         weights = self._row_weights(codes, known, sample_weight, data, whole=False)
-        if reads_norm(type(machine.rule)):
+        if reads_norm(type(state.rule)):
             data = without_duplicates(data)
-        machine.keep_log(self.log, len(weights) > 0, bytes_of(data))
-        rounds = int(machine.tally.rounds[0])
+        state.keep_log(self.log, len(weights) > 0, bytes_of(data))
+        rounds = int(state.tally.rounds[0])
         with self._as_a_whole():
-            one_pass(self, machine, data, codes, weights, IN_ORDER, machine.behind + machine.rows)
+            one_pass(self, state, data, codes, weights, IN_ORDER, state.behind + state.rows)
             if not self._in_place:
-                refuse_overflow(machine)
-            self._remember(machine, data, weights, rounds)
-            machine.rows += rows_of(data)
+                refuse_overflow(state)
+            self._remember(state, data, weights, rounds)
+            state.rows += rows_of(data)
         if first:
             self.seed_ = self._draw_seed()
-        self._close_desk()
-        self._machine, self.classes_, self.n_iter_ = machine, known, 1
+        self._drop_prepared()
+        self._state, self.classes_, self.n_iter_ = state, known, 1
         return self
 
     @contextmanager
@@ -579,8 +579,8 @@ class OnlineLearner(Learner):
             yield
         finally:
             del self._watch
-            if hasattr(self, "_machine"):
-                self._machine.watch = None
+            if hasattr(self, "_state"):
+                self._state.watch = None
 
     @contextmanager
     def _training_in_place(self) -> Iterator[None]:
@@ -594,8 +594,8 @@ class OnlineLearner(Learner):
             yield
         finally:
             del self._in_place
-        if hasattr(self, "_machine"):
-            refuse_overflow(self._machine)
+        if hasattr(self, "_state"):
+            refuse_overflow(self._state)
 
     def _check_changes(self) -> None:
         """Check parameters that were set in mid-training, as `fit` does at its start."""
@@ -610,11 +610,11 @@ class OnlineLearner(Learner):
             raise ValueError("grow: the features have names, so that a new name is what makes room (see learn_one)")
         if n_features < width:
             raise ValueError(f"grow({n_features}): the learner has {width} features already and can't lose any")
-        if hasattr(self, "_machine"):
+        if hasattr(self, "_state"):
             self.densify()._trimmed().resize(n_features)
         self.n_features_in_ = int(n_features)
         if n_features > width:
-            self._close_desk()
+            self._drop_prepared()
         return self
 
     def _as_a_whole(self) -> AbstractContextManager[None]:
@@ -622,33 +622,33 @@ class OnlineLearner(Learner):
         return nullcontext()
 
     def _remember(
-        self, machine: Machine, data: Dense | Csr, weights: Array, since: int, epochs: range | None = None
+        self, state: TrainingState, data: Dense | Csr, weights: Array, since: int, epochs: range | None = None
     ) -> None:
         """Keep what the readout needs of the rounds after `since`; of a stream's rows, where there were no epochs."""
 
-    def _start(self, features: int, classes: int, rows: int | None, open_labels: bool) -> Machine:
+    def _start(self, features: int, classes: int, rows: int | None, open_labels: bool) -> TrainingState:
         pair = self.multi_class == "joint"
         columns = classes + (not pair) if open_labels else 1 if classes == 2 and not pair else classes
         background = open_labels and not pair
-        machine = self._machine_kind.start(
+        state = self._state_kind.start(
             self._parts(features, rows), features, columns, pair, self._wanted_bias, background
         )
-        machine.watch = self._watch
-        return machine
+        state.watch = self._watch
+        return state
 
-    def _going_on(self, rows: int | None) -> Machine:
+    def _going_on(self, rows: int | None) -> TrainingState:
         """Return a copy of the machine, moved by the parameters as they are now."""
         self.densify()
-        machine = self._trimmed() if self._in_place else self._trimmed().copy()
-        machine.watch = self._watch
-        self._follow(machine, rows)
-        return machine
+        state = self._trimmed() if self._in_place else self._trimmed().copy()
+        state.watch = self._watch
+        self._follow(state, rows)
+        return state
 
     def _theorem(self) -> tuple[Theorem | None, list[str]]:
-        machine = self._fitted()
-        theorem = theorem_of(machine)
+        state = self._fitted()
+        theorem = theorem_of(state)
         if theorem is None:
-            kind = " in pairs of classes" if machine.pair else ""
+            kind = " in pairs of classes" if state.pair else ""
             return None, [NO_THEOREM.format(type(self).__name__ + kind)]
         return theorem, self._of_the_readout()
 
@@ -658,60 +658,60 @@ class OnlineLearner(Learner):
             return ["the claims are about the run; its average, which answers, inherits no guarantee on new rows"]
         return []
 
-    def _runs(self, rows: Rows) -> dict[str, Run]:
-        machine = self._fitted()
-        return runs_of(self._whole_log(), self.t_, rows, machine.pair, machine.mixed)
+    def _runs(self, rows: LabelledRows) -> dict[str, Run]:
+        state = self._fitted()
+        return runs_of(self._whole_log(), self.t_, rows, state.pair, state.mixed)
 
-    def _trains_to_the_same_log(self, rows: Rows) -> bool:
-        machine = whole(self._readable())
-        if not machine.epochs and not machine.rows:  # located rows: every round is an update
+    def _trains_to_the_same_log(self, rows: LabelledRows) -> bool:
+        state = whole(self._readable())
+        if not state.epochs and not state.rows:  # located rows: every round is an update
             return True
-        late = machine.pair and self._open and not machine.epochs
+        late = state.pair and self._open and not state.epochs
         for retrain in (self._trained_again, _trained_as_labels_arrive)[: 1 + late]:
             try:
-                twin = retrain(machine, rows)
+                twin = retrain(state, rows)
             except (StoppedError, ValueError):
                 continue
-            if machine.record().same_updates(twin.record()) and same_mixes(machine.mixed, twin.mixed):
+            if state.record().same_updates(twin.record()) and same_mixes(state.mixed, twin.mixed):
                 return True
         return False
 
-    def _trained_again(self, machine: Machine, rows: Rows) -> Machine:
+    def _trained_again(self, state: TrainingState, rows: LabelledRows) -> TrainingState:
         """Return a machine trained on these rows as the one given: its epochs, then its rows of a stream."""
-        n, jobs, twin = rows_of(rows.data), threads(self.n_jobs), _untrained(machine, machine.columns)
-        shards = [0] * machine.epochs if machine.mixed is None else machine.mixed.shards(machine.epochs)
-        for count, epochs in groupby(range(machine.epochs), shards.__getitem__):
+        n, jobs, twin = rows_of(rows.data), threads(self.n_jobs), _untrained(state, state.columns)
+        shards = [0] * state.epochs if state.mixed is None else state.mixed.shards(state.epochs)
+        for count, epochs in groupby(range(state.epochs), shards.__getitem__):
             team = Shards(twin, count, self.mixing, jobs) if count else Team(twin, jobs)
             for epoch in epochs:
                 team.run(rows.data, rows.codes, NO_WEIGHTS, order_of(self, epoch, n), 0)
                 twin.epochs += 1
             team.join()
-        if machine.rows:
-            one_pass(self, twin, rows.data, rows.codes, NO_WEIGHTS, np.arange(min(machine.rows, n)), 0)
+        if state.rows:
+            one_pass(self, twin, rows.data, rows.codes, NO_WEIGHTS, np.arange(min(state.rows, n)), 0)
         return twin
 
     def _whole_log(self) -> Record:
         """Return the log, or say why the run can't be certified."""
-        machine = self._fitted()
-        if machine.no_log_because:
+        state = self._fitted()
+        if state.no_log_because:
             raise ValueError(
-                f"this run can't be certified, as no log was kept: {machine.no_log_because}; fit again with log=True, "
+                f"this run can't be certified, as no log was kept: {state.no_log_because}; fit again with log=True, "
                 "or certify the data alone with linsep.certify(X, y)"
             )
         return self.log_
 
-    def _follow(self, machine: Machine, rows: int | None) -> None:
-        machine.follow(self._parts(machine.first_features, rows), self.multi_class == "joint", self._wanted_bias)
+    def _follow(self, state: TrainingState, rows: int | None) -> None:
+        state.follow(self._parts(state.first_features, rows), self.multi_class == "joint", self._wanted_bias)
 
-    def _welcome(self, labels: Array, classes: Any, features: int) -> tuple[Array, Machine]:
+    def _welcome(self, labels: Array, classes: Any, features: int) -> tuple[Array, TrainingState]:
         """Return the classes known from now on, and a copy of the machine with a column for each."""
-        if not hasattr(self, "_machine"):
+        if not hasattr(self, "_state"):
             self._open = classes is None
             known = np.unique(labels if classes is None else np.asarray(classes))
             if not self._open and len(known) < 2:
                 raise ValueError(f"classes has only one class, {known.tolist()}: name two at least, or leave it out")
             return known, self._start(features, len(known), None, self._open)
-        machine = self._going_on(None)
+        state = self._going_on(None)
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes={list(classes)} differ from those of the first call, {self.classes_.tolist()}")
         known = self.classes_
@@ -720,8 +720,8 @@ class OnlineLearner(Learner):
             for label in np.setdiff1d(np.unique(labels), known):
                 place = int(np.searchsorted(known, label))
                 known = np.insert(known.astype(np.result_type(known, labels)), place, label)
-                machine.admit(place)
-        return known, machine
+                state.admit(place)
+        return known, state
 
     def _warn_not_separated(self, most: int | None = None, depth: int = 5) -> None:
         """Warn that training ended with mistakes, after `most` epochs (or updates) if that is why."""
@@ -740,21 +740,21 @@ class OnlineLearner(Learner):
 
     def _better_readout(self) -> str:
         """Return what else to do about weights that keep moving."""
-        averages = isinstance(self._machine.readout, Average)
+        averages = isinstance(self._state.readout, Average)
         return "" if averages else ", and let an average of the weights answer (AveragedPerceptron)"
 
 
-def _untrained(machine: Machine, columns: int) -> Machine:
+def _untrained(state: TrainingState, columns: int) -> TrainingState:
     """Return a machine of the same parts before its first round, which keeps its log."""
-    parts = Parts(machine.rule, name_of(machine.link), getattr(machine.link, "number", 0.0), type(machine.readout))
-    twin = Machine.start(parts, machine.features, columns, machine.pair, machine.bias, machine.background)
+    parts = Parts(state.rule, name_of(state.link), getattr(state.link, "number", 0.0), type(state.readout))
+    twin = TrainingState.start(parts, state.features, columns, state.pair, state.bias, state.background)
     twin.keep_log(True, weighted=False, data_bytes=0)
     return twin
 
 
-def _trained_as_labels_arrive(machine: Machine, rows: Rows) -> Machine:
+def _trained_as_labels_arrive(state: TrainingState, rows: LabelledRows) -> TrainingState:
     """Return a machine of pairs after one pass in which each class is admitted at its first row."""
-    twin, known = _untrained(machine, 1), np.empty(0, np.intp)
+    twin, known = _untrained(state, 1), np.empty(0, np.intp)
     firsts = np.sort(np.unique(rows.codes, return_index=True)[1])
     for lo, hi in pairwise([*firsts.tolist(), len(rows.codes)]):
         place = int(np.searchsorted(known, rows.codes[lo]))

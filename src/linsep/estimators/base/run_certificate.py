@@ -8,8 +8,8 @@ import numpy as np
 
 from linsep.certificates.certificate import Certificate
 from linsep.certificates.certify import (
+    LabelledRows,
     Plan,
-    Rows,
     made,
     names_of,
     problems_of,
@@ -26,7 +26,7 @@ from linsep.rules import PassiveAggressive, PassiveAggressiveI, PassiveAggressiv
 from linsep.solvers.margin.coordinate_descent import squared_norms
 from linsep.solvers.products import times_transposed
 from linsep.training.sparse_weights import whole
-from linsep.training.state import Machine
+from linsep.training.state import TrainingState
 from linsep.training.update_log import Mixed, Record
 from linsep.validation.inputs import canonical, refuse_bad_entries, rows_of
 from linsep.validation.labels import clean, codes_among
@@ -97,7 +97,7 @@ def certificate_of(
     return made(rows, problems, kept, remarks + more, {k: v for k, v in risks.items() if k in kept})
 
 
-def _checked_runs(learner: Any, rows: Rows, theorem: Theorem | None) -> dict[str, Run]:
+def _checked_runs(learner: Any, rows: LabelledRows, theorem: Theorem | None) -> dict[str, Run]:
     """Return the run of each machine, if these are the rows that it was trained on."""
     if theorem is None:
         return {}
@@ -107,7 +107,7 @@ def _checked_runs(learner: Any, rows: Rows, theorem: Theorem | None) -> dict[str
 
 
 def _played(
-    learner: Any, theorem: Theorem | None, name: str, run: Run, rows: Rows, plan: Plan, problems: dict[str, Any]
+    learner: Any, theorem: Theorem | None, name: str, run: Run, rows: LabelledRows, plan: Plan, problems: dict[str, Any]
 ) -> dict[str, Any] | str:
     """Return a run as the checker reads it, or why there is nothing to check."""
     assert theorem is not None
@@ -119,45 +119,45 @@ def _played(
     return why_not or witnessed(theorem, run, _search(problem, rows, plan), problems[problem], problem)
 
 
-def _one_pass(learner: Any, rows: Rows) -> bool:
+def _one_pass(learner: Any, rows: LabelledRows) -> bool:
     """Tell whether each row was seen once, in an order that did not depend on the weights."""
-    machine, n = learner._fitted(), rows_of(rows.data)
-    return machine.epochs * n + machine.rows == n and machine.mixed is None
+    state, n = learner._fitted(), rows_of(rows.data)
+    return state.epochs * n + state.rows == n and state.mixed is None
 
 
-def _rows_of_run(learner: Any, X: Any, y: Any) -> Rows:
+def _rows_of_run(learner: Any, X: Any, y: Any) -> LabelledRows:
     """Return the rows of the run, checked."""
     refuse_rounding(X)
     data = canonical(learner, X, bias=learner._bias, reset=False)
     refuse_bad_entries(data)
     data = summed(data)
     codes = codes_among(clean(y, rows_of(data)), learner.classes_)
-    return Rows(data, codes, names_of(learner.classes_))
+    return LabelledRows(data, codes, names_of(learner.classes_))
 
 
-def theorem_of(machine: Machine) -> Theorem | None:
+def theorem_of(state: TrainingState) -> Theorem | None:
     """Return the theorem about a rule and a kind of weights, if there is one.
 
     Examples
     --------
     >>> from linsep import Winnow
-    >>> theorem_of(Winnow(eta=0.25).fit([[0, 1], [1, 0]], [0, 1])._machine)
+    >>> theorem_of(Winnow(eta=0.25).fit([[0, 1], [1, 0]], [0, 1])._state)
     Theorem(name='winnow', p=2.0, rate=0.25, norm='simplex', C=None, first=False)
     """
-    rule, link = machine.rule, machine.link
+    rule, link = state.rule, state.link
     if type(rule) is Perceptron and isinstance(link, Additive):
         return Theorem("perceptron")
-    if type(rule) is Perceptron and isinstance(link, Imaged) and not machine.pair:
+    if type(rule) is Perceptron and isinstance(link, Imaged) and not state.pair:
         number = float(link.number)
         if link.form == P_NORM:
             return Theorem("perceptron", p=number + 1)
         return Theorem("winnow", rate=number, norm="l1" if link.form == SINH else "simplex")
-    if type(rule) in (PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII) and not machine.pair:
+    if type(rule) in (PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII) and not state.pair:
         return Theorem("passive_aggressive", C=getattr(rule, "C", None), first=type(rule) is PassiveAggressiveI)
     return None
 
 
-def runs_of(record: Record, rounds: int, rows: Rows, pair: bool, mixed: Mixed | None = None) -> dict[str, Run]:
+def runs_of(record: Record, rounds: int, rows: LabelledRows, pair: bool, mixed: Mixed | None = None) -> dict[str, Run]:
     """Return the run of each machine on its signed rows, from the log of all, and from what was mixed."""
     n, count = rows_of(rows.data), len(rows.classes)
     if len(record) and record.rows.max() >= n:
@@ -187,10 +187,10 @@ def runs_of(record: Record, rounds: int, rows: Rows, pair: bool, mixed: Mixed | 
     return found
 
 
-def refuse_other_rows(runs: dict[str, Run], rows: Rows, machine: Machine) -> None:
+def refuse_other_rows(runs: dict[str, Run], rows: LabelledRows, state: TrainingState) -> None:
     """Raise a ValueError unless the updates, made on these rows, add up to the weights in training."""
-    rounds, n = int(machine.tally.rounds[0]), rows_of(rows.data)
-    seen = machine.epochs * n + machine.rows if machine.epochs else n if machine.rows else 0
+    rounds, n = int(state.tally.rounds[0]), rows_of(rows.data)
+    seen = state.epochs * n + state.rows if state.epochs else n if state.rows else 0
     if seen and seen != rounds:
         raise ValueError(
             f"the run had {rounds} rounds, and these rows make {seen}: pass the rows of the training, all of them and "
@@ -200,7 +200,7 @@ def refuse_other_rows(runs: dict[str, Run], rows: Rows, machine: Machine) -> Non
     largest = max(float(np.abs(rows.data.values).max(initial=0.0)), abs(rows.data.bias))
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         for c, mixture in _mixtures(runs, rows):
-            there = machine.link.s[:, c if machine.columns > 1 else 0]
+            there = state.link.s[:, c if state.columns > 1 else 0]
             slack = SAME * np.abs(mixture).sum() * largest + len(mixture) * np.finfo(np.float64).smallest_subnormal
             off = np.abs(times_transposed(rows.data, mixture[:, None])[:, 0] - there)
             same = same and not (off > slack).any()
@@ -211,7 +211,7 @@ def refuse_other_rows(runs: dict[str, Run], rows: Rows, machine: Machine) -> Non
         )
 
 
-def _mixtures(runs: dict[str, Run], rows: Rows) -> Iterator[tuple[int, Array]]:
+def _mixtures(runs: dict[str, Run], rows: LabelledRows) -> Iterator[tuple[int, Array]]:
     """Yield the number of each class that has weights, and how often each row was added to them, in all."""
     n, count = rows_of(rows.data), len(rows.classes)
     for place, (name, run) in enumerate(runs.items()):
@@ -227,7 +227,7 @@ def _mixtures(runs: dict[str, Run], rows: Rows) -> Iterator[tuple[int, Array]]:
             yield c, rows.signs(rows.classes[c]) * np.bincount(run.rows, steps, n)
 
 
-def _with_rows_of_zeros(run: Run, skipped: int, rows: Rows) -> Run:
+def _with_rows_of_zeros(run: Run, skipped: int, rows: LabelledRows) -> Run:
     """Return a run with its mistakes on rows of zeros, which passive-aggressive skips; any step there is the same."""
     if not skipped or run.steps is None or rows.data.bias:
         return run
@@ -246,7 +246,7 @@ def _weighted(theorem: Theorem | None, runs: dict[str, Run]) -> bool:
     return by_one and any(run.steps is not None and (run.steps != 1).any() for run in runs.values())
 
 
-def _too_long(theorem: Theorem, run: Run, rows: Rows) -> str:
+def _too_long(theorem: Theorem, run: Run, rows: LabelledRows) -> str:
     """Return why a run is not played again, if it is not."""
     if not len(run.rows):
         return "no updates were made, and so there is nothing to hold against the theorem"
@@ -267,7 +267,7 @@ def _too_long(theorem: Theorem, run: Run, rows: Rows) -> str:
     return ""
 
 
-def _search(problem: str, rows: Rows, plan: Plan) -> Search:
+def _search(problem: str, rows: LabelledRows, plan: Plan) -> Search:
     """Return the rows of a problem, for weights to be tried on."""
     data, signs = rows.data, rows.signs(rows.classes[-1])
     if problem.startswith("pairs, "):

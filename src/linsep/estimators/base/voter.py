@@ -13,9 +13,9 @@ from linsep.estimators.base.learner import known_entries
 from linsep.estimators.base.online import NO_WIDTH, OnlineLearner, refuse_many_labels
 from linsep.training import votes as ballots
 from linsep.training.epochs import order_of
-from linsep.training.history import Voting
+from linsep.training.history import VotingState
 from linsep.training.single_rows import refuse_other_columns
-from linsep.training.state import Machine
+from linsep.training.state import TrainingState
 from linsep.training.transaction import all_or_nothing, at_once
 from linsep.training.update_log import Record, line_bytes
 from linsep.training.votes import Readings
@@ -44,7 +44,7 @@ class Voter(OnlineLearner):
     max_support: int | None
     draws_ = 0
     """Answers that were drawn at random so far: the next goes on from there."""
-    _machine: Voting
+    _state: VotingState
 
     def _check_facts(self) -> None:
         if type(self.draws_) is not int or not 0 <= self.draws_ < 1 << 62:
@@ -65,41 +65,41 @@ class Voter(OnlineLearner):
         -------
         Readings
         """
-        machine = self._asked()
-        asked = np.atleast_1d(np.asarray(machine.end if rounds is None else rounds))
+        state = self._asked()
+        asked = np.atleast_1d(np.asarray(state.end if rounds is None else rounds))
         if asked.ndim != 1 or asked.dtype.kind not in "iu" or not len(asked) or np.any(np.diff(asked) <= 0):
             raise ValueError(f"rounds are numbers of rounds, rising; got {rounds!r}")
-        if asked[0] < machine.begin or asked[-1] > machine.end:
+        if asked[0] < state.begin or asked[-1] > state.end:
             raise ValueError(
-                f"rounds={asked.tolist()}: the run has the hypotheses of rounds {machine.begin} to {machine.end}"
+                f"rounds={asked.tolist()}: the run has the hypotheses of rounds {state.begin} to {state.end}"
             )
         data = canonical(self, X, bias=self._bias, reset=False)
         refuse_bad_entries(data)
-        times, jobs = self._times(machine, asked), threads(self.n_jobs)
+        times, jobs = self._times(state, asked), threads(self.n_jobs)
         draws = self._draw(len(asked) * rows_of(data)).reshape(len(asked), -1)
-        scores = ballots.every_readout(machine, data, times, draws, jobs)
+        scores = ballots.every_readout(state, data, times, draws, jobs)
         self.draws_ += draws.size
-        if machine.pair:
+        if state.pair:
             known = len(self.classes_)
-            scores["vote", False] = np.stack([ballots.plurality(machine, data, False, jobs, known, t) for t in times])
+            scores["vote", False] = np.stack([ballots.plurality(state, data, False, jobs, known, t) for t in times])
         of_classes = {k: np.stack([self._of_classes(s, flat=False) for s in a]) for k, a in scores.items()}
-        mistakes, support = self._counts_at(machine, asked)
+        mistakes, support = self._counts_at(state, asked)
         return Readings(asked, of_classes, self.classes_, mistakes, support)
 
-    def _times(self, machine: Voting, rounds: Array) -> Array:
-        if machine.clock.plain:
-            return machine.clock.at(rounds)
-        known = np.isin(rounds, np.append(machine.clock.rounds, 0))
+    def _times(self, state: VotingState, rounds: Array) -> Array:
+        if state.clock.plain:
+            return state.clock.at(rounds)
+        known = np.isin(rounds, np.append(state.clock.rounds, 0))
         if not known.all():
             raise ValueError(
                 f"rounds={rounds.tolist()}: of a run with weighted rows, known are rounds with updates and the last"
             )
-        return machine.clock.at(rounds)
+        return state.clock.at(rounds)
 
-    def _counts_at(self, machine: Voting, rounds: Array) -> tuple[Array, Array]:
+    def _counts_at(self, state: VotingState, rounds: Array) -> tuple[Array, Array]:
         """Return the number of updates after so many rounds, and of distinct rows among those that are remembered."""
-        lines = machine.log.numbers[: int(machine.log.filled[0])]
-        if self._open and not machine.pair:
+        lines = state.log.numbers[: int(state.log.filled[0])]
+        if self._open and not state.pair:
             known = len(self.classes_)
             lines = lines[lines[:, 2] < known if known != 2 else lines[:, 2] == 1]
         _, first = np.unique(lines[:, 0], return_index=True)
@@ -122,15 +122,15 @@ class Voter(OnlineLearner):
     @property
     def support_bytes_(self) -> int:
         """The memory that they take, and the log with them."""
-        machine = self._asked()
-        log = int(machine.log.filled[0]) * line_bytes(machine.log)
-        return log + (0 if machine.support is None else machine.support.nbytes)
+        state = self._asked()
+        log = int(state.log.filled[0]) * line_bytes(state.log)
+        return log + (0 if state.support is None else state.support.nbytes)
 
     @property
     def survival_(self) -> Any:
         """The rounds that each hypothesis was used for, c_0, c_1, ...: one array, or a list of one for each class."""
         told = [h.counts for h in self._asked().hypotheses()]
-        if self._machine.pair or len(told) == 1:
+        if self._state.pair or len(told) == 1:
             return told[0]
         known = len(self.classes_)
         return told[1] if known == 2 else told[:known]
@@ -140,23 +140,23 @@ class Voter(OnlineLearner):
         """Not to be had: what is kept are rows, not weights."""
         raise AttributeError(f"{type(self).__name__} keeps the rows of its mistakes, and has no weights to leave out")
 
-    def _asked(self) -> Voting:
-        machine: Any = self._readable()
-        return machine
+    def _asked(self) -> VotingState:
+        state: Any = self._readable()
+        return state
 
     def _scores(self, data: Dense | Csr) -> Array:
-        machine, jobs, known = self._asked(), threads(self.n_jobs), len(self.classes_)
+        state, jobs, known = self._asked(), threads(self.n_jobs), len(self.classes_)
         self._validate_params()
         refuse_bad_entries(data)
         if self.readout in LINEAR:
             return self._linear_scores(data, jobs)
         if self.readout == "random":
-            scores = ballots.drawn(machine, data, self._draw(rows_of(data)), self.normalize, jobs)
+            scores = ballots.drawn(state, data, self._draw(rows_of(data)), self.normalize, jobs)
             self.draws_ += rows_of(data)
             return scores
-        if machine.pair or (self.readout == "plurality" and known > 2):
-            return ballots.plurality(machine, data, self.normalize, jobs, known)
-        return ballots.vote(machine, data, jobs)
+        if state.pair or (self.readout == "plurality" and known > 2):
+            return ballots.plurality(state, data, self.normalize, jobs, known)
+        return ballots.vote(state, data, jobs)
 
     def _linear_scores(self, data: Dense | Csr, jobs: int) -> Array:
         return ballots.linear(self._asked(), data, self.readout, self.normalize, jobs)
@@ -207,14 +207,14 @@ class Voter(OnlineLearner):
         refuse_other_columns(indices, self.n_features_in_)
         refuse_many_labels(y)
         self._check_changes()
-        if not hasattr(self, "_machine"):
+        if not hasattr(self, "_state"):
             self._validate_params()
         return self._pass_over(single_row(indices, values, self.n_features_in_, self._bias), [y])
 
     def _remember(
-        self, machine: Machine, data: Dense | Csr, weights: Array, since: int, epochs: range | None = None
+        self, state: TrainingState, data: Dense | Csr, weights: Array, since: int, epochs: range | None = None
     ) -> None:
-        assert isinstance(machine, Voting)
+        assert isinstance(state, VotingState)
         stream = epochs is None
         visited = weights
         if epochs is not None and len(weights):
@@ -222,24 +222,24 @@ class Voter(OnlineLearner):
                 orders = [order_of(self, e, rows_of(data)) for e in epochs]
                 visited = np.concatenate([weights[order] if len(order) else weights for order in orders])
             else:
-                lines = machine.log.numbers[: int(machine.log.filled[0])]
+                lines = state.log.numbers[: int(state.log.filled[0])]
                 _, once = np.unique(lines[lines[:, 1] > since, 1], return_index=True)
                 visited = weights[lines[lines[:, 1] > since, 0][once]]
-        machine.remember(data, machine.behind + machine.rows if stream else 0, since, visited[visited > 0])
+        state.remember(data, state.behind + state.rows if stream else 0, since, visited[visited > 0])
         if not stream:
-            machine.behind = max(machine.behind, rows_of(data))
+            state.behind = max(state.behind, rows_of(data))
         if since == 0:
             self.draws_ = 0
 
-    def _follow(self, machine: Machine, rows: int | None) -> None:
-        super()._follow(machine, rows)
-        self._ready(machine)
+    def _follow(self, state: TrainingState, rows: int | None) -> None:
+        super()._follow(state, rows)
+        self._ready(state)
 
-    def _start(self, features: int, classes: int, rows: int | None, open_labels: bool) -> Machine:
-        machine = super()._start(features, classes, rows, open_labels)
-        self._ready(machine)
-        return machine
+    def _start(self, features: int, classes: int, rows: int | None, open_labels: bool) -> TrainingState:
+        state = super()._start(features, classes, rows, open_labels)
+        self._ready(state)
+        return state
 
-    def _ready(self, machine: Any) -> None:
+    def _ready(self, state: Any) -> None:
         """Tell the machine what parameters say of it, before it learns."""
-        machine.most = self.max_support
+        state.most = self.max_support

@@ -22,8 +22,8 @@ from linsep.solvers.exact.linear_systems import (
     PRIMES,
     WIDTH,
     BadPrimeError,
+    DyadicMatrix,
     Echelon,
-    Form,
     Limits,
     System,
     TooMuchError,
@@ -158,14 +158,14 @@ def _log2(values: Array) -> Array:
         return np.log2(values)
 
 
-def _checked_guess(form: Form, guess: Any) -> Array:
+def _checked_guess(form: DyadicMatrix, guess: Any) -> Array:
     guess = np.asarray(guess, dtype=np.float64)
     if guess.shape != (form.shape[0],) or not np.isfinite(guess).all():
         raise ValueError(f"a guess is a finite number for each of {form.shape[0]} rows, not an array of {guess.shape}")
     return np.maximum(guess, 0.0)
 
 
-def _first(form: Form, weight: Array | None, positive: bool, limits: Limits) -> list[int] | None:
+def _first(form: DyadicMatrix, weight: Array | None, positive: bool, limits: Limits) -> list[int] | None:
     """Return the first dependency, of one sign if it must be, that a prime leads to."""
     if np.isneginf(form.sizes).any():
         i = int(np.argmin(form.sizes))
@@ -182,7 +182,7 @@ def _first(form: Form, weight: Array | None, positive: bool, limits: Limits) -> 
     return None
 
 
-def _modulo(form: Form, weight: Array | None, positive: bool, prime: int, limits: Limits) -> list[int] | None:
+def _modulo(form: DyadicMatrix, weight: Array | None, positive: bool, prime: int, limits: Limits) -> list[int] | None:
     residues = form.residues(prime)
     seen = eliminate_by_pieces(residues, prime, limits.check)
     for system in _systems(form, residues, seen, weight, positive, prime, limits):
@@ -193,7 +193,7 @@ def _modulo(form: Form, weight: Array | None, positive: bool, prime: int, limits
 
 
 def _systems(
-    form: Form, residues: Any, seen: Echelon, weight: Array | None, positive: bool, prime: int, limits: Limits
+    form: DyadicMatrix, residues: Any, seen: Echelon, weight: Array | None, positive: bool, prime: int, limits: Limits
 ) -> Iterator[System]:
     """Yield what to solve, the most promising first."""
     basis = seen.null_space()
@@ -235,7 +235,7 @@ def _circuit(residues: Any, seen: Echelon, vector: Array, prime: int, limits: Li
     return System(rows[found.rows], seen.columns[found.columns], rows[found.others], np.ones(len(found.others)))
 
 
-def _by_program(form: Form, seen: Echelon, limits: Limits) -> Array | None:
+def _by_program(form: DyadicMatrix, seen: Echelon, limits: Limits) -> Array | None:
     """Return log2 of a vertex of {lambda >= 0, sum 1, sums over the columns 0}, rows and columns scaled near 1."""
     part = form.part(np.arange(form.shape[0]), seen.columns)
     sizes = np.floor(form.sizes - form.shifts).astype(np.int64)[part.row]
@@ -254,7 +254,7 @@ def _by_program(form: Form, seen: Echelon, limits: Limits) -> Array | None:
 
 
 def _solution(
-    form: Form, residues: Any, system: System, prime: int, positive: bool, limits: Limits
+    form: DyadicMatrix, residues: Any, system: System, prime: int, positive: bool, limits: Limits
 ) -> list[int] | None:
     """Return the dependency that a system stands for, without a common factor; None where signs are mixed."""
     support = np.append(system.rows, system.free)
@@ -275,7 +275,7 @@ def _solution(
     return result
 
 
-def _vanishes(form: Form, rows: Array, values: list[int], limits: Limits) -> bool:
+def _vanishes(form: DyadicMatrix, rows: Array, values: list[int], limits: Limits) -> bool:
     """Tell whether the sum of value_i z_i is 0 in every column."""
     size = max(v.bit_length() for v in values) // WIDTH + 1
     digits = np.array([np.frombuffer(abs(v).to_bytes(size * WIDTH // 8, "little"), "<u2") for v in values])

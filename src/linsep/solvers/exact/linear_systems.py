@@ -24,7 +24,7 @@ WIDTH = 16
 """Bits of a digit of a long integer."""
 
 
-class Form(NamedTuple):
+class DyadicMatrix(NamedTuple):
     """Rows z_i as integers: entry = mantissa 2^exponent, times 2^shifts[row], times a power of two of its column."""
 
     row: Array
@@ -45,13 +45,13 @@ class Form(NamedTuple):
         values = centred((self.mantissa % prime * powers[self.exponent]).astype(np.float64), prime)
         return sp.csc_array((values, (self.row, self.column)), shape=self.shape)
 
-    def part(self, rows: Array, columns: Array) -> "Form":
+    def part(self, rows: Array, columns: Array) -> "DyadicMatrix":
         """Return some rows and columns, numbered by their places there."""
         row, column = np.full(self.shape[0], -1), np.full(self.shape[1], -1)
         row[rows], column[columns] = np.arange(len(rows)), np.arange(len(columns))
         inside = (row[self.row] >= 0) & (column[self.column] >= 0)
         entries = row[self.row[inside]], column[self.column[inside]], self.mantissa[inside], self.exponent[inside]
-        return Form(*entries, (len(rows), len(columns)), self.shifts[rows], self.sizes[rows])
+        return DyadicMatrix(*entries, (len(rows), len(columns)), self.shifts[rows], self.sizes[rows])
 
     def length(self) -> int:
         """Return how many digits the longest integer has, at most."""
@@ -71,7 +71,7 @@ class Form(NamedTuple):
         return sp.csr_array((values[used].astype(np.float64), (at[used], row[used])), shape=shape)
 
 
-def form_of(rows: Any) -> Form:
+def form_of(rows: Any) -> DyadicMatrix:
     """Return rows as integers, or a ValueError where they have entries that are no numbers."""
     Z: Any = rows if sp.issparse(rows) else np.asarray(rows)
     if Z.ndim != 2 or Z.dtype.kind not in "fiub":
@@ -101,7 +101,7 @@ def form_of(rows: Any) -> Form:
     places[order] = np.arange(len(order))
     by_column = np.argsort(places[column], kind="stable")
     row, column, mantissa, exponent = (a[by_column] for a in (row, places[column], mantissa, exponent))
-    return Form(row, column, mantissa, exponent, (Z.shape[0], len(order)), shifts, sizes)
+    return DyadicMatrix(row, column, mantissa, exponent, (Z.shape[0], len(order)), shifts, sizes)
 
 
 def _bits(mantissa: Array, exponent: Array) -> Array:
@@ -225,7 +225,7 @@ class System(NamedTuple):
     given: Array
 
 
-def lifted(form: Form, residues: Any, system: System, prime: int, limits: Limits) -> tuple[list[int], int]:
+def lifted(form: DyadicMatrix, residues: Any, system: System, prime: int, limits: Limits) -> tuple[list[int], int]:
     """Return lambda on the system's rows as integers over one denominator."""
     size = len(system.rows)
     solver = inverse(residues[system.rows][:, system.columns].toarray(), prime, limits.check)

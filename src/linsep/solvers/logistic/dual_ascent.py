@@ -17,7 +17,7 @@ from scipy import special
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr
 from linsep.engine.digest import engine_digest
-from linsep.engine.multimethods import word
+from linsep.engine.multimethods import inlined
 from linsep.engine.native import prefetch
 from linsep.engine.passes import Kernel, compiled
 from linsep.solvers.logistic.objective import Logistic, balanced, look, prior, residuals_of, settle_bias
@@ -137,7 +137,7 @@ def one_epoch() -> Kernel:
     return compiled(kernel, digest)
 
 
-@word
+@inlined
 def solved(a: float, margin: float, q: float) -> float:
     """Return s(u) for u + margin + q (s(u) - a) = 0, nearly: Newton's steps, each halved until it helps."""
     u = -margin
@@ -158,7 +158,7 @@ def solved(a: float, margin: float, q: float) -> float:
     return t
 
 
-@word
+@inlined
 def solve_classes(a: Array, z: Array, q: float, u: Array, new: Array, move: Array) -> None:
     """Solve u = z + q (a - softmax(u)) nearly, as :func:`solved` does, and write softmax(u) to `new`."""
     classes = z.shape[0]
@@ -195,7 +195,7 @@ def solve_classes(a: Array, z: Array, q: float, u: Array, new: Array, move: Arra
         before = after
 
 
-@word
+@inlined
 def softmax(u: Array, move: Array, out: Array) -> None:
     """Write the softmax of u - move to `out`."""
     top = u[0] - move[0]

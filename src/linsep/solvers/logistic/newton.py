@@ -192,13 +192,13 @@ def newton(problem: Logistic, *, tol: float = 1e-6, max_iter: int = 100, start: 
     >>> found.weights.ravel().round(2), found.converged
     (array([ 0.3 , -0.22]), True)
     """
-    search = Search(problem, tol, max_iter, start)
+    search = NewtonSearch(problem, tol, max_iter, start)
     while not search.ended():
         search.step()
     return search.solution()
 
 
-class Search:
+class NewtonSearch:
     """A run of Newton's method."""
 
     def __init__(self, problem: Logistic, tol: float, max_iter: int, start: Array | None) -> None:

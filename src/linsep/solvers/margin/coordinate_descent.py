@@ -22,7 +22,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import FOUR, ONE, THREE, TWO, Csr, Dense, Span, announce, fetch, gather, row
 from linsep.engine.digest import engine_digest
 from linsep.engine.kernel_cache import cached_njit
-from linsep.engine.multimethods import verb, word
+from linsep.engine.multimethods import inlined, multimethod
 from linsep.engine.native import prefetch, unsigned
 from linsep.engine.passes import AHEAD, Kernel, compiled
 
@@ -33,7 +33,7 @@ STILL = 1e-12
 GONE = -1
 """What stands in the list of rows for one that has been left out."""
 
-shift = verb(0)
+shift = multimethod(0)
 """shift(data, x, amount, weights): add amount * x to the weights, the constant feature's excepted."""
 
 
@@ -57,7 +57,7 @@ def _(X: Csr, x: Span, amount: float, weights: Array) -> None:
         k += ONE
 
 
-@word
+@inlined
 def place(blocks: Array, visit: int) -> Any:
     """Return the position in the list of rows of a pass's visit."""
     return np.intp(blocks[visit // BLOCK]) * BLOCK + visit % BLOCK

@@ -33,7 +33,7 @@ SURE = 1e-4
 TINY = float(np.finfo(np.float64).tiny)
 
 
-class Bracket:
+class DeltaBracket:
     """The best w and a so far, for min F(w) = R ||w|| + root ||(1 - Z w)+||."""
 
     def __init__(
@@ -220,7 +220,7 @@ def delta_bound(
     radius = math.ldexp(radius, -exponent)
     if not 0.0 < radius < math.inf:
         radius = math.hypot(math.sqrt(float(np.max(descent.norms, initial=0.0))), data.bias) or 1.0
-    bracket = Bracket(descent, radius, math.sqrt(passes), watch)
+    bracket = DeltaBracket(descent, radius, math.sqrt(passes), watch)
     bracket.prove(np.zeros(features_of(data) + 1), np.ones(rows_of(data)))
     search = _Search(bracket, tol, max_iter, seed)
     if start is not None:
@@ -238,7 +238,7 @@ def delta_bound(
 class _Search:
     """Descent on the soft margin's dual at a cost that is corrected on the way."""
 
-    def __init__(self, bracket: Bracket, tol: float, max_iter: int, seed: int) -> None:
+    def __init__(self, bracket: DeltaBracket, tol: float, max_iter: int, seed: int) -> None:
         self.bracket, self.descent = bracket, bracket.descent
         self.tol, self.max_iter = tol, max_iter
         self.rng = np.random.default_rng(seed)

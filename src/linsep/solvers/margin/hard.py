@@ -23,7 +23,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import one_blas_thread, split
 from linsep.solvers.margin.hull import Points
-from linsep.solvers.margin.search import FULL, Bracket, Descent, Walk
+from linsep.solvers.margin.search import FULL, Descent, MarginBracket, Walk
 from linsep.solvers.products import features_of, rows_of
 
 AT_ONCE = 1 << 18
@@ -208,7 +208,7 @@ def hard_margin(
         )  # fmt: skip
         return _with_a_zero_row(found, int(np.argmax(naught)))
     finite = not enough or min(int(points.present.sum()), features_of(data) + 2) <= FULL
-    bracket = Bracket(points, tol, zero, max_iter, enough=enough, lasting=finite, deadline=deadline, watch=watch)
+    bracket = MarginBracket(points, tol, zero, max_iter, enough=enough, lasting=finite, deadline=deadline, watch=watch)
     descent, walk = Descent(bracket, data, seed), Walk(bracket)
     if start is not None:
         descent.begin_with(start)
@@ -224,7 +224,7 @@ def hard_margin(
     return _result(bracket, data.bias)
 
 
-def _result(bracket: Bracket, bias: float) -> HardMargin:
+def _result(bracket: MarginBracket, bias: float) -> HardMargin:
     """Return what was found, in the data's unit."""
     points, unit = bracket.points, bracket.points.scale
     weights, dual, upper = bracket.unit.copy(), bracket.dual, bracket.upper

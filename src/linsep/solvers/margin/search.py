@@ -36,7 +36,7 @@ TAME = 1e-100
 """Rows shorter than this or longer than its inverse are left to Wolfe's algorithm, which has a unit of its own."""
 
 
-class Bracket:
+class MarginBracket:
     """What is known of the margin so far, in the points' unit; and the budget."""
 
     def __init__(
@@ -126,7 +126,7 @@ class Descent:
     down all of them. A free bias is the multiplier of sum of a_i y_i = 0.
     """
 
-    def __init__(self, bracket: Bracket, data: Dense | Csr, seed: int) -> None:
+    def __init__(self, bracket: MarginBracket, data: Dense | Csr, seed: int) -> None:
         points = self.points = bracket.points
         self.bracket, self.data, self.rng = bracket, data, np.random.default_rng(seed)
         self.tame = TAME <= points.radius / points.scale <= 1.0 / TAME
@@ -196,7 +196,7 @@ class Descent:
 class Walk:
     """Wolfe's algorithm on a working set: exact in the end, where few rows bear weight."""
 
-    def __init__(self, bracket: Bracket) -> None:
+    def __init__(self, bracket: MarginBracket) -> None:
         self.bracket, self.points = bracket, bracket.points
         norms = np.where(self.points.present, self.points.norms, np.inf)
         groups = range(self.points.groups)

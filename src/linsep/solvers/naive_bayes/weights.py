@@ -32,7 +32,7 @@ AT_ONCE = 1 << 11
 BLOCK = 64
 
 
-class Found(NamedTuple):
+class BayesWeights(NamedTuple):
     """The weights, and how much goes into each intercept."""
 
     weights: Array
@@ -65,7 +65,7 @@ def priors_of(wanted: Any, weight: Array, labels: Sequence[Any]) -> Array:
     return priors
 
 
-def multinomial(counts: Array, priors: Array, alpha: float, labels: Sequence[Any]) -> Found:
+def multinomial(counts: Array, priors: Array, alpha: float, labels: Sequence[Any]) -> BayesWeights:
     """Return the weights of counts: p_cj = (N_cj + s) / (N_c + s * features).
 
     Parameters
@@ -101,7 +101,7 @@ def multinomial(counts: Array, priors: Array, alpha: float, labels: Sequence[Any
     return _found(logs, counts.shape[1], priors)
 
 
-def categorical(counts: Array, groups: Array, priors: Array, alpha: float, labels: Sequence[Any]) -> Found:
+def categorical(counts: Array, groups: Array, priors: Array, alpha: float, labels: Sequence[Any]) -> BayesWeights:
     """Return the weights of one-hot columns: as :func:`multinomial`, over the columns of each variable.
 
     `groups` says to which variable each column belongs, 0 and up.
@@ -121,7 +121,7 @@ def categorical(counts: Array, groups: Array, priors: Array, alpha: float, label
     return _found(logs, len(groups), priors)
 
 
-def bernoulli(weight: Array, counts: Array, priors: Array, alpha: float, labels: Sequence[Any]) -> Found:
+def bernoulli(weight: Array, counts: Array, priors: Array, alpha: float, labels: Sequence[Any]) -> BayesWeights:
     """Return the weights of presence: p_cj = (N_cj + s) / (N_c + 2 s), N_c the rows of the class (`weight`)."""
     refuse_impossible(counts, alpha, labels)
     refuse_impossible(weight[:, None] - counts, alpha, labels, "always")
@@ -141,7 +141,7 @@ def bernoulli(weight: Array, counts: Array, priors: Array, alpha: float, labels:
     return _found(logs, counts.shape[1], priors)
 
 
-def gaussian(found: Moments, priors: Array, floor: float, labels: Sequence[Any]) -> Found:
+def gaussian(found: Moments, priors: Array, floor: float, labels: Sequence[Any]) -> BayesWeights:
     """Return the weights of values with one variance for all classes: that around the class means, over all rows.
 
     Sums depend in their last bits on how arrays lie in memory, so that this is fixed here: by columns.
@@ -245,7 +245,7 @@ def _product(a: float, b: Array) -> Pair:
 
 def _found(
     parts: Callable[[slice], tuple[Array, Array | None]], features: int, priors: Array, unit: float = 1.0
-) -> Found:
+) -> BayesWeights:
     """Return the weights, filled in as `parts` tells them of some features: with the terms of the intercepts, if any.
 
     Both are (features, columns). `unit` is what a term counts for beside its size: the logarithm of a quotient that is
@@ -261,7 +261,7 @@ def _found(
             found.append(sums(terms, np.zeros(1, int)).high[0])
             size += 4 * np.abs(terms).sum(axis=0) + 3 * unit * len(terms)
     weights[-1] = [math.fsum(of) for of in zip(*found, strict=True)]
-    return Found(weights, size)
+    return BayesWeights(weights, size)
 
 
 KINDS = ("multinomial", "bernoulli", "categorical", "gaussian")
@@ -271,7 +271,7 @@ NONE = np.empty((0, 0))
 NO_GROUPS = np.empty(0, np.int64)
 
 
-class Tally(NamedTuple):
+class ClassCounts(NamedTuple):
     """The counts of each class; more rows give another tally, and change nothing in this one.
 
     Examples
@@ -298,13 +298,15 @@ class Tally(NamedTuple):
     """For "bernoulli": what an entry must exceed to be present."""
 
     @classmethod
-    def start(cls, kind: str, classes: int, features: int, groups: Array = NO_GROUPS, binarize: float = 0.0) -> "Tally":
+    def start(
+        cls, kind: str, classes: int, features: int, groups: Array = NO_GROUPS, binarize: float = 0.0
+    ) -> "ClassCounts":
         """Return the tally of no rows."""
         tables = ("mean", "squares") if kind == "gaussian" else ("feature_count",)
         zeros = {name: empty_table(classes, features) for name in tables}
         return cls(kind, np.zeros(classes), **zeros, groups=groups, binarize=binarize)
 
-    def plus(self, data: Dense | Csr, codes: Array, row_weights: Array) -> "Tally":
+    def plus(self, data: Dense | Csr, codes: Array, row_weights: Array) -> "ClassCounts":
         """Return the tally of these rows too; no row may store a column twice, unless it is of counts."""
         classes = len(self.class_count)
         if self.kind == "gaussian":
@@ -320,7 +322,7 @@ class Tally(NamedTuple):
         weight = self.class_count + weight_of(codes, row_weights, classes)
         return self._replace(class_count=weight, feature_count=table)._in_range()
 
-    def joined(self, other: "Tally") -> "Tally":
+    def joined(self, other: "ClassCounts") -> "ClassCounts":
         """Return the tally of the rows of both, which have the same classes and features."""
         if self.kind == "gaussian":
             parts = (Moments(tally.class_count, tally.mean, tally.squares) for tally in (self, other))
@@ -338,19 +340,19 @@ class Tally(NamedTuple):
             raise ValueError(TOO_LARGE)
         return self
 
-    def admitted(self, places: Array) -> "Tally":
+    def admitted(self, places: Array) -> "ClassCounts":
         """Return the tally with new classes, without rows so far, before those at these places."""
         tables = {name: table for name, table in self._asdict().items() if name in PER_CLASS and table.size}
         return self._replace(**{name: np.insert(table, places, 0.0, axis=0) for name, table in tables.items()})
 
-    def widened(self, more: int) -> "Tally":
+    def widened(self, more: int) -> "ClassCounts":
         """Return the tally with more features, which were 0 in all rows so far."""
         tables = {name: table for name, table in self._asdict().items() if name in TABLES and table.size}
         wide = {name: np.pad(table, ((0, 0), (0, more))) for name, table in tables.items()}
         fields: dict[str, Any] = {name: np.asfortranarray(table) for name, table in wide.items()}
         return self._replace(**fields)
 
-    def found(self, priors: Array, alpha: float, floor: float, labels: Sequence[Any]) -> Found:
+    def found(self, priors: Array, alpha: float, floor: float, labels: Sequence[Any]) -> BayesWeights:
         """Return the weights."""
         counts = self.feature_count
         if self.kind == "gaussian":

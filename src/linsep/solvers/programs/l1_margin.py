@@ -152,7 +152,7 @@ METHODS = "highs-ipm", "highs-ds"
 """The interior point method, which ends at a corner too, is several times faster; the simplex method fails less."""
 
 
-class Search:
+class L1Search:
     """The bracket, what proves it, and the rows and columns of the next program."""
 
     def __init__(self, rows: L1Rows, enough: float, tol: float, deadline: float | None, watch: Watch | None) -> None:
@@ -413,7 +413,7 @@ def l1_margin(
     (array([ 0.667, 0. , 0. , -0.333]), 0.333, 0.333)
     """
     rows = L1Rows(data, signs, signed)
-    search = Search(rows, float(np.ldexp(enough, -rows.exponent)), tol, deadline, watch)
+    search = L1Search(rows, float(np.ldexp(enough, -rows.exponent)), tol, deadline, watch)
     search.begin(starts)
     search.run()
     w, dual = np.zeros(rows.features + 1), np.zeros(rows.count)

@@ -23,7 +23,7 @@ from linsep.solvers.programs.signed_rows import (
     SMALL,
     USUAL,
     Budget,
-    Form,
+    ProgramForm,
     balanced,
     beside,
     column,
@@ -135,7 +135,7 @@ def joined(one: Bracket, other: Bracket) -> Bracket:
     )  # fmt: skip
 
 
-def attempt(Z: Any, form: Form, budget: Budget) -> Bracket:
+def attempt(Z: Any, form: ProgramForm, budget: Budget) -> Bracket:
     """Solve the program in that form, and weigh its answer by the rows themselves.
 
     Where weights may reach far, t <= 1: the value is another, but above 0 for the same rows.

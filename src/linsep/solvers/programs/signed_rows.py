@@ -156,7 +156,7 @@ SMALL = 1 << 22
 """Entries of the largest table that is made orthogonal."""
 
 
-class Form(NamedTuple):
+class ProgramForm(NamedTuple):
     """Rows that are separable where z_i are."""
 
     matrix: Any
@@ -169,12 +169,12 @@ class Form(NamedTuple):
     """The largest weight; with 1, the margin has no limit, and else 1 is its limit."""
 
 
-def plain(Z: Any) -> Form:
+def plain(Z: Any) -> ProgramForm:
     """Return the rows as they are."""
-    return Form(Z, np.zeros(Z.shape[0], np.int64), lambda w: w, 1.0)
+    return ProgramForm(Z, np.zeros(Z.shape[0], np.int64), lambda w: w, 1.0)
 
 
-def balanced(Z: Any) -> Form:
+def balanced(Z: Any) -> ProgramForm:
     """Return the rows with the largest |entry| of each row and column near 1 (Ruiz, 2001), by powers of two."""
     sizes = abs(Z)
     rows, columns = (np.zeros(n, np.int64) for n in Z.shape)
@@ -182,10 +182,10 @@ def balanced(Z: Any) -> Form:
         now = scaled(sizes, rows, columns)
         rows = rows - exponents(now.max(axis=1).toarray()) // 2
         columns = columns - exponents(now.max(axis=0).toarray()) // 2
-    return Form(scaled(Z, rows, columns), rows, lambda w: np.ldexp(w, columns - columns.max()), FAR)
+    return ProgramForm(scaled(Z, rows, columns), rows, lambda w: np.ldexp(w, columns - columns.max()), FAR)
 
 
-def orthogonal(Z: Any) -> Form:
+def orthogonal(Z: Any) -> ProgramForm:
     """Return balanced rows with orthogonal columns: those far from 0 and nearly alike become as good as any others."""
     form = balanced(Z)
     Q, R, order = linalg.qr(form.matrix.toarray(), mode="economic", pivoting=True)
@@ -198,4 +198,4 @@ def orthogonal(Z: Any) -> Form:
         mixed[order[:rank]] = linalg.solve_triangular(R[:rank, :rank], w)
         return form.back(mixed)
 
-    return Form(sp.csr_array(np.ldexp(Q[:, :rank], further[:, None])), form.rows + further, back, NEAR)
+    return ProgramForm(sp.csr_array(np.ldexp(Q[:, :rank], further[:, None])), form.rows + further, back, NEAR)
