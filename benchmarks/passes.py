@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import linsep
 from benchmarks.data import Array
 from linsep.training.state import IN_ORDER, NO_WEIGHTS
-from linsep.validation.inputs import bytes_of, canonical, rows_of, width_of
+from linsep.validation.inputs import canonical
 
 
 def rows_for_engine(X: sp.csr_matrix) -> Any:
@@ -17,8 +17,8 @@ def rows_for_engine(X: sp.csr_matrix) -> Any:
 
 def new_machine(rows: Any) -> Any:
     """Return what `fit` of the perceptron would train on two classes: weights at zero, the log open."""
-    state = linsep.Perceptron()._start(width_of(rows), 2, rows_of(rows), open_labels=False)
-    state.keep_log("auto", False, bytes_of(rows))
+    state = linsep.Perceptron()._start(rows.n_features, 2, rows.n_rows, open_labels=False)
+    state.keep_log("auto", False, rows.nbytes)
     return state
 
 

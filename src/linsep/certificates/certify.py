@@ -15,7 +15,7 @@ from linsep.certificates.schema import FORMAT, MOST_PAIRS, VERSION, named, plain
 from linsep.certificates.witnesses import Found, Search, Watch, best_bias, find, pair_rows
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.validation.inputs import canonical, refuse_bad_entries, rows_of, width_of, without_duplicates
+from linsep.validation.inputs import canonical, refuse_bad_entries, without_duplicates
 from linsep.validation.labels import clean, encode
 
 LARGEST_BIAS = 1e154
@@ -126,7 +126,7 @@ def rows_from(X: Any, y: Any, bias: float) -> LabelledRows:
     data = canonical(BaseEstimator(), X, bias=float(bias), reset=True)
     refuse_bad_entries(data)
     data = summed(data)
-    classes, codes = encode(clean(y, rows_of(data)))
+    classes, codes = encode(clean(y, data.n_rows))
     return LabelledRows(data, codes, names_of(classes))
 
 
@@ -183,7 +183,7 @@ def binary_problems(rows: LabelledRows, plan: Plan) -> tuple[dict[str, Any], lis
     plain_one = find(_search(rows.data._replace(bias=0.0), search.signs, plan, 0.5), start=found)
     problems[named(0.0)] = _problem(name, 0.0, plan, plain_one)
     if "margin" not in found.witnesses["w"]:
-        found.witnesses["w"]["no bias"] = _without_bias(plain_one, width_of(rows.data))
+        found.witnesses["w"]["no bias"] = _without_bias(plain_one, rows.data.n_features)
     best, ratio = best_bias(search, found.witnesses)
     lengths = [(f.length if found.length < math.inf else f.once.upper) for f in (found, plain_one)]
     if not best or ratio * lengths[0] > WORTH * min(lengths):
@@ -198,14 +198,14 @@ def binary_problems(rows: LabelledRows, plan: Plan) -> tuple[dict[str, Any], lis
 def all_problems(rows: LabelledRows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
     """Return the problems of three classes or more: all pairs at once, and each class against the rest."""
     problems, remarks, bias = {}, [], rows.data.bias
-    n, many = rows_of(rows.data), len(rows.classes)
+    n, many = rows.data.n_rows, len(rows.classes)
     entries = 2 * (many - 1) * max(rows.data.values.size + n * (bias != 0), n)
-    entries = max(entries, many * (width_of(rows.data) + 1))
+    entries = max(entries, many * (rows.data.n_features + 1))
     if entries <= MOST_PAIRS:
         pairs = pair_rows(rows.data, rows.codes, len(rows.classes))
-        search = _search(pairs, np.ones(rows_of(pairs)), plan, 1 / (1 + len(rows.classes)))
+        search = _search(pairs, np.ones(pairs.n_rows), plan, 1 / (1 + len(rows.classes)))
         found = find(search, games=False)
-        found = _without_constant(found, width_of(pairs))
+        found = _without_constant(found, pairs.n_features)
         problems[f"pairs, {named(bias)}"] = _problem(None, bias, plan, found, games=False)
     else:
         remarks.append(
@@ -253,7 +253,7 @@ def made(
     data = rows.data
     X: Any = data.values
     if isinstance(data, Csr):
-        X = sp.csr_array((data.values, data.indices, data.indptr), shape=(rows_of(data), data.features), copy=False)
+        X = sp.csr_array((data.values, data.indices, data.indptr), shape=(data.n_rows, data.features), copy=False)
     seen = checker.Rows(X, np.array(rows.classes)[rows.codes], rows.classes)
     facts: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     facts["data"] = {

@@ -19,7 +19,7 @@ from linsep.solvers.exact.dependencies import short, witness, written
 from linsep.solvers.margin.coordinate_descent import squared_norms
 from linsep.solvers.margin.delta import DeltaBound, delta_bound
 from linsep.solvers.margin.hard import HardMargin, separator
-from linsep.solvers.products import features_of, rows_of, times, times_transposed
+from linsep.solvers.products import times, times_transposed
 from linsep.solvers.programs.l1_margin import l1_margin
 from linsep.solvers.programs.linear_program import separate
 from linsep.solvers.programs.signed_rows import Budget
@@ -116,7 +116,7 @@ def find(search: Search, *, games: bool = True, start: Found | None = None) -> F
     >>> find(Search(X, np.array([1.0, -1.0])), games=False).witnesses["lambda"]["margin"]
     {'exponent': -6, 'values': [16, 48]}
     """
-    n, radius = rows_of(search.data), radius_of(search.data)
+    n, radius = search.data.n_rows, radius_of(search.data)
     found: Witnesses = {"w": {}, "lambda": {}}
     once = _bound(search, radius, 1, start.once if start else None, found)
     enough = radius / math.sqrt(n * search.passes) if search.data.values.size > SMALL else 0.0
@@ -190,7 +190,7 @@ def _ruled_out(search: Search, hard: HardMargin, found: Witnesses) -> bool:
     exact = witness(rows, hard.dual[support], deadline=search.until(0.3))
     if exact is None:
         return False
-    whole = [0] * rows_of(search.data)
+    whole = [0] * search.data.n_rows
     for i, value in zip(support.tolist(), exact, strict=True):
         whole[i] = value
     found["lambda"]["margin"] = written(whole)
@@ -202,7 +202,7 @@ def signed_rows(data: Dense | Csr, signs: Array, chosen: Array) -> Any:
     if isinstance(data, Dense):
         rows = sp.csr_array(data.values[chosen].astype(np.float64))
     else:
-        shape = rows_of(data), data.features
+        shape = data.n_rows, data.features
         rows = sp.csr_array((data.values, data.indices, data.indptr), shape=shape, copy=False)[chosen].astype(
             np.float64
         )
@@ -212,7 +212,7 @@ def signed_rows(data: Dense | Csr, signs: Array, chosen: Array) -> Any:
 
 def _games(search: Search, hard: HardMargin, found: Witnesses) -> None:
     """Write down what proves Winnow's margins, where that is more than the margin's own witnesses prove."""
-    p, n = features_of(search.data), rows_of(search.data)
+    p, n = search.data.n_features, search.data.n_rows
     entry = max(float(np.abs(search.data.values).max(initial=0.0)), abs(search.data.bias))
     start = hard.weights if hard.separable else None, hard.dual
     for name, signed in (("balanced Winnow's margin", True), ("Winnow's margin", False)):
@@ -259,7 +259,7 @@ def _write_bound(search: Search, bound: DeltaBound, radius: float, passes: int, 
         sizes = np.linalg.norm(a) / math.sqrt(passes), np.linalg.norm(search.point(a)) / radius
         return float(a.sum() / max(*sizes)) if max(*sizes) > 0 else 0.0
 
-    trivial = bound.upper >= (1 - 1e-6) * math.sqrt(passes * rows_of(search.data))
+    trivial = bound.upper >= (1 - 1e-6) * math.sqrt(passes * search.data.n_rows)
     weights = np.zeros_like(bound.weights) if trivial else bound.weights
     vector = short(weights, lambda w: length(w) <= (1 + CLOSER * LOSS / 2) * bound.upper)
     found["w"][f"delta {passes}"] = vector | {"exponent": vector["exponent"] + bound.exponent}
@@ -286,7 +286,7 @@ def best_bias(search: Search, found: Witnesses) -> tuple[float, float]:
 
 def read_vector(vector: dict[str, Any], search: Search) -> Array:
     """Return a witness w as floats; its unit is left out, as no margin depends on it."""
-    w = np.zeros(features_of(search.data) + 1)
+    w = np.zeros(search.data.n_features + 1)
     values = [int(v, 16) if isinstance(v, str) else v for v in vector["values"]]
     beyond = max((v.bit_length() for v in values), default=0) - 500
     w[vector.get("at", slice(len(values)))] = [float(v >> beyond if beyond > 0 else v) for v in values]
@@ -307,7 +307,7 @@ def pair_rows(data: Dense | Csr, codes: Array, classes: int) -> Csr:
            [-7., -1.,  0.,  0.,  7.,  1.],
            [ 0.,  0., -7., -1.,  7.,  1.]])
     """
-    n, width, rivals = rows_of(data), features_of(data) + 1, classes - 1
+    n, width, rivals = data.n_rows, data.n_features + 1, classes - 1
     Z = signed_rows(data, np.ones(n), np.arange(n))
     other = np.arange(rivals)
     rival = (other + (other >= codes[:, None])).ravel()

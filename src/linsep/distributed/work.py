@@ -20,15 +20,7 @@ from linsep.solvers.naive_bayes.weights import ClassCounts
 from linsep.training.epochs import explain, order_of
 from linsep.training.mixing import fork, gained
 from linsep.training.state import StoppedError
-from linsep.validation.inputs import (
-    LARGEST,
-    bytes_of,
-    canonical,
-    refuse_bad_entries,
-    rows_of,
-    width_of,
-    without_duplicates,
-)
+from linsep.validation.inputs import LARGEST, canonical, refuse_bad_entries, without_duplicates
 from linsep.validation.labels import clean, codes_among
 
 ROWS = 20_000
@@ -102,7 +94,7 @@ def learn(task: Task, shared: Epoch) -> Sent:
     learner, start = shared.job.learner, received(shared.start)
     shard = fork(start)
     for first, rows in examples(task, shared.job, in_one=learner.shuffle is not False):
-        order = order_of(learner, shared.number, rows_of(rows.data), task[1])
+        order = order_of(learner, shared.number, rows.data.n_rows, task[1])
         try:
             shard.run(*rows, order, first)
         except StoppedError as stop:
@@ -170,7 +162,7 @@ def examples(task: Task, job: Job, in_one: bool) -> Iterator[tuple[int, Examples
         yield from streamed(task, job)
     else:
         rows = _as_seen(job, (kept or piece.parsed(job.reading)).finished(job.reading.form), first)
-        SHELF.keep(job.run, number, rows, bytes_of(rows.data) + rows.codes.nbytes + rows.weights.nbytes)
+        SHELF.keep(job.run, number, rows, rows.data.nbytes + rows.codes.nbytes + rows.weights.nbytes)
         yield first, rows
 
 
@@ -186,7 +178,7 @@ def _as_seen(job: Job, block: Dataset, first: int) -> Examples:
     """Return a block as the learner sees it, checked."""
     learner = job.learner
     data = canonical(learner, block.X, bias=learner._bias, reset=False)
-    labels = clean(block.y, rows_of(data))
+    labels = clean(block.y, data.n_rows)
     with _among_all(data, first):
         learner._check_entries(data)
     codes = codes_among(labels, learner.classes_)
@@ -206,7 +198,7 @@ def _among_all(data: Dense | Csr, first: int) -> Iterator[None]:
         k = first_beyond(flat, min(LARGEST, float(np.finfo(flat.dtype).max)))
         if k < 0:
             raise ValueError(f"{error}; rows are counted from row {first:,} of all" if first else str(error)) from None
-        row, column = place_of(k, width_of(data), *((data.indices, data.indptr) if isinstance(data, Csr) else ()))
+        row, column = place_of(k, data.n_features, *((data.indices, data.indptr) if isinstance(data, Csr) else ()))
         kind = "NaN" if np.isnan(flat[k]) else f"{flat[k]}"
         raise ValueError(
             f"Input X contains {kind} (row {first + row:,}, column {column:,}): fill missing values in, or drop the row"

@@ -12,8 +12,9 @@ order, so that the same data give the same bits on every machine.
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from linsep.engine.arrays import Array
+from linsep.engine.arrays import Array, frozen
 from linsep.engine.multimethods import inlined, multimethod
 from linsep.engine.native import LANES, pack, prefetch, unsigned
 
@@ -29,6 +30,29 @@ class Dense(NamedTuple):
     values: Array
     bias: float
 
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.values)
+
+    @property
+    def n_features(self) -> int:
+        """The number of features, the bias not counted."""
+        return int(self.values.shape[1])
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the data take."""
+        return self.values.nbytes
+
+    def take(self, rows: Any) -> "Dense":
+        """Return a copy of some rows."""
+        return self._replace(values=self.values[rows])
+
+    def to_scipy(self) -> Any:
+        """Return the rows as a sparse array of scipy."""
+        return sp.csr_array(self.values)
+
 
 class Csr(NamedTuple):
     """Compressed sparse rows, as scipy keeps them."""
@@ -38,6 +62,31 @@ class Csr(NamedTuple):
     indptr: Array
     features: int
     bias: float
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.indptr) - 1
+
+    @property
+    def n_features(self) -> int:
+        """The number of features, the bias not counted."""
+        return self.features
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the data take."""
+        return self.values.nbytes + self.indices.nbytes + self.indptr.nbytes
+
+    def take(self, rows: Any) -> "Csr":
+        """Return a copy of some rows, in read-only arrays."""
+        part = self.to_scipy()[rows]
+        indptr = part.indptr.astype(part.indices.dtype, copy=False)
+        return self._replace(values=frozen(part.data), indices=frozen(part.indices), indptr=frozen(indptr))
+
+    def to_scipy(self) -> Any:
+        """Return the rows as a sparse array of scipy, which shares their memory."""
+        return sp.csr_array((self.values, self.indices, self.indptr), shape=(self.n_rows, self.features))
 
 
 class Single(NamedTuple):
@@ -65,6 +114,11 @@ class Dual(NamedTuple):
     indices: Array
     features: int
     bias: float
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.values)
 
 
 class Span(NamedTuple):

@@ -16,7 +16,7 @@ from linsep.kernels.functions import NAMES, kernel_named
 from linsep.rules import Perceptron as Rule
 from linsep.training.kernel_state import KernelState
 from linsep.training.state import Parts
-from linsep.validation.inputs import refuse_bad_entries, rows_of, width_of
+from linsep.validation.inputs import refuse_bad_entries
 
 MEGABYTE = 1 << 20
 NO_STREAM = "a precomputed kernel knows all rows: use fit, or a kernel that is computed from the rows"
@@ -158,7 +158,7 @@ class KernelPerceptron(Voter):
         if state.of not in (None, kernel):
             raise ValueError(f"training can't go on with another kernel: it began with {state.of}; fit anew")
         width = 1 if self.kernel == "precomputed" else state.width
-        if state.support is not None and width_of(state.support.data) != width:
+        if state.support is not None and state.support.data.n_features != width:
             raise ValueError(f"the rows that were kept have not the {width} features of this kernel")
         state.of, state.jobs = kernel, threads(self.n_jobs)
         state.digested = bool(self.warm_start)
@@ -166,7 +166,7 @@ class KernelPerceptron(Voter):
 
     def _check_entries(self, data: Dense | Csr) -> None:
         refuse_bad_entries(data)
-        shape = rows_of(data), width_of(data)
+        shape = data.n_rows, data.n_features
         if self.kernel == "precomputed" and shape[0] != shape[1]:
             raise ValueError(f"a precomputed kernel has a row and a column for each example; X has shape {shape}")
 

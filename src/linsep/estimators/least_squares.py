@@ -31,7 +31,7 @@ from linsep.solvers.least_squares import (
 from linsep.solvers.products import times
 from linsep.training.state import NO_WEIGHTS
 from linsep.training.transaction import all_or_nothing, at_once
-from linsep.validation.inputs import canonical, refuse_bad_entries, rows_of, width_of
+from linsep.validation.inputs import canonical, refuse_bad_entries
 from linsep.validation.labels import clean, codes_among, first_classes, new_classes
 
 SOLVERS = {"auto", "exact", "iterative", "stream"}
@@ -135,7 +135,7 @@ class LeastSquares(BatchLearner):
     def _solve(self, problem: Problem) -> Solution:
         data, classes = problem.data, len(problem.classes)
         if self.solver == "stream":
-            return self._streamed(begin(width_of(data), classes, data.bias), problem, open_labels=False)
+            return self._streamed(begin(data.n_features, classes, data.bias), problem, open_labels=False)
         targets = OneHot(problem.codes, classes) if classes > 2 else problem.signs(1)[:, None]
         found = solvers.least_squares(
             data, targets, problem.row_weights, solver=self.solver, tol=self.tol, max_iter=self.max_iter,
@@ -174,9 +174,9 @@ class LeastSquares(BatchLearner):
         if isinstance(self.class_weight, str):
             raise ValueError('class_weight="balanced" needs all labels at once: pass a dict of weights to partial_fit')
         data = canonical(self, X, bias=self._bias, reset=first and not hasattr(self, "n_features_in_"))
-        labels = clean(y, rows_of(data))
+        labels = clean(y, data.n_rows)
         refuse_bad_entries(data)
-        known, triangle, is_open = self._welcome(labels, classes, width_of(data), data.bias)
+        known, triangle, is_open = self._welcome(labels, classes, data.n_features, data.bias)
         codes = codes_among(labels, known)
         weights = self._row_weights(codes, known, sample_weight, data, whole=False)
         if first:
@@ -378,7 +378,7 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
         for name in FACTS:
             self.__dict__.pop(name, None)
         if self.solver == "stream":
-            return self._stream(begin(width_of(data), targets.shape[1], data.bias), data, targets, weights)
+            return self._stream(begin(data.n_features, targets.shape[1], data.bias), data, targets, weights)
         found = solvers.least_squares(
             data, targets, weights, solver=self.solver, tol=self.tol, max_iter=self.max_iter, jobs=threads(self.n_jobs)
         )
@@ -410,7 +410,7 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
             raise ValueError(NOTHING_TO_GO_ON)
         flat = getattr(self, "_flat", None)
         data, targets, weights = self._checked(X, y, sample_weight, reset=first)
-        triangle = begin(width_of(data), targets.shape[1], data.bias)
+        triangle = begin(data.n_features, targets.shape[1], data.bias)
         if not first:
             before = self._weights.shape[1]
             if targets.shape[1] != before or self._flat != flat:
@@ -456,14 +456,14 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
         if y is None:
             raise ValueError("this learner requires y to be passed, but the target y is None")
         values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        if values.ndim not in (1, 2) or len(values) != rows_of(data):
+        if values.ndim not in (1, 2) or len(values) != data.n_rows:
             raise ValueError(
-                f"X has {rows_of(data)} rows and y has the shape {values.shape}: inconsistent numbers of samples"
+                f"X has {data.n_rows} rows and y has the shape {values.shape}: inconsistent numbers of samples"
             )
         refuse_bad_entries(data)
         weights = NO_WEIGHTS
         if sample_weight is not None:
-            rows = np.empty((rows_of(data), 1))
+            rows = np.empty((data.n_rows, 1))
             weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
         self._flat = values.ndim == 1
         return data, values.reshape(len(values), -1), weights

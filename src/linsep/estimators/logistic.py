@@ -23,7 +23,6 @@ from linsep.solvers.logistic.gradient_ascent import gradient_ascent
 from linsep.solvers.logistic.newton import newton
 from linsep.training.state import Parts, TrainingState
 from linsep.training.transaction import at_once
-from linsep.validation.inputs import width_of
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 SOLVERS: dict[str, Callable[..., solvers.Solution]] = {"batch": gradient_ascent, "newton": newton}
@@ -197,7 +196,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
         goes_on, before = self.warm_start and hasattr(self, "_state"), getattr(self, "n_features_in_", 0)
         problem = super()._problem(X, y, sample_weight)
-        if goes_on and (width_of(problem.data) != before or not np.array_equal(problem.classes, self.classes_)):
+        if goes_on and (problem.data.n_features != before or not np.array_equal(problem.classes, self.classes_)):
             raise ValueError("warm_start: other features or classes than those of the last fit; set it to False")
         return problem
 
@@ -240,7 +239,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     def _take(self, solution: Solution, classes: Array, data: Dense | Csr) -> None:
         super()._take(solution, classes, data)
         rule = Logistic(self.eta0, self.power_t, 0.0)  # its weights are of the kind that "sgd" can go on with
-        self._state = solved_machine(solution, width_of(data), data.bias, Parts(rule))
+        self._state = solved_machine(solution, data.n_features, data.bias, Parts(rule))
 
     def _weights_of(self, problem: Problem) -> Array | None:
         """Return the weights of the last fit for a solver to begin with."""

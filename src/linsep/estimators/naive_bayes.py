@@ -20,7 +20,7 @@ from linsep.solvers.naive_bayes.weights import KINDS, NO_GROUPS, BayesWeights, C
 from linsep.training.sparse_weights import whole
 from linsep.training.state import TrainingState
 from linsep.training.transaction import all_or_nothing, at_once
-from linsep.validation.inputs import canonical, refuse_bad_entries, rows_of, width_of, without_duplicates
+from linsep.validation.inputs import canonical, refuse_bad_entries, without_duplicates
 from linsep.validation.labels import clean, codes_among, first_classes, new_classes
 
 SHARE = Interval(Real, 0, None, closed="left")
@@ -148,13 +148,13 @@ class NaiveBayes(BatchLearner):
         """
         first = not hasattr(self, "class_count_")
         data = canonical(self, X, bias=self._bias, reset=first and not hasattr(self, "n_features_in_"))
-        labels = clean(y, rows_of(data))
+        labels = clean(y, data.n_rows)
         refuse_bad_entries(data)
         self._check_entries(data)
         if first:
-            known, tally = self._first(labels, classes, width_of(data))
+            known, tally = self._first(labels, classes, data.n_features)
         else:
-            known, tally = self._next(labels, classes, width_of(data))
+            known, tally = self._next(labels, classes, data.n_features)
         codes = codes_among(labels, known)
         weights = self._row_weights(codes, known, sample_weight, data, whole=False)
         tally = tally.plus(self._distinct(data), codes, weights)
@@ -224,7 +224,7 @@ class NaiveBayes(BatchLearner):
 
     def _solve(self, problem: Problem) -> Solution:
         data, codes, row_weights, classes = problem
-        tally = self._started(len(classes), width_of(data)).plus(self._distinct(data), codes, row_weights)
+        tally = self._started(len(classes), data.n_features).plus(self._distinct(data), codes, row_weights)
         found = self._found(tally, classes)
         facts = {**_facts_of(tally), "open_labels_": False, "rounding_": found.size}
         return Solution(found.weights, facts=facts, joint=len(classes) > 2)
@@ -270,7 +270,7 @@ class NaiveBayes(BatchLearner):
         if self.kind == "multinomial":
             refuse_negative(data)
         if self.kind == "categorical":
-            refuse_not_one_hot(data, groups_of(self.groups, width_of(data)))
+            refuse_not_one_hot(data, groups_of(self.groups, data.n_features))
 
     def _distinct(self, data: Dense | Csr) -> Dense | Csr:
         """Return data that store no column of a row twice, if it matters: what is added up may come in parts."""

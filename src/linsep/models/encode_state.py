@@ -18,7 +18,6 @@ from linsep.training.kernel_state import KernelState
 from linsep.training.sparse_weights import BY_FEATURE, SparseState, is_compact, rows_that_matter
 from linsep.training.state import TrainingState
 from linsep.training.update_log import Mixed, empty_log, no_log, trimmed
-from linsep.validation.inputs import width_of
 
 KERNELS: dict[str, Any] = {
     "linear": Linear, "poly": Polynomial, "rbf": RadialBasis, "precomputed": Precomputed, "function": OfUser,
@@ -40,7 +39,7 @@ def packed_votes(state: VotingState, arrays: Arrays, name: str) -> dict[str, Any
         meta["kernel"] = _packed_kernel(state.of, arrays)
     if state.support is not None:
         rows = state.support.rows()
-        meta["width"] = width_of(rows)
+        meta["width"] = rows.n_features
         meta["rows"] = "dense" if isinstance(rows, Dense) else "sparse"
         arrays[f"{name}.support.numbers"] = state.support.known
         for of, value in rows._asdict().items():

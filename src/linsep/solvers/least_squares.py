@@ -23,7 +23,7 @@ from scipy.linalg.lapack import dtpqrt, dtrcon
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import one_blas_thread
-from linsep.solvers.products import features_of, rows_of, times, times_transposed
+from linsep.solvers.products import times, times_transposed
 
 MOST_NUMBERS = 10**8
 """Numbers that a triangle may have, 0.8 GB: those of 10,000 columns."""
@@ -119,7 +119,7 @@ def absorb(triangle: Triangle, data: Dense | Csr, targets: Targets, row_weights:
 
     The triangle given is left as it is. Memory: a block of rows and the triangle.
     """
-    rows, columns = rows_of(data), triangle.table.shape[1]
+    rows, columns = data.n_rows, triangle.table.shape[1]
     weights = np.empty(0) if row_weights is None else row_weights
     step = max(min(columns, TALL), BLOCK // columns)
     table, own = triangle.table, False
@@ -309,7 +309,7 @@ def least_squares(
 
 def suitable(data: Dense | Csr, targets: int) -> str:
     """Return the solver for such data: the formula for one feature, else a triangle unless it is large or slow."""
-    rows, features = rows_of(data), features_of(data)
+    rows, features = data.n_rows, data.n_features
     if features == 1:
         return "formula"
     columns = features + 1 + targets
@@ -321,9 +321,9 @@ def suitable(data: Dense | Csr, targets: int) -> str:
 
 def by_formula(data: Dense | Csr, targets: Targets, weights: Array) -> LeastSquares:
     """Return the weight of a single feature: the sum of x y / the sum of x², means taken away with an intercept."""
-    if features_of(data) != 1:
-        raise ValueError(f"the formula is for one feature, and X has {features_of(data)}: use solver='auto'")
-    c = weights if len(weights) else np.ones(rows_of(data))
+    if data.n_features != 1:
+        raise ValueError(f"the formula is for one feature, and X has {data.n_features}: use solver='auto'")
+    c = weights if len(weights) else np.ones(data.n_rows)
     x, y = times(data._replace(bias=0.0), np.array([[1.0], [0.0]])), targets[:, :]
     size, root = np.abs(x).max(initial=0.0) or 1.0, np.sqrt(c / c.sum())[:, None]
     x, y = root * x / size, root * y
@@ -347,8 +347,8 @@ def by_formula(data: Dense | Csr, targets: Targets, weights: Array) -> LeastSqua
 
 def by_triangle(data: Dense | Csr, targets: Targets, weights: Array) -> LeastSquares:
     """Return the weights by orthogonal reflections of blocks of rows: as stable as the data allow."""
-    features, many = features_of(data), targets.shape[1]
-    refuse_too_wide(rows_of(data), features + 1 + many)
+    features, many = data.n_features, targets.shape[1]
+    refuse_too_wide(data.n_rows, features + 1 + many)
     found = solve_triangle(absorb(begin(features, many, data.bias), data, targets, weights))
     return LeastSquares(
         found.weights, found.residuals, found.optimality, "exact", rank=found.rank, condition=found.condition
@@ -384,7 +384,7 @@ class Centred:
 
     def __init__(self, data: Dense | Csr, weights: Array, jobs: int) -> None:
         self.data, self.jobs, self.bias = data._replace(bias=0.0), jobs, data.bias
-        self.weights = (weights if len(weights) else np.ones(rows_of(data)))[:, None]
+        self.weights = (weights if len(weights) else np.ones(data.n_rows))[:, None]
         self.roots = np.sqrt(self.weights)
         self.total = float(self.weights.sum())
         self.mean = times_transposed(self.data, self.weights, jobs) / self.total

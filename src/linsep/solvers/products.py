@@ -26,16 +26,6 @@ MOST_BLOCKS = 16
 """Blocks that sparse rows are cut into at most: no more threads than this find work."""
 
 
-def rows_of(data: Dense | Csr) -> int:
-    """Return the number of rows."""
-    return len(data.values) if isinstance(data, Dense) else len(data.indptr) - 1
-
-
-def features_of(data: Dense | Csr) -> int:
-    """Return the number of features, the constant one not counted."""
-    return data.values.shape[1] if isinstance(data, Dense) else data.features
-
-
 @one_blas_thread()
 def times(data: Dense | Csr, weights: Array, jobs: int = 1) -> Array:
     """Return X W, (rows, columns), for weights of shape (features + 1, columns).
@@ -48,7 +38,7 @@ def times(data: Dense | Csr, weights: Array, jobs: int = 1) -> Array:
            [3.5]])
     """
     data, weights = read_only(data), frozen(weights)
-    out = np.empty((rows_of(data), weights.shape[1]))
+    out = np.empty((data.n_rows, weights.shape[1]))
     share([partial(_times, data, weights, lo, hi, out) for lo, hi in blocks(data)], jobs)
     return out
 
@@ -68,7 +58,7 @@ def times_transposed(data: Dense | Csr, coefficients: Array, jobs: int = 1, *, s
            [3.]])
     """
     data, coefficients = read_only(data), frozen(coefficients)
-    total = np.zeros((features_of(data) + 1, coefficients.shape[1]))
+    total = np.zeros((data.n_features + 1, coefficients.shape[1]))
     tasks = [partial(_transposed, data, coefficients[lo:hi], lo, hi, squares) for lo, hi in blocks(data)]
     add_up(total, tasks, jobs)
     return total
@@ -87,7 +77,7 @@ def sweep(data: Dense | Csr, weights: Array, weigh: Weigh, jobs: int = 1) -> tup
     array([0.5, 2.5, 1. ])
     """
     data, weights = read_only(data), frozen(weights)
-    out = np.empty((rows_of(data), weights.shape[1]))
+    out = np.empty((data.n_rows, weights.shape[1]))
     total = np.zeros(weights.shape)
 
     def both(lo: int, hi: int) -> Array:
@@ -104,7 +94,7 @@ def blocks(data: Dense | Csr) -> list[tuple[int, int]]:
     A sparse block's sums are as large as the weights: it has some eight entries for each of them, so that the work on
     the entries prevails.
     """
-    rows, features = rows_of(data), features_of(data)
+    rows, features = data.n_rows, data.n_features
     if isinstance(data, Dense):
         return split(rows, min(-(-rows * features // BLOCK), rows // FEWEST_ROWS)) if rows else []
     return split(rows, min(MOST_BLOCKS, len(data.values) // (8 * (features + 1)))) if rows else []
@@ -141,7 +131,7 @@ def _times(data: Dense | Csr, weights: Array, lo: int, hi: int, out: Array) -> N
 
 
 def _transposed(data: Dense | Csr, coefficients: Array, lo: int, hi: int, squares: bool = False) -> Array:
-    out = np.zeros((features_of(data) + 1, coefficients.shape[1]))
+    out = np.zeros((data.n_features + 1, coefficients.shape[1]))
     if isinstance(data, Csr):
         _sparse_transposed(data.values, data.indices, data.indptr, coefficients, lo, hi, squares, out)
     else:

@@ -14,7 +14,7 @@ from linsep.engine.step import settles
 from linsep.engine.weights import in_range
 from linsep.training.mixing import Shards
 from linsep.training.state import IN_ORDER, StoppedError, TrainingState, scored
-from linsep.validation.inputs import refuse_bad_entries, rows_of
+from linsep.validation.inputs import refuse_bad_entries
 
 
 class Team:
@@ -78,7 +78,7 @@ def refuse_many_rounds(epochs: int, rows: int, before: int = 0) -> None:
 
 def train(how: Settings, state: TrainingState, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
     """Train as `how` says; return the number of epochs (or updates), and whether the last look found no mistake."""
-    refuse_many_rounds(how._most_epochs, 1 if how.select else rows_of(data), int(state.tally.rounds[0]))
+    refuse_many_rounds(how._most_epochs, 1 if how.select else data.n_rows, int(state.tally.rounds[0]))
     driver = epochs if how.select is None else batch
     return driver(how, state, data, codes, weights)
 
@@ -122,9 +122,9 @@ def epochs(how: Settings, state: TrainingState, data: Any, codes: Array, weights
     team = Team(state, jobs) if how.shards is None else Shards(state, how.shards, how.mixing, jobs)
     for epoch in range(1, how._most_epochs + 1):  # noqa: B007  (how far it came is the answer)
         before = team.totals()
-        team_pass(team, data, codes, weights, order_of(how, state.epochs, rows_of(data)), 0)
+        team_pass(team, data, codes, weights, order_of(how, state.epochs, data.n_rows), 0)
         state.epochs += 1
-        if enough.after(team.totals() - before, rows_of(data)):
+        if enough.after(team.totals() - before, data.n_rows):
             break
     team.join()
     refuse_overflow(state)

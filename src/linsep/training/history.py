@@ -17,7 +17,7 @@ from linsep.kernels.functions import Kernel, Linear, kernel_matrix
 from linsep.training.state import Parts, TrainingState
 from linsep.training.transaction import shallow
 from linsep.training.update_log import lines_of
-from linsep.validation.inputs import bytes_of, refuse_bad_entries, rows_of, without_duplicates
+from linsep.validation.inputs import refuse_bad_entries, without_duplicates
 
 NO_ROUNDS = np.empty(0, np.int64)
 
@@ -186,7 +186,7 @@ class Support:
     @property
     def nbytes(self) -> int:
         """The memory that the rows take."""
-        return bytes_of(self.rows()) + self.known.nbytes
+        return self.rows().nbytes + self.known.nbytes
 
     def places(self, numbers: Array) -> Array:
         """Return which row has each of these numbers; -1 where none has."""
@@ -210,7 +210,7 @@ class Support:
         self.highest = max(self.highest, int(np.max(numbers, initial=-1)))
 
     def _add_dense(self, more: Dense | Csr) -> None:
-        values = more.values if isinstance(more, Dense) else as_matrix(more).toarray()
+        values = more.values if isinstance(more, Dense) else more.to_scipy().toarray()
         buffer = _with_room(self.data.values, self.count, len(values), values.dtype)
         buffer[self.count : self.count + len(values)] = values
         self.data = self.data._replace(values=buffer)
@@ -220,7 +220,7 @@ class Support:
         if isinstance(more, Dense):
             matrix = sp.csr_array(more.values)
             more = Csr(matrix.data, matrix.indices, matrix.indptr, matrix.shape[1], more.bias)
-        begin, stored, n = int(self.data.indptr[self.count]), len(more.values), rows_of(more)
+        begin, stored, n = int(self.data.indptr[self.count]), len(more.values), more.n_rows
         index = np.result_type(self.data.indices, more.indices)
         values = _with_room(self.data.values, begin, stored, more.values.dtype)
         indices = _with_room(self.data.indices, begin, stored, index)
@@ -246,10 +246,10 @@ class Support:
 
     def same_as(self, data: Dense | Csr) -> bool:
         """Tell whether the rows of these numbers in the data are the ones that were kept."""
-        inside = np.flatnonzero(self.known < rows_of(data))
+        inside = np.flatnonzero(self.known < data.n_rows)
         if len(inside) < self.count:
             return False
-        mine, theirs = as_matrix(self.rows()), as_matrix(taken(data, self.known))
+        mine, theirs = self.rows().to_scipy(), taken(data, self.known).to_scipy()
         return mine.shape == theirs.shape and not (mine != theirs).nnz
 
 
@@ -265,16 +265,9 @@ def taken(data: Dense | Csr, rows: Array) -> Dense | Csr:
     """Return a copy of some rows, in which no column is stored twice."""
     if isinstance(data, Dense):
         return data._replace(values=data.values[rows])
-    part = as_matrix(data)[rows]
+    part = data.to_scipy()[rows]
     parts = frozen(part.data), frozen(part.indices), frozen(part.indptr.astype(part.indices.dtype, copy=False))
     return without_duplicates(Csr(*parts, data.features, data.bias))
-
-
-def as_matrix(data: Dense | Csr) -> Any:
-    """Return the data as scipy knows sparse ones."""
-    if isinstance(data, Dense):
-        return sp.csr_array(data.values)
-    return sp.csr_array((data.values, data.indices, data.indptr), shape=(rows_of(data), data.features))
 
 
 def _with_room(array: Array, used: int, more: int, kind: Any = None) -> Array:
@@ -298,7 +291,7 @@ class OtherRows(ValueError):
 def refuse_long_rows(rows: Dense | Csr, numbers: Array) -> None:
     """Raise a ValueError that names the first row whose product with itself is beyond float64."""
     with np.errstate(over="ignore"):
-        long = ~np.isfinite(as_matrix(rows).astype(np.float64).power(2).sum(axis=1))
+        long = ~np.isfinite(rows.to_scipy().astype(np.float64).power(2).sum(axis=1))
     if long.any():
         raise ValueError(
             f"the squared length of row {numbers[np.argmax(long)]} is too large for float64: "

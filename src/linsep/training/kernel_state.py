@@ -14,7 +14,7 @@ from linsep.kernels.blocks import block_of
 from linsep.kernels.functions import Kernel, Precomputed, kernel_matrix
 from linsep.training.history import OtherRows, Support, VotingState, named, no_rows
 from linsep.training.state import IN_ORDER, Parts, StoppedError
-from linsep.validation.inputs import refuse_bad_entries, rows_of
+from linsep.validation.inputs import refuse_bad_entries
 
 BLOCK = 512
 """Rows whose kernel values are computed before any of them is learned."""
@@ -97,7 +97,7 @@ class KernelState(VotingState):
             self.digest = digest_of(data) if isinstance(self.of, Precomputed) and self.digested else ""
         self._told = None
         self._fill_cache(data)
-        p, n = span or (0, len(order) if len(order) else rows_of(data))
+        p, n = span or (0, len(order) if len(order) else data.n_rows)
         try:
             while p < n:
                 size = max(1, min(BLOCK, BLOCK_BYTES // (8 * (len(self.support) + BLOCK))))
@@ -187,7 +187,7 @@ class KernelState(VotingState):
             return
         if isinstance(self.of, Precomputed):
             return
-        n, parts = rows_of(data), self.cache[1]
+        n, parts = data.n_rows, self.cache[1]
         there, wanted = sum(part.shape[1] for part in parts), min(len(self.support), self.cache_bytes // (8 * n))
         if wanted <= there:
             return

@@ -22,7 +22,6 @@ from linsep.engine.runtime import split
 from linsep.engine.weights import copied, start_readout, start_tally, with_own_image
 from linsep.training.state import TrainingState
 from linsep.training.update_log import Mixed, appended, empty_like, no_log
-from linsep.validation.inputs import rows_of
 
 MIXINGS = ("uniform", "rows", "mistakes")
 """What a shard's share in a mix may be."""
@@ -186,7 +185,7 @@ class Shards:
     def run(self, data: Any, codes: Array, weights: Array, order: Array, first: int) -> None:
         """Make one pass over the rows."""
         state = self.state
-        spans = split(len(order) if len(order) else rows_of(data), self.count)
+        spans = split(len(order) if len(order) else data.n_rows, self.count)
         if len(spans) == 1:
             state.run(data, codes, weights, order, first)
             return

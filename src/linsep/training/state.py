@@ -44,7 +44,6 @@ from linsep.training.update_log import (
     no_log,
     trimmed,
 )
-from linsep.validation.inputs import rows_of, width_of
 
 
 def for_reading(part: Any) -> Any:
@@ -58,7 +57,7 @@ def for_reading(part: Any) -> Any:
 
 def scored(link: Any, divisor: Array, data: Dense | Csr, pair: bool, jobs: int) -> Array:
     """Return the scores of all rows under a link's columns, divided by each column's divisor."""
-    n, columns = rows_of(data), link.s.shape[1]
+    n, columns = data.n_rows, link.s.shape[1]
     kinds: Any = type(link), type(data)
     out = np.empty((n, columns))
     cuts = split(n, jobs) if n else []
@@ -275,8 +274,8 @@ class TrainingState:
         self._answer = self._checked = None
         kernel = self.kernel(type(data), base is not None)
         bound = self.bound(tuple(data), codes, weights, order, base)
-        p, rows = span or (0, rows_of(data) if not len(order) else len(order))
-        stride = max(1, CHUNK * rows_of(data) // max(1, data[0].size * self.columns))
+        p, rows = span or (0, data.n_rows if not len(order) else len(order))
+        stride = max(1, CHUNK * data.n_rows // max(1, data[0].size * self.columns))
         look = rows if self.watch is None else self.watch(self)
         while p < rows:
             p, status = kernel(bound, (), p, min(rows, p + stride, look), first)
@@ -419,7 +418,7 @@ class TrainingState:
 
     def scores(self, data: Dense | Csr, jobs: int) -> Array:
         """Return the normalised scores of all rows, (rows, columns); a score other than 0 keeps its sign."""
-        link, divisor = self.answer(width_of(data))
+        link, divisor = self.answer(data.n_features)
         return scored(link, divisor, data, self.pair, jobs)
 
     def record(self) -> Record:

@@ -16,7 +16,6 @@ from linsep.engine.runtime import one_blas_thread, share
 from linsep.engine.votes import poll, walk
 from linsep.training.history import Hypotheses, VotingState
 from linsep.training.state import TOO_LARGE
-from linsep.validation.inputs import rows_of
 
 
 def reading_name(readout: str, normalize: bool) -> str:
@@ -72,7 +71,7 @@ Ask = Callable[[Array, Array, int, int], bool]
 
 def in_blocks(state: VotingState, data: Dense | Csr, jobs: int, ask: Ask) -> None:
     """Ask about all points, block by block; raises a ValueError where a hypothesis has a score beyond the numbers."""
-    kept, n = state.supporting(), rows_of(data)
+    kept, n = state.supporting(), data.n_rows
     rows = 0 if state.support is None else len(state.support)
     size = min(max(BLOCK_BYTES // (8 * max(rows, 1)), FEWEST), MOST)
 
@@ -88,7 +87,7 @@ def in_blocks(state: VotingState, data: Dense | Csr, jobs: int, ask: Ask) -> Non
 def linear(state: VotingState, data: Dense | Csr, readout: str, normalize: bool, jobs: int) -> Array:
     """Return the scores of a readout that is a sum of hypotheses: last, average, longest."""
     shares, firsts, divisors = state.dual(readout, normalize)
-    out = np.empty((rows_of(data), state.columns))
+    out = np.empty((data.n_rows, state.columns))
 
     def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
         out[lo:hi] = (kernels.T @ shares + first.T * firsts) / divisors
@@ -101,7 +100,7 @@ def linear(state: VotingState, data: Dense | Csr, readout: str, normalize: bool,
 def vote(state: VotingState, data: Dense | Csr, jobs: int) -> Array:
     """Return sum_k c_k sign(v_k.x) / m of each column."""
     told = [(h, h.counts, h.scales) for h in state.hypotheses()]
-    out = np.empty((rows_of(data), state.columns))
+    out = np.empty((data.n_rows, state.columns))
 
     def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
         fine = True
@@ -133,7 +132,7 @@ def plurality(
     among = (updates[1] < known) & (updates[-1] <= end)
     places, columns, rivals, amounts, keeps, times, scales = (a[among] for a in (*updates, scales))
     counts = np.diff(times, prepend=begin, append=end)
-    out = np.zeros((rows_of(data), state.columns))
+    out = np.zeros((data.n_rows, state.columns))
 
     def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
         votes = np.zeros((known, hi - lo))
@@ -150,7 +149,7 @@ def drawn(state: VotingState, data: Dense | Csr, draws: Array, normalize: bool, 
     """Return the scores of the hypotheses that were there at a time drawn for each point, as a share of the run."""
     told = [(h, h.counts, h.scales) for h in state.hypotheses()]
     begin, end = state.span()
-    out = np.empty((rows_of(data), state.columns))
+    out = np.empty((data.n_rows, state.columns))
 
     def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
         moments, fine = begin + draws[lo:hi] * (end - begin), True
@@ -176,7 +175,7 @@ def every_readout(
 
     `draws`, (times, points), are the moments of the random one, as shares of the time until then.
     """
-    shape = len(times), rows_of(data), state.columns
+    shape = len(times), data.n_rows, state.columns
     plain = ["vote", "average", "last", "random", "longest"]
     out = {(name, False): np.empty(shape) for name in plain}
     out |= {(name, True): np.empty(shape) for name in plain[1:]}

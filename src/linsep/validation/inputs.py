@@ -74,7 +74,7 @@ def without_duplicates(data: Dense | Csr) -> Dense | Csr:
     """Return data in which no row stores a column twice: rules that read ||x||² depend on it."""
     if isinstance(data, Dense) or rises(data.indices, data.indptr):
         return data
-    X = sp.csr_array((data.values, data.indices, data.indptr), shape=(rows_of(data), data.features), copy=True)
+    X = sp.csr_array((data.values, data.indices, data.indptr), shape=(data.n_rows, data.features), copy=True)
     X.sum_duplicates()
     indptr = X.indptr.astype(X.indices.dtype, copy=False)
     return data._replace(values=frozen(X.data), indices=frozen(X.indices), indptr=frozen(indptr))
@@ -95,7 +95,7 @@ def refuse_bad_entries(data: Dense | Csr, limit: float = LARGEST) -> None:
     if k < 0:
         return
     stored = (data.indices, data.indptr) if isinstance(data, Csr) else ()
-    row, column = place_of(k, width_of(data), *stored)
+    row, column = place_of(k, data.n_features, *stored)
     value = float(flat[k])
     where = f"row {row}, column {column}"
     if np.isnan(value):
@@ -106,18 +106,3 @@ def refuse_bad_entries(data: Dense | Csr, limit: float = LARGEST) -> None:
         f"X has the entry {value:g} ({where}), beyond x_max={limit:g}: divide all of X by one factor "
         f"(its largest |entry|), or state the true x_max"
     )
-
-
-def width_of(data: Dense | Csr) -> int:
-    """Return the number of features, the bias not counted."""
-    return data.features if isinstance(data, Csr) else data.values.shape[1]
-
-
-def rows_of(data: Dense | Csr) -> int:
-    """Return the number of rows."""
-    return len(data.indptr) - 1 if isinstance(data, Csr) else len(data.values)
-
-
-def bytes_of(data: Dense | Csr) -> int:
-    """Return the memory that the data take."""
-    return sum(part.nbytes for part in data if isinstance(part, np.ndarray))

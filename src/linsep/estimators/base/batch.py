@@ -29,7 +29,7 @@ from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.rules import Solved
 from linsep.training.state import Parts, TrainingState
 from linsep.training.transaction import all_or_nothing
-from linsep.validation.inputs import canonical, refuse_bad_entries, rows_of, width_of
+from linsep.validation.inputs import canonical, refuse_bad_entries
 from linsep.validation.labels import clean, encode
 
 
@@ -104,7 +104,7 @@ class BatchLearner(Learner):
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
         """Return the rows, if they are sound."""
         data = canonical(self, X, bias=self._wanted_bias, reset=True)
-        classes, codes = encode(clean(y, rows_of(data)))
+        classes, codes = encode(clean(y, data.n_rows))
         refuse_one_class(classes)
         weights = self._row_weights(codes, classes, sample_weight, data)
         if len(weights):
@@ -120,7 +120,7 @@ class BatchLearner(Learner):
         for name in (*self._facts, "form_"):  # form_: how other data were read, that a loaded model was trained on
             self.__dict__.pop(name, None)
         self._drop_prepared()
-        self._state = solved_machine(solution, width_of(data), data.bias)
+        self._state = solved_machine(solution, data.n_features, data.bias)
         self.classes_, self.n_iter_, self._open = classes, solution.n_iter, False
         for name, fact in solution.facts.items():
             setattr(self, name, fact)

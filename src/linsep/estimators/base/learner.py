@@ -33,7 +33,7 @@ from linsep.training.sparse_weights import (
 )
 from linsep.training.state import NO_WEIGHTS, TOO_LARGE, TrainingState
 from linsep.training.transaction import PREPARED, all_or_nothing, at_once
-from linsep.validation.inputs import canonical, refuse_bad_entries, rows_of
+from linsep.validation.inputs import canonical, refuse_bad_entries
 
 NO_NAMES = "x names its features, but the learner has features without names, from grow or from training"
 INDEX, FLOAT = np.dtype(np.int64), np.dtype(np.float64)
@@ -409,7 +409,7 @@ class Learner(ClassifierMixin, BaseEstimator):
         if sample_weight is None and self.class_weight is None:
             return NO_WEIGHTS
         weights = _check_sample_weight(
-            sample_weight, np.empty((rows_of(data), 1)), dtype=np.float64, ensure_non_negative=True, copy=True
+            sample_weight, np.empty((data.n_rows, 1)), dtype=np.float64, ensure_non_negative=True, copy=True
         )
         if self.class_weight is not None:
             weights *= self._class_weights(codes, classes)[codes]

@@ -36,7 +36,7 @@ from linsep.training.sparse_weights import whole
 from linsep.training.state import IN_ORDER, NO_WEIGHTS, Parts, StoppedError, TrainingState, Watch
 from linsep.training.transaction import all_or_nothing
 from linsep.training.update_log import Mixes, Record, same_mixes
-from linsep.validation.inputs import bytes_of, canonical, rows_of, width_of, without_duplicates
+from linsep.validation.inputs import canonical, without_duplicates
 from linsep.validation.labels import clean, codes_among, encode, refuse_another_type
 
 
@@ -484,24 +484,24 @@ class OnlineLearner(Learner):
         self._check_shards()
         go_on = self.warm_start and hasattr(self, "_state")
         data = canonical(self, X, bias=self._bias if go_on else self._wanted_bias, reset=not go_on)
-        labels = clean(y, rows_of(data))
+        labels = clean(y, data.n_rows)
         if go_on:
             codes = codes_among(labels, self.classes_)
         else:
             classes, codes = encode(labels)
             refuse_one_class(classes)
         weights = self._row_weights(codes, self.classes_ if go_on else classes, sample_weight, data)
-        present = int(np.count_nonzero(weights)) if len(weights) else rows_of(data)
+        present = int(np.count_nonzero(weights)) if len(weights) else data.n_rows
         self._check_entries(data)
         if go_on:
             state = self._going_on(present)
             state.check_again(data)
         else:
-            state = self._start(width_of(data), len(classes), present, open_labels=False)
+            state = self._start(data.n_features, len(classes), present, open_labels=False)
             self.seed_ = self._draw_seed()
         if reads_norm(type(state.rule)):
             data = without_duplicates(data)
-        state.keep_log(self.log, len(weights) > 0, 0 if go_on else bytes_of(data))
+        state.keep_log(self.log, len(weights) > 0, 0 if go_on else data.nbytes)
         rounds, epochs = int(state.tally.rounds[0]), state.epochs
         passes, done = train(self, state, data, codes, weights)
         self._remember(state, data, weights, rounds, range(epochs, state.epochs))
@@ -544,23 +544,23 @@ class OnlineLearner(Learner):
     def _pass_over(self, data: Dense | Csr, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Make one pass over rows of a stream."""
         first = not hasattr(self, "_state")
-        labels = clean(y, rows_of(data))
+        labels = clean(y, data.n_rows)
         self._check_entries(data)
         if isinstance(self.class_weight, str):
             raise ValueError('class_weight="balanced" needs all labels at once: pass a dict of weights to partial_fit')
-        known, state = self._welcome(labels, classes, width_of(data))
+        known, state = self._welcome(labels, classes, data.n_features)
         codes = codes_among(labels, known)
         weights = self._row_weights(codes, known, sample_weight, data, whole=False)
         if reads_norm(type(state.rule)):
             data = without_duplicates(data)
-        state.keep_log(self.log, len(weights) > 0, bytes_of(data))
+        state.keep_log(self.log, len(weights) > 0, data.nbytes)
         rounds = int(state.tally.rounds[0])
         with self._as_a_whole():
             one_pass(self, state, data, codes, weights, IN_ORDER, state.behind + state.rows)
             if not self._in_place:
                 refuse_overflow(state)
             self._remember(state, data, weights, rounds)
-            state.rows += rows_of(data)
+            state.rows += data.n_rows
         if first:
             self.seed_ = self._draw_seed()
         self._drop_prepared()
@@ -678,7 +678,7 @@ class OnlineLearner(Learner):
 
     def _trained_again(self, state: TrainingState, rows: LabelledRows) -> TrainingState:
         """Return a machine trained on these rows as the one given: its epochs, then its rows of a stream."""
-        n, jobs, twin = rows_of(rows.data), threads(self.n_jobs), _untrained(state, state.columns)
+        n, jobs, twin = rows.data.n_rows, threads(self.n_jobs), _untrained(state, state.columns)
         shards = [0] * state.epochs if state.mixed is None else state.mixed.shards(state.epochs)
         for count, epochs in groupby(range(state.epochs), shards.__getitem__):
             team = Shards(twin, count, self.mixing, jobs) if count else Team(twin, jobs)

@@ -28,7 +28,7 @@ from linsep.solvers.products import times_transposed
 from linsep.training.sparse_weights import whole
 from linsep.training.state import TrainingState
 from linsep.training.update_log import Mixed, Record
-from linsep.validation.inputs import canonical, refuse_bad_entries, rows_of
+from linsep.validation.inputs import canonical, refuse_bad_entries
 from linsep.validation.labels import clean, codes_among
 
 MOST_STEPS = 20_000_000
@@ -121,7 +121,7 @@ def _played(
 
 def _one_pass(learner: Any, rows: LabelledRows) -> bool:
     """Tell whether each row was seen once, in an order that did not depend on the weights."""
-    state, n = learner._fitted(), rows_of(rows.data)
+    state, n = learner._fitted(), rows.data.n_rows
     return state.epochs * n + state.rows == n and state.mixed is None
 
 
@@ -131,7 +131,7 @@ def _rows_of_run(learner: Any, X: Any, y: Any) -> LabelledRows:
     data = canonical(learner, X, bias=learner._bias, reset=False)
     refuse_bad_entries(data)
     data = summed(data)
-    codes = codes_among(clean(y, rows_of(data)), learner.classes_)
+    codes = codes_among(clean(y, data.n_rows), learner.classes_)
     return LabelledRows(data, codes, names_of(learner.classes_))
 
 
@@ -159,7 +159,7 @@ def theorem_of(state: TrainingState) -> Theorem | None:
 
 def runs_of(record: Record, rounds: int, rows: LabelledRows, pair: bool, mixed: Mixed | None = None) -> dict[str, Run]:
     """Return the run of each machine on its signed rows, from the log of all, and from what was mixed."""
-    n, count = rows_of(rows.data), len(rows.classes)
+    n, count = rows.data.n_rows, len(rows.classes)
     if len(record) and record.rows.max() >= n:
         raise ValueError(f"the log names row {record.rows.max()}, but X has {n} rows: pass all rows of the training")
     most = max(-(-rounds // n), 1)
@@ -189,7 +189,7 @@ def runs_of(record: Record, rounds: int, rows: LabelledRows, pair: bool, mixed: 
 
 def refuse_other_rows(runs: dict[str, Run], rows: LabelledRows, state: TrainingState) -> None:
     """Raise a ValueError unless the updates, made on these rows, add up to the weights in training."""
-    rounds, n = int(state.tally.rounds[0]), rows_of(rows.data)
+    rounds, n = int(state.tally.rounds[0]), rows.data.n_rows
     seen = state.epochs * n + state.rows if state.epochs else n if state.rows else 0
     if seen and seen != rounds:
         raise ValueError(
@@ -213,7 +213,7 @@ def refuse_other_rows(runs: dict[str, Run], rows: LabelledRows, state: TrainingS
 
 def _mixtures(runs: dict[str, Run], rows: LabelledRows) -> Iterator[tuple[int, Array]]:
     """Yield the number of each class that has weights, and how often each row was added to them, in all."""
-    n, count = rows_of(rows.data), len(rows.classes)
+    n, count = rows.data.n_rows, len(rows.classes)
     for place, (name, run) in enumerate(runs.items()):
         if name == "run of pairs":
             which, rival = np.divmod(run.rows, count - 1)
@@ -232,7 +232,7 @@ def _with_rows_of_zeros(run: Run, skipped: int, rows: LabelledRows) -> Run:
     if not skipped or run.steps is None or rows.data.bias:
         return run
     short = np.flatnonzero(squared_norms(rows.data) == 0)
-    sizes = abs(signed_rows(rows.data, np.ones(rows_of(rows.data)), short)).sum(axis=1)
+    sizes = abs(signed_rows(rows.data, np.ones(rows.data.n_rows), short)).sum(axis=1)
     zeros = short[np.asarray(sizes).ravel() == 0]
     more = np.resize(zeros, min(skipped, run.passes * len(zeros)))
     mixes = None if run.mixes is None else [*run.mixes, [[len(more), 1]]]
@@ -254,7 +254,7 @@ def _too_long(theorem: Theorem, run: Run, rows: LabelledRows) -> str:
         return "no guarantee: all rows are zeros, and each round is a mistake"
     if _weighted(theorem, {"run": run}):
         return "no guarantee: rows were weighted, and the theorem is about rows that weigh the same"
-    entries = rows.data.values.size / rows_of(rows.data) * len(run.rows)
+    entries = rows.data.values.size / rows.data.n_rows * len(run.rows)
     most = (
         MOST_STEPS if theorem in (Theorem("perceptron"), theorem._replace(name="passive_aggressive")) else MOST_POWERS
     )
@@ -272,7 +272,7 @@ def _search(problem: str, rows: LabelledRows, plan: Plan) -> Search:
     data, signs = rows.data, rows.signs(rows.classes[-1])
     if problem.startswith("pairs, "):
         data = pair_rows(data, rows.codes, len(rows.classes))
-        signs = np.ones(rows_of(data))
+        signs = np.ones(data.n_rows)
     elif problem.startswith("class "):
         signs = rows.signs(problem.removeprefix("class ").rpartition(", ")[0])
     return Search(data, signs, plan.passes, plan.deadline, None, plan.jobs)

@@ -19,7 +19,7 @@ from linsep.training.state import TrainingState
 from linsep.training.transaction import all_or_nothing, at_once
 from linsep.training.update_log import Record, line_bytes
 from linsep.training.votes import Readings
-from linsep.validation.inputs import canonical, refuse_bad_entries, rows_of, single_row
+from linsep.validation.inputs import canonical, refuse_bad_entries, single_row
 
 LINEAR = ("last", "average", "longest")
 """Readouts that are sums of hypotheses."""
@@ -76,7 +76,7 @@ class Voter(OnlineLearner):
         data = canonical(self, X, bias=self._bias, reset=False)
         refuse_bad_entries(data)
         times, jobs = self._times(state, asked), threads(self.n_jobs)
-        draws = self._draw(len(asked) * rows_of(data)).reshape(len(asked), -1)
+        draws = self._draw(len(asked) * data.n_rows).reshape(len(asked), -1)
         scores = ballots.every_readout(state, data, times, draws, jobs)
         self.draws_ += draws.size
         if state.pair:
@@ -151,8 +151,8 @@ class Voter(OnlineLearner):
         if self.readout in LINEAR:
             return self._linear_scores(data, jobs)
         if self.readout == "random":
-            scores = ballots.drawn(state, data, self._draw(rows_of(data)), self.normalize, jobs)
-            self.draws_ += rows_of(data)
+            scores = ballots.drawn(state, data, self._draw(data.n_rows), self.normalize, jobs)
+            self.draws_ += data.n_rows
             return scores
         if state.pair or (self.readout == "plurality" and known > 2):
             return ballots.plurality(state, data, self.normalize, jobs, known)
@@ -219,7 +219,7 @@ class Voter(OnlineLearner):
         visited = weights
         if epochs is not None and len(weights):
             if self.select is None:
-                orders = [order_of(self, e, rows_of(data)) for e in epochs]
+                orders = [order_of(self, e, data.n_rows) for e in epochs]
                 visited = np.concatenate([weights[order] if len(order) else weights for order in orders])
             else:
                 lines = state.log.numbers[: int(state.log.filled[0])]
@@ -227,7 +227,7 @@ class Voter(OnlineLearner):
                 visited = weights[lines[lines[:, 1] > since, 0][once]]
         state.remember(data, state.behind + state.rows if stream else 0, since, visited[visited > 0])
         if not stream:
-            state.behind = max(state.behind, rows_of(data))
+            state.behind = max(state.behind, data.n_rows)
         if since == 0:
             self.draws_ = 0
 

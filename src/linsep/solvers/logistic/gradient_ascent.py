@@ -22,7 +22,7 @@ from linsep.solvers.logistic.objective import (
     settle_bias,
 )
 from linsep.solvers.logistic.separation import endless, heaviest, separated
-from linsep.solvers.products import features_of, rows_of, sweep, times, times_transposed
+from linsep.solvers.products import sweep, times, times_transposed
 
 ROUNDS = 30
 """Power iterations for λ."""
@@ -50,7 +50,7 @@ def gradient_ascent(
     >>> found.weights.ravel().round(2), found.converged
     (array([ 0.3 , -0.22]), True)
     """
-    zeros = np.zeros((features_of(problem.data) + 1, len(problem.positives)))
+    zeros = np.zeros((problem.data.n_features + 1, len(problem.positives)))
     at = _stand(problem, zeros if start is None else np.array(start, np.float64))
     cause = endless(problem)
     history, rate, iterations, settled = [-at.value], 1.0 / lipschitz(problem), 0, False
@@ -115,9 +115,9 @@ def lipschitz(problem: Logistic) -> float:
     6.25
     """
     data, jobs = problem.data, problem.jobs
-    counts = problem.row_weights[:, None] if len(problem.row_weights) else np.ones((rows_of(data), 1))
+    counts = problem.row_weights[:, None] if len(problem.row_weights) else np.ones((data.n_rows, 1))
     trace = float(times_transposed(data, counts, jobs, squares=True).sum())
-    way = np.random.default_rng(0).uniform(0.5, 1.0, (features_of(data) + 1, 1))
+    way = np.random.default_rng(0).uniform(0.5, 1.0, (data.n_features + 1, 1))
     largest = 0.0
     for _ in range(ROUNDS if trace > 0 else 0):
         scores, product = sweep(data, way / np.linalg.norm(way), lambda moved, lo, hi: counts[lo:hi] * moved, jobs)

@@ -29,7 +29,7 @@ from linsep.solvers.logistic.objective import (
     settle_bias,
 )
 from linsep.solvers.logistic.separation import endless, heaviest, runs_off, separated
-from linsep.solvers.products import add_up, features_of, rows_of, sweep, times, times_transposed
+from linsep.solvers.products import add_up, sweep, times, times_transposed
 
 FEW = 500
 """Weights of a group up to which its curvature is formed and factored."""
@@ -41,7 +41,7 @@ BLOCK = 1 << 16
 
 def direction(problem: Logistic, spread: Array, gradient: Array, aim: Array) -> tuple[Array, Array]:
     """Return the step of each column and its scores X step; conjugate gradients leave a residual below `aim`."""
-    features = features_of(problem.data) + 1
+    features = problem.data.n_features + 1
     if features * (gradient.shape[1] if problem.multinomial else 1) <= FEW:
         step = _factored(problem, spread, gradient)
         return step, times(problem.data, step, problem.jobs)
@@ -96,7 +96,7 @@ def _factored(problem: Logistic, spread: Array, gradient: Array) -> Array:
 
 def _curvature(problem: Logistic, spread: Array) -> Array:
     """Return Xᵀ D X for each column, (columns, features, features), or for a softmax as (features, columns) twice."""
-    rows, features, columns = rows_of(problem.data), features_of(problem.data) + 1, spread.shape[1]
+    rows, features, columns = problem.data.n_rows, problem.data.n_features + 1, spread.shape[1]
     shape = (features, columns, features, columns) if problem.multinomial else (columns, features, features)
     total = np.zeros(shape)
     tasks = [partial(_share, problem, spread, lo, hi, shape) for lo, hi in split(rows, rows * features // BLOCK)]
@@ -121,7 +121,7 @@ def _share(problem: Logistic, spread: Array, lo: int, hi: int, shape: tuple[int,
 def _table(problem: Logistic, lo: int, hi: int) -> Array:
     """Return a few rows as a table, the constant feature last."""
     data = problem.data
-    out = np.full((hi - lo, features_of(data) + 1), data.bias)
+    out = np.full((hi - lo, data.n_features + 1), data.bias)
     if isinstance(data, Dense):
         out[:, :-1] = data.values[lo:hi]
         return out
@@ -203,7 +203,7 @@ class NewtonSearch:
 
     def __init__(self, problem: Logistic, tol: float, max_iter: int, start: Array | None) -> None:
         self.problem, self.tol, self.max_iter = problem, tol, max_iter
-        zeros = np.zeros((features_of(problem.data) + 1, len(problem.positives)))
+        zeros = np.zeros((problem.data.n_features + 1, len(problem.positives)))
         begin = approach(problem, zeros, tol, max_iter if start is None else 0)
         weights = begin.weights if start is None else np.array(start, np.float64)
         scores = times(problem.data, weights, problem.jobs)

@@ -13,7 +13,6 @@ import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.products import features_of, rows_of
 
 LEVEL = 1e-11
 """The sum of a column's residuals that counts as 0, relative to the sum of their sizes."""
@@ -143,7 +142,7 @@ def problem_of(
         raise ValueError(f"prior_variance={prior_variance!r}: a variance is above 0; use None for no prior")
     refuse_overflow(data, row_weights, prior_variance)
     positives = np.arange(classes) if multinomial or classes > 2 else np.array([1])
-    penalty = np.full((features_of(data) + 1, 1), 0.0 if prior_variance is None else 1.0 / prior_variance)
+    penalty = np.full((data.n_features + 1, 1), 0.0 if prior_variance is None else 1.0 / prior_variance)
     if not penalize_bias and data.bias != 0.0:
         penalty[-1] = 0.0
     return Logistic(data, codes, row_weights, positives, multinomial, penalty, jobs)
@@ -153,7 +152,7 @@ def refuse_overflow(data: Dense | Csr, row_weights: Array, prior_variance: float
     """Raise a ValueError where the gradient's square, the curvature or the prior could leave the numbers."""
     largest = max(abs(data.bias), float(data.values.max(initial=0.0)), -float(data.values.min(initial=0.0)))
     with np.errstate(over="ignore"):
-        total = float(row_weights.sum()) if len(row_weights) else float(rows_of(data))
+        total = float(row_weights.sum()) if len(row_weights) else float(data.n_rows)
     if not total * total <= MOST:
         raise ValueError(f"the row weights add up to {total:g}, too much for float64: divide all of them by one factor")
     if not max(1.0, total) * largest * max(1.0, total) * largest <= MOST:

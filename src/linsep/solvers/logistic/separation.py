@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator, lsmr
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.logistic.objective import Logistic, Look
-from linsep.solvers.products import features_of, rows_of, times, times_transposed
+from linsep.solvers.products import times, times_transposed
 
 NEARLY = 1e-6
 """How far a row may move the wrong way, relative to the one that moves farthest, for the step to be looked at."""
@@ -94,7 +94,7 @@ def _turned(problem: Logistic, way: Array, wrong: Array, reach: Array) -> Array:
 def _reach(problem: Logistic, way: Array) -> Array:
     """Return |x|.|way| for each row and column (multinomial: both columns of a lead): the scale of their rounding."""
     data, size = problem.data, np.abs(way)
-    rows = rows_of(data)
+    rows = data.n_rows
     height = max(1, ENTRIES * rows // max(1, data.values.size))
     pieces = (_magnitudes(data, lo, min(rows, lo + height)) for lo in range(0, rows, height))
     reach = np.concatenate([times(piece, size) for piece in pieces])
@@ -115,7 +115,7 @@ def endless(problem: Logistic) -> int | None:
 
     `features` stands for the constant feature, as for one column whose rows are all of one side.
     """
-    features = features_of(problem.data)
+    features = problem.data.n_features
     for positive in problem.positives:
         signs = np.where(problem.codes == positive, 1, -1)
         if len(problem.row_weights):
@@ -149,7 +149,7 @@ def _unheld(problem: Logistic, weight: int) -> bool:
 
 def _votes(data: Dense | Csr, signs: Array) -> tuple[Array, Array]:
     """Count for each feature the entries with the sign of their row, and those with the other."""
-    features, rows = features_of(data), rows_of(data)
+    features, rows = data.n_features, data.n_rows
     pro, contra = np.zeros(features, np.int64), np.zeros(features, np.int64)
     if isinstance(data, Dense):
         height = max(1, ENTRIES // features)

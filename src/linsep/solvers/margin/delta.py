@@ -24,7 +24,6 @@ from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import one_blas_thread
 from linsep.solvers.margin.hard import HardMargin
 from linsep.solvers.margin.soft import Descent, minimise, tamed
-from linsep.solvers.products import features_of, rows_of
 
 FAR = 4.0
 """The most by which w is stretched for the least F, unless it separates."""
@@ -221,7 +220,7 @@ def delta_bound(
     if not 0.0 < radius < math.inf:
         radius = math.hypot(math.sqrt(float(np.max(descent.norms, initial=0.0))), data.bias) or 1.0
     bracket = DeltaBracket(descent, radius, math.sqrt(passes), watch)
-    bracket.prove(np.zeros(features_of(data) + 1), np.ones(rows_of(data)))
+    bracket.prove(np.zeros(data.n_features + 1), np.ones(data.n_rows))
     search = _Search(bracket, tol, max_iter, seed)
     if start is not None:
         search.begin_with(start, exponent)
@@ -265,7 +264,7 @@ class _Search:
 
     def one_round(self) -> None:
         """Make a pass or a few; look at what is proved and correct C if that is due."""
-        if self.passes >= LONG and features_of(self.descent.data) < FEW and self.cost <= STIFF:
+        if self.passes >= LONG and self.descent.data.n_features < FEW and self.cost <= STIFF:
             self._jump()
             return
         bracket, descent = self.bracket, self.descent

@@ -24,7 +24,6 @@ from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import one_blas_thread, split
 from linsep.solvers.margin.hull import Points
 from linsep.solvers.margin.search import FULL, Descent, MarginBracket, Walk
-from linsep.solvers.products import features_of, rows_of
 
 AT_ONCE = 1 << 18
 """Entries of the data that are mixed together, at most."""
@@ -64,12 +63,12 @@ def opposed_rows(data: Dense | Csr, signs: Array) -> Array:
 
 def _numbers(data: Dense | Csr, signs: Array) -> Array:
     """Return h(z_i) for each row."""
-    rows = rows_of(data)
+    rows = data.n_rows
     numbers = np.empty(rows, np.uint64)
     entries = data.values.size
     for lo, hi in split(rows, max(-(-entries // AT_ONCE), 1)) if rows else []:
         if isinstance(data, Dense):
-            mixed = _mixed(np.arange(features_of(data), dtype=np.uint64), data.values[lo:hi])
+            mixed = _mixed(np.arange(data.n_features, dtype=np.uint64), data.values[lo:hi])
             numbers[lo:hi] = mixed.sum(axis=1, dtype=np.uint64)
         else:
             ends = data.indptr[lo : hi + 1].astype(np.int64)
@@ -77,7 +76,7 @@ def _numbers(data: Dense | Csr, signs: Array) -> Array:
             sums = np.zeros(ends[-1] - ends[0] + 1, np.uint64)
             np.cumsum(_mixed(data.indices[here].astype(np.uint64), data.values[here]), out=sums[1:])
             numbers[lo:hi] = np.diff(sums[ends - ends[0]])
-    numbers += _mixed(np.array([features_of(data)], np.uint64), np.array([data.bias]))
+    numbers += _mixed(np.array([data.n_features], np.uint64), np.array([data.bias]))
     return np.where(signs > 0, numbers, np.negative(numbers))
 
 
@@ -98,11 +97,11 @@ def _mixed(columns: Array, values: Array) -> Array:
 def _entries(data: Dense | Csr, signs: Array, i: int) -> tuple[Array, Array]:
     """Return the columns and the values of z_i that are not 0, in order."""
     if isinstance(data, Dense):
-        values, columns = data.values[i], np.arange(features_of(data))
+        values, columns = data.values[i], np.arange(data.n_features)
     else:
         here = slice(data.indptr[i], data.indptr[i + 1])
         values, columns = data.values[here], data.indices[here]
-    values, columns = np.append(values * signs[i], data.bias * signs[i]), np.append(columns, features_of(data))
+    values, columns = np.append(values * signs[i], data.bias * signs[i]), np.append(columns, data.n_features)
     order = np.lexsort((np.abs(values), columns))
     order = order[values[order] != 0]
     return columns[order], values[order]
@@ -207,7 +206,7 @@ def hard_margin(
             watch=None if watch is None else lambda lower, upper: watch(min(lower, 0.0), min(upper, 0.0)),
         )  # fmt: skip
         return _with_a_zero_row(found, int(np.argmax(naught)))
-    finite = not enough or min(int(points.present.sum()), features_of(data) + 2) <= FULL
+    finite = not enough or min(int(points.present.sum()), data.n_features + 2) <= FULL
     bracket = MarginBracket(points, tol, zero, max_iter, enough=enough, lasting=finite, deadline=deadline, watch=watch)
     descent, walk = Descent(bracket, data, seed), Walk(bracket)
     if start is not None:
@@ -300,8 +299,8 @@ def _ruled_out(data: Dense | Csr, signs: Array, rows: Array, jobs: int) -> HardM
     """Return the answer that these rows, whose mean is 0, are all the proof that is needed."""
     points = Points(data, signs, NONE, False, jobs)
     radius = points.radius / points.scale
-    dual = np.zeros(rows_of(data))
+    dual = np.zeros(data.n_rows)
     dual[rows] = 1.0 / len(rows)
     return HardMargin(
-        np.zeros(features_of(data) + 1), dual, -radius, 0.0, 1, False, True, radius, np.array([[-radius, 0.0]])
+        np.zeros(data.n_features + 1), dual, -radius, 0.0, 1, False, True, radius, np.array([[-radius, 0.0]])
     )

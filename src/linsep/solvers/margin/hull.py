@@ -24,7 +24,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.kernel_cache import cached_njit
 from linsep.engine.runtime import split
-from linsep.solvers.products import features_of, rows_of, times, times_transposed
+from linsep.solvers.products import times, times_transposed
 
 AT_ONCE = 1 << 17
 """Entries of the data that are copied together, at most."""
@@ -89,7 +89,7 @@ class Points:
     def _parts(self, count: int) -> list[slice]:
         """Cut `count` rows so that copies of them stay small."""
         data = self.data
-        width = features_of(data) if isinstance(data, Dense) else -(-len(data.values) // rows_of(data))
+        width = data.n_features if isinstance(data, Dense) else -(-len(data.values) // data.n_rows)
         return [slice(lo, hi) for lo, hi in split(count, -(-count * width // AT_ONCE))]
 
     def _copied(self, rows: Array) -> Any:
@@ -111,7 +111,7 @@ def rounding_of(data: Dense | Csr, radius: float) -> float:
     >>> rounding_of(Dense(np.ones((1, 2)), bias=0.0), 1.0) == 4 * EPS
     True
     """
-    longest = int(np.diff(data.indptr).max(initial=0)) if isinstance(data, Csr) else features_of(data)
+    longest = int(np.diff(data.indptr).max(initial=0)) if isinstance(data, Csr) else data.n_features
     return (longest + 2) * EPS * radius
 
 

@@ -14,7 +14,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.margin.coordinate_descent import BLOCK, GONE, one_pass
 from linsep.solvers.margin.hull import EPS, Corral, Points
-from linsep.solvers.products import features_of, frozen
+from linsep.solvers.products import frozen
 
 MOST, FULL = 2048, 1536
 """Rows of the largest working set, whose two square tables take 64 MiB; and how many of them may bear weight."""
@@ -50,7 +50,7 @@ class MarginBracket:
         self.lower, self.upper, self.before = -points.radius, np.inf, np.inf
         self.rounding = points.rounding()
         self.dual = np.zeros(len(points.signs))
-        self.unit = np.zeros(features_of(points.data) + 1)
+        self.unit = np.zeros(points.data.n_features + 1)
         self.nearest = np.zeros(points.groups)
         self.passes = self.idle = 0
         self.apart, self.shortest, self.stuck = np.inf, np.inf, False
@@ -136,7 +136,7 @@ class Descent:
         self.pull = self._pull(squares[points.present])
         self.squares = frozen(squares + self.pull * data.bias)
         self.signs, self.costs = frozen(points.signs), frozen(np.full(len(squares), np.inf))
-        self.dual, self.weights = np.zeros(len(squares)), np.zeros(features_of(data) + 1)
+        self.dual, self.weights = np.zeros(len(squares)), np.zeros(data.n_features + 1)
         self.length = np.inf
 
     def begin_with(self, start: Array) -> None:

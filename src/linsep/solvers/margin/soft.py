@@ -30,7 +30,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.margin.coordinate_descent import BLOCK, GONE, STILL, one_pass, squared_norms
 from linsep.solvers.margin.hull import rounding_of
-from linsep.solvers.products import blocks, features_of, frozen, read_only, rows_of, times, times_transposed
+from linsep.solvers.products import blocks, frozen, read_only, times, times_transposed
 
 TAME = 200
 """Numbers between 2**-TAME and 2**TAME have squares of squares, and sums of them, that floats hold."""
@@ -138,7 +138,7 @@ def minimise(data: Dense | Csr, signs: Array, cost: float, weights: Array, jobs:
 
 def _sums(data: Dense | Csr, signs: Array, chosen: Array) -> tuple[Array, Array]:
     """Return Z_Iᵀ Z_I and Z_Iᵀ 1."""
-    size = features_of(data) + 1
+    size = data.n_features + 1
     square, total = np.zeros((size, size)), np.zeros(size)
     for lo, hi in blocks(data):
         rows, y = np.flatnonzero(chosen[lo:hi]), signs[lo:hi][chosen[lo:hi]]
@@ -255,7 +255,7 @@ def soft_margin(
         raise ValueError(f"loss is {loss!r}: use 'l1' for the hinge or 'l2' for its square")
     if max_iter < 1:
         raise ValueError(f"max_iter is {max_iter}: at least one pass is needed")
-    if not math.isfinite(C * float(np.sum(row_weights) if len(row_weights) else rows_of(data))):
+    if not math.isfinite(C * float(np.sum(row_weights) if len(row_weights) else data.n_rows)):
         raise _too_large(C, row_weights)
     descent = Descent(data, signs, row_weights, loss, penalize_bias, jobs)
     rng = np.random.default_rng(seed)
@@ -287,7 +287,7 @@ class Descent:
     def __init__(
         self, data: Dense | Csr, signs: Array, row_weights: Array, loss: str, penalize_bias: bool, jobs: int
     ) -> None:
-        n = rows_of(data)
+        n = data.n_rows
         self.data, self.jobs, self.soft = read_only(data), jobs, loss == "l2"
         self.free = data.bias != 0.0 and not penalize_bias
         self.signs = frozen(signs)
@@ -299,7 +299,7 @@ class Descent:
                 f"row {i} has an entry that is not a number, or too large to be squared: scale the columns"
             )
         self.dual = np.zeros(n)
-        self.weights = np.zeros(features_of(data) + 1)
+        self.weights = np.zeros(data.n_features + 1)
         self.cost = 0.0
 
     def costs_up_to(self, C: float) -> list[float]:

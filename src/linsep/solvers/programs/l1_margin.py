@@ -27,7 +27,7 @@ from scipy.optimize import linprog
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.products import features_of, rows_of, times, times_transposed
+from linsep.solvers.products import times, times_transposed
 from linsep.solvers.programs.linear_program import mixture
 from linsep.solvers.programs.signed_rows import beside, column, exponents
 
@@ -40,7 +40,7 @@ class L1Rows:
 
     def __init__(self, data: Dense | Csr, signs: Array, signed: bool) -> None:
         self.data, self.signs, self.signed = data, signs, signed
-        self.count, self.features = rows_of(data), features_of(data)
+        self.count, self.features = data.n_rows, data.n_features
         self.width = self.features + (data.bias != 0.0)
         """Features, and the constant one if there is a bias."""
         values = data.values

@@ -14,7 +14,6 @@ from scipy import linalg
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.products import features_of, rows_of
 
 EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
@@ -68,16 +67,16 @@ class SignedRows(NamedTuple):
 
 def signed_rows(data: Dense | Csr, signs: Array, row_weights: Array, budget: Budget, copies: int = 1) -> SignedRows:
     """Return the rows as programs take them, or a ValueError that says how large such a program would be."""
-    present = np.flatnonzero(row_weights > 0) if len(row_weights) else np.arange(rows_of(data))
-    features = features_of(data)
-    entries = int(np.count_nonzero(data.values)) + (rows_of(data) if data.bias else 0)
+    present = np.flatnonzero(row_weights > 0) if len(row_weights) else np.arange(data.n_rows)
+    features = data.n_features
+    entries = int(np.count_nonzero(data.values)) + (data.n_rows if data.bias else 0)
     refuse_large(len(present), features + (data.bias != 0), copies * entries, budget)
     X: Any
     if isinstance(data, Csr):
-        X = sp.csr_array((data.values, data.indices, data.indptr), shape=(rows_of(data), features))
+        X = sp.csr_array((data.values, data.indices, data.indptr), shape=(data.n_rows, features))
     else:
         X = sp.csr_array(data.values)
-    Z = (X[present] if len(present) < rows_of(data) else X).astype(np.float64)
+    Z = (X[present] if len(present) < data.n_rows else X).astype(np.float64)
     if data.bias:
         Z = beside(Z, column(len(present), data.bias))
     Z.sum_duplicates()
@@ -85,7 +84,7 @@ def signed_rows(data: Dense | Csr, signs: Array, row_weights: Array, budget: Bud
     exponent = int(exponents(np.max(np.abs(Z.data), initial=0.0)))
     counts = np.diff(Z.indptr)
     Z.data = np.ldexp(Z.data * np.repeat(signs[present], counts), -exponent)
-    return SignedRows(Z, present, exponent, features, rows_of(data))
+    return SignedRows(Z, present, exponent, features, data.n_rows)
 
 
 def refuse_large(rows: int, columns: int, entries: int, budget: Budget) -> None:
