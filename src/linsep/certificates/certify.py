@@ -253,7 +253,7 @@ def made(
     data = rows.data
     X: Any = data.values
     if isinstance(data, Csr):
-        X = sp.csr_array((data.values, data.indices, data.indptr), shape=(data.n_rows, data.features), copy=False)
+        X = data.to_scipy()
     seen = checker.Rows(X, np.array(rows.classes)[rows.codes], rows.classes)
     facts: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     facts["data"] = {

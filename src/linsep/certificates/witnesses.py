@@ -199,13 +199,7 @@ def _ruled_out(search: Search, hard: HardMargin, found: Witnesses) -> bool:
 
 def signed_rows(data: Dense | Csr, signs: Array, chosen: Array) -> Any:
     """Return some rows z_i as a csr_array of float64, the constant feature in the last column."""
-    if isinstance(data, Dense):
-        rows = sp.csr_array(data.values[chosen].astype(np.float64))
-    else:
-        shape = data.n_rows, data.features
-        rows = sp.csr_array((data.values, data.indices, data.indptr), shape=shape, copy=False)[chosen].astype(
-            np.float64
-        )
+    rows = data.take(chosen).to_scipy().astype(np.float64)
     bias = sp.csr_array(np.full((len(chosen), 1), data.bias))
     return sp.csr_array(sp.diags_array(signs[chosen]) @ sp.hstack([rows, bias]))
 

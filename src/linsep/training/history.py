@@ -263,11 +263,7 @@ def no_rows(like: Dense | Csr) -> Dense | Csr:
 
 def taken(data: Dense | Csr, rows: Array) -> Dense | Csr:
     """Return a copy of some rows, in which no column is stored twice."""
-    if isinstance(data, Dense):
-        return data._replace(values=data.values[rows])
-    part = data.to_scipy()[rows]
-    parts = frozen(part.data), frozen(part.indices), frozen(part.indptr.astype(part.indices.dtype, copy=False))
-    return without_duplicates(Csr(*parts, data.features, data.bias))
+    return without_duplicates(data.take(rows))
 
 
 def _with_room(array: Array, used: int, more: int, kind: Any = None) -> Array:

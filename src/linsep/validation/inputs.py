@@ -74,7 +74,7 @@ def without_duplicates(data: Dense | Csr) -> Dense | Csr:
     """Return data in which no row stores a column twice: rules that read ||x||² depend on it."""
     if isinstance(data, Dense) or rises(data.indices, data.indptr):
         return data
-    X = sp.csr_array((data.values, data.indices, data.indptr), shape=(data.n_rows, data.features), copy=True)
+    X = data.to_scipy().copy()
     X.sum_duplicates()
     indptr = X.indptr.astype(X.indices.dtype, copy=False)
     return data._replace(values=frozen(X.data), indices=frozen(X.indices), indptr=frozen(indptr))

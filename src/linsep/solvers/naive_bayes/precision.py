@@ -190,5 +190,5 @@ def _rows(data: Dense | Csr, some: Array) -> Any:
     """Return some rows as float64, without their zeros."""
     if isinstance(data, Dense):
         return sp.csr_array(data.values[some].astype(np.float64, copy=False))
-    every = sp.csr_array((data.values, data.indices, data.indptr), shape=(len(data.indptr) - 1, data.features))
+    every = data.to_scipy()
     return every[some].astype(np.float64)

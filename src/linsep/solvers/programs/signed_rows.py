@@ -71,11 +71,7 @@ def signed_rows(data: Dense | Csr, signs: Array, row_weights: Array, budget: Bud
     features = data.n_features
     entries = int(np.count_nonzero(data.values)) + (data.n_rows if data.bias else 0)
     refuse_large(len(present), features + (data.bias != 0), copies * entries, budget)
-    X: Any
-    if isinstance(data, Csr):
-        X = sp.csr_array((data.values, data.indices, data.indptr), shape=(data.n_rows, features))
-    else:
-        X = sp.csr_array(data.values)
+    X = data.to_scipy()
     Z = (X[present] if len(present) < data.n_rows else X).astype(np.float64)
     if data.bias:
         Z = beside(Z, column(len(present), data.bias))
