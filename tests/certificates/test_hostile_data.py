@@ -184,4 +184,4 @@ def test_an_entry_that_is_no_number_is_not_taken_for_zero(nothing):
     rows[0, 0] = nothing
     result = verify(cert, rows, y)
     assert not result
-    assert [name for name, _ in result.failures] == ["certificate"]
+    assert [name for name, _ in result.failures] == ["data"]

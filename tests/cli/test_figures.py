@@ -88,7 +88,7 @@ def test_the_list_has_every_name_and_draws_nothing(here, sketches):
         (["--only", "chrod"], "there is no figure 'chrod'; did you mean chord?"),
         (["--only", "zzz"], f"there is no figure 'zzz'; there are {', '.join(NAMES)}"),
         (["--format", "bmp"], "--format bmp: a file is png or svg"),
-        (["-o", "taken"], "can't write to the folder taken: File exists"),
+        (["-o", "taken"], "can't write to the folder taken: file exists"),
     ],
 )
 def test_what_cant_be_done_is_usage_and_nothing_is_written(args, words, here, sketches):

@@ -44,5 +44,5 @@ def test_a_run_that_has_forgotten_is_refused():
 
 def test_a_kernels_run_is_refused():
     clf = fit(KernelPerceptron(**MADE), X, TWO)
-    with pytest.raises(ValueError, match=r"in a kernel's: write them out with linsep\.maps\.Polynomial"):
+    with pytest.raises(ValueError, match=r"in a kernel's: write them out with linsep\.transforms\.Polynomial"):
         clf.certificate(X, TWO)

@@ -761,5 +761,5 @@ def _trained_as_labels_arrive(state: TrainingState, rows: LabelledRows) -> Train
         if len(known):
             twin.admit(place)
         known = np.insert(known, place, rows.codes[lo])
-        twin.run(rows.data, np.searchsorted(known, rows.codes), NO_WEIGHTS, IN_ORDER, 0, span=(lo, hi))
+        twin.run(rows.data, np.searchsorted(known, rows.codes).astype(np.int32), NO_WEIGHTS, IN_ORDER, 0, span=(lo, hi))
     return twin
