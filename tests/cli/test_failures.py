@@ -7,7 +7,9 @@ import lzma
 import os
 import subprocess
 import sys
+import tomllib
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli import app
-from linsep.cli.failures import BadData, Interrupted, Usage, judged
+from linsep.cli.failures import EXTRAS, BadData, Interrupted, Usage, judged
 from linsep.cli.frame import Frame
 from linsep.models.save_load import ModelError
 from tests.cli.files import write_files
@@ -264,3 +266,11 @@ def test_a_full_disk_is_reported_with_the_file(tmp_path, monkeypatch):
             )
         assert done.returncode == 2
         assert done.stderr == f"linsep {command[0]}: standard output: no space left on device\n"
+
+
+def test_a_missing_package_is_in_the_extra_that_the_error_names():
+    extras = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    for package, extra in EXTRAS.items():
+        assert any(needed.startswith(package) for needed in extras[extra]), package
