@@ -1,5 +1,7 @@
 """Run epochs over the rows: order, stopping, and classes shared among threads."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Protocol
 
@@ -77,27 +79,49 @@ def refuse_many_rounds(epochs: int, rows: int, before: int = 0) -> None:
 
 
 def train(how: Settings, state: TrainingState, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
-    """Train as `how` says; return the number of epochs (or updates), and whether the last look found no mistake."""
+    """Pass over all rows until an epoch makes no update, `tol` is reached, or `max_iter` epochs are done.
+
+    Returns
+    -------
+    epochs : int
+        The epochs made; with `select`, the updates.
+    done : bool
+        Whether the last epoch made no mistake, or `tol` was reached.
+    """
     refuse_many_rounds(how._most_epochs, 1 if how.select else data.n_rows, int(state.tally.rounds[0]))
-    driver = epochs if how.select is None else batch
-    return driver(how, state, data, codes, weights)
+    if how.select is not None:
+        return locate_and_correct(how, state, data, codes, weights)
+    jobs, enough = threads(how.n_jobs), Enough(how, state)
+    team = Team(state, jobs) if how.shards is None else Shards(state, how.shards, how.mixing, jobs)
+    with explained(data, state):
+        for epoch in range(1, how._most_epochs + 1):  # noqa: B007  (the last epoch is returned)
+            before = team.totals()
+            team.run(data, codes, weights, order_of(how, state.epochs, data.n_rows), 0)
+            state.epochs += 1
+            if enough.after(team.totals() - before, data.n_rows):
+                break
+    team.join()
+    refuse_overflow(state)
+    return epoch, enough.done
 
 
 def one_pass(
     how: Settings, state: TrainingState, data: Any, codes: Array, weights: Array, order: Array, first: int
 ) -> None:
-    """Make one pass, or say what stopped it; the machine is then not fit for use."""
+    """Make one pass; an error leaves the state unusable."""
     team = Team(state, threads(how.n_jobs))
-    team_pass(team, data, codes, weights, order, first)
+    with explained(data, state):
+        team.run(data, codes, weights, order, first)
     team.join()
 
 
-def team_pass(team: Team | Shards, data: Any, codes: Array, weights: Array, order: Array, first: int) -> None:
-    """Make one pass of a team, or say what stopped it."""
+@contextmanager
+def explained(data: Dense | Csr, state: TrainingState) -> Iterator[None]:
+    """Replace a StoppedError of a pass by the ValueError that says what is wrong with the data or the rule."""
     try:
-        team.run(data, codes, weights, order, first)
+        yield
     except StoppedError as stop:
-        explain(stop, data, type(team.state.rule).__name__)
+        explain(stop, data, type(state.rule).__name__)
 
 
 def refuse_overflow(state: TrainingState) -> None:
@@ -114,21 +138,6 @@ def explain(stop: StoppedError, data: Dense | Csr, rule: str) -> None:
             f"the score of row {stop.row} is too large for float64: divide all of X by one factor"
         ) from None
     raise ValueError(f"the rule {rule} gave a step that is not a finite number at row {stop.row}") from None
-
-
-def epochs(how: Settings, state: TrainingState, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
-    """Pass over all rows until an epoch makes no update, `tol` says enough, or `max_iter` is reached."""
-    jobs, enough = threads(how.n_jobs), Enough(how, state)
-    team = Team(state, jobs) if how.shards is None else Shards(state, how.shards, how.mixing, jobs)
-    for epoch in range(1, how._most_epochs + 1):  # noqa: B007  (how far it came is the answer)
-        before = team.totals()
-        team_pass(team, data, codes, weights, order_of(how, state.epochs, data.n_rows), 0)
-        state.epochs += 1
-        if enough.after(team.totals() - before, data.n_rows):
-            break
-    team.join()
-    refuse_overflow(state)
-    return epoch, enough.done
 
 
 class Enough:
@@ -174,7 +183,9 @@ def order_of(how: Settings, epoch: int, n: int, shard: int = 0) -> Array:
     return order if n % BLOCK == 0 else order[order < n]
 
 
-def batch(how: Settings, state: TrainingState, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
+def locate_and_correct(
+    how: Settings, state: TrainingState, data: Any, codes: Array, weights: Array
+) -> tuple[int, bool]:
     """Locate a misclassified row and update on it, until there is none or `max_iter` is reached."""
     for done in range(how._most_epochs + 1):
         margin = margins(state, data, codes, threads(how.n_jobs))
