@@ -4,7 +4,6 @@ from typing import Any
 
 from linsep.data.formats import found
 from linsep.data.sources import sources_of
-from linsep.estimators.naive_bayes import NaiveBayes
 
 HASHED = ("alternate_sign", "n_features", "keep_names")
 """Options that speak of hashed words."""
@@ -16,11 +15,11 @@ def counted(options: dict[str, Any], learner: Any, data: list[str]) -> dict[str,
     Hashed words would have columns for those that never occur, which take their share of the probability, and half of
     them count below 0.
 
-    >>> from linsep import Perceptron
+    >>> from linsep import NaiveBayes, Perceptron
     >>> counted({"format": "text"}, NaiveBayes(), ["-"]), counted({"format": "text"}, Perceptron(), ["-"])
     ({'norm': None, 'vocabulary': True, 'format': 'text'}, {'format': 'text'})
     """
-    if not isinstance(learner, NaiveBayes) or learner.kind == "gaussian":
+    if not learner._takes_counts:
         return options
     first = sources_of(data)[0]
     format = options.get("format") or ("svmlight" if first.handle is not None else found(first))

@@ -12,7 +12,6 @@ from linsep.cli.failures import Usage
 from linsep.engine.arrays import Array
 from linsep.estimators.base.voter import LINEAR, Voter
 from linsep.estimators.kernel_perceptron import KernelPerceptron
-from linsep.estimators.naive_bayes import NaiveBayes
 from linsep.evaluation.scoring import shown
 from linsep.models.encode_estimators import learner_of
 from linsep.training.sparse_weights import SparseState
@@ -101,7 +100,7 @@ def strongest(model: Any, top: int, label: str | None = None) -> list[Strongest]
             raise Usage(f"--label: the weights of {type(learner_of(model)).__name__} are not written out")
         return []
     classes, coef = learner.classes_, learner.coef_
-    if len(classes) > 2 and isinstance(learner, NaiveBayes):
+    if len(classes) > 2 and learner._counts_rows:
         coef = coef - coef.mean(axis=0)  # logarithms of probabilities, all below 0: what counts is how they differ
     labels = classes.tolist()
     if label is not None:

@@ -21,7 +21,6 @@ from linsep.cli.watching_shards import WatchingShards
 from linsep.distributed.training import SHARDS
 from linsep.engine.runtime import threads
 from linsep.estimators.base.learner import Learner
-from linsep.estimators.naive_bayes import NaiveBayes
 from linsep.estimators.registry import LEARNERS
 from linsep.models.save_load import opened
 
@@ -55,7 +54,7 @@ def learner_for(told: Given, said: str, stream: bool) -> tuple[Learner, int]:
     if LEARNERS[name].no_mixing:
         raise Usage(f"{said}: {name} is not trained on shards, as {LEARNERS[name].no_mixing}")
     learner: Any = learner_from(name, parameters)
-    if isinstance(learner, NaiveBayes):
+    if learner._counts_rows:
         return learner, 1
     if learner.select is not None:
         raise Usage(f"--select locates a row among all of them: leave it out with {said}")
@@ -96,7 +95,7 @@ def scaled(task: Task, sharing: Sharing) -> Trained:
 
 def _fit(task: Task, sharing: Sharing, client: Any) -> None:
     """Train, and say what is kept if the cluster fails."""
-    counts = isinstance(task.learner, NaiveBayes)
+    counts = task.learner._counts_rows
     options = {name: value for name, value in task.options.items() if name != "n_jobs"}
     try:
         with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # the mistakes are told anyway

@@ -25,11 +25,9 @@ from linsep.data.form import Form
 from linsep.data.sources import sources_of
 from linsep.engine.arrays import Array
 from linsep.engine.checks import ColumnIndexError
-from linsep.engine.links import EXPONENTIAL, Imaged
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.calibration import CalibratedClassifier
-from linsep.estimators.naive_bayes import NaiveBayes
 from linsep.evaluation.scoring import Scores, Scoring, answers
 from linsep.models.save_load import Saved
 from linsep.training.history import OtherRows
@@ -260,10 +258,7 @@ def source_named(sources: list[str]) -> Iterator[None]:
 
 def marks_all(learner: Learner) -> bool:
     """Whether a feature that was never seen has weight all the same, so that it must be known which were seen."""
-    if isinstance(learner, NaiveBayes):
-        return True
-    link = learner._state.link
-    return isinstance(link, Imaged) and link.form == EXPONENTIAL
+    return learner._weighs_unseen_features
 
 
 def columns_of(blocks: list[Dataset], width: int, known: Array | None = None) -> Array:

@@ -23,7 +23,6 @@ from linsep.engine.readouts import MISTAKES
 from linsep.engine.step import reads_norm, settles
 from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.estimators.base.online import OnlineLearner
-from linsep.estimators.naive_bayes import NaiveBayes
 from linsep.models.save_load import Saved
 from linsep.training.epochs import Enough, refuse_overflow
 from linsep.training.mixing import Mix, settle
@@ -121,7 +120,7 @@ def fit(
     with engine_of(client, getattr(learner, "n_jobs", None)) as engine:
         run = Run(learner, engine, source, y, options, progress)
         try:
-            if isinstance(learner, NaiveBayes):
+            if learner._counts_rows:
                 run.count()
             else:
                 run.train(epochs, checkpoint)
@@ -136,7 +135,7 @@ def _refuse(learner: Any, epochs: int | None) -> None:
         raise TypeError(f"distributed.fit takes a learner of linsep, and not {type(learner).__name__}")
     if learner._no_mixing:
         raise ValueError(f"{type(learner).__name__} is not trained on shards, as {learner._no_mixing}")
-    if epochs is not None and (isinstance(learner, NaiveBayes) or epochs < 1):
+    if epochs is not None and (learner._counts_rows or epochs < 1):
         raise ValueError(f"epochs={epochs}: " + ("one pass counts all" if epochs > 0 else "there must be one at least"))
     learner._validate_params()
     if isinstance(learner.class_weight, str):

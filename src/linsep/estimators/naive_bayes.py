@@ -93,6 +93,7 @@ class NaiveBayes(BatchLearner):
     _facts = (*(f"{name}_" for name in ClassCounts._fields), "open_labels_", "rounding_")
     _mixes = "has no `shards`: `distributed.fit` adds up the counts of all parts, or merges gaussian moments"
     _no_mixing = ""
+    _counts_rows = _exports_probabilities = _weighs_unseen_features = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kind": [StrOptions(set(KINDS))],
         "alpha": [SHARE],
@@ -124,6 +125,15 @@ class NaiveBayes(BatchLearner):
         self.variance = variance
         self.variance_floor = variance_floor
         self.n_jobs = n_jobs
+
+    @property
+    def _takes_counts(self) -> bool:
+        return bool(self.kind != "gaussian")
+
+    @property
+    def _binarizes_at(self) -> float | None:
+        tally = self._tally
+        return float(tally.binarize) if tally.kind == "bernoulli" else None
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing

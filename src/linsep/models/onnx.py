@@ -14,8 +14,6 @@ from linsep.engine.atomic_write import atomic_write
 from linsep.engine.links import EXPONENTIAL, P_NORM, TINY, Imaged
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.calibration import CalibratedClassifier
-from linsep.estimators.logistic import LogisticRegression
-from linsep.estimators.naive_bayes import NaiveBayes
 from linsep.models.named_weights import refuse_no_weights, refuse_regression
 from linsep.training.sparse_weights import whole
 from linsep.transforms import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
@@ -223,8 +221,8 @@ def _answers(graph: Graph, learner: Any, rows: Tensor) -> dict[str, tuple[Any, l
     labels, kind = _labels(learner.classes_)
     graph.refuse_beyond(8 * rows.width * known)
     _refuse_lost_weights(learner)
-    if isinstance(learner, NaiveBayes) and learner._tally.kind == "bernoulli":
-        above = graph.add("Greater", rows.name, graph.constant(learner._tally.binarize))
+    if learner._binarizes_at is not None:
+        above = graph.add("Greater", rows.name, graph.constant(learner._binarizes_at))
         rows = replace(rows, name=graph.add("Cast", above, to=types.DOUBLE))
     coef = learner.coef_
     coef = coef if isinstance(coef, np.ndarray) else coef.toarray()
@@ -241,7 +239,7 @@ def _answers(graph: Graph, learner: Any, rows: Tensor) -> dict[str, tuple[Any, l
     graph.add("Gather", graph.constant(labels, kind), code, name="label")
     label = types.STRING if labels.dtype == object else graph.onnx.helper.np_dtype_to_tensor_dtype(labels.dtype)
     outputs = {"label": (label, ["rows"]), "scores": (types.DOUBLE, ["rows"] if one else ["rows", known])}
-    if isinstance(learner, (LogisticRegression, NaiveBayes)):
+    if learner._exports_probabilities:
         _probabilities(graph, learner, scores)
         outputs["probabilities"] = types.DOUBLE, ["rows", known]
     return outputs

@@ -19,6 +19,7 @@ from linsep.certificates.runs import Run, Theorem
 from linsep.certificates.witnesses import Watch
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.links import EXPONENTIAL, Imaged
 from linsep.engine.runtime import threads
 from linsep.estimators.base.run_certificate import NO_THEOREM, certificate_of
 from linsep.training.single_rows import RowPredictor, refuse_unequal
@@ -359,6 +360,27 @@ class Learner(ClassifierMixin, BaseEstimator):
     def _trains_to_the_same_log(self, rows: LabelledRows) -> bool:
         """Return whether training on these rows makes just the updates of the log, and no others between them."""
         return True
+
+    _counts_rows: ClassVar[bool] = False
+    """If True, training counts all rows in one pass: counts of shards add up, and weights are log-probabilities."""
+    _exports_probabilities: ClassVar[bool] = False
+    """If True, ONNX exports have the probabilities: functions of the scores alone."""
+
+    @property
+    def _takes_counts(self) -> bool:
+        """Whether entries should be counts, such as those of words, not scaled and not hashed."""
+        return False
+
+    @property
+    def _binarizes_at(self) -> float | None:
+        """The threshold above which an entry counts as present; None if entries are used as they are."""
+        return None
+
+    @property
+    def _weighs_unseen_features(self) -> bool:
+        """Whether a feature that no row had has a weight all the same."""
+        link = self._fitted().link
+        return isinstance(link, Imaged) and link.form == EXPONENTIAL
 
     def _check_facts(self) -> None:
         """Raise a ValueError when facts that came from a file can't have been found by the learner."""
