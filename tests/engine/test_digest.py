@@ -2,10 +2,12 @@
 
 import importlib.util
 import sys
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+import linsep
 from linsep import rules
 from linsep.engine.digest import digest_of, engine_digest
 
@@ -138,3 +140,12 @@ def test_our_own_rules_have_one_each():
     assert None not in digests
     assert len(digests) == len(own)
     assert engine_digest() not in digests
+
+
+def test_the_digest_covers_every_file_that_kernels_inline():
+    """The digest reads the files of one folder: what is inlined lies there, or in `data`, which has its own digest."""
+    package = Path(linsep.__file__).parent
+    inlined = [path for path in package.rglob("*.py") if "@inlined" in path.read_text()]
+    folders = {path.relative_to(package).parts[0] for path in inlined}
+    assert folders == {"data", "engine"}
+    assert all(path.parent == package / "engine" for path in inlined if "engine" in path.parts)

@@ -45,7 +45,7 @@ os.setuid({NOBODY})
 for run in range(2):
     if os.fork() == 0:
         import linsep.estimators.registry
-        from linsep.engine.checks import first_beyond
+        from linsep.engine.data_kinds import first_beyond
         assert linsep.__file__.startswith(os.getcwd())
         assert first_beyond(np.array([1.0, 3.0]), 2.0) == 1
         print(first_beyond.stats.cache_hits.total())

@@ -18,7 +18,7 @@ from linsep.certificates.mixed_checker import checker_of
 from linsep.certificates.schema import FORMAT, VERSION, FormError, check_form
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write
-from linsep.engine.checks import place_of
+from linsep.engine.data_kinds import place_of
 from linsep.theory import risk
 
 HOLDS, FAILS, NOT_CHECKED = "holds", "fails", "not checked"

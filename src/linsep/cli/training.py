@@ -24,7 +24,7 @@ from linsep.data.dataset import Dataset
 from linsep.data.form import Form
 from linsep.data.sources import sources_of
 from linsep.engine.arrays import Array
-from linsep.engine.checks import ColumnIndexError
+from linsep.engine.data_kinds import ColumnIndexError
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.calibration import CalibratedClassifier

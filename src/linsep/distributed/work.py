@@ -13,8 +13,7 @@ from linsep.distributed.pieces import Held, piece_of
 from linsep.distributed.shelf import SHELF
 from linsep.distributed.wire import Sent, Start, received, sent_back
 from linsep.engine.arrays import Array
-from linsep.engine.checks import first_beyond, place_of
-from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.data_kinds import Csr, Dense, first_beyond, place_of
 from linsep.evaluation.scoring import Scoring, answers
 from linsep.solvers.naive_bayes.weights import ClassCounts
 from linsep.training.epochs import explain, order_of

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from linsep.engine.arrays import Array
-from linsep.engine.checks import first_beyond
+from linsep.engine.data_kinds import first_beyond
 from linsep.engine.links import EXPONENTIAL, GENTLE, OWED, P_NORM, SINH, TINY, Additive, Imaged, Scaled
 from linsep.engine.readouts import TOTAL_LIMIT, Average, Last, Tally
 from linsep.engine.updates import SUM_LIMIT

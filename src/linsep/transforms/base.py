@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.engine.arrays import Array
-from linsep.engine.checks import ColumnIndexError, place_of
+from linsep.engine.data_kinds import ColumnIndexError, place_of
 
 AT_ONCE = 1 << 20
 """Entries that are looked at in one go, so that what is computed on the way stays small."""

@@ -13,8 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from linsep.engine.arrays import frozen
-from linsep.engine.checks import ColumnIndexError, first_beyond, highest_index, place_of, rises
-from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.data_kinds import ColumnIndexError, Csr, Dense, first_beyond, highest_index, place_of, rises
 
 FITS_FLOAT32 = ("b1", "i1", "u1", "i2", "u2")
 LITTLE = 1 << 20

@@ -8,7 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from linsep.engine.arrays import Array, frozen
-from linsep.engine.checks import numbered
+from linsep.engine.data_kinds import numbered
 
 TABLE = 1 << 20
 """Integer labels within a range of this size are numbered through a table, without sorting."""

@@ -17,7 +17,7 @@ from linsep.data.binary.archive import MOST, START, Archive, Named, Pages, align
 from linsep.data.dataset import Dataset, as_csr
 from linsep.data.errors import DataError
 from linsep.engine.arrays import Array
-from linsep.engine.checks import first_beyond, highest_index, place_of, rises
+from linsep.engine.data_kinds import first_beyond, highest_index, place_of, rises
 
 VERSION = 1
 """Of the form: files of a later one are refused."""

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from linsep.engine.arrays import Array
-from linsep.engine.checks import place_of
-from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.data_kinds import Csr, Dense, place_of
 
 AT_ONCE = 1 << 20
 """Entries that are looked at in one go."""
