@@ -144,7 +144,7 @@ def test_our_own_rules_have_one_each():
 
 
 def test_the_digest_covers_every_file_that_kernels_inline():
-    """It reads the files of one folder. `data` has a digest of its own, and numba itself reads the kernel's own file."""
+    """It reads one folder; `data` has a digest of its own, and numba itself reads the kernel's own file."""
     package = Path(linsep.__file__).parent
     texts = {path.relative_to(package): path.read_text() for path in package.rglob("*.py")}
     inlined = {path: re.findall(r"@inlined\ndef (\w+)", text) for path, text in texts.items() if "@inlined" in text}
