@@ -172,11 +172,11 @@ class Certificate:
         if witness not in facts["w"]:
             raise KeyError(f"no weights are called {witness!r}, but {list(facts['w'])}")
         vector = facts["w"][witness]
-        machines = len(self.facts["data"]["classes"]) if facts["positive"] is None else 1
-        w = np.zeros(machines * (self.facts["data"]["features"] + 1))
+        vectors = len(self.facts["data"]["classes"]) if facts["positive"] is None else 1
+        w = np.zeros(vectors * (self.facts["data"]["features"] + 1))
         values = [int(v, 16) if isinstance(v, str) else v for v in vector["values"]]
         w[vector.get("at", slice(None))] = [float(v * Fraction(2) ** vector["exponent"]) for v in values]
-        return w.reshape(machines, -1) if machines > 1 else w
+        return w.reshape(vectors, -1) if vectors > 1 else w
 
     @property
     def risk(self) -> dict[str, Any]:

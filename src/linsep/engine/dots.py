@@ -14,7 +14,7 @@ from linsep.engine.native import unsigned
 settle = multimethod(0)
 """settle(w, z, data, x, room): the score of column 0, from the sum z of its products with x."""
 settle_all = multimethod(0)
-"""settle_all(w, z, S, x, lo, hi): the scores of a machine's columns, in place of the sums z[lo:hi]."""
+"""settle_all(w, z, S, x, lo, hi): the scores of a binary classifier's columns, in place of the sums z[lo:hi]."""
 gather_all = multimethod(0)
 """gather_all(S, x, weights, z): write the sum of weights[j, c] * x_j to z[c] for every column c, in one walk.
 
@@ -132,7 +132,7 @@ def all_trusted(z: Array) -> bool:
 
 @cold
 def highest(w: Imaged, S: Any, x: Span, lo: int, hi: int) -> float:
-    """Return the highest peak of the machine's sums where x is not zero."""
+    """Return the highest peak of the binary classifier's sums where x is not zero."""
     top = -inf
     for c in range(lo, hi):
         if S.bias != 0.0:
@@ -167,7 +167,7 @@ def best_rival(scores: Array, true: int) -> int:
 
 @inlined
 def back(w: Imaged, own: float, c: int, top: float) -> float:
-    """Return the factor from images relative to `own` to the machine's own images, for scores up to `top`.
+    """Return the factor from images relative to `own` to the binary classifier's own images, for scores up to `top`.
 
     It is held where it keeps every sign and the order of the classes: no more than 1, and 1 where a score would vanish.
     """

@@ -8,14 +8,14 @@
 | sinh        | `Imaged`, form 1    | w ~ sinh(number * s)                       | balanced Winnow, in p weights  |
 | p-norm      | `Imaged`, form 2    | w ~ sign(s) |s|^number, number = p - 1     | p-norm perceptron              |
 
-Sums are arrays (features + 1, columns); the last row is the bias. A *machine* is a range `lo:hi` of columns that
-share one state: one column for a binary machine or a class against the rest, all of them for class pairs.
+Sums are arrays (features + 1, columns); the last row is the bias. A *binary classifier* is a range
+`lo:hi` of columns that share one state: one column for two classes or a class against the rest, all for class pairs.
 
 `Imaged` links keep, beside s, its image e^{number (s - origin)} (or its like), so that a row without a mistake costs
 one sum of products, and one compiled pass serves all three. The image is a function of (s, origin) alone, unless it is
 owed. It may overflow or vanish: then the row's score leaves the range :func:`trusted`, the row is scored again
 relative to its own highest sum, and once such rows have cost as much as a new image of the whole column, the origin
-moves to the highest sum (:data:`tend`). Any rate is thus safe, at a cost that stays proportional to the nonzeros.
+moves to the highest sum (:data:`recenter`). Any rate is thus safe, at a cost that stays proportional to the nonzeros.
 """
 
 from math import exp, expm1, frexp, inf, ldexp, log
@@ -47,8 +47,8 @@ class Additive(NamedTuple):
 class Scaled(NamedTuple):
     """w = scale * s, folded into s when the scale leaves (floor, 1e100).
 
-    `norm2` is ||w||² of each machine and `age` its updates since that was last measured, if `normed`. In `dual` weights
-    s says how much of each row there is, so that ||w||² can't be measured by it.
+    `norm2` is ||w||² of each binary classifier and `age` its updates since that was last measured, if `normed`. In
+    `dual` weights s says how much of each row there is, so that ||w||² can't be measured by it.
     """
 
     s: Array
@@ -85,20 +85,20 @@ touch = multimethod(0)
 factor = multimethod(0)
 """factor(w, c): what the sums of column c are multiplied with."""
 norm2 = multimethod(0)
-"""norm2(w, lo): ||w||² of the machine that begins at column lo, where the link keeps it; else 0."""
+"""norm2(w, lo): ||w||² of the binary classifier that begins at column lo, where the link keeps it; else 0."""
 scale_by = multimethod(0)
-"""scale_by(w, lo, hi, keep): multiply the machine's weights with keep, which is neither 0 nor 1."""
+"""scale_by(w, lo, hi, keep): multiply the binary classifier's weights with keep, which is neither 0 nor 1."""
 needs_fold = multimethod(0)
-"""needs_fold(w, lo): whether the machine's scale has left the range in which it is accurate."""
+"""needs_fold(w, lo): whether the binary classifier's scale has left the range in which it is accurate."""
 fold = multimethod(0)
 """fold(w, lo, hi, factor): multiply s with factor, set the scale to 1 and measure ||w||² again if s tells it."""
 measure = multimethod(0)
 """measure(w, lo, amount, score, data, x, copies): bring ||w||² up to date before amount * x is added, copies times in
-the machine (+x to one class and -x to another are two); score is what the weights give x."""
+the binary classifier (+x to one class and -x to another are two); score is what the weights give x."""
 recenter = multimethod(0)
-"""tend(w, lo, hi): move the machine's origin; to be done once its rescored rows have cost as much as that does."""
+"""recenter(w, lo, hi): move the origin to the highest sum, once rescored rows have cost as much as that does."""
 debts = multimethod(0)
-"""debts(w): what the rescored rows of each machine have cost, in entries; nothing for links without an image."""
+"""debts(w): the cost of rescored rows of each binary classifier, in entries; nothing for links without an image."""
 
 
 @inlined
@@ -237,7 +237,7 @@ def _(w: Imaged, lo: int, hi: int) -> None:
 
 @cold
 def move_origin(w: Imaged, lo: int, hi: int) -> None:
-    """Put a machine's origin at its highest sum and take the image anew."""
+    """Put a binary classifier's origin at its highest sum and take the image anew."""
     top = -inf
     for j in range(w.s.shape[0]):
         for c in range(lo, hi):

@@ -81,7 +81,7 @@ def keepable(log: Log, xx: float) -> bool:
 
 @inlined
 def count(tally: Tally, c: int, wrong: bool, amount: float) -> None:
-    """Count a round of machine c: whether it was a mistake, and whether the rule stepped."""
+    """Count a round of binary classifier c: whether it was a mistake, and whether the rule stepped."""
     if amount != 0.0:
         tally.counts[UPDATES, c] += 1
     if wrong:
@@ -176,10 +176,9 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
     """Return the pass of a rule over rows for many columns of weights.
 
     Called like :func:`learn_rows`, with `codes` the column of each row's class, and four more numbers bound: `pair`
-    (true: one machine, the true class against its best rival; false: a machine a column, its class against the
-    rest), `base` (what to add to a column for its class in the log), `far` (the weights are too large for the
-    cache: prefetch the next row's) and `known` (how many of the columns are labels, for the count of errors; 0
-    where there is none).
+    (true: the true class against its best rival; false: each column's class against the rest), `base` (what to add to
+    a column for its class in the log), `far` (the weights are too large for the cache: prefetch the next row's) and
+    `known` (how many of the columns are labels, for the count of errors; 0 where there is none).
     """
     digest, normed, imaged, single = digest_of(Rule), reads_norm(Rule), Link is Imaged, Data is Single
 

@@ -65,7 +65,7 @@ def ask_row(Link: type, Readout: type) -> Kernel:
     """Return the kernel that answers one row; called with (Bound(w, readout, numbers, known, pair), row).
 
     `row` and `numbers` together are a :class:`Single`, `known` is the number of classes. It returns (class, status).
-    With imaged weights, columns of different machines can't be compared here: they are not normalised.
+    With imaged weights, columns of different binary classifiers can't be compared here: they are not normalised.
     """
     digest, imaged = engine_digest(), Link is Imaged
 

@@ -37,8 +37,8 @@ class Tally(NamedTuple):
     """Counts of a run.
 
     `rounds` is one number. `counts` has a row each for mistakes, updates and mistakes without a step, and a column for
-    each machine (for class pairs all is in the first). `errors` is one number: of several machines, each a class
-    against the rest, how often the true one's score was not above all others; below 0 where that is not known.
+    each binary classifier (for class pairs all is in the first). `errors` is one number: of several classes,
+    each against the rest, how often the true one's score was not above all others; below 0 where that is not known.
     """
 
     rounds: Array

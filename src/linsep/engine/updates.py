@@ -20,7 +20,7 @@ SUM_LIMIT = 2.0**511
 
 @inlined
 def shrink(w: Any, readout: Any, lo: int, hi: int, keep: float) -> None:
-    """Multiply a machine's weights with `keep`; 0 forgets them."""
+    """Multiply a binary classifier's weights with `keep`; 0 forgets them."""
     if keep == 0.0:
         bank(readout, w, lo, hi)
         fold(w, lo, hi, 0.0)

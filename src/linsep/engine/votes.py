@@ -32,7 +32,7 @@ def walk(
     kernels: Array, places: Array, amounts: Array, keeps: Array, counts: Array, scales: Array, marks: Array,
     picks: Array, points: Array, score: Array, votes: Array, sums: Array, units: Array, lasts: Array, picked: Array,
 ) -> bool:  # fmt: skip
-    """Ask the hypotheses of one machine about a block of points; tell whether no score left the numbers.
+    """Ask the hypotheses of one binary classifier about a block of points; tell whether no score left the numbers.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ def widen(link: Any, readout: Any, more: int) -> tuple[Any, Any]:
 
 
 def columns_of(part: Any, change: Any) -> Any:
-    """Return a link, readout or tally with `change` made to each array that has a column per machine."""
+    """Return a link, readout or tally with `change` made to each array that has a column per binary classifier."""
     arrays = {f: v for f, v in part._asdict().items() if isinstance(v, np.ndarray) and f not in FOR_ALL}
     return part._replace(**{f: np.ascontiguousarray(change(v)) for f, v in arrays.items()})
 
@@ -149,7 +149,7 @@ def has_own_image(link: Imaged) -> bool:
 
 
 def refreshed(link: Any, pair: bool, bias: bool) -> tuple[Any, Array]:
-    """Return an imaged link with the origin at its machine's highest sum, and the divisor of each column's scores.
+    """Return an imaged link with the origin at the highest sum, and the divisor of each column's scores.
 
     Winnow: Z, the sum of e^{rate (s_j - origin)}, with both signs where a row stands for two weights. p-norm: with
     r = |s| / origin, w = sign(s) r^(p-1) * origin / (sum of r^p)^((p-2)/p).

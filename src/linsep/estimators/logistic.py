@@ -308,7 +308,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     def predict_proba(self, X: Any) -> Array:
         """Return Pr(class | x), (rows, classes).
 
-        One-vs-rest: each machine's probability, divided by their sum. Pairs: the softmax of the classes' scores.
+        One-vs-rest: each class's probability against the rest, divided by their sum. Else the softmax of the scores.
         """
         scores = self.decision_function(X)
         if scores.ndim == 1:
@@ -317,7 +317,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
             return np.column_stack([special.expit(-scores), special.expit(scores)])
         if self._state.pair:
             return special.softmax(scores, axis=1)
-        # The logs keep the sum above 0 however certain every machine is of "no".
+        # The logs keep the sum above 0 however certain every binary classifier is of "no".
         return special.softmax(-np.logaddexp(0.0, -scores), axis=1)
 
     def predict_log_proba(self, X: Any) -> Array:

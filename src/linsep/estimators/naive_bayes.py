@@ -240,7 +240,7 @@ class NaiveBayes(BatchLearner):
         return Solution(found.weights, facts=facts, joint=len(classes) > 2)
 
     def _fitted(self) -> TrainingState:
-        """Return the machine, made of the counts if it has not been since the last of them came."""
+        """Return the state, made of the counts if it has not been since the last of them came."""
         if not hasattr(self, "_state") and hasattr(self, "class_count_"):
             found = self._found(self._tally, self.classes_)
             solution = Solution(found.weights, joint=len(self.classes_) > 2)

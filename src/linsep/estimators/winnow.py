@@ -87,11 +87,11 @@ class _Multiplicative(OnlineLearner):
 
     @property
     def exponents_(self) -> Array:
-        """What the weights are the exponentials of, before they are normalised: (machines, weights).
+        """What the weights are the exponentials of, before they are normalised: (binary classifiers, weights).
 
         Winnow has a weight a feature, balanced Winnow two, the second half for -x; with a bias two more follow, for
-        +beta and -beta. All are 0 at the start. Z is the sum of their exponentials. One-vs-rest has a machine a class,
-        as `coef_` has rows; pairs are one machine, whose weights are those of the first class, the second, ...
+        +beta and -beta. All are 0 at the start. Z is the sum of their exponentials. One-vs-rest has a row a class,
+        as `coef_` has; joint classes have one row, the weights of the first class, the second, ...
         """
         state, known = self._readable(), len(self.classes_)
         s = state.link.number * state.link.s.T
@@ -109,7 +109,7 @@ class _Multiplicative(OnlineLearner):
         return exponents - special.logsumexp(exponents, axis=1, keepdims=True)
 
     def potential(self, u: Any) -> Array:
-        """Return KL(u || w) of each machine, for a target u >= 0 with sum 1 in the form of a row of `exponents_`.
+        """Return KL(u || w) of each row of `exponents_`, for a target u >= 0 with sum 1 in the form of a row.
 
         It starts at most at the logarithm of the number of weights, and each mistake lowers it by at least
         L = eta delta - ln cosh(eta x_max), where u has margin delta on the rows.

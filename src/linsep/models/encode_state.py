@@ -27,7 +27,7 @@ INDICES = (np.int32, np.int64)
 
 
 def packed_votes(state: VotingState, arrays: Arrays, name: str) -> dict[str, Any]:
-    """Return what tells of the rows that a machine has kept, of its time and of its kernel."""
+    """Return what tells of the rows that a state has kept, of its time and of its kernel."""
     meta: dict[str, Any] = {"begin": state.begin, "rows": "none", "folded": state.base is not None}
     arrays[f"{name}.clock.rounds"], arrays[f"{name}.clock.times"] = state.clock
     if state.base is not None and state.base_norms is not None:
@@ -49,7 +49,7 @@ def packed_votes(state: VotingState, arrays: Arrays, name: str) -> dict[str, Any
 
 
 def unpacked_votes(state: VotingState, meta: dict[str, Any], read: Unpacker, name: str) -> None:
-    """Give a machine what it had kept, if it is sound."""
+    """Give a state what it had kept, if it is sound."""
     arrays = read.arrays
     _refuse_another_kind(state)
     if isinstance(state, KernelState):
@@ -77,7 +77,7 @@ def _refuse_another_kind(state: VotingState) -> None:
 
 
 def _unpack_first(state: VotingState, meta: dict[str, Any], arrays: Arrays, name: str) -> None:
-    """Give a machine its first hypothesis; one that has forgotten has weights there."""
+    """Give a state its first hypothesis; one that has forgotten has weights there."""
     begin, folded = meta["begin"], meta["folded"]
     if type(begin) is not int or not 0 <= begin <= state.end:
         raise Foreign(f"it begins after {begin!r:.20} rounds of {state.end}")
@@ -191,7 +191,7 @@ NUMBERS = (
     "pair", "bias", "log_limit", "no_log_because", "data_bytes", "first_features", "epochs", "rows", "behind",
     "background",
 )  # fmt: skip
-"""What of a machine is one number or word."""
+"""What of a state is one number or word."""
 FINITE = ("s", "u", "scale", "mass", "clock")
 """Arrays whose numbers are finite; images and squared lengths may overflow, and training knows what to do then."""
 COUNTS = ("data_bytes", "first_features", "epochs", "rows", "behind")
@@ -208,7 +208,7 @@ MANY, FEW = 1 << 12, 0.25
 
 
 def packed_machine(state: TrainingState | SparseState, arrays: Arrays, name: str) -> dict[str, Any]:
-    """Return what tells of a machine; weights that are mostly zero are stored sparsely."""
+    """Return what tells of a state; weights that are mostly zero are stored sparsely."""
     compact = is_compact(state)
     state, kept = _essence(state)
     meta: dict[str, Any] = {of: packed(getattr(state, of), arrays, of) for of in NUMBERS}
@@ -244,7 +244,7 @@ def packed_machine(state: TrainingState | SparseState, arrays: Arrays, name: str
 
 
 def _essence(state: Any) -> tuple[TrainingState, Array | None]:
-    """Return a machine, and which features alone are worth storing; None if they all are.
+    """Return a state, and which features alone are worth storing; None if they all are.
 
     Only additive and scaled weights are left out: each of them answers on its own, and others are normalised together.
     """
@@ -267,7 +267,7 @@ def unpacked_machine(
     name: str,
     kind: type[TrainingState] = TrainingState,
 ) -> TrainingState | SparseState:
-    """Return a machine of so many features and of this kind, if it is sound."""
+    """Return a state of so many features and of this kind, if it is sound."""
     numbers = {of: read.value(meta.get(of, 0) if of in LATER else meta[of]) for of in NUMBERS}
     _refuse_other_numbers(numbers)
     numbers["bias"] = float(numbers["bias"])  # passes are compiled for floats
@@ -321,7 +321,7 @@ def _refuse_another_link(link: Any, readout: Any, rule: Any, dual: bool) -> None
 
 
 def _refuse_other_numbers(numbers: dict[str, Any]) -> None:
-    """Refuse what is none of the numbers and words that a machine has."""
+    """Refuse what is none of the numbers and words that a state has."""
     for count in COUNTS:
         if not is_count(numbers[count]):
             raise Foreign(f"its {count} is {numbers[count]!r:.20}, not a count")
@@ -355,7 +355,7 @@ def _flag(value: Any) -> bool:
 
 
 class Shapes:
-    """The arrays of a machine, each of the type and shape that it must have."""
+    """The arrays of a state, each of the type and shape that it must have."""
 
     def __init__(self, rows: int, columns: int, arrays: Arrays, name: str) -> None:
         self.arrays, self.name = arrays, name
@@ -414,12 +414,12 @@ def _mixed(arrays: Arrays, name: str, columns: int, pair: bool, tally: Tally) ->
     if not any(f"{name}.mixed.{of}" in arrays for of in Mixed._fields):
         return None
     mixed = Mixed(*(np.ascontiguousarray(arrays[f"{name}.mixed.{of}"]) for of in Mixed._fields))
-    lines, machines = len(mixed.numbers), 1 if pair else columns
-    for lines_of, width in zip(mixed, (4, machines, machines), strict=True):
+    lines, classifiers = len(mixed.numbers), 1 if pair else columns
+    for lines_of, width in zip(mixed, (4, classifiers, classifiers), strict=True):
         if lines_of.dtype != np.int64 or lines_of.shape != (lines, width) or not lines or lines_of.min() < 0:
             raise Foreign("its mixes are not the counts of shards")
     epochs, shards, before, own = mixed.numbers.T
-    rounds, made = int(tally.rounds[0]), tally.counts[MISTAKES, :machines]
+    rounds, made = int(tally.rounds[0]), tally.counts[MISTAKES, :classifiers]
     if max(before.max(), own.max(), mixed.shares.max()) > max(rounds, 1):
         raise Foreign("its mixes are of rounds that it did not have")
     first, again = shards == 0, np.diff(shards) == 1
@@ -435,7 +435,7 @@ def _mixed(arrays: Arrays, name: str, columns: int, pair: bool, tally: Tally) ->
 
 
 def _rows_kept(arrays: Arrays, name: str) -> int:
-    """Return how many rows a machine of dual weights has, which are its features."""
+    """Return how many rows a state of dual weights has, which are its features."""
     numbers = arrays.get(f"{name}.support.numbers")
     return 0 if numbers is None else numbers.size
 

@@ -70,12 +70,12 @@ def merge(models: Iterable[Online], *, how: str = "average", weights: Sequence[f
     models = list(models)
     if how not in ("average", "sum"):
         raise ValueError(f'how={how!r}: models are merged by "average" or by "sum"')
-    machines = [_state(model, i) for i, model in enumerate(models)]
+    states = [_state(model, i) for i, model in enumerate(models)]
     if not models:
         raise ValueError("there is no model to merge")
     for i in range(1, len(models)):
-        _refuse_another_kind(models, machines, i)
-    shares, divisor = _shares(machines, how, weights)
+        _refuse_another_kind(models, states, i)
+    shares, divisor = _shares(states, how, weights)
     if len(models) == 1 and shares[0] == divisor:
         return copy.deepcopy(models[0])
     if isinstance(models[0], Voter):
@@ -83,16 +83,16 @@ def merge(models: Iterable[Online], *, how: str = "average", weights: Sequence[f
             f"{type(models[0]).__name__} is not merged: its answers are about the hypotheses of one run; add up what "
             "the models' decision_function returns, or train AveragedPerceptron, which can be merged"
         )
-    rule = type(machines[0].rule)
+    rule = type(states[0].rule)
     if how == "sum" and not reads_sign_only(rule):
         raise ValueError(
             f"{type(models[0]).__name__} is not summed: the rule {rule.__name__} reads the value of scores, and those "
             'of a sum are too large; use how="average"'
         )
     classes = _classes(models)
-    machines = [_with_classes(state, m.classes_, classes) for state, m in zip(machines, models, strict=True)]
+    states = [_with_classes(state, m.classes_, classes) for state, m in zip(states, models, strict=True)]
     with np.errstate(over="ignore", invalid="ignore"):
-        state = _merged(machines, shares, divisor)
+        state = _merged(states, shares, divisor)
     if not np.isfinite(state.link.s).all():
         raise ValueError("a merged weight is too large for float64: use how='average', or smaller weights")
     return _learner(models, classes, state)
@@ -107,12 +107,12 @@ def _state(model: Any, i: int) -> TrainingState:
     return whole(model._readable())
 
 
-def _refuse_another_kind(models: Sequence[OnlineLearner], machines: Sequence[TrainingState], i: int) -> None:
+def _refuse_another_kind(models: Sequence[OnlineLearner], states: Sequence[TrainingState], i: int) -> None:
     """Raise a ValueError that names the first thing in which models[i] differs from models[0]."""
     kind, another = type(models[0]), type(models[i])
     if kind is not another:
         raise ValueError(f"models[{i}] is {another.__name__}, models[0] {kind.__name__}: they can't be merged")
-    one, other = _traits(models[0], machines[0]), _traits(models[i], machines[i])
+    one, other = _traits(models[0], states[0]), _traits(models[i], states[i])
     for what, value in one.items():
         if not _same(value, other[what]):
             raise ValueError(f"models[{i}] has {what} {other[what]}, models[0] has {value}: they can't be merged")
@@ -148,16 +148,16 @@ def _same(a: Any, b: Any) -> bool:
     return bool(a == b) and (type(a) is type(b) or not isinstance(a, tuple))
 
 
-def _shares(machines: Sequence[TrainingState], how: str, weights: Sequence[float] | None) -> tuple[list[float], float]:
+def _shares(states: Sequence[TrainingState], how: str, weights: Sequence[float] | None) -> tuple[list[float], float]:
     """Return what to multiply each model with, and what to divide the sum by."""
     if weights is None:
-        shares = [1.0] * len(machines)
-        if how == "average" and any(map(_rounds, machines)):
-            shares = [_rounds(state) for state in machines]
+        shares = [1.0] * len(states)
+        if how == "average" and any(map(_rounds, states)):
+            shares = [_rounds(state) for state in states]
     else:
         shares = [float(weight) for weight in weights]
-        if len(shares) != len(machines):
-            raise ValueError(f"there are {len(shares)} weights for {len(machines)} models")
+        if len(shares) != len(states):
+            raise ValueError(f"there are {len(shares)} weights for {len(states)} models")
         for i, share in enumerate(shares):
             if not 0 <= share < np.inf:
                 raise ValueError(f"weights[{i}]={share} is not a finite number from 0 on")
@@ -185,7 +185,7 @@ def _classes(models: Sequence[OnlineLearner]) -> Array:
 
 
 def _with_classes(state: TrainingState, known: Array, classes: Array) -> TrainingState:
-    """Return the machine with a column for each class, as it would be had it met the others without a row of them."""
+    """Return the state with a column for each class, as it would be had it met the others without a row of them."""
     missing = np.setdiff1d(classes, known)
     if len(missing):
         state = replace(state.copy(), log=no_log())
@@ -196,19 +196,19 @@ def _with_classes(state: TrainingState, known: Array, classes: Array) -> Trainin
     return state
 
 
-def _merged(machines: Sequence[TrainingState], shares: Sequence[float], divisor: float) -> TrainingState:
-    """Return one machine that has made the rounds of all."""
-    first = machines[0]
-    s = _total((weights_of(state.link) for state in machines), shares)
+def _merged(states: Sequence[TrainingState], shares: Sequence[float], divisor: float) -> TrainingState:
+    """Return one state that has made the rounds of all."""
+    first = states[0]
+    s = _total((weights_of(state.link) for state in states), shares)
     s /= divisor
-    counts = {field: sum(getattr(m.tally, field) for m in machines) for field in first.tally._fields}
-    if any(state.tally.errors[0] < 0 for state in machines):  # not known of one, so of all
+    counts = {field: sum(getattr(m.tally, field) for m in states) for field in first.tally._fields}
+    if any(state.tally.errors[0] < 0 for state in states):  # not known of one, so of all
         counts["errors"] = np.array([-1])
     readout = first.readout
     if isinstance(readout, Average):
-        clock = sum(state.readout.clock for state in machines)
-        parts = [share / (_rounds(state) or 1.0) for share, state in zip(shares, machines, strict=True)]
-        u = _total((banked(m.readout, m.link.s) for m in machines), parts)
+        clock = sum(state.readout.clock for state in states)
+        parts = [share / (_rounds(state) or 1.0) for share, state in zip(shares, states, strict=True)]
+        u = _total((banked(m.readout, m.link.s) for m in states), parts)
         u *= clock / divisor
         readout = Average(u, np.zeros_like(readout.mass), clock)
     merged = replace(
@@ -218,11 +218,11 @@ def _merged(machines: Sequence[TrainingState], shares: Sequence[float], divisor:
         tally=type(first.tally)(**counts),
         log=no_log(),
         mixed=None,
-        no_log_because=f"{len(machines)} models were merged, so that there is no single run",
-        data_bytes=sum(state.data_bytes for state in machines),
-        first_features=max(state.first_features for state in machines),
-        epochs=max(state.epochs for state in machines),
-        rows=sum(state.rows for state in machines),
+        no_log_because=f"{len(states)} models were merged, so that there is no single run",
+        data_bytes=sum(state.data_bytes for state in states),
+        first_features=max(state.first_features for state in states),
+        epochs=max(state.epochs for state in states),
+        rows=sum(state.rows for state in states),
         _answer=None,
     )
     settle(merged)
@@ -239,7 +239,7 @@ def _total(arrays: Iterable[Array], shares: Sequence[float]) -> Array:
 
 
 def _learner(models: Sequence[Online], classes: Array, state: TrainingState) -> Online:
-    """Return a learner with the first model's parameters and names, and with this machine."""
+    """Return a learner with the first model's parameters and names, and with this state."""
     first = models[0]
     learner: Online = clone(first)
     learner.n_features_in_ = first.n_features_in_

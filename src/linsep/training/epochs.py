@@ -20,9 +20,9 @@ from linsep.validation.inputs import refuse_bad_entries
 
 
 class Team:
-    """A machine for as many passes as wanted, its classes shared among threads where it has a column for each.
+    """A state for as many passes as wanted, its classes shared among threads where it has a column for each.
 
-    :meth:`join` puts the columns together again; only then is the machine up to date.
+    :meth:`join` puts the columns together again; only then is the state up to date.
     """
 
     def __init__(self, state: TrainingState, jobs: int) -> None:
@@ -44,7 +44,7 @@ class Team:
         return np.sum([m.tally.counts.sum(axis=1) for m in members], axis=0)
 
     def join(self) -> None:
-        """Bring the machine up to date."""
+        """Bring the state up to date."""
         if self.blocks:
             self.state.join([block for _, block in self.blocks])
 
@@ -210,7 +210,7 @@ def pick(select: str, margin: Array, wrong: Array, rng: np.random.Generator) -> 
 
 
 def margins(state: TrainingState, data: Dense | Csr, codes: Array, jobs: int) -> Array:
-    """Return the least margin of each row over its machines, under the weights in training (not those that answer)."""
+    """Return the least margin of each row over all columns, under the weights in training (not those that predict)."""
     scores = scored(state.link, np.ones(state.columns), data, state.pair, jobs)
     rows = np.arange(len(codes))
     if state.columns == 1:

@@ -297,7 +297,7 @@ def refuse_long_rows(rows: Dense | Csr, numbers: Array) -> None:
 
 @dataclass
 class VotingState(TrainingState):
-    """A machine whose log tells, with the rows of its updates, every hypothesis that it ever had.
+    """A state whose log tells, with the rows of its updates, every hypothesis that it ever had.
 
     The first of them is `base`, 0 unless the oldest updates were folded into it: then that of round `begin`.
     """
@@ -320,12 +320,12 @@ class VotingState(TrainingState):
     _seen: Any = field(default=None, repr=False)
 
     def copy(self) -> "VotingState":
-        """Return a machine that shares no memory with this one, but for what is only added to."""
+        """Return a state that shares no memory with this one, but for what is only added to."""
         state: Any = super().copy()
         return replace(state, support=self.support and self.support.copy(), _told=None, _written=None, _mark=None)
 
     def follow(self, parts: Parts, pair: bool, bias: float) -> None:
-        """Go on with another rule; counts are then no longer shared with the machine that this one is a draft of."""
+        """Go on with another rule; counts are then no longer shared with the state that this one is a draft of."""
         super().follow(parts, pair, bias)
         self.tally, self.support = copied(self.tally), self.support and self.support.copy()
         self.log = self.log._replace(filled=self.log.filled.copy())
@@ -338,7 +338,7 @@ class VotingState(TrainingState):
         self._mark = int(self.tally.rounds[0]), int(log.filled[0]), log, kept, self.clock, start
 
     def reading(self, features: int) -> "VotingState":
-        """Return the machine with that many features as it was when rows were last committed."""
+        """Return the state with that many features as it was when rows were last committed."""
         mark, seen = self._mark, self._seen
         if mark is None:
             state: Any = super().reading(features)
@@ -361,7 +361,7 @@ class VotingState(TrainingState):
         return last
 
     def apart(self) -> "VotingState":
-        """Return a machine that shares no memory with this one, and will not when both go on."""
+        """Return a state that shares no memory with this one, and will not when both go on."""
         state: Any = super().apart()
         if self.support is not None:
             rows = taken(self.support.rows(), np.arange(len(self.support)))
@@ -501,7 +501,7 @@ class VotingState(TrainingState):
         norms = np.zeros(self.columns) if self.base_norms is None else self.base_norms
         told = []
         for c in range(self.columns):
-            if self.pair:  # one machine: all of its columns have its updates, and its norm
+            if self.pair:  # one binary classifier: all columns have its updates, and its norm
                 chosen: Any = slice(None)
                 own = amounts * (1.0 * (columns == c) - (rivals == c))
                 lengths = norms_of(amounts, keeps, scores, 2.0 * squared, float(norms[0]))

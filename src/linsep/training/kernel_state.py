@@ -26,7 +26,7 @@ BLOCK_BYTES = 1 << 27
 
 @dataclass
 class KernelState(VotingState):
-    """A machine with a weight for each row that has made a mistake, driven by any rule through the same passes.
+    """A state with a weight for each row that has made a mistake, driven by any rule through the same passes.
 
     Rows are learned in blocks: their kernel values with the rows that have weights, and with each other, are computed
     at once for all classes; then the rule walks over them. `link.s` has a line for each row that was kept. Of a kernel
@@ -51,7 +51,7 @@ class KernelState(VotingState):
     def start(
         cls, parts: Parts, features: int, columns: int, pair: bool, bias: float, background: bool = False
     ) -> "KernelState":
-        """Return a machine before its first round."""
+        """Return a state before its first round."""
         state: Any = super().start(parts, 0, columns, pair, bias, background)
         state.width = state.first_features = features
         if isinstance(state.link, Scaled):

@@ -30,7 +30,7 @@ BLOCK = 1 << 14
 
 
 class Gain(NamedTuple):
-    """What a shard has done, beside the machine it set out from."""
+    """What a shard has done, beside the state it set out from."""
 
     s: Array
     """s_i - s."""
@@ -61,7 +61,7 @@ def link_of(like: Any, s: Array, pair: bool) -> Any:
 
 
 def settle(state: TrainingState) -> None:
-    """Let a machine that was mixed have the image of its sums: passes take it for themselves, others only read it."""
+    """Let a state that was mixed have the image of its sums: passes take it for themselves, others only read it."""
     link = state.link
     if isinstance(link, Imaged) and (link.debt == OWED).all():
         state.link = with_own_image(link, state.pair, state.bias != 0.0)
@@ -73,7 +73,7 @@ def banked(readout: Average, s: Array) -> Array:
 
 
 def fork(state: TrainingState) -> TrainingState:
-    """Return a machine that goes on from the same weights and round, and counts its own work alone."""
+    """Return a state that goes on from the same weights and round, and counts its own work alone."""
     tally = start_tally(state.columns)
     tally.rounds[:] = state.tally.rounds
     readout = start_readout(type(state.readout), state.features + 1, state.columns)
@@ -112,7 +112,7 @@ class Mix:
     def __init__(self, state: TrainingState, mixing: str) -> None:
         self.state, self.mixing = state, mixing
         self.start = replace(state, tally=copied(state.tally))
-        """What shards set out from, while the machine itself counts those that are back."""
+        """What shards set out from, while the state itself counts those that are back."""
         shape = state.link.s.shape
         self.moved, self.evenly = np.zeros(shape), np.zeros(shape) if mixing == "mistakes" else None
         self.u, self.clock = np.zeros(shape) if isinstance(state.readout, Average) else None, 0.0
@@ -141,7 +141,7 @@ class Mix:
         tally.errors[:] = -1 if min(tally.errors[0], gain.tally.errors[0]) < 0 else tally.errors + gain.tally.errors
 
     def end(self) -> None:
-        """Let the machine have the mixed weights."""
+        """Let the state have the mixed weights."""
         state, shares = self.state, np.array(self.shares)
         total = shares.sum(axis=0)
         if self.evenly is not None and not total.all():  # no mistake was made in any shard
@@ -174,7 +174,7 @@ class Mix:
 
 
 class Shards:
-    """A machine for as many passes as wanted, each over shards of the pass's order and with a mix at its end.
+    """A state for as many passes as wanted, each over shards of the pass's order and with a mix at its end.
 
     Threads share the shards; the weights do not depend on how many there are. One shard is a pass like any other.
     """
@@ -212,5 +212,5 @@ class Shards:
         return np.asarray(self.state.tally.counts.sum(axis=1))
 
     def join(self) -> None:
-        """Let the machine be fit for questions; after each pass it is up to date but for that."""
+        """Let the state be fit for questions; after each pass it is up to date but for that."""
         settle(self.state)

@@ -163,7 +163,7 @@ class RowLearner(Direct):
 
 
 class RowPredictor(Direct):
-    """The answer to a single row, from the weights of a machine as they are at the time."""
+    """The answer to a single row, from the weights of a state as they are at the time."""
 
     def __init__(self, state: TrainingState, bias: float, labels: Array, names: dict[str, int] | None) -> None:
         kinds: Any = type(state.link), type(state.readout)

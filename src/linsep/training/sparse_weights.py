@@ -21,7 +21,7 @@ LARGE, SPARSE = 1 << 26, 64
 BY_FEATURE = ("s", "image", "u")
 """Arrays that have a row for each feature, and one more for the bias."""
 READ = {f.name for f in fields(TrainingState)} - {"link", "readout", "_answer"} | {"columns", "errors", "record"}
-"""What of a machine is told as it stands: all that has nothing to do with features."""
+"""What of a state is told as it stands: all that has nothing to do with features."""
 
 
 @dataclass
@@ -81,9 +81,9 @@ class Columns:
 
 @dataclass
 class SparseState:
-    """A machine that is asked only: with the weights of some features, all others being zero.
+    """A state that is asked only: with the weights of some features, all others being zero.
 
-    Its answers are those of the whole machine to the bit: entries of a row stay in order, and those of other features
+    Its answers are those of the whole state to the bit: entries of a row stay in order, and those of other features
     meet a row of zeros. Its `link` and `readout` are the whole ones, made anew each time.
     """
 
@@ -96,7 +96,7 @@ class SparseState:
 
     @classmethod
     def of(cls, state: TrainingState) -> "SparseState":
-        """Return the machine without the rows of zeros."""
+        """Return the state without the rows of zeros."""
         link = state.link
         if isinstance(link, Imaged) and link.form == EXPONENTIAL:
             raise ValueError("the weights are exponentials, of which none is 0: there is nothing to leave out")
@@ -110,7 +110,7 @@ class SparseState:
 
     @classmethod
     def stored(cls, part: TrainingState, kept: Array, features: int, wanted: bool) -> "SparseState":
-        """Return what was stored of a machine of additive or scaled weights, each of which answers on its own."""
+        """Return what was stored of a state of additive or scaled weights, each of which answers on its own."""
         answer, divisor = part.answer()
         return cls(replace(part, _answer=None), Columns(kept, features), _with_zeros(answer), divisor, wanted)
 
@@ -135,7 +135,7 @@ class SparseState:
         return self._whole(self.part.readout)
 
     def copy(self) -> TrainingState:
-        """Return the whole machine, sharing no memory with this one."""
+        """Return the whole state, sharing no memory with this one."""
         part = self.part.copy()
         return replace(part, link=self._whole(part.link), readout=self._whole(part.readout))
 
@@ -156,11 +156,11 @@ class SparseState:
         return scored(link, self.divisor, data, self.part.pair, jobs)
 
     def reading(self, features: int) -> "SparseState":
-        """Return this machine: it has all features of the learner."""
+        """Return this state: it has all features of the learner."""
         return self
 
     def asked(self) -> TrainingState:
-        """Return the machine of the features kept and one of zeros, with the answers of the whole."""
+        """Return the state of the features kept and one of zeros, with the answers of the whole."""
         parts = {"link": _with_zeros(self.part.link), "readout": _with_zeros(self.part.readout)}
         state = replace(self.part, **parts, _answer=None)
         key = int(state.tally.rounds[0]), state.rows, state.features
@@ -195,17 +195,17 @@ class SparseRowPredictor(RowPredictor):
 
 
 def whole(state: Any) -> TrainingState:
-    """Return a machine with the weights of all features, the one given if it has them."""
+    """Return a state with the weights of all features, the one given if it has them."""
     return state.copy() if isinstance(state, SparseState) else state
 
 
 def compacted(state: Any) -> Any:
-    """Return a machine without its rows of zeros, in which nothing else looks different."""
+    """Return a state without its rows of zeros, in which nothing else looks different."""
     return replace(state, wanted=True) if isinstance(state, SparseState) else SparseState.of(state)
 
 
 def is_compact(state: Any) -> bool:
-    """Tell whether a machine was asked to do without its rows of zeros."""
+    """Tell whether a state was asked to do without its rows of zeros."""
     return isinstance(state, SparseState) and state.wanted
 
 
@@ -218,12 +218,12 @@ def rows_that_matter(state: TrainingState) -> Array:
 
 
 def kept_of(state: Any) -> int:
-    """Return how many features a machine keeps weights of."""
+    """Return how many features a state keeps weights of."""
     return len(state.where.kept) if is_compact(state) else int(state.features)
 
 
 def rows_of_coef(state: Any, weights: Array) -> Any:
-    """Return weights of the features that a machine has, (classes, features), as users see them."""
+    """Return weights of the features that a state has, (classes, features), as users see them."""
     if not isinstance(state, SparseState):
         return weights
     if not state.wanted:

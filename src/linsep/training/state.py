@@ -102,7 +102,7 @@ def as_floats(rule: Any) -> Any:
 
 
 class Watch(Protocol):
-    """Looks at a machine now and then while it learns."""
+    """Looks at a state now and then while it learns."""
 
     def __call__(self, state: "TrainingState") -> int:
         """Look; return after how many more rows to be called again."""
@@ -151,7 +151,7 @@ class TrainingState:
     def start(
         cls, parts: Parts, features: int, columns: int, pair: bool, bias: float, background: bool = False
     ) -> "TrainingState":
-        """Return a machine before its first round; its last column may stand for all labels still to come."""
+        """Return a state before its first round; its last column may stand for all labels still to come."""
         rule = as_floats(parts.rule)
         link = "scaled" if shrinks(type(rule)) else parts.link
         normed = needs_norm(type(rule))
@@ -254,19 +254,19 @@ class TrainingState:
         return None if errors < 0 or isinstance(self.link, Imaged) else errors
 
     def copy(self) -> "TrainingState":
-        """Return a machine that shares no memory with this one, but for the part of the log already written."""
+        """Return a state that shares no memory with this one, but for the part of the log already written."""
         parts = {name: copied(getattr(self, name)) for name in ("link", "readout", "tally")}
         return replace(self, **parts, log=self.log._replace(filled=self.log.filled.copy()), _answer=None)
 
     def apart(self) -> "TrainingState":
-        """Return a machine that shares no memory with this one, and will not when both go on."""
+        """Return a state that shares no memory with this one, and will not when both go on."""
         return replace(self.copy(), log=trimmed(self.log))
 
     def run(
         self, data: Any, codes: Array, weights: Array, order: Array, first: int, base: int | None = None,
         span: tuple[int, int] | None = None,
     ) -> None:  # fmt: skip
-        """Make one pass; raises StoppedError at a row that can't be learned from, with this machine in disorder.
+        """Make one pass; raises StoppedError at a row that can't be learned from, with this state in disorder.
 
         `base` is the first of a block's columns, which even alone are classes against the rest. `span` is the part of
         the order to visit, if that is not all.
@@ -296,7 +296,7 @@ class TrainingState:
     def bound(
         self, data: tuple[Any, ...], codes: Array, weights: Array, order: Array, base: int | None = None
     ) -> Bound:
-        """Return this machine and what :meth:`kernel` is told of the rows, as it takes them."""
+        """Return this state and what :meth:`kernel` is told of the rows, as it takes them."""
         check_weights(self.rule, weights)
         parts = map(tuple, (self.rule, self.link, self.readout, self.tally, self.log))
         many = self.columns > 1 or self.pair or base is not None
@@ -326,13 +326,13 @@ class TrainingState:
         return vars(self) | {"watch": None, "_answer": None, "_checked": None, "log": trimmed(self.log)}
 
     def block(self, lo: int, hi: int) -> "TrainingState":
-        """Return a machine of some of the columns, with an empty log, that shares no memory with this one."""
+        """Return a state of some of the columns, with an empty log, that shares no memory with this one."""
         cut = {name: copied(getattr(self, name), slice(lo, hi)) for name in ("link", "readout", "tally")}
         cut["tally"].errors[0] = -1  # a block sees its own columns alone
         return replace(self, **cut, log=empty_like(self.log), watch=None, _answer=None)
 
     def join(self, blocks: list["TrainingState"]) -> None:
-        """Take over the columns of blocks that together are all of this machine's, and their logs."""
+        """Take over the columns of blocks that together are all of this state's, and their logs."""
         self._answer = None
         lo = 0
         for block in blocks:
@@ -386,7 +386,7 @@ class TrainingState:
                 self.readout = self.readout._replace(u=keep(self.readout.u))
 
     def reading(self, features: int) -> "TrainingState":
-        """Return the machine with that many features, for a reader; this machine does not change."""
+        """Return the state with that many features, for a reader; this state does not change."""
         if features == self.features:
             return self
         state = shallow(self, vars(self).copy())

@@ -1,6 +1,6 @@
 """Training as a transaction: an error changes nothing, and other threads see all of a call or none.
 
-The attributes of a learner are its state. Training works on a draft, a copy of the attributes with a machine of its
+The attributes of a learner are its state. Training works on a draft, a copy of the attributes with a state of its
 own, and publishes all of them at once: `learner.__dict__ = draft`. A prediction takes `learner.__dict__` once and reads
 that dict to its end; what is published meanwhile is in another dict. What a prediction adds to the dict, such as
 weights that are computed when needed, stays with the state that it was computed from.
@@ -24,7 +24,7 @@ def shallow(value: Any, attributes: dict[str, Any]) -> Any:
 
 
 def drafted(learner: Any) -> dict[str, Any]:
-    """Return a copy of a learner's attributes, with a machine that may hold other arrays."""
+    """Return a copy of a learner's attributes, with a state that may hold other arrays."""
     draft = vars(learner).copy()  # in one step: another thread may add to them
     for name in PREPARED:
         draft.pop(name, None)

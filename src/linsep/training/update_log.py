@@ -23,7 +23,7 @@ class Record:
     rounds : array of int64
         Its round, counted from 1 over all epochs.
     classes : array of int64, or None for a binary learner
-        One-vs-rest: the class whose machine moved. Pairs: (k, 2), the true class and its rival. Numbers into
+        One-vs-rest: the class whose binary classifier moved. Pairs: (k, 2), the true class and its rival. Numbers into
         `classes_`.
     amounts : array of float64, or None where every step is +1 or -1
         What multiplied x.
@@ -152,7 +152,7 @@ def _with_room(logs: list[Log], room: int) -> Log:
 
 
 def admitted(log: Log, place: int, background: int | None) -> Log:
-    """Return the log with a class more, numbered `place`: the background machine's updates so far are its own too."""
+    """Return the log with a class more, numbered `place`, which has the updates of the background so far."""
     log = _with_room([log], len(log.numbers))
     n = int(log.filled[0])
     classes = log.numbers[:n, 2:]
@@ -178,7 +178,7 @@ class Mixed(NamedTuple):
     """All mixes of a run, a line for each shard, in the order in which they were added.
 
     A line of `numbers` is the epoch (from 1), the shard (from 0), the rounds before it, and its own. `mistakes` and
-    `shares` have a column for each machine.
+    `shares` have a column for each binary classifier.
     """
 
     numbers: Array
@@ -190,7 +190,7 @@ class Mixed(NamedTuple):
         return Mixed(*(np.concatenate(parts) for parts in zip(self, more, strict=True)))
 
     def admitted(self, place: int) -> "Mixed":
-        """Return these mixes with a machine more, which has so far been as the last one was."""
+        """Return these mixes with a binary classifier more, which has so far been as the last one was."""
         return Mixed(self.numbers, *(np.insert(lines, place, lines[:, -1], axis=1) for lines in self[1:]))
 
     def cuts(self) -> Array:
@@ -241,7 +241,7 @@ class Mixes:
     rows : array of int64
         The rows that the shard learned from.
     mistakes : array of int64
-        The mistakes that it made; (lines, classes) where each class has a machine of its own.
+        The mistakes that it made; (lines, classes) where each class has a binary classifier of its own.
     weights : array of float64
         Its weight mu in the mix, in the form of `mistakes`; those of an epoch sum up to 1.
     """
@@ -254,7 +254,7 @@ class Mixes:
 
     @classmethod
     def of(cls, mixed: Mixed, machines: slice | int) -> "Mixes":
-        """Return the mixes of some machines, or of one, as users see them."""
+        """Return the mixes of some binary classifiers, or of one, as users see them."""
         epochs, shards, _, rows = mixed.numbers.T.copy()
         weights = mixed.shares / mixed.totals()
         return cls(epochs, shards, rows, mixed.mistakes[:, machines].copy(), weights[:, machines].copy())

@@ -39,7 +39,7 @@ class Readings:
     classes : array
         The labels.
     mistakes : (checkpoints,)
-        Updates so far, of all machines together.
+        Updates so far, of all binary classifiers together.
     support : (checkpoints,)
         Distinct rows among them.
     """
@@ -200,7 +200,7 @@ def every_readout(
 def _readings(
     kernels: Array, first: Array, told: Hypotheses, marks: Array, moments: Array
 ) -> tuple[dict[tuple[str, bool], Array], bool]:
-    """Return the scores of all readouts of one machine at its marks, (marks, points), and whether all are numbers.
+    """Return the scores of all readouts of a binary classifier at its marks, (marks, points); whether all are numbers.
 
     `moments`, (2, marks, points), are those at which hypotheses are asked alone: random ones, and the longest-lived.
     """

@@ -129,7 +129,7 @@ class BatchLearner(Learner):
 
 
 def solved_machine(solution: Solution, features: int, bias: float, parts: Parts | None = None) -> TrainingState:
-    """Return a machine that answers by the weights found."""
+    """Return a state that answers by the weights found."""
     weights = solution.weights
     parts = Parts(Solved()) if parts is None else parts
     state = TrainingState.start(parts, 0, weights.shape[1], solution.joint, bias)

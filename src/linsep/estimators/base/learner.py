@@ -210,11 +210,11 @@ class Learner(ClassifierMixin, BaseEstimator):
         return self._state
 
     def _readable(self) -> TrainingState:
-        """Return a machine with as many features as the learner has; nothing changes."""
+        """Return a state with as many features as the learner has; nothing changes."""
         return self._fitted().reading(self.n_features_in_)
 
     def _trimmed(self) -> TrainingState:
-        """Give the machine as many features as the learner has, for training; single rows leave it room to grow."""
+        """Give the state as many features as the learner has, for training; single rows leave it room to grow."""
         if self._fitted().features != self.n_features_in_:
             self._state.resize(self.n_features_in_)
             self._drop_prepared()

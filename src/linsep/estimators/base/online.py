@@ -182,12 +182,12 @@ class OnlineLearner(Learner):
     class_weight : dict, "balanced" or None, default=None
         Multiplies the sample weight of each class's rows.
     multi_class : "ovr" or "joint", default="ovr"
-        One machine a class against the rest, or one machine for all: the true class against its best rival.
+        One binary classifier a class against the rest, or one for all: the true class against its best rival.
     n_jobs : int or None, default=None
         Threads for shards, for one-vs-rest classes and for prediction; never changes a bit. Without `shards` one
-        binary machine in order gains nothing from a second thread.
+        binary classifier gains nothing from a second thread.
     shards : int or None, default=None
-        None: row after row, by one machine. A number: iterative parameter mixing. The order of each epoch is cut into
+        None: row after row. A number: iterative parameter mixing. The order of each epoch is cut into
         so many shards; each is learned from the weights that the epoch began with, and at its end they are mixed,
         s + sum of share (s_shard - s) / sum of shares. Part of the algorithm: other shards are another model. On
         separable data the mistakes, each times its shard's weight in the mix, keep within the learner's bound.
@@ -321,14 +321,14 @@ class OnlineLearner(Learner):
         state = self._fitted()
         if state.mixed is None:
             raise AttributeError("no shards were mixed: without shards, or with one, all rows are learned one by one")
-        return Mixes.of(state.mixed, self._machines())
+        return Mixes.of(state.mixed, self._columns())
 
     def _count(self, what: int) -> Any:
-        counts, machines = self._fitted().tally.counts[what], self._machines()
-        return counts[machines].copy() if isinstance(machines, slice) else int(counts[machines])
+        counts, columns = self._fitted().tally.counts[what], self._columns()
+        return counts[columns].copy() if isinstance(columns, slice) else int(counts[columns])
 
-    def _machines(self) -> slice | int:
-        """Return the columns of machines that stand for classes; the one that does for two, or for pairs."""
+    def _columns(self) -> slice | int:
+        """Return the columns of the binary classifiers of classes; one column for two classes, or for pairs."""
         state, known = self._fitted(), len(self.classes_)
         if state.pair or state.columns == 1:
             return 0
@@ -528,7 +528,7 @@ class OnlineLearner(Learner):
         classes : array, optional
             In the first call: all labels that will ever come; others are then an error. Without it labels may arrive
             at any time, with the result that knowing them from the start would have given (one-vs-rest), at the cost
-            of one more machine that stands in for all labels still to come.
+            of one more binary classifier, which stands in for all labels still to come.
         sample_weight : array, (rows,), optional
             As in `fit`.
 
@@ -571,8 +571,8 @@ class OnlineLearner(Learner):
     def _watched(self, watch: Watch) -> Iterator[None]:
         """Let training that goes on inside of the block be looked at, between rows, now and then.
 
-        `watch` is called with the machine in training before the first row of each pass; what it returns is the number
-        of rows after which to be called again. The machine must not be changed.
+        `watch` is called with the state in training before the first row of each pass; what it returns is the number
+        of rows after which to be called again. The state must not be changed.
         """
         self._watch = watch
         try:
@@ -637,7 +637,7 @@ class OnlineLearner(Learner):
         return state
 
     def _going_on(self, rows: int | None) -> TrainingState:
-        """Return a copy of the machine, moved by the parameters as they are now."""
+        """Return a copy of the state that follows the parameters as they are now."""
         self.densify()
         state = self._trimmed() if self._in_place else self._trimmed().copy()
         state.watch = self._watch
@@ -677,7 +677,7 @@ class OnlineLearner(Learner):
         return False
 
     def _trained_again(self, state: TrainingState, rows: LabelledRows) -> TrainingState:
-        """Return a machine trained on these rows as the one given: its epochs, then its rows of a stream."""
+        """Return a state trained on these rows as the one given: its epochs, then its rows of a stream."""
         n, jobs, twin = rows.data.n_rows, threads(self.n_jobs), _untrained(state, state.columns)
         shards = [0] * state.epochs if state.mixed is None else state.mixed.shards(state.epochs)
         for count, epochs in groupby(range(state.epochs), shards.__getitem__):
@@ -704,7 +704,7 @@ class OnlineLearner(Learner):
         state.follow(self._parts(state.first_features, rows), self.multi_class == "joint", self._wanted_bias)
 
     def _welcome(self, labels: Array, classes: Any, features: int) -> tuple[Array, TrainingState]:
-        """Return the classes known from now on, and a copy of the machine with a column for each."""
+        """Return the classes known from now on, and a copy of the state with a column for each."""
         if not hasattr(self, "_state"):
             self._open = classes is None
             known = np.unique(labels if classes is None else np.asarray(classes))
@@ -745,7 +745,7 @@ class OnlineLearner(Learner):
 
 
 def _untrained(state: TrainingState, columns: int) -> TrainingState:
-    """Return a machine of the same parts before its first round, which keeps its log."""
+    """Return a state of the same parts before its first round, which keeps its log."""
     parts = Parts(state.rule, name_of(state.link), getattr(state.link, "number", 0.0), type(state.readout))
     twin = TrainingState.start(parts, state.features, columns, state.pair, state.bias, state.background)
     twin.keep_log(True, weighted=False, data_bytes=0)
@@ -753,7 +753,7 @@ def _untrained(state: TrainingState, columns: int) -> TrainingState:
 
 
 def _trained_as_labels_arrive(state: TrainingState, rows: LabelledRows) -> TrainingState:
-    """Return a machine of pairs after one pass in which each class is admitted at its first row."""
+    """Return a state of pairs after one pass in which each class is admitted at its first row."""
     twin, known = _untrained(state, 1), np.empty(0, np.intp)
     firsts = np.sort(np.unique(rows.codes, return_index=True)[1])
     for lo, hi in pairwise([*firsts.tolist(), len(rows.codes)]):

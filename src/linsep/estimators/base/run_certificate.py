@@ -98,7 +98,7 @@ def certificate_of(
 
 
 def _checked_runs(learner: Any, rows: LabelledRows, theorem: Theorem | None) -> dict[str, Run]:
-    """Return the run of each machine, if these are the rows that it was trained on."""
+    """Return the run of each binary classifier, if these are the rows that it was trained on."""
     if theorem is None:
         return {}
     runs, skipped = learner._runs(rows), np.atleast_1d(getattr(learner, "skipped_", 0))
@@ -158,7 +158,7 @@ def theorem_of(state: TrainingState) -> Theorem | None:
 
 
 def runs_of(record: Record, rounds: int, rows: LabelledRows, pair: bool, mixed: Mixed | None = None) -> dict[str, Run]:
-    """Return the run of each machine on its signed rows, from the log of all, and from what was mixed."""
+    """Return the run of each binary classifier on its signed rows, from the log of all, and from what was mixed."""
     n, count = rows.data.n_rows, len(rows.classes)
     if len(record) and record.rows.max() >= n:
         raise ValueError(f"the log names row {record.rows.max()}, but X has {n} rows: pass all rows of the training")

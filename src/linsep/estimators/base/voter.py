@@ -199,7 +199,7 @@ class Voter(OnlineLearner):
 
     @all_or_nothing
     def _learn_alone(self, x: Any, y: Any) -> Self:
-        """Learn from one row on a copy of the machine, as partial_fit does."""
+        """Learn from one row on a copy of the state, as partial_fit does."""
         self._welcome_names(x)
         if not hasattr(self, "n_features_in_"):
             raise ValueError(NO_WIDTH)
@@ -241,5 +241,5 @@ class Voter(OnlineLearner):
         return state
 
     def _ready(self, state: Any) -> None:
-        """Tell the machine what parameters say of it, before it learns."""
+        """Tell the state what parameters say of it, before it learns."""
         state.most = self.max_support
