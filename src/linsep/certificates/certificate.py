@@ -21,7 +21,7 @@ from linsep.engine.atomic_write import atomic_write
 from linsep.engine.data_kinds import place_of
 from linsep.theory import risk
 
-HOLDS, FAILS, NOT_CHECKED = "holds", "fails", "not checked"
+FAILS, NOT_CHECKED = "fails", "not checked"
 MARGINS = {
     f"{whose} {claim}"
     for whose in ("perceptron's", "Winnow's", "balanced Winnow's")

@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from linsep.certificates.certificate import Certificate
-if TYPE_CHECKING:
-    from linsep.certificates.certificate import Certificate
 
 
 DIGITS = 4

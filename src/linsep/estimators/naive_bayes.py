@@ -9,7 +9,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.engine.arrays import Array, frozen
+from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
 from linsep.estimators.base.batch import BatchLearner, Problem, Solution, solved_machine
@@ -20,7 +20,7 @@ from linsep.solvers.naive_bayes.weights import KINDS, NO_GROUPS, BayesWeights, C
 from linsep.training.sparse_weights import whole
 from linsep.training.state import TrainingState
 from linsep.training.transaction import all_or_nothing, at_once
-from linsep.validation.inputs import canonical, refuse_bad_entries, without_duplicates
+from linsep.validation.inputs import canonical, refuse_bad_entries, single_row, without_duplicates
 from linsep.validation.labels import clean, codes_among, first_classes, new_classes
 
 SHARE = Interval(Real, 0, None, closed="left")
@@ -228,9 +228,8 @@ class NaiveBayes(BatchLearner):
         entries = self._entries_of(x)
         indices, values = known_entries(dict(x.items()), self._names or {}) if entries is None else entries[:2]
         known = (indices >= 0) & (indices < self.n_features_in_)
-        ends = frozen(np.array([0, np.count_nonzero(known)], np.int32))
-        columns, values = frozen(indices[known].astype(np.int32)), frozen(values[known].astype(np.float64))
-        return self._labels(self._scores(Csr(values, columns, ends, self.n_features_in_, self._bias))).tolist()[0]
+        row = single_row(indices[known], values[known], self.n_features_in_, self._bias)
+        return self._labels(self._scores(row)).tolist()[0]
 
     def _solve(self, problem: Problem) -> Solution:
         data, codes, row_weights, classes = problem

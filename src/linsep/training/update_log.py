@@ -197,14 +197,14 @@ class Mixed(NamedTuple):
         """Return where each mix begins among the lines, and where the last one ends."""
         return np.append(np.flatnonzero(self.numbers[:, 1] == 0), len(self.numbers))
 
-    def among(self, rounds: Array, state: int) -> list[list[list[int]]]:
+    def among(self, rounds: Array, column: int) -> list[list[list[int]]]:
         """Return how many of these rounds, which rise, each shard had, and its share, mix by mix.
 
         Rounds outside of all shards are those of serial passes, before, between or after mixes: one shard alone.
         """
         _, _, before, own = self.numbers.T
         begins, ends = (np.searchsorted(rounds, at, side="right").tolist() for at in (before, before + own))
-        shares, found, done = self.shares[:, state].tolist(), [], 0
+        shares, found, done = self.shares[:, column].tolist(), [], 0
         for lo, hi in pairwise(self.cuts().tolist()):
             found += [[[begins[lo] - done, 1]]] if begins[lo] > done else []
             found.append([[ends[k] - begins[k], shares[k]] for k in range(lo, hi)])

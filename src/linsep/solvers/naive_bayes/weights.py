@@ -272,13 +272,13 @@ NO_GROUPS = np.empty(0, np.int64)
 
 
 class ClassCounts(NamedTuple):
-    """The counts of each class; more rows give another tally, and change nothing in this one.
+    """The counts of each class; more rows give other counts, and change nothing in these.
 
     Examples
     --------
     >>> rows, codes = Dense(np.array([[2.0, 0.0], [1.0, 3.0]]), 1.0), np.array([0, 1], np.int32)
-    >>> tally = Tally.start("multinomial", classes=2, features=2).plus(rows, codes, np.empty(0))
-    >>> tally.feature_count, tally.admitted(np.array([1])).class_count
+    >>> counts = ClassCounts.start("multinomial", classes=2, features=2).plus(rows, codes, np.empty(0))
+    >>> counts.feature_count, counts.admitted(np.array([1])).class_count
     (array([[2., 0.],
            [1., 3.]]), array([1., 0., 1.]))
     """
@@ -301,13 +301,13 @@ class ClassCounts(NamedTuple):
     def start(
         cls, kind: str, classes: int, features: int, groups: Array = NO_GROUPS, binarize: float = 0.0
     ) -> "ClassCounts":
-        """Return the tally of no rows."""
+        """Return the counts of no rows."""
         tables = ("mean", "squares") if kind == "gaussian" else ("feature_count",)
         zeros = {name: empty_table(classes, features) for name in tables}
         return cls(kind, np.zeros(classes), **zeros, groups=groups, binarize=binarize)
 
     def plus(self, data: Dense | Csr, codes: Array, row_weights: Array) -> "ClassCounts":
-        """Return the tally of these rows too; no row may store a column twice, unless it is of counts."""
+        """Return the counts with these rows added; no row may store a column twice, unless it is of counts."""
         classes = len(self.class_count)
         if self.kind == "gaussian":
             mine = Moments(self.class_count, self.mean, self.squares)
@@ -323,7 +323,7 @@ class ClassCounts(NamedTuple):
         return self._replace(class_count=weight, feature_count=table)._in_range()
 
     def joined(self, other: "ClassCounts") -> "ClassCounts":
-        """Return the tally of the rows of both, which have the same classes and features."""
+        """Return the counts of the rows of both, which have the same classes and features."""
         if self.kind == "gaussian":
             parts = (Moments(tally.class_count, tally.mean, tally.squares) for tally in (self, other))
             weight, mean, squares = merged(*parts)
@@ -333,7 +333,7 @@ class ClassCounts(NamedTuple):
         return self._replace(class_count=self.class_count + other.class_count, feature_count=counts)._in_range()
 
     def _in_range(self) -> Self:
-        """Return the tally, if the sums of its counts are in range; else raise a ValueError."""
+        """Return the counts, if their sums are in range; else raise a ValueError."""
         with np.errstate(over="ignore"):
             totals = self.feature_count.sum(axis=1)
         if not np.all(totals + self.class_count < MOST):
@@ -341,12 +341,12 @@ class ClassCounts(NamedTuple):
         return self
 
     def admitted(self, places: Array) -> "ClassCounts":
-        """Return the tally with new classes, without rows so far, before those at these places."""
+        """Return the counts with new classes, without rows so far, before those at these places."""
         tables = {name: table for name, table in self._asdict().items() if name in PER_CLASS and table.size}
         return self._replace(**{name: np.insert(table, places, 0.0, axis=0) for name, table in tables.items()})
 
     def widened(self, more: int) -> "ClassCounts":
-        """Return the tally with more features, which were 0 in all rows so far."""
+        """Return the counts with more features, which were 0 in all rows so far."""
         tables = {name: table for name, table in self._asdict().items() if name in TABLES and table.size}
         wide = {name: np.pad(table, ((0, 0), (0, more))) for name, table in tables.items()}
         fields: dict[str, Any] = {name: np.asfortranarray(table) for name, table in wide.items()}
