@@ -40,14 +40,14 @@ class CertificateError(ValueError):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
-    """What was proved, with the witnesses that prove it.
+    """Claims about data and runs, with the witnesses that prove them.
 
     Made by :func:`linsep.certify` and by a learner's `certificate`; checked by :func:`linsep.verify`.
 
     Attributes
     ----------
     facts : dict
-        All of it, as it stands in the file: the data's SHA-256, the witnesses of each problem, the runs, the claims.
+        The contents of the file: the data's SHA-256, the witnesses of each problem, the runs, the claims.
     """
 
     facts: dict[str, Any]
@@ -70,12 +70,12 @@ class Certificate:
 
     @property
     def remarks(self) -> list[str]:
-        """What is not proved, and why."""
+        """Remarks on what is not proved, and why."""
         return list(self.facts["data"]["remarks"])
 
     @property
     def verdict(self) -> str:
-        """Whether the data are "separable", "not separable", or that is "open": the first problem's, or all pairs'."""
+        """The verdict on the data: "separable", "not separable" or "open"; that of the first problem, or of all pairs."""
         first = self.problems[0]
         whole = len(self.facts["data"]["classes"]) <= 2 or first.startswith("pairs, ")
         return self.claims.get(f"{first}: verdict", "open") if whole else "open"
@@ -180,7 +180,7 @@ class Certificate:
 
     @property
     def risk(self) -> dict[str, Any]:
-        """What each run of one pass says of new rows, if rows are independent draws; that is not checked."""
+        """Bounds on the error on new rows, of each run of one pass, if rows are independent draws (not checked)."""
         return self.facts["risk"]
 
     def bounds(self, name: str | None = None) -> dict[str, float]:
@@ -271,7 +271,7 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of each claim; true if none fails.
+    """The status of each claim after a check; true if no claim fails.
 
     Attributes
     ----------

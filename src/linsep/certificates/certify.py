@@ -25,7 +25,7 @@ WORTH = 0.985
 
 
 class LabelledRows(NamedTuple):
-    """What is certified."""
+    """The rows that are certified, with the codes of their labels."""
 
     data: Dense | Csr
     codes: Array
@@ -37,7 +37,7 @@ class LabelledRows(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What is sought, and for how long."""
+    """Parameters of the search for witnesses, and its deadline."""
 
     passes: int = 10
     epsilon: float = 0.05

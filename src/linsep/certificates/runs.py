@@ -29,7 +29,7 @@ class Theorem(NamedTuple):
     C: float | None = None
     """The aggressiveness of PA-I and PA-II; None for PA."""
     first: bool = False
-    """Whether it is PA-I."""
+    """If True, the rule is PA-I."""
 
 
 class Run(NamedTuple):
@@ -38,7 +38,7 @@ class Run(NamedTuple):
     rows: Array
     """The signed row of each update."""
     steps: Array | None
-    """What multiplied it, where that is not 1."""
+    """The step of each update; None if every step is 1."""
     passes: int
     """The most times that a row was seen."""
     rounds: int
