@@ -75,7 +75,7 @@ class Certificate:
 
     @property
     def verdict(self) -> str:
-        """The verdict on the data: "separable", "not separable" or "open": that of the first problem, or of all pairs."""
+        """Verdict on the data: "separable", "not separable" or "open": that of the first problem, or of all pairs."""
         first = self.problems[0]
         whole = len(self.facts["data"]["classes"]) <= 2 or first.startswith("pairs, ")
         return self.claims.get(f"{first}: verdict", "open") if whole else "open"
