@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from linsep.estimators.registry import LEARNERS as LEARNERS
+
 if TYPE_CHECKING:
     from linsep.certificates.certificate import Certificate as Certificate
     from linsep.certificates.certificate import CertificateError as CertificateError
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from linsep.estimators.pegasos import Pegasos as Pegasos
     from linsep.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
     from linsep.estimators.perceptron import Perceptron as Perceptron
-    from linsep.estimators.registry import LEARNERS as LEARNERS
     from linsep.estimators.romma import ROMMA as ROMMA
     from linsep.estimators.voted_perceptron import VotedPerceptron as VotedPerceptron
     from linsep.estimators.winnow import BalancedWinnow as BalancedWinnow
@@ -44,34 +45,18 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# The module of each public name. Names are imported when first used, so that a command's --help need not wait for the
-# compiler. Type checkers read the imports above instead.
-_HOMES = {
-    "LEARNERS": "linsep.estimators.registry",
-    "ROMMA": "linsep.estimators.romma",
-    "AveragedPerceptron": "linsep.estimators.perceptron",
-    "BalancedWinnow": "linsep.estimators.winnow",
+# The module of each public name. A name is imported when first used, so that a command's --help does not wait for the
+# compiler. Type checkers read the imports above; a learner that is missing there has the type Any.
+_HOMES = {entry.name: entry.home for entry in LEARNERS.values()} | {
     "CalibratedClassifier": "linsep.estimators.calibration",
     "Certificate": "linsep.certificates.certificate",
     "CertificateError": "linsep.certificates.certificate",
     "DataError": "linsep.data.errors",
-    "KernelPerceptron": "linsep.estimators.kernel_perceptron",
-    "LeastSquares": "linsep.estimators.least_squares",
     "LeastSquaresRegression": "linsep.estimators.least_squares",
-    "LinearProgram": "linsep.estimators.linear_program",
-    "LogisticRegression": "linsep.estimators.logistic",
-    "MaxMargin": "linsep.estimators.max_margin",
     "ModelError": "linsep.models.archive",
-    "NaiveBayes": "linsep.estimators.naive_bayes",
     "OnlineClassifier": "linsep.estimators.online_classifier",
-    "PNormPerceptron": "linsep.estimators.p_norm",
-    "PassiveAggressive": "linsep.estimators.passive_aggressive",
-    "Pegasos": "linsep.estimators.pegasos",
-    "Perceptron": "linsep.estimators.perceptron",
     "TextCounter": "linsep.data.text.counter",
     "TextHasher": "linsep.data.text.hasher",
-    "VotedPerceptron": "linsep.estimators.voted_perceptron",
-    "Winnow": "linsep.estimators.winnow",
     "brier_score": "linsep.theory.brier",
     "certify": "linsep.certificates.certify",
     "convert": "linsep.data.reading",
@@ -86,7 +71,7 @@ _HOMES = {
     "verify": "linsep.certificates.certificate",
 }
 
-__all__ = list(_HOMES)
+__all__ = sorted(["LEARNERS", *_HOMES])
 
 
 def __getattr__(name: str) -> Any:

@@ -13,11 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 import linsep
 from linsep import LEARNERS, AveragedPerceptron, OnlineClassifier, Perceptron, Winnow
 from linsep.engine.runtime import split
+from linsep.estimators.base.online import OnlineLearner
+from linsep.estimators.base.voter import Voter
 from linsep.training.mixing import MIXINGS
 from tests.contracts.table import bits, build, problem, quiet, state, trace
 from tests.sklearn_checks import cases, name_of
 
-MIXED = [name for name, entry in LEARNERS.items() if entry.online and not entry.mixes.startswith("no")]
+MIXED = [name for name, entry in LEARNERS.items() if entry.online and not entry.no_mixing]
 every_mixed = pytest.mark.parametrize("name", MIXED)
 FORMS = {"binary": (2, "ovr"), "one-vs-rest": (3, "ovr"), "pairs": (3, "joint")}
 forms = pytest.mark.parametrize(("classes", "multi_class"), FORMS.values(), ids=FORMS)
@@ -58,9 +60,15 @@ def test_single_rows_are_answered_alike_after_features_have_come(name, classes, 
 
 
 def test_the_table_says_who_mixes():
-    """Those that go row by row, but for voters; each says what is true of its mix, or why there is none."""
-    alone = {name for name, entry in LEARNERS.items() if entry.mixes.startswith("no")}
-    assert alone == {"voted-perceptron", "kernel-perceptron", "linear-program", "max-margin", "least-squares"}
+    """Learners that count, and online learners but for voters; each states its guarantee, or why it is not mixed."""
+    kinds = {name: entry.learner for name, entry in LEARNERS.items()}
+    mixed = {
+        name
+        for name, kind in kinds.items()
+        if kind._counts_rows or (issubclass(kind, OnlineLearner) and not issubclass(kind, Voter))
+    }
+    assert mixed == {name for name, entry in LEARNERS.items() if not entry.no_mixing}
+    assert mixed.isdisjoint({"voted-perceptron", "kernel-perceptron", "linear-program", "max-margin", "least-squares"})
     assert all(len(entry.mixes) > len("no: ") for entry in LEARNERS.values())
 
 

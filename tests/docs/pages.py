@@ -1,7 +1,9 @@
-"""The Python in a markdown page."""
+"""The Python in a markdown page, and the learners in README's table."""
 
 import re
 from pathlib import Path
+
+from linsep.estimators.registry import LEARNERS, Entry
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -12,3 +14,14 @@ def blocks(page: Path) -> list[tuple[int, str]]:
     text = page.read_text(encoding="utf-8")
     found = re.finditer(r"^```python\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
     return [(text.count("\n", 0, match.start()) + 2, match[1]) for match in found]
+
+
+def readme_table() -> dict[str, str]:
+    """Return the bound of each learner that README's table names."""
+    rows = re.findall(r"^\| (`.*?) \| `(.*?)` \|$", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
+    return {name: bound.replace(r"\|", "|") for names, bound in rows for name in re.findall(r"`(\w+)`", names)}
+
+
+def established() -> dict[str, Entry]:
+    """Return the learners that README's table names: they have exact types, a golden file and a plain reference."""
+    return {name: entry for name, entry in LEARNERS.items() if entry.name in readme_table()}

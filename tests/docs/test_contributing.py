@@ -1,81 +1,141 @@
-"""The four steps of CONTRIBUTING.md, taken to the letter in a copy of the package."""
+"""Carry out the recipes of CONTRIBUTING.md in a copy of the repository."""
 
 import ast
+import os
 import re
-import shutil
 import subprocess
 import sys
 
 import pytest
 
 import linsep
-from tests.docs.pages import ROOT, blocks
+from tests.docs.pages import ROOT, established
 
-PAGE = ROOT / "CONTRIBUTING.md"
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+STEP = re.compile(r"`([\w/.]+)`:\n\n```(?:python|markdown)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+STEPS = STEP.findall(PAGE)
+"""The file of each step, and the text to put there."""
+RECIPES = {"margin-perceptron": "MarginPerceptron", "nearest-means": "NearestMeans"}
+"""The learners of the recipes, in the order of the page: name and class."""
+TESTS = (
+    "tests/contracts", "tests/cli/test_fit.py", "tests/cli/test_options.py", "tests/docs/test_readme.py",
+    "tests/docs/test_scale_page.py",
+)  # fmt: skip
+"""The tests that go through the table of learners."""
+HEAVY = {"numba", "numpy", "scipy", "sklearn"}
+each = pytest.mark.parametrize(("name", "kind"), RECIPES.items(), ids=RECIPES)
 
-CHECK = """
-import numpy as np
-from linsep import LEARNERS, MarginPerceptron, load, save
-assert LEARNERS["margin-perceptron"].learner is MarginPerceptron
-X = np.array([[0.0, 1], [1, 0], [2, 1], [1, 2]])
-clf = MarginPerceptron(want=0.5, shuffle=False).fit(X, [0, 1, 1, 0])
-assert min((2 * np.array([0, 1, 1, 0]) - 1) * clf.decision_function(X)) > 0.5
-save(clf, "model.linsep")
-assert load("model.linsep").predict(X).tolist() == clf.predict(X).tolist()
-print(clf.updates_, LEARNERS["margin-perceptron"].summary)
+
+def linked(source, target):
+    """Make a folder whose entries are links to those of another; compiled code is then found next to its source."""
+    target.mkdir()
+    for entry in source.iterdir():
+        (target / entry.name).symlink_to(entry)
+
+
+def unlinked(path):
+    """Replace a link by a file of the same content."""
+    text = path.read_text(encoding="utf-8")
+    path.unlink()
+    path.write_text(text, encoding="utf-8")
+    return text
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """Return the folder of a copy of the repository in which all steps have been taken."""
+    root = tmp_path_factory.mktemp("copy")
+    for folder in (".", "src", "src/linsep", "docs", "src/linsep/rules", "src/linsep/solvers", "src/linsep/estimators"):
+        if (root / folder).is_symlink():
+            (root / folder).unlink()
+        elif folder == ".":
+            root.rmdir()
+        linked(ROOT / folder, root / folder)
+    for file, text in STEPS:
+        path = root / file
+        if not path.exists():
+            path.write_text(text, encoding="utf-8")
+        elif file.endswith(".md"):
+            path.write_text(f"{unlinked(path)}\n{text}", encoding="utf-8")
+        else:
+            before, brace, after = unlinked(path).rpartition("}\n")
+            path.write_text(before + text + brace + after, encoding="utf-8")
+    return root
+
+
+def run(copy, *args):
+    """Run Python in the copy; return what it prints."""
+    environment = os.environ | {"PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([sys.executable, *args], cwd=copy, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_recipe_costs_two_files_a_row_and_a_section():
+    assert len(STEPS) == 4 * len(RECIPES)
+    for first, (name, kind) in zip(range(0, len(STEPS), 4), RECIPES.items(), strict=True):
+        (rule, _), (learner, text), (table, row), (page, section) = STEPS[first : first + 4]
+        assert not (ROOT / rule).exists()
+        assert not (ROOT / learner).exists()
+        assert f"\nclass {kind}(" in text
+        assert table == "src/linsep/estimators/registry.py"
+        assert re.fullmatch(rf' {{4}}"{name}": Entry\(.*\),\n', row)
+        assert page.startswith("docs/")
+        assert section.startswith(f"## {kind}\n")
+
+
+@each
+def test_a_new_learner_is_public(copy, name, kind):
+    code = f"""
+import sys, linsep
+assert {kind!r} in linsep.__all__ and {kind!r} in dir(linsep)
+assert not {HEAVY} & set(sys.modules)
+from linsep import {kind}
+assert linsep.LEARNERS[{name!r}].learner is {kind}
 """
+    run(copy, "-c", code)
 
 
-@pytest.fixture
-def package(tmp_path):
-    """A copy of the package with steps 1 to 3 taken.
-
-    What they leave as it is, is linked to, so that what is compiled of it is found next to it.
-    """
-    rule, learner, row = (block for _, block in blocks(PAGE))
-    (tmp_path / "linsep").mkdir()
-    for part in (ROOT / "src" / "linsep").iterdir():
-        if part.name in ("rules", "estimators"):
-            shutil.copytree(part, tmp_path / "linsep" / part.name, ignore=shutil.ignore_patterns("__pycache__"))
-        elif part.name == "__init__.py":
-            shutil.copy(part, tmp_path / "linsep")
-        elif part.name != "__pycache__":
-            (tmp_path / "linsep" / part.name).symlink_to(part)
-    (tmp_path / "linsep" / "rules" / "margin.py").write_text(rule)
-    (tmp_path / "linsep" / "estimators" / "margin.py").write_text(learner)
-    table = tmp_path / "linsep" / "estimators" / "registry.py"
-    text = table.read_text().replace("\nLEARNERS = {\n", "\nLEARNERS = {\n" + row)
-    imported = "from linsep.estimators.margin import MarginPerceptron\n"
-    table.write_text(text.replace("from linsep.estimators.p_norm", imported + "from linsep.estimators.p_norm"))
-    home = tmp_path / "linsep" / "__init__.py"
-    text = home.read_text()
-    for like in re.findall(r"^ +.*PNormPerceptron.*\n", text, flags=re.MULTILINE):
-        new = like.replace("PNormPerceptron", "MarginPerceptron").replace("p_norm", "margin")
-        text = text.replace(like, new + like)
-    home.write_text(text)
-    return tmp_path
+@each
+def test_a_new_learner_keeps_the_contracts(copy, name, kind):
+    """The command line trains and saves it, and has its options; the docs have its section and its bound."""
+    tested = run(copy, "-m", "pytest", "-p", "no:cacheprovider", "-v", *TESTS, "-k", f"{name} or {kind} or those_of")
+    assert all(file in tested for file in TESTS)
 
 
-def test_the_steps_make_a_learner(package):
-    run = subprocess.run([sys.executable, "-c", CHECK], cwd=package, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    assert "updating while a row's margin" in run.stdout
+def test_type_checkers_accept_a_new_learner(copy):
+    """It has the type Any until README names it; the types of other learners are exact."""
+    pytest.importorskip("mypy")
+    (copy / "use.py").write_text(
+        "from linsep import MarginPerceptron, NearestMeans, Perceptron\n"
+        "clf = MarginPerceptron(want=0.5).fit([[0], [1]], [0, 1]), NearestMeans(n_jobs=1)\n"
+        "reveal_type(Perceptron())\n"
+    )
+    new = [str(copy / file) for file, _ in STEPS if file.endswith(".py")]
+    said = run(copy, "-m", "mypy", "--follow-imports=silent", *dict.fromkeys(new), "use.py")
+    assert 'Revealed type is "linsep.estimators.perceptron.Perceptron"' in said
 
 
 def test_the_page_names_what_exists():
-    for path in re.findall(r"`((?:src|tests|docs|scripts|\.ci)/[\w/.]*)`", PAGE.read_text()):
-        if "margin" not in path:
-            assert (ROOT / path).exists(), path
+    new = {file for file, _ in STEPS}
+    for path in re.findall(r"`((?:src|tests|docs|scripts|\.ci)/[\w/.]*)`", PAGE):
+        assert (ROOT / path).exists() or path in new, path
 
 
 def test_names_of_the_table_are_public():
     assert {entry.learner.__name__ for entry in linsep.LEARNERS.values()} <= set(linsep.__all__)
 
 
+def test_import_loads_no_compiler():
+    run(ROOT, "-c", f"import sys, linsep; dir(linsep); sys.exit(bool({HEAVY} & set(sys.modules)))")
+
+
 def test_type_checkers_see_the_public_names():
+    """All names but those of learners that README does not name yet."""
     tree = ast.parse((ROOT / "src" / "linsep" / "__init__.py").read_text())
     (block,) = (node for node in tree.body if isinstance(node, ast.If))
     seen = {name.asname: node.module for node in block.body for name in node.names if name.asname == name.name}
-    assert seen == linsep._HOMES
-    assert list(linsep._HOMES) == linsep.__all__
+    new = {entry.name for name, entry in linsep.LEARNERS.items() if name not in established()}
+    assert seen == {name: home for name, home in linsep._HOMES.items() if name not in new}
+    assert linsep.__all__ == sorted([*linsep._HOMES, "LEARNERS"])
     assert all(hasattr(linsep, name) for name in linsep.__all__)

@@ -15,7 +15,7 @@ import numba
 import pytest
 from numba.core.caching import IndexDataCacheFile, NullCache
 
-import linsep.estimators.registry
+import linsep.models.save_load
 import linsep.theory.majority
 from linsep.engine import kernel_cache
 from linsep.engine.kernel_cache import KernelCache, private_folder
@@ -34,7 +34,7 @@ CHILD = f"""
 import os, sys
 import numpy as np
 import numba
-import linsep.estimators.registry  # all that it imports may be in a folder for root alone
+import linsep.models.save_load  # all that it imports may be in a folder for root alone
 numba.njit(lambda x: x + 1)(1)  # and so may be what numba imports when it first compiles
 for name in [name for name in sys.modules if name.partition(".")[0] == "linsep"]:
     del sys.modules[name]
@@ -44,7 +44,7 @@ os.setgid({NOBODY})
 os.setuid({NOBODY})
 for run in range(2):
     if os.fork() == 0:
-        import linsep.estimators.registry
+        import linsep.models.save_load
         from linsep.engine.data_kinds import first_beyond
         assert linsep.__file__.startswith(os.getcwd())
         assert first_beyond(np.array([1.0, 3.0]), 2.0) == 1

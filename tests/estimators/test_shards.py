@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 
-from linsep import LEARNERS
 from linsep.training.mixing import MIXINGS
 from tests import mixing_references as mix
 from tests.contracts.table import is_weighted
 from tests.contracts.test_references import AVERAGED, MISTAKE_DRIVEN, TABLE, answer, build, reference
+from tests.docs.pages import established
 from tests.exact import fractions
 from tests.fits import close, fit, logged, weights
 from tests.mixing_references import orders
@@ -24,7 +24,7 @@ shuffles = st.sampled_from([True, False, "once", "blocks"])
 counts = st.integers(2, 20)
 mixings = st.sampled_from(MIXINGS)
 SHARDED = [name for name in TABLE if not build(name, 0.0)._no_mixing]
-MIXED = [entry.learner for entry in LEARNERS.values() if entry.online and not entry.mixes.startswith("no")]
+MIXED = {entry.learner for entry in established().values() if entry.online and not entry.no_mixing}
 
 
 def same_mixes(learner, *runs):
@@ -38,7 +38,7 @@ def same_mixes(learner, *runs):
 
 
 def test_every_learner_that_mixes_has_a_reference():
-    assert {TABLE[name][0] for name in SHARDED} == set(MIXED)
+    assert {TABLE[name][0] for name in SHARDED} == MIXED
     assert set(TABLE) - set(SHARDED) == {"aggressive-ROMMA"}
 
 

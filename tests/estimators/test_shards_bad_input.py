@@ -21,7 +21,7 @@ from tests.contracts.table import build, problem, quiet, state, trace
 
 X, y = problem(3)
 TWO = np.minimum(y, 1)
-MIXED = [name for name, entry in LEARNERS.items() if entry.online and not entry.mixes.startswith("no")]
+MIXED = [name for name, entry in LEARNERS.items() if entry.online and not entry.no_mixing]
 ONE_RUN = "is not mixed, as it answers by the hypotheses of one run, one after the other"
 AT_ONCE = "sees all rows at once (solver='sgd' does not)"
 FEW = "cuts all rows, and these come a few at a time: set shards=None, or use fit"
@@ -80,6 +80,13 @@ def test_refusals_say_why(case):
     ask, words = REFUSED[case]
     with pytest.raises(ValueError, match=re.escape(words)):
         ask()
+
+
+def test_the_table_has_the_reason_of_the_class_and_a_learner_that_of_its_parameters(monkeypatch):
+    monkeypatch.setattr(ROMMA, "_mixes", "")
+    assert LEARNERS["romma"].no_mixing == ""
+    assert "lead away from every separator" in ROMMA(aggressive=True)._no_mixing
+    assert all(entry.no_mixing == entry.make()._no_mixing for entry in LEARNERS.values())
 
 
 def test_learners_that_see_all_rows_have_no_such_parameter():

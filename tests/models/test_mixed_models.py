@@ -9,7 +9,7 @@ from linsep.models.merge import merge
 from linsep.training.mixing import MIXINGS
 from tests.contracts.table import bits, build, problem, quiet, state, trace
 
-MIXED = [name for name, entry in LEARNERS.items() if entry.online and not entry.mixes.startswith("no")]
+MIXED = [name for name, entry in LEARNERS.items() if entry.online and not entry.no_mixing]
 WAYS = {"binary": {}, "classes": {"classes": 3}, "pairs": {"classes": 3, "multi_class": "joint"}}
 
 

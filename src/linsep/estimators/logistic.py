@@ -155,7 +155,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         self.max_iter = max_iter
 
     @property
-    def _no_mixing(self) -> str:  # type: ignore[override]
+    def _no_mixing(self) -> str:
         return f"solver={self.solver!r} sees all rows at once (solver='sgd' does not)" if self.solver in SOLVERS else ""
 
     @property

@@ -92,7 +92,7 @@ class NaiveBayes(BatchLearner):
     open_labels_: bool
     _facts = (*(f"{name}_" for name in ClassCounts._fields), "open_labels_", "rounding_")
     _mixes = "has no `shards`: `distributed.fit` adds up the counts of all parts, or merges gaussian moments"
-    _no_mixing = ""
+    _never_mixes = ""
     _counts_rows = _exports_probabilities = _weighs_unseen_features = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kind": [StrOptions(set(KINDS))],

@@ -79,7 +79,7 @@ class OnlineClassifier(OnlineLearner):
         self.readout = readout
 
     @property
-    def _no_mixing(self) -> str:  # type: ignore[override]
+    def _no_mixing(self) -> str:
         return AGGRESSIVE if isinstance(self.rule, AggressiveRomma) else ""
 
     def _parts(self, features: int, rows: int | None) -> Parts:

@@ -1,72 +1,83 @@
-"""The table of all learners, which drives the contracts, the command line, the docs and the benchmarks."""
+"""Table of all learners: the source of the public names, the contracts, the command line, the docs and the benchmarks.
 
-from typing import Any, NamedTuple
+The table names modules and classes. A module is imported when its learner is first used, so that `import linsep` does
+not wait for the compiler.
+"""
 
-from linsep.estimators.base.learner import Learner
-from linsep.estimators.base.online import OnlineLearner
-from linsep.estimators.kernel_perceptron import KernelPerceptron
-from linsep.estimators.least_squares import LeastSquares
-from linsep.estimators.linear_program import LinearProgram
-from linsep.estimators.logistic import LogisticRegression
-from linsep.estimators.max_margin import MaxMargin
-from linsep.estimators.naive_bayes import NaiveBayes
-from linsep.estimators.p_norm import PNormPerceptron
-from linsep.estimators.passive_aggressive import PassiveAggressive
-from linsep.estimators.pegasos import Pegasos
-from linsep.estimators.perceptron import AveragedPerceptron, Perceptron
-from linsep.estimators.romma import ROMMA
-from linsep.estimators.voted_perceptron import VotedPerceptron
-from linsep.estimators.winnow import BalancedWinnow, Winnow
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from linsep.estimators.base.learner import Learner
 
 
 class Entry(NamedTuple):
-    """A learner, and the bound on its mistakes, or the proof of its optimum, in a few words."""
+    """One learner of the table."""
 
-    learner: type[Learner]
+    module: str
+    """The name of the module in `linsep.estimators`."""
+    name: str
+    """The name of the class."""
     bound: str
+    """The bound on the mistakes, or the proof of the optimum, in a few words."""
     small: bool = False
-    """Whether its time grows faster than the data, so that it is for small sets."""
+    """If True, the time grows faster than the data: the learner is for small sets."""
+
+    @property
+    def home(self) -> str:
+        """The full name of the module."""
+        return f"linsep.estimators.{self.module}"
+
+    @property
+    def learner(self) -> "type[Learner]":
+        """The class, imported on first use."""
+        kind: type[Learner] = getattr(import_module(self.home), self.name)
+        return kind
 
     @property
     def online(self) -> bool:
-        """Whether it goes row by row, and makes mistakes that are counted."""
+        """Whether the learner trains row by row and counts its mistakes."""
+        from linsep.estimators.base.online import OnlineLearner
+
         return issubclass(self.learner, OnlineLearner)
 
     def make(self, **parameters: Any) -> Any:
-        """Return a learner with those of these parameters that it has."""
+        """Return a learner with the given parameters, without those that the learner does not have."""
         known = self.learner._get_param_names()
         return self.learner(**{name: value for name, value in parameters.items() if name in known})
 
     @property
     def mixes(self) -> str:
-        """What is true of a mix of shards, or why there is none."""
+        """The guarantee for a mix of shards, or the reason why shards are never mixed."""
         return self.learner._mixes or f"no: {self.no_mixing}"
 
     @property
     def no_mixing(self) -> str:
-        """Why shards are not mixed; empty if they are."""
-        return "" if self.learner._mixes else str(self.learner._no_mixing)
+        """The reason why shards are never mixed; empty if some parameters allow mixing."""
+        return self.learner._never_mixes
 
     @property
     def summary(self) -> str:
-        """The first line of the learner's description."""
+        """The first line of the learner's docstring."""
         return (self.learner.__doc__ or "").strip().splitlines()[0]
 
 
 LEARNERS = {
-    "perceptron": Entry(Perceptron, "(R / gamma)²"),
-    "averaged-perceptron": Entry(AveragedPerceptron, "(R / gamma)²"),
-    "voted-perceptron": Entry(VotedPerceptron, "(R / gamma)²"),
-    "kernel-perceptron": Entry(KernelPerceptron, "(R / gamma)², in the feature space", small=True),
-    "winnow": Entry(Winnow, "ln p / L"),
-    "balanced-winnow": Entry(BalancedWinnow, "ln(2p + 2) / L"),
-    "p-norm-perceptron": Entry(PNormPerceptron, "(p - 1) ||u||_q² X_p² / margin²"),
-    "passive-aggressive": Entry(PassiveAggressive, "max(R², 1/C) (||u||² + 2 C sum of hinge)"),
-    "romma": Entry(ROMMA, "R² ||u||²"),
-    "logistic-regression": Entry(LogisticRegression, "none"),
-    "pegasos": Entry(Pegasos, "none"),
-    "linear-program": Entry(LinearProgram, "the dual: margin_ <= t* <= margin_bound_", small=True),
-    "max-margin": Entry(MaxMargin, "gap_, between margin and dual"),
-    "naive-bayes": Entry(NaiveBayes, "exact, in one pass"),
-    "least-squares": Entry(LeastSquares, "optimality_, the residual of the normal equations"),
+    "perceptron": Entry("perceptron", "Perceptron", "(R / gamma)²"),
+    "averaged-perceptron": Entry("perceptron", "AveragedPerceptron", "(R / gamma)²"),
+    "voted-perceptron": Entry("voted_perceptron", "VotedPerceptron", "(R / gamma)²"),
+    "kernel-perceptron": Entry(
+        "kernel_perceptron", "KernelPerceptron", "(R / gamma)², in the feature space", small=True
+    ),
+    "winnow": Entry("winnow", "Winnow", "ln p / L"),
+    "balanced-winnow": Entry("winnow", "BalancedWinnow", "ln(2p + 2) / L"),
+    "p-norm-perceptron": Entry("p_norm", "PNormPerceptron", "(p - 1) ||u||_q² X_p² / margin²"),
+    "passive-aggressive": Entry("passive_aggressive", "PassiveAggressive", "max(R², 1/C) (||u||² + 2 C sum of hinge)"),
+    "romma": Entry("romma", "ROMMA", "R² ||u||²"),
+    "logistic-regression": Entry("logistic", "LogisticRegression", "none"),
+    "pegasos": Entry("pegasos", "Pegasos", "none"),
+    "linear-program": Entry("linear_program", "LinearProgram", "the dual: margin_ <= t* <= margin_bound_", small=True),
+    "max-margin": Entry("max_margin", "MaxMargin", "gap_, between margin and dual"),
+    "naive-bayes": Entry("naive_bayes", "NaiveBayes", "exact, in one pass"),
+    "least-squares": Entry("least_squares", "LeastSquares", "optimality_, the residual of the normal equations"),
 }

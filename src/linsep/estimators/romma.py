@@ -50,7 +50,7 @@ class ROMMA(OnlineLearner):
         self.readout = readout
 
     @property
-    def _no_mixing(self) -> str:  # type: ignore[override]
+    def _no_mixing(self) -> str:
         return AGGRESSIVE if self.aggressive else ""
 
     def _theorem(self) -> tuple[None, list[str]]:

@@ -17,6 +17,7 @@ from linsep.estimators.base.voter import Voter
 from linsep.models.archive import FORMAT
 from linsep.transforms import Polynomial, Scale
 from tests.contracts.table import bits, build, problem
+from tests.docs.pages import established
 
 HERE = Path(__file__).parent
 ROWS = "2 2:0.5 5:2\n0 3:1\n1 5:0.25 7:-1\n0 2:1 3:-2\n2 7:3\n1 5:1 9:1\n"
@@ -111,7 +112,7 @@ def kernel():
     return clf, X, y, None
 
 
-MODELS = {name: of(name) if entry.online else solved(name) for name, entry in LEARNERS.items()} | {
+MODELS = {name: of(name) if entry.online else solved(name) for name, entry in established().items()} | {
     "a-pipeline": pipeline, "with-data": data, "sparse": sparse, "open-pairs": pairs, "random-state": random,
     "calibrated": calibrated, "forgetful-vote": forgetful, "kernel-of-pairs": kernel,
 }  # fmt: skip

@@ -114,9 +114,14 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     _state_kind: type[TrainingState] = TrainingState
     _mixes: ClassVar[str] = ""
-    """What is true of a mix of shards, in a few words."""
-    _no_mixing: ClassVar[str] = "its answer is about all rows at once"
-    """Why shards are not mixed, if they are not."""
+    """The guarantee for a mix of shards, in a few words; empty if shards are never mixed."""
+    _never_mixes: ClassVar[str] = "its answer is about all rows at once"
+    """The reason why shards are never mixed; empty if some parameters allow mixing."""
+
+    @property
+    def _no_mixing(self) -> str:
+        """The reason why shards are not mixed with the present parameters; empty if they are."""
+        return self._never_mixes
 
     @at_once
     def decision_function(self, X: Any) -> Array:

@@ -199,7 +199,7 @@ class OnlineLearner(Learner):
     """
 
     _mixes = "no theorem is claimed"
-    _no_mixing = ""
+    _never_mixes = ""
     _watch: Watch | None = None
     _in_place = False
     _entry_limit: float | None = None

@@ -38,7 +38,7 @@ class Voter(OnlineLearner):
         "max_support": [None, Interval(Integral, 1, None, closed="left")],
     }
     _facts = ("draws_",)
-    _mixes, _no_mixing = "", "it answers by the hypotheses of one run, one after the other"
+    _mixes, _never_mixes = "", "it answers by the hypotheses of one run, one after the other"
     readout: str
     normalize: bool
     max_support: int | None
