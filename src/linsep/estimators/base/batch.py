@@ -1,19 +1,8 @@
 """Base class of learners that solve for all rows at once.
 
-A subclass lists its parameters in `__init__` and `_parameter_constraints`, as scikit-learn's estimators do, and says in
-`_solve` how rows become weights:
-
-    class Nearest(BatchLearner):
-        \"\"\"... the docstring, with the parameters; the command line shows them.\"\"\"
-
-        _facts = ("gap_",)                          # what fit finds beside the weights; saved with the model
-
-        def _solve(self, problem):
-            found = solver(problem.data, problem.signs(1), problem.row_weights)
-            return Solution(found.weights, found.iterations, {"gap_": found.gap}, warning=...)
-
-`Problem.signs` is for solvers of two classes. The answers, the file format, `predict_one`,
-`sparsify` and all plots then work as for every other learner.
+A subclass lists its parameters in `__init__` and `_parameter_constraints`, as scikit-learn's estimators do, and returns
+the weights from `_solve`; CONTRIBUTING.md has an example. The class docstring describes the parameters: the command
+line shows it. Prediction, model files, `predict_one`, `sparsify` and plots then work as for every other learner.
 """
 
 import warnings
@@ -34,14 +23,14 @@ from linsep.validation.labels import clean, encode
 
 
 class Problem(NamedTuple):
-    """All rows, checked: what a solver is given."""
+    """All rows, validated: the input of a solver."""
 
     data: Dense | Csr
     """The rows; `data.bias` is the constant feature's value, 0.0 where there is none."""
     codes: Array
     """The number of each row's class."""
     row_weights: Array
-    """What each row counts; an empty array where all count 1."""
+    """The weight of each row; an empty array if all weigh 1."""
     classes: Array
     """The labels, in order."""
 
@@ -51,21 +40,21 @@ class Problem(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """What a solver found."""
+    """The output of a solver."""
 
     weights: Array
     """(features + 1, columns): one column for two classes, else one for each; the last row is the constant feature."""
     n_iter: int = 1
     facts: dict[str, Any] = {}  # noqa: RUF012  (never written to)
-    """Attributes of the learner: numbers, words, arrays and lists of these."""
+    """Attributes to set on the learner: numbers, strings, arrays and lists of these; `_facts` lists their names."""
     warning: str | None = None
-    """What to tell where the solver stopped before it was done."""
+    """The text of a ConvergenceWarning if the solver stopped early."""
     joint: bool = False
-    """Whether the columns were found together, so that their scores are on one scale (as those of a softmax)."""
+    """If True, the columns were solved for together: their scores are on one scale, as those of a softmax."""
 
 
 class BatchLearner(Learner):
-    """A solver, as a scikit-learn classifier."""
+    """A scikit-learn classifier around a solver."""
 
     fit_intercept: bool = True
     intercept_scaling: float = 1.0
@@ -73,12 +62,12 @@ class BatchLearner(Learner):
 
     def _solve(self, problem: Problem) -> Solution:
         """Return the weights for these rows."""
-        raise TypeError(f"{type(self).__name__} does not say how it solves")
+        raise TypeError(f"{type(self).__name__} has no method _solve: return the weights there")
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the weights for all rows at once.
+        """Solve for the weights of all rows at once.
 
         Parameters
         ----------
@@ -87,7 +76,7 @@ class BatchLearner(Learner):
         y : array, (rows,)
             Their labels, of any type; two classes at least.
         sample_weight : array, (rows,), optional
-            How many rows each row counts as; 0 leaves it out.
+            The number of times each row counts; 0 omits the row.
 
         Returns
         -------
@@ -102,7 +91,7 @@ class BatchLearner(Learner):
         return super()._draw_seed() if "random_state" in self._get_param_names() else 0
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
-        """Return the rows, if they are sound."""
+        """Validate the rows and return them."""
         data = canonical(self, X, bias=self._wanted_bias, reset=True)
         classes, codes = encode(clean(y, data.n_rows))
         refuse_one_class(classes)
@@ -114,10 +103,10 @@ class BatchLearner(Learner):
         return Problem(data, codes, weights, classes)
 
     def _take(self, solution: Solution, classes: Array, data: Dense | Csr) -> None:
-        """Answer by these weights from now on."""
+        """Replace the weights and the facts of the last fit by those of this solution."""
         if not np.isfinite(solution.weights).all():
             raise ValueError("a weight is too large for float64: divide all of X by one factor")
-        for name in (*self._facts, "form_"):  # form_: how other data were read, that a loaded model was trained on
+        for name in (*self._facts, "form_"):  # form_: the reader of the data that a loaded model was trained on
             self.__dict__.pop(name, None)
         self._drop_prepared()
         self._state = solved_machine(solution, data.n_features, data.bias)
@@ -129,7 +118,7 @@ class BatchLearner(Learner):
 
 
 def solved_machine(solution: Solution, features: int, bias: float, parts: Parts | None = None) -> TrainingState:
-    """Return a state that answers by the weights found."""
+    """Return a state that predicts with the weights of a solution."""
     weights = solution.weights
     parts = Parts(Solved()) if parts is None else parts
     state = TrainingState.start(parts, 0, weights.shape[1], solution.joint, bias)
@@ -140,7 +129,7 @@ def solved_machine(solution: Solution, features: int, bias: float, parts: Parts 
 
 
 def refuse_empty_class(codes: Array, classes: Array, weights: Array) -> None:
-    """Raise a ValueError that names a class of which no row counts."""
+    """Raise a ValueError that names a class whose rows all have weight zero."""
     empty = np.flatnonzero(np.bincount(codes, weights, len(classes)) == 0)
     if len(empty):
         raise ValueError(

@@ -42,18 +42,18 @@ INT = {int}
 
 
 def plain(a: Any, types: str) -> bool:
-    """Tell whether a is a 1-d array of one of these types, by numpy's one-letter codes, in native byte order."""
+    """Return whether a is a 1-d array in native byte order whose type is one of numpy's one-letter codes."""
     return type(a) is np.ndarray and a.ndim == 1 and a.dtype.char in types and a.dtype.isnative
 
 
 def _row_of(x: Any) -> Array:
-    """Return a sparse matrix of one row as an array; one of more rows stays a table, which is refused."""
+    """Return a sparse matrix of one row as a 1-d array; a matrix of more rows as a table, which the caller refuses."""
     table: Array = x.toarray()
     return table[0] if len(table) == 1 else table
 
 
 def names_among(x: dict[Any, Any]) -> list[str]:
-    """Return the keys of a row if they are names, and no keys if they are column numbers; refuse all other rows."""
+    """Return the keys of a row if they are names, or an empty list if they are column numbers; refuse a mixture."""
     for key in x:
         if not isinstance(key, (str, Integral)) or isinstance(key, bool):
             raise ValueError(f"x has the key {key!r}: features go by names (str), or by column numbers (int)")
@@ -81,9 +81,9 @@ def known_dict(x: dict[Any, float], names: dict[str, int] | None) -> Any:
 
 
 def known_entries(x: dict[Any, float], names: dict[str, int]) -> tuple[Array, Array]:
-    """Return the indices and values of those features of a row that are known; each name is looked up once.
+    """Return the indices and values of the known features of a row.
 
-    Another thread may add names meanwhile, or take back those of a row that it refused.
+    Each name is looked up once: another thread may add names meanwhile, or remove those of a row that it refused.
     """
     for name in x:
         if not isinstance(name, str):
@@ -93,7 +93,7 @@ def known_entries(x: dict[Any, float], names: dict[str, int]) -> tuple[Array, Ar
 
 
 class Learner(ClassifierMixin, BaseEstimator):
-    """A linear classifier, as scikit-learn knows it."""
+    """A linear classifier with scikit-learn's interface."""
 
     classes_: Array
     n_features_in_: int
@@ -103,14 +103,14 @@ class Learner(ClassifierMixin, BaseEstimator):
     _state: TrainingState
     _names: dict[str, int] | None = None
     _row_predictor: RowPredictor | None = None
-    """Cached between single rows; dropped when the weights move to other arrays or the parameters change."""
+    """Cached between single rows; dropped when the weights move to other arrays or parameters change."""
     random_state: Any = None
     class_weight: Any = None
     seed_: int
     n_iter_: int
     _open = False
     _facts: ClassVar[tuple[str, ...]] = ()
-    """Attributes that a solver sets beside the weights; they are saved with the model."""
+    """Names of the attributes that a solver sets beside the weights; model files contain them."""
 
     _state_kind: type[TrainingState] = TrainingState
     _mixes: ClassVar[str] = ""
@@ -134,7 +134,7 @@ class Learner(ClassifierMixin, BaseEstimator):
         return self._finite_scores(canonical(self, X, bias=self._bias, reset=False))
 
     def _finite_scores(self, data: Dense | Csr) -> Array:
-        """Return the scores of classes, or say why there are none."""
+        """Return the scores of the classes; raise a ValueError if one is not finite."""
         with np.errstate(over="ignore", invalid="ignore"):
             scores = self._of_classes(self._scores(data))
         if not np.isfinite(scores).all():
@@ -150,7 +150,7 @@ class Learner(ClassifierMixin, BaseEstimator):
     @property
     @at_once
     def coef_(self) -> Any:
-        """The weights that answer, (1, features) for two classes, else (classes, features); normalised.
+        """The weights that predict, normalised: (1, features) for two classes, else (classes, features).
 
         A CSR array after `sparsify`.
         """
@@ -164,10 +164,10 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     @property
     def sparsify(self) -> Callable[[], Self]:
-        """Keep only the weights of features that matter: those that are not all zero; returns the learner.
+        """Drop the features whose weights are all zero; return the learner.
 
-        Its answers stay the same to the bit, and `coef_` is a CSR array from then on. Training by any method makes it
-        whole again by itself. Exponential weights (Winnow's) are never zero, so that their learners do not have this.
+        Predictions stay the same to the bit, and `coef_` is a CSR array from then on. Training by any method restores
+        all features. Exponential weights (Winnow's) are never zero: their learners have no `sparsify`.
 
         >>> from linsep import Perceptron
         >>> clf = Perceptron().partial_fit([[0.0, 3.0, 0.0, 0.0]], [0], classes=[0, 1]).sparsify()
@@ -185,7 +185,7 @@ class Learner(ClassifierMixin, BaseEstimator):
         return self
 
     def densify(self) -> Self:
-        """Keep all weights again; the learner is then as it was before `sparsify`."""
+        """Restore the features that `sparsify` dropped; return the learner."""
         return self._densify() if isinstance(getattr(self, "_state", None), SparseState) else self
 
     @all_or_nothing
@@ -197,7 +197,7 @@ class Learner(ClassifierMixin, BaseEstimator):
     @property
     @at_once
     def kept_(self) -> int:
-        """The number of features whose weights are kept: all, or after `sparsify` those that matter."""
+        """The number of features whose weights are stored: all, or after `sparsify` those with a nonzero weight."""
         return kept_of(self._readable())
 
     @property
@@ -206,7 +206,7 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     @property
     def _bias(self) -> float:
-        """The constant feature's value: that of the training so far, whatever the parameters say by now."""
+        """The constant feature's value in training so far, even if the parameters have changed since."""
         return self._state.bias if hasattr(self, "_state") else self._wanted_bias
 
     def _fitted(self) -> TrainingState:
@@ -215,11 +215,11 @@ class Learner(ClassifierMixin, BaseEstimator):
         return self._state
 
     def _readable(self) -> TrainingState:
-        """Return a state with as many features as the learner has; nothing changes."""
+        """Return a state with as many features as the learner has, without changing the learner."""
         return self._fitted().reading(self.n_features_in_)
 
     def _trimmed(self) -> TrainingState:
-        """Give the state as many features as the learner has, for training; single rows leave it room to grow."""
+        """Trim the state to the features of the learner, for training; single rows leave room to grow."""
         if self._fitted().features != self.n_features_in_:
             self._state.resize(self.n_features_in_)
             self._drop_prepared()
@@ -264,13 +264,13 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     @at_once
     def _prepare_predict_one(self) -> RowPredictor:
-        """Prepare for single rows; what is prepared is kept with the state that it is made of."""
+        """Cache what stays constant between single rows."""
         self._row_predictor = row_predictor(self._fitted(), self._bias, self.classes_, self._names)
         return self._row_predictor
 
     @property
     def feature_names_in_(self) -> Array:
-        """The names of the features, where they have any."""
+        """The names of the features, if they have names."""
         names = self._names
         if names is None:
             raise AttributeError("the features have no names")
@@ -287,7 +287,7 @@ class Learner(ClassifierMixin, BaseEstimator):
     def _entries_of(self, x: Any) -> Any:
         """Return the indices and values of a row in any form, and whether the indices are known to be distinct.
 
-        None where it names a feature that is new.
+        Return None if the row names a new feature.
         """
         if type(x) is tuple and len(x) == 2:
             return self._entries_of_pair(*x)
@@ -373,7 +373,7 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     @property
     def _takes_counts(self) -> bool:
-        """Whether entries should be counts, such as those of words, not scaled and not hashed."""
+        """Whether entries must be counts, such as those of words, neither scaled nor hashed."""
         return False
 
     @property
@@ -383,25 +383,25 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     @property
     def _weighs_unseen_features(self) -> bool:
-        """Whether a feature that no row had has a weight all the same."""
+        """Whether a feature that no row had has a nonzero weight."""
         link = self._fitted().link
         return isinstance(link, Imaged) and link.form == EXPONENTIAL
 
     def _check_facts(self) -> None:
-        """Raise a ValueError when facts that came from a file can't have been found by the learner."""
+        """Raise a ValueError if the facts of a model file are not such as the learner computes."""
 
     def _check_entries(self, data: Dense | Csr) -> None:
-        """Refuse entries that the learner can't take; those that are not finite are found elsewhere."""
+        """Refuse entries that the learner does not accept; the caller refuses those that are not finite."""
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; training that goes on follows them, or refuses those that the weights can't follow."""
+        """Set parameters; resumed training uses them, or refuses those that the weights so far do not allow."""
         self._drop_prepared()
         if hasattr(self, "_state"):
             self._changed = True
         return super().set_params(**params)
 
     def __copy__(self) -> Self:
-        """Return a learner that goes on by itself: what training adds to is not shared."""
+        """Return an independent learner: training one does not change the other."""
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__getstate__())
         if self._names is not None:
@@ -412,7 +412,7 @@ class Learner(ClassifierMixin, BaseEstimator):
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is at hand for single rows: it is no part of the model, and is made again when needed."""
+        """Omit the caches of single rows: they are not part of the model."""
         left_out = (*PREPARED, "_watch")
         return {name: value for name, value in super().__getstate__().items() if name not in left_out}
 
@@ -432,7 +432,7 @@ class Learner(ClassifierMixin, BaseEstimator):
     def _row_weights(
         self, codes: Array, classes: Array, sample_weight: Any, data: Dense | Csr, whole: bool = True
     ) -> Array:
-        """Return the product of sample and class weights of each row, or nothing where all are 1."""
+        """Return the product of sample and class weights of each row, or an empty array if all are 1."""
         if sample_weight is None and self.class_weight is None:
             return NO_WEIGHTS
         weights = _check_sample_weight(
@@ -447,7 +447,7 @@ class Learner(ClassifierMixin, BaseEstimator):
         return weights
 
     def _class_weights(self, codes: Array, classes: Array) -> Array:
-        """Return the weight of each class; a dict may leave classes out, and name some that are still to come."""
+        """Return the weight of each class; a dict may omit classes, and name classes that arrive later."""
         if isinstance(self.class_weight, str) and not len(codes):
             raise ValueError('class_weight="balanced" needs all labels at once: use a dict of weights, or fit')
         if not isinstance(self.class_weight, dict):
@@ -463,6 +463,6 @@ class Learner(ClassifierMixin, BaseEstimator):
 
 
 def refuse_one_class(classes: Array) -> None:
-    """Raise a ValueError when there is nothing to separate."""
+    """Raise a ValueError if there are fewer than two classes."""
     if len(classes) < 2:
         raise ValueError(f"y has only one class, {classes.tolist()[0]!r}: a separator needs two classes at least")

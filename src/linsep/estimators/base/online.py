@@ -149,7 +149,7 @@ READOUTS: dict[str, type] = {"last": Last, "average": Average}
 
 
 class OnlineLearner(Learner):
-    """A rule x a link x a readout, as a scikit-learn classifier.
+    """A rule x a link x a readout, with scikit-learn's interface.
 
     A subclass returns its rule, link and readout in `_parts`. Every online learner has the parameters below; its
     documentation repeats them.
@@ -204,7 +204,7 @@ class OnlineLearner(Learner):
     _in_place = False
     _entry_limit: float | None = None
     _row_learner: RowLearner | None = None
-    """Open as `_row_predictor` is."""
+    """Cached as `_row_predictor` is."""
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [None, Interval(Real, 0, None, closed="left")],
@@ -372,7 +372,7 @@ class OnlineLearner(Learner):
 
     @all_or_nothing
     def _learn_new(self, x: Any, y: Any) -> Any:
-        """Learn from one row that may bring features and a label, or comes after other training."""
+        """Learn from one row that may add features and a class, or follows other training."""
         self.densify()
         self._welcome_names(x)
         entries = self._entries_of(x)
@@ -384,7 +384,7 @@ class OnlineLearner(Learner):
         return self
 
     def _welcome_names(self, x: Any) -> None:
-        """Let the learner have a feature for each name in x; the weights are widened by doubling."""
+        """Add a feature for each new name in x; the weights are widened by doubling."""
         if not hasattr(x, "items"):
             if not hasattr(self, "n_features_in_") and not isinstance(x, tuple):
                 self.n_features_in_ = np.asarray(x).size
@@ -413,7 +413,7 @@ class OnlineLearner(Learner):
         """Raise a ValueError when a parameter depends on the number of features, which names leave open."""
 
     def _prepare_learn_one(self, y: Any) -> RowLearner:
-        """Prepare for single rows; a label that is new becomes a class, if labels may arrive."""
+        """Cache what stays constant between single rows; a new label becomes a class, if labels may arrive."""
         refuse_many_labels(y)
         self._check_shards(whole=False)
         if not hasattr(self, "_state"):
@@ -440,7 +440,7 @@ class OnlineLearner(Learner):
         return self._row_learner
 
     def _check_shards(self, whole: bool = True) -> None:
-        """Raise a ValueError where shards are wanted, and can't be mixed."""
+        """Raise a ValueError if `shards` is set and shards can't be mixed."""
         if self.shards is None:
             return
         if self._no_mixing:
@@ -459,8 +459,8 @@ class OnlineLearner(Learner):
         return self.max_iter
 
     def _parts(self, features: int, rows: int | None) -> Parts:
-        """Return the learner's rule, link and readout for data of that width; `rows` is None for a stream."""
-        raise TypeError(f"{type(self).__name__} does not say what it is made of")
+        """Return the rule, the link and the readout for data of that width; `rows` is None for a stream."""
+        raise TypeError(f"{type(self).__name__} has no method _parts: return its rule, link and readout there")
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing

@@ -25,11 +25,11 @@ LINEAR = ("last", "average", "longest")
 """Readouts that are sums of hypotheses."""
 READOUTS = ("vote", "plurality", "random", *LINEAR)
 STREAM = 1999
-"""What tells the seed of the random readout from that of the order of rows."""
+"""Combined with the seed, so that the random readout and the order of rows draw different numbers."""
 
 
 class Voter(OnlineLearner):
-    """A learner with a readout that may be chosen after training."""
+    """A learner whose readout may be changed after training."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineLearner._parameter_constraints,
@@ -43,7 +43,7 @@ class Voter(OnlineLearner):
     normalize: bool
     max_support: int | None
     draws_ = 0
-    """Answers that were drawn at random so far: the next goes on from there."""
+    """The number of random predictions so far; the next resumes the random stream there."""
     _state: VotingState
 
     def _check_facts(self) -> None:
@@ -52,14 +52,14 @@ class Voter(OnlineLearner):
 
     @at_once
     def readings(self, X: Any, rounds: Any = None) -> Readings:
-        """Return what every readout but the plurality says of these rows, from one walk over the updates.
+        """Return the scores of every readout but the plurality, from one pass over the updates.
 
         Parameters
         ----------
         X : array, sparse matrix or dataframe, (rows, features)
-            The rows to be asked about.
+            The rows to predict.
         rounds : array of int, optional
-            After how many rounds, rising; each as if training had stopped there. By default after all, `t_`.
+            Numbers of rounds, ascending: predict as if training had stopped there. Default: all rounds, `t_`.
 
         Returns
         -------
@@ -97,7 +97,7 @@ class Voter(OnlineLearner):
         return state.clock.at(rounds)
 
     def _counts_at(self, state: VotingState, rounds: Array) -> tuple[Array, Array]:
-        """Return the number of updates after so many rounds, and of distinct rows among those that are remembered."""
+        """Return the number of updates up to each round, and of distinct rows among those that are stored."""
         lines = state.log.numbers[: int(state.log.filled[0])]
         if self._open and not state.pair:
             known = len(self.classes_)
@@ -110,18 +110,18 @@ class Voter(OnlineLearner):
 
     @property
     def n_support_(self) -> int:
-        """The number of distinct rows that are kept: those of updates."""
+        """The number of distinct rows that are stored: those of updates."""
         return len(self.support_)
 
     @property
     def support_(self) -> Array:
-        """Their numbers: rows of X, or counted from the start of the stream; in the order of their first mistake."""
+        """The indices of the stored rows, in X or from the start of the stream, in the order of their first mistake."""
         support = self._asked().support
         return np.empty(0, np.int64) if support is None else support.known.copy()
 
     @property
     def support_bytes_(self) -> int:
-        """The memory that they take, and the log with them."""
+        """The memory of the stored rows and of the log, in bytes."""
         state = self._asked()
         log = int(state.log.filled[0]) * line_bytes(state.log)
         return log + (0 if state.support is None else state.support.nbytes)
@@ -137,7 +137,7 @@ class Voter(OnlineLearner):
 
     @property
     def sparsify(self) -> Any:
-        """Not to be had: what is kept are rows, not weights."""
+        """Raise an AttributeError: the learner stores rows, not weights."""
         raise AttributeError(f"{type(self).__name__} keeps the rows of its mistakes, and has no weights to leave out")
 
     def _asked(self) -> VotingState:
@@ -183,7 +183,7 @@ class Voter(OnlineLearner):
         return ', and choose readout="vote" or "average"' if self.readout in ("last", "longest", "random") else ""
 
     def _draw(self, n: int) -> Array:
-        """Return the next numbers in [0, 1) of the stream that the seed begins; `draws_` says where it is."""
+        """Return the next numbers in [0, 1) of the random stream; `draws_` is the position in it."""
         bits = np.random.PCG64(np.random.SeedSequence([self.seed_, STREAM])).advance(self.draws_)
         return (bits.random_raw(n) >> np.uint64(11)) * 2.0**-53
 
@@ -241,5 +241,5 @@ class Voter(OnlineLearner):
         return state
 
     def _ready(self, state: Any) -> None:
-        """Tell the state what parameters say of it, before it learns."""
+        """Pass parameters to the state before it learns."""
         state.most = self.max_support
