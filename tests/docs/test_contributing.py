@@ -15,21 +15,23 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 STEP = re.compile(r"`([\w/.]+)`:\n\n```(?:python|markdown)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 STEPS = STEP.findall(PAGE)
 """The file of each step, and the text to put there."""
-RECIPES = {"margin-perceptron": "MarginPerceptron", "nearest-means": "NearestMeans"}
-"""The learners of the recipes, in the order of the page: name and class."""
 TESTS = (
     "tests/contracts", "tests/cli/test_fit.py", "tests/cli/test_options.py", "tests/docs/test_readme.py",
     "tests/docs/test_scale_page.py",
 )  # fmt: skip
 """The tests that go through the table of learners."""
 HEAVY = {"numba", "numpy", "scipy", "sklearn"}
-each = pytest.mark.parametrize(("name", "kind"), RECIPES.items(), ids=RECIPES)
+RECIPES = {
+    "rule": ("margin-perceptron", "MarginPerceptron", STEPS[:4]),
+    "solver": ("nearest-means", "NearestMeans", STEPS[4:]),
+}
+each = pytest.mark.parametrize(("name", "kind", "steps"), RECIPES.values(), ids=RECIPES)
 
 
 def linked(source, target):
     """Make a folder whose entries are links to those of another; compiled code is then found next to its source."""
     target.mkdir()
-    for entry in source.iterdir():
+    for entry in source.glob("[!.]*"):
         (target / entry.name).symlink_to(entry)
 
 
@@ -44,12 +46,10 @@ def unlinked(path):
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
     """Return the folder of a copy of the repository in which all steps have been taken."""
-    root = tmp_path_factory.mktemp("copy")
-    for folder in (".", "src", "src/linsep", "docs", "src/linsep/rules", "src/linsep/solvers", "src/linsep/estimators"):
-        if (root / folder).is_symlink():
-            (root / folder).unlink()
-        elif folder == ".":
-            root.rmdir()
+    root = tmp_path_factory.mktemp("recipes") / "copy"
+    linked(ROOT, root)
+    for folder in ("docs", "src", *(f"src/linsep{part}" for part in ("", "/rules", "/solvers", "/estimators"))):
+        (root / folder).unlink()
         linked(ROOT / folder, root / folder)
     for file, text in STEPS:
         path = root / file
@@ -71,21 +71,20 @@ def run(copy, *args):
     return done.stdout
 
 
-def test_a_recipe_costs_two_files_a_row_and_a_section():
-    assert len(STEPS) == 4 * len(RECIPES)
-    for first, (name, kind) in zip(range(0, len(STEPS), 4), RECIPES.items(), strict=True):
-        (rule, _), (learner, text), (table, row), (page, section) = STEPS[first : first + 4]
-        assert not (ROOT / rule).exists()
-        assert not (ROOT / learner).exists()
-        assert f"\nclass {kind}(" in text
-        assert table == "src/linsep/estimators/registry.py"
-        assert re.fullmatch(rf' {{4}}"{name}": Entry\(.*\),\n', row)
-        assert page.startswith("docs/")
-        assert section.startswith(f"## {kind}\n")
+@each
+def test_a_learner_costs_two_files_a_row_and_a_section(name, kind, steps):
+    (algorithm, _), (learner, text), (table, row), (page, section) = steps
+    assert not (ROOT / algorithm).exists()
+    assert not (ROOT / learner).exists()
+    assert f"\nclass {kind}(" in text
+    assert table == "src/linsep/estimators/registry.py"
+    assert re.fullmatch(rf' {{4}}"{name}": Entry\(.*\),\n', row)
+    assert page.startswith("docs/")
+    assert section.startswith(f"## {kind}\n")
 
 
 @each
-def test_a_new_learner_is_public(copy, name, kind):
+def test_a_new_learner_is_public(copy, name, kind, steps):
     code = f"""
 import sys, linsep
 assert {kind!r} in linsep.__all__ and {kind!r} in dir(linsep)
@@ -97,10 +96,12 @@ assert linsep.LEARNERS[{name!r}].learner is {kind}
 
 
 @each
-def test_a_new_learner_keeps_the_contracts(copy, name, kind):
-    """The command line trains and saves it, and has its options; the docs have its section and its bound."""
-    tested = run(copy, "-m", "pytest", "-p", "no:cacheprovider", "-v", *TESTS, "-k", f"{name} or {kind} or those_of")
-    assert all(file in tested for file in TESTS)
+def test_a_new_learner_keeps_the_contracts(copy, name, kind, steps):
+    """The command line trains and saves it, and has its options; the docs have its section; its examples hold."""
+    new = [file for file, _ in steps[:2]]
+    chosen = " or ".join([name, kind, "those_of_the_table", *(file.rpartition("/")[2] for file in new)])
+    tested = run(copy, "-m", "pytest", "-p", "no:cacheprovider", "-v", *TESTS, *new, "-k", chosen)
+    assert all(file in tested for file in (*TESTS, *new))
 
 
 def test_type_checkers_accept_a_new_learner(copy):
