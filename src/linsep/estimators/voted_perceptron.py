@@ -13,7 +13,8 @@ from linsep.estimators.base.online import Shared
 from linsep.estimators.base.voter import LINEAR, Voter
 from linsep.rules import Perceptron as Rule
 from linsep.training.history import VotingState
-from linsep.training.state import Parts, scored
+from linsep.training.scoring import scored
+from linsep.training.state import Parts
 
 
 class VotedPerceptron(Voter):
@@ -96,7 +97,7 @@ class VotedPerceptron(Voter):
 
     def _linear_scores(self, data: Dense | Csr, jobs: int) -> Array:
         weights, divisors = self._asked().written_out(self.readout, self.normalize)
-        return scored(Additive(weights), divisors, data, self._state.pair, jobs) / divisors
+        return scored(Additive(weights), data, self._state.pair, jobs) / divisors
 
     def _weights(self) -> Array:
         self._fitted()

@@ -14,7 +14,7 @@ from linsep.estimators.calibration import CalibratedClassifier, Recent
 from linsep.estimators.least_squares import LeastSquaresRegression
 from linsep.estimators.online_classifier import OnlineClassifier
 from linsep.estimators.registry import LEARNERS
-from linsep.models.encode_state import is_count, packed_machine, unpacked_machine
+from linsep.models.encode_state import is_count, packed_state, unpacked_state
 from linsep.models.encoding import Arrays, Foreign, Unpacker, document, packed, packed_function, text_array
 from linsep.solvers.calibration import Isotonic, Platt
 from linsep.transforms.registry import MAPS
@@ -273,7 +273,7 @@ def _packed_learner(learner: Any, arrays: Arrays, name: str) -> dict[str, Any]:
         "open": bool(learner._open),
         "seed": int(learner.seed_),
         "n_iter": int(learner.n_iter_),
-        "machine": packed_machine(state, arrays, name),
+        "machine": packed_state(state, arrays, name),
         "facts": _all_packed(_facts_of(learner), arrays, f"{name}.facts"),
     }
 
@@ -308,9 +308,7 @@ def _unpacked_learner(meta: dict[str, Any], read: Unpacker, name: str) -> Any:
             raise Foreign(f"it has {len(names)} names for {features} features")
         learner._names = {of: j for j, of in enumerate(names)}
     learner._open = meta["open"]
-    state: Any = unpacked_machine(
-        meta["machine"], features, len(classes), learner._open, read, name, learner._state_kind
-    )
+    state: Any = unpacked_state(meta["machine"], features, len(classes), learner._open, read, name, learner._state_kind)
     learner._state = state
     learner.classes_, learner.n_features_in_, learner.seed_, learner.n_iter_ = classes, features, seed, passes
     _unpack_facts(learner, meta, read)

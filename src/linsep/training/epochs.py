@@ -13,9 +13,10 @@ from linsep.engine.passes import BAD_SCORE
 from linsep.engine.readouts import MISTAKES, UPDATES
 from linsep.engine.runtime import share, split, threads
 from linsep.engine.step import settles
-from linsep.engine.weights import in_range
 from linsep.training.mixing import Shards
-from linsep.training.state import IN_ORDER, StoppedError, TrainingState, scored
+from linsep.training.scoring import scored
+from linsep.training.state import IN_ORDER, StoppedError, TrainingState
+from linsep.training.weights import in_range
 from linsep.validation.inputs import refuse_bad_entries
 
 
@@ -211,7 +212,7 @@ def pick(select: str, margin: Array, wrong: Array, rng: np.random.Generator) -> 
 
 def margins(state: TrainingState, data: Dense | Csr, codes: Array, jobs: int) -> Array:
     """Return the least margin of each row over all columns, under the weights in training (not those that predict)."""
-    scores = scored(state.link, np.ones(state.columns), data, state.pair, jobs)
+    scores = scored(state.link, data, state.pair, jobs)
     rows = np.arange(len(codes))
     if state.columns == 1:
         return np.where(codes == 1, 1.0, -1.0) * scores[:, 0]

@@ -11,12 +11,11 @@ import scipy.sparse as sp
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.votes import recurrence
-from linsep.engine.weights import copied
 from linsep.kernels.blocks import KernelError, block_of
 from linsep.kernels.functions import Kernel, Linear, kernel_matrix
 from linsep.training.state import Parts, TrainingState
 from linsep.training.transaction import shallow
-from linsep.training.update_log import lines_of
+from linsep.training.weights import copied
 from linsep.validation.inputs import refuse_bad_entries, without_duplicates
 
 NO_ROUNDS = np.empty(0, np.int64)
@@ -328,14 +327,14 @@ class VotingState(TrainingState):
         """Go on with another rule; counts are then no longer shared with the state that this one is a draft of."""
         super().follow(parts, pair, bias)
         self.tally, self.support = copied(self.tally), self.support and self.support.copy()
-        self.log = self.log._replace(filled=self.log.filled.copy())
+        self.log = self.log.copy()
         self._mark = None
 
     def commit(self) -> None:
         """Let readers see the rows so far, all at once: rows that are learned next change none of this."""
-        log, kept = self.log, self.support and self.support.copy()
         start = (self.begin, self.base, self.base_norms)
-        self._mark = int(self.tally.rounds[0]), int(log.filled[0]), log, kept, self.clock, start
+        kept = self.support and self.support.copy()
+        self._mark = int(self.tally.rounds[0]), self.log.copy(), kept, self.clock, start
 
     def reading(self, features: int) -> "VotingState":
         """Return the state with that many features as it was when rows were last committed."""
@@ -344,17 +343,17 @@ class VotingState(TrainingState):
             state: Any = super().reading(features)
             return state
         if seen is None or seen[0] is not mark or seen[1] != features:
-            end, filled, log, kept, clock, (begin, base, base_norms) = mark
+            end, log, kept, clock, (begin, base, base_norms) = mark
             parts: dict[str, Any] = {
                 "tally": self.tally._replace(rounds=np.array([end])),
-                "log": log._replace(filled=np.array([filled])),
+                "log": log,
                 "support": kept,
                 "clock": clock,
                 "begin": begin,
                 "base": base,
                 "base_norms": base_norms,
             }
-            forgotten = dict.fromkeys(("_answer", "_told", "_written", "_mark", "_seen"))
+            forgotten = dict.fromkeys(("_scorer", "_told", "_written", "_mark", "_seen"))
             told = shallow(self, vars(self) | parts | forgotten)
             self._seen = seen = mark, features, told.reading(features)
         last: VotingState = seen[2]
@@ -425,8 +424,8 @@ class VotingState(TrainingState):
         """
         self.pass_time(since, weights)
         self._told = self._written = None
-        numbers, count = self.log.numbers, int(self.log.filled[0])
-        new = numbers[:count, 0][np.searchsorted(numbers[:count, 1], since, side="right") :]
+        numbers = self.log.numbers
+        new = numbers[:, 0][np.searchsorted(numbers[:, 1], since, side="right") :]
         rows, once = np.unique(new, return_index=True)
         rows = rows[np.argsort(once)]
         if self.support is None:
@@ -453,7 +452,7 @@ class VotingState(TrainingState):
         """Count the rounds after `since` as often as their rows weigh, given in their order; nothing for once each."""
         if self.clock.plain and not len(weights):
             return
-        logged = self.log.numbers[: int(self.log.filled[0]), 1]
+        logged = self.log.numbers[:, 1]
         ends = [t for t in (self.begin, self.end) if t > 0]
         clock = self.clock
         if clock.plain and since > 0:
@@ -470,7 +469,7 @@ class VotingState(TrainingState):
 
     def hypotheses(self) -> list[Hypotheses]:
         """Return the hypotheses of each column."""
-        key = (self.end, self.columns, int(self.log.filled[0]), self.begin)
+        key = (self.end, self.columns, len(self.log), self.begin)
         told = self._told
         if told is None or told[0] != key:
             self._told = told = key, self._hypotheses()
@@ -479,8 +478,7 @@ class VotingState(TrainingState):
 
     def updates(self) -> tuple[Array, Array, Array, Array, Array, Array]:
         """Return the places, columns, rivals, amounts, keeps and times of all updates, in order."""
-        n = int(self.log.filled[0])
-        lines, sizes = self.log.numbers[:n], self.log.sizes[:n]
+        lines, sizes, n = self.log.numbers, self.log.sizes, len(self.log)
         places = self.support.places(lines[:, 0]) if self.support is not None else np.empty(0, np.int64)
         columns = lines[:, 2] if lines.shape[1] > 2 else np.zeros(n, np.int64)
         rivals = lines[:, 3] if lines.shape[1] > 3 else np.full(n, -1)
@@ -496,7 +494,7 @@ class VotingState(TrainingState):
 
     def _hypotheses(self) -> list[Hypotheses]:
         places, columns, rivals, amounts, keeps, times = self.updates()
-        scores = self.log.scores[: len(places)]
+        scores = self.log.scores
         squared = self._squared()[places] if len(places) else np.empty(0)
         norms = np.zeros(self.columns) if self.base_norms is None else self.base_norms
         told = []
@@ -577,8 +575,7 @@ class VotingState(TrainingState):
         assert self.support is not None
         if len(self.support) <= most:  # it has the row of every update
             return
-        n = int(self.log.filled[0])
-        lines = self.log.numbers[:n]
+        lines, n = self.log.numbers, len(self.log)
         _, ago = np.unique(lines[::-1, 0], return_index=True)
         if len(ago) <= most:
             return
@@ -593,13 +590,13 @@ class VotingState(TrainingState):
             moved = np.flatnonzero(own)
             self._fold(base[:, c], places[moved], own[moved])
         self.base, self.base_norms, self.begin = base, norms, cut
-        self.log = lines_of(self.log, np.arange(gone, n))
-        self.no_log_because = f"of its first {cut:,} rounds the rows were forgotten, as max_support={most:,} says"
-        left = self.support.places(np.unique(self.log.numbers[: n - gone, 0]))
+        reason = f"of its first {cut:,} rounds the rows were forgotten, as max_support={most:,} says"
+        self.log = replace(self.log.only(np.arange(gone, n)), reason=reason)
+        left = self.support.places(np.unique(self.log.numbers[:, 0]))
         self.support = self.support.copy()
         self.support.keep(np.sort(left))
         if not self.clock.plain:
-            self.clock = self.clock.at_these(np.unique(np.append(self.log.numbers[: n - gone, 1], [cut, self.end])))
+            self.clock = self.clock.at_these(np.unique(np.append(self.log.numbers[:, 1], [cut, self.end])))
         self._told = self._written = None
 
     def _fold(self, base: Array, places: Array, amounts: Array) -> None:

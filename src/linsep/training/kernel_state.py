@@ -73,7 +73,7 @@ class KernelState(VotingState):
 
     def resize(self, features: int) -> None:
         """Give the rows that were kept that many features."""
-        self.width, self._told, self._answer = features, None, None
+        self.width, self._told, self._scorer = features, None, None
         if self.support is not None:
             self.support = self.support.copy()
             self.support.widen(features)
@@ -115,10 +115,10 @@ class KernelState(VotingState):
         known = self.support.places(numbers)
         kernels, norms = self._kernels(data, rows, numbers)
         with uninterrupted():
-            since, lines = self.end, int(self.log.filled[0])
+            since, lines = self.end, len(self.log)
             self._walk(kernels, norms, known, codes, weights, rows)
             self.pass_time(since, weights[weights > 0])
-            moved = self.log.numbers[lines : int(self.log.filled[0]), 0]
+            moved = self.log.numbers[lines:, 0]
             new = np.unique(moved[known[moved] < 0])
             moved[:] = numbers[moved]
             self.refuse_more(len(new))

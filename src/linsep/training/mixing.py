@@ -17,11 +17,11 @@ import numpy as np
 from linsep.data.lines import in_order
 from linsep.engine.arrays import Array
 from linsep.engine.links import OWED, Additive, Imaged, Scaled
-from linsep.engine.readouts import MISTAKES, Average, Log, Tally
+from linsep.engine.readouts import MISTAKES, Average, Tally
 from linsep.engine.runtime import split
-from linsep.engine.weights import copied, start_readout, start_tally, with_own_image
 from linsep.training.state import TrainingState
-from linsep.training.update_log import Mixed, appended, empty_like, no_log
+from linsep.training.update_log import Mixed, UpdateLog
+from linsep.training.weights import copied, start_readout, start_tally, with_own_image
 
 MIXINGS = ("uniform", "rows", "mistakes")
 """What a shard's share in a mix may be."""
@@ -39,8 +39,7 @@ class Gain(NamedTuple):
     clock: float
     """The weight of its rounds."""
     tally: Tally
-    log: Log
-    no_log_because: str
+    log: UpdateLog
 
 
 def weights_of(link: Any) -> Array:
@@ -78,8 +77,8 @@ def fork(state: TrainingState) -> TrainingState:
     tally.rounds[:] = state.tally.rounds
     readout = start_readout(type(state.readout), state.features + 1, state.columns)
     return replace(
-        state, link=copied(state.link), readout=readout, tally=tally, log=empty_like(state.log), mixed=None,
-        watch=None, _answer=None,
+        state, link=copied(state.link), readout=readout, tally=tally, log=state.log.emptied(), mixed=None,
+        watch=None, _scorer=None,
     )  # fmt: skip
 
 
@@ -96,7 +95,7 @@ def gained(shard: TrainingState, start: TrainingState) -> Gain:
         else:  # mass is the clock, and s has become what it has moved by
             take(u, clock, moved)
     tally = shard.tally._replace(rounds=shard.tally.rounds - start.tally.rounds)
-    return Gain(moved, u, clock, tally, shard.log, shard.no_log_because)
+    return Gain(moved, u, clock, tally, shard.log)
 
 
 def take(sums: Array, factor: float, array: Array) -> None:
@@ -158,19 +157,18 @@ class Mix:
         state.link = link_of(state.link, self.moved, state.pair)
         more = Mixed(np.array(self.numbers), np.array(self.mistakes), shares)
         state.mixed = more if state.mixed is None else state.mixed.then(more)
-        state._answer = None
+        state._scorer = None
 
     def _take_log(self, gain: Gain, earlier: int) -> None:
         """Add a shard's updates to the log, unless one of the two was given up."""
         state = self.state
-        if not len(state.log.numbers):
+        if not state.log.is_open:
             return
-        if gain.no_log_because:
-            state.no_log_because, state.log = gain.no_log_because, no_log()
+        if gain.log.reason:
+            state.log = state.log.closed(gain.log.reason)
             return
         gain.log.numbers[:, 1] += earlier
-        state.log = appended(state.log, gain.log)
-        state.drop_large_log()
+        state.log = state.log.appended(gain.log).within_limit()
 
 
 class Shards:

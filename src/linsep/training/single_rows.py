@@ -13,7 +13,9 @@ from linsep.engine.passes import BAD_SCORE, DONE, FLAW, LOG_FULL, TOO_LARGE
 from linsep.engine.predict_row import ask_row
 from linsep.engine.runtime import uninterrupted
 from linsep.training.history import refuse_endless
-from linsep.training.state import IN_ORDER, TrainingState, for_reading
+from linsep.training.scoring import with_zero_row
+from linsep.training.state import IN_ORDER, TrainingState
+from linsep.training.weights import for_reading
 from linsep.validation.inputs import single_row
 
 ARRAY = np.ndarray
@@ -109,13 +111,13 @@ class RowLearner(Direct):
         weights = self.weights[code : code + 1]
         refuse_endless(state.span()[1] + float(weights.sum()))
         with uninterrupted():
-            since, log = int(state.tally.rounds[0]), state.log
+            since, lines = int(state.tally.rounds[0]), state.log.lines
             self._pass(indices, values, distinct, code)
             if int(state.tally.rounds[0]) > since:
                 row = single_row(indices, values, state.features, self.bias)
                 state.remember(row, state.behind + state.rows - 1, since, weights)
             state.commit()
-            if state.log is not log:  # forgotten in part
+            if state.log.lines is not lines:  # forgotten in part
                 self._bind()
 
     def _pass(self, indices: Array, values: Array, distinct: bool, code: int) -> None:
@@ -136,8 +138,8 @@ class RowLearner(Direct):
         if status == LOG_FULL:
             # Single rows are not weighed one by one: the log's limit takes all so far to be as large as this one.
             size = self.state.rows * (indices.nbytes + values.nbytes)
-            self.state.allow_log(max(self.state.data_bytes, size))
-            self.state.enlarge_log()
+            log = self.state.log.allowing(max(self.state.log.data_bytes, size))
+            self.state.log = log.enlarged(self.state.columns)
             self._bind()
         elif status == FLAW and flaw == NOT_TOGETHER:
             indices, values = indices.copy(), values.copy()
@@ -163,26 +165,37 @@ class RowLearner(Direct):
 
 
 class RowPredictor(Direct):
-    """The answer to a single row, from the weights of a state as they are at the time."""
+    """The prediction for a single row, by the weights of a state as they are at the time."""
 
     def __init__(self, state: TrainingState, bias: float, labels: Array, names: dict[str, int] | None) -> None:
         kinds: Any = type(state.link), type(state.readout)
         super().__init__(ask_row(*kinds))
         self.state, self.bias, self.labels, self.names = state, bias, labels.tolist(), names
         self.one_scale = not isinstance(state.link, Imaged) or state.pair or len(labels) <= 2
-        numbers = (state.features, bias, False)
-        link, readout = for_reading(state.link), for_reading(state.readout)
-        self.bound = Bound(tuple(link), tuple(readout), numbers, len(labels), state.pair)
+        link, readout = state.link, state.readout
+        if state.sparse is not None:
+            link, readout = with_zero_row(link), with_zero_row(readout)
+        self.width = len(link.s) - 1
+        numbers = (self.width, bias, False)
+        self.bound = Bound(tuple(for_reading(link)), tuple(for_reading(readout)), numbers, len(labels), state.pair)
+
+    def fits(self, x: tuple[Any, ...]) -> bool:
+        """Tell whether x is a pair of arrays as the last row's, and need not be looked up among features kept."""
+        return self.state.sparse is None and super().fits(x)
 
     def answer(self, indices: Array, values: Array) -> Any:
         """Return the label of the row; features outside of the learner's count as 0."""
-        self.prepare(indices, values, self.bound)
-        code, status = self.compiled(self.bound, (values, indices))
+        places, sparse = indices, self.state.sparse
+        if sparse is not None:
+            refuse_unequal(indices, values)
+            places = sparse.kept.places(indices.astype(np.int64))
+        self.prepare(places, values, self.bound)
+        code, status = self.compiled(self.bound, (values, places))
         if status == FLAW:
             refuse_unequal(indices, values)
-            known = (indices >= 0) & (indices < self.state.features)
-            indices, values = indices[known], values[known]
-            code, status = self.compiled(self.bound, (values, indices))
+            known = (places >= 0) & (places < self.width)
+            indices, places, values = indices[known], places[known], values[known]
+            code, status = self.compiled(self.bound, (values, places))
         if status != DONE:
             raise ValueError("x has an entry, or gives a score, that is not a finite number")
         return self.labels[code if self.one_scale else self._compared(indices, values)]

@@ -23,15 +23,6 @@ from linsep.engine.links import EXPONENTIAL, Imaged
 from linsep.engine.runtime import threads
 from linsep.estimators.base.run_certificate import NO_THEOREM, certificate_of
 from linsep.training.single_rows import RowPredictor, refuse_unequal
-from linsep.training.sparse_weights import (
-    SparseState,
-    compacted,
-    is_compact,
-    kept_of,
-    row_predictor,
-    rows_of_coef,
-    whole,
-)
 from linsep.training.state import NO_WEIGHTS, TOO_LARGE, TrainingState
 from linsep.training.transaction import PREPARED, all_or_nothing, at_once
 from linsep.validation.inputs import canonical, refuse_bad_entries
@@ -149,7 +140,16 @@ class Learner(ClassifierMixin, BaseEstimator):
 
         A CSR array after `sparsify`.
         """
-        return rows_of_coef(self._readable(), self._of_classes(self._weights()[:-1].T, axis=0, flat=False))
+        weights, state = self._of_classes(self._weights()[:-1].T, axis=0, flat=False), self._readable()
+        if state.sparse is None:
+            return weights
+        shape = len(weights), state.features
+        if state.sparse_on_request:
+            row, place = np.nonzero(weights)
+            return sp.coo_array((weights[row, place], (row, state.sparse.kept.numbers[place])), shape=shape).tocsr()
+        dense = np.zeros(shape)
+        dense[:, state.sparse.kept.numbers] = weights
+        return dense
 
     @property
     @at_once
@@ -175,17 +175,17 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     @all_or_nothing
     def _sparsify(self) -> Self:
-        self._state = compacted(self._trimmed())
+        self._state = self._trimmed().sparsified()
         self._drop_prepared()
         return self
 
     def densify(self) -> Self:
         """Keep all weights again; the learner is then as it was before `sparsify`."""
-        return self._densify() if isinstance(getattr(self, "_state", None), SparseState) else self
+        return self if not hasattr(self, "_state") or self._state.sparse is None else self._densify()
 
     @all_or_nothing
     def _densify(self) -> Self:
-        self._state = whole(self._state)
+        self._state = self._state.whole()
         self._drop_prepared()
         return self
 
@@ -193,7 +193,8 @@ class Learner(ClassifierMixin, BaseEstimator):
     @at_once
     def kept_(self) -> int:
         """The number of features whose weights are kept: all, or after `sparsify` those that matter."""
-        return kept_of(self._readable())
+        state = self._readable()
+        return state.features if state.sparse is None or not state.sparse_on_request else len(state.sparse.kept.numbers)
 
     @property
     def _wanted_bias(self) -> float:
@@ -260,7 +261,7 @@ class Learner(ClassifierMixin, BaseEstimator):
     @at_once
     def _prepare_predict_one(self) -> RowPredictor:
         """Prepare for single rows; what is prepared is kept with the state that it is made of."""
-        self._row_predictor = row_predictor(self._fitted(), self._bias, self.classes_, self._names)
+        self._row_predictor = RowPredictor(self._fitted(), self._bias, self.classes_, self._names)
         return self._row_predictor
 
     @property
@@ -402,8 +403,7 @@ class Learner(ClassifierMixin, BaseEstimator):
         if self._names is not None:
             twin._names = self._names.copy()
         if hasattr(self, "_state"):
-            state = whole(self._state).apart()
-            twin._state = compacted(state) if is_compact(self._state) else state
+            twin._state = self._state.apart()
         return twin
 
     def __getstate__(self) -> dict[str, Any]:

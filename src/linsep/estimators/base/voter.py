@@ -17,7 +17,7 @@ from linsep.training.history import VotingState
 from linsep.training.single_rows import refuse_other_columns
 from linsep.training.state import TrainingState
 from linsep.training.transaction import all_or_nothing, at_once
-from linsep.training.update_log import Record, line_bytes
+from linsep.training.update_log import Record
 from linsep.training.votes import Readings
 from linsep.validation.inputs import canonical, refuse_bad_entries, single_row
 
@@ -98,7 +98,7 @@ class Voter(OnlineLearner):
 
     def _counts_at(self, state: VotingState, rounds: Array) -> tuple[Array, Array]:
         """Return the number of updates after so many rounds, and of distinct rows among those that are remembered."""
-        lines = state.log.numbers[: int(state.log.filled[0])]
+        lines = state.log.numbers
         if self._open and not state.pair:
             known = len(self.classes_)
             lines = lines[lines[:, 2] < known if known != 2 else lines[:, 2] == 1]
@@ -123,8 +123,7 @@ class Voter(OnlineLearner):
     def support_bytes_(self) -> int:
         """The memory that they take, and the log with them."""
         state = self._asked()
-        log = int(state.log.filled[0]) * line_bytes(state.log)
-        return log + (0 if state.support is None else state.support.nbytes)
+        return state.log.nbytes + (0 if state.support is None else state.support.nbytes)
 
     @property
     def survival_(self) -> Any:
@@ -222,7 +221,7 @@ class Voter(OnlineLearner):
                 orders = [order_of(self, e, data.n_rows) for e in epochs]
                 visited = np.concatenate([weights[order] if len(order) else weights for order in orders])
             else:
-                lines = state.log.numbers[: int(state.log.filled[0])]
+                lines = state.log.numbers
                 _, once = np.unique(lines[lines[:, 1] > since, 1], return_index=True)
                 visited = weights[lines[lines[:, 1] > since, 0][once]]
         state.remember(data, state.behind + state.rows if stream else 0, since, visited[visited > 0])
