@@ -24,7 +24,7 @@ ONLINE = {name: entry for name, entry in LEARNERS.items() if entry.online and no
 """The rows of the table that go row by row and have weights; the others have contracts of their own."""
 OWN = {"voted-perceptron": {"readout": "average"}}
 """What lets a learner answer with weights; for its other readouts see tests/estimators/test_voted.py and its like."""
-REMEMBERED = ("_scorer", "_checked", "_told", "_written", "_mark", "_seen", "table")
+REMEMBERED = ("_scorer", "_checked", "_hypotheses", "_written", "_committed", "table")
 """What parts of a learner have at hand to answer faster, and make again when needed."""
 every_learner = pytest.mark.parametrize("name", ONLINE)
 

@@ -308,8 +308,7 @@ def _unpacked_learner(meta: dict[str, Any], read: Unpacker, name: str) -> Any:
             raise Foreign(f"it has {len(names)} names for {features} features")
         learner._names = {of: j for j, of in enumerate(names)}
     learner._open = meta["open"]
-    state: Any = unpacked_state(meta["machine"], features, len(classes), learner._open, read, name, learner._state_kind)
-    learner._state = state
+    learner._state = unpacked_state(learner, meta["machine"], features, len(classes), read, name)
     learner.classes_, learner.n_features_in_, learner.seed_, learner.n_iter_ = classes, features, seed, passes
     _unpack_facts(learner, meta, read)
     return learner

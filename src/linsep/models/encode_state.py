@@ -10,10 +10,11 @@ from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.links import Additive, Imaged, Scaled
 from linsep.engine.readouts import MISTAKES, Average, Last, Log, Tally
 from linsep.engine.step import check_rule, needs_norm, reads_sign_only, shrinks
+from linsep.estimators.base.learner import Learner
 from linsep.kernels.functions import Kernel, Linear, OfUser, Polynomial, Precomputed, RadialBasis
 from linsep.models.encoding import Arrays, Foreign, Unpacker, is_number, packed, packed_function
-from linsep.training.history import Clock, Support, VotingState
-from linsep.training.kernel_state import KernelState
+from linsep.training.dual_weights import DualWeights
+from linsep.training.history import Clock, History, Support
 from linsep.training.scoring import gathered
 from linsep.training.state import TrainingState
 from linsep.training.update_log import NO_LINES, Mixed, UpdateLog, lines_with_room
@@ -26,44 +27,44 @@ FLOATS = (np.float32, np.float64)
 INDICES = (np.int32, np.int64)
 
 
-def packed_votes(state: VotingState, arrays: Arrays, name: str) -> dict[str, Any]:
-    """Return what tells of the rows that a state has kept, of its time and of its kernel."""
-    meta: dict[str, Any] = {"begin": state.begin, "rows": "none", "folded": state.base is not None}
-    arrays[f"{name}.clock.rounds"], arrays[f"{name}.clock.times"] = state.clock
-    if state.base is not None and state.base_norms is not None:
-        if not (np.isfinite(state.base).all() and np.isfinite(state.base_norms).all()):
+def packed_history(history: History, dual: DualWeights | None, arrays: Arrays, name: str) -> dict[str, Any]:
+    """Return the values of a history and of dual weights, and add their arrays."""
+    meta: dict[str, Any] = {"begin": history.begin, "rows": "none", "folded": history.base is not None}
+    arrays[f"{name}.clock.rounds"], arrays[f"{name}.clock.times"] = history.clock
+    if history.base is not None and history.base_norms is not None:
+        if not (np.isfinite(history.base).all() and np.isfinite(history.base_norms).all()):
             raise ValueError("its first weights are too large for float64: divide all of X by one factor")
-        arrays[f"{name}.base"], arrays[f"{name}.base_norms"] = state.base, state.base_norms
-    if isinstance(state, KernelState):
-        meta["digest"] = state.digest
-        meta["kernel"] = _packed_kernel(state.of, arrays)
-    if state.support is not None:
-        rows = state.support.rows()
+        arrays[f"{name}.base"], arrays[f"{name}.base_norms"] = history.base, history.base_norms
+    if dual is not None:
+        meta["digest"] = dual.digest
+        meta["kernel"] = _packed_kernel(history.kernel, arrays)
+    if history.support is not None:
+        rows = history.support.rows()
         meta["width"] = rows.n_features
         meta["rows"] = "dense" if isinstance(rows, Dense) else "sparse"
-        arrays[f"{name}.support.numbers"] = state.support.known
+        arrays[f"{name}.support.numbers"] = history.support.known
         for of, value in rows._asdict().items():
             if isinstance(value, np.ndarray):
                 arrays[f"{name}.support.{of}"] = value
     return meta
 
 
-def unpacked_votes(state: VotingState, meta: dict[str, Any], read: Unpacker, name: str) -> None:
-    """Give a state what it had kept, if it is sound."""
+def unpack_history(state: TrainingState, history: History, meta: dict[str, Any], read: Unpacker, name: str) -> None:
+    """Give a state the history that was stored, if it is sound."""
     arrays = read.arrays
     _refuse_another_kind(state)
-    if isinstance(state, KernelState):
-        state.of, state.digest = _kernel(meta["kernel"], state.bias, read), str(meta["digest"])
+    if state.dual is not None:
+        history.kernel, state.dual.digest = _kernel(meta["kernel"], state.bias, read), str(meta["digest"])
     if meta["rows"] != "none":
-        state.support = _support(state, meta, arrays, name)
+        history.support = _support(state, history, meta, arrays, name)
     elif f"{name}.support.numbers" in arrays:
         raise Foreign("it has numbers of rows, and keeps none")
-    _unpack_first(state, meta, arrays, name)
-    state.clock = _clock(state, arrays, name)
-    _refuse_another_log(state)
+    _unpack_first(state, history, meta, arrays, name)
+    history.clock = _clock(state, history, arrays, name)
+    _refuse_another_log(state, history)
 
 
-def _refuse_another_kind(state: VotingState) -> None:
+def _refuse_another_kind(state: TrainingState) -> None:
     """Refuse weights, and a log, of a kind that no vote is made of."""
     scaled = isinstance(state.link, Scaled)
     if state.bias * state.bias == np.inf:
@@ -76,39 +77,39 @@ def _refuse_another_kind(state: VotingState) -> None:
         raise Foreign("its log has a step that is not finite")
 
 
-def _unpack_first(state: VotingState, meta: dict[str, Any], arrays: Arrays, name: str) -> None:
+def _unpack_first(state: TrainingState, history: History, meta: dict[str, Any], arrays: Arrays, name: str) -> None:
     """Give a state its first hypothesis; one that has forgotten has weights there."""
     begin, folded = meta["begin"], meta["folded"]
-    if type(begin) is not int or not 0 <= begin <= state.end:
-        raise Foreign(f"it begins after {begin!r:.20} rounds of {state.end}")
+    if type(begin) is not int or not 0 <= begin <= _end(state):
+        raise Foreign(f"it begins after {begin!r:.20} rounds of {_end(state)}")
     if type(folded) is not bool or not folded == (begin > 0) == (state.log.reason != ""):
         raise Foreign("it does not say whether it has forgotten rows")
     if folded:
-        if isinstance(state, KernelState):
+        if state.dual is not None:
             raise Foreign("it has forgotten rows, without which a kernel has no weights")
-        state.base = _array(arrays, f"{name}.base", (np.float64,), state.link.s.shape)
-        state.base_norms = _array(arrays, f"{name}.base_norms", (np.float64,), (state.columns,))
-        if not (np.isfinite(state.base).all() and np.isfinite(state.base_norms).all()):
+        history.base = _array(arrays, f"{name}.base", (np.float64,), state.link.s.shape)
+        history.base_norms = _array(arrays, f"{name}.base_norms", (np.float64,), (state.columns,))
+        if not (np.isfinite(history.base).all() and np.isfinite(history.base_norms).all()):
             raise Foreign("its first weights are not finite")
-    state.begin = begin
+    history.begin = begin
 
 
-def _refuse_another_log(state: VotingState) -> None:
+def _refuse_another_log(state: TrainingState, history: History) -> None:
     """Refuse updates of rows that were not kept, or in rounds that were not made."""
     lines = state.log.numbers
     if not len(lines):
         return
-    if state.support is None or (state.support.places(lines[:, 0]) < 0).any():
+    if history.support is None or (history.support.places(lines[:, 0]) < 0).any():
         raise Foreign("its log names a row that was not kept")
-    if np.any(np.diff(lines[:, 1]) < 0) or lines[0, 1] <= state.begin or lines[-1, 1] > state.end:
+    if np.any(np.diff(lines[:, 1]) < 0) or lines[0, 1] <= history.begin or lines[-1, 1] > _end(state):
         raise Foreign("its log has rounds that it did not have")
-    if not state.clock.plain and not np.isin(lines[:, 1], state.clock.rounds).all():
+    if not history.clock.plain and not np.isin(lines[:, 1], history.clock.rounds).all():
         raise Foreign("its clock does not know all rounds of its log")
 
 
-def _support(state: VotingState, meta: dict[str, Any], arrays: Arrays, name: str) -> Support:
+def _support(state: TrainingState, history: History, meta: dict[str, Any], arrays: Arrays, name: str) -> Support:
     """Return the rows that were kept; of a kernel that was given as a matrix, what is kept are values of that."""
-    given = isinstance(state, KernelState) and isinstance(state.of, Precomputed)
+    given = isinstance(history.kernel, Precomputed)
     width = 1 if given else state.features
     if type(meta["width"]) is not int or meta["width"] != width:
         raise Foreign(f"the rows that it kept have {meta['width']!r:.20} features, and not {width}")
@@ -142,16 +143,20 @@ def _sparse_rows(count: int, width: int, bias: float, arrays: Arrays, name: str)
     return Csr(values, indices, ends, width, bias)
 
 
-def _clock(state: VotingState, arrays: Arrays, name: str) -> Clock:
+def _end(state: TrainingState) -> int:
+    return int(state.tally.rounds[0])
+
+
+def _clock(state: TrainingState, history: History, arrays: Arrays, name: str) -> Clock:
     known = _array(arrays, f"{name}.clock.rounds", (np.int64,), (None,))
     times = _array(arrays, f"{name}.clock.times", (np.float64,) if len(known) else (np.int64,), (len(known),))
     if not len(known):
         return Clock()
-    if known[0] < 0 or known[-1] != state.end or np.any(known[1:] <= known[:-1]):
+    if known[0] < 0 or known[-1] != _end(state) or np.any(known[1:] <= known[:-1]):
         raise Foreign("its clock has rounds that it did not have")
     if not np.isfinite(times).all() or times[0] < 0 or np.any(times[1:] < times[:-1]):
         raise Foreign("its clock does not go on")
-    if state.begin > 0 and state.begin not in known:
+    if history.begin > 0 and history.begin not in known:
         raise Foreign("its clock does not know when it begins")
     return Clock(known, times)
 
@@ -224,12 +229,12 @@ def packed_state(state: TrainingState, arrays: Arrays, name: str) -> dict[str, A
     meta["logged"] = state.log.is_open
     if state.log.is_open:
         arrays[f"{name}.log.numbers"], arrays[f"{name}.log.sizes"] = state.log.numbers, state.log.sizes
-        if state.keeps_rows:
+        if state.history is not None:
             arrays[f"{name}.log.scores"] = state.log.scores
     if state.mixed is not None:
         arrays |= {f"{name}.mixed.{of}": lines for of, lines in state.mixed._asdict().items()}
-    if isinstance(state, VotingState):
-        meta["votes"] = packed_votes(state, arrays, name)
+    if state.history is not None:
+        meta["votes"] = packed_history(state.history, state.dual, arrays, name)
     return meta
 
 
@@ -240,7 +245,7 @@ def _stored(state: TrainingState) -> tuple[TrainingState, Array | None]:
     """
     if state.sparse is not None:
         return (state.whole(), None) if isinstance(state.link, Imaged) else (state, state.sparse.kept.numbers)
-    if isinstance(state.link, Imaged) or isinstance(state, VotingState) or state.features < MANY:
+    if isinstance(state.link, Imaged) or state.history is not None or state.features < MANY:
         return state, None
     kept = state.nonzero_features()
     if len(kept) > FEW * state.features:
@@ -249,15 +254,10 @@ def _stored(state: TrainingState) -> tuple[TrainingState, Array | None]:
 
 
 def unpacked_state(
-    meta: dict[str, Any],
-    features: int,
-    classes: int,
-    open_labels: bool,
-    read: Unpacker,
-    name: str,
-    kind: type[TrainingState] = TrainingState,
+    learner: Learner, meta: dict[str, Any], features: int, classes: int, read: Unpacker, name: str
 ) -> TrainingState:
-    """Return a state of so many features and of this kind, if it is sound."""
+    """Return a learner's state of so many features and classes, if it is sound."""
+    open_labels, dual = learner._open, learner._new_dual(features)
     numbers = {of: read.value(meta.get(of, 0) if of in LATER else meta[of]) for of in (*NUMBERS, *OF_LOG)}
     _refuse_other_numbers(numbers)
     numbers["bias"] = float(numbers["bias"])  # passes are compiled for floats
@@ -271,9 +271,8 @@ def unpacked_state(
     kept = _kept(features, read.arrays[f"{name}.kept"]) if _flag(meta["sparse"]) else None
     if kept is not None and (features + 1) * columns > MOST_WEIGHTS:
         raise Foreign(f"it has {features:,} features of {columns:,} classes, too many to have been trained")
-    dual = issubclass(kind, KernelState)
     lines = features if kept is None else len(kept)
-    size = (_rows_kept(read.arrays, name) if dual else lines) + 1, columns
+    size = (_rows_kept(read.arrays, name) if dual is not None else lines) + 1, columns
     link_kind, readout_kind = meta["kinds"]
     link_values = _link_numbers(link_kind, meta["link"], read)
     link = _part(LINKS[link_kind], f"{name}.link", size, read.arrays, link_values)
@@ -281,17 +280,18 @@ def unpacked_state(
         with np.errstate(over="ignore"):
             link = with_own_image(link, pair, numbers["bias"] != 0.0)
     readout = _part(READOUTS[readout_kind], f"{name}.readout", size, read.arrays)
-    _refuse_another_link(link, readout, rule, dual)
+    _refuse_another_link(link, readout, rule, dual is not None)
     tally = _part(Tally, f"{name}.tally", size, read.arrays)
-    log = UpdateLog(_log_lines(meta, pair, columns, read, name, kind.keeps_rows), **of_log).trimmed()
+    history = learner._new_history(numbers["bias"])
+    log = UpdateLog(_log_lines(meta, pair, columns, read, name, history is not None), **of_log).trimmed()
     mixed = _mixed(read.arrays, name, columns, pair, tally)
-    state = kind(rule=rule, link=link, readout=readout, tally=tally, log=log, mixed=mixed, **numbers)
-    if isinstance(state, KernelState):
-        state.width = features
-    if isinstance(state, VotingState):
+    state = TrainingState(
+        rule=rule, link=link, readout=readout, tally=tally, log=log, mixed=mixed, history=history, dual=dual, **numbers
+    )
+    if history is not None:
         if kept is not None or _flag(meta["compact"]):
             raise Foreign("it keeps the rows of a vote, and leaves others of its weights out")
-        unpacked_votes(state, meta["votes"], read, name)
+        unpack_history(state, history, meta["votes"], read, name)
         return state
     if kept is None:
         return state.sparsified() if _flag(meta["compact"]) else state

@@ -27,7 +27,7 @@ class Team:
     """
 
     def __init__(self, state: TrainingState, jobs: int) -> None:
-        alone = jobs == 1 or state.columns == 1 or state.pair or not state.divisible
+        alone = jobs == 1 or state.columns == 1 or state.pair or state.dual is not None
         cuts = [] if alone else split(state.columns, jobs)
         self.state, self.jobs = state, jobs
         self.blocks = [(lo, state.block(lo, hi)) for lo, hi in cuts]

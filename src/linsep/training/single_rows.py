@@ -12,7 +12,7 @@ from linsep.engine.native import Bound
 from linsep.engine.passes import BAD_SCORE, DONE, FLAW, LOG_FULL, TOO_LARGE
 from linsep.engine.predict_row import ask_row
 from linsep.engine.runtime import uninterrupted
-from linsep.training.history import refuse_endless
+from linsep.training.history import Replay, refuse_endless
 from linsep.training.scoring import with_zero_row
 from linsep.training.state import IN_ORDER, TrainingState
 from linsep.training.weights import for_reading
@@ -86,12 +86,12 @@ class RowLearner(Direct):
         super().__init__(state.kernel(Single))
         self.state, self.bias, self.codes, self.weights = state, bias, codes, weights
         self._bind()
-        if state.keeps_rows:
-            state.commit()  # type: ignore[attr-defined]
+        if state.history is not None:
+            state.history.commit(state)
 
     def learned(self, x: tuple[Any, ...], code: int) -> bool:
         """Learn from x and tell so, if it is as the last row was and without a flaw; else do nothing."""
-        if not self.fits(x) or self.state.keeps_rows:
+        if not self.fits(x) or self.state.history is not None:
             return False
         indices, values = x
         state = self.state
@@ -104,19 +104,19 @@ class RowLearner(Direct):
 
     def learn(self, indices: Array, values: Array, distinct: bool, code: int) -> None:
         """Make one pass over the row, or raise the ValueError that says what is wrong with it; then nothing changes."""
-        if not self.state.keeps_rows:
+        state, history = self.state, self.state.history
+        if history is None:
             self._pass(indices, values, distinct, code)
             return
-        state: Any = self.state
         weights = self.weights[code : code + 1]
-        refuse_endless(state.span()[1] + float(weights.sum()))
+        refuse_endless(Replay(state).span()[1] + float(weights.sum()))
         with uninterrupted():
             since, lines = int(state.tally.rounds[0]), state.log.lines
             self._pass(indices, values, distinct, code)
             if int(state.tally.rounds[0]) > since:
                 row = single_row(indices, values, state.features, self.bias)
-                state.remember(row, state.behind + state.rows - 1, since, weights)
-            state.commit()
+                history.remember(state, row, state.behind + state.rows - 1, since, weights)
+            history.commit(state)
             if state.log.lines is not lines:  # forgotten in part
                 self._bind()
 

@@ -1,12 +1,12 @@
 """The state of training: rule, weights, counts and log, and the passes that update them."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from linsep.engine.arrays import Array
-from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.data_kinds import Csr, Dense, Dual
 from linsep.engine.links import EXPONENTIAL, Additive, Imaged, Scaled
 from linsep.engine.native import Bound
 from linsep.engine.passes import DONE, LOG_FULL, Kernel, learn_classes, learn_rows
@@ -30,6 +30,10 @@ from linsep.training.weights import (
     with_own_image,
     writable,
 )
+
+if TYPE_CHECKING:
+    from linsep.training.dual_weights import DualWeights
+    from linsep.training.history import History
 
 IN_ORDER, NO_WEIGHTS = np.empty(0, np.intp), np.empty(0)
 """To the passes: all rows as they stand, all with weight 1."""
@@ -73,10 +77,6 @@ class StoppedError(Exception):
 class TrainingState:
     """Everything that training goes on from."""
 
-    keeps_rows: ClassVar[bool] = False
-    """Whether it keeps the rows of its updates; then the log has the score and the amount of each."""
-    divisible: ClassVar[bool] = True
-    """Whether threads may share its columns."""
     rule: Any
     link: Any
     readout: Any
@@ -92,6 +92,10 @@ class TrainingState:
     background: bool = False
     mixed: Mixed | None = None
     """The shards that were mixed so far, if any were."""
+    history: "History | None" = None
+    """The rows of the updates, if any hypothesis of the run may predict; then the log has the score of each."""
+    dual: "DualWeights | None" = None
+    """If set, the weights are those of rows, for a kernel."""
     watch: Watch | None = field(default=None, repr=False)
     sparse: SparseScorer | None = field(default=None, repr=False)
     """If set, the link and the readout have the rows of `sparse.kept` and of the bias only. Such a state predicts; to
@@ -104,21 +108,24 @@ class TrainingState:
 
     @classmethod
     def start(
-        cls, parts: Parts, features: int, columns: int, pair: bool, bias: float, background: bool = False
-    ) -> "TrainingState":
+        cls, parts: Parts, features: int, columns: int, pair: bool, bias: float, background: bool = False,
+        history: "History | None" = None, dual: "DualWeights | None" = None,
+    ) -> "TrainingState":  # fmt: skip
         """Return a state before its first round; its last column may stand for all labels still to come."""
         rule = as_floats(parts.rule)
         link = "scaled" if shrinks(type(rule)) else parts.link
-        normed = needs_norm(type(rule))
+        normed, rows = needs_norm(type(rule)), features + 1 if dual is None else 1
         return cls(
             rule,
-            start_link(link, features + 1, columns, parts.readout, parts.number, normed),
-            start_readout(parts.readout, features + 1, columns),
+            start_link(link, rows, columns, parts.readout, parts.number, normed, dual is not None),
+            start_readout(parts.readout, rows, columns),
             start_tally(columns),
             pair,
             bias,
             first_features=features,
             background=background,
+            history=history,
+            dual=dual,
         )
 
     def follow(self, parts: Parts, pair: bool, bias: float) -> None:
@@ -141,12 +148,19 @@ class TrainingState:
         self.link, self.readout = writable(self.link), writable(self.readout)
         self.tally = writable(self.tally)
         self.log = replace(self.log, lines=writable(self.log.lines))
+        if self.history is not None:  # shared with the state that this one is a draft of
+            self.tally, self.log, self.history = copied(self.tally), self.log.copy(), self.history.copy()
+            self.dual = self.dual and replace(self.dual)
         if isinstance(self.link, Imaged) and self.link.number != parts.number:
             self._scorer = None
             self.link = with_own_image(self.link._replace(number=float(parts.number)), self.pair, self.bias != 0.0)
 
     def check_again(self, data: Dense | Csr) -> None:
         """Raise a ValueError if `fit` can't go on with these data."""
+        if self.history is not None and self.dual is not None:
+            self.dual.check_same_rows(self.history, data)
+        elif self.history is not None:
+            self.history.check_same_rows(data)
 
     def check_for_single_rows(self) -> None:
         """Raise a ValueError if the sums are too large to be updated in place, a row at a time."""
@@ -160,6 +174,10 @@ class TrainingState:
 
     def keep_log(self, mode: bool | str, weighted: bool, data_bytes: int) -> None:
         """Open or close the log as `log=` asks, for data of that size."""
+        if self.history is not None:
+            if mode is False:
+                raise ValueError("log=False: the hypotheses are told by the log; leave it out, or use Perceptron")
+            mode = True
         exact = steps_by_one(type(self.rule)) and not weighted
         log = replace(self.log, data_bytes=self.log.data_bytes + data_bytes)
         if log.reason:
@@ -172,8 +190,8 @@ class TrainingState:
             log = replace(log, limit=np.inf if mode is True else 0).allowing(log.data_bytes)
             if not log.is_open:
                 names = 2 if self.pair else int(self.columns > 1)
-                sizes = 2 if shrinks(type(self.rule)) else int(self.keeps_rows or not exact)
-                log = log.opened(names, sizes, scored=self.keeps_rows)
+                sizes = 2 if shrinks(type(self.rule)) else int(self.history is not None or not exact)
+                log = log.opened(names, sizes, scored=self.history is not None)
             elif not exact and not log.sizes.shape[1]:
                 reason = "sample weights after rows without them: the log so far has no amounts"
                 if mode is True:
@@ -189,6 +207,8 @@ class TrainingState:
     @property
     def features(self) -> int:
         """The number of features, the bias not counted."""
+        if self.dual is not None:
+            return self.dual.width
         return len(self.link.s) - 1 if self.sparse is None else self.sparse.kept.features
 
     @property
@@ -205,11 +225,12 @@ class TrainingState:
     def copy(self) -> "TrainingState":
         """Return a state that shares no memory with this one, but for the part of the log already written."""
         parts = {name: copied(getattr(self, name)) for name in ("link", "readout", "tally")}
-        return replace(self, **parts, log=self.log.copy(), _scorer=None)
+        history, dual = self.history and self.history.copy(), self.dual and replace(self.dual)
+        return replace(self, **parts, log=self.log.copy(), history=history, dual=dual, _scorer=None)
 
     def apart(self) -> "TrainingState":
         """Return a state that shares no memory with this one, and will not when both go on."""
-        return replace(self.copy(), log=self.log.trimmed())
+        return replace(self.copy(), log=self.log.trimmed(), history=self.history and self.history.apart())
 
     def run(
         self, data: Any, codes: Array, weights: Array, order: Array, first: int, base: int | None = None,
@@ -220,6 +241,9 @@ class TrainingState:
         `base` is the first of a block's columns, which even alone are classes against the rest. `span` is the part of
         the order to visit, if that is not all.
         """
+        if self.dual is not None and not isinstance(data, Dual):
+            self.dual.run(self, data, codes, weights, order, first, span)
+            return
         self._scorer = self._checked = None
         kernel = self.kernel(type(data), base is not None)
         bound = self.bound(tuple(data), codes, weights, order, base)
@@ -285,14 +309,24 @@ class TrainingState:
             self.mixed = self.mixed.admitted(place)
         if self.log.is_open:
             self.log = self.log.with_new_class(place, None if self.pair else self.columns - 2)
+        if self.history is not None:
+            self.history = self.history.with_new_class(place, self.pair)
 
     def resize(self, features: int) -> None:
         """Give the weights room for that many features: new ones are 0, those taken away must be."""
         self._scorer = None
-        self.link, self.readout = resized(self.link, features), resized(self.readout, features)
+        if self.dual is None:
+            self.link, self.readout = resized(self.link, features), resized(self.readout, features)
+        else:
+            self.dual = replace(self.dual, width=features)
+        if self.history is not None:
+            self.history = self.history.resized(features)
 
     def reading(self, features: int) -> "TrainingState":
         """Return the state with that many features, for a reader; this state does not change."""
+        committed = None if self.history is None else self.history.committed(features)
+        if committed is not None:
+            return committed
         if features == self.features:
             return self
         state = shallow(self, vars(self).copy())

@@ -14,7 +14,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import one_blas_thread, share
 from linsep.engine.votes import poll, walk
-from linsep.training.history import Hypotheses, VotingState
+from linsep.training.history import Hypotheses, Replay
 from linsep.training.state import TOO_LARGE
 
 
@@ -69,38 +69,38 @@ Ask = Callable[[Array, Array, int, int], bool]
 """Called with kernel values, first scores, and where the block of points begins and ends; tells whether all is well."""
 
 
-def in_blocks(state: VotingState, data: Dense | Csr, jobs: int, ask: Ask) -> None:
+def in_blocks(run: Replay, data: Dense | Csr, jobs: int, ask: Ask) -> None:
     """Ask about all points, block by block; raises a ValueError where a hypothesis has a score beyond the numbers."""
-    kept, n = state.supporting(), data.n_rows
-    rows = 0 if state.support is None else len(state.support)
+    kept, n = run.supporting(), data.n_rows
+    rows = 0 if run.history.support is None else len(run.history.support)
     size = min(max(BLOCK_BYTES // (8 * max(rows, 1)), FEWEST), MOST)
 
     def block(lo: int) -> bool:
         hi = min(lo + size, n)
-        return ask(state.against(kept, data, lo, hi), state.at_first(data, lo, hi), lo, hi)
+        return ask(run.against(kept, data, lo, hi), run.at_first(data, lo, hi), lo, hi)
 
     with one_blas_thread():
         if not all(share([partial(block, lo) for lo in range(0, n, size)], jobs)):
             raise ValueError(TOO_LARGE)
 
 
-def linear(state: VotingState, data: Dense | Csr, readout: str, normalize: bool, jobs: int) -> Array:
+def linear(run: Replay, data: Dense | Csr, readout: str, normalize: bool, jobs: int) -> Array:
     """Return the scores of a readout that is a sum of hypotheses: last, average, longest."""
-    shares, firsts, divisors = state.dual(readout, normalize)
-    out = np.empty((data.n_rows, state.columns))
+    shares, firsts, divisors = run.dual(readout, normalize)
+    out = np.empty((data.n_rows, run.columns))
 
     def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
         out[lo:hi] = (kernels.T @ shares + first.T * firsts) / divisors
         return True  # who asked for these scores looks at them
 
-    in_blocks(state, data, jobs, ask)
+    in_blocks(run, data, jobs, ask)
     return out
 
 
-def vote(state: VotingState, data: Dense | Csr, jobs: int) -> Array:
+def vote(run: Replay, data: Dense | Csr, jobs: int) -> Array:
     """Return sum_k c_k sign(v_k.x) / m of each column."""
-    told = [(h, h.counts, h.scales) for h in state.hypotheses()]
-    out = np.empty((data.n_rows, state.columns))
+    told = [(h, h.counts, h.scales) for h in run.hypotheses()]
+    out = np.empty((data.n_rows, run.columns))
 
     def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
         fine = True
@@ -113,26 +113,26 @@ def vote(state: VotingState, data: Dense | Csr, jobs: int) -> Array:
             out[lo:hi, c] = votes[0]
         return fine
 
-    in_blocks(state, data, jobs, ask)
-    begin, end = state.span()
+    in_blocks(run, data, jobs, ask)
+    begin, end = run.span()
     return out / (end - begin if end > begin else 1.0)
 
 
 def plurality(
-    state: VotingState, data: Dense | Csr, normalize: bool, jobs: int, known: int, until: float | None = None
+    run: Replay, data: Dense | Csr, normalize: bool, jobs: int, known: int, until: float | None = None
 ) -> Array:
     """Return the share of rounds whose classifier was for each of the first `known` columns; the others stay 0."""
-    begin, end = state.span()
+    begin, end = run.span()
     end = end if until is None else until
-    updates = state.updates()
+    updates = run.updates()
     scale, scales = np.ones(known), np.ones(len(updates[0]))
-    if normalize and not state.pair:
-        for c, told in enumerate(state.hypotheses()[:known]):
+    if normalize and not run.pair:
+        for c, told in enumerate(run.hypotheses()[:known]):
             scale[c], scales[updates[1] == c] = told.scales[0], told.scales[1:]
     among = (updates[1] < known) & (updates[-1] <= end)
     places, columns, rivals, amounts, keeps, times, scales = (a[among] for a in (*updates, scales))
     counts = np.diff(times, prepend=begin, append=end)
-    out = np.zeros((data.n_rows, state.columns))
+    out = np.zeros((data.n_rows, run.columns))
 
     def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
         votes = np.zeros((known, hi - lo))
@@ -141,15 +141,15 @@ def plurality(
         out[lo:hi, :known] = votes.T
         return fine
 
-    in_blocks(state, data, jobs, ask)
+    in_blocks(run, data, jobs, ask)
     return out / (end - begin if end > begin else 1.0)
 
 
-def drawn(state: VotingState, data: Dense | Csr, draws: Array, normalize: bool, jobs: int) -> Array:
+def drawn(run: Replay, data: Dense | Csr, draws: Array, normalize: bool, jobs: int) -> Array:
     """Return the scores of the hypotheses that were there at a time drawn for each point, as a share of the run."""
-    told = [(h, h.counts, h.scales) for h in state.hypotheses()]
-    begin, end = state.span()
-    out = np.empty((data.n_rows, state.columns))
+    told = [(h, h.counts, h.scales) for h in run.hypotheses()]
+    begin, end = run.span()
+    out = np.empty((data.n_rows, run.columns))
 
     def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
         moments, fine = begin + draws[lo:hi] * (end - begin), True
@@ -164,23 +164,23 @@ def drawn(state: VotingState, data: Dense | Csr, draws: Array, normalize: bool, 
             out[lo + points, c] = picked * scales[which[points]] if normalize else picked
         return fine
 
-    in_blocks(state, data, jobs, ask)
+    in_blocks(run, data, jobs, ask)
     return out
 
 
 def every_readout(
-    state: VotingState, data: Dense | Csr, times: Array, draws: Array, jobs: int
+    run: Replay, data: Dense | Csr, times: Array, draws: Array, jobs: int
 ) -> dict[tuple[str, bool], Array]:
     """Return the scores of all readouts as they were at each of these times, (times, points, columns), in one walk.
 
     `draws`, (times, points), are the moments of the random one, as shares of the time until then.
     """
-    shape = len(times), data.n_rows, state.columns
+    shape = len(times), data.n_rows, run.columns
     plain = ["vote", "average", "last", "random", "longest"]
     out = {(name, False): np.empty(shape) for name in plain}
     out |= {(name, True): np.empty(shape) for name in plain[1:]}
-    begin, _ = state.span()
-    told = [(*h.paused(times), _longest(h, times)) for h in state.hypotheses()]
+    begin, _ = run.span()
+    told = [(*h.paused(times), _longest(h, times)) for h in run.hypotheses()]
 
     def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
         fine, moments = True, begin + draws[:, lo:hi] * (times - begin)[:, None]
@@ -193,7 +193,7 @@ def every_readout(
                 out[key][:, lo:hi, c] = scores
         return fine
 
-    in_blocks(state, data, jobs, ask)
+    in_blocks(run, data, jobs, ask)
     return out
 
 

@@ -22,6 +22,8 @@ from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.links import EXPONENTIAL, Imaged
 from linsep.engine.runtime import threads
 from linsep.estimators.base.run_certificate import NO_THEOREM, certificate_of
+from linsep.training.dual_weights import DualWeights
+from linsep.training.history import History
 from linsep.training.single_rows import RowPredictor, refuse_unequal
 from linsep.training.state import NO_WEIGHTS, TOO_LARGE, TrainingState
 from linsep.training.transaction import PREPARED, all_or_nothing, at_once
@@ -103,7 +105,6 @@ class Learner(ClassifierMixin, BaseEstimator):
     _facts: ClassVar[tuple[str, ...]] = ()
     """Attributes that a solver sets beside the weights; they are saved with the model."""
 
-    _state_kind: type[TrainingState] = TrainingState
     _mixes: ClassVar[str] = ""
     """What is true of a mix of shards, in a few words."""
     _no_mixing: ClassVar[str] = "its answer is about all rows at once"
@@ -204,6 +205,14 @@ class Learner(ClassifierMixin, BaseEstimator):
     def _bias(self) -> float:
         """The constant feature's value: that of the training so far, whatever the parameters say by now."""
         return self._state.bias if hasattr(self, "_state") else self._wanted_bias
+
+    def _new_history(self, bias: float) -> History | None:
+        """Return the history of a run before its first round, if the learner keeps the rows of its updates."""
+        return None
+
+    def _new_dual(self, features: int) -> DualWeights | None:
+        """Return dual weights before the first round, if the learner has a kernel."""
+        return None
 
     def _fitted(self) -> TrainingState:
         if not hasattr(self, "_state"):

@@ -629,9 +629,11 @@ class OnlineLearner(Learner):
         pair = self.multi_class == "joint"
         columns = classes + (not pair) if open_labels else 1 if classes == 2 and not pair else classes
         background = open_labels and not pair
-        state = self._state_kind.start(
-            self._parts(features, rows), features, columns, pair, self._wanted_bias, background
-        )
+        bias = self._wanted_bias
+        state = TrainingState.start(
+            self._parts(features, rows), features, columns, pair, bias, background,
+            self._new_history(bias), self._new_dual(features),
+        )  # fmt: skip
         state.watch = self._watch
         return state
 
