@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.data.lines import in_order
 from linsep.engine.arrays import Array
 from linsep.engine.links import OWED, Additive, Imaged, Scaled
 from linsep.engine.readouts import MISTAKES, Average, Tally
-from linsep.engine.runtime import split
+from linsep.engine.runtime import in_order, split
 from linsep.training.state import TrainingState
 from linsep.training.update_log import Mixed, UpdateLog
 from linsep.training.weights import copied, start_readout, start_tally, with_own_image
