@@ -163,7 +163,7 @@ class KernelPerceptron(Voter):
         kernel = kernel_named(self.kernel, state.first_features, self.degree, self.gamma, self.coef0, state.bias)
         history, dual = state.history, state.dual
         if history.kernel not in (None, kernel):
-            raise ValueError(f"training can't go on with another kernel: it began with {history.kernel}; fit anew")
+            raise ValueError(f"training can't resume with another kernel: it began with {history.kernel}; call fit")
         width = 1 if self.kernel == "precomputed" else dual.width
         if history.support is not None and history.support.data.n_features != width:
             raise ValueError(f"the rows that were kept have not the {width} features of this kernel")

@@ -299,7 +299,7 @@ class NaiveBayes(BatchLearner):
         now = self._started(0, features)
         for name in ("kind", "groups", "binarize"):
             if not np.array_equal(getattr(now, name), getattr(tally, name)):
-                raise ValueError(f"training can't go on with {name}={getattr(self, name)!s:.60}: it began otherwise")
+                raise ValueError(f"training can't resume with {name}={getattr(self, name)!s:.60}: it began otherwise")
         new = new_classes(labels, classes, known)
         if not self.open_labels_ or not len(new):
             return known, tally

@@ -38,7 +38,7 @@ class DualWeights:
     cache_bytes: int = 0
     digested: bool = False
     digest: str = ""
-    """The digest of a kernel matrix, if `fit` is to recognize the matrix when it goes on."""
+    """The digest of a kernel matrix, by which a resumed `fit` recognizes it."""
     _cache: Any = field(default=None, repr=False)
     _double: Support | None = field(default=None, repr=False)
     """The rows that were kept, in double precision."""
@@ -52,12 +52,12 @@ class DualWeights:
         return vars(self) | {"_cache": None, "_double": None}
 
     def check_same_rows(self, history: History, data: Dense | Csr) -> None:
-        """Raise a ValueError if `fit` can't go on with these data."""
+        """Raise a ValueError if `fit` can't resume with these data."""
         if not isinstance(history.kernel, Precomputed):
             history.check_same_rows(data)
         elif not self.digest or digest_of(data) != self.digest:
             refuse_bad_entries(data)
-            raise OtherRows("warm_start goes on with the matrix of the first fit, begun with warm_start=True, alone")
+            raise OtherRows("warm_start resumes with the matrix of the first fit only, begun with warm_start=True")
 
     def run(
         self, state: TrainingState, data: Any, codes: Array, weights: Array, order: Array, first: int,
@@ -83,14 +83,14 @@ class DualWeights:
                 self._learn(state, history, history.support, data, rows, codes[rows], own, first)
                 p += len(rows)
         except BaseException:
-            state.behind += n  # numbers that were given stay so, if it goes on all the same
+            state.behind += n  # row numbers that were used stay used if training resumes
             raise
 
     def _learn(
         self, state: TrainingState, history: History, support: Support, data: Dense | Csr, rows: Array, codes: Array,
         weights: Array, first: int,
     ) -> None:  # fmt: skip
-        """Learn a block of rows: the whole of it, and keep what is needed of it, before Ctrl-C is heard."""
+        """Learn a block of rows and keep the rows of its updates; Ctrl-C waits until both are done."""
         numbers = rows + first
         known = support.places(numbers)
         kernels, norms = self._kernels(history, support, data, rows, numbers)
@@ -113,7 +113,7 @@ class DualWeights:
         self, state: TrainingState, S: int, kernels: Array, norms: Array, known: Array, codes: Array, weights: Array,
         rows: Array,
     ) -> None:  # fmt: skip
-        """Let the rule walk over a block; rows that have no weight yet get one, after those of all that have."""
+        """Run the rule over a block; rows without a weight get one, after all rows that have."""
         B = len(rows)
         own = np.where(known >= 0, known, S + np.arange(B)).astype(np.int64)
         _keep_lines(state, np.append(np.arange(S), np.full(B + 1, -1)))
@@ -125,7 +125,7 @@ class DualWeights:
     def _kernels(
         self, history: History, support: Support, data: Dense | Csr, rows: Array, numbers: Array
     ) -> tuple[Array, Array]:
-        """Return what a block's rows make with the rows that have weights, and with each other; and with themselves."""
+        """Return the kernel of a block's rows with the rows that have weights and with each other; and the diagonal."""
         S, B, kernel = len(support), len(rows), history.kernel
         kernels, block, there = np.empty((B, S + B)), block_of(data, rows), 0
         for part in self._cache[1]:

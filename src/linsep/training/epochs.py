@@ -118,7 +118,7 @@ def one_pass(
 
 @contextmanager
 def explained(data: Dense | Csr, state: TrainingState) -> Iterator[None]:
-    """Replace a StoppedError of a pass by the ValueError that says what is wrong with the data or the rule."""
+    """Replace a StoppedError of a pass by a ValueError that names the fault of the data or the rule."""
     try:
         yield
     except StoppedError as stop:
@@ -132,7 +132,7 @@ def refuse_overflow(state: TrainingState) -> None:
 
 
 def explain(stop: StoppedError, data: Dense | Csr, rule: str) -> None:
-    """Raise the ValueError that says why a pass stopped."""
+    """Raise a ValueError with the reason why a pass stopped."""
     refuse_bad_entries(data)
     if stop.status == BAD_SCORE:
         raise ValueError(
@@ -142,12 +142,12 @@ def explain(stop: StoppedError, data: Dense | Csr, rule: str) -> None:
 
 
 class Enough:
-    """Tells when to stop: after an epoch without an update, or when `tol` says so.
+    """Decide when to stop: after an epoch without an update, or by `tol`.
 
     Attributes
     ----------
     done : bool
-        Whether the last epoch was without a mistake, or `tol` is content.
+        Whether the last epoch was without a mistake, or `tol` is reached.
     """
 
     def __init__(self, how: Settings, state: TrainingState) -> None:
@@ -155,7 +155,7 @@ class Enough:
         self.best, self.patience, self.done = np.inf, how.n_iter_no_change, False
 
     def after(self, made: Array, rows: int) -> bool:
-        """Tell whether an epoch over so many rows, which made these mistakes and updates, was the last."""
+        """Return whether an epoch over so many rows, which made these mistakes and updates, was the last."""
         how = self.how
         self.done = bool(made[MISTAKES] == 0)
         if made[UPDATES] == 0 and self.settles:

@@ -297,7 +297,7 @@ def refuse_long_rows(rows: Dense | Csr, numbers: Array) -> None:
 
 @dataclass
 class History:
-    """The rows of a run's updates, and the time that passed. With the update log they tell every hypothesis.
+    """The rows of a run's updates, and the time that passed. With the update log they determine every hypothesis.
 
     The first hypothesis is `base`, 0 unless the oldest updates were folded into it: then that of round `begin`.
     """
@@ -377,7 +377,7 @@ class History:
         if self.support is not None and not self.support.same_as(data):
             refuse_bad_entries(data)
             raise OtherRows(
-                "warm_start goes on with the rows of the first fit, and these are others: pass the same X again, or "
+                "warm_start resumes with the rows of the first fit, and these differ: pass the same X again, or "
                 "new rows to partial_fit"
             )
 
@@ -458,7 +458,7 @@ class History:
             moved = np.flatnonzero(own)
             replay.fold(base[:, c], places[moved], own[moved])
         self.base, self.base_norms, self.begin = base, norms, cut
-        reason = f"of its first {cut:,} rounds the rows were forgotten, as max_support={most:,} says"
+        reason = f"of its first {cut:,} rounds the rows were forgotten, by max_support={most:,}"
         state.log = replace(state.log.only(np.arange(gone, n)), reason=reason)
         left = self.support.places(np.unique(state.log.numbers[:, 0]))
         self.support = self.support.copy()

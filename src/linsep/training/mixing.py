@@ -29,7 +29,7 @@ BLOCK = 1 << 14
 
 
 class Gain(NamedTuple):
-    """What a shard has done, beside the state it set out from."""
+    """What a shard has changed in the state that it started from."""
 
     s: Array
     """s_i - s."""
@@ -59,7 +59,7 @@ def link_of(like: Any, s: Array, pair: bool) -> Any:
 
 
 def settle(state: TrainingState) -> None:
-    """Let a state that was mixed have the image of its sums: passes take it for themselves, others only read it."""
+    """Compute the image of the sums of a mixed state; passes would do so themselves, readers do not."""
     link = state.link
     if isinstance(link, Imaged) and (link.debt == OWED).all():
         state.link = with_own_image(link, state.pair, state.bias != 0.0)
@@ -71,7 +71,7 @@ def banked(readout: Average, s: Array) -> Array:
 
 
 def fork(state: TrainingState) -> TrainingState:
-    """Return a state that goes on from the same weights and round, and counts its own work alone."""
+    """Return a state with the same weights and round, which counts its own rounds and mistakes only."""
     tally = start_tally(state.columns)
     tally.rounds[:] = state.tally.rounds
     readout = start_readout(type(state.readout), state.features + 1, state.columns)
@@ -82,7 +82,7 @@ def fork(state: TrainingState) -> TrainingState:
 
 
 def gained(shard: TrainingState, start: TrainingState) -> Gain:
-    """Return what a fork has done since it set out; it is used up by that, as its arrays become the gain's."""
+    """Return what a fork has changed since its start. The fork's arrays become those of the gain."""
     before, moved = weights_of(start.link), weights_of(shard.link)
     moved -= before
     u, clock, readout = None, 0.0, shard.readout

@@ -37,7 +37,7 @@ def refuse_other_columns(indices: Array, width: int) -> None:
 
 
 class Direct:
-    """A kernel over a single row, called without a look at the types of its arguments.
+    """A kernel over a single row, called without a check of its arguments' types.
 
     Looking up compiled code by types costs as much as running it here, so it is looked up once, for `index` and
     `value`, the types of the last row's arrays. The call is safe with 1-d arrays of these types alone.
@@ -50,7 +50,7 @@ class Direct:
         self.compiled: Any = None
 
     def fits(self, x: tuple[Any, ...]) -> bool:
-        """Tell whether x is a pair of 1-d arrays of the types of the last row."""
+        """Return whether x is a pair of 1-d arrays of the types of the last row."""
         if len(x) != 2:
             return False
         indices, values = x
@@ -64,7 +64,7 @@ class Direct:
         )
 
     def prepare(self, indices: Array, values: Array, bound: Bound, *more: int) -> None:
-        """Have the code for arrays of these types at hand."""
+        """Look up the compiled code for arrays of these types."""
         if indices.dtype is self.index and values.dtype is self.value:
             return
         row = np.empty(0, values.dtype), np.empty(0, indices.dtype)
@@ -77,7 +77,7 @@ class Direct:
 class RowLearner(Direct):
     """The learning pass over a single row, with everything bound that stays the same from row to row.
 
-    The row is taken from a table in which it stands once for each class: to learn it with label `code` is to visit
+    The row is taken from a table that has it once for each class: to learn it with label `code` is to visit
     that one.
     """
 
@@ -90,7 +90,7 @@ class RowLearner(Direct):
             state.history.commit(state)
 
     def learned(self, x: tuple[Any, ...], code: int) -> bool:
-        """Learn from x and tell so, if it is as the last row was and without a flaw; else do nothing."""
+        """Learn from x and return True if its arrays are as the last row's and without a flaw; else do nothing."""
         if not self.fits(x) or self.state.history is not None:
             return False
         indices, values = x
@@ -103,7 +103,7 @@ class RowLearner(Direct):
         return True
 
     def learn(self, indices: Array, values: Array, distinct: bool, code: int) -> None:
-        """Make one pass over the row, or raise the ValueError that says what is wrong with it; then nothing changes."""
+        """Make one pass over the row, or raise a ValueError that names its fault; then nothing changes."""
         state, history = self.state, self.state.history
         if history is None:
             self._pass(indices, values, distinct, code)
@@ -180,10 +180,10 @@ class RowPredictor(Direct):
         self.bound = Bound(tuple(for_reading(link)), tuple(for_reading(readout)), numbers, len(labels), state.pair)
 
     def fits(self, x: tuple[Any, ...]) -> bool:
-        """Tell whether x is a pair of arrays as the last row's, and need not be looked up among features kept."""
+        """Return whether x is a pair of arrays as the last row's, for dense weights."""
         return self.state.sparse is None and super().fits(x)
 
-    def answer(self, indices: Array, values: Array) -> Any:
+    def predict(self, indices: Array, values: Array) -> Any:
         """Return the label of the row; features outside of the learner's count as 0."""
         places, sparse = indices, self.state.sparse
         if sparse is not None:

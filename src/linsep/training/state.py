@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from linsep.training.history import History
 
 IN_ORDER, NO_WEIGHTS = np.empty(0, np.intp), np.empty(0)
-"""To the passes: all rows as they stand, all with weight 1."""
+"""Order and weights of a pass over all rows as they are, each with weight 1."""
 CHUNK = 1 << 26
 """Products that a pass makes before it returns to Python: Ctrl-C interrupts it within a fraction of a second."""
 TOO_LARGE = "a score is too large for float64: divide all of X by one factor, in training too"
@@ -59,10 +59,10 @@ def as_floats(rule: Any) -> Any:
 
 
 class Watch(Protocol):
-    """Looks at a state now and then while it learns."""
+    """Called with a state in training from time to time."""
 
     def __call__(self, state: "TrainingState") -> int:
-        """Look; return after how many more rows to be called again."""
+        """Return the number of rows after which to be called again."""
 
 
 class StoppedError(Exception):
@@ -75,7 +75,7 @@ class StoppedError(Exception):
 
 @dataclass
 class TrainingState:
-    """Everything that training goes on from."""
+    """Everything that training resumes from."""
 
     rule: Any
     link: Any
@@ -111,7 +111,7 @@ class TrainingState:
         cls, parts: Parts, features: int, columns: int, pair: bool, bias: float, background: bool = False,
         history: "History | None" = None, dual: "DualWeights | None" = None,
     ) -> "TrainingState":  # fmt: skip
-        """Return a state before its first round; its last column may stand for all labels still to come."""
+        """Return a state before its first round; a `background` column represents all labels still to come."""
         rule = as_floats(parts.rule)
         link = "scaled" if shrinks(type(rule)) else parts.link
         normed, rows = needs_norm(type(rule)), features + 1 if dual is None else 1
@@ -129,21 +129,21 @@ class TrainingState:
         )
 
     def follow(self, parts: Parts, pair: bool, bias: float) -> None:
-        """Go on with another rule or another number for the link, if the weights can carry them.
+        """Resume with another rule or another number for the link, if they suit the weights.
 
-        What was restored read-only, as from a memory map, is copied.
+        Read-only arrays, as of a memory map, are copied.
         """
         name = "scaled" if shrinks(type(parts.rule)) else parts.link
         normed = isinstance(self.link, Scaled) and needs_norm(type(parts.rule)) and not self.link.normed
         if name != name_of(self.link) or normed:
-            raise ValueError(f"training can't go on with {parts.rule}: its weights differ in kind from {self.rule}'s")
+            raise ValueError(f"training can't resume with {parts.rule}: its weights differ in kind from {self.rule}'s")
         for what, now, then in (
             ("readout", parts.readout.__name__.lower(), type(self.readout).__name__.lower()),
             ("multi_class", "joint" if pair else "ovr", "joint" if self.pair else "ovr"),
             ("the bias feature", f"{bias:g}", f"{self.bias:g}"),
         ):
             if now != then:
-                raise ValueError(f"training can't go on with {what} {now}: it began with {then}; fit anew")
+                raise ValueError(f"training can't resume with {what} {now}: it began with {then}; call fit")
         self.rule = as_floats(parts.rule)
         self.link, self.readout = writable(self.link), writable(self.readout)
         self.tally = writable(self.tally)
@@ -156,7 +156,7 @@ class TrainingState:
             self.link = with_own_image(self.link._replace(number=float(parts.number)), self.pair, self.bias != 0.0)
 
     def check_again(self, data: Dense | Csr) -> None:
-        """Raise a ValueError if `fit` can't go on with these data."""
+        """Raise a ValueError if `fit` can't resume with these data."""
         if self.history is not None and self.dual is not None:
             self.dual.check_same_rows(self.history, data)
         elif self.history is not None:
@@ -176,7 +176,7 @@ class TrainingState:
         """Open or close the log as `log=` asks, for data of that size."""
         if self.history is not None:
             if mode is False:
-                raise ValueError("log=False: the hypotheses are told by the log; leave it out, or use Perceptron")
+                raise ValueError("log=False: the hypotheses follow from the log; omit log=, or use Perceptron")
             mode = True
         exact = steps_by_one(type(self.rule)) and not weighted
         log = replace(self.log, data_bytes=self.log.data_bytes + data_bytes)
@@ -229,7 +229,7 @@ class TrainingState:
         return replace(self, **parts, log=self.log.copy(), history=history, dual=dual, _scorer=None)
 
     def apart(self) -> "TrainingState":
-        """Return a state that shares no memory with this one, and will not when both go on."""
+        """Return a state that shares no memory with this one, also when both train."""
         return replace(self.copy(), log=self.log.trimmed(), history=self.history and self.history.apart())
 
     def run(
@@ -269,7 +269,7 @@ class TrainingState:
     def bound(
         self, data: tuple[Any, ...], codes: Array, weights: Array, order: Array, base: int | None = None
     ) -> Bound:
-        """Return this state and what :meth:`kernel` is told of the rows, as it takes them."""
+        """Return the first argument of :meth:`kernel`: this state and the rows."""
         check_weights(self.rule, weights)
         parts = map(tuple, (self.rule, self.link, self.readout, self.tally, self.log.lines))
         many = self.columns > 1 or self.pair or base is not None

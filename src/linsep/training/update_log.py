@@ -314,11 +314,11 @@ class Mixes:
     weights: Array
 
     @classmethod
-    def of(cls, mixed: Mixed, machines: slice | int) -> "Mixes":
+    def of(cls, mixed: Mixed, columns: slice | int) -> "Mixes":
         """Return the mixes of some binary classifiers, or of one, as users see them."""
         epochs, shards, _, rows = mixed.numbers.T.copy()
         weights = mixed.shares / mixed.totals()
-        return cls(epochs, shards, rows, mixed.mistakes[:, machines].copy(), weights[:, machines].copy())
+        return cls(epochs, shards, rows, mixed.mistakes[:, columns].copy(), weights[:, columns].copy())
 
     def __len__(self) -> int:
         return len(self.epochs)

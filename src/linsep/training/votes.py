@@ -60,13 +60,13 @@ class Readings:
 
 
 BLOCK_BYTES = 1 << 26
-"""Kernel values that are at hand for one block of points."""
+"""Kernel values in memory for one block of points."""
 FEWEST, MOST = 16, 256
 """Points in a block."""
 NONE, NO_PICKS = np.empty((0, 0)), np.empty(0, np.int64)
 
 Ask = Callable[[Array, Array, int, int], bool]
-"""Called with kernel values, first scores, and where the block of points begins and ends; tells whether all is well."""
+"""Called with kernel values, first scores, and the span of a block of points; returns whether all scores are finite."""
 
 
 def in_blocks(run: Replay, data: Dense | Csr, jobs: int, ask: Ask) -> None:
@@ -91,7 +91,7 @@ def linear(run: Replay, data: Dense | Csr, readout: str, normalize: bool, jobs: 
 
     def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
         out[lo:hi] = (kernels.T @ shares + first.T * firsts) / divisors
-        return True  # who asked for these scores looks at them
+        return True  # the caller checks these scores
 
     in_blocks(run, data, jobs, ask)
     return out
@@ -99,12 +99,12 @@ def linear(run: Replay, data: Dense | Csr, readout: str, normalize: bool, jobs: 
 
 def vote(run: Replay, data: Dense | Csr, jobs: int) -> Array:
     """Return sum_k c_k sign(v_k.x) / m of each column."""
-    told = [(h, h.counts, h.scales) for h in run.hypotheses()]
+    each = [(h, h.counts, h.scales) for h in run.hypotheses()]
     out = np.empty((data.n_rows, run.columns))
 
     def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
         fine = True
-        for c, (h, counts, scales) in enumerate(told):
+        for c, (h, counts, scales) in enumerate(each):
             marks, votes = np.array([len(counts) - 1]), np.empty((1, hi - lo))
             fine &= walk(
                 kernels, h.places, h.amounts, h.keeps, counts, scales, marks, NO_PICKS, NO_PICKS, first[c].copy(),
@@ -127,8 +127,8 @@ def plurality(
     updates = run.updates()
     scale, scales = np.ones(known), np.ones(len(updates[0]))
     if normalize and not run.pair:
-        for c, told in enumerate(run.hypotheses()[:known]):
-            scale[c], scales[updates[1] == c] = told.scales[0], told.scales[1:]
+        for c, own in enumerate(run.hypotheses()[:known]):
+            scale[c], scales[updates[1] == c] = own.scales[0], own.scales[1:]
     among = (updates[1] < known) & (updates[-1] <= end)
     places, columns, rivals, amounts, keeps, times, scales = (a[among] for a in (*updates, scales))
     counts = np.diff(times, prepend=begin, append=end)
@@ -147,13 +147,13 @@ def plurality(
 
 def drawn(run: Replay, data: Dense | Csr, draws: Array, normalize: bool, jobs: int) -> Array:
     """Return the scores of the hypotheses that were there at a time drawn for each point, as a share of the run."""
-    told = [(h, h.counts, h.scales) for h in run.hypotheses()]
+    each = [(h, h.counts, h.scales) for h in run.hypotheses()]
     begin, end = run.span()
     out = np.empty((data.n_rows, run.columns))
 
     def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
         moments, fine = begin + draws[lo:hi] * (end - begin), True
-        for c, (h, counts, scales) in enumerate(told):
+        for c, (h, counts, scales) in enumerate(each):
             which = np.searchsorted(h.times, moments, side="right")
             points = np.argsort(which, kind="stable")
             picked = np.empty(hi - lo)
@@ -180,11 +180,11 @@ def every_readout(
     out = {(name, False): np.empty(shape) for name in plain}
     out |= {(name, True): np.empty(shape) for name in plain[1:]}
     begin, _ = run.span()
-    told = [(*h.paused(times), _longest(h, times)) for h in run.hypotheses()]
+    each = [(*h.paused(times), _longest(h, times)) for h in run.hypotheses()]
 
     def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
         fine, moments = True, begin + draws[:, lo:hi] * (times - begin)[:, None]
-        for c, (h, marks, starts) in enumerate(told):
+        for c, (h, marks, starts) in enumerate(each):
             found, well = _readings(
                 kernels, first[c], h, marks, np.stack([moments, np.outer(starts, np.ones(hi - lo))])
             )
@@ -198,25 +198,25 @@ def every_readout(
 
 
 def _readings(
-    kernels: Array, first: Array, told: Hypotheses, marks: Array, moments: Array
+    kernels: Array, first: Array, run: Hypotheses, marks: Array, moments: Array
 ) -> tuple[dict[tuple[str, bool], Array], bool]:
     """Return the scores of all readouts of a binary classifier at its marks, (marks, points); whether all are numbers.
 
     `moments`, (2, marks, points), are those at which hypotheses are asked alone: random ones, and the longest-lived.
     """
-    counts, scales, (M, B) = told.counts, told.scales, moments.shape[1:]
-    which = np.searchsorted(told.times, moments.ravel(), side="right")
+    counts, scales, (M, B) = run.counts, run.scales, moments.shape[1:]
+    which = np.searchsorted(run.times, moments.ravel(), side="right")
     order = np.argsort(which, kind="stable")
     picked, votes, sums, units, lasts = np.empty(len(which)), *(np.empty((M, B)) for _ in range(4))
     fine: bool = walk(
-        kernels, told.places, told.amounts, told.keeps, counts, scales, marks, which[order], order % B, first.copy(),
+        kernels, run.places, run.amounts, run.keeps, counts, scales, marks, which[order], order % B, first.copy(),
         votes, sums, units, lasts, picked,
     )  # fmt: skip
     alone = np.empty(len(which))
     alone[order] = picked
     random, longest = alone.reshape(2, M, B)
     random_unit, longest_unit = (alone * scales[which]).reshape(2, M, B)
-    lengths = np.maximum(told.times[marks] - told.begin, 0.0)[:, None]
+    lengths = np.maximum(run.times[marks] - run.begin, 0.0)[:, None]
     lengths[lengths == 0] = 1.0
     return {
         ("vote", False): votes / lengths,
@@ -231,6 +231,6 @@ def _readings(
     }, fine
 
 
-def _longest(told: Hypotheses, times: Array) -> Array:
+def _longest(run: Hypotheses, times: Array) -> Array:
     """Return when the hypothesis began that was used the longest until each of these times."""
-    return np.array([np.append(told.begin, told.times)[told.until(time).longest()] for time in times])
+    return np.array([np.append(run.begin, run.times)[run.until(time).longest()] for time in times])

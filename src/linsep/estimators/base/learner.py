@@ -258,14 +258,14 @@ class Learner(ClassifierMixin, BaseEstimator):
         if predictor is None:
             predictor = self._prepare_predict_one()
         if type(x) is tuple and predictor.fits(x):
-            return predictor.answer(*x)
+            return predictor.predict(*x)
         if type(x) is not dict and hasattr(x, "items"):
             x = dict(x.items())
         entries = known_dict(x, predictor.names) if type(x) is dict else self._entries_of(x)
         if entries is None:  # some names are new
             assert predictor.names is not None
-            return predictor.answer(*known_entries(x, predictor.names))
-        return predictor.answer(*entries[:2])
+            return predictor.predict(*known_entries(x, predictor.names))
+        return predictor.predict(*entries[:2])
 
     @at_once
     def _prepare_predict_one(self) -> RowPredictor:
