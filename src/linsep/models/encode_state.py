@@ -12,7 +12,7 @@ from linsep.engine.readouts import MISTAKES, Average, Last, Log, Tally
 from linsep.engine.step import check_rule, needs_norm, reads_sign_only, shrinks
 from linsep.estimators.base.learner import Learner
 from linsep.kernels.functions import Kernel, Linear, OfUser, Polynomial, Precomputed, RadialBasis
-from linsep.models.encoding import Arrays, Foreign, Unpacker, is_number, packed, packed_function
+from linsep.models.encoding import Arrays, Foreign, Unpacker, is_number, packed, packed_function, stored_array
 from linsep.training.dual_weights import DualWeights
 from linsep.training.history import Clock, History, Support
 from linsep.training.scoring import gathered
@@ -25,6 +25,19 @@ KERNELS: dict[str, Any] = {
 }  # fmt: skip
 FLOATS = (np.float32, np.float64)
 INDICES = (np.int32, np.int64)
+LINKS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Additive, Scaled, Imaged)}
+READOUTS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Last, Average)}
+NUMBERS = ("pair", "bias", "first_features", "epochs", "rows", "behind", "background")
+"""What of a state is one number."""
+OF_LOG = {"log_limit": "limit", "no_log_because": "reason", "data_bytes": "data_bytes"}
+"""What of a log is one number or word, by its name in files."""
+COUNTS = ("data_bytes", "first_features", "epochs", "rows", "behind")
+LATER = ("behind",)
+"""Counts that files of before there were any do not have: they are 0."""
+MOST_WEIGHTS = 1 << 37
+"""Weights, those that are zero and not stored included: in training they took eight bytes each."""
+MANY, FEW = 1 << 12, 0.25
+"""Of at least so many features, those whose weights are zero are left out if at most this share is left."""
 
 
 def packed_history(history: History, dual: DualWeights | None, arrays: Arrays, name: str) -> dict[str, Any]:
@@ -87,8 +100,8 @@ def _unpack_first(state: TrainingState, history: History, meta: dict[str, Any], 
     if folded:
         if state.dual is not None:
             raise Foreign("it has forgotten rows, without which a kernel has no weights")
-        history.base = _array(arrays, f"{name}.base", (np.float64,), state.link.s.shape)
-        history.base_norms = _array(arrays, f"{name}.base_norms", (np.float64,), (state.columns,))
+        history.base = stored_array(arrays, f"{name}.base", (np.float64,), state.link.s.shape)
+        history.base_norms = stored_array(arrays, f"{name}.base_norms", (np.float64,), (state.columns,))
         if not (np.isfinite(history.base).all() and np.isfinite(history.base_norms).all()):
             raise Foreign("its first weights are not finite")
     history.begin = begin
@@ -113,14 +126,16 @@ def _support(state: TrainingState, history: History, meta: dict[str, Any], array
     width = 1 if given else state.features
     if type(meta["width"]) is not int or meta["width"] != width:
         raise Foreign(f"the rows that it kept have {meta['width']!r:.20} features, and not {width}")
-    numbers = _array(arrays, f"{name}.support.numbers", (np.int64,), (None,))
+    numbers = stored_array(arrays, f"{name}.support.numbers", (np.int64,), (None,))
     if len(np.unique(numbers)) < len(numbers) or (len(numbers) and numbers.min() < 0):
         raise Foreign("the numbers of the rows that it kept are not numbers of different rows")
     known = min(state.features, state.behind) if given else state.behind + state.rows
     if len(numbers) and numbers.max() >= known:
         raise Foreign(f"it kept the row {numbers.max()}, of the {known} that it has seen")
     if meta["rows"] == "dense":
-        rows: Dense | Csr = Dense(_array(arrays, f"{name}.support.values", FLOATS, (len(numbers), width)), state.bias)
+        rows: Dense | Csr = Dense(
+            stored_array(arrays, f"{name}.support.values", FLOATS, (len(numbers), width)), state.bias
+        )
     elif meta["rows"] == "sparse" and not given:
         rows = _sparse_rows(len(numbers), width, state.bias, arrays, name)
     else:
@@ -133,9 +148,9 @@ def _support(state: TrainingState, history: History, meta: dict[str, Any], array
 
 
 def _sparse_rows(count: int, width: int, bias: float, arrays: Arrays, name: str) -> Csr:
-    values = _array(arrays, f"{name}.support.values", FLOATS, (None,))
-    indices = _array(arrays, f"{name}.support.indices", INDICES, (len(values),))
-    ends = _array(arrays, f"{name}.support.indptr", INDICES, (count + 1,))
+    values = stored_array(arrays, f"{name}.support.values", FLOATS, (None,))
+    indices = stored_array(arrays, f"{name}.support.indices", INDICES, (len(values),))
+    ends = stored_array(arrays, f"{name}.support.indptr", INDICES, (count + 1,))
     if ends[0] != 0 or ends[-1] != len(values) or np.any(ends[1:] < ends[:-1]):
         raise Foreign("the rows that it kept do not follow one another")
     if len(indices) and not 0 <= indices.min() <= indices.max() < width:
@@ -148,8 +163,8 @@ def _end(state: TrainingState) -> int:
 
 
 def _clock(state: TrainingState, history: History, arrays: Arrays, name: str) -> Clock:
-    known = _array(arrays, f"{name}.clock.rounds", (np.int64,), (None,))
-    times = _array(arrays, f"{name}.clock.times", (np.float64,) if len(known) else (np.int64,), (len(known),))
+    known = stored_array(arrays, f"{name}.clock.rounds", (np.int64,), (None,))
+    times = stored_array(arrays, f"{name}.clock.times", (np.float64,) if len(known) else (np.int64,), (len(known),))
     if not len(known):
         return Clock()
     if known[0] < 0 or known[-1] != _end(state) or np.any(known[1:] <= known[:-1]):
@@ -179,34 +194,6 @@ def _kernel(meta: dict[str, Any], bias: float, read: Unpacker) -> Kernel:
     if kernel.bias != bias:
         raise Foreign(f"its kernel has the bias {kernel.bias!r:.20}, and it has {bias}")
     return kernel
-
-
-def _array(arrays: Arrays, name: str, kinds: tuple[Any, ...], shape: tuple[int | None, ...]) -> Array:
-    """Return an array, if it is of one of these types and of this shape; None is any length."""
-    array = arrays[name]
-    fits = array.ndim == len(shape) and all(n is None or n == m for n, m in zip(shape, array.shape, strict=True))
-    if not fits or array.dtype not in kinds:
-        raise Foreign(f"its array {name} is {array.dtype}{list(array.shape)}, which it can't be")
-    return array
-
-
-LINKS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Additive, Scaled, Imaged)}
-READOUTS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Last, Average)}
-NUMBERS = (
-    "pair", "bias", "first_features", "epochs", "rows", "behind", "background",
-)  # fmt: skip
-"""What of a state is one number."""
-OF_LOG = {"log_limit": "limit", "no_log_because": "reason", "data_bytes": "data_bytes"}
-"""What of a log is one number or word, by its name in files."""
-COUNTS = ("data_bytes", "first_features", "epochs", "rows", "behind")
-LATER = ("behind",)
-"""Counts that files of before there were any do not have: they are 0."""
-MOST_WEIGHTS = 1 << 37
-"""Weights, those that are zero and not stored included: in training they took eight bytes each."""
-
-
-MANY, FEW = 1 << 12, 0.25
-"""Of at least so many features, those whose weights are zero are left out if at most this share is left."""
 
 
 def packed_state(state: TrainingState, arrays: Arrays, name: str) -> dict[str, Any]:
@@ -352,17 +339,12 @@ def _part(kind: Any, name: str, size: tuple[int, int], arrays: Arrays, values: d
 
 
 def _array_of_field(of: str, name: str, size: tuple[int, int], arrays: Arrays) -> Array:
-    array, field, place = arrays[name], FIELDS[of], ".".join(name.split(".")[-2:])
-    shape = field.size(*size)
-    if array.shape != shape or array.dtype != field.dtype:
-        wanted = f"{np.dtype(field.dtype)}{list(shape)}"
-        raise Foreign(f"its array {place} is {array.dtype}{list(array.shape)}, and not {wanted}")
+    field, place = FIELDS[of], ".".join(name.split(".")[-2:])
+    array = stored_array(arrays, name, (field.dtype,), field.size(*size))
     if field.finite and not np.isfinite(array).all():
         raise Foreign(f"its array {place} has a number that is not finite")
-    if field.dtype is np.int64 and np.any(array < field.least):
-        raise Foreign(f"its array {place} has a count below {field.least}")
-    if field.dtype is np.int64 and np.any(array >= field.most):
-        raise Foreign(f"its array {place} has a count too large to go on from")
+    if field.dtype is np.int64 and not ((array >= field.least) & (array < field.most)).all():
+        raise Foreign(f"its array {place} has a count below {field.least}, or too large to resume from")
     return np.ascontiguousarray(array)
 
 
