@@ -279,7 +279,7 @@ def test_a_kernel_is_compared_when_it_is_named():
         (["-l", "kernel-perceptron", "--kernel", "precomputed", "--stream"], 2, "a precomputed kernel"),
         (["-l", "kernel-perceptron", "--max-support", "2"], 2, "more than max_support=2"),
         (["-l", "voted-perceptron", "--max-support", "2"], 2, "more than max_support=2"),
-        (["-l", "voted-perceptron", "--log", "false"], 2, "the hypotheses are told by the log"),
+        (["-l", "voted-perceptron", "--log", "false"], 2, "the hypotheses follow from the log"),
         (["-l", "kernel-perceptron", "--degree", "9000"], 3, "the kernel of row"),
     ],
 )

@@ -13,18 +13,18 @@ from sklearn.exceptions import ConvergenceWarning
 
 from linsep import LEARNERS
 from linsep.engine.step import steps_by_one, takes_weights
-from linsep.training import state as machine
-from linsep.training import state as scored
+from linsep.training import scoring
+from linsep.training import state as training
 from linsep.training.history import Support
 from linsep.training.transaction import PREPARED
 
-KERNELS = [(machine, "learn_rows"), (machine, "learn_classes"), (scored, "score_rows"), (scored, "score_classes")]
+KERNELS = [(training, "learn_rows"), (training, "learn_classes"), (scoring, "score_rows"), (scoring, "score_classes")]
 """The compiled passes, and the modules that call them."""
 ONLINE = {name: entry for name, entry in LEARNERS.items() if entry.online and not entry.small}
 """The rows of the table that go row by row and have weights; the others have contracts of their own."""
 OWN = {"voted-perceptron": {"readout": "average"}}
 """What lets a learner answer with weights; for its other readouts see tests/estimators/test_voted.py and its like."""
-REMEMBERED = ("_answer", "_checked", "_told", "_written", "_mark", "_seen", "table")
+REMEMBERED = ("_scorer", "_checked", "_hypotheses", "_written", "_committed", "table")
 """What parts of a learner have at hand to answer faster, and make again when needed."""
 every_learner = pytest.mark.parametrize("name", ONLINE)
 

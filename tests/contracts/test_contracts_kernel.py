@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 from linsep import KernelPerceptron
 from linsep.engine import passes, votes
 from linsep.kernels import functions as kernels
+from linsep.training import dual_weights as dual
 from linsep.training import history as hypotheses
-from linsep.training import kernel_state as dual
 from linsep.training import state as state
 from linsep.training import votes as ballots
 from tests.contracts.table import bits, build, log, problem, quiet
@@ -146,7 +146,7 @@ def test_single_precision_in_many_blocks(kind, monkeypatch):
     expected = trace(streamed(quiet(kernel_learner().fit, X, y), X, y, [13]), X)
     monkeypatch.setattr(dual, "BLOCK", 7)
     single = quiet(kernel_learner(cache_size=0.003).fit, rows, y)
-    assert single._state.support.data.values.dtype == np.float32
+    assert single._state.history.support.data.values.dtype == np.float32
     assert trace(streamed(single, rows, y, [13]), X) == expected
 
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from linsep import KernelPerceptron, rules
 from linsep.engine import passes
-from linsep.training import kernel_state as dual
+from linsep.training import dual_weights as dual
 from linsep.training import state as machine
 from tests.contracts import test_contracts_compile as compiling
 from tests.contracts.table import every_carry, problem, quiet, state

@@ -272,7 +272,7 @@ def test_what_training_that_goes_on_can_not_follow(case):
     learner.set_params(**then)
     before = state(learner)
     for go_on in (lambda: learner.partial_fit(X, y), lambda: learner.learn_one(X[0], 0)):
-        with pytest.raises(ValueError, match="training can't go on with"):
+        with pytest.raises(ValueError, match="training can't resume with"):
             go_on()
         assert state(learner) | {"_changed": None} == before | {"_changed": None}
     assert learner.decision_function(X).tolist() == answers

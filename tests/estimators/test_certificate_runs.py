@@ -161,8 +161,7 @@ def test_runs_that_can_not_be_known():
     with pytest.raises(ValueError, match=r"no log was kept: log=False; fit again with log=True"):
         fit(Perceptron(log=False), X, y).certificate(X, y)
     clf = fit(Perceptron(random_state=0), X, y)
-    clf._state.log_limit = 0
-    clf.set_params(warm_start=True)._state.drop_large_log()
+    clf._state.log = replace(clf._state.log, limit=0).within_limit()
     with pytest.raises(ValueError, match="it outgrew"):
         clf.certificate(X, y)
 

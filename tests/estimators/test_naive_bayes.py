@@ -294,7 +294,7 @@ def test_what_is_refused_changes_nothing():
     for bad in (-X, X * np.nan, X[:, :4]):
         with pytest.raises(ValueError, match=r"Negative values|NaN|features"):
             clf.partial_fit(bad, y)
-    with pytest.raises(ValueError, match="training can't go on with kind=gaussian"):
+    with pytest.raises(ValueError, match="training can't resume with kind=gaussian"):
         clf.set_params(kind="gaussian").partial_fit(X, y)
     with pytest.raises(ValueError, match="another type"):
         clf.set_params(kind="multinomial").partial_fit(X, [str(label) for label in y])
@@ -307,7 +307,7 @@ def test_set_parameters_are_followed_by_the_next_rows():
     same(clf, NaiveBayes(alpha=0.2, priors="uniform").fit(X, y))
     X, y = problem("categorical")
     other = made("categorical").partial_fit(X, y).set_params(groups=np.arange(9))
-    with pytest.raises(ValueError, match=r"can't go on with groups=\[0 1 2 3 4 5 6 7 8\]"):
+    with pytest.raises(ValueError, match=r"can't resume with groups=\[0 1 2 3 4 5 6 7 8\]"):
         other.partial_fit(X, y)
 
 

@@ -17,7 +17,7 @@ from linsep.models.named_weights import export_json
 from linsep.models.onnx import export_onnx
 from linsep.models.save_load import load, save
 from linsep.rules import Perceptron as Rule
-from linsep.training.sparse_weights import Columns
+from linsep.training.scoring import KeptFeatures
 from tests.contracts.table import ONLINE, answers, bits, build, quiet, state, trace
 
 WIDTH = 200
@@ -276,7 +276,7 @@ def test_places_are_those_of_a_plain_table(data):
     indices = np.array(data.draw(st.lists(index, max_size=60)), dtype)
     table = {j: k for k, j in enumerate(kept)}
     expected = [table.get(j, len(kept)) if 0 <= j < features else len(kept) + 1 for j in indices.tolist()]
-    places = Columns(np.array(kept, np.intp), features).places(indices)
+    places = KeptFeatures(np.array(kept, np.intp), features).places(indices)
     assert places.tolist() == expected
     assert places.dtype == dtype
 
@@ -286,6 +286,6 @@ def test_memory_is_that_of_what_is_kept():
     X = csr_array((np.ones(4), [5, 70_000, 900_000, 5], [0, 2, 4]), shape=(2, width))
     learner = Perceptron(log=False).partial_fit(X, [0, 1], classes=[0, 1])
     whole = len(pickle.dumps(learner))
-    where = learner.sparsify()._state.where
-    assert sum(part.nbytes for part in where.table) < width / 5
+    kept = learner.sparsify()._state.sparse.kept
+    assert sum(part.nbytes for part in kept.table) < width / 5
     assert len(pickle.dumps(learner)) < 5000 < whole

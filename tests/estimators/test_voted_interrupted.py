@@ -156,7 +156,7 @@ def test_another_matrix_is_no_warm_start():
     X, y = problem(n=30)
     near = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
     clf = fit(KernelPerceptron(kernel="precomputed", warm_start=True, random_state=0), near, y)
-    with pytest.raises(ValueError, match="warm_start goes on with the matrix of the first fit"):
+    with pytest.raises(ValueError, match="warm_start resumes with the matrix of the first fit"):
         clf.fit(near**2, y)
     fit(clf, near, y)
 

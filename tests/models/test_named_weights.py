@@ -170,7 +170,7 @@ def test_labels_that_arrive(known):
 def test_no_weights_at_all(tmp_path):
     learner = Perceptron().partial_fit(np.eye(3), [0, 0, 0], classes=[0, 1])
     learner._state.link.s[:] = 0
-    learner._state._answer = None
+    learner._state._scorer = None
     export_json(learner, tmp_path / "a.json")
     export_csv(learner, tmp_path / "a.csv")
     assert from_json(tmp_path / "a.json")["weights"] == [{"class": 1, "against": 0, "bias": 0.0, "weights": {}}]

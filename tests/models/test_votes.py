@@ -153,7 +153,7 @@ def test_what_was_forgotten_stays_so(table, multi_class, weighted, path):
     weights = np.arange(80) % 3 + 0.5 if weighted else None
     first = VotedPerceptron(max_support=7, when_full="forget", multi_class=multi_class, random_state=0)
     first.partial_fit(table(X[:50]), y[:50], sample_weight=None if weights is None else weights[:50])
-    assert first._state.begin > 0
+    assert first._state.history.begin > 0
     second = again(first, path)
     same_answers(portrait(second, X), portrait(first, X))
     for model in (first, second):

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linsep.data.text.frequencies import Frequencies
-from linsep.training import sparse_weights as compact
-from linsep.training.sparse_weights import Columns
+from linsep.training import scoring as compact
+from linsep.training.scoring import KeptFeatures
 
 HUGE = 1 << 47
 
@@ -18,7 +18,7 @@ HUGE = 1 << 47
 @given(kept=st.sets(st.integers(0, 99), max_size=20), indices=st.lists(st.integers(-3, 110), max_size=50))
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 def test_a_search_finds_what_a_table_does(kept, indices, dtype):
-    columns, indices = Columns(np.array(sorted(kept), np.int64), 100), np.array(indices, dtype)
+    columns, indices = KeptFeatures(np.array(sorted(kept), np.int64), 100), np.array(indices, dtype)
     known = (indices >= 0) & (indices < 100)
     found = np.where(known, columns._searched(indices), len(kept) + 1)
     assert found.tolist() == columns.places(indices).tolist()
@@ -27,16 +27,16 @@ def test_a_search_finds_what_a_table_does(kept, indices, dtype):
 def test_a_few_of_very_many_columns_need_no_table():
     indices = np.array([HUGE - 1, 0, 5, HUGE, -1, 1 << 40])
     tracemalloc.start()
-    assert Columns(np.array([5, 1 << 40, HUGE - 1]), HUGE).places(indices).tolist() == [2, 3, 0, 4, 4, 1]
-    assert Columns(np.empty(0, np.int64), HUGE).places(indices).tolist() == [0, 0, 0, 1, 1, 0]
+    assert KeptFeatures(np.array([5, 1 << 40, HUGE - 1]), HUGE).places(indices).tolist() == [2, 3, 0, 4, 4, 1]
+    assert KeptFeatures(np.empty(0, np.int64), HUGE).places(indices).tolist() == [0, 0, 0, 1, 1, 0]
     assert tracemalloc.get_traced_memory()[1] < 100_000
     tracemalloc.stop()
 
 
 def test_many_columns_of_many_are_looked_up(monkeypatch):
     monkeypatch.setattr(compact, "LARGE", 10)
-    assert Columns(np.arange(0, 640, 2), 640)._sparse is False
-    assert Columns(np.arange(0, 640, 2), 640 * 64)._sparse is True
+    assert KeptFeatures(np.arange(0, 640, 2), 640)._sparse is False
+    assert KeptFeatures(np.arange(0, 640, 2), 640 * 64)._sparse is True
 
 
 def test_counts_of_documents_take_the_memory_of_those_counted():

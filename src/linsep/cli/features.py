@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,7 +13,6 @@ from linsep.estimators.base.voter import LINEAR, Voter
 from linsep.estimators.kernel_perceptron import KernelPerceptron
 from linsep.evaluation.scoring import shown
 from linsep.models.encode_estimators import learner_of
-from linsep.training.sparse_weights import SparseState
 
 
 class Strongest(NamedTuple):
@@ -47,11 +45,11 @@ def names_of(saved: Any) -> Callable[[int], str]:
 def sparse_view(learner: Any) -> Any:
     """Return the learner, or one that shares all with it but has a sparse `coef_`, where its weights are stored so."""
     state = getattr(learner, "_state", None)
-    if not isinstance(state, SparseState) or state.wanted:
+    if state is None or state.sparse is None or state.sparse_on_request:
         return learner
     view: Any = object.__new__(type(learner))
     view.__dict__.update(vars(learner))  # a copy would make all weights, the zeros too
-    view._state = replace(state, wanted=True)
+    view._state = state.sparsified()
     return view
 
 

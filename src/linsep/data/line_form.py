@@ -9,11 +9,12 @@ import numpy as np
 
 from linsep.data.errors import Fault, Policy
 from linsep.data.form import Form, Job, Wrong
-from linsep.data.lines import NEWLINE, Block, blocks, in_order, unmarked
+from linsep.data.lines import NEWLINE, Block, blocks, unmarked
 from linsep.data.parts_cutting import Lines, Ruler, newlines
 from linsep.data.rows import Rows, without
 from linsep.data.sources import Source
 from linsep.engine.arrays import Array
+from linsep.engine.runtime import in_order
 
 
 class LineForm(Form):

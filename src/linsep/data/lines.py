@@ -1,19 +1,14 @@
 """Text in blocks of whole lines, from any sources, in bounded memory."""
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
 from time import monotonic
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
 from linsep.data.errors import DataError
 from linsep.data.sources import Bytes, Source
 from linsep.engine.arrays import Array
-
-T = TypeVar("T")
-U = TypeVar("U")
 
 BLOCK_BYTES = 1 << 21
 """Text that is read and parsed in one go: enough to share among threads, little enough to stay in the cache."""
@@ -125,21 +120,3 @@ def _last_line(text: Array) -> int:
         if found >= 0:
             return max(0, begin - (1 << 16)) + found + 1
     return 0
-
-
-def in_order(work: Callable[[T], U], tasks: Iterable[T], threads: int) -> Iterator[U]:
-    """Yield work(task) for every task in order, at most twice as many ahead as there are threads."""
-    if threads == 1:
-        yield from map(work, tasks)
-        return
-    todo = iter(tasks)
-    with ThreadPoolExecutor(threads) as pool:
-        ahead: list[Future[U]] = [pool.submit(work, task) for task in islice(todo, 2 * threads)]
-        try:
-            while ahead:
-                result = ahead.pop(0).result()
-                ahead += [pool.submit(work, task) for task in islice(todo, 1)]
-                yield result
-        finally:
-            for future in ahead:
-                future.cancel()

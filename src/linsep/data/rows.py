@@ -7,8 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.data.errors import Fault
-from linsep.data.lines import in_order
 from linsep.engine.arrays import Array
+from linsep.engine.runtime import in_order
 
 NO_INDEX = 1 << 62
 MUCH = 1 << 24

@@ -10,9 +10,9 @@ from threading import Thread
 from typing import Any, NamedTuple, Protocol
 
 from linsep.data.errors import DataError
-from linsep.data.lines import in_order
 from linsep.distributed.pieces import Placed
 from linsep.distributed.versions import ClusterError, check_workers, refuse_other, version_there
+from linsep.engine.runtime import in_order
 
 __all__ = ["Cluster", "ClusterError", "Engine", "Threads"]
 

@@ -26,7 +26,6 @@ from linsep.estimators.base.online import OnlineLearner
 from linsep.models.save_load import Saved
 from linsep.training.epochs import Enough, refuse_overflow
 from linsep.training.mixing import Mix, settle
-from linsep.training.sparse_weights import whole
 from linsep.training.state import TrainingState
 from linsep.validation.labels import clean
 
@@ -249,7 +248,7 @@ class Run:
         twin.seed_ = twin._draw_seed()
         state = twin._start(twin.n_features_in_, len(twin.classes_), survey.rows, open_labels=False)
         if twin.log == "auto":
-            state.no_log_because = "shards may be of any size; log=True keeps one"
+            state.log = state.log.closed("shards may be of any size; log=True keeps one")
         else:
             state.keep_log(twin.log, survey.weighted or twin.class_weight is not None, 0)
         return state
@@ -260,7 +259,7 @@ class Run:
         if not np.array_equal(model.classes_, twin.classes_) or model.n_features_in_ != twin.n_features_in_:
             raise ValueError("the checkpoint is of other classes or features: delete it, or give another")
         twin.seed_ = model.seed_
-        return whole(model._readable()).copy(), [list(map(int, made)) for made in saved.about["history"]]
+        return model._readable().whole().copy(), [list(map(int, made)) for made in saved.about["history"]]
 
     def _take_over(self, twin: Any) -> None:
         """Let the learner be what its twin has become."""

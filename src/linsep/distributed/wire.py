@@ -11,10 +11,9 @@ import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.links import OWED, Imaged
-from linsep.engine.weights import start_readout
 from linsep.training.mixing import Gain
 from linsep.training.state import TrainingState
-from linsep.training.update_log import empty_like, trimmed
+from linsep.training.weights import arrays_of, start_readout
 
 NOTHING = np.empty((0, 0))
 FIRST = 1000
@@ -98,11 +97,11 @@ def sent(state: TrainingState) -> Start:
     """Return what shards set out from, as it travels; an image that is owed anew is left behind."""
     link = state.link
     owed = isinstance(link, Imaged) and bool((link.debt == OWED).all())
-    arrays = {name: value for name, value in link._asdict().items() if isinstance(value, np.ndarray)}
+    arrays = arrays_of(link)
     travelling = {name: None if owed and name == "image" else packed(value) for name, value in arrays.items()}
     bare = replace(
         state, link=link._replace(**dict.fromkeys(arrays)), readout=start_readout(type(state.readout), 0, 0),
-        log=empty_like(state.log)._replace(filled=np.zeros(1, np.int64)), mixed=None, watch=None, _answer=None,
+        log=state.log.emptied(), mixed=None, watch=None, _scorer=None,
     )  # fmt: skip
     return Start(bare, travelling)
 
@@ -125,18 +124,16 @@ class Sent(NamedTuple):
     @property
     def nbytes(self) -> int:
         """The bytes of its arrays."""
-        log = self.gain.log
-        arrays = (self.s, self.u, log.numbers, log.sizes)
-        return sum(part.nbytes for part in arrays if part is not None)
+        return self.s.nbytes + (0 if self.u is None else self.u.nbytes) + self.gain.log.nbytes
 
 
 def sent_back(gain: Gain) -> Sent:
     """Return a gain as it travels."""
     u = None if gain.u is None else packed(gain.u, signed=False)
-    return Sent(gain._replace(s=NOTHING, u=None, log=trimmed(gain.log)), packed(gain.s, signed=False), u)
+    return Sent(gain._replace(s=NOTHING, u=None, log=gain.log.trimmed()), packed(gain.s, signed=False), u)
 
 
 def gain_of(back: Sent) -> Gain:
     """Return the gain at the other end."""
-    log = back.gain.log._replace(numbers=back.gain.log.numbers.copy())
-    return back.gain._replace(s=unpacked(back.s), u=None if back.u is None else unpacked(back.u), log=log)
+    u = None if back.u is None else unpacked(back.u)
+    return back.gain._replace(s=unpacked(back.s), u=u, log=back.gain.log.trimmed())

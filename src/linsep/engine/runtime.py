@@ -3,11 +3,11 @@
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from numbers import Integral
 from threading import Lock
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 MOST = 1 << 16
 """Threads that may be asked for."""
@@ -45,6 +46,24 @@ def share(tasks: Sequence[Callable[[], T]], n_threads: int) -> list[T]:
         return [task() for task in tasks]
     with ThreadPoolExecutor(min(n_threads, len(tasks))) as pool:
         return list(pool.map(lambda task: task(), tasks))
+
+
+def in_order(work: Callable[[T], U], tasks: Iterable[T], n_threads: int) -> Iterator[U]:
+    """Yield work(task) for every task in order, at most twice as many ahead as there are threads."""
+    if n_threads == 1:
+        yield from map(work, tasks)
+        return
+    todo = iter(tasks)
+    with ThreadPoolExecutor(n_threads) as pool:
+        ahead: list[Future[U]] = [pool.submit(work, task) for task in islice(todo, 2 * n_threads)]
+        try:
+            while ahead:
+                result = ahead.pop(0).result()
+                ahead += [pool.submit(work, task) for task in islice(todo, 1)]
+                yield result
+        finally:
+            for future in ahead:
+                future.cancel()
 
 
 _lock = Lock()

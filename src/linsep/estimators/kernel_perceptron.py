@@ -14,7 +14,8 @@ from linsep.estimators.base.online import SharedButIntercept, check_compiles
 from linsep.estimators.base.voter import LINEAR, Voter
 from linsep.kernels.functions import NAMES, kernel_named
 from linsep.rules import Perceptron as Rule
-from linsep.training.kernel_state import KernelState
+from linsep.training.dual_weights import DualWeights
+from linsep.training.history import History
 from linsep.training.state import Parts
 from linsep.validation.inputs import refuse_bad_entries
 
@@ -75,7 +76,12 @@ class KernelPerceptron(Voter):
         "cache_size": [Interval(Real, 0, None, closed="left")],
         "select": [None],
     }
-    _state_kind = KernelState
+
+    def _new_history(self, bias: float) -> History | None:
+        return History(None)
+
+    def _new_dual(self, features: int) -> DualWeights | None:
+        return DualWeights(features)
 
     def __init__(
         self,
@@ -138,7 +144,7 @@ class KernelPerceptron(Voter):
                 f'readout="{self.readout}" asks all weights of the run, and has none of its own: '
                 'set_params(readout="average") has'
             )
-        shares, _, divisors = self._asked().dual(self.readout, self.normalize)
+        shares, _, divisors = self._replay().dual(self.readout, self.normalize)
         return self._of_classes((shares / divisors).T, axis=0, flat=False)
 
     def _weights(self) -> Array:
@@ -155,14 +161,14 @@ class KernelPerceptron(Voter):
     def _ready(self, state: Any) -> None:
         super()._ready(state)
         kernel = kernel_named(self.kernel, state.first_features, self.degree, self.gamma, self.coef0, state.bias)
-        if state.of not in (None, kernel):
-            raise ValueError(f"training can't go on with another kernel: it began with {state.of}; fit anew")
-        width = 1 if self.kernel == "precomputed" else state.width
-        if state.support is not None and state.support.data.n_features != width:
+        history, dual = state.history, state.dual
+        if history.kernel not in (None, kernel):
+            raise ValueError(f"training can't resume with another kernel: it began with {history.kernel}; call fit")
+        width = 1 if self.kernel == "precomputed" else dual.width
+        if history.support is not None and history.support.data.n_features != width:
             raise ValueError(f"the rows that were kept have not the {width} features of this kernel")
-        state.of, state.jobs = kernel, threads(self.n_jobs)
-        state.digested = bool(self.warm_start)
-        state.cache_bytes = int(self.cache_size * MEGABYTE)
+        history.kernel, dual.jobs, dual.digested = kernel, threads(self.n_jobs), bool(self.warm_start)
+        dual.cache_bytes = int(self.cache_size * MEGABYTE)
 
     def _check_entries(self, data: Dense | Csr) -> None:
         refuse_bad_entries(data)

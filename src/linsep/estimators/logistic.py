@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
-from linsep.estimators.base.batch import BatchLearner, Problem, Solution, solved_machine
+from linsep.estimators.base.batch import BatchLearner, Problem, Solution, solved_state
 from linsep.estimators.base.online import READOUTS, OnlineLearner, Shared
 from linsep.rules import Logistic
 from linsep.solvers.logistic import objective as solvers
@@ -240,7 +240,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     def _take(self, solution: Solution, classes: Array, data: Dense | Csr) -> None:
         super()._take(solution, classes, data)
         rule = Logistic(self.eta0, self.power_t, 0.0)  # its weights are of the kind that "sgd" can go on with
-        self._state = solved_machine(solution, data.n_features, data.bias, Parts(rule))
+        self._state = solved_state(solution, data.n_features, data.bias, Parts(rule))
 
     def _weights_of(self, problem: Problem) -> Array | None:
         """Return the weights of the last fit for a solver to begin with."""

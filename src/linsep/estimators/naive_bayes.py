@@ -12,12 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
-from linsep.estimators.base.batch import BatchLearner, Problem, Solution, solved_machine
+from linsep.estimators.base.batch import BatchLearner, Problem, Solution, solved_state
 from linsep.estimators.base.learner import known_entries
 from linsep.solvers.naive_bayes.precision import leveled
 from linsep.solvers.naive_bayes.rows import groups_of, present, refuse_negative, refuse_not_one_hot
 from linsep.solvers.naive_bayes.weights import KINDS, NO_GROUPS, BayesWeights, ClassCounts, priors_of
-from linsep.training.sparse_weights import whole
 from linsep.training.state import TrainingState
 from linsep.training.transaction import all_or_nothing, at_once
 from linsep.validation.inputs import canonical, refuse_bad_entries, single_row, without_duplicates
@@ -244,7 +243,7 @@ class NaiveBayes(BatchLearner):
             found = self._found(self._tally, self.classes_)
             solution = Solution(found.weights, joint=len(self.classes_) > 2)
             self.rounding_ = found.size
-            self._state = solved_machine(solution, self.n_features_in_, self._bias)  # last: then all is there
+            self._state = solved_state(solution, self.n_features_in_, self._bias)  # last: then all is there
         return super()._fitted()
 
     def _scores(self, data: Dense | Csr) -> Array:
@@ -267,7 +266,7 @@ class NaiveBayes(BatchLearner):
             raise ValueError("a score is too large for float64: divide all of X by one factor, in training too")
         if len(self.classes_) == 1:
             return scores
-        weights = whole(state).link.s
+        weights = state.whole().link.s
         return leveled(scores, data, weights, self.rounding_, 0.0 if self._tally.kind == "gaussian" else 1.0)
 
     def _check_entries(self, data: Dense | Csr) -> None:
@@ -300,7 +299,7 @@ class NaiveBayes(BatchLearner):
         now = self._started(0, features)
         for name in ("kind", "groups", "binarize"):
             if not np.array_equal(getattr(now, name), getattr(tally, name)):
-                raise ValueError(f"training can't go on with {name}={getattr(self, name)!s:.60}: it began otherwise")
+                raise ValueError(f"training can't resume with {name}={getattr(self, name)!s:.60}: it began otherwise")
         new = new_classes(labels, classes, known)
         if not self.open_labels_ or not len(new):
             return known, tally

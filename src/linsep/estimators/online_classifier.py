@@ -6,12 +6,12 @@ from typing import Any, ClassVar, Unpack
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from linsep.engine.step import check_rule, reads_sign_only, shrinks
-from linsep.engine.weights import FORMS
 from linsep.estimators.base.online import READOUTS, OnlineLearner, Shared, check_compiles
 from linsep.estimators.p_norm import default_power, refuse_no_power
 from linsep.estimators.romma import AGGRESSIVE
 from linsep.rules import AggressiveRomma
 from linsep.training.state import Parts
+from linsep.training.weights import FORMS
 
 LINKS = {"additive", *FORMS}
 

@@ -12,8 +12,8 @@ from linsep.engine.runtime import uninterrupted
 from linsep.estimators.base.online import Shared
 from linsep.estimators.base.voter import LINEAR, Voter
 from linsep.rules import Perceptron as Rule
-from linsep.training.history import VotingState
-from linsep.training.state import Parts, scored
+from linsep.training.scoring import scored
+from linsep.training.state import Parts
 
 
 class VotedPerceptron(Voter):
@@ -75,18 +75,17 @@ class VotedPerceptron(Voter):
         self.max_support = max_support
         self.when_full = when_full
 
-    _state_kind = VotingState
-
     def _parts(self, features: int, rows: int | None) -> Parts:
         return Parts(Rule())
 
     def _ready(self, state: Any) -> None:
         super()._ready(state)
-        state.forgets = self.when_full == "forget"
+        state.history.forgets = self.when_full == "forget"
 
     def learn_one(self, x: Any, y: Any) -> Any:
         """Learn from one row; see :meth:`linsep.Perceptron.learn_one`."""
-        support = self._state.support if self.max_support is not None and hasattr(self, "_state") else None
+        history = self._state.history if self.max_support is not None and hasattr(self, "_state") else None
+        support = None if history is None else history.support
         full = support is not None and self.max_support is not None and len(support) >= self.max_support
         return self._learn_alone(x, y) if full and self.when_full == "raise" else super().learn_one(x, y)
 
@@ -95,8 +94,8 @@ class VotedPerceptron(Voter):
         return uninterrupted() if self._in_place else nullcontext()
 
     def _linear_scores(self, data: Dense | Csr, jobs: int) -> Array:
-        weights, divisors = self._asked().written_out(self.readout, self.normalize)
-        return scored(Additive(weights), divisors, data, self._state.pair, jobs) / divisors
+        weights, divisors = self._replay().written_out(self.readout, self.normalize)
+        return scored(Additive(weights), data, self._state.pair, jobs) / divisors
 
     def _weights(self) -> Array:
         self._fitted()
@@ -105,5 +104,5 @@ class VotedPerceptron(Voter):
                 f'readout="{self.readout}" asks all weights of the run, and has none of its own: '
                 'set_params(readout="average") has'
             )
-        weights, divisors = self._asked().written_out(self.readout, self.normalize)
+        weights, divisors = self._replay().written_out(self.readout, self.normalize)
         return weights / divisors

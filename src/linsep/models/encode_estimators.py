@@ -8,18 +8,43 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.data.text.counter import TextCounter
 from linsep.data.text.hasher import TextHasher
-from linsep.engine.arrays import Array
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.calibration import CalibratedClassifier, Recent
 from linsep.estimators.least_squares import LeastSquaresRegression
 from linsep.estimators.online_classifier import OnlineClassifier
 from linsep.estimators.registry import LEARNERS
-from linsep.models.encode_state import is_count, packed_machine, unpacked_machine
-from linsep.models.encoding import Arrays, Foreign, Unpacker, document, packed, packed_function, text_array
+from linsep.models.encode_state import is_count, packed_state, unpacked_state
+from linsep.models.encoding import (
+    Arrays,
+    Foreign,
+    Unpacker,
+    document,
+    packed,
+    packed_function,
+    stored_array,
+    text_array,
+)
 from linsep.solvers.calibration import Isotonic, Platt
 from linsep.transforms.registry import MAPS
 
 Maps = list[Platt | Isotonic]
+
+
+CLASSIFIERS: dict[str, type[Learner]] = {
+    **{name: entry.learner for name, entry in LEARNERS.items()},
+    "online-classifier": OnlineClassifier,
+}
+TRANSFORMERS: dict[str, type] = {**MAPS, "text-hasher": TextHasher, "text-counter": TextCounter}
+MOST_FEATURES = 1 << 48
+MOST_THREADS = 1 << 16
+RENAMED: dict[str, tuple[str, dict[str, str]]] = {
+    "hinge": ("loss", {"l1": "hinge", "l2": "squared_hinge"}),
+    "method": ("method", {"platt": "sigmoid"}),
+    "multi_class": ("multi_class", {"pair": "joint"}),
+    "smoothing": ("alpha", {}),
+}
+"""Parameters of earlier files: the present name of each, and the present names of its values."""
+ONLY = "save takes a learner of linsep, or a Pipeline of linsep's maps (and TextHasher, TextCounter) and a learner"
 
 
 def packed_calibration(model: CalibratedClassifier, arrays: Arrays, name: str) -> dict[str, Any]:
@@ -49,7 +74,7 @@ def unpack_calibration(model: CalibratedClassifier, meta: dict[str, Any], arrays
 
 
 def _platts(count: int, arrays: Arrays, name: str) -> Maps:
-    table = _numbers(arrays, f"{name}.platt", np.float64, (count, len(Platt._fields)))
+    table = stored_array(arrays, f"{name}.platt", (np.float64,), (count, len(Platt._fields)))
     if not np.isfinite(table[:, :2]).all():
         raise Foreign("a sigmoid of its calibration has a slope or an offset that is not finite")
     gaps, steps, done = table[:, 2:].T
@@ -60,11 +85,11 @@ def _platts(count: int, arrays: Arrays, name: str) -> Maps:
 
 
 def _isotonics(count: int, arrays: Arrays, name: str) -> Maps:
-    corners = _numbers(arrays, f"{name}.corners", np.int64, (count,))
+    corners = stored_array(arrays, f"{name}.corners", (np.int64,), (count,))
     x = arrays[f"{name}.x"]
     if count == 0 or corners.min() < 1 or corners.max() > len(x) or corners.sum() != len(x):
         raise Foreign("the maps of its calibration have other corners than are listed")
-    x, y = (_numbers(arrays, f"{name}.{axis}", np.float64, (len(x),)) for axis in "xy")
+    x, y = (stored_array(arrays, f"{name}.{axis}", (np.float64,), (len(x),)) for axis in "xy")
     cuts = np.cumsum(corners)[:-1]
     within = np.ones(len(x) - 1, bool)
     within[cuts - 1] = False
@@ -81,9 +106,9 @@ def _recent(classes: int, arrays: Arrays, name: str) -> Recent:
     scores = arrays[f"{name}.recent.scores"]
     rows = len(scores) if scores.ndim else 0
     shape = (rows, classes) if rows and classes > 2 else (rows,)
-    _numbers(arrays, f"{name}.recent.scores", np.float64, shape)
-    codes = _numbers(arrays, f"{name}.recent.codes", np.int32, (rows,))
-    weights = _numbers(arrays, f"{name}.recent.weights", np.float64, (rows,))
+    stored_array(arrays, f"{name}.recent.scores", (np.float64,), shape)
+    codes = stored_array(arrays, f"{name}.recent.codes", (np.int32,), (rows,))
+    weights = stored_array(arrays, f"{name}.recent.weights", (np.float64,), (rows,))
     if np.isinf(scores).any() or (scores.ndim == 1 and np.isnan(scores).any()):
         raise Foreign("a score that its calibration goes by is not finite")
     if rows and not 0 <= codes.min() <= codes.max() < classes:
@@ -91,30 +116,6 @@ def _recent(classes: int, arrays: Arrays, name: str) -> Recent:
     if not ((weights > 0) & (weights < np.inf)).all():
         raise Foreign("a row that its calibration goes by has a weight that is none")
     return Recent(scores, codes, weights)
-
-
-def _numbers(arrays: Arrays, name: str, kind: Any, shape: tuple[int, ...]) -> Array:
-    array = arrays[name]
-    if array.dtype != kind or array.shape != shape:
-        raise Foreign(f"its array {name:.60} is {array.dtype}{list(array.shape)}, not {np.dtype(kind)}{list(shape)}")
-    return array
-
-
-CLASSIFIERS: dict[str, type[Learner]] = {
-    **{name: entry.learner for name, entry in LEARNERS.items()},
-    "online-classifier": OnlineClassifier,
-}
-TRANSFORMERS: dict[str, type] = {**MAPS, "text-hasher": TextHasher, "text-counter": TextCounter}
-MOST_FEATURES = 1 << 48
-MOST_THREADS = 1 << 16
-RENAMED: dict[str, tuple[str, dict[str, str]]] = {
-    "hinge": ("loss", {"l1": "hinge", "l2": "squared_hinge"}),
-    "method": ("method", {"platt": "sigmoid"}),
-    "multi_class": ("multi_class", {"pair": "joint"}),
-    "smoothing": ("alpha", {}),
-}
-"""Parameters of earlier files: the present name of each, and the present names of its values."""
-ONLY = "save takes a learner of linsep, or a Pipeline of linsep's maps (and TextHasher, TextCounter) and a learner"
 
 
 def packed_model(model: Any, arrays: Arrays) -> dict[str, Any]:
@@ -273,7 +274,7 @@ def _packed_learner(learner: Any, arrays: Arrays, name: str) -> dict[str, Any]:
         "open": bool(learner._open),
         "seed": int(learner.seed_),
         "n_iter": int(learner.n_iter_),
-        "machine": packed_machine(state, arrays, name),
+        "machine": packed_state(state, arrays, name),
         "facts": _all_packed(_facts_of(learner), arrays, f"{name}.facts"),
     }
 
@@ -308,10 +309,7 @@ def _unpacked_learner(meta: dict[str, Any], read: Unpacker, name: str) -> Any:
             raise Foreign(f"it has {len(names)} names for {features} features")
         learner._names = {of: j for j, of in enumerate(names)}
     learner._open = meta["open"]
-    state: Any = unpacked_machine(
-        meta["machine"], features, len(classes), learner._open, read, name, learner._state_kind
-    )
-    learner._state = state
+    learner._state = unpacked_state(learner, meta["machine"], features, len(classes), read, name)
     learner.classes_, learner.n_features_in_, learner.seed_, learner.n_iter_ = classes, features, seed, passes
     _unpack_facts(learner, meta, read)
     return learner

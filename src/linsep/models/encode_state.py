@@ -1,125 +1,141 @@
 """Encode training states as plain values and arrays, and decode them with validation."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.engine.links import OWED, Additive, Imaged, Scaled
+from linsep.engine.links import Additive, Imaged, Scaled
 from linsep.engine.readouts import MISTAKES, Average, Last, Log, Tally
 from linsep.engine.step import check_rule, needs_norm, reads_sign_only, shrinks
-from linsep.engine.weights import FLOOR, FORMS, has_own_image, with_own_image
+from linsep.estimators.base.learner import Learner
 from linsep.kernels.functions import Kernel, Linear, OfUser, Polynomial, Precomputed, RadialBasis
-from linsep.models.encoding import Arrays, Foreign, Unpacker, is_number, packed, packed_function
-from linsep.training.history import Clock, Support, VotingState
-from linsep.training.kernel_state import KernelState
-from linsep.training.sparse_weights import BY_FEATURE, SparseState, is_compact, rows_that_matter
+from linsep.models.encoding import Arrays, Foreign, Unpacker, is_number, packed, packed_function, stored_array
+from linsep.training.dual_weights import DualWeights
+from linsep.training.history import Clock, History, Support
+from linsep.training.scoring import gathered
 from linsep.training.state import TrainingState
-from linsep.training.update_log import Mixed, empty_log, no_log, trimmed
+from linsep.training.update_log import NO_LINES, Mixed, UpdateLog, lines_with_room
+from linsep.training.weights import FIELDS, FLOOR, FORMS, MOST_COUNTED, arrays_of, has_own_image, with_own_image
 
 KERNELS: dict[str, Any] = {
     "linear": Linear, "poly": Polynomial, "rbf": RadialBasis, "precomputed": Precomputed, "function": OfUser,
 }  # fmt: skip
 FLOATS = (np.float32, np.float64)
 INDICES = (np.int32, np.int64)
+LINKS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Additive, Scaled, Imaged)}
+READOUTS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Last, Average)}
+NUMBERS = ("pair", "bias", "first_features", "epochs", "rows", "behind", "background")
+"""What of a state is one number."""
+OF_LOG = {"log_limit": "limit", "no_log_because": "reason", "data_bytes": "data_bytes"}
+"""What of a log is one number or word, by its name in files."""
+COUNTS = ("data_bytes", "first_features", "epochs", "rows", "behind")
+LATER = ("behind",)
+"""Counts that files of before there were any do not have: they are 0."""
+MOST_WEIGHTS = 1 << 37
+"""Weights, those that are zero and not stored included: in training they took eight bytes each."""
+MANY, FEW = 1 << 12, 0.25
+"""Of at least so many features, those whose weights are zero are left out if at most this share is left."""
 
 
-def packed_votes(state: VotingState, arrays: Arrays, name: str) -> dict[str, Any]:
-    """Return what tells of the rows that a state has kept, of its time and of its kernel."""
-    meta: dict[str, Any] = {"begin": state.begin, "rows": "none", "folded": state.base is not None}
-    arrays[f"{name}.clock.rounds"], arrays[f"{name}.clock.times"] = state.clock
-    if state.base is not None and state.base_norms is not None:
-        if not (np.isfinite(state.base).all() and np.isfinite(state.base_norms).all()):
+def packed_history(history: History, dual: DualWeights | None, arrays: Arrays, name: str) -> dict[str, Any]:
+    """Return the values of a history and of dual weights, and add their arrays."""
+    meta: dict[str, Any] = {"begin": history.begin, "rows": "none", "folded": history.base is not None}
+    arrays[f"{name}.clock.rounds"], arrays[f"{name}.clock.times"] = history.clock
+    if history.base is not None and history.base_norms is not None:
+        if not (np.isfinite(history.base).all() and np.isfinite(history.base_norms).all()):
             raise ValueError("its first weights are too large for float64: divide all of X by one factor")
-        arrays[f"{name}.base"], arrays[f"{name}.base_norms"] = state.base, state.base_norms
-    if isinstance(state, KernelState):
-        meta["digest"] = state.digest
-        meta["kernel"] = _packed_kernel(state.of, arrays)
-    if state.support is not None:
-        rows = state.support.rows()
+        arrays[f"{name}.base"], arrays[f"{name}.base_norms"] = history.base, history.base_norms
+    if dual is not None:
+        meta["digest"] = dual.digest
+        meta["kernel"] = _packed_kernel(history.kernel, arrays)
+    if history.support is not None:
+        rows = history.support.rows()
         meta["width"] = rows.n_features
         meta["rows"] = "dense" if isinstance(rows, Dense) else "sparse"
-        arrays[f"{name}.support.numbers"] = state.support.known
+        arrays[f"{name}.support.numbers"] = history.support.known
         for of, value in rows._asdict().items():
             if isinstance(value, np.ndarray):
                 arrays[f"{name}.support.{of}"] = value
     return meta
 
 
-def unpacked_votes(state: VotingState, meta: dict[str, Any], read: Unpacker, name: str) -> None:
-    """Give a state what it had kept, if it is sound."""
+def unpack_history(state: TrainingState, history: History, meta: dict[str, Any], read: Unpacker, name: str) -> None:
+    """Give a state the history that was stored, if it is sound."""
     arrays = read.arrays
     _refuse_another_kind(state)
-    if isinstance(state, KernelState):
-        state.of, state.digest = _kernel(meta["kernel"], state.bias, read), str(meta["digest"])
+    if state.dual is not None:
+        history.kernel, state.dual.digest = _kernel(meta["kernel"], state.bias, read), str(meta["digest"])
     if meta["rows"] != "none":
-        state.support = _support(state, meta, arrays, name)
+        history.support = _support(state, history, meta, arrays, name)
     elif f"{name}.support.numbers" in arrays:
         raise Foreign("it has numbers of rows, and keeps none")
-    _unpack_first(state, meta, arrays, name)
-    state.clock = _clock(state, arrays, name)
-    _refuse_another_log(state)
+    _unpack_first(state, history, meta, arrays, name)
+    history.clock = _clock(state, history, arrays, name)
+    _refuse_another_log(state, history)
 
 
-def _refuse_another_kind(state: VotingState) -> None:
+def _refuse_another_kind(state: TrainingState) -> None:
     """Refuse weights, and a log, of a kind that no vote is made of."""
     scaled = isinstance(state.link, Scaled)
     if state.bias * state.bias == np.inf:
         raise Foreign(f"its bias is {state.bias!r:.20}, whose square is not finite")
     if isinstance(state.link, Imaged) or not isinstance(state.readout, Last):
         raise Foreign("its weights are not of the kind that its rule moves")
-    if not len(state.log.numbers) or state.log.sizes.shape[1] != 1 + scaled or state.log_limit != np.inf:
+    if not state.log.is_open or state.log.sizes.shape[1] != 1 + scaled or state.log.limit != np.inf:
         raise Foreign("its log does not tell all hypotheses")
-    if not np.isfinite(state.log.sizes[: int(state.log.filled[0])]).all():
+    if not np.isfinite(state.log.sizes).all():
         raise Foreign("its log has a step that is not finite")
 
 
-def _unpack_first(state: VotingState, meta: dict[str, Any], arrays: Arrays, name: str) -> None:
+def _unpack_first(state: TrainingState, history: History, meta: dict[str, Any], arrays: Arrays, name: str) -> None:
     """Give a state its first hypothesis; one that has forgotten has weights there."""
     begin, folded = meta["begin"], meta["folded"]
-    if type(begin) is not int or not 0 <= begin <= state.end:
-        raise Foreign(f"it begins after {begin!r:.20} rounds of {state.end}")
-    if type(folded) is not bool or not folded == (begin > 0) == (state.no_log_because != ""):
+    if type(begin) is not int or not 0 <= begin <= _end(state):
+        raise Foreign(f"it begins after {begin!r:.20} rounds of {_end(state)}")
+    if type(folded) is not bool or not folded == (begin > 0) == (state.log.reason != ""):
         raise Foreign("it does not say whether it has forgotten rows")
     if folded:
-        if isinstance(state, KernelState):
+        if state.dual is not None:
             raise Foreign("it has forgotten rows, without which a kernel has no weights")
-        state.base = _array(arrays, f"{name}.base", (np.float64,), state.link.s.shape)
-        state.base_norms = _array(arrays, f"{name}.base_norms", (np.float64,), (state.columns,))
-        if not (np.isfinite(state.base).all() and np.isfinite(state.base_norms).all()):
+        history.base = stored_array(arrays, f"{name}.base", (np.float64,), state.link.s.shape)
+        history.base_norms = stored_array(arrays, f"{name}.base_norms", (np.float64,), (state.columns,))
+        if not (np.isfinite(history.base).all() and np.isfinite(history.base_norms).all()):
             raise Foreign("its first weights are not finite")
-    state.begin = begin
+    history.begin = begin
 
 
-def _refuse_another_log(state: VotingState) -> None:
+def _refuse_another_log(state: TrainingState, history: History) -> None:
     """Refuse updates of rows that were not kept, or in rounds that were not made."""
-    lines = state.log.numbers[: int(state.log.filled[0])]
+    lines = state.log.numbers
     if not len(lines):
         return
-    if state.support is None or (state.support.places(lines[:, 0]) < 0).any():
+    if history.support is None or (history.support.places(lines[:, 0]) < 0).any():
         raise Foreign("its log names a row that was not kept")
-    if np.any(np.diff(lines[:, 1]) < 0) or lines[0, 1] <= state.begin or lines[-1, 1] > state.end:
+    if np.any(np.diff(lines[:, 1]) < 0) or lines[0, 1] <= history.begin or lines[-1, 1] > _end(state):
         raise Foreign("its log has rounds that it did not have")
-    if not state.clock.plain and not np.isin(lines[:, 1], state.clock.rounds).all():
+    if not history.clock.plain and not np.isin(lines[:, 1], history.clock.rounds).all():
         raise Foreign("its clock does not know all rounds of its log")
 
 
-def _support(state: VotingState, meta: dict[str, Any], arrays: Arrays, name: str) -> Support:
+def _support(state: TrainingState, history: History, meta: dict[str, Any], arrays: Arrays, name: str) -> Support:
     """Return the rows that were kept; of a kernel that was given as a matrix, what is kept are values of that."""
-    given = isinstance(state, KernelState) and isinstance(state.of, Precomputed)
+    given = isinstance(history.kernel, Precomputed)
     width = 1 if given else state.features
     if type(meta["width"]) is not int or meta["width"] != width:
         raise Foreign(f"the rows that it kept have {meta['width']!r:.20} features, and not {width}")
-    numbers = _array(arrays, f"{name}.support.numbers", (np.int64,), (None,))
+    numbers = stored_array(arrays, f"{name}.support.numbers", (np.int64,), (None,))
     if len(np.unique(numbers)) < len(numbers) or (len(numbers) and numbers.min() < 0):
         raise Foreign("the numbers of the rows that it kept are not numbers of different rows")
     known = min(state.features, state.behind) if given else state.behind + state.rows
     if len(numbers) and numbers.max() >= known:
         raise Foreign(f"it kept the row {numbers.max()}, of the {known} that it has seen")
     if meta["rows"] == "dense":
-        rows: Dense | Csr = Dense(_array(arrays, f"{name}.support.values", FLOATS, (len(numbers), width)), state.bias)
+        rows: Dense | Csr = Dense(
+            stored_array(arrays, f"{name}.support.values", FLOATS, (len(numbers), width)), state.bias
+        )
     elif meta["rows"] == "sparse" and not given:
         rows = _sparse_rows(len(numbers), width, state.bias, arrays, name)
     else:
@@ -132,9 +148,9 @@ def _support(state: VotingState, meta: dict[str, Any], arrays: Arrays, name: str
 
 
 def _sparse_rows(count: int, width: int, bias: float, arrays: Arrays, name: str) -> Csr:
-    values = _array(arrays, f"{name}.support.values", FLOATS, (None,))
-    indices = _array(arrays, f"{name}.support.indices", INDICES, (len(values),))
-    ends = _array(arrays, f"{name}.support.indptr", INDICES, (count + 1,))
+    values = stored_array(arrays, f"{name}.support.values", FLOATS, (None,))
+    indices = stored_array(arrays, f"{name}.support.indices", INDICES, (len(values),))
+    ends = stored_array(arrays, f"{name}.support.indptr", INDICES, (count + 1,))
     if ends[0] != 0 or ends[-1] != len(values) or np.any(ends[1:] < ends[:-1]):
         raise Foreign("the rows that it kept do not follow one another")
     if len(indices) and not 0 <= indices.min() <= indices.max() < width:
@@ -142,16 +158,20 @@ def _sparse_rows(count: int, width: int, bias: float, arrays: Arrays, name: str)
     return Csr(values, indices, ends, width, bias)
 
 
-def _clock(state: VotingState, arrays: Arrays, name: str) -> Clock:
-    known = _array(arrays, f"{name}.clock.rounds", (np.int64,), (None,))
-    times = _array(arrays, f"{name}.clock.times", (np.float64,) if len(known) else (np.int64,), (len(known),))
+def _end(state: TrainingState) -> int:
+    return int(state.tally.rounds[0])
+
+
+def _clock(state: TrainingState, history: History, arrays: Arrays, name: str) -> Clock:
+    known = stored_array(arrays, f"{name}.clock.rounds", (np.int64,), (None,))
+    times = stored_array(arrays, f"{name}.clock.times", (np.float64,) if len(known) else (np.int64,), (len(known),))
     if not len(known):
         return Clock()
-    if known[0] < 0 or known[-1] != state.end or np.any(known[1:] <= known[:-1]):
+    if known[0] < 0 or known[-1] != _end(state) or np.any(known[1:] <= known[:-1]):
         raise Foreign("its clock has rounds that it did not have")
     if not np.isfinite(times).all() or times[0] < 0 or np.any(times[1:] < times[:-1]):
         raise Foreign("its clock does not go on")
-    if state.begin > 0 and state.begin not in known:
+    if history.begin > 0 and history.begin not in known:
         raise Foreign("its clock does not know when it begins")
     return Clock(known, times)
 
@@ -176,101 +196,59 @@ def _kernel(meta: dict[str, Any], bias: float, read: Unpacker) -> Kernel:
     return kernel
 
 
-def _array(arrays: Arrays, name: str, kinds: tuple[Any, ...], shape: tuple[int | None, ...]) -> Array:
-    """Return an array, if it is of one of these types and of this shape; None is any length."""
-    array = arrays[name]
-    fits = array.ndim == len(shape) and all(n is None or n == m for n, m in zip(shape, array.shape, strict=True))
-    if not fits or array.dtype not in kinds:
-        raise Foreign(f"its array {name} is {array.dtype}{list(array.shape)}, which it can't be")
-    return array
-
-
-LINKS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Additive, Scaled, Imaged)}
-READOUTS: dict[str, type] = {kind.__name__.lower(): kind for kind in (Last, Average)}
-NUMBERS = (
-    "pair", "bias", "log_limit", "no_log_because", "data_bytes", "first_features", "epochs", "rows", "behind",
-    "background",
-)  # fmt: skip
-"""What of a state is one number or word."""
-FINITE = ("s", "u", "scale", "mass", "clock")
-"""Arrays whose numbers are finite; images and squared lengths may overflow, and training knows what to do then."""
-COUNTS = ("data_bytes", "first_features", "epochs", "rows", "behind")
-LATER = ("behind",)
-"""Counts that files of before there were any do not have: they are 0."""
-MOST = 1 << 60
-"""Counts are below: so there is room for more of what they count."""
-MOST_WEIGHTS = 1 << 37
-"""Weights, those that are zero and not stored included: in training they took eight bytes each."""
-
-
-MANY, FEW = 1 << 12, 0.25
-"""Of at least so many features, those whose weights are zero are left out if at most this share is left."""
-
-
-def packed_machine(state: TrainingState | SparseState, arrays: Arrays, name: str) -> dict[str, Any]:
-    """Return what tells of a state; weights that are mostly zero are stored sparsely."""
-    compact = is_compact(state)
-    state, kept = _essence(state)
+def packed_state(state: TrainingState, arrays: Arrays, name: str) -> dict[str, Any]:
+    """Return the values of a state and add its arrays; weights that are mostly zero are stored sparsely."""
+    compact = state.sparse is not None and state.sparse_on_request
+    state, kept = _stored(state)
     meta: dict[str, Any] = {of: packed(getattr(state, of), arrays, of) for of in NUMBERS}
+    meta |= {of: packed(getattr(state.log, own), arrays, of) for of, own in OF_LOG.items()}
     meta["compact"], meta["sparse"] = compact, kept is not None
     if kept is not None:
         arrays[f"{name}.kept"] = kept.astype(np.int64)
     meta["rule"] = packed(state.rule, arrays, "rule")
     meta["kinds"] = [type(state.link).__name__.lower(), type(state.readout).__name__.lower()]
-    parts = {"link": state.link, "readout": state.readout, "tally": state.tally}
-    meta["link"] = {}
-    for part, values in parts.items():
-        for of, value in values._asdict().items():
-            if isinstance(value, np.ndarray):
-                if of in FINITE and not np.isfinite(value).all():
-                    raise ValueError(f"its {part}.{of} is too large for float64: divide all of X by one factor")
-                if kept is not None and of in BY_FEATURE and len(value) > len(kept) + 1:
-                    value = value[np.append(kept, len(value) - 1)]
-                arrays[f"{name}.{part}.{of}"] = value
-            else:
-                meta["link"][of] = packed(value, arrays, of)
-    meta["logged"] = len(state.log.numbers) > 0
-    if meta["logged"]:
-        log = trimmed(state.log)
-        lines = int(log.filled[0])
-        arrays[f"{name}.log.numbers"], arrays[f"{name}.log.sizes"] = log.numbers[:lines], log.sizes[:lines]
-        if state.keeps_rows:
-            arrays[f"{name}.log.scores"] = log.scores[:lines]
+    for part in ("link", "readout", "tally"):
+        for of, array in arrays_of(getattr(state, part)).items():
+            if FIELDS[of].finite and not np.isfinite(array).all():
+                raise ValueError(f"its {part}.{of} is too large for float64: divide all of X by one factor")
+            arrays[f"{name}.{part}.{of}"] = array
+    meta["link"] = {of: packed(v, arrays, of) for of, v in state.link._asdict().items() if of not in FIELDS}
+    meta["logged"] = state.log.is_open
+    if state.log.is_open:
+        arrays[f"{name}.log.numbers"], arrays[f"{name}.log.sizes"] = state.log.numbers, state.log.sizes
+        if state.history is not None:
+            arrays[f"{name}.log.scores"] = state.log.scores
     if state.mixed is not None:
         arrays |= {f"{name}.mixed.{of}": lines for of, lines in state.mixed._asdict().items()}
-    if isinstance(state, VotingState):
-        meta["votes"] = packed_votes(state, arrays, name)
+    if state.history is not None:
+        meta["votes"] = packed_history(state.history, state.dual, arrays, name)
     return meta
 
 
-def _essence(state: Any) -> tuple[TrainingState, Array | None]:
-    """Return a state, and which features alone are worth storing; None if they all are.
+def _stored(state: TrainingState) -> tuple[TrainingState, Array | None]:
+    """Return a state as it is stored, and the features whose weights it has; None for all.
 
-    Only additive and scaled weights are left out: each of them answers on its own, and others are normalised together.
+    Only additive and scaled weights are left out: other weights are normalised together.
     """
-    if isinstance(state, SparseState):
-        if isinstance(state.part.link, Imaged):
-            return state.copy(), None
-        return state.part, state.where.kept
-    if isinstance(state.link, Imaged) or isinstance(state, VotingState) or state.features < MANY:
+    if state.sparse is not None:
+        return (state.whole(), None) if isinstance(state.link, Imaged) else (state, state.sparse.kept.numbers)
+    if isinstance(state.link, Imaged) or state.history is not None or state.features < MANY:
         return state, None
-    kept = rows_that_matter(state)
-    return state, kept if len(kept) <= FEW * state.features else None
+    kept = state.nonzero_features()
+    if len(kept) > FEW * state.features:
+        return state, None
+    return replace(state, link=gathered(state.link, kept), readout=gathered(state.readout, kept)), kept
 
 
-def unpacked_machine(
-    meta: dict[str, Any],
-    features: int,
-    classes: int,
-    open_labels: bool,
-    read: Unpacker,
-    name: str,
-    kind: type[TrainingState] = TrainingState,
-) -> TrainingState | SparseState:
-    """Return a state of so many features and of this kind, if it is sound."""
-    numbers = {of: read.value(meta.get(of, 0) if of in LATER else meta[of]) for of in NUMBERS}
+def unpacked_state(
+    learner: Learner, meta: dict[str, Any], features: int, classes: int, read: Unpacker, name: str
+) -> TrainingState:
+    """Return a learner's state of so many features and classes, if it is sound."""
+    open_labels, dual = learner._open, learner._new_dual(features)
+    numbers = {of: read.value(meta.get(of, 0) if of in LATER else meta[of]) for of in (*NUMBERS, *OF_LOG)}
     _refuse_other_numbers(numbers)
     numbers["bias"] = float(numbers["bias"])  # passes are compiled for floats
+    of_log = {own: numbers.pop(of) for of, own in OF_LOG.items()}
     rule = read.value(meta["rule"])
     check_rule(rule)
     pair, background = _flag(numbers["pair"]), _flag(numbers["background"])
@@ -280,33 +258,33 @@ def unpacked_machine(
     kept = _kept(features, read.arrays[f"{name}.kept"]) if _flag(meta["sparse"]) else None
     if kept is not None and (features + 1) * columns > MOST_WEIGHTS:
         raise Foreign(f"it has {features:,} features of {columns:,} classes, too many to have been trained")
-    dual = issubclass(kind, KernelState)
     lines = features if kept is None else len(kept)
-    of = Shapes((_rows_kept(read.arrays, name) if dual else lines) + 1, columns, read.arrays, name)
+    size = (_rows_kept(read.arrays, name) if dual is not None else lines) + 1, columns
     link_kind, readout_kind = meta["kinds"]
-    link = LINKS[link_kind](**of.of("link", LINKS[link_kind]), **_link_numbers(link_kind, meta["link"], read))
+    link_values = _link_numbers(link_kind, meta["link"], read)
+    link = _part(LINKS[link_kind], f"{name}.link", size, read.arrays, link_values)
     if isinstance(link, Imaged) and not has_own_image(link):
         with np.errstate(over="ignore"):
             link = with_own_image(link, pair, numbers["bias"] != 0.0)
-    readout = READOUTS[readout_kind](**of.of("readout", READOUTS[readout_kind]))
-    _refuse_another_link(link, readout, rule, dual)
-    tally = Tally(**of.of("tally", Tally))
-    state = kind(
-        rule=rule, link=link, readout=readout, tally=tally, log=_log(meta, pair, columns, read, name, kind.keeps_rows),
-        mixed=_mixed(read.arrays, name, columns, pair, tally), **numbers,
-    )  # fmt: skip
-    if isinstance(state, KernelState):
-        state.width = features
-    if isinstance(state, VotingState):
+    readout = _part(READOUTS[readout_kind], f"{name}.readout", size, read.arrays)
+    _refuse_another_link(link, readout, rule, dual is not None)
+    tally = _part(Tally, f"{name}.tally", size, read.arrays)
+    history = learner._new_history(numbers["bias"])
+    log = UpdateLog(_log_lines(meta, pair, columns, read, name, history is not None), **of_log).trimmed()
+    mixed = _mixed(read.arrays, name, columns, pair, tally)
+    state = TrainingState(
+        rule=rule, link=link, readout=readout, tally=tally, log=log, mixed=mixed, history=history, dual=dual, **numbers
+    )
+    if history is not None:
         if kept is not None or _flag(meta["compact"]):
             raise Foreign("it keeps the rows of a vote, and leaves others of its weights out")
-        unpacked_votes(state, meta["votes"], read, name)
+        unpack_history(state, history, meta["votes"], read, name)
         return state
     if kept is None:
-        return SparseState.of(state) if _flag(meta["compact"]) else state
+        return state.sparsified() if _flag(meta["compact"]) else state
     if isinstance(link, Imaged):
         raise Foreign("weights of its kind are not stored sparsely")
-    return SparseState.stored(state, kept, features, _flag(meta["compact"]))
+    return state.with_features(kept, features, _flag(meta["compact"]))
 
 
 def _refuse_another_link(link: Any, readout: Any, rule: Any, dual: bool) -> None:
@@ -326,7 +304,7 @@ def _refuse_other_numbers(numbers: dict[str, Any]) -> None:
         if not is_count(numbers[count]):
             raise Foreign(f"its {count} is {numbers[count]!r:.20}, not a count")
     bias = numbers["bias"]
-    if not is_number(bias) or not abs(bias) < (np.inf if type(bias) is float else MOST):
+    if not is_number(bias) or not abs(bias) < (np.inf if type(bias) is float else MOST_COUNTED):
         raise Foreign(f"its bias is {bias!r:.20}, not a number")
     if not is_number(numbers["log_limit"]) or np.isnan(numbers["log_limit"]):
         raise Foreign(f"its log_limit is {numbers['log_limit']!r:.20}, not a number")
@@ -336,7 +314,7 @@ def _refuse_other_numbers(numbers: dict[str, Any]) -> None:
 
 def is_count(value: Any) -> bool:
     """Tell whether a value counts something."""
-    return type(value) is int and 0 <= value < MOST
+    return type(value) is int and 0 <= value < MOST_COUNTED
 
 
 def _kept(features: int, kept: Array) -> Array:
@@ -354,42 +332,20 @@ def _flag(value: Any) -> bool:
     return value
 
 
-class Shapes:
-    """The arrays of a state, each of the type and shape that it must have."""
+def _part(kind: Any, name: str, size: tuple[int, int], arrays: Arrays, values: dict[str, Any] | None = None) -> Any:
+    """Return a link, readout or tally of arrays, each of the type, shape and range that the table of fields says."""
+    parts = {of: _array_of_field(of, f"{name}.{of}", size, arrays) for of in kind._fields if of in FIELDS}
+    return kind(**parts, **(values or {}))
 
-    def __init__(self, rows: int, columns: int, arrays: Arrays, name: str) -> None:
-        self.arrays, self.name = arrays, name
-        table, row, one = (rows, columns), (columns,), (1,)
-        self.floats = {
-            "s": table,
-            "u": table,
-            "image": table,
-            "origin": row,
-            "scale": row,
-            "norm2": row,
-            "mass": row,
-            "clock": one,
-        }
-        self.counts = {"debt": row, "age": row, "rounds": one, "errors": one, "counts": (3, columns)}
 
-    def of(self, part: str, kind: Any) -> dict[str, Array]:
-        """Return the arrays of a part by name."""
-        return {of: self._one(part, of) for of in kind._fields if of in self.floats or of in self.counts}
-
-    def _one(self, part: str, of: str) -> Array:
-        array = self.arrays[f"{self.name}.{part}.{of}"]
-        shape, dtype = (self.floats[of], np.float64) if of in self.floats else (self.counts[of], np.int64)
-        if array.shape != shape or array.dtype != dtype:
-            raise Foreign(
-                f"its array {part}.{of} is {array.dtype}{list(array.shape)}, and not {np.dtype(dtype)}{list(shape)}"
-            )
-        if of in FINITE and not np.isfinite(array).all():
-            raise Foreign(f"its array {part}.{of} has a number that is not finite")
-        if of in self.counts and np.any(array < (-1 if of == "errors" else 0)):
-            raise Foreign(f"its array {part}.{of} has a count below 0")
-        if of in self.counts and np.any(array >= (OWED + 1 if of == "debt" else MOST)):
-            raise Foreign(f"its array {part}.{of} has a count too large to go on from")
-        return np.ascontiguousarray(array)
+def _array_of_field(of: str, name: str, size: tuple[int, int], arrays: Arrays) -> Array:
+    field, place = FIELDS[of], ".".join(name.split(".")[-2:])
+    array = stored_array(arrays, name, (field.dtype,), field.size(*size))
+    if field.finite and not np.isfinite(array).all():
+        raise Foreign(f"its array {place} has a number that is not finite")
+    if field.dtype is np.int64 and not ((array >= field.least) & (array < field.most)).all():
+        raise Foreign(f"its array {place} has a count below {field.least}, or too large to resume from")
+    return np.ascontiguousarray(array)
 
 
 def _link_numbers(kind: str, meta: dict[str, Any], read: Unpacker) -> dict[str, Any]:
@@ -440,10 +396,10 @@ def _rows_kept(arrays: Arrays, name: str) -> int:
     return 0 if numbers is None else numbers.size
 
 
-def _log(meta: dict[str, Any], pair: bool, columns: int, read: Unpacker, name: str, scored: bool) -> Log:
-    """Return the log, open as it was."""
+def _log_lines(meta: dict[str, Any], pair: bool, columns: int, read: Unpacker, name: str, scored: bool) -> Log:
+    """Return the lines of the log, with room for one at least if it was open."""
     if not _flag(meta["logged"]):
-        return no_log()
+        return NO_LINES
     numbers, sizes = (read.arrays[f"{name}.log.{of}"] for of in ("numbers", "sizes"))
     names = 2 if pair else int(columns > 1)
     if numbers.dtype != np.int64 or numbers.ndim != 2 or numbers.shape[1] != 2 + names:
@@ -456,5 +412,5 @@ def _log(meta: dict[str, Any], pair: bool, columns: int, read: Unpacker, name: s
     if scored and (scores.shape != numbers.shape[:1] or scores.dtype != np.float64 or not np.isfinite(scores).all()):
         raise Foreign("its log has other scores than lines")
     if not len(numbers):
-        return empty_log(numbers.shape[1] - 2, sizes.shape[1], 1, scored)
-    return trimmed(Log(numbers, sizes, scores, np.array([len(numbers)])))
+        return lines_with_room(numbers.shape[1] - 2, sizes.shape[1], 1, scored)
+    return Log(numbers, sizes, scores, np.array([len(numbers)]))

@@ -94,6 +94,16 @@ def _longest(words: list[str]) -> int:
     return max(map(len, words), default=0)
 
 
+def stored_array(arrays: Arrays, name: str, kinds: tuple[Any, ...], shape: tuple[int | None, ...]) -> Array:
+    """Return an array of the file if it is of one of these types and of this shape; None is any length."""
+    array = arrays[name]
+    fits = array.ndim == len(shape) and all(n is None or n == m for n, m in zip(shape, array.shape, strict=True))
+    if not fits or array.dtype not in kinds:
+        wanted = f"{' or '.join(np.dtype(kind).name for kind in kinds)}{['any' if n is None else n for n in shape]}"
+        raise Foreign(f"its array {name:.60} is {array.dtype}{list(array.shape)}, not {wanted}")
+    return array
+
+
 def text_array(document: Any) -> Array:
     """Return a document of any length as an array of letters."""
     return np.frombuffer(json.dumps(document).encode(), np.uint8)

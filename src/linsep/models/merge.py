@@ -11,15 +11,13 @@ from sklearn.base import clone
 from linsep.engine.arrays import Array
 from linsep.engine.readouts import Average
 from linsep.engine.step import reads_sign_only
-from linsep.engine.weights import name_of
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner, Shared
 from linsep.estimators.base.voter import Voter
 from linsep.models.save_load import same_form
 from linsep.training.mixing import banked, link_of, settle, weights_of
-from linsep.training.sparse_weights import whole
 from linsep.training.state import TrainingState
-from linsep.training.update_log import no_log
+from linsep.training.weights import name_of
 from linsep.validation.labels import refuse_another_type
 
 Online = TypeVar("Online", bound=OnlineLearner)
@@ -104,7 +102,7 @@ def _state(model: Any, i: int) -> TrainingState:
         if isinstance(model, Learner):
             cure = " that goes row by row: fit one on the rows of all"
         raise TypeError(f"models[{i}] is of type {type(model).__name__}, not a learner of linsep{cure}")
-    return whole(model._readable())
+    return model._readable().whole()
 
 
 def _refuse_another_kind(models: Sequence[OnlineLearner], states: Sequence[TrainingState], i: int) -> None:
@@ -188,7 +186,7 @@ def _with_classes(state: TrainingState, known: Array, classes: Array) -> Trainin
     """Return the state with a column for each class, as it would be had it met the others without a row of them."""
     missing = np.setdiff1d(classes, known)
     if len(missing):
-        state = replace(state.copy(), log=no_log())
+        state = replace(state.copy(), log=state.log.closed(""))
         for label in missing:
             place = int(np.searchsorted(known, label))
             known = np.insert(known.astype(classes.dtype), place, label)
@@ -216,14 +214,15 @@ def _merged(states: Sequence[TrainingState], shares: Sequence[float], divisor: f
         link=link_of(first.link, s, first.pair),
         readout=readout,
         tally=type(first.tally)(**counts),
-        log=no_log(),
+        log=replace(
+            first.log.closed(f"{len(states)} models were merged, so that there is no single run"),
+            data_bytes=sum(state.log.data_bytes for state in states),
+        ),
         mixed=None,
-        no_log_because=f"{len(states)} models were merged, so that there is no single run",
-        data_bytes=sum(state.data_bytes for state in states),
         first_features=max(state.first_features for state in states),
         epochs=max(state.epochs for state in states),
         rows=sum(state.rows for state in states),
-        _answer=None,
+        _scorer=None,
     )
     settle(merged)
     return merged

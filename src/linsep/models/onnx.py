@@ -15,7 +15,6 @@ from linsep.engine.links import EXPONENTIAL, P_NORM, TINY, Imaged
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.calibration import CalibratedClassifier
 from linsep.models.named_weights import refuse_no_weights, refuse_regression
-from linsep.training.sparse_weights import whole
 from linsep.transforms import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
 
 OPSET, IR = 17, 8
@@ -284,7 +283,7 @@ def _refuse_lost_weights(learner: Learner) -> None:
 
     Rows of such features alone are scored here by the sums that the weights are functions of, which ONNX does not have.
     """
-    state = whole(learner._readable())
+    state = learner._readable().whole()
     link: Any = state.link
     if not isinstance(link, Imaged):
         return

@@ -13,9 +13,10 @@ from linsep.engine.passes import BAD_SCORE
 from linsep.engine.readouts import MISTAKES, UPDATES
 from linsep.engine.runtime import share, split, threads
 from linsep.engine.step import settles
-from linsep.engine.weights import in_range
 from linsep.training.mixing import Shards
-from linsep.training.state import IN_ORDER, StoppedError, TrainingState, scored
+from linsep.training.scoring import scored
+from linsep.training.state import IN_ORDER, StoppedError, TrainingState
+from linsep.training.weights import in_range
 from linsep.validation.inputs import refuse_bad_entries
 
 
@@ -26,7 +27,7 @@ class Team:
     """
 
     def __init__(self, state: TrainingState, jobs: int) -> None:
-        alone = jobs == 1 or state.columns == 1 or state.pair or not state.divisible
+        alone = jobs == 1 or state.columns == 1 or state.pair or state.dual is not None
         cuts = [] if alone else split(state.columns, jobs)
         self.state, self.jobs = state, jobs
         self.blocks = [(lo, state.block(lo, hi)) for lo, hi in cuts]
@@ -117,7 +118,7 @@ def one_pass(
 
 @contextmanager
 def explained(data: Dense | Csr, state: TrainingState) -> Iterator[None]:
-    """Replace a StoppedError of a pass by the ValueError that says what is wrong with the data or the rule."""
+    """Replace a StoppedError of a pass by a ValueError that names the fault of the data or the rule."""
     try:
         yield
     except StoppedError as stop:
@@ -131,7 +132,7 @@ def refuse_overflow(state: TrainingState) -> None:
 
 
 def explain(stop: StoppedError, data: Dense | Csr, rule: str) -> None:
-    """Raise the ValueError that says why a pass stopped."""
+    """Raise a ValueError with the reason why a pass stopped."""
     refuse_bad_entries(data)
     if stop.status == BAD_SCORE:
         raise ValueError(
@@ -141,12 +142,12 @@ def explain(stop: StoppedError, data: Dense | Csr, rule: str) -> None:
 
 
 class Enough:
-    """Tells when to stop: after an epoch without an update, or when `tol` says so.
+    """Decide when to stop: after an epoch without an update, or by `tol`.
 
     Attributes
     ----------
     done : bool
-        Whether the last epoch was without a mistake, or `tol` is content.
+        Whether the last epoch was without a mistake, or `tol` is reached.
     """
 
     def __init__(self, how: Settings, state: TrainingState) -> None:
@@ -154,7 +155,7 @@ class Enough:
         self.best, self.patience, self.done = np.inf, how.n_iter_no_change, False
 
     def after(self, made: Array, rows: int) -> bool:
-        """Tell whether an epoch over so many rows, which made these mistakes and updates, was the last."""
+        """Return whether an epoch over so many rows, which made these mistakes and updates, was the last."""
         how = self.how
         self.done = bool(made[MISTAKES] == 0)
         if made[UPDATES] == 0 and self.settles:
@@ -211,7 +212,7 @@ def pick(select: str, margin: Array, wrong: Array, rng: np.random.Generator) -> 
 
 def margins(state: TrainingState, data: Dense | Csr, codes: Array, jobs: int) -> Array:
     """Return the least margin of each row over all columns, under the weights in training (not those that predict)."""
-    scores = scored(state.link, np.ones(state.columns), data, state.pair, jobs)
+    scores = scored(state.link, data, state.pair, jobs)
     rows = np.arange(len(codes))
     if state.columns == 1:
         return np.where(codes == 1, 1.0, -1.0) * scores[:, 0]

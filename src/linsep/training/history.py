@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.votes import recurrence
-from linsep.engine.weights import copied
 from linsep.kernels.blocks import KernelError, block_of
-from linsep.kernels.functions import Kernel, Linear, kernel_matrix
-from linsep.training.state import Parts, TrainingState
+from linsep.kernels.functions import Precomputed, kernel_matrix
 from linsep.training.transaction import shallow
-from linsep.training.update_log import lines_of
 from linsep.validation.inputs import refuse_bad_entries, without_duplicates
+
+if TYPE_CHECKING:
+    from linsep.training.state import TrainingState
 
 NO_ROUNDS = np.empty(0, np.int64)
 
@@ -296,137 +296,104 @@ def refuse_long_rows(rows: Dense | Csr, numbers: Array) -> None:
 
 
 @dataclass
-class VotingState(TrainingState):
-    """A state whose log tells, with the rows of its updates, every hypothesis that it ever had.
+class History:
+    """The rows of a run's updates, and the time that passed. With the update log they determine every hypothesis.
 
-    The first of them is `base`, 0 unless the oldest updates were folded into it: then that of round `begin`.
+    The first hypothesis is `base`, 0 unless the oldest updates were folded into it: then that of round `begin`.
     """
 
-    keeps_rows: ClassVar[bool] = True
-    other_cure: ClassVar[str] = ', or let when_full="forget" the oldest'
+    kernel: Any
+    """The kernel: the product of two rows. None until training begins."""
     support: Support | None = None
     clock: Clock = field(default_factory=Clock)
     base: Array | None = None
     base_norms: Array | None = None
     begin: int = 0
     most: int | None = None
-    """The most rows to keep."""
+    """The most rows to keep; None for no limit."""
     forgets: bool = False
-    """Whether the oldest updates are folded when there would be more; else that is an error."""
-    _told: Any = field(default=None, repr=False)
+    """Whether the oldest updates are folded when there would be more rows; else that is an error."""
+    _hypotheses: Any = field(default=None, repr=False)
     _written: Any = field(default=None, repr=False)
-    _mark: Any = field(default=None, repr=False)
-    """While single rows are learned in place: all that tells the hypotheses, as it was after the last of them."""
-    _seen: Any = field(default=None, repr=False)
+    _committed: Any = field(default=None, repr=False)
+    """While single rows are learned in place: the state as it was after the last of them."""
 
-    def copy(self) -> "VotingState":
-        """Return a state that shares no memory with this one, but for what is only added to."""
-        state: Any = super().copy()
-        return replace(state, support=self.support and self.support.copy(), _told=None, _written=None, _mark=None)
+    def copy(self) -> "History":
+        """Return a history that may go on apart from this one; rows so far are shared."""
+        return replace(self, support=self.support and self.support.copy(), **NOT_CACHED)
 
-    def follow(self, parts: Parts, pair: bool, bias: float) -> None:
-        """Go on with another rule; counts are then no longer shared with the state that this one is a draft of."""
-        super().follow(parts, pair, bias)
-        self.tally, self.support = copied(self.tally), self.support and self.support.copy()
-        self.log = self.log._replace(filled=self.log.filled.copy())
-        self._mark = None
-
-    def commit(self) -> None:
-        """Let readers see the rows so far, all at once: rows that are learned next change none of this."""
-        log, kept = self.log, self.support and self.support.copy()
-        start = (self.begin, self.base, self.base_norms)
-        self._mark = int(self.tally.rounds[0]), int(log.filled[0]), log, kept, self.clock, start
-
-    def reading(self, features: int) -> "VotingState":
-        """Return the state with that many features as it was when rows were last committed."""
-        mark, seen = self._mark, self._seen
-        if mark is None:
-            state: Any = super().reading(features)
-            return state
-        if seen is None or seen[0] is not mark or seen[1] != features:
-            end, filled, log, kept, clock, (begin, base, base_norms) = mark
-            parts: dict[str, Any] = {
-                "tally": self.tally._replace(rounds=np.array([end])),
-                "log": log._replace(filled=np.array([filled])),
-                "support": kept,
-                "clock": clock,
-                "begin": begin,
-                "base": base,
-                "base_norms": base_norms,
-            }
-            forgotten = dict.fromkeys(("_answer", "_told", "_written", "_mark", "_seen"))
-            told = shallow(self, vars(self) | parts | forgotten)
-            self._seen = seen = mark, features, told.reading(features)
-        last: VotingState = seen[2]
-        return last
-
-    def apart(self) -> "VotingState":
-        """Return a state that shares no memory with this one, and will not when both go on."""
-        state: Any = super().apart()
+    def apart(self) -> "History":
+        """Return a history that shares no memory with this one."""
+        history = self.copy()
         if self.support is not None:
             rows = taken(self.support.rows(), np.arange(len(self.support)))
-            state.support = Support.of(rows, self.support.known.copy())
-        return state
+            history.support = Support.of(rows, self.support.known.copy())
+        return history
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what can be made again."""
-        return super().__getstate__() | dict.fromkeys(("_told", "_written", "_mark", "_seen"))
+        """Leave out what can be computed again."""
+        return vars(self) | NOT_CACHED
 
-    def keep_log(self, mode: bool | str, weighted: bool, data_bytes: int) -> None:
-        """Open the log: the hypotheses are told by it, whatever its size."""
-        if mode is False:
-            raise ValueError("log=False: the hypotheses are told by the log; leave it out, or use Perceptron")
-        super().keep_log(True, weighted, data_bytes)
+    def drop_cached(self) -> None:
+        """Drop what was computed from the history so far."""
+        self._hypotheses = self._written = None
 
-    def inner(self) -> Kernel:
-        """What the rows make with each other."""
-        return Linear(self.bias)
+    def with_new_class(self, place: int, pair: bool) -> "History":
+        """Return the history of one more column, which has been as the background column so far."""
+        if self.base is None or self.base_norms is None:
+            return replace(self, **NOT_CACHED)
+        base = np.insert(self.base, place, 0.0 if pair else self.base[:, -1], axis=1)
+        norms = np.insert(self.base_norms, place, self.base_norms[-1])
+        return replace(self, base=base, base_norms=norms, **NOT_CACHED)
 
-    @property
-    def end(self) -> int:
-        """The rounds so far."""
-        return int(self.tally.rounds[0])
+    def resized(self, features: int) -> "History":
+        """Return a history whose rows have that many features."""
+        history, base = self.copy(), self.base
+        if history.support is not None:
+            history.support.widen(features)
+        if base is not None:
+            more = max(0, features + 1 - len(base))
+            history.base = np.concatenate([base[:-1][:features], np.zeros((more, base.shape[1])), base[-1:]])
+        return history
 
-    def admit(self, place: int) -> None:
-        """Make a column for a label that arrives late, as the background column has been so far."""
-        super().admit(place)
-        if self.base is not None and self.base_norms is not None:
-            twin = self.base[:, -1] if not self.pair else 0.0
-            self.base = np.insert(self.base, place, twin, axis=1)
-            self.base_norms = np.insert(self.base_norms, place, self.base_norms[-1])
+    def commit(self, state: "TrainingState") -> None:
+        """Let readers see the rows so far, all at once: rows that are learned next change none of this."""
+        tally = state.tally._replace(rounds=state.tally.rounds.copy())
+        own = {"tally": tally, "log": state.log.copy(), "history": self.copy(), "_scorer": None}
+        self._committed = shallow(state, vars(state) | own), {}
 
-    def resize(self, features: int) -> None:
-        """Give the weights, and the rows that were kept, room for that many features."""
-        more = features - self.features
-        super().resize(features)
-        self._told = self._written = self._mark = None
-        if self.support is not None:
-            self.support = self.support.copy()
-            self.support.widen(features)
-        if self.base is not None and more > 0:
-            self.base = np.insert(self.base, [len(self.base) - 1] * more, 0.0, axis=0)
-        elif self.base is not None:
-            self.base = np.concatenate([self.base[:features], self.base[-1:]])
+    def committed(self, features: int) -> "TrainingState | None":
+        """Return the state as last committed, with that many features; None if rows are not learned in place."""
+        if self._committed is None:
+            return None
+        state, by_width = self._committed
+        if features not in by_width:
+            by_width[features] = state.reading(features)
+        read: TrainingState = by_width[features]
+        return read
 
-    def check_again(self, data: Dense | Csr) -> None:
+    def check_same_rows(self, data: Dense | Csr) -> None:
         """Raise a ValueError if rows that were kept, by their numbers, are not those of these data."""
         if self.support is not None and not self.support.same_as(data):
             refuse_bad_entries(data)
             raise OtherRows(
-                "warm_start goes on with the rows of the first fit, and these are others: pass the same X again, or "
+                "warm_start resumes with the rows of the first fit, and these differ: pass the same X again, or "
                 "new rows to partial_fit"
             )
 
-    def remember(self, data: Dense | Csr, first: int, since: int, weights: Array) -> None:
+    def remember(self, state: "TrainingState", data: Dense | Csr, first: int, since: int, weights: Array) -> None:
         """Keep the rows of all updates after round `since`, and the time that has passed.
 
         The data's first row has the number `first`. `weights` are those of the rows in the order of the rounds since,
-        or none if each counts once.
+        or none if each counts once. Dual weights keep rows and time while they learn.
         """
-        self.pass_time(since, weights)
-        self._told = self._written = None
-        numbers, count = self.log.numbers, int(self.log.filled[0])
-        new = numbers[:count, 0][np.searchsorted(numbers[:count, 1], since, side="right") :]
+        self.drop_cached()
+        if state.dual is not None:
+            state.dual.drop_cached()
+            return
+        self.pass_time(state, since, weights)
+        numbers = state.log.numbers
+        new = numbers[:, 0][np.searchsorted(numbers[:, 1], since, side="right") :]
         rows, once = np.unique(new, return_index=True)
         rows = rows[np.argsort(once)]
         if self.support is None:
@@ -434,31 +401,31 @@ class VotingState(TrainingState):
         rows = rows[self.support.places(rows) < 0]
         if len(rows):
             if not self.forgets:
-                self.refuse_more(len(rows))
+                self.refuse_more(len(rows), ', or let when_full="forget" the oldest')
             refuse_long_rows(taken(data, rows - first), rows)
             self.support.add(data, rows - first, rows)
         if self.most is not None:
-            self.forget(self.most)
+            self.forget(state, self.most)
 
-    def refuse_more(self, more: int) -> None:
+    def refuse_more(self, more: int, other_cure: str = "") -> None:
         """Raise a ValueError if there is no room for so many more rows."""
         count = 0 if self.support is None else len(self.support)
         if self.most is not None and count + more > self.most:
             raise ValueError(
                 f"the run made mistakes on {count + more:,} distinct rows so far, more than max_support={self.most:,}: "
-                f"allow more, or leave max_support out{self.other_cure}"
+                f"allow more, or leave max_support out{other_cure}"
             )
 
-    def pass_time(self, since: int, weights: Array) -> None:
+    def pass_time(self, state: "TrainingState", since: int, weights: Array) -> None:
         """Count the rounds after `since` as often as their rows weigh, given in their order; nothing for once each."""
         if self.clock.plain and not len(weights):
             return
-        logged = self.log.numbers[: int(self.log.filled[0]), 1]
-        ends = [t for t in (self.begin, self.end) if t > 0]
+        logged, end = state.log.numbers[:, 1], int(state.tally.rounds[0])
+        ends = [t for t in (self.begin, end) if t > 0]
         clock = self.clock
         if clock.plain and since > 0:
             clock = clock.at_these(np.unique(np.append(logged[logged <= since], [*ends[:-1], since])))
-        rounds = np.arange(since + 1, self.end + 1)
+        rounds = np.arange(since + 1, end + 1)
         with np.errstate(over="ignore"):
             clock = clock.after(rounds, weights if len(weights) else np.ones(len(rounds)))
         refuse_endless(float(clock.times[-1]))
@@ -468,38 +435,84 @@ class VotingState(TrainingState):
         times = np.append(clock.times[:before], clock.at(late))
         self.clock = Clock(np.append(clock.rounds[:before], late), times)
 
+    def forget(self, state: "TrainingState", most: int) -> None:
+        """Fold the oldest updates into the first weights, so that the others are on `most` distinct rows at most.
+
+        All updates of a round go together. Which ones go depends on the log alone, not on when this is called.
+        """
+        assert self.support is not None
+        if len(self.support) <= most:  # it has the row of every update
+            return
+        lines, n = state.log.numbers, len(state.log)
+        _, ago = np.unique(lines[::-1, 0], return_index=True)
+        if len(ago) <= most:
+            return
+        cut = int(lines[n - 1 - np.sort(ago)[most], 1])
+        gone = int(np.searchsorted(lines[:, 1], cut, side="right"))
+        time, replay = float(self.clock.at(np.array([cut]))[0]), Replay(state)
+        norms = np.array([of.until(time).norms[-1] for of in replay.hypotheses()])
+        base = np.zeros(state.link.s.shape) if self.base is None else self.base.copy()
+        places, columns, rivals, amounts, _, _ = (a[:gone] for a in replay.updates())
+        for c in range(state.columns):
+            own = amounts * (1.0 * (columns == c) - (rivals == c))
+            moved = np.flatnonzero(own)
+            replay.fold(base[:, c], places[moved], own[moved])
+        self.base, self.base_norms, self.begin = base, norms, cut
+        reason = f"of its first {cut:,} rounds the rows were forgotten, by max_support={most:,}"
+        state.log = replace(state.log.only(np.arange(gone, n)), reason=reason)
+        left = self.support.places(np.unique(state.log.numbers[:, 0]))
+        self.support = self.support.copy()
+        self.support.keep(np.sort(left))
+        if not self.clock.plain:
+            known = np.append(state.log.numbers[:, 1], [cut, int(state.tally.rounds[0])])
+            self.clock = self.clock.at_these(np.unique(known))
+        self.drop_cached()
+
+
+NOT_CACHED: dict[str, Any] = dict.fromkeys(("_hypotheses", "_written", "_committed"))
+
+
+class Replay:
+    """All hypotheses of a run, as they follow from the log and the history of its state. Nothing changes."""
+
+    def __init__(self, state: "TrainingState") -> None:
+        assert state.history is not None
+        self.state, self.history, self.columns, self.pair = state, state.history, state.columns, state.pair
+        self.end = int(state.tally.rounds[0])
+        """The rounds so far."""
+
     def hypotheses(self) -> list[Hypotheses]:
-        """Return the hypotheses of each column."""
-        key = (self.end, self.columns, int(self.log.filled[0]), self.begin)
-        told = self._told
-        if told is None or told[0] != key:
-            self._told = told = key, self._hypotheses()
-        found: list[Hypotheses] = told[1]
+        """Return the hypotheses of each column; they are cached until the next round."""
+        key = (self.end, self.columns, len(self.state.log), self.history.begin)
+        cached = self.history._hypotheses
+        if cached is None or cached[0] != key:
+            self.history._hypotheses = cached = key, self._hypotheses()
+        found: list[Hypotheses] = cached[1]
         return found
 
     def updates(self) -> tuple[Array, Array, Array, Array, Array, Array]:
         """Return the places, columns, rivals, amounts, keeps and times of all updates, in order."""
-        n = int(self.log.filled[0])
-        lines, sizes = self.log.numbers[:n], self.log.sizes[:n]
-        places = self.support.places(lines[:, 0]) if self.support is not None else np.empty(0, np.int64)
+        log, support = self.state.log, self.history.support
+        lines, sizes, n = log.numbers, log.sizes, len(log)
+        places = support.places(lines[:, 0]) if support is not None else np.empty(0, np.int64)
         columns = lines[:, 2] if lines.shape[1] > 2 else np.zeros(n, np.int64)
         rivals = lines[:, 3] if lines.shape[1] > 3 else np.full(n, -1)
         amounts = sizes[:, 0]
         keeps = sizes[:, 1] if sizes.shape[1] > 1 else np.ones(n)
-        times = self.clock.at(lines[:, 1])
+        times = self.history.clock.at(lines[:, 1])
         return tuple(np.ascontiguousarray(a) for a in (places, columns, rivals, amounts, keeps, times))  # type: ignore[return-value]
 
     def span(self) -> tuple[float, float]:
         """Return when the first hypothesis begins, and when the last ends."""
-        begin, end = self.clock.at(np.array([self.begin, self.end]))
+        begin, end = self.history.clock.at(np.array([self.history.begin, self.end]))
         return float(begin), float(end)
 
     def _hypotheses(self) -> list[Hypotheses]:
         places, columns, rivals, amounts, keeps, times = self.updates()
-        scores = self.log.scores[: len(places)]
+        scores, base_norms = self.state.log.scores, self.history.base_norms
         squared = self._squared()[places] if len(places) else np.empty(0)
-        norms = np.zeros(self.columns) if self.base_norms is None else self.base_norms
-        told = []
+        norms = np.zeros(self.columns) if base_norms is None else base_norms
+        found = []
         for c in range(self.columns):
             if self.pair:  # one binary classifier: all columns have its updates, and its norm
                 chosen: Any = slice(None)
@@ -509,32 +522,44 @@ class VotingState(TrainingState):
                 chosen = columns == c
                 own = amounts[chosen]
                 lengths = norms_of(own, keeps[chosen], scores[chosen], squared[chosen], float(norms[c]))
-            told.append(Hypotheses(places[chosen], own, keeps[chosen], times[chosen], lengths, *self.span()))
-        return told
+            found.append(Hypotheses(places[chosen], own, keeps[chosen], times[chosen], lengths, *self.span()))
+        return found
 
     def _squared(self) -> Array:
-        """Return the squared norm of each row that was kept."""
-        assert self.support is not None
-        return self.inner().diagonal(block_of(self.support.rows(), slice(None)))
+        """Return the squared norm of each row that was kept; of a kernel given as a matrix, that is what is kept."""
+        assert self.history.support is not None
+        rows = self.history.support.rows()
+        if isinstance(self.history.kernel, Precomputed):
+            return rows.values[:, 0]
+        norms: Array = self.history.kernel.diagonal(block_of(rows, slice(None)))
+        return norms
 
     def supporting(self) -> Any:
-        """Return the rows that were kept, as :meth:`against` takes them; None where there are none."""
-        if self.support is None or not len(self.support):
-            return None
-        return block_of(self.support.rows(), slice(None))
+        """Return the rows that were kept, as :meth:`against` takes them; None where there are none.
+
+        Where the kernel is given as a matrix, these are their numbers.
+        """
+        support = self.history.support
+        if support is not None and isinstance(self.history.kernel, Precomputed):
+            return support.known
+        return block_of(support.rows(), slice(None)) if support is not None and len(support) else None
 
     def against(self, kept: Any, data: Dense | Csr, lo: int, hi: int) -> Array:
-        """Return what each row that was kept makes with each of some points, (rows, points)."""
+        """Return the kernel of each row that was kept with each of some points, (rows, points)."""
         if kept is None:
             return np.empty((0, hi - lo))
+        if isinstance(self.history.kernel, Precomputed):
+            with named(range(lo, hi)):
+                return np.ascontiguousarray(self.history.kernel(block_of(data, slice(lo, hi)), kept).T)
         with named(range(lo, hi), of=1):
-            return kernel_matrix(self.inner(), kept, block_of(data, slice(lo, hi)))
+            return kernel_matrix(self.history.kernel, kept, block_of(data, slice(lo, hi)))
 
     def at_first(self, data: Dense | Csr, lo: int, hi: int) -> Array:
         """Return the scores of each column's first hypothesis on some points, (columns, points)."""
-        if self.base is None:
+        base = self.history.base
+        if base is None:
             return np.zeros((self.columns, hi - lo))
-        scores = block_of(data, slice(lo, hi)) @ self.base[:-1] + self.bias * self.base[-1]
+        scores = block_of(data, slice(lo, hi)) @ base[:-1] + self.state.bias * base[-1]
         return np.ascontiguousarray(np.asarray(scores).T)
 
     def dual(self, readout: str, normalize: bool) -> tuple[Array, Array, Array]:
@@ -542,70 +567,37 @@ class VotingState(TrainingState):
 
         As arrays (rows, columns) and (columns,); and what to divide the columns by in the end.
         """
-        size = 0 if self.support is None else len(self.support)
+        size = 0 if self.history.support is None else len(self.history.support)
         shares, firsts, divisors = np.zeros((size, self.columns)), np.zeros(self.columns), np.ones(self.columns)
-        for c, told in enumerate(self.hypotheses()):
-            each, divisors[c] = told.shares(readout, normalize)
-            own, firsts[c] = told.mixed(each)
-            shares[:, c] = np.bincount(told.places, own, size)
+        for c, of in enumerate(self.hypotheses()):
+            each, divisors[c] = of.shares(readout, normalize)
+            own, firsts[c] = of.mixed(each)
+            shares[:, c] = np.bincount(of.places, own, size)
         return shares, firsts, divisors
 
     def written_out(self, readout: str, normalize: bool) -> tuple[Array, Array]:
         """Return the weights of a linear readout, (features + 1, columns), and what to divide the columns by.
 
-        They are kept until the next round.
+        They are cached until the next round.
         """
-        key = (self.end, self.columns, self.features, readout, normalize)
-        written = self._written
-        if written is None or written[0] != key:
+        key = (self.end, self.columns, self.state.features, readout, normalize)
+        cached = self.history._written
+        if cached is None or cached[0] != key:
             shares, firsts, divisors = self.dual(readout, normalize)
-            weights = self.link.s
+            weights, base = self.state.link.s, self.history.base
             if readout != "last":
-                weights = np.zeros(self.link.s.shape) if self.base is None else self.base * firsts
+                weights = np.zeros(weights.shape) if base is None else base * firsts
                 for c in range(self.columns):
                     places = np.flatnonzero(shares[:, c])
-                    self._fold(weights[:, c], places, shares[places, c])
-            self._written = written = key, (weights, divisors)
-        found: tuple[Array, Array] = written[1]
+                    self.fold(weights[:, c], places, shares[places, c])
+            self.history._written = cached = key, (weights, divisors)
+        found: tuple[Array, Array] = cached[1]
         return found
 
-    def forget(self, most: int) -> None:
-        """Fold the oldest updates into the first weights, so that the others are on `most` distinct rows at most.
-
-        All updates of a round go together. Which ones go depends on the log alone, not on when this is called.
-        """
-        assert self.support is not None
-        if len(self.support) <= most:  # it has the row of every update
-            return
-        n = int(self.log.filled[0])
-        lines = self.log.numbers[:n]
-        _, ago = np.unique(lines[::-1, 0], return_index=True)
-        if len(ago) <= most:
-            return
-        cut = int(lines[n - 1 - np.sort(ago)[most], 1])
-        gone = int(np.searchsorted(lines[:, 1], cut, side="right"))
-        time = float(self.clock.at(np.array([cut]))[0])
-        norms = np.array([told.until(time).norms[-1] for told in self.hypotheses()])
-        base = np.zeros(self.link.s.shape) if self.base is None else self.base.copy()
-        places, columns, rivals, amounts, _, _ = (a[:gone] for a in self.updates())
-        for c in range(self.columns):
-            own = amounts * (1.0 * (columns == c) - (rivals == c))
-            moved = np.flatnonzero(own)
-            self._fold(base[:, c], places[moved], own[moved])
-        self.base, self.base_norms, self.begin = base, norms, cut
-        self.log = lines_of(self.log, np.arange(gone, n))
-        self.no_log_because = f"of its first {cut:,} rounds the rows were forgotten, as max_support={most:,} says"
-        left = self.support.places(np.unique(self.log.numbers[: n - gone, 0]))
-        self.support = self.support.copy()
-        self.support.keep(np.sort(left))
-        if not self.clock.plain:
-            self.clock = self.clock.at_these(np.unique(np.append(self.log.numbers[: n - gone, 1], [cut, self.end])))
-        self._told = self._written = None
-
-    def _fold(self, base: Array, places: Array, amounts: Array) -> None:
+    def fold(self, base: Array, places: Array, amounts: Array) -> None:
         """Add amount * x of some updates to weights, one after the other, so that no bit depends on how many."""
-        assert self.support is not None
-        rows = self.support.rows()
+        assert self.history.support is not None
+        rows = self.history.support.rows()
         for lo in range(0, len(places), FOLDED):
             which, sizes = places[lo : lo + FOLDED], amounts[lo : lo + FOLDED]
             block = block_of(rows, which)
@@ -615,7 +607,7 @@ class VotingState(TrainingState):
             else:
                 sizes_each = np.repeat(sizes, np.diff(block.indptr))
                 np.add.at(base, block.indices, sizes_each * block.data)
-            base[-1] = np.add.accumulate(np.append(base[-1], sizes * self.bias))[-1]
+            base[-1] = np.add.accumulate(np.append(base[-1], sizes * self.state.bias))[-1]
 
 
 @contextmanager

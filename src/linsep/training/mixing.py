@@ -14,14 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.data.lines import in_order
 from linsep.engine.arrays import Array
 from linsep.engine.links import OWED, Additive, Imaged, Scaled
-from linsep.engine.readouts import MISTAKES, Average, Log, Tally
-from linsep.engine.runtime import split
-from linsep.engine.weights import copied, start_readout, start_tally, with_own_image
+from linsep.engine.readouts import MISTAKES, Average, Tally
+from linsep.engine.runtime import in_order, split
 from linsep.training.state import TrainingState
-from linsep.training.update_log import Mixed, appended, empty_like, no_log
+from linsep.training.update_log import Mixed, UpdateLog
+from linsep.training.weights import copied, start_readout, start_tally, with_own_image
 
 MIXINGS = ("uniform", "rows", "mistakes")
 """What a shard's share in a mix may be."""
@@ -30,7 +29,7 @@ BLOCK = 1 << 14
 
 
 class Gain(NamedTuple):
-    """What a shard has done, beside the state it set out from."""
+    """What a shard has changed in the state that it started from."""
 
     s: Array
     """s_i - s."""
@@ -39,8 +38,7 @@ class Gain(NamedTuple):
     clock: float
     """The weight of its rounds."""
     tally: Tally
-    log: Log
-    no_log_because: str
+    log: UpdateLog
 
 
 def weights_of(link: Any) -> Array:
@@ -61,7 +59,7 @@ def link_of(like: Any, s: Array, pair: bool) -> Any:
 
 
 def settle(state: TrainingState) -> None:
-    """Let a state that was mixed have the image of its sums: passes take it for themselves, others only read it."""
+    """Compute the image of the sums of a mixed state; passes would do so themselves, readers do not."""
     link = state.link
     if isinstance(link, Imaged) and (link.debt == OWED).all():
         state.link = with_own_image(link, state.pair, state.bias != 0.0)
@@ -73,18 +71,18 @@ def banked(readout: Average, s: Array) -> Array:
 
 
 def fork(state: TrainingState) -> TrainingState:
-    """Return a state that goes on from the same weights and round, and counts its own work alone."""
+    """Return a state with the same weights and round, which counts its own rounds and mistakes only."""
     tally = start_tally(state.columns)
     tally.rounds[:] = state.tally.rounds
     readout = start_readout(type(state.readout), state.features + 1, state.columns)
     return replace(
-        state, link=copied(state.link), readout=readout, tally=tally, log=empty_like(state.log), mixed=None,
-        watch=None, _answer=None,
+        state, link=copied(state.link), readout=readout, tally=tally, log=state.log.emptied(), mixed=None,
+        watch=None, _scorer=None,
     )  # fmt: skip
 
 
 def gained(shard: TrainingState, start: TrainingState) -> Gain:
-    """Return what a fork has done since it set out; it is used up by that, as its arrays become the gain's."""
+    """Return what a fork has changed since its start. The fork's arrays become those of the gain."""
     before, moved = weights_of(start.link), weights_of(shard.link)
     moved -= before
     u, clock, readout = None, 0.0, shard.readout
@@ -96,7 +94,7 @@ def gained(shard: TrainingState, start: TrainingState) -> Gain:
         else:  # mass is the clock, and s has become what it has moved by
             take(u, clock, moved)
     tally = shard.tally._replace(rounds=shard.tally.rounds - start.tally.rounds)
-    return Gain(moved, u, clock, tally, shard.log, shard.no_log_because)
+    return Gain(moved, u, clock, tally, shard.log)
 
 
 def take(sums: Array, factor: float, array: Array) -> None:
@@ -158,19 +156,18 @@ class Mix:
         state.link = link_of(state.link, self.moved, state.pair)
         more = Mixed(np.array(self.numbers), np.array(self.mistakes), shares)
         state.mixed = more if state.mixed is None else state.mixed.then(more)
-        state._answer = None
+        state._scorer = None
 
     def _take_log(self, gain: Gain, earlier: int) -> None:
         """Add a shard's updates to the log, unless one of the two was given up."""
         state = self.state
-        if not len(state.log.numbers):
+        if not state.log.is_open:
             return
-        if gain.no_log_because:
-            state.no_log_because, state.log = gain.no_log_because, no_log()
+        if gain.log.reason:
+            state.log = state.log.closed(gain.log.reason)
             return
         gain.log.numbers[:, 1] += earlier
-        state.log = appended(state.log, gain.log)
-        state.drop_large_log()
+        state.log = state.log.appended(gain.log).within_limit()
 
 
 class Shards:

@@ -12,8 +12,10 @@ from linsep.engine.native import Bound
 from linsep.engine.passes import BAD_SCORE, DONE, FLAW, LOG_FULL, TOO_LARGE
 from linsep.engine.predict_row import ask_row
 from linsep.engine.runtime import uninterrupted
-from linsep.training.history import refuse_endless
-from linsep.training.state import IN_ORDER, TrainingState, for_reading
+from linsep.training.history import Replay, refuse_endless
+from linsep.training.scoring import with_zero_row
+from linsep.training.state import IN_ORDER, TrainingState
+from linsep.training.weights import for_reading
 from linsep.validation.inputs import single_row
 
 ARRAY = np.ndarray
@@ -35,7 +37,7 @@ def refuse_other_columns(indices: Array, width: int) -> None:
 
 
 class Direct:
-    """A kernel over a single row, called without a look at the types of its arguments.
+    """A kernel over a single row, called without a check of its arguments' types.
 
     Looking up compiled code by types costs as much as running it here, so it is looked up once, for `index` and
     `value`, the types of the last row's arrays. The call is safe with 1-d arrays of these types alone.
@@ -48,7 +50,7 @@ class Direct:
         self.compiled: Any = None
 
     def fits(self, x: tuple[Any, ...]) -> bool:
-        """Tell whether x is a pair of 1-d arrays of the types of the last row."""
+        """Return whether x is a pair of 1-d arrays of the types of the last row."""
         if len(x) != 2:
             return False
         indices, values = x
@@ -62,7 +64,7 @@ class Direct:
         )
 
     def prepare(self, indices: Array, values: Array, bound: Bound, *more: int) -> None:
-        """Have the code for arrays of these types at hand."""
+        """Look up the compiled code for arrays of these types."""
         if indices.dtype is self.index and values.dtype is self.value:
             return
         row = np.empty(0, values.dtype), np.empty(0, indices.dtype)
@@ -75,7 +77,7 @@ class Direct:
 class RowLearner(Direct):
     """The learning pass over a single row, with everything bound that stays the same from row to row.
 
-    The row is taken from a table in which it stands once for each class: to learn it with label `code` is to visit
+    The row is taken from a table that has it once for each class: to learn it with label `code` is to visit
     that one.
     """
 
@@ -84,12 +86,12 @@ class RowLearner(Direct):
         super().__init__(state.kernel(Single))
         self.state, self.bias, self.codes, self.weights = state, bias, codes, weights
         self._bind()
-        if state.keeps_rows:
-            state.commit()  # type: ignore[attr-defined]
+        if state.history is not None:
+            state.history.commit(state)
 
     def learned(self, x: tuple[Any, ...], code: int) -> bool:
-        """Learn from x and tell so, if it is as the last row was and without a flaw; else do nothing."""
-        if not self.fits(x) or self.state.keeps_rows:
+        """Learn from x and return True if its arrays are as the last row's and without a flaw; else do nothing."""
+        if not self.fits(x) or self.state.history is not None:
             return False
         indices, values = x
         state = self.state
@@ -101,21 +103,21 @@ class RowLearner(Direct):
         return True
 
     def learn(self, indices: Array, values: Array, distinct: bool, code: int) -> None:
-        """Make one pass over the row, or raise the ValueError that says what is wrong with it; then nothing changes."""
-        if not self.state.keeps_rows:
+        """Make one pass over the row, or raise a ValueError that names its fault; then nothing changes."""
+        state, history = self.state, self.state.history
+        if history is None:
             self._pass(indices, values, distinct, code)
             return
-        state: Any = self.state
         weights = self.weights[code : code + 1]
-        refuse_endless(state.span()[1] + float(weights.sum()))
+        refuse_endless(Replay(state).span()[1] + float(weights.sum()))
         with uninterrupted():
-            since, log = int(state.tally.rounds[0]), state.log
+            since, lines = int(state.tally.rounds[0]), state.log.lines
             self._pass(indices, values, distinct, code)
             if int(state.tally.rounds[0]) > since:
                 row = single_row(indices, values, state.features, self.bias)
-                state.remember(row, state.behind + state.rows - 1, since, weights)
-            state.commit()
-            if state.log is not log:  # forgotten in part
+                history.remember(state, row, state.behind + state.rows - 1, since, weights)
+            history.commit(state)
+            if state.log.lines is not lines:  # forgotten in part
                 self._bind()
 
     def _pass(self, indices: Array, values: Array, distinct: bool, code: int) -> None:
@@ -136,8 +138,8 @@ class RowLearner(Direct):
         if status == LOG_FULL:
             # Single rows are not weighed one by one: the log's limit takes all so far to be as large as this one.
             size = self.state.rows * (indices.nbytes + values.nbytes)
-            self.state.allow_log(max(self.state.data_bytes, size))
-            self.state.enlarge_log()
+            log = self.state.log.allowing(max(self.state.log.data_bytes, size))
+            self.state.log = log.enlarged(self.state.columns)
             self._bind()
         elif status == FLAW and flaw == NOT_TOGETHER:
             indices, values = indices.copy(), values.copy()
@@ -163,26 +165,37 @@ class RowLearner(Direct):
 
 
 class RowPredictor(Direct):
-    """The answer to a single row, from the weights of a state as they are at the time."""
+    """The prediction for a single row, by the weights of a state as they are at the time."""
 
     def __init__(self, state: TrainingState, bias: float, labels: Array, names: dict[str, int] | None) -> None:
         kinds: Any = type(state.link), type(state.readout)
         super().__init__(ask_row(*kinds))
         self.state, self.bias, self.labels, self.names = state, bias, labels.tolist(), names
         self.one_scale = not isinstance(state.link, Imaged) or state.pair or len(labels) <= 2
-        numbers = (state.features, bias, False)
-        link, readout = for_reading(state.link), for_reading(state.readout)
-        self.bound = Bound(tuple(link), tuple(readout), numbers, len(labels), state.pair)
+        link, readout = state.link, state.readout
+        if state.sparse is not None:
+            link, readout = with_zero_row(link), with_zero_row(readout)
+        self.width = len(link.s) - 1
+        numbers = (self.width, bias, False)
+        self.bound = Bound(tuple(for_reading(link)), tuple(for_reading(readout)), numbers, len(labels), state.pair)
 
-    def answer(self, indices: Array, values: Array) -> Any:
+    def fits(self, x: tuple[Any, ...]) -> bool:
+        """Return whether x is a pair of arrays as the last row's, for dense weights."""
+        return self.state.sparse is None and super().fits(x)
+
+    def predict(self, indices: Array, values: Array) -> Any:
         """Return the label of the row; features outside of the learner's count as 0."""
-        self.prepare(indices, values, self.bound)
-        code, status = self.compiled(self.bound, (values, indices))
+        places, sparse = indices, self.state.sparse
+        if sparse is not None:
+            refuse_unequal(indices, values)
+            places = sparse.kept.places(indices.astype(np.int64))
+        self.prepare(places, values, self.bound)
+        code, status = self.compiled(self.bound, (values, places))
         if status == FLAW:
             refuse_unequal(indices, values)
-            known = (indices >= 0) & (indices < self.state.features)
-            indices, values = indices[known], values[known]
-            code, status = self.compiled(self.bound, (values, indices))
+            known = (places >= 0) & (places < self.width)
+            indices, places, values = indices[known], places[known], values[known]
+            code, status = self.compiled(self.bound, (values, places))
         if status != DONE:
             raise ValueError("x has an entry, or gives a score, that is not a finite number")
         return self.labels[code if self.one_scale else self._compared(indices, values)]

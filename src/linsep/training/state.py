@@ -1,88 +1,45 @@
 """The state of training: rule, weights, counts and log, and the passes that update them."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from linsep.engine.arrays import Array, frozen
-from linsep.engine.data_kinds import Csr, Dense
-from linsep.engine.links import Additive, Imaged, Scaled
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Csr, Dense, Dual
+from linsep.engine.links import EXPONENTIAL, Additive, Imaged, Scaled
 from linsep.engine.native import Bound
-from linsep.engine.passes import DONE, LOG_FULL, Kernel, learn_classes, learn_rows, score_classes, score_rows
-from linsep.engine.readouts import MISTAKES, Average, Last, Log, Tally
-from linsep.engine.runtime import share, split
+from linsep.engine.passes import DONE, LOG_FULL, Kernel, learn_classes, learn_rows
+from linsep.engine.readouts import MISTAKES, Average, Last, Tally
 from linsep.engine.step import check_weights, needs_norm, settles, shrinks, steps_by_one
-from linsep.engine.weights import (
-    FOR_ALL,
-    answering,
-    columns_of,
+from linsep.training.scoring import KeptFeatures, Scorer, SparseScorer, any_bit_set, gathered, spread, with_zero_row
+from linsep.training.transaction import shallow
+from linsep.training.update_log import Mixed, UpdateLog
+from linsep.training.weights import (
     copied,
-    first_image,
+    joined,
     name_of,
+    predicting_weights,
     ready_for_single_rows,
     refreshed,
+    resized,
     start_link,
     start_readout,
     start_tally,
-    widen,
+    with_new_class,
     with_own_image,
     writable,
-)  # fmt: skip
-from linsep.training.transaction import shallow
-from linsep.training.update_log import (
-    Mixed,
-    Record,
-    admitted,
-    empty_like,
-    empty_log,
-    enlarged,
-    line_bytes,
-    merged,
-    no_log,
-    trimmed,
 )
 
-
-def for_reading(part: Any) -> Any:
-    """Return a link or readout with read-only arrays, so that one kernel scores memory maps and plain arrays alike.
-
-    The debt is a copy, as scoring writes to it.
-    """
-    arrays = {f: v for f, v in part._asdict().items() if isinstance(v, np.ndarray)}
-    return part._replace(**{f: np.array(v) if f == "debt" else frozen(v) for f, v in arrays.items()})
-
-
-def scored(link: Any, divisor: Array, data: Dense | Csr, pair: bool, jobs: int) -> Array:
-    """Return the scores of all rows under a link's columns, divided by each column's divisor."""
-    n, columns = data.n_rows, link.s.shape[1]
-    kinds: Any = type(link), type(data)
-    out = np.empty((n, columns))
-    cuts = split(n, jobs) if n else []
-    links = [for_reading(link) for _ in cuts]
-    if columns == 1:
-        kernel, flat = score_rows(*kinds), out.reshape(n)
-        tasks = [partial(kernel, tuple(w), tuple(data), a, b, flat) for w, (a, b) in zip(links, cuts, strict=True)]
-    else:
-        kernel = score_classes(*kinds)
-        tasks = [partial(kernel, tuple(w), tuple(data), a, b, out, pair) for w, (a, b) in zip(links, cuts, strict=True)]
-    share(tasks, jobs)
-    if not isinstance(link, Additive):
-        whole = out / divisor
-        lost = (whole == 0) & (out != 0)
-        out = np.where(lost, np.copysign(5e-324, out), whole)
-    return out
-
+if TYPE_CHECKING:
+    from linsep.training.dual_weights import DualWeights
+    from linsep.training.history import History
 
 IN_ORDER, NO_WEIGHTS = np.empty(0, np.intp), np.empty(0)
-"""To the passes: all rows as they stand, all with weight 1."""
+"""Order and weights of a pass over all rows as they are, each with weight 1."""
 CHUNK = 1 << 26
-"""Products a pass makes between two looks at Python, so that Ctrl-C is heard within a fraction of a second."""
+"""Products that a pass makes before it returns to Python: Ctrl-C interrupts it within a fraction of a second."""
 TOO_LARGE = "a score is too large for float64: divide all of X by one factor, in training too"
-LEAST_LOG = 1 << 20
-"""Bytes that an automatic log may always take."""
 CACHE_BYTES = 1 << 20
 """Weights larger than this are prefetched row by row in a pass over many classes."""
 
@@ -102,10 +59,10 @@ def as_floats(rule: Any) -> Any:
 
 
 class Watch(Protocol):
-    """Looks at a state now and then while it learns."""
+    """Called with a state in training from time to time."""
 
     def __call__(self, state: "TrainingState") -> int:
-        """Look; return after how many more rows to be called again."""
+        """Return the number of rows after which to be called again."""
 
 
 class StoppedError(Exception):
@@ -118,22 +75,15 @@ class StoppedError(Exception):
 
 @dataclass
 class TrainingState:
-    """Everything that training goes on from."""
+    """Everything that training resumes from."""
 
-    keeps_rows: ClassVar[bool] = False
-    """Whether it keeps the rows of its updates; then the log has the score and the amount of each."""
-    divisible: ClassVar[bool] = True
-    """Whether threads may share its columns."""
     rule: Any
     link: Any
     readout: Any
     tally: Tally
     pair: bool
     bias: float
-    log: Log
-    log_limit: float = np.inf
-    no_log_because: str = ""
-    data_bytes: int = 0
+    log: UpdateLog = field(default_factory=UpdateLog)
     first_features: int = 0
     epochs: int = 0
     rows: int = 0
@@ -142,56 +92,75 @@ class TrainingState:
     background: bool = False
     mixed: Mixed | None = None
     """The shards that were mixed so far, if any were."""
+    history: "History | None" = None
+    """The rows of the updates, if any hypothesis of the run may predict; then the log has the score of each."""
+    dual: "DualWeights | None" = None
+    """If set, the weights are those of rows, for a kernel."""
     watch: Watch | None = field(default=None, repr=False)
-    _answer: Any = field(default=None, repr=False)
+    sparse: SparseScorer | None = field(default=None, repr=False)
+    """If set, the link and the readout have the rows of `sparse.kept` and of the bias only. Such a state predicts; to
+    train, make it :meth:`whole`."""
+    sparse_on_request: bool = False
+    """Whether `sparsify` made it sparse; else only time and memory differ."""
+    _scorer: Any = field(default=None, repr=False)
     _checked: Array | None = field(default=None, repr=False)
     """The sums that :meth:`check_for_single_rows` found in range, if no other pass has updated them since."""
 
     @classmethod
     def start(
-        cls, parts: Parts, features: int, columns: int, pair: bool, bias: float, background: bool = False
-    ) -> "TrainingState":
-        """Return a state before its first round; its last column may stand for all labels still to come."""
+        cls, parts: Parts, features: int, columns: int, pair: bool, bias: float, background: bool = False,
+        history: "History | None" = None, dual: "DualWeights | None" = None,
+    ) -> "TrainingState":  # fmt: skip
+        """Return a state before its first round; a `background` column represents all labels still to come."""
         rule = as_floats(parts.rule)
         link = "scaled" if shrinks(type(rule)) else parts.link
-        normed = needs_norm(type(rule))
+        normed, rows = needs_norm(type(rule)), features + 1 if dual is None else 1
         return cls(
             rule,
-            start_link(link, features + 1, columns, parts.readout, parts.number, normed),
-            start_readout(parts.readout, features + 1, columns),
+            start_link(link, rows, columns, parts.readout, parts.number, normed, dual is not None),
+            start_readout(parts.readout, rows, columns),
             start_tally(columns),
             pair,
             bias,
-            no_log(),
             first_features=features,
             background=background,
+            history=history,
+            dual=dual,
         )
 
     def follow(self, parts: Parts, pair: bool, bias: float) -> None:
-        """Go on with another rule or another number for the link, if the weights can carry them.
+        """Resume with another rule or another number for the link, if they suit the weights.
 
-        What was restored read-only, as from a memory map, is copied.
+        Read-only arrays, as of a memory map, are copied.
         """
         name = "scaled" if shrinks(type(parts.rule)) else parts.link
         normed = isinstance(self.link, Scaled) and needs_norm(type(parts.rule)) and not self.link.normed
         if name != name_of(self.link) or normed:
-            raise ValueError(f"training can't go on with {parts.rule}: its weights differ in kind from {self.rule}'s")
+            raise ValueError(f"training can't resume with {parts.rule}: its weights differ in kind from {self.rule}'s")
         for what, now, then in (
             ("readout", parts.readout.__name__.lower(), type(self.readout).__name__.lower()),
             ("multi_class", "joint" if pair else "ovr", "joint" if self.pair else "ovr"),
             ("the bias feature", f"{bias:g}", f"{self.bias:g}"),
         ):
             if now != then:
-                raise ValueError(f"training can't go on with {what} {now}: it began with {then}; fit anew")
+                raise ValueError(f"training can't resume with {what} {now}: it began with {then}; call fit")
         self.rule = as_floats(parts.rule)
         self.link, self.readout = writable(self.link), writable(self.readout)
-        self.tally, self.log = writable(self.tally), writable(self.log)
+        self.tally = writable(self.tally)
+        self.log = replace(self.log, lines=writable(self.log.lines))
+        if self.history is not None:  # shared with the state that this one is a draft of
+            self.tally, self.log, self.history = copied(self.tally), self.log.copy(), self.history.copy()
+            self.dual = self.dual and replace(self.dual)
         if isinstance(self.link, Imaged) and self.link.number != parts.number:
-            self._answer = None
+            self._scorer = None
             self.link = with_own_image(self.link._replace(number=float(parts.number)), self.pair, self.bias != 0.0)
 
     def check_again(self, data: Dense | Csr) -> None:
-        """Raise a ValueError if `fit` can't go on with these data."""
+        """Raise a ValueError if `fit` can't resume with these data."""
+        if self.history is not None and self.dual is not None:
+            self.dual.check_same_rows(self.history, data)
+        elif self.history is not None:
+            self.history.check_same_rows(data)
 
     def check_for_single_rows(self) -> None:
         """Raise a ValueError if the sums are too large to be updated in place, a row at a time."""
@@ -205,32 +174,30 @@ class TrainingState:
 
     def keep_log(self, mode: bool | str, weighted: bool, data_bytes: int) -> None:
         """Open or close the log as `log=` asks, for data of that size."""
+        if self.history is not None:
+            if mode is False:
+                raise ValueError("log=False: the hypotheses follow from the log; omit log=, or use Perceptron")
+            mode = True
         exact = steps_by_one(type(self.rule)) and not weighted
-        self.data_bytes += data_bytes
-        if self.no_log_because:
-            return
-        if mode is False:
-            self._drop_log("log=False")
+        log = replace(self.log, data_bytes=self.log.data_bytes + data_bytes)
+        if log.reason:
+            pass
+        elif mode is False:
+            log = log.closed("log=False")
         elif mode == "auto" and not settles(type(self.rule)):
-            self.no_log_because = (
-                f"{type(self.rule).__name__} steps on nearly every row; log=True keeps a log all the same"
-            )
+            log = log.closed(f"{type(self.rule).__name__} steps on nearly every row; log=True keeps a log all the same")
         else:
-            self.log_limit = np.inf if mode is True else 0
-            self.allow_log(self.data_bytes)
-            if not len(self.log.numbers):
+            log = replace(log, limit=np.inf if mode is True else 0).allowing(log.data_bytes)
+            if not log.is_open:
                 names = 2 if self.pair else int(self.columns > 1)
-                sizes = 2 if shrinks(type(self.rule)) else int(self.keeps_rows or not exact)
-                self.log = empty_log(names, sizes, scored=self.keeps_rows)
-            elif not exact and not self.log.sizes.shape[1]:
+                sizes = 2 if shrinks(type(self.rule)) else int(self.history is not None or not exact)
+                log = log.opened(names, sizes, scored=self.history is not None)
+            elif not exact and not log.sizes.shape[1]:
                 reason = "sample weights after rows without them: the log so far has no amounts"
                 if mode is True:
                     raise ValueError(f'{reason}; pass log="auto" to give it up')
-                self._drop_log(reason)
-
-    def allow_log(self, data_bytes: int) -> None:
-        """Let an automatic log grow to 5 % of that much data."""
-        self.log_limit = max(self.log_limit, LEAST_LOG, 0.05 * data_bytes)
+                log = log.closed(reason)
+        self.log = log
 
     @property
     def columns(self) -> int:
@@ -240,7 +207,9 @@ class TrainingState:
     @property
     def features(self) -> int:
         """The number of features, the bias not counted."""
-        return len(self.link.s) - 1
+        if self.dual is not None:
+            return self.dual.width
+        return len(self.link.s) - 1 if self.sparse is None else self.sparse.kept.features
 
     @property
     def errors(self) -> int | None:
@@ -256,11 +225,12 @@ class TrainingState:
     def copy(self) -> "TrainingState":
         """Return a state that shares no memory with this one, but for the part of the log already written."""
         parts = {name: copied(getattr(self, name)) for name in ("link", "readout", "tally")}
-        return replace(self, **parts, log=self.log._replace(filled=self.log.filled.copy()), _answer=None)
+        history, dual = self.history and self.history.copy(), self.dual and replace(self.dual)
+        return replace(self, **parts, log=self.log.copy(), history=history, dual=dual, _scorer=None)
 
     def apart(self) -> "TrainingState":
-        """Return a state that shares no memory with this one, and will not when both go on."""
-        return replace(self.copy(), log=trimmed(self.log))
+        """Return a state that shares no memory with this one, also when both train."""
+        return replace(self.copy(), log=self.log.trimmed(), history=self.history and self.history.apart())
 
     def run(
         self, data: Any, codes: Array, weights: Array, order: Array, first: int, base: int | None = None,
@@ -271,7 +241,10 @@ class TrainingState:
         `base` is the first of a block's columns, which even alone are classes against the rest. `span` is the part of
         the order to visit, if that is not all.
         """
-        self._answer = self._checked = None
+        if self.dual is not None and not isinstance(data, Dual):
+            self.dual.run(self, data, codes, weights, order, first, span)
+            return
+        self._scorer = self._checked = None
         kernel = self.kernel(type(data), base is not None)
         bound = self.bound(tuple(data), codes, weights, order, base)
         p, rows = span or (0, data.n_rows if not len(order) else len(order))
@@ -282,11 +255,11 @@ class TrainingState:
             if self.watch is not None and p >= look:
                 look = p + self.watch(self)
             if status == LOG_FULL:
-                self.enlarge_log()
+                self.log = self.log.enlarged(self.columns)
                 bound = self.bound(tuple(data), codes, weights, order, base)
             elif status != DONE:
                 raise StoppedError(int(order[p]) if len(order) else p, status)
-        self.drop_large_log()
+        self.log = self.log.within_limit()
 
     def kernel(self, data: type, block: bool = False) -> Kernel:
         """Return the pass over data of this kind; a block of columns is classes even if it has one."""
@@ -296,131 +269,128 @@ class TrainingState:
     def bound(
         self, data: tuple[Any, ...], codes: Array, weights: Array, order: Array, base: int | None = None
     ) -> Bound:
-        """Return this state and what :meth:`kernel` is told of the rows, as it takes them."""
+        """Return the first argument of :meth:`kernel`: this state and the rows."""
         check_weights(self.rule, weights)
-        parts = map(tuple, (self.rule, self.link, self.readout, self.tally, self.log))
+        parts = map(tuple, (self.rule, self.link, self.readout, self.tally, self.log.lines))
         many = self.columns > 1 or self.pair or base is not None
         known = self.columns - self.background if self.errors is not None else 0
         how = (self.pair, base or 0, self.link.s.nbytes > CACHE_BYTES, known) if many else ()
         return Bound(*parts, data, codes, weights, order, *how)
 
-    def enlarge_log(self) -> None:
-        """Make room in the log, or give it up where it has outgrown its limit."""
-        if not self.drop_large_log():
-            self.log = enlarged(self.log, self.columns)
-
-    def drop_large_log(self) -> bool:
-        """Give the log up where it has outgrown its limit; tell whether it has."""
-        size = int(self.log.filled[0]) * line_bytes(self.log)
-        if size <= self.log_limit:
-            return False
-        limit = "1 MiB" if self.log_limit == LEAST_LOG else f"{self.log_limit:,.0f} bytes, 5 % of the data"
-        self._drop_log(f"it outgrew {limit}; log=True keeps it whatever its size")
-        return True
-
-    def _drop_log(self, reason: str) -> None:
-        self.no_log_because, self.log = reason, no_log()
-
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again, and the log's free room."""
-        return vars(self) | {"watch": None, "_answer": None, "_checked": None, "log": trimmed(self.log)}
+        return vars(self) | {"watch": None, "_scorer": None, "_checked": None, "log": self.log.trimmed()}
 
     def block(self, lo: int, hi: int) -> "TrainingState":
         """Return a state of some of the columns, with an empty log, that shares no memory with this one."""
         cut = {name: copied(getattr(self, name), slice(lo, hi)) for name in ("link", "readout", "tally")}
         cut["tally"].errors[0] = -1  # a block sees its own columns alone
-        return replace(self, **cut, log=empty_like(self.log), watch=None, _answer=None)
+        return replace(self, **cut, log=self.log.emptied(), watch=None, _scorer=None)
 
     def join(self, blocks: list["TrainingState"]) -> None:
         """Take over the columns of blocks that together are all of this state's, and their logs."""
-        self._answer = None
+        self._scorer = None
         lo = 0
         for block in blocks:
             for name in ("link", "readout", "tally"):
-                for of, part in getattr(block, name)._asdict().items():
-                    if isinstance(part, np.ndarray):
-                        whole = getattr(getattr(self, name), of)
-                        (whole if of in FOR_ALL else whole[..., lo : lo + block.columns])[...] = part
+                joined(getattr(self, name), getattr(block, name), lo)
             lo += block.columns
-        if len(self.log.numbers):
-            reasons = [b.no_log_because for b in blocks if b.no_log_because != self.no_log_because]
-            self.no_log_because = reasons[0] if reasons else self.no_log_because
-            self.log = no_log() if reasons else merged([self.log, *(b.log for b in blocks)])
-            self.drop_large_log()
+        if self.log.is_open:
+            reasons = [b.log.reason for b in blocks if b.log.reason]
+            log = self.log.closed(reasons[0]) if reasons else self.log.merged(b.log for b in blocks)
+            self.log = log.within_limit()
 
     def admit(self, place: int) -> None:
-        """Make a column for a label that arrives late.
-
-        One class against the rest: a copy of the background column, the last, which has been trained with every row
-        as negative. Pairs: a class that no row has named so far has weight 0.
-        """
-        self._answer = None
-        origin = 0 if self.pair else -1
-
-        def insert(a: Array) -> Array:
-            return np.insert(a, place, a[..., origin], axis=-1)
-
-        self.link, self.readout, self.tally = (columns_of(p, insert) for p in (self.link, self.readout, self.tally))
-        if self.pair:
-            self.link.s[:, place] = 0.0
-            if isinstance(self.readout, Average):
-                self.readout.u[:, place] = 0.0
-            if isinstance(self.link, Imaged):
-                fresh = first_image(self.link.form, len(self.link.s), self.link.origin, self.link.number)
-                self.link.image[:, place] = fresh[:, place]
+        """Make a column for a label that arrives late."""
+        self._scorer = None
+        for name in ("link", "readout", "tally"):
+            setattr(self, name, with_new_class(getattr(self, name), place, self.pair))
         if self.mixed is not None and not self.pair:
             self.mixed = self.mixed.admitted(place)
-        if len(self.log.numbers):
-            self.log = admitted(self.log, place, None if self.pair else self.columns - 2)
+        if self.log.is_open:
+            self.log = self.log.with_new_class(place, None if self.pair else self.columns - 2)
+        if self.history is not None:
+            self.history = self.history.with_new_class(place, self.pair)
 
     def resize(self, features: int) -> None:
         """Give the weights room for that many features: new ones are 0, those taken away must be."""
-        self._answer = None
-        if features > self.features:
-            self.link, self.readout = widen(self.link, self.readout, features - self.features)
-        elif features < self.features:
-            keep: Callable[[Any], Any] = lambda a: np.concatenate([a[:features], a[-1:]])  # noqa: E731
-            rows = {f: keep(v) for f, v in self.link._asdict().items() if f in ("s", "image")}
-            self.link = self.link._replace(**rows)
-            if isinstance(self.readout, Average):
-                self.readout = self.readout._replace(u=keep(self.readout.u))
+        self._scorer = None
+        if self.dual is None:
+            self.link, self.readout = resized(self.link, features), resized(self.readout, features)
+        else:
+            self.dual = replace(self.dual, width=features)
+        if self.history is not None:
+            self.history = self.history.resized(features)
 
     def reading(self, features: int) -> "TrainingState":
         """Return the state with that many features, for a reader; this state does not change."""
+        committed = None if self.history is None else self.history.committed(features)
+        if committed is not None:
+            return committed
         if features == self.features:
             return self
         state = shallow(self, vars(self).copy())
         state.resize(features)
         return state
 
-    def answer(self, features: int | None = None) -> tuple[Any, Array]:
-        """Return the link that answers, for that many features, and the divisor of each column's scores.
+    def scorer(self, features: int | None = None) -> Scorer:
+        """Return the weights that predict, for that many features.
 
-        They are kept until the next round. A pass counts a round before it moves the weights, and a row after: what
-        another thread makes in between is kept under a pair of counts that does not come again.
+        They are cached until the next round. A pass counts a round before it updates the weights, and a row after: a
+        scorer that another thread makes in between is cached under a pair of counts that does not come again.
         """
+        if self.sparse is not None:
+            return self.sparse
         features = self.features if features is None else features
-        key, kept = (int(self.tally.rounds[0]), self.rows, features), self._answer
-        if kept is None or kept[0] != key:
+        key, cached = (int(self.tally.rounds[0]), self.rows, features), self._scorer
+        if cached is None or cached[0] != key:
             state = self.reading(features)
             if isinstance(state.link, Imaged):
-                kept = key, refreshed(state.link, self.pair, self.bias != 0.0)
+                link, divisor = refreshed(state.link, self.pair, self.bias != 0.0)
             else:
-                weights = np.ascontiguousarray(answering(state.link, state.readout))
-                kept = key, (Additive(weights), np.ones(self.columns))
-            self._answer = kept
-        return kept[1]
+                link = Additive(np.ascontiguousarray(predicting_weights(state.link, state.readout)))
+                divisor = np.ones(self.columns)
+            self._scorer = cached = key, Scorer(link, divisor, self.pair)
+        scorer: Scorer = cached[1]
+        return scorer
 
     def weights(self) -> Array:
-        """Return the weights that answer, normalised, (features + 1, columns)."""
-        link, divisor = self.answer()
-        return (link.s if isinstance(link, Additive) else link.image) / divisor
+        """Return the weights that predict, normalised, (features + 1, columns); without zeros if they are sparse."""
+        return self.scorer().weights()
 
     def scores(self, data: Dense | Csr, jobs: int) -> Array:
         """Return the normalised scores of all rows, (rows, columns); a score other than 0 keeps its sign."""
-        link, divisor = self.answer(data.n_features)
-        return scored(link, divisor, data, self.pair, jobs)
+        return self.scorer(data.n_features).scores(data, jobs)
 
-    def record(self) -> Record:
-        """Return the log as users see it."""
-        return Record.of(self.log)
+    def nonzero_features(self) -> Array:
+        """Return the features of which any weight, or any sum that its average is made of, is not zero."""
+        nonzero = any_bit_set(self.link.s)
+        if isinstance(self.readout, Average):
+            nonzero |= any_bit_set(self.readout.u)
+        return np.flatnonzero(nonzero[:-1])
+
+    def sparsified(self) -> "TrainingState":
+        """Return a state without the weights that are zero, which predicts the same to the bit."""
+        if self.sparse is not None:
+            return replace(self, sparse_on_request=True)
+        if isinstance(self.link, Imaged) and self.link.form == EXPONENTIAL:
+            raise ValueError("the weights are exponentials, of which none is 0: there is nothing to leave out")
+        dense, kept = self.scorer(), self.nonzero_features()
+        few = {name: gathered(getattr(self, name), kept) for name in ("link", "readout")}
+        link = with_zero_row(gathered(dense.link, kept))
+        sparse = SparseScorer(link, dense.divisor, self.pair, KeptFeatures(kept, self.features))
+        return replace(self, **few, sparse=sparse, sparse_on_request=True, watch=None, _scorer=None)
+
+    def with_features(self, kept: Array, features: int, on_request: bool) -> "TrainingState":
+        """Return a state of additive or scaled weights of the features kept alone as a sparse state."""
+        dense = self.scorer()
+        sparse = SparseScorer(with_zero_row(dense.link), dense.divisor, self.pair, KeptFeatures(kept, features))
+        return replace(self, sparse=sparse, sparse_on_request=on_request, _scorer=None)
+
+    def whole(self) -> "TrainingState":
+        """Return a state with the weights of all features; this state if it has them."""
+        if self.sparse is None:
+            return self
+        state, kept = self.copy(), self.sparse.kept
+        parts = {"link": spread(state.link, kept), "readout": spread(state.readout, kept)}
+        return replace(state, **parts, sparse=None, sparse_on_request=False)

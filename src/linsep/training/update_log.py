@@ -1,6 +1,7 @@
 """The update log: storage while training, the record that users read, and the shards that were mixed."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -10,6 +11,9 @@ from linsep.engine.arrays import Array
 from linsep.engine.readouts import Log
 
 FIRST_ROOM = 1 << 14
+"""Updates that a new log has room for."""
+LEAST_LIMIT = 1 << 20
+"""Bytes that an automatic log may always take."""
 
 
 @dataclass(frozen=True)
@@ -40,17 +44,6 @@ class Record:
     def __len__(self) -> int:
         return len(self.rows)
 
-    @classmethod
-    def of(cls, log: Log) -> "Record":
-        """Return what is filled of a log."""
-        n = int(log.filled[0])
-        columns = [np.ascontiguousarray(a) for a in log.numbers[:n].T]
-        names = len(columns) - 2
-        classes = None if names == 0 else columns[2] if names == 1 else log.numbers[:n, 2:].copy()
-        sizes = [np.ascontiguousarray(a) for a in log.sizes[:n].T]
-        amounts, keeps = (sizes[k] if k < len(sizes) else None for k in (0, 1))
-        return cls(columns[0], columns[1], classes, amounts, keeps)
-
     def same_updates(self, other: "Record") -> bool:
         """Return whether both have the same updates in the same rounds.
 
@@ -78,100 +71,168 @@ class Record:
         return Record(self.rows[keep], self.rounds[keep], classes, amounts, keeps)
 
 
-def empty_log(names: int, sizes: int, room: int = FIRST_ROOM, scored: bool = False) -> Log:
-    """Return a log whose updates name that many classes and have that many sizes, with their scores if asked."""
+def lines_with_room(names: int, sizes: int, room: int, scored: bool = False) -> Log:
+    """Return room for updates that name that many classes and have that many sizes, with their scores if asked."""
     numbers, scores = np.empty((room, 2 + names), np.int64), np.empty(room if scored else 0)
     return Log(numbers, np.empty((room, sizes)), scores, np.zeros(1, np.int64))
 
 
-def empty_like(log: Log) -> Log:
-    """Return a log of that kind before its first update."""
-    room = FIRST_ROOM if len(log.numbers) else 0
-    return _log_like(log, room)
+NO_LINES = lines_with_room(0, 0, 0)
 
 
-def no_log() -> Log:
-    """Return the log that keeps nothing."""
-    return empty_log(0, 0, room=0)
+@dataclass(frozen=True)
+class UpdateLog:
+    """The updates of a run in training: their lines, the room for more, and the limit of both.
 
+    Methods return another log. Lines that are written stay; copies share them, and count their own.
+    """
 
-def trimmed(log: Log) -> Log:
-    """Return the log without its free room; one that is open stays so."""
-    return _with_room([log], max(int(log.filled[0]), 1)) if len(log.numbers) else log
+    lines: Log = NO_LINES
+    limit: float = np.inf
+    """Bytes that the lines may take."""
+    reason: str = ""
+    """Why no log is kept; empty if one is, or if training has not begun."""
+    data_bytes: int = 0
+    """The size of the rows so far, which an automatic log's limit is a share of."""
 
+    def __len__(self) -> int:
+        return int(self.lines.filled[0])
 
-def line_bytes(log: Log) -> int:
-    """Return the size of one update in the log."""
-    return 8 * (log.numbers.shape[1] + log.sizes.shape[1] + (len(log.scores) > 0))
+    @property
+    def is_open(self) -> bool:
+        """Whether updates are logged."""
+        return len(self.lines.numbers) > 0
 
+    @property
+    def numbers(self) -> Array:
+        """The row, the round and the classes of each update."""
+        return self.lines.numbers[: len(self)]
 
-def enlarged(log: Log, needed: int) -> Log:
-    """Return the log with at least four times its room, and at least `needed` free; room costs nothing until used."""
-    return _with_room([log], 4 * len(log.numbers) + needed)
+    @property
+    def sizes(self) -> Array:
+        """The amount of each update, and the factor of the weights before, where they are not 1."""
+        return self.lines.sizes[: len(self)]
 
+    @property
+    def scores(self) -> Array:
+        """The score before each update, where scores are kept."""
+        return self.lines.scores[: len(self)]
 
-def merged(logs: list[Log]) -> Log:
-    """Return the updates of several logs in one, ordered by round and class, with room for more."""
-    total = sum(int(log.filled[0]) for log in logs)
-    whole = _with_room(logs, total + FIRST_ROOM)
-    order = np.lexsort((whole.numbers[:total, 2], whole.numbers[:total, 1]))
-    for lines in _lines(whole):
-        lines[:total] = lines[:total][order]
-    return whole
+    @property
+    def line_bytes(self) -> int:
+        """The size of one update."""
+        return 8 * (self.lines.numbers.shape[1] + self.lines.sizes.shape[1] + (len(self.lines.scores) > 0))
 
+    @property
+    def nbytes(self) -> int:
+        """The size of all updates."""
+        return len(self) * self.line_bytes
 
-def appended(log: Log, more: Log) -> Log:
-    """Return a log with the updates of another after its own, in its own room where there is enough."""
-    lo, n = int(log.filled[0]), int(more.filled[0])
-    if lo + n > len(log.numbers):
-        log = enlarged(log, n)
-    for lines, new in zip(_lines(log), _lines(more), strict=True):
-        lines[lo : lo + n] = new[:n]
-    log.filled[0] += n
-    return log
+    def opened(self, names: int, sizes: int, scored: bool) -> "UpdateLog":
+        """Return a log with room for updates of that form."""
+        return replace(self, lines=lines_with_room(names, sizes, FIRST_ROOM, scored))
 
+    def closed(self, reason: str) -> "UpdateLog":
+        """Return a log that keeps nothing, for that reason."""
+        return replace(self, lines=NO_LINES, reason=reason)
 
-def _lines(log: Log) -> list[Array]:
-    """Return the arrays of a log that have a line for each update."""
-    return [log.numbers, log.sizes, *([log.scores] if len(log.scores) else [])]
+    def allowing(self, data_bytes: int) -> "UpdateLog":
+        """Return a log that may grow to 5 % of that much data."""
+        return replace(self, limit=max(self.limit, LEAST_LIMIT, 0.05 * data_bytes))
 
+    def within_limit(self) -> "UpdateLog":
+        """Return the log, closed if it has outgrown its limit."""
+        if self.nbytes <= self.limit:
+            return self
+        limit = "1 MiB" if self.limit == LEAST_LIMIT else f"{self.limit:,.0f} bytes, 5 % of the data"
+        return self.closed(f"it outgrew {limit}; log=True keeps it whatever its size")
 
-def _log_like(log: Log, room: int) -> Log:
-    return empty_log(log.numbers.shape[1] - 2, log.sizes.shape[1], room, len(log.scores) > 0)
+    def enlarged(self, needed: int) -> "UpdateLog":
+        """Return a log with at least four times the room and `needed` lines free, closed if it outgrew its limit.
 
+        Room costs nothing until it is used.
+        """
+        kept = self.within_limit()
+        return kept._with_room(4 * len(self.lines.numbers) + needed) if kept.is_open else kept
 
-def _with_room(logs: list[Log], room: int) -> Log:
-    """Return the logs' updates one after the other, in a log with that much room."""
-    whole = _log_like(logs[0], room)
-    for log in logs:
-        lo, n = int(whole.filled[0]), int(log.filled[0])
-        for lines, more in zip(_lines(whole), _lines(log), strict=True):
-            lines[lo : lo + n] = more[:n]
-        whole.filled[0] += n
-    return whole
+    def copy(self) -> "UpdateLog":
+        """Return a log that counts its own updates; those so far are shared."""
+        return replace(self, lines=self.lines._replace(filled=self.lines.filled.copy()))
 
+    def trimmed(self) -> "UpdateLog":
+        """Return a log without free room, sharing no memory with this one; an open log stays open."""
+        return self._with_room(max(len(self), 1)) if self.is_open else self
 
-def admitted(log: Log, place: int, background: int | None) -> Log:
-    """Return the log with a class more, numbered `place`, which has the updates of the background so far."""
-    log = _with_room([log], len(log.numbers))
-    n = int(log.filled[0])
-    classes = log.numbers[:n, 2:]
-    twins = np.flatnonzero(classes[:, 0] == background) if background is not None else np.empty(0, np.intp)
-    classes[classes >= place] += 1
-    if background is None:
+    def emptied(self) -> "UpdateLog":
+        """Return a log of this form before its first update."""
+        return replace(self, lines=self._room(FIRST_ROOM)) if self.is_open else self
+
+    def only(self, which: Array) -> "UpdateLog":
+        """Return a log of some of the updates."""
+        part = self._room(max(len(which), 1))
+        for own, lines in zip(_columns(part), _columns(self.lines), strict=True):
+            own[: len(which)] = lines[which]
+        part.filled[0] = len(which)
+        return replace(self, lines=part)
+
+    def merged(self, others: Iterable["UpdateLog"]) -> "UpdateLog":
+        """Return the updates of several logs in one, ordered by round and class, with room for more."""
+        logs = [self, *others]
+        total = sum(map(len, logs))
+        log = self._with_room(total + FIRST_ROOM, logs)
+        order = np.lexsort((log.numbers[:, 2], log.numbers[:, 1]))
+        for lines in _columns(log.lines):
+            lines[:total] = lines[:total][order]
         return log
-    copies = lines_of(log, twins)
-    copies.numbers[:, 2] = place
-    return merged([log, copies])
+
+    def appended(self, more: "UpdateLog") -> "UpdateLog":
+        """Return a log with the updates of another after its own, in its own room where there is enough."""
+        lo, n = len(self), len(more)
+        log = self if lo + n <= len(self.lines.numbers) else self._with_room(4 * len(self.lines.numbers) + n)
+        for lines, new in zip(_columns(log.lines), _columns(more.lines), strict=True):
+            lines[lo : lo + n] = new[:n]
+        log.lines.filled[0] += n
+        return log
+
+    def with_new_class(self, place: int, background: int | None) -> "UpdateLog":
+        """Return the log with a class more, numbered `place`, which has the updates of the background so far."""
+        log = self._with_room(len(self.lines.numbers))
+        classes = log.numbers[:, 2:]
+        twins = np.flatnonzero(classes[:, 0] == background) if background is not None else np.empty(0, np.intp)
+        classes[classes >= place] += 1
+        if background is None:
+            return log
+        copies = log.only(twins)
+        copies.numbers[:, 2] = place
+        return log.merged([copies])
+
+    def record(self) -> Record:
+        """Return the updates as users see them."""
+        columns = [np.ascontiguousarray(a) for a in self.numbers.T]
+        names = len(columns) - 2
+        classes = None if names == 0 else columns[2] if names == 1 else self.numbers[:, 2:].copy()
+        sizes = [np.ascontiguousarray(a) for a in self.sizes.T]
+        amounts, keeps = (sizes[k] if k < len(sizes) else None for k in (0, 1))
+        return Record(columns[0], columns[1], classes, amounts, keeps)
+
+    def _room(self, room: int) -> Log:
+        lines = self.lines
+        return lines_with_room(lines.numbers.shape[1] - 2, lines.sizes.shape[1], room, len(lines.scores) > 0)
+
+    def _with_room(self, room: int, logs: Sequence["UpdateLog"] | None = None) -> "UpdateLog":
+        """Return the updates of logs, of this one if None are given, in new memory with that much room."""
+        whole = self._room(room)
+        for log in [self] if logs is None else logs:
+            lo, n = int(whole.filled[0]), len(log)
+            for lines, more in zip(_columns(whole), _columns(log.lines), strict=True):
+                lines[lo : lo + n] = more[:n]
+            whole.filled[0] += n
+        return replace(self, lines=whole)
 
 
-def lines_of(log: Log, lines: Array) -> Log:
-    """Return some updates of a log, in a log of their own."""
-    part = _log_like(log, max(len(lines), 1))
-    for own, all_ in zip(_lines(part), _lines(log), strict=True):
-        own[: len(lines)] = all_[lines]
-    part.filled[0] = len(lines)
-    return part
+def _columns(lines: Log) -> list[Array]:
+    """Return the arrays that have a line for each update."""
+    return [lines.numbers, lines.sizes, *([lines.scores] if len(lines.scores) else [])]
 
 
 class Mixed(NamedTuple):
@@ -253,11 +314,11 @@ class Mixes:
     weights: Array
 
     @classmethod
-    def of(cls, mixed: Mixed, machines: slice | int) -> "Mixes":
+    def of(cls, mixed: Mixed, columns: slice | int) -> "Mixes":
         """Return the mixes of some binary classifiers, or of one, as users see them."""
         epochs, shards, _, rows = mixed.numbers.T.copy()
         weights = mixed.shares / mixed.totals()
-        return cls(epochs, shards, rows, mixed.mistakes[:, machines].copy(), weights[:, machines].copy())
+        return cls(epochs, shards, rows, mixed.mistakes[:, columns].copy(), weights[:, columns].copy())
 
     def __len__(self) -> int:
         return len(self.epochs)

@@ -14,7 +14,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import one_blas_thread, share
 from linsep.engine.votes import poll, walk
-from linsep.training.history import Hypotheses, VotingState
+from linsep.training.history import Hypotheses, Replay
 from linsep.training.state import TOO_LARGE
 
 
@@ -60,51 +60,51 @@ class Readings:
 
 
 BLOCK_BYTES = 1 << 26
-"""Kernel values that are at hand for one block of points."""
+"""Kernel values in memory for one block of points."""
 FEWEST, MOST = 16, 256
 """Points in a block."""
 NONE, NO_PICKS = np.empty((0, 0)), np.empty(0, np.int64)
 
 Ask = Callable[[Array, Array, int, int], bool]
-"""Called with kernel values, first scores, and where the block of points begins and ends; tells whether all is well."""
+"""Called with kernel values, first scores, and the span of a block of points; returns whether all scores are finite."""
 
 
-def in_blocks(state: VotingState, data: Dense | Csr, jobs: int, ask: Ask) -> None:
+def in_blocks(run: Replay, data: Dense | Csr, jobs: int, ask: Ask) -> None:
     """Ask about all points, block by block; raises a ValueError where a hypothesis has a score beyond the numbers."""
-    kept, n = state.supporting(), data.n_rows
-    rows = 0 if state.support is None else len(state.support)
+    kept, n = run.supporting(), data.n_rows
+    rows = 0 if run.history.support is None else len(run.history.support)
     size = min(max(BLOCK_BYTES // (8 * max(rows, 1)), FEWEST), MOST)
 
     def block(lo: int) -> bool:
         hi = min(lo + size, n)
-        return ask(state.against(kept, data, lo, hi), state.at_first(data, lo, hi), lo, hi)
+        return ask(run.against(kept, data, lo, hi), run.at_first(data, lo, hi), lo, hi)
 
     with one_blas_thread():
         if not all(share([partial(block, lo) for lo in range(0, n, size)], jobs)):
             raise ValueError(TOO_LARGE)
 
 
-def linear(state: VotingState, data: Dense | Csr, readout: str, normalize: bool, jobs: int) -> Array:
+def linear(run: Replay, data: Dense | Csr, readout: str, normalize: bool, jobs: int) -> Array:
     """Return the scores of a readout that is a sum of hypotheses: last, average, longest."""
-    shares, firsts, divisors = state.dual(readout, normalize)
-    out = np.empty((data.n_rows, state.columns))
+    shares, firsts, divisors = run.dual(readout, normalize)
+    out = np.empty((data.n_rows, run.columns))
 
     def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
         out[lo:hi] = (kernels.T @ shares + first.T * firsts) / divisors
-        return True  # who asked for these scores looks at them
+        return True  # the caller checks these scores
 
-    in_blocks(state, data, jobs, ask)
+    in_blocks(run, data, jobs, ask)
     return out
 
 
-def vote(state: VotingState, data: Dense | Csr, jobs: int) -> Array:
+def vote(run: Replay, data: Dense | Csr, jobs: int) -> Array:
     """Return sum_k c_k sign(v_k.x) / m of each column."""
-    told = [(h, h.counts, h.scales) for h in state.hypotheses()]
-    out = np.empty((data.n_rows, state.columns))
+    each = [(h, h.counts, h.scales) for h in run.hypotheses()]
+    out = np.empty((data.n_rows, run.columns))
 
     def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
         fine = True
-        for c, (h, counts, scales) in enumerate(told):
+        for c, (h, counts, scales) in enumerate(each):
             marks, votes = np.array([len(counts) - 1]), np.empty((1, hi - lo))
             fine &= walk(
                 kernels, h.places, h.amounts, h.keeps, counts, scales, marks, NO_PICKS, NO_PICKS, first[c].copy(),
@@ -113,26 +113,26 @@ def vote(state: VotingState, data: Dense | Csr, jobs: int) -> Array:
             out[lo:hi, c] = votes[0]
         return fine
 
-    in_blocks(state, data, jobs, ask)
-    begin, end = state.span()
+    in_blocks(run, data, jobs, ask)
+    begin, end = run.span()
     return out / (end - begin if end > begin else 1.0)
 
 
 def plurality(
-    state: VotingState, data: Dense | Csr, normalize: bool, jobs: int, known: int, until: float | None = None
+    run: Replay, data: Dense | Csr, normalize: bool, jobs: int, known: int, until: float | None = None
 ) -> Array:
     """Return the share of rounds whose classifier was for each of the first `known` columns; the others stay 0."""
-    begin, end = state.span()
+    begin, end = run.span()
     end = end if until is None else until
-    updates = state.updates()
+    updates = run.updates()
     scale, scales = np.ones(known), np.ones(len(updates[0]))
-    if normalize and not state.pair:
-        for c, told in enumerate(state.hypotheses()[:known]):
-            scale[c], scales[updates[1] == c] = told.scales[0], told.scales[1:]
+    if normalize and not run.pair:
+        for c, own in enumerate(run.hypotheses()[:known]):
+            scale[c], scales[updates[1] == c] = own.scales[0], own.scales[1:]
     among = (updates[1] < known) & (updates[-1] <= end)
     places, columns, rivals, amounts, keeps, times, scales = (a[among] for a in (*updates, scales))
     counts = np.diff(times, prepend=begin, append=end)
-    out = np.zeros((data.n_rows, state.columns))
+    out = np.zeros((data.n_rows, run.columns))
 
     def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
         votes = np.zeros((known, hi - lo))
@@ -141,19 +141,19 @@ def plurality(
         out[lo:hi, :known] = votes.T
         return fine
 
-    in_blocks(state, data, jobs, ask)
+    in_blocks(run, data, jobs, ask)
     return out / (end - begin if end > begin else 1.0)
 
 
-def drawn(state: VotingState, data: Dense | Csr, draws: Array, normalize: bool, jobs: int) -> Array:
+def drawn(run: Replay, data: Dense | Csr, draws: Array, normalize: bool, jobs: int) -> Array:
     """Return the scores of the hypotheses that were there at a time drawn for each point, as a share of the run."""
-    told = [(h, h.counts, h.scales) for h in state.hypotheses()]
-    begin, end = state.span()
-    out = np.empty((data.n_rows, state.columns))
+    each = [(h, h.counts, h.scales) for h in run.hypotheses()]
+    begin, end = run.span()
+    out = np.empty((data.n_rows, run.columns))
 
     def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
         moments, fine = begin + draws[lo:hi] * (end - begin), True
-        for c, (h, counts, scales) in enumerate(told):
+        for c, (h, counts, scales) in enumerate(each):
             which = np.searchsorted(h.times, moments, side="right")
             points = np.argsort(which, kind="stable")
             picked = np.empty(hi - lo)
@@ -164,27 +164,27 @@ def drawn(state: VotingState, data: Dense | Csr, draws: Array, normalize: bool, 
             out[lo + points, c] = picked * scales[which[points]] if normalize else picked
         return fine
 
-    in_blocks(state, data, jobs, ask)
+    in_blocks(run, data, jobs, ask)
     return out
 
 
 def every_readout(
-    state: VotingState, data: Dense | Csr, times: Array, draws: Array, jobs: int
+    run: Replay, data: Dense | Csr, times: Array, draws: Array, jobs: int
 ) -> dict[tuple[str, bool], Array]:
     """Return the scores of all readouts as they were at each of these times, (times, points, columns), in one walk.
 
     `draws`, (times, points), are the moments of the random one, as shares of the time until then.
     """
-    shape = len(times), data.n_rows, state.columns
+    shape = len(times), data.n_rows, run.columns
     plain = ["vote", "average", "last", "random", "longest"]
     out = {(name, False): np.empty(shape) for name in plain}
     out |= {(name, True): np.empty(shape) for name in plain[1:]}
-    begin, _ = state.span()
-    told = [(*h.paused(times), _longest(h, times)) for h in state.hypotheses()]
+    begin, _ = run.span()
+    each = [(*h.paused(times), _longest(h, times)) for h in run.hypotheses()]
 
     def ask(kernels: Array, first: Array, lo: int, hi: int) -> bool:
         fine, moments = True, begin + draws[:, lo:hi] * (times - begin)[:, None]
-        for c, (h, marks, starts) in enumerate(told):
+        for c, (h, marks, starts) in enumerate(each):
             found, well = _readings(
                 kernels, first[c], h, marks, np.stack([moments, np.outer(starts, np.ones(hi - lo))])
             )
@@ -193,30 +193,30 @@ def every_readout(
                 out[key][:, lo:hi, c] = scores
         return fine
 
-    in_blocks(state, data, jobs, ask)
+    in_blocks(run, data, jobs, ask)
     return out
 
 
 def _readings(
-    kernels: Array, first: Array, told: Hypotheses, marks: Array, moments: Array
+    kernels: Array, first: Array, run: Hypotheses, marks: Array, moments: Array
 ) -> tuple[dict[tuple[str, bool], Array], bool]:
     """Return the scores of all readouts of a binary classifier at its marks, (marks, points); whether all are numbers.
 
     `moments`, (2, marks, points), are those at which hypotheses are asked alone: random ones, and the longest-lived.
     """
-    counts, scales, (M, B) = told.counts, told.scales, moments.shape[1:]
-    which = np.searchsorted(told.times, moments.ravel(), side="right")
+    counts, scales, (M, B) = run.counts, run.scales, moments.shape[1:]
+    which = np.searchsorted(run.times, moments.ravel(), side="right")
     order = np.argsort(which, kind="stable")
     picked, votes, sums, units, lasts = np.empty(len(which)), *(np.empty((M, B)) for _ in range(4))
     fine: bool = walk(
-        kernels, told.places, told.amounts, told.keeps, counts, scales, marks, which[order], order % B, first.copy(),
+        kernels, run.places, run.amounts, run.keeps, counts, scales, marks, which[order], order % B, first.copy(),
         votes, sums, units, lasts, picked,
     )  # fmt: skip
     alone = np.empty(len(which))
     alone[order] = picked
     random, longest = alone.reshape(2, M, B)
     random_unit, longest_unit = (alone * scales[which]).reshape(2, M, B)
-    lengths = np.maximum(told.times[marks] - told.begin, 0.0)[:, None]
+    lengths = np.maximum(run.times[marks] - run.begin, 0.0)[:, None]
     lengths[lengths == 0] = 1.0
     return {
         ("vote", False): votes / lengths,
@@ -231,6 +231,6 @@ def _readings(
     }, fine
 
 
-def _longest(told: Hypotheses, times: Array) -> Array:
+def _longest(run: Hypotheses, times: Array) -> Array:
     """Return when the hypothesis began that was used the longest until each of these times."""
-    return np.array([np.append(told.begin, told.times)[told.until(time).longest()] for time in times])
+    return np.array([np.append(run.begin, run.times)[run.until(time).longest()] for time in times])

@@ -14,7 +14,7 @@ import numpy as np
 
 from linsep.data.errors import DataError, Policy, is_one_of, shown
 from linsep.data.form import Form, Job, flag, refuse_other_types, whole
-from linsep.data.lines import BLOCK_BYTES, in_order
+from linsep.data.lines import BLOCK_BYTES
 from linsep.data.parts_cutting import Ruler, newlines
 from linsep.data.rows import Rows, Spelling
 from linsep.data.sources import Source
@@ -31,6 +31,7 @@ from linsep.data.text.hashed_names import HashedNames, VocabularyNames
 from linsep.data.text.hasher import TextHasher, grams_of
 from linsep.data.text.vocabulary import Vocabulary
 from linsep.engine.arrays import Array
+from linsep.engine.runtime import in_order
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 CHOICES = {"categories": ("indexed", "hashed"), "missing": ("error", "zero", "indicator")}

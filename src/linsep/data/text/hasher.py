@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from linsep.data.errors import is_one_of
-from linsep.data.lines import in_order
 from linsep.data.rows import Spelling
 from linsep.data.text.frequencies import Frequencies
 from linsep.data.text.grams import LARGEST, Counts, Grams, hash_text, joined
@@ -20,7 +19,7 @@ from linsep.data.text.names import Names, listed
 from linsep.data.text.utf8 import not_utf8
 from linsep.data.text.vocabulary import Vocabulary
 from linsep.engine.arrays import Array
-from linsep.engine.runtime import share, threads
+from linsep.engine.runtime import in_order, share, threads
 
 T = TypeVar("T")
 

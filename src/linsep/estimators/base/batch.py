@@ -109,7 +109,7 @@ class BatchLearner(Learner):
         for name in (*self._facts, "form_"):  # form_: the reader of the data that a loaded model was trained on
             self.__dict__.pop(name, None)
         self._drop_prepared()
-        self._state = solved_machine(solution, data.n_features, data.bias)
+        self._state = solved_state(solution, data.n_features, data.bias)
         self.classes_, self.n_iter_, self._open = classes, solution.n_iter, False
         for name, fact in solution.facts.items():
             setattr(self, name, fact)
@@ -117,14 +117,14 @@ class BatchLearner(Learner):
             warnings.warn(f"{type(self).__name__} {solution.warning}", ConvergenceWarning, stacklevel=5)
 
 
-def solved_machine(solution: Solution, features: int, bias: float, parts: Parts | None = None) -> TrainingState:
+def solved_state(solution: Solution, features: int, bias: float, parts: Parts | None = None) -> TrainingState:
     """Return a state that predicts with the weights of a solution."""
     weights = solution.weights
     parts = Parts(Solved()) if parts is None else parts
     state = TrainingState.start(parts, 0, weights.shape[1], solution.joint, bias)
     state.link = state.link._replace(s=np.ascontiguousarray(weights, np.float64))
     state.first_features = features
-    state.no_log_because = "a solver saw all rows at once"
+    state.log = state.log.closed("a solver saw all rows at once")
     return state
 
 

@@ -22,16 +22,9 @@ from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.links import EXPONENTIAL, Imaged
 from linsep.engine.runtime import threads
 from linsep.estimators.base.run_certificate import NO_THEOREM, certificate_of
+from linsep.training.dual_weights import DualWeights
+from linsep.training.history import History
 from linsep.training.single_rows import RowPredictor, refuse_unequal
-from linsep.training.sparse_weights import (
-    SparseState,
-    compacted,
-    is_compact,
-    kept_of,
-    row_predictor,
-    rows_of_coef,
-    whole,
-)
 from linsep.training.state import NO_WEIGHTS, TOO_LARGE, TrainingState
 from linsep.training.transaction import PREPARED, all_or_nothing, at_once
 from linsep.validation.inputs import canonical, refuse_bad_entries
@@ -112,7 +105,6 @@ class Learner(ClassifierMixin, BaseEstimator):
     _facts: ClassVar[tuple[str, ...]] = ()
     """Names of the attributes that a solver sets beside the weights; model files contain them."""
 
-    _state_kind: type[TrainingState] = TrainingState
     _mixes: ClassVar[str] = ""
     """The guarantee for a mix of shards, in a few words; empty if shards are never mixed."""
     _never_mixes: ClassVar[str] = "its answer is about all rows at once"
@@ -154,7 +146,16 @@ class Learner(ClassifierMixin, BaseEstimator):
 
         A CSR array after `sparsify`.
         """
-        return rows_of_coef(self._readable(), self._of_classes(self._weights()[:-1].T, axis=0, flat=False))
+        weights, state = self._of_classes(self._weights()[:-1].T, axis=0, flat=False), self._readable()
+        if state.sparse is None:
+            return weights
+        shape = len(weights), state.features
+        if state.sparse_on_request:
+            row, place = np.nonzero(weights)
+            return sp.coo_array((weights[row, place], (row, state.sparse.kept.numbers[place])), shape=shape).tocsr()
+        dense = np.zeros(shape)
+        dense[:, state.sparse.kept.numbers] = weights
+        return dense
 
     @property
     @at_once
@@ -180,17 +181,17 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     @all_or_nothing
     def _sparsify(self) -> Self:
-        self._state = compacted(self._trimmed())
+        self._state = self._trimmed().sparsified()
         self._drop_prepared()
         return self
 
     def densify(self) -> Self:
         """Restore the features that `sparsify` dropped; return the learner."""
-        return self._densify() if isinstance(getattr(self, "_state", None), SparseState) else self
+        return self if not hasattr(self, "_state") or self._state.sparse is None else self._densify()
 
     @all_or_nothing
     def _densify(self) -> Self:
-        self._state = whole(self._state)
+        self._state = self._state.whole()
         self._drop_prepared()
         return self
 
@@ -198,7 +199,8 @@ class Learner(ClassifierMixin, BaseEstimator):
     @at_once
     def kept_(self) -> int:
         """The number of features whose weights are stored: all, or after `sparsify` those with a nonzero weight."""
-        return kept_of(self._readable())
+        state = self._readable()
+        return state.features if state.sparse is None or not state.sparse_on_request else len(state.sparse.kept.numbers)
 
     @property
     def _wanted_bias(self) -> float:
@@ -208,6 +210,14 @@ class Learner(ClassifierMixin, BaseEstimator):
     def _bias(self) -> float:
         """The constant feature's value in training so far, even if the parameters have changed since."""
         return self._state.bias if hasattr(self, "_state") else self._wanted_bias
+
+    def _new_history(self, bias: float) -> History | None:
+        """Return the history of a run before its first round, if the learner keeps the rows of its updates."""
+        return None
+
+    def _new_dual(self, features: int) -> DualWeights | None:
+        """Return dual weights before the first round, if the learner has a kernel."""
+        return None
 
     def _fitted(self) -> TrainingState:
         if not hasattr(self, "_state"):
@@ -253,19 +263,19 @@ class Learner(ClassifierMixin, BaseEstimator):
         if predictor is None:
             predictor = self._prepare_predict_one()
         if type(x) is tuple and predictor.fits(x):
-            return predictor.answer(*x)
+            return predictor.predict(*x)
         if type(x) is not dict and hasattr(x, "items"):
             x = dict(x.items())
         entries = known_dict(x, predictor.names) if type(x) is dict else self._entries_of(x)
         if entries is None:  # some names are new
             assert predictor.names is not None
-            return predictor.answer(*known_entries(x, predictor.names))
-        return predictor.answer(*entries[:2])
+            return predictor.predict(*known_entries(x, predictor.names))
+        return predictor.predict(*entries[:2])
 
     @at_once
     def _prepare_predict_one(self) -> RowPredictor:
         """Cache what stays constant between single rows."""
-        self._row_predictor = row_predictor(self._fitted(), self._bias, self.classes_, self._names)
+        self._row_predictor = RowPredictor(self._fitted(), self._bias, self.classes_, self._names)
         return self._row_predictor
 
     @property
@@ -407,8 +417,7 @@ class Learner(ClassifierMixin, BaseEstimator):
         if self._names is not None:
             twin._names = self._names.copy()
         if hasattr(self, "_state"):
-            state = whole(self._state).apart()
-            twin._state = compacted(state) if is_compact(self._state) else state
+            twin._state = self._state.apart()
         return twin
 
     def __getstate__(self) -> dict[str, Any]:

@@ -26,16 +26,15 @@ from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Average, Last
 from linsep.engine.runtime import threads, uninterrupted
 from linsep.engine.step import reads_norm, settles, shrinks
-from linsep.engine.weights import name_of
 from linsep.estimators.base.learner import NO_NAMES, Learner, known_dict, names_among, refuse_one_class
 from linsep.estimators.base.run_certificate import NO_THEOREM, runs_of, theorem_of
 from linsep.training.epochs import Team, one_pass, order_of, refuse_overflow, train
 from linsep.training.mixing import MIXINGS, Shards
 from linsep.training.single_rows import RowLearner
-from linsep.training.sparse_weights import whole
 from linsep.training.state import IN_ORDER, NO_WEIGHTS, Parts, StoppedError, TrainingState, Watch
 from linsep.training.transaction import all_or_nothing
 from linsep.training.update_log import Mixes, Record, same_mixes
+from linsep.training.weights import name_of
 from linsep.validation.inputs import canonical, without_duplicates
 from linsep.validation.labels import clean, codes_among, encode, refuse_another_type
 
@@ -308,9 +307,9 @@ class OnlineLearner(Learner):
     def log_(self) -> Record:
         """The updates in order; see :class:`linsep.training.update_log.Record`."""
         state = self._fitted()
-        if state.no_log_because:
-            raise AttributeError(f"no log was kept: {state.no_log_because}")
-        record = state.record()
+        if state.log.reason:
+            raise AttributeError(f"no log was kept: {state.log.reason}")
+        record = state.log.record()
         if self._open and not state.pair:
             return record.of_classes(len(self.classes_))
         return record
@@ -630,9 +629,11 @@ class OnlineLearner(Learner):
         pair = self.multi_class == "joint"
         columns = classes + (not pair) if open_labels else 1 if classes == 2 and not pair else classes
         background = open_labels and not pair
-        state = self._state_kind.start(
-            self._parts(features, rows), features, columns, pair, self._wanted_bias, background
-        )
+        bias = self._wanted_bias
+        state = TrainingState.start(
+            self._parts(features, rows), features, columns, pair, bias, background,
+            self._new_history(bias), self._new_dual(features),
+        )  # fmt: skip
         state.watch = self._watch
         return state
 
@@ -663,7 +664,7 @@ class OnlineLearner(Learner):
         return runs_of(self._whole_log(), self.t_, rows, state.pair, state.mixed)
 
     def _trains_to_the_same_log(self, rows: LabelledRows) -> bool:
-        state = whole(self._readable())
+        state = self._readable().whole()
         if not state.epochs and not state.rows:  # located rows: every round is an update
             return True
         late = state.pair and self._open and not state.epochs
@@ -672,7 +673,7 @@ class OnlineLearner(Learner):
                 twin = retrain(state, rows)
             except (StoppedError, ValueError):
                 continue
-            if state.record().same_updates(twin.record()) and same_mixes(state.mixed, twin.mixed):
+            if state.log.record().same_updates(twin.log.record()) and same_mixes(state.mixed, twin.mixed):
                 return True
         return False
 
@@ -693,9 +694,9 @@ class OnlineLearner(Learner):
     def _whole_log(self) -> Record:
         """Return the log, or say why the run can't be certified."""
         state = self._fitted()
-        if state.no_log_because:
+        if state.log.reason:
             raise ValueError(
-                f"this run can't be certified, as no log was kept: {state.no_log_because}; fit again with log=True, "
+                f"this run can't be certified, as no log was kept: {state.log.reason}; fit again with log=True, "
                 "or certify the data alone with linsep.certify(X, y)"
             )
         return self.log_

@@ -25,7 +25,6 @@ from linsep.engine.links import P_NORM, SINH, Additive, Imaged
 from linsep.rules import PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII, Perceptron
 from linsep.solvers.margin.coordinate_descent import squared_norms
 from linsep.solvers.products import times_transposed
-from linsep.training.sparse_weights import whole
 from linsep.training.state import TrainingState
 from linsep.training.update_log import Mixed, Record
 from linsep.validation.inputs import canonical, refuse_bad_entries
@@ -102,7 +101,7 @@ def _checked_runs(learner: Any, rows: LabelledRows, theorem: Theorem | None) -> 
     if theorem is None:
         return {}
     runs, skipped = learner._runs(rows), np.atleast_1d(getattr(learner, "skipped_", 0))
-    refuse_other_rows(runs, rows, whole(learner._readable()))
+    refuse_other_rows(runs, rows, learner._readable().whole())
     return {k: _with_rows_of_zeros(run, int(n), rows) for (k, run), n in zip(runs.items(), skipped, strict=True)}
 
 

@@ -11,13 +11,14 @@ from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
 from linsep.estimators.base.learner import known_entries
 from linsep.estimators.base.online import NO_WIDTH, OnlineLearner, refuse_many_labels
-from linsep.training import votes as ballots
+from linsep.kernels.functions import Linear
+from linsep.training import votes
 from linsep.training.epochs import order_of
-from linsep.training.history import VotingState
+from linsep.training.history import History, Replay
 from linsep.training.single_rows import refuse_other_columns
 from linsep.training.state import TrainingState
 from linsep.training.transaction import all_or_nothing, at_once
-from linsep.training.update_log import Record, line_bytes
+from linsep.training.update_log import Record
 from linsep.training.votes import Readings
 from linsep.validation.inputs import canonical, refuse_bad_entries, single_row
 
@@ -44,7 +45,6 @@ class Voter(OnlineLearner):
     max_support: int | None
     draws_ = 0
     """The number of random predictions so far; the next resumes the random stream there."""
-    _state: VotingState
 
     def _check_facts(self) -> None:
         if type(self.draws_) is not int or not 0 <= self.draws_ < 1 << 62:
@@ -65,40 +65,39 @@ class Voter(OnlineLearner):
         -------
         Readings
         """
-        state = self._asked()
-        asked = np.atleast_1d(np.asarray(state.end if rounds is None else rounds))
+        run = self._replay()
+        asked = np.atleast_1d(np.asarray(run.end if rounds is None else rounds))
         if asked.ndim != 1 or asked.dtype.kind not in "iu" or not len(asked) or np.any(np.diff(asked) <= 0):
             raise ValueError(f"rounds are numbers of rounds, rising; got {rounds!r}")
-        if asked[0] < state.begin or asked[-1] > state.end:
-            raise ValueError(
-                f"rounds={asked.tolist()}: the run has the hypotheses of rounds {state.begin} to {state.end}"
-            )
+        begin = run.history.begin
+        if asked[0] < begin or asked[-1] > run.end:
+            raise ValueError(f"rounds={asked.tolist()}: the run has the hypotheses of rounds {begin} to {run.end}")
         data = canonical(self, X, bias=self._bias, reset=False)
         refuse_bad_entries(data)
-        times, jobs = self._times(state, asked), threads(self.n_jobs)
+        times, jobs = self._times(run.history, asked), threads(self.n_jobs)
         draws = self._draw(len(asked) * data.n_rows).reshape(len(asked), -1)
-        scores = ballots.every_readout(state, data, times, draws, jobs)
+        scores = votes.every_readout(run, data, times, draws, jobs)
         self.draws_ += draws.size
-        if state.pair:
+        if run.pair:
             known = len(self.classes_)
-            scores["vote", False] = np.stack([ballots.plurality(state, data, False, jobs, known, t) for t in times])
+            scores["vote", False] = np.stack([votes.plurality(run, data, False, jobs, known, t) for t in times])
         of_classes = {k: np.stack([self._of_classes(s, flat=False) for s in a]) for k, a in scores.items()}
-        mistakes, support = self._counts_at(state, asked)
+        mistakes, support = self._counts_at(run.state, asked)
         return Readings(asked, of_classes, self.classes_, mistakes, support)
 
-    def _times(self, state: VotingState, rounds: Array) -> Array:
-        if state.clock.plain:
-            return state.clock.at(rounds)
-        known = np.isin(rounds, np.append(state.clock.rounds, 0))
+    def _times(self, history: History, rounds: Array) -> Array:
+        if history.clock.plain:
+            return history.clock.at(rounds)
+        known = np.isin(rounds, np.append(history.clock.rounds, 0))
         if not known.all():
             raise ValueError(
                 f"rounds={rounds.tolist()}: of a run with weighted rows, known are rounds with updates and the last"
             )
-        return state.clock.at(rounds)
+        return history.clock.at(rounds)
 
-    def _counts_at(self, state: VotingState, rounds: Array) -> tuple[Array, Array]:
+    def _counts_at(self, state: TrainingState, rounds: Array) -> tuple[Array, Array]:
         """Return the number of updates up to each round, and of distinct rows among those that are stored."""
-        lines = state.log.numbers[: int(state.log.filled[0])]
+        lines = state.log.numbers
         if self._open and not state.pair:
             known = len(self.classes_)
             lines = lines[lines[:, 2] < known if known != 2 else lines[:, 2] == 1]
@@ -116,20 +115,20 @@ class Voter(OnlineLearner):
     @property
     def support_(self) -> Array:
         """The indices of the stored rows, in X or from the start of the stream, in the order of their first mistake."""
-        support = self._asked().support
+        support = self._replay().history.support
         return np.empty(0, np.int64) if support is None else support.known.copy()
 
     @property
     def support_bytes_(self) -> int:
         """The memory of the stored rows and of the log, in bytes."""
-        state = self._asked()
-        log = int(state.log.filled[0]) * line_bytes(state.log)
-        return log + (0 if state.support is None else state.support.nbytes)
+        run = self._replay()
+        support = run.history.support
+        return run.state.log.nbytes + (0 if support is None else support.nbytes)
 
     @property
     def survival_(self) -> Any:
         """The rounds that each hypothesis was used for, c_0, c_1, ...: one array, or a list of one for each class."""
-        told = [h.counts for h in self._asked().hypotheses()]
+        told = [h.counts for h in self._replay().hypotheses()]
         if self._state.pair or len(told) == 1:
             return told[0]
         known = len(self.classes_)
@@ -140,26 +139,29 @@ class Voter(OnlineLearner):
         """Raise an AttributeError: the learner stores rows, not weights."""
         raise AttributeError(f"{type(self).__name__} keeps the rows of its mistakes, and has no weights to leave out")
 
-    def _asked(self) -> VotingState:
-        state: Any = self._readable()
-        return state
+    def _replay(self) -> Replay:
+        """Return all hypotheses of the run."""
+        return Replay(self._readable())
+
+    def _new_history(self, bias: float) -> History | None:
+        return History(Linear(bias))
 
     def _scores(self, data: Dense | Csr) -> Array:
-        state, jobs, known = self._asked(), threads(self.n_jobs), len(self.classes_)
+        run, jobs, known = self._replay(), threads(self.n_jobs), len(self.classes_)
         self._validate_params()
         refuse_bad_entries(data)
         if self.readout in LINEAR:
             return self._linear_scores(data, jobs)
         if self.readout == "random":
-            scores = ballots.drawn(state, data, self._draw(data.n_rows), self.normalize, jobs)
+            scores = votes.drawn(run, data, self._draw(data.n_rows), self.normalize, jobs)
             self.draws_ += data.n_rows
             return scores
-        if state.pair or (self.readout == "plurality" and known > 2):
-            return ballots.plurality(state, data, self.normalize, jobs, known)
-        return ballots.vote(state, data, jobs)
+        if run.pair or (self.readout == "plurality" and known > 2):
+            return votes.plurality(run, data, self.normalize, jobs, known)
+        return votes.vote(run, data, jobs)
 
     def _linear_scores(self, data: Dense | Csr, jobs: int) -> Array:
-        return ballots.linear(self._asked(), data, self.readout, self.normalize, jobs)
+        return votes.linear(self._replay(), data, self.readout, self.normalize, jobs)
 
     def _of_the_readout(self) -> list[str]:
         guarantees = {
@@ -172,9 +174,10 @@ class Voter(OnlineLearner):
         return [f"the claims are about the run; after one pass over independent rows, {guarantee}"]
 
     def _whole_log(self) -> Record:
-        if self._asked().begin:
+        begin = self._replay().history.begin
+        if begin:
             raise ValueError(
-                f"this run can't be certified, as the rows of its rounds up to {self._asked().begin:,} were forgotten: "
+                f"this run can't be certified, as the rows of its rounds up to {begin:,} were forgotten: "
                 "train it with a larger max_support, or none"
             )
         return super()._whole_log()
@@ -214,7 +217,7 @@ class Voter(OnlineLearner):
     def _remember(
         self, state: TrainingState, data: Dense | Csr, weights: Array, since: int, epochs: range | None = None
     ) -> None:
-        assert isinstance(state, VotingState)
+        assert state.history is not None
         stream = epochs is None
         visited = weights
         if epochs is not None and len(weights):
@@ -222,10 +225,10 @@ class Voter(OnlineLearner):
                 orders = [order_of(self, e, data.n_rows) for e in epochs]
                 visited = np.concatenate([weights[order] if len(order) else weights for order in orders])
             else:
-                lines = state.log.numbers[: int(state.log.filled[0])]
+                lines = state.log.numbers
                 _, once = np.unique(lines[lines[:, 1] > since, 1], return_index=True)
                 visited = weights[lines[lines[:, 1] > since, 0][once]]
-        state.remember(data, state.behind + state.rows if stream else 0, since, visited[visited > 0])
+        state.history.remember(state, data, state.behind + state.rows if stream else 0, since, visited[visited > 0])
         if not stream:
             state.behind = max(state.behind, data.n_rows)
         if since == 0:
@@ -242,4 +245,4 @@ class Voter(OnlineLearner):
 
     def _ready(self, state: Any) -> None:
         """Pass parameters to the state before it learns."""
-        state.most = self.max_support
+        state.history.most = self.max_support

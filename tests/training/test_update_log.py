@@ -7,23 +7,23 @@ import pytest
 
 from linsep import AveragedPerceptron, OnlineClassifier, Perceptron
 from linsep.engine.step import reads_sign_only, steps_by_one
-from linsep.training.update_log import FIRST_ROOM, Record, admitted, empty_log, enlarged, merged
+from linsep.training.update_log import FIRST_ROOM, UpdateLog
 from tests.contracts.table import bits, log, quiet
 from tests.rules import Keep
 
 
 def filled(lines, names, sizes):
     """A log of (row, round, classes..., sizes...)."""
-    whole = empty_log(names, sizes)
+    whole = UpdateLog().opened(names, sizes, scored=False)
     for k, line in enumerate(lines):
-        whole.numbers[k], whole.sizes[k] = line[: 2 + names], line[2 + names :]
-    whole.filled[0] = len(lines)
+        whole.lines.numbers[k], whole.lines.sizes[k] = line[: 2 + names], line[2 + names :]
+    whole.lines.filled[0] = len(lines)
     return whole
 
 
 def lines(whole):
     """What a log holds, line by line."""
-    record = Record.of(whole)
+    record = whole.record()
     columns = [record.rows, record.rounds, record.classes, record.amounts, record.keeps]
     return [list(line) for line in zip(*(c.tolist() for c in columns if c is not None), strict=True)]
 
@@ -34,10 +34,10 @@ def test_a_record_is_what_was_written(names, sizes):
     written = rng.integers(0, 9, (5, 2 + names + sizes)).tolist()
     whole = filled(written, names, sizes)
     assert lines(whole) == written
-    assert lines(enlarged(whole, 3)) == written
-    room = len(enlarged(whole, 3).numbers)
+    assert lines(whole.enlarged(3)) == written
+    room = len(whole.enlarged(3).lines.numbers)
     assert room >= 2 * FIRST_ROOM
-    record = Record.of(whole)
+    record = whole.record()
     assert len(record) == 5
     assert (record.classes is None, record.amounts is None, record.keeps is None) == (
         names == 0,
@@ -47,34 +47,34 @@ def test_a_record_is_what_was_written(names, sizes):
 
 
 def test_pairs_have_two_classes_a_line():
-    record = Record.of(filled([(0, 1, 2, 0), (3, 4, 1, 2)], 2, 0))
+    record = filled([(0, 1, 2, 0), (3, 4, 1, 2)], 2, 0).record()
     assert record.classes.tolist() == [[2, 0], [1, 2]]
 
 
 def test_merged_is_ordered_by_round_and_class():
     one = filled([(0, 1, 0, 0.5), (4, 5, 0, 0.25)], 1, 1)
     two = filled([(0, 1, 2, -1.0), (1, 2, 1, 2.0), (4, 5, 1, 3.0)], 1, 1)
-    assert lines(merged([two, one])) == [
+    assert lines(two.merged([one])) == [
         [0, 1, 0, 0.5],
         [0, 1, 2, -1.0],
         [1, 2, 1, 2.0],
         [4, 5, 0, 0.25],
         [4, 5, 1, 3.0],
     ]
-    assert len(merged([one, two]).numbers) > 5
+    assert len(one.merged([two]).lines.numbers) > 5
 
 
 def test_a_late_label_gets_the_background_lines():
     """Classes a (0) and c (1), background 2; b arrives between them."""
     whole = filled([(0, 1, 0), (0, 1, 2), (1, 2, 1), (2, 3, 2)], 1, 0)
-    assert lines(admitted(whole, 1, 2)) == [[0, 1, 0], [0, 1, 1], [0, 1, 3], [1, 2, 2], [2, 3, 1], [2, 3, 3]]
+    assert lines(whole.with_new_class(1, 2)) == [[0, 1, 0], [0, 1, 1], [0, 1, 3], [1, 2, 2], [2, 3, 1], [2, 3, 3]]
     assert lines(whole)[0] == [0, 1, 0]
     pairs = filled([(0, 1, 1, 0)], 2, 0)
-    assert Record.of(admitted(pairs, 1, None)).classes.tolist() == [[2, 0]]
+    assert pairs.with_new_class(1, None).record().classes.tolist() == [[2, 0]]
 
 
 def test_classes_of_an_open_learner():
-    record = Record.of(filled([(0, 1, 0), (0, 1, 1), (0, 1, 2), (3, 4, 1)], 1, 0))
+    record = filled([(0, 1, 0), (0, 1, 1), (0, 1, 2), (3, 4, 1)], 1, 0).record()
     assert record.of_classes(2).rows.tolist() == [0, 3]
     assert record.of_classes(2).classes is None
     assert record.of_classes(3).classes.tolist() == [0, 1, 2, 1]

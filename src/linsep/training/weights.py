@@ -1,21 +1,64 @@
-"""Create, widen, read and measure whole arrays of weights."""
+"""Create, copy, resize and measure the arrays of a training state. One table, `FIELDS`, describes every array."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.engine.arrays import Array
+from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import first_beyond
 from linsep.engine.links import EXPONENTIAL, GENTLE, OWED, P_NORM, SINH, TINY, Additive, Imaged, Scaled
 from linsep.engine.readouts import TOTAL_LIMIT, Average, Last, Tally
 from linsep.engine.updates import SUM_LIMIT
 
+MOST_COUNTED = 1 << 60
+"""Counts are below this limit, so that adding to them can't overflow."""
+
+
+class Field(NamedTuple):
+    """An array of a link, a readout or a tally: its shape in symbols, its type, and which values are valid."""
+
+    shape: tuple[int | str, ...]
+    """"rows" is the number of features and one more, for the bias; "columns" the number of columns of weights."""
+    dtype: type = np.float64
+    finite: bool = False
+    """Whether every value must be finite. Images and squared norms may overflow, and training handles that."""
+    least: int = 0
+    most: int = MOST_COUNTED
+    """The range of integers: from `least` to below `most`."""
+    scratch: bool = False
+    """Whether scoring writes to the array."""
+
+    def size(self, rows: int, columns: int) -> tuple[int, ...]:
+        """Return the shape in numbers."""
+        sizes = {"rows": rows, "columns": columns}
+        return tuple(sizes[n] if isinstance(n, str) else n for n in self.shape)
+
+
+TABLE, ROW, ONE = ("rows", "columns"), ("columns",), (1,)
+FIELDS = {
+    "s": Field(TABLE, finite=True),
+    "image": Field(TABLE),
+    "origin": Field(ROW),
+    "debt": Field(ROW, np.int64, most=OWED + 1, scratch=True),
+    "scale": Field(ROW, finite=True),
+    "norm2": Field(ROW),
+    "age": Field(ROW, np.int64),
+    "u": Field(TABLE, finite=True),
+    "mass": Field(ROW, finite=True),
+    "clock": Field(ONE, finite=True),
+    "rounds": Field(ONE, np.int64),
+    "counts": Field((3, "columns"), np.int64),
+    "errors": Field(ONE, np.int64, least=-1),
+}
+"""The arrays of links, readouts and tallies by name. Copying, resizing, splitting, joining, saving, validating and
+sending a state follow this table."""
 FORMS = {"exponential": EXPONENTIAL, "sinh": SINH, "p-norm": P_NORM}
 """The links by name, beside "additive" and "scaled"."""
-FOR_ALL = ("rounds", "clock", "errors")
-"""Fields that are one number for all columns."""
 FLOOR = {Last: 1e-100, Average: 1e-6}
 """A scale below this is folded into the sums. Averages lose digits earlier: they subtract masses that nearly agree."""
+BLOCK = 1 << 16
+"""Rows of the sums whose images are compared in one go."""
 LARGEST = 2.0**1022
 """The most that is left of sums, and of their products with a mass: the difference of two such is finite."""
 
@@ -63,29 +106,58 @@ def start_tally(columns: int) -> Tally:
     return Tally(np.zeros(1, np.int64), np.zeros((3, columns), np.int64), np.zeros(1, np.int64))
 
 
-def widen(link: Any, readout: Any, more: int) -> tuple[Any, Any]:
-    """Return the weights with `more` features that have been 0 in every row so far, before the bias row."""
-    columns = link.s.shape[1]
-    new = {"s": np.zeros((more, columns)), "u": np.zeros((more, columns))}
-    if isinstance(link, Imaged):
-        new["image"] = first_image(link.form, more + 1, link.origin, link.number)[:-1]
-
-    def grown(name: str, old: Any) -> Any:
-        return np.concatenate([old[:-1], new[name], old[-1:]]) if name in new else old
-
-    return tuple(part._replace(**{f: grown(f, v) for f, v in part._asdict().items()}) for part in (link, readout))
+def arrays_of(part: Any, along: str | None = None) -> dict[str, Array]:
+    """Return the arrays of a link, readout or tally by name; only those with the dimension `along`, if given."""
+    names = (name for name in part._fields if name in FIELDS and (along is None or along in FIELDS[name].shape))
+    return {name: getattr(part, name) for name in names}
 
 
-def columns_of(part: Any, change: Any) -> Any:
-    """Return a link, readout or tally with `change` made to each array that has a column per binary classifier."""
-    arrays = {f: v for f, v in part._asdict().items() if isinstance(v, np.ndarray) and f not in FOR_ALL}
-    return part._replace(**{f: np.ascontiguousarray(change(v)) for f, v in arrays.items()})
+def mapped(part: Any, change: Callable[[Array], Array], along: str | None = None) -> Any:
+    """Return a link, readout or tally with each array changed; only those with the dimension `along`, if given."""
+    return part._replace(**{name: np.ascontiguousarray(change(a)) for name, a in arrays_of(part, along).items()})
 
 
 def copied(part: Any, columns: slice = slice(None)) -> Any:
     """Return some columns of a link, readout or tally, sharing no memory with it."""
-    arrays = {f: v for f, v in part._asdict().items() if isinstance(v, np.ndarray)}
-    return part._replace(**{f: (v if f in FOR_ALL else v[..., columns]).copy() for f, v in arrays.items()})
+    return mapped(mapped(part, lambda a: a[..., columns], "columns"), np.copy)
+
+
+def joined(part: Any, block: Any, lo: int) -> None:
+    """Write the columns of a block, the first of which is column `lo`, to a link, readout or tally."""
+    for name, own in arrays_of(block).items():
+        whole = getattr(part, name)
+        (whole[..., lo : lo + own.shape[-1]] if "columns" in FIELDS[name].shape else whole)[...] = own
+
+
+def resized(part: Any, features: int) -> Any:
+    """Return a link or readout with that many features: new ones have been 0 in all rows, dropped ones must have."""
+
+    def change(name: str, a: Array) -> Array:
+        more = features + 1 - len(a)
+        new = fresh(part, name, more + 1)[:-1] if more > 0 else a[:0]
+        return np.concatenate([a[: min(features, len(a) - 1)], new, a[-1:]])
+
+    return part._replace(**{name: change(name, a) for name, a in arrays_of(part, "rows").items()})
+
+
+def with_new_class(part: Any, place: int, pair: bool) -> Any:
+    """Return a link, readout or tally with a column more.
+
+    One class against the rest: a copy of the last column, the background, which has been trained with every row as
+    negative. Pairs: a class that no row has named so far has the weights of the start.
+    """
+    wider = mapped(part, lambda a: np.insert(a, place, a[..., 0 if pair else -1], axis=-1), "columns")
+    if pair:
+        for name, a in arrays_of(wider, "rows").items():
+            a[:, place] = fresh(wider, name, len(a))[:, place]
+    return wider
+
+
+def fresh(part: Any, name: str, rows: int) -> Array:
+    """Return an array of a link or readout as it is before the first round, with that many rows."""
+    if name == "image":
+        return first_image(part.form, rows, part.origin, part.number)
+    return np.zeros((rows, getattr(part, name).shape[1]))
 
 
 def writable(part: Any) -> Any:
@@ -94,8 +166,17 @@ def writable(part: Any) -> Any:
     return part._replace(**fixed) if fixed else part
 
 
-def answering(link: Additive | Scaled, readout: Any) -> Array:
-    """Return the weights that answer."""
+def for_reading(part: Any) -> Any:
+    """Return a link or readout with read-only arrays, so that one kernel scores memory maps and plain arrays alike.
+
+    Arrays that scoring writes to are copied.
+    """
+    arrays = arrays_of(part)
+    return part._replace(**{f: np.array(v) if FIELDS[f].scratch else frozen(v) for f, v in arrays.items()})
+
+
+def predicting_weights(link: Additive | Scaled, readout: Any) -> Array:
+    """Return the weights that predict."""
     if isinstance(readout, Average):
         total = readout.mass * link.s - readout.u
         return total / readout.clock if readout.clock[0] > 0 else total
@@ -124,10 +205,6 @@ def _below(table: Array, limit: float) -> bool:
 def with_own_image(link: Imaged, pair: bool, bias: bool) -> Imaged:
     """Return an imaged link with the image of its sums, for those who only read it; the next pass takes its own."""
     return refreshed(link, pair, bias)[0]._replace(debt=np.full_like(link.debt, OWED))
-
-
-BLOCK = 1 << 16
-"""Rows of the sums whose images are compared in one go."""
 
 
 def has_own_image(link: Imaged) -> bool:
