@@ -394,7 +394,7 @@ def test_a_mixed_run_is_told_by_its_weighted_mistakes():
     _, clf, cert = trained(linsep.Perceptron(max_iter=3, shuffle=False, log=True, shards=3, mixing="mistakes"))
     out = run(*SHARDS).stdout
     flat = " ".join(out.split())
-    K, count = lines.told(cert, "run of class 0", "mixed mistakes"), clf.mistakes_[0]
+    K, count = lines.rounded(cert, "run of class 0", "mixed mistakes"), clf.mistakes_[0]
     assert re.search(
         rf"mistakes {count} of all shards, in 120 rounds, 3 passes weighted mistakes {re.escape(K)} ", flat
     )
@@ -404,7 +404,7 @@ def test_a_mixed_run_is_told_by_its_weighted_mistakes():
     assert "at every mistake" not in flat
     for c in range(3):
         total = shard_table.in_full(clf.mixes_, c).rows[-1][-1]
-        assert total == lines.told(cert, f"run of class {c}", "mixed mistakes")
+        assert total == lines.rounded(cert, f"run of class {c}", "mixed mistakes")
     cells = shard_table.in_full(clf.mixes_, 0)
     assert cells.columns == ["epoch", "shard 0", "shard 1", "shard 2", "weighted", "so far"]
     mu, made = clf.mixes_.weights[:3, 0], clf.mixes_.mistakes[:3, 0]
@@ -475,7 +475,7 @@ def test_a_mixed_run_on_the_page_is_weighted(kind, mixing):
     assert all(counts[-1] <= bound for bound in allowed.values())
     fact = tile(cert, rows, clf)
     assert fact.value == len(found.rows)
-    assert f"{lines.told(cert, found.certified, 'mixed mistakes')} weighted, which is what bounds" in fact.note
+    assert f"{lines.rounded(cert, found.certified, 'mixed mistakes')} weighted, which is what bounds" in fact.note
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from linsep.certificates.certificate import Certificate
+from linsep.certificates.schema import MistakeBound
 from linsep.certificates.words import (
-    IN_PASSES,
     LETTERS,
     SEPARATORS,
     WEIGHTED,
@@ -18,10 +18,10 @@ from linsep.certificates.words import (
     favours,
     is_mixed,
     passes_of,
+    rounded,
     short_verdict,
     table,
     times,
-    told,
     verdict_sentence,
 )
 from linsep.cli.answering import name_of
@@ -94,7 +94,7 @@ def tiles(cert: Certificate, problem: Problem) -> list[Fact]:
     margin, least = lines["perceptron's margin"], lines["perceptron's margin"].value.partition(" to ")
     upper = f"at most {least[2]}, " if least[1] else ""
     return [
-        Fact("verdict", short_verdict(cert), "for pairs of classes" if cert.problems[0].startswith("pairs, ") else ""),
+        Fact("verdict", short_verdict(cert), "for pairs of classes" if cert.keys[0].kind == "pairs" else ""),
         Fact("margin", least[0], f"{of}{upper}{margin.note}"),
         Fact("perceptron's mistakes", lines["perceptron's mistakes"].value, of + _beside(cert, problem)),
     ]
@@ -102,14 +102,14 @@ def tiles(cert: Certificate, problem: Problem) -> list[Fact]:
 
 def _beside(cert: Certificate, problem: Problem) -> str:
     """Return what is to be said of the perceptron's bound, and Winnow's beside it."""
-    bounds_of = {kind: told(cert, problem.name, f"{kind}'s mistakes at most") for kind in SEPARATORS}
+    bounds_of = {kind: rounded(cert, problem.name, MistakeBound(kind)) for kind in SEPARATORS}
     said = "at most, in any order" if bounds_of["perceptron"] else "for every order and length"
     if not problem.known["games"]:
         return said
     known = [kind for kind in SEPARATORS if kind != "perceptron" and bounds_of[kind]]
     if not known:
         return f"{said}; {'nor' if not bounds_of['perceptron'] else 'and no bound'} of Winnow's"
-    best = min(known, key=lambda kind: cert.number(f"{kind}'s mistakes at most", problem.name))
+    best = min(known, key=lambda kind: cert.number(MistakeBound(kind), problem.name))
     return f"{said}; {best}'s: at most {bounds_of[best]}"
 
 
@@ -126,7 +126,7 @@ def _made(cert: Certificate, problem: Problem, learner: Learner | None) -> list[
 
 def _weighted(cert: Certificate, name: str) -> str:
     """Return what the mistakes of a mixed run weigh, which is what its bounds are about; "" of any other run."""
-    return f"; {told(cert, name, WEIGHTED)} weighted, which is what bounds are about" if is_mixed(cert, name) else ""
+    return f"; {rounded(cert, name, WEIGHTED)} weighted, which is what bounds are about" if is_mixed(cert, name) else ""
 
 
 def _shards(cert: Certificate, problem: Problem, learner: Learner | None) -> list[Part]:
@@ -272,10 +272,10 @@ def allowed(cert: Certificate, problem: Problem, run: Pictured) -> dict[str, flo
     if run.norm or run.p != 2:
         found = {"its theorem's bound": cert.number("mistakes at most", run.certified)}
     else:
-        found = {"(R/γ)²": cert.number("perceptron's mistakes at most", problem.name)}
+        found = {"(R/γ)²": cert.number(MistakeBound("perceptron"), problem.name)}
         passes = next((t for t in passes_of(cert, problem.name) if t >= run.passes), None)
         if passes is not None:
-            found[f"Delta trick, {counted(passes)}"] = cert.number(IN_PASSES.format(passes), problem.name)
+            found[f"Delta trick, {counted(passes)}"] = cert.number(MistakeBound("perceptron", passes), problem.name)
         if run.certified:
             found["regret"] = cert.number("mistakes at most, by the regret", run.certified)
     if run.weights is not None:
