@@ -219,6 +219,13 @@ def test_rows_that_no_learner_takes_have_a_page_all_the_same(here, rows):
     assert CliRunner().invoke(app, ["verify", "odd.cert", "odd.svm"]).exit_code == 0
 
 
+@pytest.mark.parametrize("y", [["1.0", "2.0", "2.0"], [1.0, 2.0, 2.0], [-0.0, 1.0, 1.0]])
+def test_pictures_know_the_labels_of_the_certificate(y):
+    X = np.array([[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]])
+    problem = pictured.problem_of(linsep.certify(X, y, passes=1), X, y)
+    assert problem.signs.tolist() == [-1, 1, 1]
+
+
 def test_the_run_in_the_picture_obeys_both_lemmas():
     rows = linsep.read("three.svm")
     cert = linsep.certify(rows.X, rows.y)

@@ -405,16 +405,12 @@ def _unusable(X: Any, y: Any, classes: list[str]) -> str | None:
     except (TypeError, ValueError):
         return "the labels in y are not single values"
     if len(rows.shape) != 2:
-        return f"X has {_many(len(rows.shape), 'dimension')}: it must have 2, rows and columns"
+        return f"X has {words.counted(len(rows.shape), 'dimension')}: it must have 2, rows and columns"
     if labels.ndim != 1:
-        return f"y has {_many(labels.ndim, 'dimension')}: it must have 1, a label for each row"
+        return f"y has {words.counted(labels.ndim, 'dimension')}: it must have 1, a label for each row"
     if rows.shape[0] != len(labels):
-        return f"X has {_many(rows.shape[0], 'row')}, but y has {_many(len(labels), 'label')}"
+        return f"X has {words.counted(rows.shape[0], 'row')}, but y has {words.counted(len(labels), 'label')}"
     return _not_a_number(X, rows) or _other_label(labels, classes)
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def _not_a_number(X: Any, rows: Any) -> str | None:

@@ -172,14 +172,12 @@ def list_of(valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list) and all(map(valid, value))
 
 
-def is_text(value: Any) -> bool:
-    """Accept texts."""
-    return isinstance(value, str)
+def of_type(*types: type) -> Callable[[Any], bool]:
+    """Accept values of some types."""
+    return lambda value: isinstance(value, types)
 
 
-def is_bool(value: Any) -> bool:
-    """Accept truth values."""
-    return isinstance(value, bool)
+is_text = of_type(str)
 
 
 def is_probability(value: Any) -> bool:
@@ -195,15 +193,15 @@ DATA: dict[str, Field] = {
 }
 PROBLEM: dict[str, Field] = {
     "bias": (number(0, 1e308), "has no bias of 0 or more"),
-    "positive": (lambda positive: positive is None or is_text(positive), "is about no class"),
-    "games": (is_bool, "does not say if it is about Winnow"),
+    "positive": (of_type(str, type(None)), "is about no class"),
+    "games": (of_type(bool), "does not say if it is about Winnow"),
     "epsilon": (is_probability, "has no epsilon between 0 and 1"),
     "delta": (is_probability, "has no delta between 0 and 1"),
 }
 RUN: dict[str, Field] = {
     "problem": (is_text, "is a run of no problem"),
     "theorem": (lambda name: is_text(name) and name in THEOREMS, "is held to no theorem"),
-    "rows": (lambda rows: isinstance(rows, list) and bool(rows), "names rows that are not there"),
+    "rows": (of_type(list), "names rows that are not there"),
     "passes": (whole(1, 1 << 62), "has no number of passes"),
 }
 THEOREMS: dict[str, dict[str, Field]] = {
@@ -220,7 +218,7 @@ THEOREMS: dict[str, dict[str, Field]] = {
         "steps": (list_of(whole(1, 1 << LONGEST_STEP)), "has steps that are none"),
         "exponent": (whole(-FARTHEST, FARTHEST), "has no unit of its steps"),
         "C": (lambda C: C is None or number(1e-300, 1e300)(C), "has no C above 0"),
-        "first": (is_bool, "is of no variant"),
+        "first": (of_type(bool), "is of no variant"),
     },
 }
 """The numbers of a run, by the theorem that it is held to."""
@@ -327,7 +325,8 @@ def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
     require(run["problem"] in facts["problems"], f"{name!r} is a run of no problem")
     require(name == ProblemKey.parse(run["problem"]).run, f"{name!r} is the run of another problem")
     problem, data, rows, passes = facts["problems"][run["problem"]], facts["data"], run["rows"], run["passes"]
-    require(list_of(whole(0, _signed_rows(problem, data) - 1))(rows), f"{name!r} names rows that are not there")
+    inside = bool(rows) and list_of(whole(0, _signed_rows(problem, data) - 1))(rows)
+    require(inside, f"{name!r} names rows that are not there")
     rounds = whole(len(rows), passes * data["rows"])(run.get("rounds"))
     require(rounds, f"{name!r} has rounds of no such run")
     if "confidence" in run:

@@ -96,26 +96,16 @@ def share(part: float, digits: int = 2) -> str:
     return f"{100 * part:.{digits}g} %" if part < 0.9995 else "100 %"
 
 
-def counted(passes: int) -> str:
-    """Return a number of passes in words.
+def counted(number: int | str, noun: str) -> str:
+    """Return a number, or the text that shows it, with the noun that it counts.
 
     Examples
     --------
-    >>> counted(1), counted(1000)
-    ('1 pass', '1,000 passes')
+    >>> counted(1, "pass"), counted(1000, "pass"), counted("1", "time"), counted("1,385", "mistake")
+    ('1 pass', '1,000 passes', '1 time', '1,385 mistakes')
     """
-    return f"{passes:,} pass{'es' * (passes != 1)}"
-
-
-def times(number: str, word: str = "time") -> str:
-    """Return a number as it is shown, and what is counted.
-
-    Examples
-    --------
-    >>> times("1"), times("1,385", "mistake")
-    ('1 time', '1,385 mistakes')
-    """
-    return f"{number} {word}{'s' * (number != '1')}"
+    text = number if isinstance(number, str) else f"{number:,}"
+    return f"{text} {noun}{('es' if noun[-1] in 'sx' else 's') * (text != '1')}"
 
 
 def passes_of(cert: "Certificate", name: str | ProblemKey) -> list[int]:
@@ -182,13 +172,13 @@ def _passes(cert: "Certificate", name: str) -> list[Line]:
         gap = 1 - cert.number(bound.tightness, name) / most if most else 0.0
         useless = f"no less than the {rows * passes:,} rounds"
         note = useless if most >= rows * passes else f"whether separable or not; gap {share(gap)}"
-        lines.append(Line(f"  in {counted(passes)}", rounded(cert, name, bound), note))
+        lines.append(Line(f"  in {counted(passes, 'pass')}", rounded(cert, name, bound), note))
     return lines
 
 
 def _run(cert: "Certificate", name: str) -> list[Line]:
     run = cert.facts["runs"][name]
-    span = f"in {run['rounds']:,} rounds, {counted(run['passes'])}"
+    span = f"in {run['rounds']:,} rounds, {counted(run['passes'], 'pass')}"
     lines = [Line("mistakes", rounded(cert, name, "mistakes"), span)]
     if is_mixed(cert, name):
         over = f"sum of mu * mistakes over {mixes_in_words(run['mixes'])}"
@@ -216,7 +206,7 @@ def mixes_in_words(mixes: list[list[list[int]]]) -> str:
     """
     least, most = min(map(len, mixes)), max(map(len, mixes))
     span = f"{most:,}" if least == most else f"{least:,} to {most:,}"
-    return f"{times(f'{len(mixes):,}', 'mix').replace('mixs', 'mixes')} of {times(span, 'shard')}"
+    return f"{counted(len(mixes), 'mix')} of {counted(span, 'shard')}"
 
 
 def verdict_sentence(cert: "Certificate") -> str:
@@ -234,7 +224,7 @@ def verdict_sentence(cert: "Certificate") -> str:
     by_class = {key.label: cert.claims[f"{key}: verdict"] for key in cert.keys if key.kind == "class"}
     if first.kind == "class":
         return f"By class against the rest{_without_bias(first)}: {_together(by_class)}."
-    needed = cert.verdict == "separable" and cert.claims.get("no bias: verdict") == "not separable"
+    needed = cert.verdict == "separable" and cert.claims.get(f"{ProblemKey(0.0)}: verdict") == "not separable"
     more = f"; against the rest, {_together(by_class)}" if by_class else ""
     more += "; without a bias the rows are not separable" if needed else ""
     return f"{_judged(cert, first)}{more}."
@@ -288,14 +278,14 @@ def favours(cert: "Certificate", problem: str | None = None) -> str:
     best = _favoured(cert, key)
     if not best:
         return _neither(cert, key)
-    least, vast = _allowed(cert, key, best), _vast(cert, key, best)
+    least, vast = counted(_allowed(cert, key, best), "mistake"), _vast(cert, key, best)
     if key.kind == "pairs":
-        return f"For pairs of classes only the perceptron's bound was sought: at most {times(least, 'mistake')}{vast}."
+        return f"For pairs of classes only the perceptron's bound was sought: at most {least}{vast}."
     rival = _favoured(cert, key, best == "perceptron")
     against = f"{_allowed(cert, key, rival)} of {_the(rival)}" if rival else "no bound of Winnow's"
     rate = " at its best rate" if best == "perceptron" and rival else ""
     why = _why(cert, key, best)
-    return f"The data favour {_the(best)}: at most {times(least, 'mistake')}, against {against}{rate}, as {why}{vast}."
+    return f"The data favour {_the(best)}: at most {least}, against {against}{rate}, as {why}{vast}."
 
 
 def report(cert: "Certificate") -> str:
@@ -360,7 +350,7 @@ def _judged(cert: "Certificate", key: ProblemKey) -> str:
         return (
             f"Separable: {who} with a margin of {least}, and none {'have' if pairs else 'has'} more than {most}, so "
             "that a perceptron, in whatever order and however often it sees the rows, errs at most "
-            f"{times(_allowed(cert, key, 'perceptron'))}"
+            f"{counted(_allowed(cert, key, 'perceptron'), 'time')}"
         )
     if verdict == "not separable":
         mixture = cert.facts["problems"][str(key)]["lambda"].get("margin")
@@ -375,7 +365,7 @@ def _judged(cert: "Certificate", key: ProblemKey) -> str:
         return f"Not separable: {rows}, weighed, cancel exactly, so that {who}, and {ends}"
     margin, rounds = cert.number("perceptron's margin at most", key), _most_rounds(cert, key)
     if margin > 0 and (cert.number("R at most", key) / margin) ** 2 >= rounds:
-        span = f"{rounds:,}, the rounds of {counted(max(passes_of(cert, key)))}"
+        span = f"{rounds:,}, the rounds of {counted(max(passes_of(cert, key)), 'pass')}"
         return f"Open: the margin is at most {most}, so that no bound on mistakes below {span}, can come from it"
     return (
         f"Open: the margin is at most {most}, but neither a separator nor a proof that there is none was found in time"
@@ -410,7 +400,7 @@ def _vast(cert: "Certificate", key: ProblemKey, best: str) -> str:
         return ""
     proved = _proved(cert, key)
     more = f": at most {' and '.join(proved)} tells more" if proved else ""
-    return f"; but that is beyond the {rounds:,} rounds of {counted(passes[-1])}{more}"
+    return f"; but that is beyond the {rounds:,} rounds of {counted(passes[-1], 'pass')}{more}"
 
 
 def _neither(cert: "Certificate", key: ProblemKey) -> str:
@@ -430,7 +420,7 @@ def _proved(cert: "Certificate", key: ProblemKey) -> list[str]:
     """Return the bounds for so many passes, where they are below the number of rounds."""
     bounds = {t: MistakeBound("perceptron", t) for t in passes_of(cert, key)}
     useful = {t: of for t, of in bounds.items() if cert.number(of, key) < t * int(cert.facts["data"]["rows"])}
-    return [f"{times(rounded(cert, key, of))} in {counted(t)}" for t, of in useful.items()]
+    return [f"{counted(rounded(cert, key, of), 'time')} in {counted(t, 'pass')}" for t, of in useful.items()]
 
 
 def _together(parts: dict[str, str]) -> str:

@@ -12,11 +12,11 @@ from linsep.certificates.words import (
     WEIGHTED,
     WEIGHTED_LABEL,
     Line,
+    counted,
     favours,
     is_mixed,
     rounded,
     short_verdict,
-    times,
     verdict_sentence,
 )
 from linsep.certificates.words import table as lines_of
@@ -110,7 +110,7 @@ def remarks_of(cert: "Certificate", learner: "Learner | None") -> list[str]:
 
 
 def _were_made(count: int) -> str:
-    return f"{times(f'{count:,}', 'mistake')} {'was' if count == 1 else 'were'} made"
+    return f"{counted(count, 'mistake')} {'was' if count == 1 else 'were'} made"
 
 
 def in_a_line(cert: "Certificate", learner: "Learner | None" = None) -> str:
@@ -118,7 +118,7 @@ def in_a_line(cert: "Certificate", learner: "Learner | None" = None) -> str:
     line = next(line for line in lines_of(cert)[cert.problems[0]] if line.label == "perceptron's margin")
     made = mistakes_made(cert, learner) or {name: int(cert.claims[f"{name}: mistakes"]) for name in cert.runs}
     counts = [
-        f"{name}: {times(f'{count:,}', 'mistake')}{_weighted(cert, name) if name in cert.runs else ', no guarantee'}"
+        f"{name}: {counted(count, 'mistake')}{_weighted(cert, name) if name in cert.runs else ', no guarantee'}"
         for name, count in made.items()
     ]
     return "; ".join([short_verdict(cert), f"margin {line.value}", *counts])

@@ -21,7 +21,6 @@ from linsep.certificates.words import (
     rounded,
     short_verdict,
     table,
-    times,
     verdict_sentence,
 )
 from linsep.cli.answering import name_of
@@ -120,7 +119,7 @@ def _made(cert: Certificate, problem: Problem, learner: Learner | None) -> list[
     name = next((name for name, run in cert.facts["runs"].items() if run["problem"] == problem.name), "")
     if name:
         made, of = {name: made[name]}, f"{problem.about}, " if problem.about else ""
-    passes, more = counted(int(learner.n_iter_)), _weighted(cert, name) if name else "; no guarantee"
+    passes, more = counted(int(learner.n_iter_), "pass"), _weighted(cert, name) if name else "; no guarantee"
     return [Fact("mistakes made", sum(made.values()), f"{name_of(learner)}, {of}{passes}{more}")]
 
 
@@ -149,7 +148,7 @@ def _logged(cert: Certificate, learner: Learner | None) -> list[Part]:
     """Return the run of a learner as its log has it, where no bound can be drawn above it."""
     made = sum(mistakes_made(cert, learner).values())
     who, log = name_of(learner), getattr(learner, "log_", None)
-    said = f"The run is that of {who}: {times(f'{made:,}', 'mistake')} in all."
+    said = f"The run is that of {who}: {counted(made, 'mistake')} in all."
     why = "Its theorem bounds losses; see the table." if cert.runs else "No bound is proved for it; see below why."
     drawn = mistakes(learner, ax=_axes(3.6)) if log is not None and len(log) else None
     return [Text(f"{said} {why}"), *([Picture(drawn, f"The run of {who}", f"{who}, as it went.")] if drawn else [])]
@@ -229,7 +228,7 @@ def _who(run: Pictured, learner: Learner | None) -> str:
 
 def _way(run: Pictured) -> str:
     how = "" if run.weights is None else ", shards mixed after each"
-    return counted(run.passes) + (how if run.certified else " in the order of the rows")
+    return counted(run.passes, "pass") + (how if run.certified else " in the order of the rows")
 
 
 def _lemmas(cert: Certificate, problem: Problem, run: Pictured) -> list[Part]:
@@ -275,7 +274,8 @@ def allowed(cert: Certificate, problem: Problem, run: Pictured) -> dict[str, flo
         found = {"(R/γ)²": cert.number(MistakeBound("perceptron"), problem.name)}
         passes = next((t for t in passes_of(cert, problem.name) if t >= run.passes), None)
         if passes is not None:
-            found[f"Delta trick, {counted(passes)}"] = cert.number(MistakeBound("perceptron", passes), problem.name)
+            most = cert.number(MistakeBound("perceptron", passes), problem.name)
+            found[f"Delta trick, {counted(passes, 'pass')}"] = most
         if run.certified:
             found["regret"] = cert.number("mistakes at most, by the regret", run.certified)
     if run.weights is not None:

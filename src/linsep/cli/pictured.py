@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.certificates.certificate import class_name
 from linsep.certificates.checker import vector
 from linsep.certificates.schema import ProblemKey
 from linsep.certificates.theorems import PerceptronTheorem, Run, WinnowTheorem
@@ -117,7 +118,7 @@ def problem_of(cert: "Certificate", X: Any, y: Any) -> Problem:
         names = [name for name in cert.problems if problems[name]["positive"] is not None]
     name = next((name for name in names if cert.claims[f"{name}: verdict"] == "separable"), names[0])
     known, bias = problems[name], float(problems[name]["bias"])
-    labels = [str(v).removesuffix(".0") for v in np.asarray(y).tolist()]
+    labels = [class_name(label) for label in np.asarray(y).tolist()]
     if known["positive"] is None:
         codes = np.array([classes.index(label) for label in labels])
         return Problem(name, "pairs of classes", X, np.ones(len(labels)), bias, known, codes, len(classes) - 1)

@@ -7,15 +7,7 @@ from typing import Any
 import numpy as np
 
 from linsep.certificates.certificate import Certificate, class_name
-from linsep.certificates.certify import (
-    LabelledRows,
-    Plan,
-    Problems,
-    entries_of,
-    made,
-    problems_of,
-    refuse_bad_plan,
-)
+from linsep.certificates.certify import LabelledRows, Plan, Problems, entries_of, made, problems_of, refuse_bad_plan
 from linsep.certificates.schema import MOST_BITS, ProblemKey, bits_of
 from linsep.certificates.theorems import PassiveAggressiveTheorem, PerceptronTheorem, Run, Theorem, WinnowTheorem
 from linsep.certificates.witnesses import Watch, signed_rows, witnessed
@@ -48,15 +40,9 @@ ANOTHER_LOG = (
 
 
 def certificate_of(
-    learner: Any,
-    X: Any,
-    y: Any,
-    epsilon: float,
-    delta: float,
-    time_limit: float | None,
-    watch: Watch | None,
+    learner: Any, X: Any, y: Any, epsilon: float, delta: float, time_limit: float | None, watch: Watch | None,
     n_jobs: int,
-) -> Certificate:
+) -> Certificate:  # fmt: skip
     """Return the certificate of the data and of the run that trained a learner: see `Learner.certificate`."""
     refuse_bad_plan(learner._bias, 1, epsilon, delta, time_limit)
     learner._fitted()
