@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linsep import Certificate, Perceptron, certify
-from linsep.certificates.words import favours, outward, report, table, told, verdict_sentence
+from linsep.certificates.words import favours, outward, report, rounded, table, verdict_sentence
 
 APART = [[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1]
 MIXED = [[1.0], [2.0], [3.0]], [0, 1, 0]
@@ -47,9 +47,9 @@ def test_the_table_says_what_the_claims_say():
 
 def test_mistakes_are_whole_and_what_is_not_claimed_is_empty():
     cert = Certificate({"claims": {"a: mistakes at most": "6.99", "a: R at most": "6.9999"}})
-    assert told(cert, "a", "mistakes at most") == "6"
-    assert told(cert, "a", "R at most") == "7"
-    assert told(cert, "b", "R at most") == ""
+    assert rounded(cert, "a", "mistakes at most") == "6"
+    assert rounded(cert, "a", "R at most") == "7"
+    assert rounded(cert, "b", "R at most") == ""
 
 
 def test_dense_rows_with_few_relevant_features_favour_winnow():
@@ -116,6 +116,12 @@ def test_many_classes_are_spoken_of_together():
     )
     assert "classes 0 and 3 have a bound of neither" in favours(cert)
     assert favours(cert, "class 1, bias 1").startswith("The data favour ")
+
+
+def test_a_class_without_a_name_is_spoken_of():
+    cert = certify(np.eye(3), ["", "a", "b"], passes=1)
+    assert "classes , a and b are separable" in verdict_sentence(cert)
+    assert favours(cert) == "Against the rest, classes , a and b favour the perceptron."
 
 
 def test_the_text_of_a_certificate_is_the_report_and_every_sentence_is_one():

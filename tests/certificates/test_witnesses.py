@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from linsep.certificates import checker
-from linsep.certificates.witnesses import Search, best_bias, find, pair_rows, radius_of, read_vector, signed_rows
+from linsep.certificates.witnesses import Search, best_bias, find, pair_rows, radius_of, signed_rows
 from linsep.engine.arrays import frozen
 from linsep.engine.data_kinds import Csr, Dense
 from tests.certificates import plain
@@ -103,7 +103,7 @@ def test_the_best_bias_is_that_of_the_formula():
     rows = np.array([[101.0], [102.0], [98.0], [99.0]])
     search = Search(forms(rows, 1.0)[0], np.array([1.0, 1.0, -1.0, -1.0]))
     found = find(search, games=False).witnesses
-    w = read_vector(found["w"]["margin"], search)
+    w = search.read(found["w"]["margin"])
     best, ratio = best_bias(search, found)
     assert best == pytest.approx(math.sqrt(102 * abs(w[1] / w[0])), rel=1 / 32)
     bounds = {b: (102**2 + b**2) * (1 + (w[1] / w[0] / b) ** 2) for b in (best / 2, best, best * 2, 1.0)}

@@ -219,6 +219,13 @@ def test_rows_that_no_learner_takes_have_a_page_all_the_same(here, rows):
     assert CliRunner().invoke(app, ["verify", "odd.cert", "odd.svm"]).exit_code == 0
 
 
+@pytest.mark.parametrize("y", [["1.0", "2.0", "2.0"], [1.0, 2.0, 2.0], [-0.0, 1.0, 1.0]])
+def test_pictures_know_the_labels_of_the_certificate(y):
+    X = np.array([[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]])
+    problem = pictured.problem_of(linsep.certify(X, y, passes=1), X, y)
+    assert problem.signs.tolist() == [-1, 1, 1]
+
+
 def test_the_run_in_the_picture_obeys_both_lemmas():
     rows = linsep.read("three.svm")
     cert = linsep.certify(rows.X, rows.y)
@@ -394,7 +401,7 @@ def test_a_mixed_run_is_told_by_its_weighted_mistakes():
     _, clf, cert = trained(linsep.Perceptron(max_iter=3, shuffle=False, log=True, shards=3, mixing="mistakes"))
     out = run(*SHARDS).stdout
     flat = " ".join(out.split())
-    K, count = lines.told(cert, "run of class 0", "mixed mistakes"), clf.mistakes_[0]
+    K, count = lines.rounded(cert, "run of class 0", "mixed mistakes"), clf.mistakes_[0]
     assert re.search(
         rf"mistakes {count} of all shards, in 120 rounds, 3 passes weighted mistakes {re.escape(K)} ", flat
     )
@@ -404,7 +411,7 @@ def test_a_mixed_run_is_told_by_its_weighted_mistakes():
     assert "at every mistake" not in flat
     for c in range(3):
         total = shard_table.in_full(clf.mixes_, c).rows[-1][-1]
-        assert total == lines.told(cert, f"run of class {c}", "mixed mistakes")
+        assert total == lines.rounded(cert, f"run of class {c}", "mixed mistakes")
     cells = shard_table.in_full(clf.mixes_, 0)
     assert cells.columns == ["epoch", "shard 0", "shard 1", "shard 2", "weighted", "so far"]
     mu, made = clf.mixes_.weights[:3, 0], clf.mixes_.mistakes[:3, 0]
@@ -475,7 +482,7 @@ def test_a_mixed_run_on_the_page_is_weighted(kind, mixing):
     assert all(counts[-1] <= bound for bound in allowed.values())
     fact = tile(cert, rows, clf)
     assert fact.value == len(found.rows)
-    assert f"{lines.told(cert, found.certified, 'mixed mistakes')} weighted, which is what bounds" in fact.note
+    assert f"{lines.rounded(cert, found.certified, 'mixed mistakes')} weighted, which is what bounds" in fact.note
 
 
 @pytest.mark.parametrize(

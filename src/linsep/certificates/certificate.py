@@ -12,26 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from linsep.certificates import checker
-from linsep.certificates import words as reading
+from linsep.certificates import checker, words
 from linsep.certificates.mixed_checker import checker_of
-from linsep.certificates.schema import FORMAT, VERSION, FormError, check_form
+from linsep.certificates.schema import FORMAT, KINDS, VERSION, FormError, MistakeBound, ProblemKey, check_form, integers
+from linsep.certificates.theorems import Theorem, theorem_of
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write
 from linsep.engine.data_kinds import place_of
 from linsep.theory import risk
 
 FAILS, NOT_CHECKED = "fails", "not checked"
-MARGINS = {
-    f"{whose} {claim}"
-    for whose in ("perceptron's", "Winnow's", "balanced Winnow's")
-    for claim in ("margin at least", "margin at most", "mistakes at most")
-}
-"""Claims that are not there where nothing is proved."""
 UPDATES = "a certificate holds the updates of a run, not the rounds between them"
 LOGGED = "they are taken from its log"
 BOUNDED = {"perceptron": "perceptron", "winnow": "Winnow", "balanced-winnow": "balanced Winnow"}
 """Learners with a bound on their mistakes, and their names in claims."""
+NOT_PROVED = {"margin at least": 0.0, "margin at most": math.inf, "mistakes at most": math.inf}
+"""The values of those claims on a learner that are not stated."""
+LARGEST_EXPONENT = 1e6
+"""Exponentials of larger numbers would be too long to compute."""
 
 
 class CertificateError(ValueError):
@@ -58,14 +56,19 @@ class Certificate:
         return self.facts["claims"]
 
     @property
+    def keys(self) -> list[ProblemKey]:
+        """The problems, those that the verdict is about first: pairs of classes, or those with a bias."""
+        known = map(ProblemKey.parse, self.facts["problems"])
+        return sorted(known, key=lambda key: (KINDS.index(key.kind), not key.bias))
+
+    @property
     def problems(self) -> list[str]:
-        """The names of the problems, those that the verdict is about first: pairs of classes, or those with a bias."""
-        order = ("pairs, ", "bias ", "class ", "no bias", "best bias, ")
-        return sorted(self.facts["problems"], key=lambda name: [not name.startswith(kind) for kind in order])
+        """The names of the problems, those that the verdict is about first."""
+        return list(map(str, self.keys))
 
     @property
     def runs(self) -> list[str]:
-        """The names of the runs that were played again; none in a certificate of data alone."""
+        """The names of the runs that were played again; empty in a certificate of data alone."""
         return list(self.facts["runs"])
 
     @property
@@ -76,9 +79,8 @@ class Certificate:
     @property
     def verdict(self) -> str:
         """Verdict on the data: "separable", "not separable" or "open": that of the first problem, or of all pairs."""
-        first = self.problems[0]
-        whole = len(self.facts["data"]["classes"]) <= 2 or first.startswith("pairs, ")
-        return self.claims.get(f"{first}: verdict", "open") if whole else "open"
+        first = self.keys[0]
+        return "open" if first.kind == "class" else self.claims.get(f"{first}: verdict", "open")
 
     @property
     def separable(self) -> bool | None:
@@ -121,9 +123,8 @@ class Certificate:
         """
         if learner not in BOUNDED:
             raise ValueError(f"learner={learner!r} has no bound; use one of {sorted(BOUNDED)}")
-        count = "" if passes is None else f"(T = {passes}) "
         try:
-            bound = self.number(f"{BOUNDED[learner]}'s mistakes {count}at most")
+            bound = self.number(MistakeBound(BOUNDED[learner], passes))
         except KeyError:
             raise ValueError(
                 f"the certificate states no bound of {learner} for passes={passes}; certify with passes={passes}, "
@@ -131,7 +132,7 @@ class Certificate:
             ) from None
         return bound if math.isinf(bound) else math.floor(bound)
 
-    def number(self, claim: str, name: str | None = None) -> float:
+    def number(self, claim: str | MistakeBound, name: str | ProblemKey | None = None) -> float:
         """Return a claim of a problem or run as a float; infinity for a bound, 0 for a margin, that is not proved.
 
         Examples
@@ -143,21 +144,28 @@ class Certificate:
         """
         name = self._known(name)
         value = self.claims.get(f"{name}: {claim}")
-        if value is None and claim not in MARGINS:
-            own = [c.removeprefix(f"{name}: ") for c in self.claims if c.startswith(f"{name}: ")]
-            raise KeyError(f"{name!r} has no claim {claim!r}, but {own}")
         if value is None:
-            return math.inf if "at most" in claim else 0.0
+            learner, _, end = str(claim).partition("'s ")
+            if learner not in BOUNDED.values() or end not in NOT_PROVED:
+                raise KeyError(f"{name!r} has no claim {str(claim)!r}, but {list(self.claims_of(name))}")
+            return NOT_PROVED[end]
         try:
             return float(Decimal(value))
         except (ArithmeticError, TypeError, ValueError):
-            raise KeyError(f"the claim {claim!r} is no number: {value!r}") from None
+            raise KeyError(f"the claim {str(claim)!r} is no number: {value!r}") from None
 
-    def _known(self, name: str | None) -> str:
-        """Return the name of a problem or run, by default the first problem's."""
-        if name is not None and name not in {*self.problems, *self.runs}:
+    def claims_of(self, name: str | ProblemKey) -> dict[str, Any]:
+        """Return the claims of a problem or run."""
+        start = f"{name}: "
+        owned = {claim.removeprefix(start): value for claim, value in self.claims.items() if claim.startswith(start)}
+        return {claim: value for claim, value in owned.items() if ": " not in claim}  # names may hold ": ", not claims
+
+    def _known(self, name: str | ProblemKey | None) -> str:
+        """Return the name of a problem or run that the certificate has, by default the first problem's."""
+        name = str(self.keys[0] if name is None else name)
+        if name not in self.facts["problems"] and name not in self.facts["runs"]:
             raise KeyError(f"no problem or run is called {name!r}, but {[*self.problems, *self.runs]}")
-        return name or self.problems[0]
+        return name
 
     def weights(self, witness: str = "margin", problem: str | None = None) -> Array:
         """Return the weights of a witness as floats, the constant feature's last: those of the largest margin, say.
@@ -174,8 +182,7 @@ class Certificate:
         vector = facts["w"][witness]
         vectors = len(self.facts["data"]["classes"]) if facts["positive"] is None else 1
         w = np.zeros(vectors * (self.facts["data"]["features"] + 1))
-        values = [int(v, 16) if isinstance(v, str) else v for v in vector["values"]]
-        w[vector.get("at", slice(None))] = [float(v * Fraction(2) ** vector["exponent"]) for v in values]
+        w[vector.get("at", slice(None))] = [float(v * Fraction(2) ** vector["exponent"]) for v in integers(vector)]
         return w.reshape(vectors, -1) if vectors > 1 else w
 
     @property
@@ -192,13 +199,14 @@ class Certificate:
         >>> certify([[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1], passes=1).bounds()
         {'perceptron': 11.0, 'Winnow': 99.3, 'balanced Winnow': 89.0, 'perceptron (T = 1)': 3.0}
         """
-        found = {}
-        prefix = f"{self._known(name)}: "
-        for claim, value in self.claims.items():
-            whose, mistakes, rest = claim.removeprefix(prefix).partition("'s mistakes ")
-            if claim.startswith(prefix) and mistakes and rest.endswith("at most"):
-                found[f"{whose} {rest.removesuffix('at most')}".strip()] = float(Decimal(value))
-        return found
+        claims = self.claims_of(self._known(name)).items()
+        return {bound.label: float(Decimal(value)) for claim, value in claims if (bound := MistakeBound.parse(claim))}
+
+    def theorem(self, run: str) -> Theorem:
+        """Return the theorem that a run is held to."""
+        if run not in self.runs:
+            raise KeyError(f"no run is called {run!r}, but {self.runs}")
+        return theorem_of(self.facts["runs"][run])
 
     def allowed(self, run: str = "run") -> dict[str, float]:
         """Return the bounds on mistakes that hold for a run: those of its own theorem and its own passes.
@@ -215,19 +223,10 @@ class Certificate:
         >>> Perceptron(shuffle=False, max_iter=2, shards=2).fit(X, y).certificate(X, y).allowed()
         {'weighted, at every mix': 11.0, 'weighted, in 2 passes': 5.68}
         """
-        facts = self.facts["runs"].get(run)
-        if facts is None:
-            raise KeyError(f"no run is called {run!r}, but {self.runs}")
-        passes, mixed = facts["passes"], "mixes" in facts
-        names = {"mistakes at most": "at every mix" if mixed else "in any order"}
-        if facts["theorem"] == "passive_aggressive":
-            names = {"bound at most": "by the losses of a w"} if facts["first"] else {}
-        found = {told: self.claims.get(f"{run}: {claim}") for claim, told in names.items()}
-        if facts["theorem"] == "perceptron" and facts["p"] == 2:
-            told = f"in {passes} pass{'es' if passes > 1 else ''}"
-            found[told] = self.claims.get(f"{facts['problem']}: perceptron's mistakes (T = {passes}) at most")
-        known = {told: float(Decimal(value)) for told, value in found.items() if value is not None}
-        return {f"weighted, {told}": bound for told, bound in known.items()} if mixed else known
+        theorem, facts = self.theorem(run), self.facts["runs"][run]
+        bounds = theorem.bounds(run, facts)
+        known = {label: float(Decimal(self.claims[claim])) for label, claim in bounds.items() if claim in self.claims}
+        return {f"weighted, {label}": bound for label, bound in known.items()} if "mixes" in facts else known
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate to a file, as JSON; a file of that name stays whole until all is written."""
@@ -261,12 +260,12 @@ class Certificate:
         return cls(facts)
 
     def __str__(self) -> str:
-        return reading.report(self)
+        return words.report(self)
 
     def __repr__(self) -> str:
         data = self.facts["data"]
         what = f"{data['rows']:,} rows, {data['features']:,} features"
-        return f"<Certificate: {reading.short_verdict(self)}; {what}; {len(self.claims)} claims>"
+        return f"<Certificate: {words.short_verdict(self)}; {what}; {len(self.claims)} claims>"
 
 
 @dataclass(frozen=True)
@@ -290,7 +289,7 @@ class Result:
         return [(claim, detail) for claim, status, detail in self.checks if status == FAILS]
 
     def __str__(self) -> str:
-        lines = [(reading.shown(claim), status, reading.shown(detail)) for claim, status, detail in self.checks]
+        lines = [(words.shown(claim), status, words.shown(detail)) for claim, status, detail in self.checks]
         wide = max(len(claim) for claim, _, _ in lines)
         return "\n".join(f"{status:<12}{claim:<{wide}}  {detail}" for claim, status, detail in lines)
 
@@ -342,12 +341,44 @@ def verify(certificate: Any, X: Any, y: Any) -> Result:
     return Result(checks)
 
 
-def _upwards(value: float) -> float:
-    """Return a number rounded up to nine digits, so that it is the same wherever it is computed."""
-    return min(float(checker.stated(Fraction(value) * (1 + Fraction(1, 10**13)), checker.UP)), 1.0)
+def _too_far(run: dict[str, Any], bias: float, X: Any) -> bool:
+    """Return whether the exponentials of a run would be too long to compute."""
+    theorem, updates = theorem_of(run), len(run["rows"])
+    if not theorem.exponent(1.0, updates):
+        return False
+    try:
+        values: Any = X.tocsr().data if hasattr(X, "tocsr") else np.asarray(X, np.float64)
+        largest = max(float(np.abs(values).max(initial=0)), bias)
+    except (TypeError, ValueError, OverflowError):
+        return False  # the checker reports what is wrong with these data
+    return not theorem.exponent(largest, updates) <= LARGEST_EXPONENT
 
 
-def risk_of(mistakes: int, rounds: int, confidence: float) -> dict[str, Any]:
+def _assumed(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Return what no checker can tell: the rounds between updates, the log, and the risks."""
+    runs = facts["runs"].items()
+    checks = [(f"{name}: no other round was a mistake", NOT_CHECKED, UPDATES) for name in facts["runs"]]
+    steps = [name for name, run in runs if not theorem_of(run).unit_steps]
+    checks += [(f"{name}: its steps are the rule's", NOT_CHECKED, LOGGED) for name in steps]
+    mixed = [name for name, run in runs if "mixes" in run]
+    checks += [(f"{name}: its shards, and their shares in each mix", NOT_CHECKED, LOGGED) for name in mixed]
+    again = risks_of(facts["runs"], facts["claims"])
+    if facts["risk"] != again:
+        return [*checks, ("risk", FAILS, f"stated {facts['risk']}, found {again}")]
+    detail = "{at most:.4g} at confidence {confidence:g}, assuming {assuming}"
+    return checks + [(f"{name}: risk", NOT_CHECKED, detail.format_map(of)) for name, of in again.items()]
+
+
+def risks_of(runs: dict[str, Any], claims: dict[str, Any]) -> dict[str, Any]:
+    """Return the risk of each run that states a confidence: those of one pass."""
+    return {
+        name: _risk(claims[f"{name}: mistakes"], run["rounds"], run["confidence"])
+        for name, run in runs.items()
+        if "confidence" in run
+    }
+
+
+def _risk(mistakes: int, rounds: int, confidence: float) -> dict[str, Any]:
     """Return what one pass says of new rows, if rows are independent draws."""
     found = risk.anytime(mistakes, rounds, confidence)
     return {
@@ -356,6 +387,11 @@ def risk_of(mistakes: int, rounds: int, confidence: float) -> dict[str, Any]:
         "at most": _upwards(float(found.bound)), "of the vote at most": _upwards(float(found.vote)),
         "assuming": "i.i.d. rows, one pass; not checked",
     }  # fmt: skip
+
+
+def _upwards(value: float) -> float:
+    """Return a number rounded up to nine digits, so that it is the same wherever it is computed."""
+    return min(float(checker.stated(Fraction(value) * (1 + Fraction(1, 10**13)), checker.UP)), 1.0)
 
 
 def _unusable(X: Any, y: Any, classes: list[str]) -> str | None:
@@ -369,16 +405,12 @@ def _unusable(X: Any, y: Any, classes: list[str]) -> str | None:
     except (TypeError, ValueError):
         return "the labels in y are not single values"
     if len(rows.shape) != 2:
-        return f"X has {_many(len(rows.shape), 'dimension')}: it must have 2, rows and columns"
+        return f"X has {words.counted(len(rows.shape), 'dimension')}: it must have 2, rows and columns"
     if labels.ndim != 1:
-        return f"y has {_many(labels.ndim, 'dimension')}: it must have 1, a label for each row"
+        return f"y has {words.counted(labels.ndim, 'dimension')}: it must have 1, a label for each row"
     if rows.shape[0] != len(labels):
-        return f"X has {_many(rows.shape[0], 'row')}, but y has {_many(len(labels), 'label')}"
+        return f"X has {words.counted(rows.shape[0], 'row')}, but y has {words.counted(len(labels), 'label')}"
     return _not_a_number(X, rows) or _other_label(labels, classes)
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def _not_a_number(X: Any, rows: Any) -> str | None:
@@ -421,49 +453,18 @@ def _text(value: Any) -> str:
 def _other_label(labels: Array, classes: list[str]) -> str | None:
     """Return the first label that the certificate does not have, and its row."""
     known = set(classes)
-    for row, label in enumerate(labels.tolist()):
-        name = _text(label + 0.0).removesuffix(".0") if isinstance(label, float) else _text(label)  # -0.0 is 0.0
+    for row, name in enumerate(map(class_name, labels.tolist())):
         if name not in known:
             return f"label {_shown(name)} of row {row} is not among the certificate's labels"
     return None
 
 
-def _too_far(run: dict[str, Any], bias: float, X: Any) -> bool:
-    """Return whether the exponentials of a run would be too long to compute."""
-    if run["theorem"] != "winnow":
-        return False
-    try:
-        values: Any = X.tocsr().data if hasattr(X, "tocsr") else np.asarray(X, np.float64)
-        largest = max(float(np.abs(values).max(initial=0)), bias)
-    except (TypeError, ValueError, OverflowError):
-        return False  # the checker says what is wrong with these data
-    return not run["rate"] * largest * len(run["rows"]) <= 1e6
+def class_name(label: Any) -> str:
+    """Return the name of a class in certificates; 1.0 and 1 are one, and so are 0.0 and -0.0.
 
-
-def risks_of(runs: dict[str, Any], claims: dict[str, Any]) -> dict[str, Any]:
-    """Return the risk of each run that states a confidence: those of one pass."""
-    return {
-        name: risk_of(claims[f"{name}: mistakes"], run["rounds"], run["confidence"])
-        for name, run in runs.items()
-        if "confidence" in run
-    }
-
-
-def _assumed(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Return what is not for the checker to say: what lies between updates, and the risks."""
-    checks = [(f"{name}: no other round was a mistake", NOT_CHECKED, UPDATES) for name in facts["runs"]]
-    steps = [name for name, run in facts["runs"].items() if run["theorem"] == "passive_aggressive"]
-    checks += [(f"{name}: its steps are the rule's", NOT_CHECKED, LOGGED) for name in steps]
-    mixed = [name for name, run in facts["runs"].items() if "mixes" in run]
-    checks += [(f"{name}: its shards, and their shares in each mix", NOT_CHECKED, LOGGED) for name in mixed]
-    again = risks_of(facts["runs"], facts["claims"])
-    if facts["risk"] != again:
-        return [*checks, ("risk", FAILS, f"stated {facts['risk']}, found {again}")]
-    return checks + [
-        (
-            f"{name}: risk",
-            NOT_CHECKED,
-            f"{r['at most']:.4g} at confidence {r['confidence']:g}, assuming {r['assuming']}",
-        )
-        for name, r in again.items()
-    ]
+    Examples
+    --------
+    >>> [class_name(label) for label in (-1.0, 1, -0.0, "1.0")]
+    ['-1', '1', '0', '1.0']
+    """
+    return str(label + 0.0).removesuffix(".0") if isinstance(label, float) else _text(label)

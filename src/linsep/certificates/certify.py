@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from linsep.certificates import checker
-from linsep.certificates.certificate import Certificate, risks_of
+from linsep.certificates.certificate import Certificate, class_name, risks_of
 from linsep.certificates.mixed_checker import checker_of
-from linsep.certificates.schema import FORMAT, MOST_PAIRS, VERSION, named, plain
+from linsep.certificates.schema import FORMAT, MOST_PAIRS, VERSION, ProblemKey
 from linsep.certificates.witnesses import Found, Search, Watch, best_bias, find, pair_rows
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
@@ -22,6 +22,20 @@ LARGEST_BIAS = 1e154
 """The square of a larger bias is beyond float64."""
 WORTH = 0.985
 """A best bias that makes the root of the bound no smaller than by this factor is not worth a problem of its own."""
+
+Problems = dict[ProblemKey, dict[str, Any]]
+"""Problems as the checker reads them, with their witnesses."""
+
+
+class Plan(NamedTuple):
+    """Parameters of the search for witnesses, and its deadline."""
+
+    passes: int = 10
+    epsilon: float = 0.05
+    delta: float = 0.05
+    deadline: float | None = None
+    watch: Watch | None = None
+    jobs: int = 1
 
 
 class LabelledRows(NamedTuple):
@@ -35,16 +49,16 @@ class LabelledRows(NamedTuple):
         """Return +1 for the rows of a class, -1 for all others."""
         return np.where(self.codes == self.classes.index(name), 1.0, -1.0)
 
-
-class Plan(NamedTuple):
-    """Parameters of the search for witnesses, and its deadline."""
-
-    passes: int = 10
-    epsilon: float = 0.05
-    delta: float = 0.05
-    deadline: float | None = None
-    watch: Watch | None = None
-    jobs: int = 1
+    def search(self, key: ProblemKey, plan: Plan, share: float = 1.0) -> Search:
+        """Return a search on the signed rows of a problem that may take a share of the time that is left."""
+        name = key.positive(self.classes)
+        if name is None:
+            data: Dense | Csr = pair_rows(self.data, self.codes, len(self.classes))
+            signs = np.ones(data.n_rows)
+        else:
+            data, signs = self.data._replace(bias=key.bias), self.signs(name)
+        search = Search(data, signs, plan.passes, plan.deadline, plan.watch, plan.jobs)
+        return search._replace(deadline=search.until(share))
 
 
 def certify(
@@ -98,15 +112,16 @@ def certify(
     3
     """
     refuse_bad_plan(bias, passes, epsilon, delta, time_limit)
-    rows = rows_from(X, y, bias)
+    data = entries_of(BaseEstimator(), X, float(bias), reset=True)
+    classes, codes = encode(clean(y, data.n_rows))
+    rows = LabelledRows(data, codes, [class_name(c) for c in classes.tolist()])
     deadline = None if time_limit is None else time.monotonic() + time_limit
-    plan = Plan(passes, epsilon, delta, deadline, watch, n_jobs)
-    problems, remarks = problems_of(rows, plan)
-    return made(rows, problems, {}, remarks, {})
+    problems, remarks = problems_of(rows, Plan(passes, epsilon, delta, deadline, watch, n_jobs))
+    return made(rows, problems, {}, remarks)
 
 
 def refuse_bad_plan(bias: float, passes: int, epsilon: float, delta: float, time_limit: float | None) -> None:
-    """Raise a ValueError that names the argument that makes no sense."""
+    """Raise a ValueError that names the argument that is not valid."""
     for name, value in (("epsilon", epsilon), ("delta", delta)):
         if not 0 < value < 1:
             raise ValueError(f"{name}={value} is no probability: it must lie between 0 and 1")
@@ -120,41 +135,18 @@ def refuse_bad_plan(bias: float, passes: int, epsilon: float, delta: float, time
         raise ValueError(f"time_limit={time_limit} leaves no time: it must be above 0 seconds, or None")
 
 
-def rows_from(X: Any, y: Any, bias: float) -> LabelledRows:
-    """Return rows and labels, checked."""
-    refuse_rounding(X)
-    data = canonical(BaseEstimator(), X, bias=float(bias), reset=True)
+def entries_of(estimator: BaseEstimator, X: Any, bias: float, *, reset: bool) -> Dense | Csr:
+    """Return validated rows, with entries of the same column added up as the checker does it, in float64."""
+    for part in [X[name] for name in X.columns] if hasattr(X, "columns") else [X]:
+        _refuse_rounding(getattr(part, "data", None) if sp.issparse(part) else np.asarray(part))
+    data = canonical(estimator, X, bias=bias, reset=reset)
     refuse_bad_entries(data)
-    data = summed(data)
-    classes, codes = encode(clean(y, data.n_rows))
-    return LabelledRows(data, codes, names_of(classes))
-
-
-def names_of(classes: Array) -> list[str]:
-    """Return the names by which a certificate calls classes; 1.0 and 1 are one, and so are 0.0 and -0.0.
-
-    Examples
-    --------
-    >>> names_of(np.array([-1.0, 1.0]))
-    ['-1', '1']
-    """
-    return [str(c + 0.0).removesuffix(".0") if isinstance(c, float) else str(c) for c in classes.tolist()]
-
-
-def summed(data: Dense | Csr) -> Dense | Csr:
-    """Return data in which no row stores a column twice; such are added up as the checker does it, in 64 bits."""
     once = without_duplicates(data)
     return once if once is data else without_duplicates(data._replace(values=frozen(data.values.astype(np.float64))))
 
 
-def refuse_rounding(X: Any) -> None:
-    """Raise a ValueError where numbers are no floats: what is proved would be about others."""
-    for part in [X[name] for name in X.columns] if hasattr(X, "columns") else [X]:
-        _refuse_rounding(getattr(part, "data", None) if sp.issparse(part) else np.asarray(part))
-
-
 def _refuse_rounding(values: Any) -> None:
-    """Look at one array."""
+    """Raise a ValueError for a number that is no float64: what is proved would be about others."""
     if values.dtype.kind not in "iuf" or values.dtype.itemsize < 8 or values.dtype == np.float64:
         return
     with np.errstate(invalid="ignore"):
@@ -164,70 +156,65 @@ def _refuse_rounding(values: Any) -> None:
         raise ValueError(f"X holds {value}, which no float of 64 bits is: a certificate would be of other rows")
 
 
-def problems_of(rows: LabelledRows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
-    """Return all problems of some rows with their witnesses, and what was not sought."""
-    found = binary_problems(rows, plan) if len(rows.classes) <= 2 else all_problems(rows, plan)
+def problems_of(rows: LabelledRows, plan: Plan) -> tuple[Problems, list[str]]:
+    """Return all problems of some rows with their witnesses, and remarks on what was not sought."""
+    found = _of_two_classes(rows, plan) if len(rows.classes) <= 2 else _of_many_classes(rows, plan)
     if plan.watch is not None:
         plan.watch("exact check", math.nan, math.nan)
     return found
 
 
-def binary_problems(rows: LabelledRows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
+def _of_two_classes(rows: LabelledRows, plan: Plan) -> tuple[Problems, list[str]]:
     """Return the problems of two classes: with the bias given, with the best one, and without."""
-    name, bias = rows.classes[-1], rows.data.bias
-    search = _search(rows.data, rows.signs(name), plan, 0.4)
+    key, plain_key = ProblemKey(rows.data.bias), ProblemKey(0.0)
+    search = rows.search(key, plan, 0.4)
     found = find(search)
-    problems = {named(bias): _problem(name, bias, plan, found)}
-    if not bias:
+    problems = {key: _problem(rows, key, plan, found)}
+    if not key.bias:
         return problems, []
-    plain_one = find(_search(rows.data._replace(bias=0.0), search.signs, plan, 0.5), start=found)
-    problems[named(0.0)] = _problem(name, 0.0, plan, plain_one)
+    plain = find(rows.search(plain_key, plan, 0.5), start=found)
+    problems[plain_key] = _problem(rows, plain_key, plan, plain)
     if "margin" not in found.witnesses["w"]:
-        found.witnesses["w"]["no bias"] = _without_bias(plain_one, rows.data.n_features)
+        found.witnesses["w"]["no bias"] = _without_bias(plain, rows.data.n_features)
     best, ratio = best_bias(search, found.witnesses)
-    lengths = [(f.length if found.length < math.inf else f.once.upper) for f in (found, plain_one)]
+    lengths = [(f.length if found.length < math.inf else f.once.upper) for f in (found, plain)]
     if not best or ratio * lengths[0] > WORTH * min(lengths):
-        sought = found.once.converged and plain_one.once.converged
+        sought = found.once.converged and plain.once.converged
         value = f"; the best is about {best:.3g}" if best else ""
         return problems, [f"no other bias would lower the perceptron's bound by much{value}"] if sought else []
-    again = find(_search(rows.data._replace(bias=best), search.signs, plan, 1.0), games=False, start=found)
-    problems[f"best bias, {plain(best)}"] = _problem(name, best, plan, again, games=False)
-    return problems, []
+    best_key = ProblemKey(best, "best bias")
+    again = find(rows.search(best_key, plan), games=False, start=found)
+    return problems | {best_key: _problem(rows, best_key, plan, again, games=False)}, []
 
 
-def all_problems(rows: LabelledRows, plan: Plan) -> tuple[dict[str, Any], list[str]]:
+def _of_many_classes(rows: LabelledRows, plan: Plan) -> tuple[Problems, list[str]]:
     """Return the problems of three classes or more: all pairs at once, and each class against the rest."""
-    problems, remarks, bias = {}, [], rows.data.bias
+    problems, remarks, bias = Problems(), [], rows.data.bias
     n, many = rows.data.n_rows, len(rows.classes)
     entries = 2 * (many - 1) * max(rows.data.values.size + n * (bias != 0), n)
     entries = max(entries, many * (rows.data.n_features + 1))
     if entries <= MOST_PAIRS:
-        pairs = pair_rows(rows.data, rows.codes, len(rows.classes))
-        search = _search(pairs, np.ones(pairs.n_rows), plan, 1 / (1 + len(rows.classes)))
+        key = ProblemKey(bias, "pairs")
+        search = rows.search(key, plan, 1 / (1 + many))
         found = find(search, games=False)
-        found = _without_constant(found, pairs.n_features)
-        problems[f"pairs, {named(bias)}"] = _problem(None, bias, plan, found, games=False)
+        for vector in found.witnesses["w"].values():
+            if "at" not in vector:  # rows of pairs have no constant feature behind their columns
+                vector["values"] = vector["values"][: search.data.n_features]
+        problems[key] = _problem(rows, key, plan, found, games=False)
     else:
         remarks.append(
             f"no witnesses were sought for pairs of classes: {entries:,} entries are more than {MOST_PAIRS:,}"
         )
     for i, name in enumerate(rows.classes):
-        found = find(_search(rows.data, rows.signs(name), plan, 1 / (len(rows.classes) - i)))
-        problems[f"class {name}, {named(bias)}"] = _problem(name, bias, plan, found)
+        key = ProblemKey(bias, "class", name)
+        problems[key] = _problem(rows, key, plan, find(rows.search(key, plan, 1 / (many - i))))
     return problems, remarks
 
 
-def _search(data: Dense | Csr, signs: Array, plan: Plan, share: float) -> Search:
-    """Return a search that may take a share of the time that is left."""
-    now = time.monotonic()
-    deadline = None if plan.deadline is None else now + share * max(plan.deadline - now, 0.0)
-    return Search(data, signs, plan.passes, deadline, plan.watch, plan.jobs)
-
-
-def _problem(positive: str | None, bias: float, plan: Plan, found: Found, games: bool = True) -> dict[str, Any]:
-    """Return a problem as the checker reads it; whether it says anything of Winnow."""
+def _problem(rows: LabelledRows, key: ProblemKey, plan: Plan, found: Found, games: bool = True) -> dict[str, Any]:
+    """Return a problem as the checker reads it; if `games` is False, nothing is claimed of Winnow."""
     risks = {"epsilon": str(float(plan.epsilon)), "delta": str(float(plan.delta))}
-    return {"positive": positive, "bias": bias, "games": games, **risks, **found.witnesses}
+    return {"positive": key.positive(rows.classes), "bias": key.bias, "games": games, **risks, **found.witnesses}
 
 
 def _without_bias(found: Found, features: int) -> dict[str, Any]:
@@ -238,28 +225,15 @@ def _without_bias(found: Found, features: int) -> dict[str, Any]:
     return {"exponent": vector["exponent"], "at": list(kept), "values": list(kept.values())}
 
 
-def _without_constant(found: Found, width: int) -> Found:
-    """Return witnesses whose weights end before the constant feature, which rows of pairs do without."""
-    for vector in found.witnesses["w"].values():
-        if "at" not in vector:
-            vector["values"] = vector["values"][:width]
-    return found
-
-
-def made(
-    rows: LabelledRows, problems: dict[str, Any], runs: dict[str, Any], remarks: list[str], risks: dict[str, float]
-) -> Certificate:
-    """Return the certificate of these witnesses: the checker states what they prove. Risks are those of runs."""
+def made(rows: LabelledRows, problems: Problems, runs: dict[str, Any], remarks: list[str]) -> Certificate:
+    """Return the certificate of these witnesses: the checker states what they prove."""
     data = rows.data
-    X: Any = data.values
-    if isinstance(data, Csr):
-        X = data.to_scipy()
+    X: Any = data.to_scipy() if isinstance(data, Csr) else data.values
     seen = checker.Rows(X, np.array(rows.classes)[rows.codes], rows.classes)
     facts: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     facts["data"] = {
         "rows": seen.n, "features": seen.p, "classes": rows.classes, "sha256": seen.sha256, "remarks": remarks,
     }  # fmt: skip
-    confidence = {name: {"confidence": value} for name, value in risks.items()}
-    facts |= {"problems": problems, "runs": {name: run | confidence.get(name, {}) for name, run in runs.items()}}
+    facts |= {"problems": {str(key): problem for key, problem in problems.items()}, "runs": runs}
     claims = checker.claims(facts, seen, checker_of(facts))
-    return Certificate(facts | {"claims": claims, "risk": risks_of(facts["runs"], claims)})
+    return Certificate(facts | {"claims": claims, "risk": risks_of(runs, claims)})

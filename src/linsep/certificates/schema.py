@@ -1,14 +1,16 @@
-"""Validate the structure and the size of a certificate before the checker computes.
+"""Define the certificate file: names of problems and bounds, and the structure and size of every part.
 
-The checker computes whatever witnesses it is given. Here it is made sure that they are what they are called: that a
-problem's name is that of its bias and its class, that no problem was left out, that a run's numbers are those of a
-theorem, that none is so long that arithmetic would not end.
+The checker computes whatever witnesses it is given. The schema ensures that they are what they are called: a problem is
+named by its bias and its class, no problem is missing, the numbers of a run are those of its theorem, and no number is
+so long that arithmetic would not end. Like the checker, the schema imports nothing of linsep.
 """
 
 import math
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal, Self
 
 FORMAT, VERSION = "linsep certificate", 1
 PARTS = ("data", "problems", "runs", "claims", "risk")
@@ -24,41 +26,206 @@ MOST_NUMBERS = 5 * MOST_PAIRS
 """The most numbers in all witnesses of one kind of the pairs of classes, zeros included."""
 MOST_WITNESSES, LONGEST_INTEGER, LONGEST_STEP = 16, 1 << 18, 1 << 12
 """Witnesses of one kind that a problem may have, and the bits of their integers and of the steps of a run."""
-LONG = re.compile(rf"-?0x[0-9a-f]{{1,{LONGEST_INTEGER // 4}}}")
 MOST_MIXES = 100_000
 """Shards in all mixes of a run."""
+LONG = re.compile(rf"-?0x[0-9a-f]{{1,{LONGEST_INTEGER // 4}}}")
 DECIMAL = re.compile(r"0?\.\d{1,40}|\d{1,3}e-\d{1,3}|\d\.\d{1,40}e-\d{1,3}")
 """How a probability may be written."""
+KINDS = ("pairs", "class", "binary", "best bias")
+"""Kinds of problems, those that a verdict is about first."""
+NUMBER = r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)"
+NAME = re.compile(rf"(?:(pairs), |class (.*), )?(?:bias {NUMBER}|no bias)|best bias, {NUMBER}", re.DOTALL)
 
 
 class FormError(ValueError):
-    """What is wrong with the form of a certificate."""
+    """Raised if a file does not have the structure of a certificate."""
 
 
-def named(bias: float) -> str:
-    """Return what a problem with that bias is called.
-
-    Examples
-    --------
-    >>> named(1.0), named(0.0)
-    ('bias 1', 'no bias')
-    """
-    return f"bias {plain(bias)}" if bias else "no bias"
-
-
-def plain(bias: float) -> str:
-    """Return all digits of a number, as short as can be.
+@dataclass(frozen=True)
+class ProblemKey:
+    """Identity of a problem: the rows to separate and their constant feature; `str` is the problem's name in the file.
 
     Examples
     --------
-    >>> plain(1.0), plain(0.1)
-    ('1', '0.1')
+    >>> [str(ProblemKey(1.0)), str(ProblemKey(0.0, "pairs")), str(ProblemKey(0.5, "class", "a, b"))]
+    ['bias 1', 'pairs, no bias', 'class a, b, bias 0.5']
+    >>> ProblemKey.parse("best bias, 2.5")
+    ProblemKey(bias=2.5, kind='best bias', label='')
     """
-    return repr(float(bias)).removesuffix(".0")
+
+    bias: float
+    """The constant feature's value; 0 for none."""
+    kind: Literal["binary", "best bias", "class", "pairs"] = "binary"
+    """Two classes with the bias given, or with the best one; one of several classes against the rest; all pairs."""
+    label: str = ""
+    """The class against the rest, for the kind "class"."""
+
+    @property
+    def scope(self) -> str:
+        """The name without the bias; empty for two classes with the bias given."""
+        return {"binary": "", "class": f"class {self.label}"}.get(self.kind, self.kind)
+
+    @property
+    def run(self) -> str:
+        """The name of the run that is certified on the rows of the problem."""
+        return f"run of {self.scope}" if self.scope else "run"
+
+    def positive(self, classes: list[str]) -> str | None:
+        """Return the class whose rows have the sign +1; None for pairs, whose rows all have it."""
+        return {"pairs": None, "class": self.label}.get(self.kind, classes[-1])
+
+    def __str__(self) -> str:
+        digits = repr(float(self.bias)).removesuffix(".0")
+        value = digits if self.kind == "best bias" else f"bias {digits}" if self.bias else "no bias"
+        return f"{self.scope}, {value}" if self.scope else value
+
+    @classmethod
+    def parse(cls, name: str) -> Self:
+        """Return the problem of that name."""
+        match = NAME.fullmatch(name)
+        if match is None:
+            raise FormError(f"{name!r} is not the name of a problem")
+        pairs, label, bias, best = match.groups()
+        value = float(best or bias or 0)
+        if best or pairs:
+            return cls(value, "best bias" if best else "pairs")
+        return cls(value) if label is None else cls(value, "class", label)
+
+
+@dataclass(frozen=True)
+class MistakeBound:
+    """Identity of a bound on the mistakes of a learner in any order of the rows; `str` is the claim's name in the file.
+
+    Examples
+    --------
+    >>> str(MistakeBound("Winnow")), str(MistakeBound("perceptron", 10))
+    ("Winnow's mistakes at most", "perceptron's mistakes (T = 10) at most")
+    >>> MistakeBound.parse("perceptron's mistakes (T = 10) at most").label
+    'perceptron (T = 10)'
+    """
+
+    learner: str
+    """Whose mistakes: the perceptron's, Winnow's or balanced Winnow's."""
+    passes: int | None = None
+    """The number of passes over the rows; None for any number."""
+
+    @property
+    def label(self) -> str:
+        """The learner, and the number of passes if the bound is for so many."""
+        return self.learner if self.passes is None else f"{self.learner} (T = {self.passes})"
+
+    @property
+    def tightness(self) -> str:
+        """The name of the claim on how small the bound for so many passes could be made."""
+        return f"the least such bound (T = {self.passes}) at least"
+
+    def __str__(self) -> str:
+        span = "" if self.passes is None else f"(T = {self.passes}) "
+        return f"{self.learner}'s mistakes {span}at most"
+
+    @classmethod
+    def parse(cls, claim: str) -> Self | None:
+        """Return the bound that a claim states; None for a claim about anything else."""
+        match = re.fullmatch(r"(.+)'s mistakes (?:\(T = (\d+)\) )?at most", claim)
+        return cls(match[1], None if match[2] is None else int(match[2])) if match else None
+
+
+def integers(vector: dict[str, Any]) -> list[int]:
+    """Return the integers of a witness; long ones are written in base 16.
+
+    Examples
+    --------
+    >>> integers({"exponent": 0, "values": [3, "-0x10"]})
+    [3, -16]
+    """
+    return [int(v, 16) if isinstance(v, str) else int(v) for v in vector["values"]]
+
+
+def require(true: bool, otherwise: str) -> None:
+    """Raise a FormError unless a condition is true."""
+    if not true:
+        raise FormError(otherwise)
+
+
+Field = tuple[Callable[[Any], bool], str]
+"""Whether a value is valid, and the error if it is not."""
+
+
+def check_fields(name: str, part: dict[str, Any], fields: dict[str, Field]) -> None:
+    """Raise a FormError for the first field of a part that is missing or not valid."""
+    for key, (valid, otherwise) in fields.items():
+        require(key in part and valid(part[key]), f"{name}{otherwise}")
+
+
+def whole(least: int, most: int) -> Callable[[Any], bool]:
+    """Accept integers within limits; truth values are none."""
+    return lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def number(least: float, most: float) -> Callable[[Any], bool]:
+    """Accept finite numbers within limits."""
+    return lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= most
+
+
+def list_of(valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Accept lists of valid values."""
+    return lambda value: isinstance(value, list) and all(map(valid, value))
+
+
+def of_type(*types: type) -> Callable[[Any], bool]:
+    """Accept values of some types."""
+    return lambda value: isinstance(value, types)
+
+
+is_text = of_type(str)
+
+
+def is_probability(value: Any) -> bool:
+    """Accept texts of numbers between 0 and 1."""
+    return is_text(value) and DECIMAL.fullmatch(value) is not None and 0 < float(value) < 1
+
+
+DATA: dict[str, Field] = {
+    "classes": (list_of(is_text), "its classes are no list of different texts"),
+    "remarks": (list_of(is_text), "its remarks are no list of texts"),
+    "rows": (whole(1, 1 << 53), "its rows are no number of at least 1"),
+    "features": (whole(1, 1 << 53), "its features are no number of at least 1"),
+}
+PROBLEM: dict[str, Field] = {
+    "bias": (number(0, 1e308), "has no bias of 0 or more"),
+    "positive": (of_type(str, type(None)), "is about no class"),
+    "games": (of_type(bool), "does not say if it is about Winnow"),
+    "epsilon": (is_probability, "has no epsilon between 0 and 1"),
+    "delta": (is_probability, "has no delta between 0 and 1"),
+}
+RUN: dict[str, Field] = {
+    "problem": (is_text, "is a run of no problem"),
+    "theorem": (lambda name: is_text(name) and name in THEOREMS, "is held to no theorem"),
+    "rows": (of_type(list), "names rows that are not there"),
+    "passes": (whole(1, 1 << 62), "has no number of passes"),
+}
+THEOREMS: dict[str, dict[str, Field]] = {
+    "perceptron": {
+        "p": (number(2, LARGEST_P), "has no p of 2 or more"),
+        "witness": (is_text, "has no weights to be held against"),
+    },
+    "winnow": {
+        "norm": (lambda norm: norm in ("simplex", "l1"), "is of no norm"),
+        "rate": (number(1e-300, 1e300), "has no rate above 0"),
+        "witness": (is_text, "has no weights to be held against"),
+    },
+    "passive_aggressive": {
+        "steps": (list_of(whole(1, 1 << LONGEST_STEP)), "has steps that are none"),
+        "exponent": (whole(-FARTHEST, FARTHEST), "has no unit of its steps"),
+        "C": (lambda C: C is None or number(1e-300, 1e300)(C), "has no C above 0"),
+        "first": (of_type(bool), "is of no variant"),
+    },
+}
+"""The numbers of a run, by the theorem that it is held to."""
 
 
 def check_form(facts: Any) -> None:
-    """Raise a FormError that names the first thing that is not as it must be.
+    """Raise a FormError that names the first fault in the structure of a certificate.
 
     Examples
     --------
@@ -73,62 +240,32 @@ def check_form(facts: Any) -> None:
     for part in PARTS:
         require(isinstance(facts.get(part), dict), f"its {part} are no mapping")
     require(facts.keys() == {"format", "version", *PARTS}, "it has parts that no certificate has")
-    _check_data(facts["data"])
-    require(bool(facts["problems"]), "it claims nothing")
-    require(len(facts["problems"]) <= len(facts["data"]["classes"]) + 2, "it has more problems than its data")
-    for name, problem in facts["problems"].items():
-        _check_problem(name, problem, facts["data"])
-    _check_all_problems(facts["problems"], facts["data"]["classes"])
+    data, problems = facts["data"], facts["problems"]
+    check_fields("", data, DATA)
+    classes = data["classes"]
+    require(len(set(classes)) == len(classes) > 0, "its classes are no list of different texts")
+    require(len(classes) <= data["rows"], "it has more classes than rows")
+    require(bool(problems), "it claims nothing")
+    require(len(problems) <= len(classes) + 2, "it has more problems than its data")
+    for name, problem in problems.items():
+        _check_problem(name, problem, data)
+    _check_all_problems([ProblemKey.parse(name) for name in problems], classes)
     for name, run in facts["runs"].items():
-        require(name not in facts["problems"], f"{name!r} is a problem and a run")
+        require(name not in problems, f"{name!r} is a problem and a run")
         _check_run(name, run, facts)
 
 
-def require(true: bool, otherwise: str) -> None:
-    """Raise a FormError unless something is true."""
-    if not true:
-        raise FormError(otherwise)
-
-
-def is_whole(value: Any, least: int = 0, most: float = math.inf) -> bool:
-    """Return whether a value is an integer within limits; truth values are none."""
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-
-
-def is_text(value: Any) -> bool:
-    """Return whether a value is a text."""
-    return isinstance(value, str)
-
-
-def is_number(value: Any, least: float, most: float) -> bool:
-    """Return whether a value is a finite number within limits."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= most
-
-
-def _check_data(data: dict[str, Any]) -> None:
-    """Check the part that says what the rows are."""
-    classes = data.get("classes")
-    texts = isinstance(classes, list) and all(isinstance(c, str) for c in classes)
-    require(texts and len(set(classes or ())) == len(classes or ()) > 0, "its classes are no list of different texts")
-    remarks = data.get("remarks")
-    require(isinstance(remarks, list) and all(is_text(r) for r in remarks), "its remarks are no list of texts")
-    require(is_whole(data.get("rows"), len(classes or ())), "it has more classes than rows")
-    for size in ("rows", "features"):
-        require(is_whole(data.get(size), 1, 1 << 53), f"its {size} are no number of at least 1")
-
-
-def _check_all_problems(problems: dict[str, Any], classes: list[str]) -> None:
+def _check_all_problems(keys: list[ProblemKey], classes: list[str]) -> None:
     """Check that no problem is missing: a file without the one that separates would give another verdict."""
-    with_bias = [p["bias"] for name, p in problems.items() if p["bias"] and not name.startswith("best bias, ")]
-    bias = named(with_bias[0] if with_bias else 0.0)
+    bias = next((key.bias for key in keys if key.bias and key.kind != "best bias"), 0.0)
     if len(classes) > 2:
-        wanted = {f"class {c}, {bias}" for c in classes}
-        optional = {f"pairs, {bias}"}
+        wanted = {ProblemKey(bias, "class", name) for name in classes}
+        optional = {ProblemKey(bias, "pairs")}
     else:
-        wanted = {bias, named(0.0)}
-        optional = {name for name in problems if with_bias and name.startswith("best bias, ")}
+        wanted = {ProblemKey(bias), ProblemKey(0.0)}
+        optional = {key for key in keys if bias and key.kind == "best bias"}
         require(len(optional) <= 1, "it has more than one best bias")
-    missing, more = sorted(wanted - problems.keys()), sorted(problems.keys() - wanted - optional)
+    missing, more = (sorted(map(str, of)) for of in (wanted - {*keys}, {*keys} - wanted - optional))
     require(not missing, f"it has no problem {', '.join(map(repr, missing[:3]))}")
     require(not more, f"it has the problem {', '.join(map(repr, more[:3]))}, which is none of these data")
 
@@ -136,25 +273,16 @@ def _check_all_problems(problems: dict[str, Any], classes: list[str]) -> None:
 def _check_problem(name: str, problem: Any, data: dict[str, Any]) -> None:
     """Check a problem: its name, its numbers, its witnesses."""
     require(isinstance(problem, dict), f"{name!r} is no problem")
-    classes, bias, positive = data["classes"], problem.get("bias"), problem.get("positive", "")
-    require(is_number(bias, 0, 1e308), f"{name!r} has no bias of 0 or more")
-    about = positive in classes if is_text(positive) else positive is None and len(classes) > 2
-    require(about, f"{name!r} is about no class")
-    where = "" if len(classes) <= 2 else "pairs, " if positive is None else f"class {positive}, "
-    require(len(classes) > 2 or positive == classes[-1], f"{name!r} is about another class than the last")
-    names = (f"{where}{named(bias)}", f"{where}best bias, {plain(bias)}")
-    require(name in names, f"{name!r} is a problem that is called {names[0]!r}")
-    games = problem.get("games")
-    require(
-        isinstance(games, bool) and not (games and positive is None), f"{name!r} does not say if it is about Winnow"
-    )
-    for risk in ("epsilon", "delta"):
-        text = problem.get(risk)
-        require(isinstance(text, str) and DECIMAL.fullmatch(text) is not None, f"{name!r} has no {risk} below 1")
-        require(0 < float(text) < 1, f"{name!r} has no {risk} between 0 and 1")
-    rows, columns = data["rows"], data["features"] + 1
+    check_fields(f"{name!r} ", problem, PROBLEM)
+    classes, bias, positive = data["classes"], problem["bias"], problem["positive"]
     pairs = positive is None
-    sizes = {"w": columns * (len(classes) if pairs else 1), "lambda": rows * (len(classes) - 1 if pairs else 1)}
+    require(len(classes) > 2 if pairs else positive in classes, f"{name!r} is about no class")
+    require(len(classes) > 2 or positive == classes[-1], f"{name!r} is about another class than the last")
+    keys = [ProblemKey(bias, "pairs") if pairs else ProblemKey(bias, "class", positive)]
+    keys = keys if len(classes) > 2 else [ProblemKey(bias), ProblemKey(bias, "best bias")]
+    require(name in map(str, keys), f"{name!r} is a problem that is called {str(keys[0])!r}")
+    require(not (problem["games"] and pairs), f"{name!r} is about pairs, and Winnow's margins are not")
+    sizes = {"w": (data["features"] + 1) * (len(classes) if pairs else 1), "lambda": _signed_rows(problem, data)}
     for side, size in sizes.items():
         require(isinstance(problem.get(side), dict) and bool(problem[side]), f"{name!r} has no witnesses {side}")
         require(len(problem[side]) <= MOST_WITNESSES, f"{name!r} has more witnesses {side} than {MOST_WITNESSES}")
@@ -165,82 +293,70 @@ def _check_problem(name: str, problem: Any, data: dict[str, Any]) -> None:
             _check_vector(f"{name}: {side} {key}", vector, size)
     for key in problem["w"]:
         if key.startswith("delta "):
-            require(is_whole(_digits(key[6:]), 1) and key in problem["lambda"], f"{name!r} has half of a {key!r}")
+            passes = int(key[6:]) if re.fullmatch("[0-9]{1,18}", key[6:]) else 0
+            require(passes >= 1 and key in problem["lambda"], f"{name!r} has half of a {key!r}")
 
 
-def _digits(text: str) -> int:
-    """Return a text of digits as an integer, and 0 for any other."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+def _signed_rows(problem: dict[str, Any], data: dict[str, Any]) -> int:
+    """Return the number of signed rows of a problem: for pairs, one for each rival class."""
+    return int(data["rows"]) * (len(data["classes"]) - 1 if problem["positive"] is None else 1)
 
 
 def _check_vector(name: str, vector: Any, size: int) -> None:
     """Check a witness: as many integers as there are places, in ascending order."""
     require(isinstance(vector, dict) and isinstance(vector.get("values"), list), f"{name} is no vector")
-    require(is_whole(vector.get("exponent"), -FARTHEST, FARTHEST), f"{name} has no exponent within {FARTHEST}")
+    require(whole(-FARTHEST, FARTHEST)(vector.get("exponent")), f"{name} has no exponent within {FARTHEST}")
+    short = whole(-(1 << 62), 1 << 62)
     for value in vector["values"]:
-        long = isinstance(value, str) and LONG.fullmatch(value) is not None
-        require(long or is_whole(value, -(1 << 62), 1 << 62), f"{name} holds {str(value)[:40]!r}, which is no integer")
-    places = vector.get("at")
+        valid = LONG.fullmatch(value) is not None if isinstance(value, str) else short(value)
+        require(valid, f"{name} holds {str(value)[:40]!r}, which is no integer")
+    places = vector.get("at", range(size))
     if "at" in vector:
-        inside = isinstance(places, list) and all(is_whole(i, 0, size - 1) for i in places)
-        require(inside and all(a < b for a, b in pairwise(places or ())), f"{name} has no such places")
-    count = size if places is None else len(places)
-    require(count == len(vector["values"]), f"{name} has {len(vector['values'])} values for {count} places")
+        inside = list_of(whole(0, size - 1))(places) and all(a < b for a, b in pairwise(places))
+        require(inside, f"{name} has no such places")
+    count = len(vector["values"])
+    require(count == len(places), f"{name} has {count} values for {len(places)} places")
 
 
 def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
     """Check a run: its rows, and the numbers of its theorem."""
-    require(isinstance(run, dict) and is_text(run.get("problem")), f"{name!r} is a run of no problem")
+    require(isinstance(run, dict), f"{name!r} is a run of no problem")
+    check_fields(f"{name!r} ", run, RUN)
     require(run["problem"] in facts["problems"], f"{name!r} is a run of no problem")
-    problem, data = facts["problems"][run["problem"]], facts["data"]
-    expected = run["problem"].rpartition(", ")[0]
-    require(name == (f"run of {expected}" if expected else "run"), f"{name!r} is the run of another problem")
-    rivals = len(data["classes"]) - 1 if problem["positive"] is None else 1
-    rows, passes = run.get("rows"), run.get("passes")
-    inside = isinstance(rows, list) and all(is_whole(i, 0, data["rows"] * rivals - 1) for i in rows)
-    require(inside and len(rows or ()) > 0, f"{name!r} names rows that are not there")
-    require(is_whole(passes, 1, 1 << 62), f"{name!r} has no number of passes")
-    require(
-        is_whole(run.get("rounds"), len(rows or ()), (passes or 0) * data["rows"]),
-        f"{name!r} has rounds of no such run",
-    )
-    once = passes == 1 and run["rounds"] == data["rows"] and is_number(run.get("confidence"), 1e-9, 1 - 1e-9)
-    require("confidence" not in run or once, f"{name!r} has a confidence, but is not one pass")
+    require(name == ProblemKey.parse(run["problem"]).run, f"{name!r} is the run of another problem")
+    problem, data, rows, passes = facts["problems"][run["problem"]], facts["data"], run["rows"], run["passes"]
+    inside = bool(rows) and list_of(whole(0, _signed_rows(problem, data) - 1))(rows)
+    require(inside, f"{name!r} names rows that are not there")
+    rounds = whole(len(rows), passes * data["rows"])(run.get("rounds"))
+    require(rounds, f"{name!r} has rounds of no such run")
+    if "confidence" in run:
+        once = passes == 1 and run["rounds"] == data["rows"] and number(1e-9, 1 - 1e-9)(run["confidence"])
+        require(once, f"{name!r} has a confidence, but is not one pass")
     if "mixes" in run:
-        _check_mixes(name, run["mixes"], len(rows or ()))
+        _check_mixes(name, run["mixes"], len(rows))
         require("confidence" not in run, f"{name!r} has a confidence, but is not one run")
-    theorem = run.get("theorem")
-    if theorem == "passive_aggressive":
-        steps = run.get("steps")
-        most = 1 << LONGEST_STEP
-        whole = isinstance(steps, list) and len(steps) == len(rows or ()) and all(is_whole(s, 1, most) for s in steps)
-        require(whole, f"{name!r} has steps that are none")
-        require(is_whole(run.get("exponent"), -FARTHEST, FARTHEST), f"{name!r} has no unit of its steps")
-        C = run.get("C")
-        require(C is None or is_number(C, 1e-300, 1e300), f"{name!r} has no C above 0")
-        require(isinstance(run.get("first"), bool) and not (run["first"] and C is None), f"{name!r} is of no variant")
-        require("hinge" in problem["w"], f"{name!r} has no weights to be held against")
-        return
-    require("steps" not in run, f"{name!r} has steps, which its theorem knows nothing of")
-    held = is_text(run.get("witness")) and run["witness"] in problem["w"]
-    require(held, f"{name!r} has no weights to be held against")
-    if theorem == "winnow":
-        require(problem["positive"] is not None, f"{name!r} is of pairs, of which Winnow's theorem says nothing")
-        require(is_text(run.get("norm")) and run["norm"] in ("simplex", "l1"), f"{name!r} is of no norm")
-        require(is_number(run.get("rate"), 1e-300, 1e300), f"{name!r} has no rate above 0")
-        return
-    require(theorem == "perceptron", f"{name!r} is held to no theorem")
-    require(is_number(run.get("p"), 2, LARGEST_P), f"{name!r} has no p of 2 or more")
-    require(f"delta {passes}" in problem["w"], f"{name!r} has no bound for {passes} passes")
+    fields = THEOREMS[run["theorem"]]
+    check_fields(f"{name!r} ", run, fields)
+    require("steps" in fields or "steps" not in run, f"{name!r} has steps, which its theorem knows nothing of")
+    witness = run["witness"] if "witness" in fields else "hinge"
+    require(witness in problem["w"], f"{name!r} has no weights to be held against")
+    if run["theorem"] == "perceptron":
+        require(f"delta {passes}" in problem["w"], f"{name!r} has no bound for {passes} passes")
+    elif run["theorem"] == "winnow":
+        about = problem["positive"] is not None
+        require(about, f"{name!r} is of pairs, of which Winnow's theorem says nothing")
+    else:
+        require(len(run["steps"]) == len(rows), f"{name!r} has steps that are none")
+        require(run["C"] is not None or not run["first"], f"{name!r} is of no variant")
 
 
 def _check_mixes(name: str, mixes: Any, updates: int) -> None:
     """Check the mixes of a run: the updates of every shard and its share, mix by mix."""
-    lists = isinstance(mixes, list) and bool(mixes) and all(isinstance(mix, list) and mix for mix in mixes)
+    lists = bool(mixes) and list_of(lambda mix: isinstance(mix, list) and bool(mix))(mixes)
     require(lists, f"{name!r} has mixes that are no lists of shards")
     shards = [shard for mix in mixes for shard in mix]
     require(len(shards) <= MOST_MIXES, f"{name!r} has more shards in its mixes than {MOST_MIXES:,}")
-    pairs = all(isinstance(s, list) and len(s) == 2 and all(is_whole(v, 0, 1 << 62) for v in s) for s in shards)
+    pairs = all(list_of(whole(0, 1 << 62))(shard) and len(shard) == 2 for shard in shards)
     require(pairs, f"{name!r} has a shard that is not its updates and its share")
     require(all(sum(share for _, share in mix) for mix in mixes), f"{name!r} has a mix of no share")
     require(sum(count for count, _ in shards) == updates, f"{name!r} has updates that are in no mix")

@@ -7,22 +7,26 @@ computed from these by :mod:`linsep.certificates.checker`, exactly: a poor searc
 import math
 import time
 from collections.abc import Callable
-from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.certificates.schema import ProblemKey, integers
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.exact.dependencies import short, witness, written
+from linsep.solvers.exact.dependencies import exact, short, witness, written
 from linsep.solvers.margin.coordinate_descent import squared_norms
 from linsep.solvers.margin.delta import DeltaBound, delta_bound
 from linsep.solvers.margin.hard import HardMargin, separator
+from linsep.solvers.margin.soft import soft_margin
 from linsep.solvers.products import times, times_transposed
 from linsep.solvers.programs.l1_margin import l1_margin
 from linsep.solvers.programs.linear_program import separate
 from linsep.solvers.programs.signed_rows import Budget
+
+if TYPE_CHECKING:
+    from linsep.certificates.theorems import Run, Theorem
 
 LOSS = 1e-3
 """What rounding may cost a bound of margins, relatively."""
@@ -40,30 +44,25 @@ Witnesses = dict[str, dict[str, Any]]
 
 
 class Search(NamedTuple):
-    """What is searched, and how long.
-
-    Attributes
-    ----------
-    data : Dense or Csr
-        The rows, with their constant feature.
-    signs : array of shape (rows,)
-        +1 or -1 for each row.
-    passes : int
-        T, the passes for which a bound is wanted besides that for one.
-    deadline : float, optional
-        The value of time.monotonic() at which to stop.
-    watch : callable, optional
-        Called with the name of what is sought and its bracket, each time that has become narrower.
-    jobs : int
-        Threads.
-    """
+    """Rows of a problem in which witnesses are searched, and the limits of the search."""
 
     data: Dense | Csr
+    """The rows, with their constant feature."""
     signs: Array
+    """+1 or -1 for each row."""
     passes: int = 10
+    """T, the passes for which a bound is wanted besides that for one."""
     deadline: float | None = None
+    """The value of time.monotonic() at which to stop."""
     watch: Watch | None = None
+    """Called with the name of a number and its bracket, each time that has become narrower."""
     jobs: int = 1
+    """Threads."""
+
+    @property
+    def largest_entry(self) -> float:
+        """The largest |entry|, the constant feature included."""
+        return max(float(np.abs(self.data.values).max(initial=0.0)), abs(self.data.bias))
 
     def scores(self, w: Array) -> Array:
         """Return z_i·w for all rows."""
@@ -79,13 +78,49 @@ class Search(NamedTuple):
         return None if self.deadline is None else now + share * max(self.deadline - now, 0.0)
 
     def watching(self, name: str, squared: bool = False) -> Callable[[float, float], None] | None:
-        """Return what is to be told of one bracket, or of the squares of its ends."""
+        """Return the callable that reports one bracket, or the squares of its ends, to `watch`."""
         watch, power = self.watch, 2 if squared else 1
         return None if watch is None else lambda lower, upper: watch(name, lower**power, upper**power)
 
+    def margin(self, w: Array) -> float:
+        """Return min_i z_i·w / ||w||."""
+        return float(self.scores(w).min() / np.linalg.norm(w))
+
+    def distance(self, mixture: Array) -> float:
+        """Return ||sum of lambda_i z_i|| / sum of lambda_i."""
+        total = mixture.sum()
+        return float(np.linalg.norm(self.point(mixture)) / total) if total > 0 else math.inf
+
+    def payoff(self, mixture: Array, signed: bool) -> float:
+        """Return the margin that no weights of L1 norm 1, of any sign or none below 0, can exceed."""
+        q = self.point(mixture)
+        sizes = np.append(np.abs(q[:-1]) if signed else q[:-1], np.abs(q[-1:])[: int(self.data.bias != 0)])
+        return float(sizes.max() / mixture.sum()) if mixture.sum() > 0 else math.inf
+
+    def read(self, vector: dict[str, Any]) -> Array:
+        """Return a witness w as floats; its unit is left out, as no margin depends on it."""
+        w, values = np.zeros(self.data.n_features + 1), integers(vector)
+        beyond = max((v.bit_length() for v in values), default=0) - 500
+        w[vector.get("at", slice(len(values)))] = [float(v >> beyond if beyond > 0 else v) for v in values]
+        return w
+
+    def hinge_witness(self, found: Witnesses, C: float | None, power: int) -> dict[str, Any]:
+        """Return the u of about the least ||u||² + 2 C sum of losses^power; a separator of margin 1 if C is None."""
+        if C is None:
+            u = self.read(found["w"]["margin"])
+            u *= (1 + LOSS / 4) / self.scores(u).min()
+            return short(u, lambda w: self.scores(w).min() >= 1 + 1e-9)
+        loss: Literal["l1", "l2"] = "l1" if power == 1 else "l2"
+        u = soft_margin(self.data, self.signs, np.zeros(0), C=C, loss=loss, jobs=self.jobs).weights
+
+        def cost(w: Array) -> float:
+            return float(w @ w + 2 * C * (np.maximum(1.0 - self.scores(w), 0.0) ** power).sum())
+
+        return short(u, lambda w: cost(w) <= (1 + LOSS / 2) * cost(u))
+
 
 class Found(NamedTuple):
-    """What a search found."""
+    """Result of a search."""
 
     witnesses: Witnesses
     """{"w": {name: vector}, "lambda": {name: vector}}, as the checker reads them."""
@@ -101,14 +136,7 @@ class Found(NamedTuple):
 def find(search: Search, *, games: bool = True, start: Found | None = None) -> Found:
     """Search for witnesses of the margin, of Winnow's margins, and of the bounds for one and for T passes.
 
-    Parameters
-    ----------
-    search : Search
-        What is searched.
-    games : bool, default=True
-        Whether to search for Winnow's margins, too.
-    start : Found, optional
-        What was found for the same rows with another bias.
+    If `games` is False, not of Winnow's margins; `start` is what was found for the same rows with another bias.
 
     Examples
     --------
@@ -128,13 +156,14 @@ def find(search: Search, *, games: bool = True, start: Found | None = None) -> F
         _bound(search, radius, search.passes, hard if hard.separable else once, found)
     hard = _second_opinion(search, hard)
     if hard.separable:
-        least = (1 - LOSS / 2) * _margin(search, hard.weights)
-        found["w"]["margin"] = short(hard.weights, lambda w: _margin(search, w) >= least > 0)
+        least = (1 - LOSS / 2) * search.margin(hard.weights)
+        found["w"]["margin"] = short(hard.weights, lambda w: search.margin(w) >= least > 0)
     if hard.separable is not False or not _ruled_out(search, hard, found):
-        most = max((1 + LOSS / 2) * _distance(search, hard.dual), enough)
-        found["lambda"]["margin"] = short(hard.dual, lambda a: _distance(search, a) <= most)
+        most = max((1 + LOSS / 2) * search.distance(hard.dual), enough)
+        found["lambda"]["margin"] = short(hard.dual, lambda a: search.distance(a) <= most)
         if games:
-            _games(search, hard, found)
+            _find_l1_margin(search, hard, found, "balanced Winnow's margin", signed=True)
+            _find_l1_margin(search, hard, found, "Winnow's margin", signed=False)
     return Found(found, once, hard.dual, radius / hard.lower if hard.separable and hard.lower > 0 else math.inf)
 
 
@@ -161,88 +190,6 @@ def _bound(
         start=start, deadline=search.until(0.5), jobs=search.jobs,
         watch=search.watching(f"mistakes (T = {passes})", squared=True),
     )  # fmt: skip
-    _write_bound(search, bound, radius, passes, found)
-    return bound
-
-
-def radius_of(data: Dense | Csr) -> float:
-    """Return the largest ||x_i||, the constant feature included."""
-    return math.hypot(math.sqrt(float(squared_norms(data).max(initial=0.0))), data.bias)
-
-
-def _margin(search: Search, w: Array) -> float:
-    """Return min_i z_i·w / ||w||."""
-    return float(search.scores(w).min() / np.linalg.norm(w))
-
-
-def _distance(search: Search, mixture: Array) -> float:
-    """Return ||sum of lambda_i z_i|| / sum of lambda_i."""
-    total = mixture.sum()
-    return float(np.linalg.norm(search.point(mixture)) / total) if total > 0 else math.inf
-
-
-def _ruled_out(search: Search, hard: HardMargin, found: Witnesses) -> bool:
-    """Solve for the witness that the data are not separable in rationals; tell whether it was found."""
-    support = hard.support
-    if len(support) > FEW:
-        return False
-    rows = signed_rows(search.data, search.signs, support)
-    exact = witness(rows, hard.dual[support], deadline=search.until(0.3))
-    if exact is None:
-        return False
-    whole = [0] * search.data.n_rows
-    for i, value in zip(support.tolist(), exact, strict=True):
-        whole[i] = value
-    found["lambda"]["margin"] = written(whole)
-    return True
-
-
-def signed_rows(data: Dense | Csr, signs: Array, chosen: Array) -> Any:
-    """Return some rows z_i as a csr_array of float64, the constant feature in the last column."""
-    rows = data.take(chosen).to_scipy().astype(np.float64)
-    bias = sp.csr_array(np.full((len(chosen), 1), data.bias))
-    return sp.csr_array(sp.diags_array(signs[chosen]) @ sp.hstack([rows, bias]))
-
-
-def _games(search: Search, hard: HardMargin, found: Witnesses) -> None:
-    """Write down what proves Winnow's margins, where that is more than the margin's own witnesses prove."""
-    p, n = search.data.n_features, search.data.n_rows
-    entry = max(float(np.abs(search.data.values).max(initial=0.0)), abs(search.data.bias))
-    start = hard.weights if hard.separable else None, hard.dual
-    for name, signed in (("balanced Winnow's margin", True), ("Winnow's margin", False)):
-        weights = (1 + signed) * p + 2 * (search.data.bias != 0)
-        enough = entry * math.sqrt(2 * math.log(max(weights, 2)) / (n * search.passes))
-        enough = enough if search.data.values.size > SMALL else 0.0
-        game = l1_margin(
-            search.data, search.signs, signed=signed, enough=enough, tol=TIGHT / 2, starts=[start],
-            deadline=search.until(0.5), watch=search.watching(name),
-        )  # fmt: skip
-        if game.lower > 0:
-            found["w"][name] = short(game.weights, partial(_keeps, search, (1 - LOSS / 2) * game.lower))
-        most = game.upper + LOSS / 2 * abs(game.upper) if game.upper > enough or game.upper <= 0 else enough
-        if _payoff(search, signed, hard.dual) > most:
-            found["lambda"][name] = short(game.dual, partial(_rules_out, search, signed, most))
-
-
-def _keeps(search: Search, margin: float, u: Array) -> bool:
-    """Return whether all rows have that margin by weights of L1 norm 1."""
-    return bool(search.scores(u).min() >= margin * np.abs(u).sum())
-
-
-def _rules_out(search: Search, signed: bool, most: float, mixture: Array) -> bool:
-    """Return whether a mixture of rows proves that no weights have a larger margin."""
-    return _payoff(search, signed, mixture) <= most
-
-
-def _payoff(search: Search, signed: bool, mixture: Array) -> float:
-    """Return what no weights of L1 norm 1 can exceed against a mixture of rows."""
-    q = search.point(mixture)
-    sizes = np.append(np.abs(q[:-1]) if signed else q[:-1], np.abs(q[-1:])[: int(search.data.bias != 0)])
-    return float(sizes.max() / mixture.sum()) if mixture.sum() > 0 else math.inf
-
-
-def _write_bound(search: Search, bound: DeltaBound, radius: float, passes: int, found: Witnesses) -> None:
-    """Write down what proves the Delta trick's bound."""
 
     def length(w: Array) -> float:
         w = np.ldexp(w, bound.exponent)
@@ -258,6 +205,54 @@ def _write_bound(search: Search, bound: DeltaBound, radius: float, passes: int, 
     vector = short(weights, lambda w: length(w) <= (1 + CLOSER * LOSS / 2) * bound.upper)
     found["w"][f"delta {passes}"] = vector | {"exponent": vector["exponent"] + bound.exponent}
     found["lambda"][f"delta {passes}"] = short(bound.dual, lambda a: value(a) >= (1 - CLOSER * LOSS / 2) * bound.lower)
+    return bound
+
+
+def radius_of(data: Dense | Csr) -> float:
+    """Return the largest ||x_i||, the constant feature included."""
+    return math.hypot(math.sqrt(float(squared_norms(data).max(initial=0.0))), data.bias)
+
+
+def _ruled_out(search: Search, hard: HardMargin, found: Witnesses) -> bool:
+    """Solve for the witness that the data are not separable in rationals; return whether there is one."""
+    support = hard.support
+    if len(support) > FEW:
+        return False
+    rows = signed_rows(search.data, search.signs, support)
+    weights = witness(rows, hard.dual[support], deadline=search.until(0.3))
+    if weights is None:
+        return False
+    mixture = [0] * search.data.n_rows
+    for i, weight in zip(support.tolist(), weights, strict=True):
+        mixture[i] = weight
+    found["lambda"]["margin"] = written(mixture)
+    return True
+
+
+def signed_rows(data: Dense | Csr, signs: Array, chosen: Array) -> Any:
+    """Return some rows z_i as a csr_array of float64, the constant feature in the last column."""
+    rows = data.take(chosen).to_scipy().astype(np.float64)
+    bias = sp.csr_array(np.full((len(chosen), 1), data.bias))
+    return sp.csr_array(sp.diags_array(signs[chosen]) @ sp.hstack([rows, bias]))
+
+
+def _find_l1_margin(search: Search, hard: HardMargin, found: Witnesses, name: str, *, signed: bool) -> None:
+    """Write down what proves a margin of Winnow's, where that is more than the margin's own witnesses prove."""
+    weights = (1 + signed) * search.data.n_features + 2 * (search.data.bias != 0)
+    rounds = search.data.n_rows * search.passes
+    enough = search.largest_entry * math.sqrt(2 * math.log(max(weights, 2)) / rounds)
+    enough = enough if search.data.values.size > SMALL else 0.0
+    game = l1_margin(
+        search.data, search.signs, signed=signed, enough=enough, tol=TIGHT / 2,
+        starts=[(hard.weights if hard.separable else None, hard.dual)],
+        deadline=search.until(0.5), watch=search.watching(name),
+    )  # fmt: skip
+    if game.lower > 0:
+        least = (1 - LOSS / 2) * game.lower
+        found["w"][name] = short(game.weights, lambda u: bool(search.scores(u).min() >= least * np.abs(u).sum()))
+    most = game.upper + LOSS / 2 * abs(game.upper) if game.upper > enough or game.upper <= 0 else enough
+    if search.payoff(hard.dual, signed) > most:
+        found["lambda"][name] = short(game.dual, lambda mixture: search.payoff(mixture, signed) <= most)
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore")
@@ -267,7 +262,7 @@ def best_bias(search: Search, found: Witnesses) -> tuple[float, float]:
     beta² = R |b| / ||w||, rounded to six bits, as the bound is flat there. The root of the bound, R(beta) ||w(beta)||,
     becomes R ||w|| + |b|: the second number is that, divided by what it was. (0, 1) where there is no best value.
     """
-    w = read_vector(found["w"]["margin" if "margin" in found["w"] else "delta 1"], search)
+    w = search.read(found["w"]["margin" if "margin" in found["w"] else "delta 1"])
     radius = radius_of(search.data._replace(bias=0.0))
     size, lift = float(np.linalg.norm(w[:-1])), abs(float(w[-1])) * search.data.bias
     beta = math.sqrt(radius * (lift / size)) if size > 0 else 0.0
@@ -278,13 +273,19 @@ def best_bias(search: Search, found: Witnesses) -> tuple[float, float]:
     return math.ldexp(round(mantissa * 64), exponent - 6), (radius * size + lift) / before
 
 
-def read_vector(vector: dict[str, Any], search: Search) -> Array:
-    """Return a witness w as floats; its unit is left out, as no margin depends on it."""
-    w = np.zeros(search.data.n_features + 1)
-    values = [int(v, 16) if isinstance(v, str) else v for v in vector["values"]]
-    beyond = max((v.bit_length() for v in values), default=0) - 500
-    w[vector.get("at", slice(len(values)))] = [float(v >> beyond if beyond > 0 else v) for v in values]
-    return w
+def witnessed(
+    theorem: "Theorem", run: "Run", search: Search, found: Witnesses, key: ProblemKey
+) -> dict[str, Any] | str:
+    """Return a run as the checker reads it, or why its theorem says nothing; PA's witness is added to those found."""
+    held = theorem.witness(run, search, found)
+    if isinstance(held, str):
+        return held
+    facts = {"theorem": theorem.name, "problem": str(key), **held}
+    if not theorem.unit_steps:
+        steps = exact(np.ones(len(run.rows)) if run.steps is None else run.steps)
+        facts |= {"exponent": steps["exponent"], "steps": integers(steps)}
+    facts |= {"passes": run.passes, "rounds": run.rounds, "rows": run.rows.tolist()}
+    return facts if run.mixes is None else facts | {"mixes": run.mixes}
 
 
 def pair_rows(data: Dense | Csr, codes: Array, classes: int) -> Csr:

@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
+from linsep.certificates.schema import ProblemKey
 from linsep.certificates.words import (
     LETTERS,
     WEIGHTED,
     WEIGHTED_LABEL,
     Line,
+    counted,
     favours,
     is_mixed,
+    rounded,
     short_verdict,
-    times,
     verdict_sentence,
 )
 from linsep.certificates.words import table as lines_of
-from linsep.certificates.words import told as _told
 from linsep.cli.output import Text, facts, note, seconds, size, table, title, wrapped
 from linsep.cli.shard_table import ShardTable, few, in_full, in_short, mixes_of
 from linsep.cli.shard_table import as_json as shards_as_json
@@ -86,11 +87,12 @@ def mistakes_made(cert: "Certificate", learner: "Learner | None") -> dict[str, i
         return {}
     counted = getattr(learner, "mistakes_", 0)
     counts, classes = counted.tolist() if hasattr(counted, "tolist") else counted, cert.facts["data"]["classes"]
+    bias = cert.keys[0].bias
     if not isinstance(counts, list):
-        found = {"run" if len(classes) <= 2 else "run of pairs": counts}
+        found = {ProblemKey(bias) if len(classes) <= 2 else ProblemKey(bias, "pairs"): counts}
     else:
-        found = {f"run of class {c}": count for c, count in zip(classes, counts, strict=True)}
-    return {name: int(cert.claims.get(f"{name}: mistakes", count)) for name, count in found.items()}
+        found = {ProblemKey(bias, "class", c): count for c, count in zip(classes, counts, strict=True)}
+    return {key.run: int(cert.claims.get(f"{key.run}: mistakes", count)) for key, count in found.items()}
 
 
 def remarks_of(cert: "Certificate", learner: "Learner | None") -> list[str]:
@@ -108,7 +110,7 @@ def remarks_of(cert: "Certificate", learner: "Learner | None") -> list[str]:
 
 
 def _were_made(count: int) -> str:
-    return f"{times(f'{count:,}', 'mistake')} {'was' if count == 1 else 'were'} made"
+    return f"{counted(count, 'mistake')} {'was' if count == 1 else 'were'} made"
 
 
 def in_a_line(cert: "Certificate", learner: "Learner | None" = None) -> str:
@@ -116,7 +118,7 @@ def in_a_line(cert: "Certificate", learner: "Learner | None" = None) -> str:
     line = next(line for line in lines_of(cert)[cert.problems[0]] if line.label == "perceptron's margin")
     made = mistakes_made(cert, learner) or {name: int(cert.claims[f"{name}: mistakes"]) for name in cert.runs}
     counts = [
-        f"{name}: {times(f'{count:,}', 'mistake')}{_weighted(cert, name) if name in cert.runs else ', no guarantee'}"
+        f"{name}: {counted(count, 'mistake')}{_weighted(cert, name) if name in cert.runs else ', no guarantee'}"
         for name, count in made.items()
     ]
     return "; ".join([short_verdict(cert), f"margin {line.value}", *counts])
@@ -124,7 +126,7 @@ def in_a_line(cert: "Certificate", learner: "Learner | None" = None) -> str:
 
 def _weighted(cert: "Certificate", name: str) -> str:
     """Return what the mistakes of a mixed run weigh; "" of any other run."""
-    return f", {_told(cert, name, WEIGHTED)} weighted" if is_mixed(cert, name) else ""
+    return f", {rounded(cert, name, WEIGHTED)} weighted" if is_mixed(cert, name) else ""
 
 
 def as_json(cert: "Certificate", learner: "Learner | None" = None) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from linsep.certificates.certificate import Certificate
+from linsep.certificates.schema import MistakeBound
 from linsep.certificates.words import (
-    IN_PASSES,
     LETTERS,
     SEPARATORS,
     WEIGHTED,
@@ -18,10 +18,9 @@ from linsep.certificates.words import (
     favours,
     is_mixed,
     passes_of,
+    rounded,
     short_verdict,
     table,
-    times,
-    told,
     verdict_sentence,
 )
 from linsep.cli.answering import name_of
@@ -94,7 +93,7 @@ def tiles(cert: Certificate, problem: Problem) -> list[Fact]:
     margin, least = lines["perceptron's margin"], lines["perceptron's margin"].value.partition(" to ")
     upper = f"at most {least[2]}, " if least[1] else ""
     return [
-        Fact("verdict", short_verdict(cert), "for pairs of classes" if cert.problems[0].startswith("pairs, ") else ""),
+        Fact("verdict", short_verdict(cert), "for pairs of classes" if cert.keys[0].kind == "pairs" else ""),
         Fact("margin", least[0], f"{of}{upper}{margin.note}"),
         Fact("perceptron's mistakes", lines["perceptron's mistakes"].value, of + _beside(cert, problem)),
     ]
@@ -102,14 +101,14 @@ def tiles(cert: Certificate, problem: Problem) -> list[Fact]:
 
 def _beside(cert: Certificate, problem: Problem) -> str:
     """Return what is to be said of the perceptron's bound, and Winnow's beside it."""
-    bounds_of = {kind: told(cert, problem.name, f"{kind}'s mistakes at most") for kind in SEPARATORS}
+    bounds_of = {kind: rounded(cert, problem.name, MistakeBound(kind)) for kind in SEPARATORS}
     said = "at most, in any order" if bounds_of["perceptron"] else "for every order and length"
     if not problem.known["games"]:
         return said
     known = [kind for kind in SEPARATORS if kind != "perceptron" and bounds_of[kind]]
     if not known:
         return f"{said}; {'nor' if not bounds_of['perceptron'] else 'and no bound'} of Winnow's"
-    best = min(known, key=lambda kind: cert.number(f"{kind}'s mistakes at most", problem.name))
+    best = min(known, key=lambda kind: cert.number(MistakeBound(kind), problem.name))
     return f"{said}; {best}'s: at most {bounds_of[best]}"
 
 
@@ -120,13 +119,13 @@ def _made(cert: Certificate, problem: Problem, learner: Learner | None) -> list[
     name = next((name for name, run in cert.facts["runs"].items() if run["problem"] == problem.name), "")
     if name:
         made, of = {name: made[name]}, f"{problem.about}, " if problem.about else ""
-    passes, more = counted(int(learner.n_iter_)), _weighted(cert, name) if name else "; no guarantee"
+    passes, more = counted(int(learner.n_iter_), "pass"), _weighted(cert, name) if name else "; no guarantee"
     return [Fact("mistakes made", sum(made.values()), f"{name_of(learner)}, {of}{passes}{more}")]
 
 
 def _weighted(cert: Certificate, name: str) -> str:
     """Return what the mistakes of a mixed run weigh, which is what its bounds are about; "" of any other run."""
-    return f"; {told(cert, name, WEIGHTED)} weighted, which is what bounds are about" if is_mixed(cert, name) else ""
+    return f"; {rounded(cert, name, WEIGHTED)} weighted, which is what bounds are about" if is_mixed(cert, name) else ""
 
 
 def _shards(cert: Certificate, problem: Problem, learner: Learner | None) -> list[Part]:
@@ -149,7 +148,7 @@ def _logged(cert: Certificate, learner: Learner | None) -> list[Part]:
     """Return the run of a learner as its log has it, where no bound can be drawn above it."""
     made = sum(mistakes_made(cert, learner).values())
     who, log = name_of(learner), getattr(learner, "log_", None)
-    said = f"The run is that of {who}: {times(f'{made:,}', 'mistake')} in all."
+    said = f"The run is that of {who}: {counted(made, 'mistake')} in all."
     why = "Its theorem bounds losses; see the table." if cert.runs else "No bound is proved for it; see below why."
     drawn = mistakes(learner, ax=_axes(3.6)) if log is not None and len(log) else None
     return [Text(f"{said} {why}"), *([Picture(drawn, f"The run of {who}", f"{who}, as it went.")] if drawn else [])]
@@ -229,7 +228,7 @@ def _who(run: Pictured, learner: Learner | None) -> str:
 
 def _way(run: Pictured) -> str:
     how = "" if run.weights is None else ", shards mixed after each"
-    return counted(run.passes) + (how if run.certified else " in the order of the rows")
+    return counted(run.passes, "pass") + (how if run.certified else " in the order of the rows")
 
 
 def _lemmas(cert: Certificate, problem: Problem, run: Pictured) -> list[Part]:
@@ -272,10 +271,11 @@ def allowed(cert: Certificate, problem: Problem, run: Pictured) -> dict[str, flo
     if run.norm or run.p != 2:
         found = {"its theorem's bound": cert.number("mistakes at most", run.certified)}
     else:
-        found = {"(R/γ)²": cert.number("perceptron's mistakes at most", problem.name)}
+        found = {"(R/γ)²": cert.number(MistakeBound("perceptron"), problem.name)}
         passes = next((t for t in passes_of(cert, problem.name) if t >= run.passes), None)
         if passes is not None:
-            found[f"Delta trick, {counted(passes)}"] = cert.number(IN_PASSES.format(passes), problem.name)
+            most = cert.number(MistakeBound("perceptron", passes), problem.name)
+            found[f"Delta trick, {counted(passes, 'pass')}"] = most
         if run.certified:
             found["regret"] = cert.number("mistakes at most, by the regret", run.certified)
     if run.weights is not None:

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.certificates.certificate import class_name
 from linsep.certificates.checker import vector
-from linsep.certificates.runs import Run
+from linsep.certificates.schema import ProblemKey
+from linsep.certificates.theorems import PerceptronTheorem, Run, WinnowTheorem
 from linsep.cli.quiet import quiet_fit
 from linsep.engine.arrays import Array
 from linsep.estimators.perceptron import Perceptron
@@ -116,7 +118,7 @@ def problem_of(cert: "Certificate", X: Any, y: Any) -> Problem:
         names = [name for name in cert.problems if problems[name]["positive"] is not None]
     name = next((name for name in names if cert.claims[f"{name}: verdict"] == "separable"), names[0])
     known, bias = problems[name], float(problems[name]["bias"])
-    labels = [str(v).removesuffix(".0") for v in np.asarray(y).tolist()]
+    labels = [class_name(label) for label in np.asarray(y).tolist()]
     if known["positive"] is None:
         codes = np.array([classes.index(label) for label in labels])
         return Problem(name, "pairs of classes", X, np.ones(len(labels)), bias, known, codes, len(classes) - 1)
@@ -131,12 +133,16 @@ def certified_run(cert: "Certificate", problem: Problem, learner: "Learner | Non
     Its rounds are in the learner's log.
     """
     for name, run in cert.facts["runs"].items():
-        if run["problem"] == problem.name and run["theorem"] != "passive_aggressive":
-            found = Pictured(_rounds(cert, name, learner), np.array(run["rows"]), run["rounds"], run["passes"], name)
+        theorem = cert.theorem(name)
+        if run["problem"] == problem.name and theorem.unit_steps:
+            found = Pictured(
+                _rounds(cert, problem.name, learner), np.array(run["rows"]), run["rounds"], run["passes"], name
+            )
             found = _mixed(found, run["mixes"]) if "mixes" in run else found
-            if run["theorem"] == "winnow":
-                return found._replace(rate=float(run["rate"]), norm=run["norm"])
-            return found._replace(p=float(run["p"]))
+            if isinstance(theorem, WinnowTheorem):
+                return found._replace(rate=float(theorem.rate), norm=theorem.norm)
+            assert isinstance(theorem, PerceptronTheorem)
+            return found._replace(p=float(theorem.p))
     return None
 
 
@@ -186,9 +192,9 @@ def _mixed(run: Pictured, mixes: list[list[list[int]]]) -> Pictured:
     return run._replace(weights=weights, ends=np.append(0, np.cumsum(counts)))
 
 
-def _rounds(cert: "Certificate", name: str, learner: Any) -> Array:
+def _rounds(cert: "Certificate", problem: str, learner: Any) -> Array:
     """Return the rounds of a run's updates, from the log of all runs."""
-    classes = [f"run of class {c}" for c in cert.facts["data"]["classes"]]
-    log = learner.log_
-    rounds: Array = log.rounds if name not in classes else log.rounds[log.classes == classes.index(name)]
+    log, key = learner.log_, ProblemKey.parse(problem)
+    chosen = slice(None) if key.kind != "class" else log.classes == cert.facts["data"]["classes"].index(key.label)
+    rounds: Array = log.rounds[chosen]
     return rounds

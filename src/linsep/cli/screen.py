@@ -9,7 +9,7 @@ from textwrap import fill, indent
 from rich.table import Table
 
 from linsep import __version__
-from linsep.certificates.words import told, verdict_sentence
+from linsep.certificates.words import rounded, verdict_sentence
 from linsep.cli.data_sets import DataSet
 from linsep.cli.demo_proof import Proved
 from linsep.cli.demo_votes import ABOUT, vote_table
@@ -88,7 +88,7 @@ class Screen:
         cert, many = proof.certificate, len(proof.result.checks)
         self.out.print(Text("\nA certificate", style="bold cyan"))
         self._say(f"Iris, {proof.y[proof.y != 'other'][0]} or not. {verdict_sentence(cert)}")
-        made, allowed = (told(cert, "run", claim) for claim in ("mistakes", "mistakes at most"))
+        made, allowed = (rounded(cert, "run", claim) for claim in ("mistakes", "mistakes at most"))
         self._say(f"In one pass it makes {made} mistakes; {allowed} are allowed.")
         verdict = f"True, {many} claims" if proof.result else f"False, {proof.result.failures[0][0]} fails"
         self._say(f"Checked again, in exact arithmetic: {verdict}.")

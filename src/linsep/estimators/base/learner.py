@@ -15,7 +15,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from linsep.certificates.certificate import Certificate
 from linsep.certificates.certify import LabelledRows
-from linsep.certificates.runs import Run, Theorem
+from linsep.certificates.schema import ProblemKey
+from linsep.certificates.theorems import Run, Theorem
 from linsep.certificates.witnesses import Watch
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
@@ -368,7 +369,7 @@ class Learner(ClassifierMixin, BaseEstimator):
         """Return the theorem that a certificate of the run relies on, and remarks on what the theorem does not say."""
         return None, [NO_THEOREM.format(type(self).__name__)]
 
-    def _runs(self, rows: LabelledRows) -> dict[str, Run]:
+    def _runs(self, rows: LabelledRows) -> dict[ProblemKey, Run]:
         """Return the run of each binary classifier."""
         return {}
 

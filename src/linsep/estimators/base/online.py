@@ -20,7 +20,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from linsep.certificates.certify import LabelledRows
-from linsep.certificates.runs import Run, Theorem
+from linsep.certificates.schema import ProblemKey
+from linsep.certificates.theorems import Run, Theorem
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Average, Last
@@ -659,7 +660,7 @@ class OnlineLearner(Learner):
             return ["the claims are about the run; its average, which answers, inherits no guarantee on new rows"]
         return []
 
-    def _runs(self, rows: LabelledRows) -> dict[str, Run]:
+    def _runs(self, rows: LabelledRows) -> dict[ProblemKey, Run]:
         state = self._fitted()
         return runs_of(self._whole_log(), self.t_, rows, state.pair, state.mixed)
 
