@@ -1,7 +1,9 @@
-"""Score predictions block by block, in constant memory."""
+"""Score predictions block by block, in constant memory.
+
+scikit-learn's metrics take all rows at once, and its confusion matrix is dense: neither adds up over blocks.
+"""
 
 from dataclasses import dataclass
-from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +11,7 @@ import scipy.sparse as sp
 
 from linsep.engine.arrays import Array
 from linsep.models.encode_estimators import is_calibrated
+from linsep.theory.risk import wilson
 
 
 class Answers(NamedTuple):
@@ -48,8 +51,6 @@ MOST_MARGINS = 1 << 20
 """Margins that are kept; of more rows, every second, fourth, ... is."""
 MOST_STRANGE = 1000
 """Labels that a model does not know: of more, something else is wrong."""
-Z = 1.959964
-"""Standard deviations to either side that hold 95 %."""
 
 
 class OfClass(NamedTuple):
@@ -128,10 +129,8 @@ class Scores:
         >>> round(low, 3), round(high, 3)
         (0.034, 0.137)
         """
-        n = max(self.rows, 1)
-        middle, half = self.error + Z * Z / (2 * n), Z * sqrt(self.error * self.accuracy / n + Z * Z / (4 * n * n))
-        low, high = (middle - half) / (1 + Z * Z / n), (middle + half) / (1 + Z * Z / n)
-        return max(0.0, min(low, self.error)), min(1.0, max(high, self.error))
+        low, high = wilson(self.error, max(self.rows, 1))
+        return max(0.0, min(float(low), self.error)), min(1.0, max(float(high), self.error))
 
 
 class Scoring:
