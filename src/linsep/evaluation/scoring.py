@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from linsep.engine.arrays import Array
 from linsep.models.encode_estimators import is_calibrated
 from linsep.theory.risk import wilson
+from linsep.validation.labels import margins_of, predicted_labels
 
 
 class Answers(NamedTuple):
@@ -32,15 +33,8 @@ def answers(model: Any, X: Any) -> Answers:
     """
     scores = model.decision_function(X)
     probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else None
-    labels = model.predict(X) if is_calibrated(model) else labels_of(model.classes_, scores)
+    labels = model.predict(X) if is_calibrated(model) else predicted_labels(model.classes_, scores)
     return Answers(scores, labels, probabilities)
-
-
-def labels_of(classes: Array, scores: Array) -> Array:
-    """Return the labels that scores stand for: 0 is the negative class, ties go to the lower one."""
-    if len(classes) == 1:
-        return classes[np.zeros(len(scores), np.intp)]
-    return classes[(scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)]
 
 
 BINS = 10
@@ -308,24 +302,6 @@ class Margins:
         found = np.quantile(np.concatenate(self.kept), SHARES)
         found[[0, -1]] = self.low, self.high
         return dict(zip(SHARES, found.tolist(), strict=True))
-
-
-def margins_of(codes: Array, scores: Array) -> Array:
-    """Return the margin of each row whose class has a score.
-
-    >>> margins_of(np.array([0, 1]), np.array([-2.0, -1.0])).tolist()
-    [2.0, -1.0]
-    >>> margins_of(np.array([0, 2]), np.array([[3.0, 1.0, 2.0], [0.0, 5.0, 1.0]])).tolist()
-    [1.0, -4.0]
-    """
-    if scores.ndim == 1:
-        there = codes < 2
-        return np.where(codes[there] == 1, scores[there], -scores[there])
-    there = codes < scores.shape[1]
-    rows, own = np.arange(np.count_nonzero(there)), codes[there]
-    rivals = scores[there].copy()
-    rivals[rows, own] = -np.inf
-    return scores[there][rows, own] - rivals.max(axis=1)
 
 
 def shown(labels: Any, most: int = 4) -> str:

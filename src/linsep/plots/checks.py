@@ -62,20 +62,6 @@ def codes_of(labels: Array, classes: Array) -> Array:
     return places[codes]
 
 
-def margins_of(codes: Array, scores: Array) -> Array:
-    """Return y * score of each row; of more than two classes, the true one's score less that of its best rival."""
-    if scores.ndim == 1:
-        return np.where(codes == 1, scores, -scores)
-    own = scores[np.arange(len(codes)), codes]
-    rivals = np.where(np.arange(scores.shape[1]) == codes[:, None], -np.inf, scores)
-    return own - rivals.max(axis=1)
-
-
-def best_of(scores: Array) -> Array:
-    """Return the number of the class that each row's scores answer with."""
-    return np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
-
-
 def finite(name: str, values: Any) -> Array:
     """Return a row of finite numbers, one at least, as float64, or say what is wrong with it."""
     numbers = np.asarray(column_or_1d(values), dtype=np.float64)

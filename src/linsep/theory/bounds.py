@@ -169,7 +169,7 @@ def best_rate(margin: float, entries: float = 1.0) -> float:
     0.693147
     """
     _within(margin, entries)
-    return math.atanh(margin / entries) / entries if margin < entries else math.inf
+    return math.log((entries + margin) / (entries - margin)) / (2 * entries) if margin < entries else math.inf
 
 
 def fall(margin: float, entries: float = 1.0, rate: float | None = None) -> float:

@@ -19,6 +19,7 @@ Any u and any lambda bracket the value, whatever found them.
 import math
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ from scipy.optimize import linprog
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.products import times, times_transposed
-from linsep.solvers.programs.linear_program import mixture
+from linsep.solvers.programs.linear_program import matrix_game, mixture
 from linsep.solvers.programs.signed_rows import beside, column, exponents
 
 FAR = 1000
@@ -255,7 +256,7 @@ class L1Search:
             if Z.nnz * (1 + self.rows.signed) <= ENTRIES:
                 self.columns = np.union1d(self.columns, Z.indices)
             self.programs += 1
-            mirrored = np.isin(self.columns, self.rows.mirrored)
+            mirrored = np.flatnonzero(np.isin(self.columns, self.rows.mirrored))
             corner = corners(Z[:, self.columns], mirrored, self.deadline)
             if corner is None:
                 return
@@ -331,29 +332,16 @@ def below(scores: Array, value: float, most: int) -> Array:
 
 
 def corners(Z: Any, mirrored: Array, deadline: float) -> tuple[Array, Array] | None:
-    """Solve max t with Z u >= t, sum |u_j| = 1, u_j >= 0 unless mirrored; return u and lambda, both at a corner."""
-    n, p = Z.shape
-    payoff = beside(Z, -Z[:, np.flatnonzero(mirrored)])
-    k = payoff.shape[1]
-    bounds = np.tile([0.0, np.inf], (k + 1, 1))
-    bounds[k, 0] = -np.inf
-    program: Any = {
-        "c": np.append(np.zeros(k), -1.0), "A_ub": beside(-payoff, column(n)), "b_ub": np.zeros(n), "bounds": bounds,
-        "A_eq": sp.csc_array(np.append(np.ones(k), 0.0)[None]), "b_eq": np.ones(1),
-    }  # fmt: skip
+    """Return u and lambda of the game, both at a corner; None where the time, or both methods, did not suffice."""
     options: Any = {"primal_feasibility_tolerance": FEASIBLE, "dual_feasibility_tolerance": FEASIBLE}
     for method in METHODS:
         left = deadline - time.monotonic()
         if left <= 0.0:
             return None
         limit = {"time_limit": left} if left < math.inf else {}
-        asked = program | {"method": method, "options": options | limit}
-        result = linprog(**asked)
+        u, dual, result = matrix_game(Z, mirrored, partial(linprog, method=method, options=options | limit))
         if result.x is not None:
-            both = mixture(result.x[:k])
-            u = both[:p].copy()
-            u[mirrored] -= both[p:]
-            return u, mixture(-result.ineqlin.marginals)
+            return u, dual
     return None
 
 
@@ -404,9 +392,6 @@ def l1_margin(
     watch : callable, optional
         Called with the lower and the upper bound whenever one of them has moved.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> X = Dense(np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0]]), bias=1.0)
     >>> found = l1_margin(X, np.array([1.0, 1.0, -1.0, -1.0]), signed=False, enough=0.0)
     >>> found.weights, found.lower, found.upper

@@ -10,6 +10,8 @@ Winnow's matrix game is the same with u >= 0 of sum 1. Weights of least error co
 constraint a feature and one bounded unknown a row: on tall data that is over ten times faster than the other way round.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,9 +93,6 @@ def separate(data: Dense | Csr, signs: Array, row_weights: Array, budget: Budget
     budget : Budget
         How much it may take.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> X = Dense(np.array([[0.0], [2.0], [1.0]]), bias=1.0)
     >>> found = separate(X, np.array([-1.0, 1.0, 1.0]), np.zeros(0))
     >>> found.separable, found.weights, found.lower
@@ -199,9 +198,6 @@ def l1_game(
     signed : bool, default=False
         Whether weights below 0 are allowed. The value is then never below 0.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> X = Dense(np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0]]), bias=1.0)
     >>> found = l1_game(X, np.array([1.0, 1.0, -1.0, -1.0]), np.zeros(0))
     >>> found.weights, found.lower, found.upper
@@ -209,25 +205,33 @@ def l1_game(
     """
     rows = signed_rows(data, signs, row_weights, budget, 1 + signed)
     Z, bias = rows.matrix, data.bias != 0.0
+    mirrored = np.arange(0 if signed else Z.shape[1] - bias, Z.shape[1])
+    w, dual, result = matrix_game(Z, mirrored, partial(highs, budget=budget))
+    sums = Z.T @ dual
+    lower, upper = float((Z @ w).min()), float(np.append(sums, -sums[mirrored]).max())
+    verdict = True if separates(Z, w) else False if upper <= 4 * (np.count_nonzero(dual) + 2) * EPS else None
+    found = rows.size(lower), rows.size(upper), verdict, result.nit, result.x is not None
+    return Bracket(rows.weights(w), rows.dual(dual), *found)
+
+
+def matrix_game(Z: Any, mirrored: Array, solve: Callable[..., Any]) -> tuple[Array, Array, Any]:
+    """Solve max t with Z u >= t, sum |u_j| = 1, u_j >= 0 but for mirrored columns; return u, lambda and the result.
+
+    `solve` minimises c·x; where it returns no x, u and lambda are those of all features, and all rows, alike.
+    """
     n, p = Z.shape
-    mirrored = np.arange(p) if signed else np.arange(p - bias, p)
     payoff = beside(Z, -Z[:, mirrored])
     k = payoff.shape[1]
     bounds = np.tile([0.0, np.inf], (k + 1, 1))
     bounds[k, 0] = -np.inf
-    result = highs(
-        np.append(np.zeros(k), -1.0), budget, bounds=bounds,
-        A_ub=beside(-payoff, column(n)), b_ub=np.zeros(n),
+    result = solve(
+        c=np.append(np.zeros(k), -1.0), bounds=bounds, A_ub=beside(-payoff, column(n)), b_ub=np.zeros(n),
         A_eq=sp.csc_array(np.append(np.ones(k), 0.0)[None]), b_eq=np.ones(1),
     )  # fmt: skip
-    converged = result.x is not None
-    u = mixture(result.x[:k] if converged else np.zeros(k))
-    dual = mixture(-result.ineqlin.marginals if converged else np.zeros(n))
-    w = u[:p].copy()
-    w[mirrored] -= u[p:]
-    lower, upper = float((Z @ w).min()), float((payoff.T @ dual).max())
-    verdict = True if separates(Z, w) else False if upper <= 4 * (np.count_nonzero(dual) + 2) * EPS else None
-    return Bracket(rows.weights(w), rows.dual(dual), rows.size(lower), rows.size(upper), verdict, result.nit, converged)
+    both = mixture(np.zeros(k) if result.x is None else result.x[:k])
+    u = both[:p].copy()
+    u[mirrored] -= both[p:]
+    return u, mixture(np.zeros(n) if result.x is None else -result.ineqlin.marginals), result
 
 
 def least_error(
@@ -244,9 +248,6 @@ def least_error(
     both_sides : bool, default=False
         Whether scores beyond the label are errors as well: the absolute error in place of the hinge loss.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> X = Dense(np.array([[0.0], [2.0], [1.0], [3.0]]), bias=1.0)
     >>> found = least_error(X, np.array([-1.0, -1.0, 1.0, 1.0]), np.zeros(0))
     >>> found.weights, found.error, found.bound
