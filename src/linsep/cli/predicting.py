@@ -102,7 +102,7 @@ def writer(model: Any, what: str) -> Writer:
     codes = np.arange(len(words))
     if is_calibrated(model):
         return lambda X: words[np.searchsorted(model.classes_, model.predict(X))].tolist()
-    return lambda X: words[predicted_labels(codes, model.decision_function(X))].tolist()
+    return lambda X: words[predicted_labels(model.decision_function(X), codes)].tolist()
 
 
 def _word(label: Any) -> bytes:

@@ -229,7 +229,7 @@ class NaiveBayes(BatchLearner):
         indices, values = known_entries(dict(x.items()), self._names or {}) if entries is None else entries[:2]
         known = (indices >= 0) & (indices < self.n_features_in_)
         row = single_row(indices[known], values[known], self.n_features_in_, self._bias)
-        return predicted_labels(self.classes_, self._scores(row)).tolist()[0]
+        return predicted_labels(self._scores(row), self.classes_).tolist()[0]
 
     def _solve(self, problem: Problem) -> Solution:
         data, codes, row_weights, classes = problem

@@ -33,7 +33,7 @@ def answers(model: Any, X: Any) -> Answers:
     """
     scores = model.decision_function(X)
     probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else None
-    labels = model.predict(X) if is_calibrated(model) else predicted_labels(model.classes_, scores)
+    labels = model.predict(X) if is_calibrated(model) else predicted_labels(scores, model.classes_)
     return Answers(scores, labels, probabilities)
 
 

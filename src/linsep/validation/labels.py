@@ -118,7 +118,7 @@ def predicted_codes(scores: Array) -> Array:
     return (scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
 
 
-def predicted_labels(classes: Array, scores: Array) -> Array:
+def predicted_labels(scores: Array, classes: Array) -> Array:
     """Return the label that each row's scores predict; a single class has no rival."""
     return classes[np.zeros(len(scores), np.intp) if len(classes) == 1 else predicted_codes(scores)]
 

@@ -141,7 +141,7 @@ class Learner(ClassifierMixin, BaseEstimator):
     @at_once
     def predict(self, X: Any) -> Array:
         """Return the label of each row; a score of 0 is the negative class, ties go to the lower one."""
-        return predicted_labels(self.classes_, self.decision_function(X))
+        return predicted_labels(self.decision_function(X), self.classes_)
 
     @property
     @at_once

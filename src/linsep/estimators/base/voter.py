@@ -196,7 +196,7 @@ class Voter(OnlineLearner):
         indices, values = known_entries(dict(x.items()), self._names or {}) if entries is None else entries[:2]
         known = (indices >= 0) & (indices < self.n_features_in_)
         row = single_row(indices[known], values[known], self.n_features_in_, self._bias)
-        return predicted_labels(self.classes_, self._finite_scores(row)).tolist()[0]
+        return predicted_labels(self._finite_scores(row), self.classes_).tolist()[0]
 
     @all_or_nothing
     def _learn_alone(self, x: Any, y: Any) -> Self:
