@@ -265,9 +265,7 @@ def solved(learner: Any, data: Dense | Csr, targets: Targets, weights: Array) ->
         f"tol={learner.tol:g}: raise max_iter or tol, or bring the columns to one scale "
         "(linsep.transforms.ScaleColumns)"
     )
-    return Solution(
-        found.weights, found.iterations, facts_of(found, found.solver), None if found.converged else trouble
-    )
+    return Solution(found.weights, found.iterations, facts_of(found), None if found.converged else trouble)
 
 
 def streamed(
@@ -278,13 +276,13 @@ def streamed(
     triangle = absorb(triangle, data, targets, weights)
     found = solve_triangle(triangle, mix)
     sums = {"triangle_": np.ascontiguousarray(triangle.table), "rows_": triangle.rows}
-    return Solution(found.weights, 1, facts_of(found, "stream") | sums)
+    return Solution(found.weights, 1, facts_of(found._replace(solver="stream")) | sums)
 
 
-def facts_of(found: Any, solver: str) -> dict[str, Any]:
+def facts_of(found: solvers.LeastSquares) -> dict[str, Any]:
     """Return what a solver found, by the names that a learner gives it."""
     return {
-        "solver_": solver,
+        "solver_": found.solver,
         "optimality_": float(found.optimality),
         "residual_": found.residuals.tolist(),
         "rank_": found.rank,

@@ -172,9 +172,7 @@ class Scoring:
             parts = (None if part is None else np.asarray(part)[there] for part in (labels, scores, probabilities))
             return self.add(truth[there], *parts) if there.any() else self
         codes, answers = self._codes(truth), np.searchsorted(self.known, np.asarray(labels))
-        size = len(self.known) + len(self.strange)
-        self.counts.resize(size, size)
-        self.counts += sp.coo_array((np.ones(len(codes), np.int64), (codes, answers)), shape=(size, size)).tocsr()
+        self._count(np.ones(len(codes), np.int64), codes, answers)
         if scores is not None and len(self.known) > 1:
             self.margins.add(margins_of(codes, np.asarray(scores)))
         if probabilities is not None:
@@ -186,17 +184,21 @@ class Scoring:
         for label in later.strange:
             if label not in self.strange:
                 self.strange.append(label)
-        known, size = len(self.known), len(self.known) + len(self.strange)
+        known = len(self.known)
         places = np.array([*range(known), *(known + self.strange.index(label) for label in later.strange)], np.intp)
         counts = later.counts.tocoo()
-        self.counts.resize(size, size)
-        self.counts += sp.coo_array((counts.data, (places[counts.row], places[counts.col])), shape=(size, size)).tocsr()
+        self._count(counts.data, places[counts.row], places[counts.col])
         self.unlabelled += later.unlabelled
         if later.squares is not None:
             self.squares = (self.squares or 0.0) + later.squares
         self.said += later.said
         self.margins.plus(later.margins)
         return self
+
+    def _count(self, rows: Array, codes: Array, answers: Array) -> None:
+        size = len(self.known) + len(self.strange)
+        self.counts.resize(size, size)
+        self.counts += sp.coo_array((rows, (codes, answers)), shape=(size, size)).tocsr()
 
     def _codes(self, truth: Array) -> Array:
         """Return the numbers of labels; those that the model does not know get the next ones."""
@@ -228,15 +230,8 @@ class Scoring:
         right, totals, answered = counts.diagonal(), counts.sum(axis=1), counts.sum(axis=0)
         with np.errstate(invalid="ignore"):
             precision, recall, f1 = right / answered, right / totals, 2 * right / (totals + answered)
-        columns = zip(
-            [*self.known.tolist(), *self.strange],
-            totals.tolist(),
-            answered.tolist(),
-            precision,
-            recall,
-            f1,
-            strict=True,
-        )
+        labels = [*self.known.tolist(), *self.strange]
+        columns = zip(labels, totals.tolist(), answered.tolist(), precision, recall, f1, strict=True)
         classes = [OfClass(*row[:3], *map(float, row[3:])) for row in columns]
         there = totals + answered > 0
         groups = None if self.squares is None else self._groups()

@@ -28,7 +28,7 @@ from scipy.optimize import linprog
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.products import times, times_transposed
+from linsep.solvers.products import gathered, largest_entry, times, times_transposed
 from linsep.solvers.programs.linear_program import matrix_game, mixture
 from linsep.solvers.programs.signed_rows import beside, column, exponents
 
@@ -44,9 +44,7 @@ class L1Rows:
         self.count, self.features = data.n_rows, data.n_features
         self.width = self.features + (data.bias != 0.0)
         """Features, and the constant one if there is a bias."""
-        values = data.values
-        largest = max(np.max(values, initial=0.0), -np.min(values, initial=0.0), abs(data.bias))
-        self.exponent = int(exponents(float(largest)))
+        self.exponent = int(exponents(largest_entry(data)))
         self.mirrored = np.arange(0 if signed else self.features, self.width)
         """The features whose weights may be below 0."""
 
@@ -94,12 +92,8 @@ class L1Rows:
         data, signs = self.data, self.signs[rows]
         Z: Any
         if isinstance(data, Csr):
-            starts = np.asarray(data.indptr)[rows].astype(np.int64)
-            counts = np.asarray(data.indptr)[rows + 1] - starts
-            ends = np.cumsum(counts)
-            places = np.repeat(starts - ends + counts, counts) + np.arange(ends[-1])
-            parts = self._in_unit(data.values[places]), data.indices[places], np.append(0, ends)
-            Z = sp.csr_array(parts, shape=(len(rows), self.features))
+            values, columns, ends = gathered(data, rows)
+            Z = sp.csr_array((self._in_unit(values), columns, ends), shape=(len(rows), self.features))
             Z.sum_duplicates()
         else:
             Z = sp.csr_array(self._in_unit(data.values[rows]))
@@ -374,10 +368,8 @@ def l1_margin(
 
     Parameters
     ----------
-    data : Dense or Csr
-        The rows; `data.bias` is the constant feature's value, 0.0 where there is none.
-    signs : float64 array of shape (rows,)
-        +1 or -1 for each row.
+    data, signs, deadline, watch
+        As for all solvers: see :mod:`linsep.solvers`.
     signed : bool
         Whether weights below 0 are allowed, as in balanced Winnow; else only that of the constant feature is.
     enough : float
@@ -387,10 +379,6 @@ def l1_margin(
         The search ends where upper - lower <= tol * upper.
     starts : pairs of weights (features + 1,) and lambda (rows,), or None for either
         What is known from elsewhere; any weights and any lambda will do, of any size.
-    deadline : float, optional
-        The time.monotonic() at which the search ends with what it has.
-    watch : callable, optional
-        Called with the lower and the upper bound whenever one of them has moved.
 
     >>> X = Dense(np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0]]), bias=1.0)
     >>> found = l1_margin(X, np.array([1.0, 1.0, -1.0, -1.0]), signed=False, enough=0.0)

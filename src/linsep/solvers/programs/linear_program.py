@@ -22,16 +22,13 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.programs.signed_rows import (
     EPS,
-    SMALL,
     USUAL,
     Budget,
     ProgramForm,
-    balanced,
     beside,
     column,
     exponents,
-    orthogonal,
-    plain,
+    program_forms,
     scaled,
     separates,
     signed_rows,
@@ -82,16 +79,7 @@ class LeastError(NamedTuple):
 def separate(data: Dense | Csr, signs: Array, row_weights: Array, budget: Budget = USUAL) -> Bracket:
     """Find weights that separate the rows, or rows that prove there are none: max t, y_i w·x_i >= t, |w_j| <= 1.
 
-    Parameters
-    ----------
-    data : Dense or Csr
-        The rows; `data.bias` is the constant feature's value, 0.0 where there is none.
-    signs : float64 array of shape (rows,)
-        +1 or -1 for each row.
-    row_weights : array of shape (rows,) or (0,)
-        Rows of weight 0 are absent; other weights change nothing.
-    budget : Budget
-        How much it may take.
+    Weights of rows above 0 change nothing. See :mod:`linsep.solvers` for the arguments.
 
     >>> X = Dense(np.array([[0.0], [2.0], [1.0]]), bias=1.0)
     >>> found = separate(X, np.array([-1.0, 1.0, 1.0]), np.zeros(0))
@@ -114,12 +102,10 @@ def decide(Z: Any, budget: Budget) -> Bracket:
     empty = np.flatnonzero(np.diff(Z.indptr) == 0)
     if len(empty):
         return Bracket(np.zeros(Z.shape[1]), np.eye(1, Z.shape[0], empty[0])[0], 0.0, 0.0, False, 0, True)
-    forms = [plain, balanced, *([orthogonal] if Z.shape[0] * Z.shape[1] <= SMALL else [])]
-    best = attempt(Z, forms[0](Z), budget)
-    for form in forms[1:]:
-        if best.separable is not None or not best.converged:
-            break
-        best = joined(best, attempt(Z, form(Z), budget))
+    forms = program_forms(Z)
+    best = attempt(Z, next(forms), budget)
+    while best.separable is None and best.converged and (form := next(forms, None)) is not None:
+        best = joined(best, attempt(Z, form, budget))
     return best
 
 
@@ -189,14 +175,8 @@ def l1_game(
     """Solve Winnow's matrix game: max delta, y_i u·x_i >= delta for all i, u >= 0, ||u||_1 = 1.
 
     The dual is lambda with max_j of the sum of lambda_i y_i x_ij as small as can be: it has the same value. The bias is
-    two features, +beta and -beta. With `signed`, u may have any sign, as in balanced Winnow.
-
-    Parameters
-    ----------
-    data, signs, row_weights, budget
-        As for :func:`separate`.
-    signed : bool, default=False
-        Whether weights below 0 are allowed. The value is then never below 0.
+    two features, +beta and -beta. With `signed`, u may have any sign, as in balanced Winnow: the value is then never
+    below 0. The other arguments are those of :func:`separate`.
 
     >>> X = Dense(np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0]]), bias=1.0)
     >>> found = l1_game(X, np.array([1.0, 1.0, -1.0, -1.0]), np.zeros(0))
@@ -239,14 +219,8 @@ def least_error(
 ) -> LeastError:  # fmt: skip
     """Find the weights of least hinge loss, sum of c_i (1 - y_i w·x_i)+, or of least sum of c_i |y_i - w·x_i|.
 
-    Parameters
-    ----------
-    data, signs, budget
-        As for :func:`separate`.
-    row_weights : array of shape (rows,) or (0,)
-        c: what each row counts.
-    both_sides : bool, default=False
-        Whether scores beyond the label are errors as well: the absolute error in place of the hinge loss.
+    With `both_sides`, scores beyond the label are errors as well: the absolute error in place of the hinge loss. The
+    row weights are c. The other arguments are those of :func:`separate`.
 
     >>> X = Dense(np.array([[0.0], [2.0], [1.0], [3.0]]), bias=1.0)
     >>> found = least_error(X, np.array([-1.0, -1.0, 1.0, 1.0]), np.zeros(0))
