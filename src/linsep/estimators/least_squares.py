@@ -136,9 +136,10 @@ class LeastSquares(BatchLearner):
     def _solve(self, problem: Problem) -> Solution:
         data, classes = problem.data, len(problem.classes)
         if self.solver == "stream":
-            return self._streamed(begin(data.n_features, classes, data.bias), problem, open_labels=False)
-        targets = OneHot(problem.codes, classes) if classes > 2 else problem.signs(1)[:, None]
-        found = solved(self, data, targets, problem.row_weights)
+            found = self._streamed(begin(data.n_features, classes, data.bias), problem, open_labels=False)
+        else:
+            targets = OneHot(problem.codes, classes) if classes > 2 else problem.signs(1)[:, None]
+            found = solved(self, data, targets, problem.row_weights)
         warn_of_condition(self, found)
         return found
 
@@ -179,7 +180,9 @@ class LeastSquares(BatchLearner):
         weights = self._row_weights(codes, known, sample_weight, data, whole=False)
         if first:
             self.seed_ = self._draw_seed()
-        self._take(self._streamed(triangle, Problem(data, codes, weights, known), is_open), known, data)
+        found = self._streamed(triangle, Problem(data, codes, weights, known), is_open)
+        warn_of_condition(self, found, stacklevel=5)
+        self._take(found, known, data)
         return self
 
     @all_or_nothing
@@ -229,7 +232,6 @@ class LeastSquares(BatchLearner):
         classes = len(problem.classes)
         mix = np.array([[-1.0], [1.0]]) if classes == 2 else None
         found = streamed(triangle, problem.data, OneHot(problem.codes, classes), problem.row_weights, mix)
-        warn_of_condition(self, found)
         return found._replace(facts=found.facts | {"open_labels_": open_labels})
 
     def _check_facts(self) -> None:
@@ -290,7 +292,7 @@ def facts_of(found: solvers.LeastSquares) -> dict[str, Any]:
     }
 
 
-def warn_of_condition(learner: Any, found: Solution) -> None:
+def warn_of_condition(learner: Any, found: Solution, stacklevel: int = 6) -> None:
     """Warn where rounding may change the weights by as much as they are."""
     condition = found.facts["condition_"]
     if condition is not None and condition * SHAKY > 1:
@@ -299,7 +301,7 @@ def warn_of_condition(learner: Any, found: Solution) -> None:
             "digits of the weights can be trusted, though their predictions on such rows can: leave columns out, or "
             "measure them from a nearer origin",
             LinAlgWarning,
-            stacklevel=6,
+            stacklevel=stacklevel,
         )
 
 

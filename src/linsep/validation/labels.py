@@ -80,16 +80,18 @@ def encode(labels: Array) -> tuple[Array, Array]:
     return classes, codes.astype(np.int32)
 
 
-def codes_among(labels: Array, classes: Array) -> Array:
+LATER = "name all classes in the first call, or start with partial_fit without `classes` to let labels arrive later"
+"""The way out for a learner that meets a label it does not know."""
+
+
+def codes_among(labels: Array, classes: Array, fix: str = LATER) -> Array:
     """Return the number of each label among known classes; a label outside of them is an error that names it."""
     found, codes = encode(labels)
     places = np.searchsorted(classes, found).clip(0, len(classes) - 1)
     strange = found[classes[places] != found]
     if len(strange):
-        raise ValueError(
-            f"y contains the label {strange.tolist()[0]!r}, which is not among the classes {classes.tolist()}: "
-            "name all classes in the first call, or start with partial_fit without `classes` to let labels arrive later"
-        )
+        what = f"y contains the label {strange.tolist()[0]!r}, which is not among the classes {classes.tolist()}"
+        raise ValueError(f"{what}: {fix}")
     return places.astype(np.int32)[codes]
 
 
