@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli import app, reports
-from linsep.evaluation.scoring import SHARES, Margins, Scoring, answers, margins_of
+from linsep.evaluation.scoring import SHARES, Margins, Scoring, answers
 from linsep.models.save_load import opened, save
 from linsep.transforms import Scale
+from linsep.validation.labels import margins_of
 from tests.cli.files import write_files, write_model, write_svmlight
 
 

@@ -200,6 +200,16 @@ def test_dependent_columns_are_solved_and_nearly_dependent_ones_told():
     assert told[0].filename == __file__
 
 
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("model", [LeastSquares, LeastSquaresRegression])
+def test_a_stream_tells_of_nearly_dependent_columns_where_it_is_called(model, method):
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(50, 1))
+    with pytest.warns(LinAlgWarning, match="nearly dependent") as told:
+        getattr(model(solver="stream"), method)(np.hstack([x, x + 1e-10 * rng.normal(size=(50, 1))]), x[:, 0] > 0)
+    assert told[0].filename == __file__
+
+
 @pytest.mark.parametrize("model", [LeastSquares, LeastSquaresRegression])
 def test_a_budget_that_does_not_suffice_is_told(model):
     X, y = problem()

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.base import clone
 
 from linsep import ROMMA, BalancedWinnow, LogisticRegression, PassiveAggressive, Pegasos, PNormPerceptron, Winnow
-from linsep.estimators.winnow import best_rate, progress
+from linsep.theory import bounds
 from linsep.training.mixing import MIXINGS
 from tests.fits import fit, weights
 from tests.mixing_references import mixed, replay
@@ -63,8 +63,8 @@ def test_winnow(form, mixing, data, shards, share):
     X, y, u, _ = data.draw(separable(nonnegative=form == "winnow"))
     u = u / np.abs(u).sum()
     delta = min(y * (X @ u))
-    eta = min(share * best_rate(min(delta, 0.99 * X_MAX), X_MAX), 3.0)
-    L = progress(eta, delta, X_MAX)
+    eta = min(share * bounds.best_rate(min(delta, 0.99 * X_MAX), X_MAX), 3.0)
+    L = bounds.fall(delta, X_MAX, eta)
     assume(L > 0)
     learner = sharded(FORMS[form], X, y, shards, mixing, eta=eta, x_max=X_MAX)
     now = potential(form, u, eta, np.zeros(len(u)))
@@ -116,7 +116,7 @@ def test_winnow_with_a_bias(form, mixing, problem, b, shards):
     assume(len(set(y)) == 2)
     delta = min(np.abs(f[f != 0])) / (np.abs(u).sum() + abs(b))
     features = X.shape[1] * (1 if form == "winnow" else 2) + 2
-    bound = math.log(features) / progress(best_rate(delta, X_MAX), delta, X_MAX)
+    bound = math.log(features) / bounds.fall(delta, X_MAX, bounds.best_rate(delta, X_MAX))
     epochs = int(bound * max(len(X), 2)) + 2
     learner = FORMS[form](delta=delta, x_max=X_MAX, max_iter=epochs, random_state=0, shards=shards, mixing=mixing)
     learner.fit(X, y)  # no convergence would be an error

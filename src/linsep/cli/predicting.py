@@ -23,8 +23,8 @@ from linsep.data.rows import Rows
 from linsep.data.sources import Source, sources_of
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write, naming
-from linsep.evaluation.scoring import labels_of
 from linsep.models.save_load import Saved
+from linsep.validation.labels import predicted_labels
 
 BLOCK_BYTES = 1 << 23
 """Text whose rows are answered in one go: each time costs as much as some thousand rows."""
@@ -102,7 +102,7 @@ def writer(model: Any, what: str) -> Writer:
     codes = np.arange(len(words))
     if is_calibrated(model):
         return lambda X: words[np.searchsorted(model.classes_, model.predict(X))].tolist()
-    return lambda X: words[labels_of(codes, model.decision_function(X))].tolist()
+    return lambda X: words[predicted_labels(model.decision_function(X), codes)].tolist()
 
 
 def _word(label: Any) -> bytes:

@@ -17,7 +17,7 @@ from linsep.cli.features import answering, names_of, weighing
 from linsep.cli.output import percent, seconds, short
 from linsep.data.dataset import Dataset
 from linsep.engine.arrays import Array
-from linsep.evaluation.scoring import Answers, Scores, margins_of
+from linsep.evaluation.scoring import Answers, Scores
 from linsep.models.encode_estimators import is_calibrated, learner_of
 from linsep.plots.confusion_matrix import MOST as MOST_CLASSES
 from linsep.plots.confusion_matrix import confusion
@@ -29,6 +29,7 @@ from linsep.plots.reliability import calibration
 from linsep.plots.report import Code, Column, Example, Examples, Fact, Facts, Picture, Report, Section, Table, Text
 from linsep.plots.weight_bars import MOST_BARS, weights
 from linsep.plots.weight_bars import figure_size as bars_size
+from linsep.validation.labels import margins_of
 
 SAMPLE = 20_000
 """Rows that pictures are drawn of; of more, every second, fourth, ... is."""

@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples, check_i
 
 from linsep.engine.arrays import Array
 from linsep.solvers.calibration import Isotonic, Platt, fit_isotonic, fit_platt
-from linsep.validation.labels import clean, codes_among, encode
+from linsep.validation.labels import clean, codes_among, encode, predicted_codes
 
 FIRST, SHARE, BLOCK = 16, 8, 1024
 """Rows are scored in blocks: of 16 at first, then of an eighth of the rows before, of 1,024 at most."""
@@ -349,7 +349,7 @@ class CalibratedClassifier(AroundLearner, ClassifierMixin, BaseEstimator):
         probabilities = self._probabilities(scores)
         codes = np.argmax(probabilities, axis=1)
         if len(self.classes_) > 1:
-            own = (scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
+            own = predicted_codes(scores)
             rows = np.arange(len(codes))
             codes = np.where(probabilities[rows, own] == probabilities[rows, codes], own, codes)
         return self.classes_[codes]

@@ -20,6 +20,7 @@ from linsep.solvers import least_squares as solvers
 from linsep.solvers.least_squares import (
     SHAKY,
     OneHot,
+    Targets,
     Triangle,
     absorb,
     begin,
@@ -135,14 +136,12 @@ class LeastSquares(BatchLearner):
     def _solve(self, problem: Problem) -> Solution:
         data, classes = problem.data, len(problem.classes)
         if self.solver == "stream":
-            return self._streamed(begin(data.n_features, classes, data.bias), problem, open_labels=False)
-        targets = OneHot(problem.codes, classes) if classes > 2 else problem.signs(1)[:, None]
-        found = solvers.least_squares(
-            data, targets, problem.row_weights, solver=self.solver, tol=self.tol, max_iter=self.max_iter,
-            jobs=threads(self.n_jobs),
-        )  # fmt: skip
-        warn_of_condition(self, found.condition)
-        return Solution(found.weights, found.iterations, facts_of(found), trouble(self, found))
+            found = self._streamed(begin(data.n_features, classes, data.bias), problem, open_labels=False)
+        else:
+            targets = OneHot(problem.codes, classes) if classes > 2 else problem.signs(1)[:, None]
+            found = solved(self, data, targets, problem.row_weights)
+        warn_of_condition(self, found)
+        return found
 
     @available_if(is_stream)
     @_fit_context(prefer_skip_nested_validation=True)
@@ -181,7 +180,9 @@ class LeastSquares(BatchLearner):
         weights = self._row_weights(codes, known, sample_weight, data, whole=False)
         if first:
             self.seed_ = self._draw_seed()
-        self._take(self._streamed(triangle, Problem(data, codes, weights, known), is_open), known, data)
+        found = self._streamed(triangle, Problem(data, codes, weights, known), is_open)
+        warn_of_condition(self, found, stacklevel=5)
+        self._take(found, known, data)
         return self
 
     @all_or_nothing
@@ -229,11 +230,9 @@ class LeastSquares(BatchLearner):
     def _streamed(self, triangle: Triangle, problem: Problem, open_labels: bool) -> Solution:
         """Return the weights of the sums with these rows added."""
         classes = len(problem.classes)
-        refuse_too_wide(None, triangle.table.shape[1])
-        triangle = absorb(triangle, problem.data, OneHot(problem.codes, classes), problem.row_weights)
-        found = solve_triangle(triangle, np.array([[-1.0], [1.0]]) if classes == 2 else None)
-        warn_of_condition(self, found.condition)
-        return Solution(found.weights, 1, {**facts_of(found, triangle), "open_labels_": open_labels})
+        mix = np.array([[-1.0], [1.0]]) if classes == 2 else None
+        found = streamed(triangle, problem.data, OneHot(problem.codes, classes), problem.row_weights, mix)
+        return found._replace(facts=found.facts | {"open_labels_": open_labels})
 
     def _check_facts(self) -> None:
         if hasattr(self, "triangle_"):
@@ -257,40 +256,52 @@ def nearest_probabilities(scores: Array) -> Array:
     return np.maximum(scores - thresholds[np.arange(len(scores)), last][:, None], 0.0)
 
 
-def facts_of(found: Any, triangle: Triangle | None = None) -> dict[str, Any]:
+def solved(learner: Any, data: Dense | Csr, targets: Targets, weights: Array) -> Solution:
+    """Return the weights by the learner's solver, and what to tell if its budget stopped it."""
+    found = solvers.least_squares(
+        data, targets, weights, solver=learner.solver, tol=learner.tol, max_iter=learner.max_iter,
+        jobs=threads(learner.n_jobs),
+    )  # fmt: skip
+    trouble = (
+        f"stopped after max_iter={learner.max_iter} iterations with optimality_={found.optimality:.1e}, above "
+        f"tol={learner.tol:g}: raise max_iter or tol, or bring the columns to one scale "
+        "(linsep.transforms.ScaleColumns)"
+    )
+    return Solution(found.weights, found.iterations, facts_of(found), None if found.converged else trouble)
+
+
+def streamed(
+    triangle: Triangle, data: Dense | Csr, targets: Targets, weights: Array, mix: Array | None = None
+) -> Solution:
+    """Return the weights of the sums with these rows added."""
+    refuse_too_wide(None, triangle.table.shape[1])
+    triangle = absorb(triangle, data, targets, weights)
+    found = solve_triangle(triangle, mix)
+    sums = {"triangle_": np.ascontiguousarray(triangle.table), "rows_": triangle.rows}
+    return Solution(found.weights, 1, facts_of(found._replace(solver="stream")) | sums)
+
+
+def facts_of(found: solvers.LeastSquares) -> dict[str, Any]:
     """Return what a solver found, by the names that a learner gives it."""
-    facts = {
-        "solver_": "stream" if triangle is not None else found.solver,
+    return {
+        "solver_": found.solver,
         "optimality_": float(found.optimality),
         "residual_": found.residuals.tolist(),
         "rank_": found.rank,
         "condition_": found.condition,
     }
-    if triangle is not None:
-        facts |= {"triangle_": np.ascontiguousarray(triangle.table), "rows_": triangle.rows}
-    return facts
 
 
-def trouble(learner: Any, found: solvers.LeastSquares) -> str | None:
-    """Return what to tell of a solver that was stopped by its budget."""
-    if found.converged:
-        return None
-    return (
-        f"stopped after max_iter={learner.max_iter} iterations with optimality_={found.optimality:.1e}, above "
-        f"tol={learner.tol:g}: raise max_iter or tol, or bring the columns to one scale "
-        "(linsep.transforms.ScaleColumns)"
-    )
-
-
-def warn_of_condition(learner: Any, condition: float | None) -> None:
+def warn_of_condition(learner: Any, found: Solution, stacklevel: int = 6) -> None:
     """Warn where rounding may change the weights by as much as they are."""
+    condition = found.facts["condition_"]
     if condition is not None and condition * SHAKY > 1:
         warnings.warn(
             f"{type(learner).__name__}: columns are nearly dependent (condition about {condition:.0e}), so that few "
             "digits of the weights can be trusted, though their predictions on such rows can: leave columns out, or "
             "measure them from a nearer origin",
             LinAlgWarning,
-            stacklevel=6,
+            stacklevel=stacklevel,
         )
 
 
@@ -311,16 +322,8 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    solver : {"auto", "exact", "iterative", "stream"}, default="auto"
+    solver, tol, max_iter, fit_intercept, n_jobs
         As for :class:`linsep.estimators.least_squares.LeastSquares`.
-    tol : float, default=1e-8
-        Where the iterative solver stops: at `optimality_` <= tol.
-    max_iter : int, default=1000
-        The most iterations; it warns if they do not suffice.
-    fit_intercept : bool, default=True
-        Whether there is an intercept.
-    n_jobs : int or None, default=None
-        Threads of the iterative solver and of prediction.
 
     Attributes
     ----------
@@ -375,16 +378,10 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
         self
         """
         data, targets, weights = self._checked(X, y, sample_weight, reset=True)
-        for name in FACTS:
-            self.__dict__.pop(name, None)
-        if self.solver == "stream":
-            return self._stream(begin(data.n_features, targets.shape[1], data.bias), data, targets, weights)
-        found = solvers.least_squares(
-            data, targets, weights, solver=self.solver, tol=self.tol, max_iter=self.max_iter, jobs=threads(self.n_jobs)
-        )
-        if (said := trouble(self, found)) is not None:
-            warnings.warn(f"{type(self).__name__} {said}", ConvergenceWarning, stacklevel=4)
-        return self._take(found.weights, data.bias, found.iterations, found.condition, facts_of(found))
+        if self.solver != "stream":
+            return self._take(solved(self, data, targets, weights), data.bias)
+        triangle = begin(data.n_features, targets.shape[1], data.bias)
+        return self._take(streamed(triangle, data, targets, weights), data.bias)
 
     @available_if(is_stream)
     @_fit_context(prefer_skip_nested_validation=True)
@@ -416,7 +413,7 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
             if targets.shape[1] != before or self._flat != flat:
                 raise ValueError(f"y has the shape {np.shape(y)}, but had {before} targets in the first call")
             triangle = triangle._replace(table=self.triangle_, rows=self.rows_)
-        return self._stream(triangle, data, targets, weights)
+        return self._take(streamed(triangle, data, targets, weights), data.bias)
 
     @at_once
     def predict(self, X: Any) -> Array:
@@ -468,12 +465,6 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
         self._flat = values.ndim == 1
         return data, values.reshape(len(values), -1), weights
 
-    def _stream(self, triangle: Triangle, data: Dense | Csr, targets: Array, weights: Array) -> Self:
-        refuse_too_wide(None, triangle.table.shape[1])
-        triangle = absorb(triangle, data, targets, weights)
-        found = solve_triangle(triangle)
-        return self._take(found.weights, data.bias, 1, found.condition, facts_of(found, triangle))
-
     def _check_facts(self) -> None:
         """Raise a ValueError when weights or sums that came from a file can't be those of a regression."""
         weights: Any = self._weights
@@ -489,11 +480,15 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
             width = int(self._bias != 0) + self.n_features_in_ + weights.shape[1]
             refuse_bad_triangle(self.triangle_, getattr(self, "rows_", None), width)
 
-    def _take(self, weights: Array, bias: float, n_iter: int, condition: float | None, facts: dict[str, Any]) -> Self:
-        if not np.isfinite(weights).all():
+    def _take(self, found: Solution, bias: float) -> Self:
+        if not np.isfinite(found.weights).all():
             raise ValueError("a weight is too large for float64: divide all of X by one factor")
-        warn_of_condition(self, condition)
-        self._weights, self._bias, self.n_iter_ = weights, bias, n_iter
-        for name, fact in facts.items():
+        if found.warning is not None:
+            warnings.warn(f"{type(self).__name__} {found.warning}", ConvergenceWarning, stacklevel=5)
+        warn_of_condition(self, found)
+        self._weights, self._bias, self.n_iter_ = found.weights, bias, found.n_iter
+        for name in FACTS:
+            self.__dict__.pop(name, None)
+        for name, fact in found.facts.items():
             setattr(self, name, fact)
         return self

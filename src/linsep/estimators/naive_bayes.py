@@ -20,7 +20,7 @@ from linsep.solvers.naive_bayes.weights import KINDS, NO_GROUPS, BayesWeights, C
 from linsep.training.state import TrainingState
 from linsep.training.transaction import all_or_nothing, at_once
 from linsep.validation.inputs import canonical, refuse_bad_entries, single_row, without_duplicates
-from linsep.validation.labels import clean, codes_among, first_classes, new_classes
+from linsep.validation.labels import clean, codes_among, first_classes, new_classes, predicted_labels
 
 SHARE = Interval(Real, 0, None, closed="left")
 
@@ -228,7 +228,7 @@ class NaiveBayes(BatchLearner):
         indices, values = known_entries(dict(x.items()), self._names or {}) if entries is None else entries[:2]
         known = (indices >= 0) & (indices < self.n_features_in_)
         row = single_row(indices[known], values[known], self.n_features_in_, self._bias)
-        return self._labels(self._scores(row)).tolist()[0]
+        return predicted_labels(self._scores(row), self.classes_).tolist()[0]
 
     def _solve(self, problem: Problem) -> Solution:
         data, codes, row_weights, classes = problem

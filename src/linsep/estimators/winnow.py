@@ -1,7 +1,6 @@
 """Winnow and balanced Winnow: the perceptron's rule on exponential weights."""
 
 import warnings
-from math import log
 from numbers import Real
 from typing import Any, ClassVar, Unpack
 
@@ -13,28 +12,11 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.estimators.base.online import OnlineLearner, Shared
 from linsep.rules import Perceptron as Rule
+from linsep.theory.bounds import best_rate, fall
 from linsep.training.state import Parts
 from linsep.validation.inputs import refuse_bad_entries
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
-
-
-def best_rate(delta: float, x_max: float = 1.0) -> float:
-    """Return eta* = ln((x_max + delta) / (x_max - delta)) / (2 x_max), of the least mistake bound for margin delta.
-
-    >>> round(best_rate(0.6), 6)  # half of ln 4
-    0.693147
-    """
-    return log((x_max + delta) / (x_max - delta)) / (2 * x_max)
-
-
-def progress(eta: float, delta: float, x_max: float = 1.0) -> float:
-    """Return L = eta delta - ln cosh(eta x_max), by which every mistake lowers the potential; the bound is ln p / L.
-
-    >>> progress(0.1, 0.5) > 0, progress(10, 0.5) > 0
-    (True, False)
-    """
-    return eta * delta - float(np.logaddexp(eta * x_max, -eta * x_max) - np.log(2))
 
 
 class _Multiplicative(OnlineLearner):
@@ -77,10 +59,10 @@ class _Multiplicative(OnlineLearner):
             raise ValueError("delta says nothing without x_max, the largest |entry| of X: give both")
         if not 0 < delta < x_max:
             raise ValueError(f"delta={delta:g} is not a margin: it must lie in (0, x_max) = (0, {x_max:g})")
-        if eta is not None and progress(eta, delta, x_max) <= 0:
+        if eta is not None and fall(delta, x_max, eta) <= 0:
             raise ValueError(
                 f"eta={eta:g} with delta={delta:g} gives no mistake bound: L = eta delta - ln cosh(eta x_max) is "
-                f"{progress(eta, delta, x_max):.3g}, not above 0; leave eta out to get the best rate, "
+                f"{fall(delta, x_max, eta):.3g}, not above 0; leave eta out to get the best rate, "
                 f"{best_rate(delta, x_max):.3g}"
             )
         return eta if eta is not None else best_rate(delta, x_max)

@@ -1,7 +1,9 @@
-"""Score predictions block by block, in constant memory."""
+"""Score predictions block by block, in constant memory.
+
+scikit-learn's metrics take all rows at once, and its confusion matrix is dense: neither adds up over blocks.
+"""
 
 from dataclasses import dataclass
-from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +11,8 @@ import scipy.sparse as sp
 
 from linsep.engine.arrays import Array
 from linsep.models.encode_estimators import is_calibrated
+from linsep.theory.risk import wilson
+from linsep.validation.labels import margins_of, predicted_labels
 
 
 class Answers(NamedTuple):
@@ -29,15 +33,8 @@ def answers(model: Any, X: Any) -> Answers:
     """
     scores = model.decision_function(X)
     probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else None
-    labels = model.predict(X) if is_calibrated(model) else labels_of(model.classes_, scores)
+    labels = model.predict(X) if is_calibrated(model) else predicted_labels(scores, model.classes_)
     return Answers(scores, labels, probabilities)
-
-
-def labels_of(classes: Array, scores: Array) -> Array:
-    """Return the labels that scores stand for: 0 is the negative class, ties go to the lower one."""
-    if len(classes) == 1:
-        return classes[np.zeros(len(scores), np.intp)]
-    return classes[(scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)]
 
 
 BINS = 10
@@ -48,8 +45,6 @@ MOST_MARGINS = 1 << 20
 """Margins that are kept; of more rows, every second, fourth, ... is."""
 MOST_STRANGE = 1000
 """Labels that a model does not know: of more, something else is wrong."""
-Z = 1.959964
-"""Standard deviations to either side that hold 95 %."""
 
 
 class OfClass(NamedTuple):
@@ -128,10 +123,8 @@ class Scores:
         >>> round(low, 3), round(high, 3)
         (0.034, 0.137)
         """
-        n = max(self.rows, 1)
-        middle, half = self.error + Z * Z / (2 * n), Z * sqrt(self.error * self.accuracy / n + Z * Z / (4 * n * n))
-        low, high = (middle - half) / (1 + Z * Z / n), (middle + half) / (1 + Z * Z / n)
-        return max(0.0, min(low, self.error)), min(1.0, max(high, self.error))
+        low, high = wilson(self.error, max(self.rows, 1))
+        return max(0.0, min(float(low), self.error)), min(1.0, max(float(high), self.error))
 
 
 class Scoring:
@@ -179,9 +172,7 @@ class Scoring:
             parts = (None if part is None else np.asarray(part)[there] for part in (labels, scores, probabilities))
             return self.add(truth[there], *parts) if there.any() else self
         codes, answers = self._codes(truth), np.searchsorted(self.known, np.asarray(labels))
-        size = len(self.known) + len(self.strange)
-        self.counts.resize(size, size)
-        self.counts += sp.coo_array((np.ones(len(codes), np.int64), (codes, answers)), shape=(size, size)).tocsr()
+        self._count(np.ones(len(codes), np.int64), codes, answers)
         if scores is not None and len(self.known) > 1:
             self.margins.add(margins_of(codes, np.asarray(scores)))
         if probabilities is not None:
@@ -193,17 +184,21 @@ class Scoring:
         for label in later.strange:
             if label not in self.strange:
                 self.strange.append(label)
-        known, size = len(self.known), len(self.known) + len(self.strange)
+        known = len(self.known)
         places = np.array([*range(known), *(known + self.strange.index(label) for label in later.strange)], np.intp)
         counts = later.counts.tocoo()
-        self.counts.resize(size, size)
-        self.counts += sp.coo_array((counts.data, (places[counts.row], places[counts.col])), shape=(size, size)).tocsr()
+        self._count(counts.data, places[counts.row], places[counts.col])
         self.unlabelled += later.unlabelled
         if later.squares is not None:
             self.squares = (self.squares or 0.0) + later.squares
         self.said += later.said
         self.margins.plus(later.margins)
         return self
+
+    def _count(self, rows: Array, codes: Array, answers: Array) -> None:
+        size = len(self.known) + len(self.strange)
+        self.counts.resize(size, size)
+        self.counts += sp.coo_array((rows, (codes, answers)), shape=(size, size)).tocsr()
 
     def _codes(self, truth: Array) -> Array:
         """Return the numbers of labels; those that the model does not know get the next ones."""
@@ -235,15 +230,8 @@ class Scoring:
         right, totals, answered = counts.diagonal(), counts.sum(axis=1), counts.sum(axis=0)
         with np.errstate(invalid="ignore"):
             precision, recall, f1 = right / answered, right / totals, 2 * right / (totals + answered)
-        columns = zip(
-            [*self.known.tolist(), *self.strange],
-            totals.tolist(),
-            answered.tolist(),
-            precision,
-            recall,
-            f1,
-            strict=True,
-        )
+        labels = [*self.known.tolist(), *self.strange]
+        columns = zip(labels, totals.tolist(), answered.tolist(), precision, recall, f1, strict=True)
         classes = [OfClass(*row[:3], *map(float, row[3:])) for row in columns]
         there = totals + answered > 0
         groups = None if self.squares is None else self._groups()
@@ -309,24 +297,6 @@ class Margins:
         found = np.quantile(np.concatenate(self.kept), SHARES)
         found[[0, -1]] = self.low, self.high
         return dict(zip(SHARES, found.tolist(), strict=True))
-
-
-def margins_of(codes: Array, scores: Array) -> Array:
-    """Return the margin of each row whose class has a score.
-
-    >>> margins_of(np.array([0, 1]), np.array([-2.0, -1.0])).tolist()
-    [2.0, -1.0]
-    >>> margins_of(np.array([0, 2]), np.array([[3.0, 1.0, 2.0], [0.0, 5.0, 1.0]])).tolist()
-    [1.0, -4.0]
-    """
-    if scores.ndim == 1:
-        there = codes < 2
-        return np.where(codes[there] == 1, scores[there], -scores[there])
-    there = codes < scores.shape[1]
-    rows, own = np.arange(np.count_nonzero(there)), codes[there]
-    rivals = scores[there].copy()
-    rivals[rows, own] = -np.inf
-    return scores[there][rows, own] - rivals.max(axis=1)
 
 
 def shown(labels: Any, most: int = 4) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from linsep.engine.arrays import Array
-from linsep.validation.labels import encode, refuse_another_type, refuse_mixed
+from linsep.validation.labels import codes_among, refuse_another_type, refuse_mixed
 
 
 def classes_of(clf: Any) -> Array:
@@ -51,29 +51,7 @@ def labels_of(name: str, y: Any) -> Array:
 def codes_of(labels: Array, classes: Array) -> Array:
     """Return the number of each label among the classes, which are sorted."""
     refuse_another_type(labels, classes)
-    found, codes = encode(labels)
-    places = np.searchsorted(classes, found).clip(0, len(classes) - 1)
-    strange = found[classes[places] != found]
-    if len(strange):
-        raise ValueError(
-            f"y has the label {strange.tolist()[0]!r}, which is not among the classes {classes.tolist()}: "
-            "leave the rows of such labels out"
-        )
-    return places[codes]
-
-
-def margins_of(codes: Array, scores: Array) -> Array:
-    """Return y * score of each row; of more than two classes, the true one's score less that of its best rival."""
-    if scores.ndim == 1:
-        return np.where(codes == 1, scores, -scores)
-    own = scores[np.arange(len(codes)), codes]
-    rivals = np.where(np.arange(scores.shape[1]) == codes[:, None], -np.inf, scores)
-    return own - rivals.max(axis=1)
-
-
-def best_of(scores: Array) -> Array:
-    """Return the number of the class that each row's scores answer with."""
-    return np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
+    return codes_among(labels, classes, "leave the rows of such labels out")
 
 
 def finite(name: str, values: Any) -> Array:

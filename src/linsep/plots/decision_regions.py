@@ -11,9 +11,10 @@ from matplotlib.ticker import MaxNLocator
 
 from linsep.engine.arrays import Array
 from linsep.plots import style
-from linsep.plots.checks import best_of, classes_of, margins_of, scored
+from linsep.plots.checks import classes_of, scored
 from linsep.plots.plane import Plane, along, principal, two_features
 from linsep.transforms.base import is_sparse
+from linsep.validation.labels import margins_of, predicted_codes
 
 DRAWN = 2000
 """Of more rows than this a sample is drawn; the plane is that of the sample."""
@@ -99,12 +100,12 @@ def decision_boundary(
         raise ValueError("X has 1 feature, and a plane needs two: draw the margins instead (linsep.plots.margins)")
     linear = _linear(clf)
     plane = _plane_of(clf, linear, rows, view, feature_names)
-    shown = Shown(plane.places(rows), codes[chosen], best_of(scores)[chosen], margins[chosen] <= 0)
+    shown = Shown(plane.places(rows), codes[chosen], predicted_codes(scores)[chosen], margins[chosen] <= 0)
     cut = rows.shape[1] > 2
     ax = style.axes(ax, _size(shown.places))
     grid = _grid(shown.places)
     heights = _scores_on(clf, linear, plane, grid)
-    agreed = float(np.mean(best_of(_scores_on(clf, linear, plane, shown.places)) == shown.answers))
+    agreed = float(np.mean(predicted_codes(_scores_on(clf, linear, plane, shown.places)) == shown.answers))
     drawn = _tint(ax, grid, heights, lines=not cut or agreed >= HONEST)
     reach = _reach(linear, margins) if drawn and len(classes) == 2 and (not cut or view == "score") else 0.0
     if reach:

@@ -8,7 +8,8 @@ from matplotlib.ticker import MaxNLocator
 
 from linsep.engine.arrays import Array
 from linsep.plots import style
-from linsep.plots.checks import margins_of, scored
+from linsep.plots.checks import scored
+from linsep.validation.labels import margins_of
 
 BARS = 40
 

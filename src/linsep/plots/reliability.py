@@ -9,6 +9,7 @@ from sklearn.utils.validation import column_or_1d
 from linsep.engine.arrays import Array
 from linsep.plots import style
 from linsep.plots.checks import codes_of, labels_of, same_length
+from linsep.theory.risk import wilson
 
 STRIP = 0.2
 """The height below 0 of the strip that tells how many rows each point stands for."""
@@ -66,7 +67,7 @@ def calibration(y: Any, probability: Any, *, labels: Any = None, bins: int = 10,
     true = np.bincount(groups, claims.came_true, bins)[there] / counts[there]
     ax = style.axes(ax, (5.6, 5.4))
     ax.plot([0, 1], [0, 1], color=style.ink(), linewidth=1.2, linestyle="dashed", alpha=0.7, zorder=1)
-    low, high = _wilson(true, counts[there])
+    low, high = wilson(true, counts[there])
     ax.vlines(said, low, high, color=style.RIGHT, linewidth=2.2, alpha=0.4, zorder=2)
     _draw_strip(ax, counts)
     ax.plot(said, true, color=style.RIGHT, marker="o", markersize=6, linewidth=1.6, markeredgecolor=style.paper(),
@@ -121,14 +122,6 @@ def _classes(truth: Array, labels: Any, width: int) -> Array:
             "classes in order"
         )
     return classes
-
-
-def _wilson(share: Array, n: Array) -> tuple[Array, Array]:
-    """Return Wilson's interval of 95 % for a share of n rows."""
-    z = 1.959964
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return middle - half, middle + half
 
 
 def _draw_strip(ax: Axes, counts: Array) -> None:

@@ -45,32 +45,17 @@ def fit_platt(scores: Any, positive: Any, weights: Array = NO_WEIGHTS, max_iter:
     centred and scaled scores: the sum is strictly convex, and so it gets to the minimum from anywhere. All sums are
     numpy's own, whose bits do not depend on the number of threads.
 
-    Parameters
-    ----------
-    scores : array, (rows,)
-        Finite numbers of any size.
-    positive : array of bool, (rows,)
-        Which rows are of the class.
-    weights : array, (rows,), optional
-        How many rows each row counts as; 0 leaves it out.
-    max_iter : int, default=100
-        The most steps; a dozen are the rule.
+    `scores` are finite numbers of any size, `positive` tells which rows are of the class, and `weights` how many rows
+    each row counts as; 0 leaves it out. `max_iter` is the most steps; a dozen are the rule.
 
-    Notes
-    -----
     Platt (1999), "Probabilistic outputs for support vector machines"; Lin, Lin and Weng (2007), "A note on Platt's
     probabilistic outputs". Where all scores are the same, or too small for a slope to tell them apart, the slope is 0.
 
-    Examples
-    --------
     >>> sigmoid = fit_platt([-3.0, -1.0, 1.0, 3.0], [False, False, True, True])
     >>> sigmoid.probabilities([-3.0, 0.0, 3.0]).round(2), sigmoid.converged
     (array([0.2, 0.5, 0.8]), True)
     """
-    s, member = np.asarray(scores, np.float64), np.asarray(positive, bool)
-    w = np.ones(len(s)) if len(weights) == 0 else np.asarray(weights, np.float64)
-    if not w.all():
-        s, member, w = s[w > 0], member[w > 0], w[w > 0]
+    s, member, w = _counted(scores, positive, weights)
     if not len(s):
         return Platt(0.0, 0.0)
     t = _targets(member, w)
@@ -89,6 +74,13 @@ def fit_platt(scores: Any, positive: Any, weights: Array = NO_WEIGHTS, max_iter:
         steep = found.slope / radius
         slope, offset = float(np.ldexp(steep, -exponent)), float(found.offset - steep * centre)
     return found._replace(slope=slope, offset=offset) if np.isfinite([slope, offset]).all() else flat
+
+
+def _counted(scores: Any, positive: Any, weights: Array) -> tuple[Array, Array, Array]:
+    """Return the rows that count: their scores, whether they are of the class, and their weights."""
+    s, member = np.asarray(scores, np.float64), np.asarray(positive, bool)
+    w = np.ones(len(s)) if len(weights) == 0 else np.asarray(weights, np.float64)
+    return (s, member, w) if w.all() else (s[w > 0], member[w > 0], w[w > 0])
 
 
 def _targets(member: Array, w: Array) -> Array:
@@ -159,31 +151,15 @@ def fit_isotonic(scores: Any, positive: Any, weights: Array = NO_WEIGHTS) -> Iso
     """Return the function of the score, among those that never fall, of the least squares to the labels 0 and 1.
 
     Rows of one score are one point. By scipy's pool-adjacent-violators; the ends of its level stretches are kept. No
-    rows at all are answered by 1/2.
+    rows at all are answered by 1/2. The parameters are those of :func:`fit_platt`.
 
-    Parameters
-    ----------
-    scores : array, (rows,)
-        Finite numbers.
-    positive : array of bool, (rows,)
-        Which rows are of the class.
-    weights : array, (rows,), optional
-        How many rows each row counts as; 0 leaves it out.
-
-    Notes
-    -----
     Zadrozny and Elkan (2002), "Transforming classifier scores into accurate multiclass probability estimates".
 
-    Examples
-    --------
     >>> steps = fit_isotonic([1, 2, 3, 4, 5, 6], [False, False, True, False, True, True])
     >>> steps.x, steps.y
     (array([1., 2., 3., 4., 5., 6.]), array([0. , 0. , 0.5, 0.5, 1. , 1. ]))
     """
-    s, member = np.asarray(scores, np.float64), np.asarray(positive, bool)
-    w = np.ones(len(s)) if len(weights) == 0 else np.asarray(weights, np.float64)
-    if not w.all():
-        s, member, w = s[w > 0], member[w > 0], w[w > 0]
+    s, member, w = _counted(scores, positive, weights)
     if not len(s):
         return Isotonic(np.zeros(1), np.full(1, 0.5))
     w = w / w.max()

@@ -16,14 +16,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import qr, solve_triangular
 from scipy.linalg.lapack import dtpqrt, dtrcon
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import one_blas_thread
-from linsep.solvers.products import times, times_transposed
+from linsep.solvers.products import as_table, rows_between, times, times_transposed
 
 MOST_NUMBERS = 10**8
 """Numbers that a triangle may have, 0.8 GB: those of 10,000 columns."""
@@ -76,25 +75,28 @@ class Triangle(NamedTuple):
     """The constant feature's value; with 0.0 there is no column of ones."""
 
 
-class Solved(NamedTuple):
-    """The least squares weights of a triangle."""
+class LeastSquares(NamedTuple):
+    """The weights, and what is known of them."""
 
     weights: Array
-    """(features + 1, targets); the shortest ones where several are best, the intercept not counted."""
+    """(features + 1, targets): the shortest ones where several are best; the last row is the constant feature's."""
     residuals: Array
     """||XW - Y|| of each target."""
     optimality: float
     """The largest ||Xᵀ(XW - Y)|| / (||X|| ||Y||) of the targets, means taken away where there is an intercept."""
-    rank: int
-    """Of the features, the constant one taken out."""
-    condition: float
+    solver: str
+    """The way that led there."""
+    iterations: int = 1
+    converged: bool = True
+    rank: int | None = None
+    """Of the features, the constant one taken out; None where it is not known."""
+    condition: float | None = None
     """About the condition of the columns that the rank counts, each divided by its length before means were taken."""
 
 
 def begin(features: int, targets: int, bias: float) -> Triangle:
     """Return the triangle of no rows.
 
-    >>> import numpy as np
     >>> line = absorb(begin(1, 1, bias=1.0), Dense(np.array([[0.0], [1.0]]), 1.0), np.array([[1.0], [3.0]]))
     >>> solve_triangle(absorb(line, Dense(np.array([[2.0]]), 1.0), np.array([[5.0]]))).weights.round(9)
     array([[2.],
@@ -146,7 +148,7 @@ def with_features(triangle: Triangle, more: int) -> Triangle:
 
 
 @one_blas_thread()
-def solve_triangle(triangle: Triangle, mix: Array | None = None) -> Solved:
+def solve_triangle(triangle: Triangle, mix: Array | None = None) -> LeastSquares:
     """Return the least squares weights of all rows that were worked in; for the targets Y times `mix`, if it is given.
 
     Where the condition allows, by substitution. Else columns are told apart by a QR decomposition with pivoting of the
@@ -170,10 +172,11 @@ def solve_triangle(triangle: Triangle, mix: Array | None = None) -> Solved:
         weights, rank, kept = _shortest(scaled, Z, sizes, triangle.rows)
     off = R @ weights - Z
     whole = lengths(lengths(R)[:, None])[0] or 1.0
-    return Solved(
+    return LeastSquares(
         weights=np.vstack([weights, _constants(table[:1], Y[:1], weights, triangle)]),
         residuals=np.hypot(lengths(off), lengths(Y[end:])),
         optimality=relative(lengths((R / whole).T @ off), Y[first:], Y[:first], triangle.rows) if rank else 0.0,
+        solver="exact",
         rank=rank,
         condition=max(1 / kept, 1.0) if rank else 1.0,
     )
@@ -239,12 +242,7 @@ def _block(triangle: Triangle, data: Dense | Csr, targets: Targets, weights: Arr
     first, features = int(triangle.bias != 0), triangle.features
     block = np.empty((hi - lo, triangle.table.shape[1]), order="F")
     block[:, :first] = 1.0
-    if isinstance(data, Dense):
-        block[:, first : first + features] = data.values[lo:hi]
-    else:
-        start, stop = data.indptr[lo], data.indptr[hi]
-        entries = (data.values[start:stop], data.indices[start:stop], data.indptr[lo : hi + 1] - start)
-        block[:, first : first + features] = sp.csr_array(entries, shape=(hi - lo, features)).toarray()
+    block[:, first : first + features] = as_table(rows_between(data, lo, hi))
     block[:, first + features :] = targets[lo:hi, :]
     if len(weights):
         block *= np.sqrt(weights)[:, None]
@@ -259,40 +257,12 @@ TOGETHER = 16
 """Targets that LSMR follows in one walk over the rows; more would need more memory."""
 
 
-class LeastSquares(NamedTuple):
-    """The weights, and what is known of them."""
-
-    weights: Array
-    """(features + 1, targets); the last row is the constant feature's."""
-    residuals: Array
-    """||XW - Y|| of each target."""
-    optimality: float
-    """The largest ||Xᵀ(XW - Y)|| / (||X|| ||Y||) of the targets, means taken away where there is an intercept."""
-    solver: str
-    """The way that led there."""
-    iterations: int = 1
-    converged: bool = True
-    rank: int | None = None
-    """Of the features, the constant one taken out; None where it is not known."""
-    condition: float | None = None
-    """About the condition of the columns that the rank counts, each divided by its length before means were taken."""
-
-
 def least_squares(
-    data: Dense | Csr,
-    targets: Targets,
-    row_weights: Array | None = None,
-    *,
-    solver: str = "auto",
-    tol: float = 1e-8,
-    max_iter: int = 1000,
-    jobs: int = 1,
-) -> LeastSquares:
+    data: Dense | Csr, targets: Targets, row_weights: Array | None = None, *, solver: str = "auto", tol: float = 1e-8,
+    max_iter: int = 1000, jobs: int = 1,
+) -> LeastSquares:  # fmt: skip
     """Return the best weights by the solver named, or by the one that suits the data.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> found = least_squares(Dense(np.array([[1.0], [2.0], [3.0]]), bias=0.0), np.array([[1.0], [3.0], [2.0]]))
     >>> found.solver, found.weights.round(4).tolist()  # 1-D: the sum of x y / the sum of x²
     ('formula', [[0.9286], [0.0]])
@@ -335,24 +305,16 @@ def by_formula(data: Dense | Csr, targets: Targets, weights: Array) -> LeastSqua
     off = x * w - y
     gradients = np.abs(x.T @ off)[0] / spread if varies else np.zeros(y.shape[1])
     constant = (means[:, 1:] - means[:, :1] * w) / data.bias if data.bias else np.zeros_like(w)
-    return LeastSquares(
-        weights=np.vstack([w / size, constant]),
-        residuals=lengths(off) * np.sqrt(c.sum()),
-        optimality=relative(gradients, y, means[:, 1:], len(x)),
-        solver="formula",
-        rank=int(varies),
-        condition=1.0,
-    )
+    residuals, optimality = lengths(off) * np.sqrt(c.sum()), relative(gradients, y, means[:, 1:], len(x))
+    weights = np.vstack([w / size, constant])
+    return LeastSquares(weights, residuals, optimality, "formula", rank=int(varies), condition=1.0)
 
 
 def by_triangle(data: Dense | Csr, targets: Targets, weights: Array) -> LeastSquares:
     """Return the weights by orthogonal reflections of blocks of rows: as stable as the data allow."""
     features, many = data.n_features, targets.shape[1]
     refuse_too_wide(data.n_rows, features + 1 + many)
-    found = solve_triangle(absorb(begin(features, many, data.bias), data, targets, weights))
-    return LeastSquares(
-        found.weights, found.residuals, found.optimality, "exact", rank=found.rank, condition=found.condition
-    )
+    return solve_triangle(absorb(begin(features, many, data.bias), data, targets, weights))
 
 
 def by_iteration(

@@ -7,11 +7,11 @@ float64, never the whole.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from linsep.engine.arrays import Array
+from linsep.engine.arrays import frozen as frozen_view
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.kernel_cache import cached_njit
 from linsep.engine.runtime import one_blas_thread, share, split
@@ -30,9 +30,6 @@ MOST_BLOCKS = 16
 def times(data: Dense | Csr, weights: Array, jobs: int = 1) -> Array:
     """Return X W, (rows, columns), for weights of shape (features + 1, columns).
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> times(Dense(np.array([[1.0, 2.0], [0.0, 3.0]]), bias=1.0), np.array([[1.0], [1.0], [0.5]]))
     array([[3.5],
            [3.5]])
@@ -49,9 +46,6 @@ def times_transposed(data: Dense | Csr, coefficients: Array, jobs: int = 1, *, s
 
     With `squares` each stored entry of X is squared first.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> times_transposed(Dense(np.array([[1.0, 2.0], [0.0, 3.0]]), bias=1.0), np.array([[1.0], [2.0]]))
     array([[1.],
            [8.],
@@ -68,9 +62,6 @@ def times_transposed(data: Dense | Csr, coefficients: Array, jobs: int = 1, *, s
 def sweep(data: Dense | Csr, weights: Array, weigh: Weigh, jobs: int = 1) -> tuple[Array, Array]:
     """Return U = X W and Xᵀ R for R = weigh(U[lo:hi], lo, hi), each block of rows read once for both.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> table = Dense(np.array([[1.0, 2.0], [0.0, 3.0]]), bias=1.0)
     >>> U, total = sweep(table, np.array([[1.0], [1.0], [0.5]]), lambda U, lo, hi: U - 3)
     >>> total.ravel()
@@ -100,26 +91,55 @@ def blocks(data: Dense | Csr) -> list[tuple[int, int]]:
     return split(rows, min(MOST_BLOCKS, len(data.values) // (8 * (features + 1)))) if rows else []
 
 
+def rows_between(data: Dense | Csr, lo: int, hi: int) -> Dense | Csr:
+    """Return rows lo to hi; they share the memory of the values.
+
+    >>> rows_between(Dense(np.array([[1.0], [2.0], [3.0]]), bias=1.0), 1, 3)
+    Dense(values=array([[2.],
+           [3.]]), bias=1.0)
+    """
+    if isinstance(data, Dense):
+        return data._replace(values=data.values[lo:hi])
+    here = slice(data.indptr[lo], data.indptr[hi])
+    indptr = frozen_view(data.indptr[lo : hi + 1] - data.indptr[lo])
+    return data._replace(values=data.values[here], indices=data.indices[here], indptr=indptr)
+
+
+def as_table(data: Dense | Csr) -> Array:
+    """Return the rows as a table without the constant feature; columns stored twice add up."""
+    return data.values if isinstance(data, Dense) else data.to_scipy().toarray()
+
+
+def gathered(data: Csr, rows: Array) -> tuple[Array, Array, Array]:
+    """Return the values, the columns and the ends of these rows, in any order; none are checked, for speed."""
+    starts = data.indptr[rows].astype(np.int64)
+    ends = np.cumsum(data.indptr[rows + 1] - starts)
+    places = np.arange(ends[-1]) + np.repeat(starts - np.append(0, ends[:-1]), np.diff(ends, prepend=0))
+    return data.values[places], data.indices[places], np.append(0, ends)
+
+
+def largest_entry(data: Dense | Csr) -> float:
+    """Return the largest |entry|, the constant feature's among them.
+
+    >>> largest_entry(Dense(np.array([[1.0, -3.0]]), bias=2.0))
+    3.0
+    """
+    high, low = float(np.max(data.values, initial=0.0)), float(np.min(data.values, initial=0.0))
+    return max(high, -low, abs(data.bias))
+
+
 def frozen(array: Array, kind: type = np.float64) -> Array:
     """Return the array as read-only and in C order, the one kind that kernels are compiled for."""
-    array = np.ascontiguousarray(array, kind).view()
-    array.flags.writeable = False
-    return array
+    return frozen_view(np.ascontiguousarray(array, kind))
 
 
 def read_only(data: Dense | Csr) -> Dense | Csr:
     """Return the data with arrays that can't be written to, the one kind that kernels are compiled for.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> read_only(Dense(np.ones((2, 2)), bias=0.0)).values.flags.writeable
     False
     """
-    views: dict[str, Any] = {name: part.view() for name, part in data._asdict().items() if isinstance(part, np.ndarray)}
-    for view in views.values():
-        view.flags.writeable = False
-    return data._replace(**views)
+    return type(data)._make(frozen_view(part) if isinstance(part, np.ndarray) else part for part in data)
 
 
 def _times(data: Dense | Csr, weights: Array, lo: int, hi: int, out: Array) -> None:

@@ -15,8 +15,6 @@ def perceptron(radius: float, margin: float) -> float:
 
     Tight: on x_i = e_i, all of label +1, the perceptron makes p mistakes; R = 1 and gamma = 1/sqrt(p).
 
-    Examples
-    --------
     >>> perceptron(2.0, 0.5)
     16.0
     """
@@ -30,8 +28,6 @@ def weighted_mistakes(weights: Iterable[float]) -> float:
     It is the number of mistakes where all weigh the same, and less otherwise: no more can be said of the perceptron
     that multiplies each update by its row's weight.
 
-    Examples
-    --------
     >>> weighted_mistakes([2.0, 2.0, 2.0]), weighted_mistakes([3.0, 1.0])
     (3.0, 1.6)
     """
@@ -51,8 +47,6 @@ def with_bias(radius: float, margin: float, bias: float, value: float | None = N
     gamma is the margin of u·x + b for a unit u. By default beta is the best, `best_bias`, which makes the bound
     ((R+|b|)/gamma)².
 
-    Examples
-    --------
     >>> with_bias(3.0, 0.5, bias=-1.0), with_bias(3.0, 0.5, bias=-1.0, value=1.0)
     (64.0, 80.0)
     """
@@ -67,8 +61,6 @@ def with_bias(radius: float, margin: float, bias: float, value: float | None = N
 def best_bias(radius: float, bias: float) -> float:
     """Return the beta of the least bound `with_bias`: beta² = R|b|; 0, no constant feature, where b = 0.
 
-    Examples
-    --------
     >>> best_bias(4.0, bias=-1.0)
     2.0
     """
@@ -83,14 +75,12 @@ def delta_trick(radius: float, margin: float, shortfall: float, passes: int = 1)
     u is any unit vector, gamma > 0 any number, and D the norm of the shortfalls d_i = (gamma - y_i u·x_i)+, one for
     each row. D = 0 is Novikoff's bound.
 
-    Examples
-    --------
     >>> delta_trick(3.0, 0.5, shortfall=1.0), delta_trick(3.0, 0.5, shortfall=1.0, passes=4)
     (64.0, 100.0)
     """
     _positive(radius=radius, margin=margin)
     _at_least_0(shortfall=shortfall)
-    _count(passes=passes)
+    check_counts(passes=passes)
     return _square((radius + math.sqrt(passes) * shortfall) / margin)
 
 
@@ -99,8 +89,6 @@ def regret(radius: float, norm: float, losses: float) -> float:
 
     L is the sum of w's hinge losses (1 - y w·x)+ over the rounds with a mistake. L = 0 is Novikoff's bound.
 
-    Examples
-    --------
     >>> regret(1.0, 3.0, losses=0.0), regret(1.0, 3.0, losses=4.0)
     (9.0, 16.0)
     """
@@ -115,8 +103,6 @@ def winnow(features: int, margin: float, entries: float = 1.0, rate: float | Non
     L is `fall`, by default at the best rate; where it is not above 0 the theorem says nothing: inf. A constant feature
     is two, +beta and -beta, among the p. Where delta = entries, the bound is log2 p.
 
-    Examples
-    --------
     >>> round(winnow(1000, 0.5), 1), round(winnow(1000, 0.5, rate=0.5), 1), winnow(1000, 0.5, rate=2.0)
     (52.8, 53.2, inf)
     >>> winnow(1024, 1.0)
@@ -130,12 +116,10 @@ def balanced_winnow(
 ) -> float:
     """Return ln 2p / L(eta), or ln(2p + 2) / L(eta) with a constant feature: u of any signs, ||u||_1 = 1.
 
-    Examples
-    --------
     >>> balanced_winnow(512, 1.0) == winnow(1024, 1.0), balanced_winnow(511, 0.5, bias=True) == winnow(1024, 0.5)
     (True, True)
     """
-    _count(features=features)
+    check_counts(features=features)
     return winnow(2 * features + 2 * bool(bias), margin, entries, rate)
 
 
@@ -146,12 +130,10 @@ def winnow_with_noise(
 
     By default at the rate that is the best without noise.
 
-    Examples
-    --------
     >>> round(winnow_with_noise(1000, 0.5, shortfall=4.0), 1)
     69.6
     """
-    _count(features=features)
+    check_counts(features=features)
     _at_least_0(shortfall=shortfall)
     falling = fall(margin, entries, rate)
     if falling <= 0:
@@ -163,13 +145,11 @@ def winnow_with_noise(
 def best_rate(margin: float, entries: float = 1.0) -> float:
     """Return eta* = ln((X + delta)/(X - delta)) / (2X), X being `entries`: of the least bound `winnow`.
 
-    Examples
-    --------
     >>> round(best_rate(0.6), 6)  # half of ln 4
     0.693147
     """
     _within(margin, entries)
-    return math.atanh(margin / entries) / entries if margin < entries else math.inf
+    return math.log((entries + margin) / (entries - margin)) / (2 * entries) if margin < entries else math.inf
 
 
 def fall(margin: float, entries: float = 1.0, rate: float | None = None) -> float:
@@ -177,8 +157,6 @@ def fall(margin: float, entries: float = 1.0, rate: float | None = None) -> floa
 
     By default at the best rate: with d = delta/X, L* = ((1+d) ln(1+d) + (1-d) ln(1-d))/2, which is at least d²/2.
 
-    Examples
-    --------
     >>> fall(0.5) > 0.5**2 / 2, fall(0.5, rate=10.0) > 0
     (True, False)
     """
@@ -197,8 +175,6 @@ def p_norm(p: float, radius: float, margin: float, norm: float = 1.0) -> float:
 
     `radius` is X_p, the largest ||x||_p, and `norm` is ||u||_q. p = 2 is the perceptron; p near 2 ln N acts as Winnow.
 
-    Examples
-    --------
     >>> p_norm(2.0, 2.0, 0.5) == perceptron(2.0, 0.5), p_norm(3.0, 2.0, 0.5)
     (True, 32.0)
     """
@@ -213,8 +189,6 @@ def passive_aggressive(radius: float, norm: float) -> float:
 
     A mistake's loss is 1 at least, so that it bounds mistakes, too (Crammer et al., 2006, Theorem 2).
 
-    Examples
-    --------
     >>> passive_aggressive(2.0, 3.0)
     36.0
     """
@@ -228,8 +202,6 @@ def passive_aggressive_1(radius: float, norm: float, aggressiveness: float, loss
 
     `losses` is the sum of u's hinge losses l* over all rounds.
 
-    Examples
-    --------
     >>> passive_aggressive_1(2.0, 3.0, aggressiveness=1.0, losses=0.5)
     40.0
     """
@@ -243,8 +215,6 @@ def passive_aggressive_2(radius: float, norm: float, aggressiveness: float, squa
 
     `squared_losses` is the sum of the squares of u's hinge losses over all rounds; what is bounded bounds mistakes.
 
-    Examples
-    --------
     >>> passive_aggressive_2(2.0, 3.0, aggressiveness=0.5, squared_losses=1.0)
     50.0
     """
@@ -256,8 +226,6 @@ def passive_aggressive_2(radius: float, norm: float, aggressiveness: float, squa
 def romma(radius: float, norm: float) -> float:
     """Return R²||u||², the most mistakes of ROMMA if y u·x >= 1 for all rows (Li and Long, 2002): the perceptron's.
 
-    Examples
-    --------
     >>> romma(2.0, 3.0)
     36.0
     """
@@ -267,8 +235,6 @@ def romma(radius: float, norm: float) -> float:
 def multiclass_pairs(radius: float, margin: float) -> float:
     """Return 2R²/gamma²: (U_y - U_r)·x >= gamma for every wrong class r, ||U||_F = 1 (Crammer and Singer, 2003).
 
-    Examples
-    --------
     >>> multiclass_pairs(2.0, 0.5)
     32.0
     """
@@ -287,13 +253,11 @@ def majority(k: int, features: int) -> Comparison:
 
     Winnow's is the smaller iff k < N/(2 ln N).
 
-    Examples
-    --------
     >>> few, many = majority(3, 1000), majority(201, 1000)
     >>> few.perceptron, round(few.winnow), many.winnow < many.perceptron
     (3000.0, 124, False)
     """
-    _count(k=k, features=features)
+    check_counts(k=k, features=features)
     if k % 2 == 0 or k > features:
         raise ValueError(f"k={k} of features={features}: a majority is of an odd number of them")
     return Comparison(float(k * features), 2.0 * k * k * math.log(features))
@@ -310,10 +274,8 @@ def sample_size(epsilon: float, delta: float, dimension: int) -> int:
     >>> sample_size(0.1, 0.05, dimension=3)
     1686
     """
-    for name, value in (("epsilon", epsilon), ("delta", delta)):
-        if not 0 < value < 1:
-            raise ValueError(f"{name}={value}: it is a probability between 0 and 1, as 0.05")
-    _count(dimension=dimension)
+    check_probability(epsilon=epsilon, delta=delta)
+    check_counts(dimension=dimension)
     return math.ceil(max(4 / epsilon * math.log2(2 / delta), 8 * dimension / epsilon * math.log2(13 / epsilon)))
 
 
@@ -348,7 +310,15 @@ def _finite(**values: float) -> None:
             raise ValueError(f"{name}={value}: a finite number is needed")
 
 
-def _count(**values: int) -> None:
+def check_counts(**values: int) -> None:
+    """Raise a ValueError where a number is not a whole one, 1 or more."""
     for name, value in values.items():
         if value != int(value) or value < 1:
             raise ValueError(f"{name}={value}: a whole number, 1 or more, is needed")
+
+
+def check_probability(**values: float) -> None:
+    """Raise a ValueError where a number is not between 0 and 1."""
+    for name, value in values.items():
+        if not 0 < value < 1:
+            raise ValueError(f"{name}={value}: it is a probability between 0 and 1, as 0.95 or 0.05")

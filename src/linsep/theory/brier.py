@@ -14,6 +14,7 @@ from scipy.special import rel_entr
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from linsep.engine.arrays import Array
+from linsep.theory.bounds import check_probability
 
 OFF = 1e-4
 """How far the probabilities of a row may be from the sum 1: those of float32 and many classes are not exact."""
@@ -64,13 +65,7 @@ class Brier(NamedTuple):
 
 
 def brier_score(
-    y: Any,
-    p: Any,
-    *,
-    bins: int | None = None,
-    labels: Any = None,
-    sample_weight: Any = None,
-    confidence: float = 0.95,
+    y: Any, p: Any, *, bins: int | None = None, labels: Any = None, sample_weight: Any = None, confidence: float = 0.95
 ) -> Brier:
     """Return the Brier score of probabilities, its decomposition and a confidence interval.
 
@@ -116,8 +111,7 @@ def brier_score(
     >>> score.groups[0].observed.round(2), [round(v, 2) for v in score.interval]
     (array([0.33, 0.67]), [0.01, 0.77])
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence={confidence}: it is a probability between 0 and 1, as 0.95")
+    check_probability(confidence=confidence)
     if bins is not None and bins < 1:
         raise ValueError(f"bins={bins}: there is one bin at least, or None for groups of equal forecasts")
     said, events = _forecasts(y, p, labels)
@@ -211,8 +205,6 @@ def _classes(truth: Array, labels: Any, width: int) -> Array:
         if width == 2 and len(classes) == 1 and classes[0] in (-1, 0, 1):
             classes = np.array([-1, 1]) if classes[0] == -1 else np.array([0, 1])
     if len(classes) != width:
-        raise ValueError(
-            f"p is that of {width} classes, and y has {len(classes)}: {classes.tolist()}; pass labels=, all classes in "
-            "order"
-        )
+        found = f"p is that of {width} classes, and y has {len(classes)}: {classes.tolist()}"
+        raise ValueError(f"{found}; pass labels=, all classes in order")
     return classes

@@ -12,6 +12,7 @@ import numpy as np
 from linsep.engine.arrays import Array
 from linsep.solvers.exact.dependencies import dependency
 from linsep.solvers.exact.linear_systems import MOST_ROWS
+from linsep.theory.bounds import check_counts
 
 MOST_POINTS = 16
 """All labellings are listed of so many points at most: 65,536."""
@@ -20,12 +21,10 @@ MOST_POINTS = 16
 def vc_dimension(p: int, affine: bool = False) -> int:
     """Return the VC dimension of halfspaces in R^p: p through the origin, p+1 with a bias.
 
-    Examples
-    --------
     >>> vc_dimension(3), vc_dimension(3, affine=True)
     (3, 4)
     """
-    _count(p=p)
+    check_counts(p=p)
     return p + bool(affine)
 
 
@@ -56,9 +55,8 @@ class Shattered(NamedTuple):
         """
         labels = np.asarray(self.labellings() if labels is None else labels)
         if labels.ndim != 2 or labels.shape[1] != len(self.points) or not np.isin(labels, (-1, 1)).all():
-            raise ValueError(
-                f"a labelling has a -1 or +1 for each of {len(self.points)} points: give one a row, as 2-D"
-            )
+            n = len(self.points)
+            raise ValueError(f"a labelling has a -1 or +1 for each of {n} points: give one a row, as 2-D")
         labels = labels.astype(np.int64)
         if self.affine:
             return 2 * labels[:, 1:], labels[:, 0]
@@ -77,7 +75,7 @@ def shatter(p: int, affine: bool = False) -> Shattered:
     >>> w.tolist(), b.tolist()
     ([[2, 2]], [-1])
     """
-    _count(p=p)
+    check_counts(p=p)
     points = np.eye(p, dtype=np.int64)
     return Shattered(np.vstack([np.zeros_like(points[:1]), points]) if affine else points, bool(affine))
 
@@ -160,7 +158,7 @@ def cover(n: int, p: int) -> int:
     >>> [cover(n, 3) for n in (1, 2, 3, 4, 5, 6)]
     [2, 4, 8, 14, 22, 32]
     """
-    _count(n=n, p=p)
+    check_counts(n=n, p=p)
     term, total = 1, 0
     for i in range(min(n, p)):
         total += term
@@ -171,15 +169,7 @@ def cover(n: int, p: int) -> int:
 def cover_fraction(n: int, p: int) -> Fraction:
     """Return the share of all 2^n labellings that `cover` counts.
 
-    Examples
-    --------
     >>> [str(cover_fraction(n, 50)) for n in (50, 100)]
     ['1', '1/2']
     """
     return Fraction(cover(n, p), 1 << n)
-
-
-def _count(**values: int) -> None:
-    for name, value in values.items():
-        if value != int(value) or value < 1:
-            raise ValueError(f"{name}={value}: a whole number, 1 or more, is needed")

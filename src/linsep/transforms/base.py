@@ -65,9 +65,8 @@ def refuse_not_finite(X: Any) -> None:
 def refuse_overflow(result: Any) -> None:
     """Raise where an entry of a result is beyond what its type holds."""
     if (found := _first_not_finite(result)) is not None:
-        raise ValueError(
-            f"{found[0]} of the result is too large for {result.dtype}: scale X first (linsep.transforms.Scale)"
-        )
+        what = f"{found[0]} of the result is too large for {result.dtype}"
+        raise ValueError(f"{what}: scale X first (linsep.transforms.Scale)")
 
 
 def pieces(X: Any) -> Iterator[Any]:

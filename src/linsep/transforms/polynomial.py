@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.engine.arrays import Array
+from linsep.engine.arrays import Array, frozen
 from linsep.engine.kernel_cache import cached_njit
 from linsep.transforms.base import FeatureMap, check_array, csr_like, index_type, is_sparse
 
@@ -133,9 +133,8 @@ def _numbered(term: Any, width: int) -> list[int]:
     columns: list[Any] = list(term) if isinstance(term, Iterable) else [None]
     for column in columns:
         if not isinstance(column, Integral) or not 0 <= int(column) < width:
-            raise ValueError(
-                f"terms: {term!r} is neither a text such as 'x0^2' nor a tuple of columns up to {width - 1}"
-            )
+            known = f"a text such as 'x0^2' nor a tuple of columns up to {width - 1}"
+            raise ValueError(f"terms: {term!r} is neither {known}")
     return [int(column) for column in columns]
 
 
@@ -320,8 +319,8 @@ class Monomials:
     def _expand(self, values: Array, columns: Array, indptr: Array, products: Array, numbers: Array) -> None:
         """Write the products of some rows, computed in float64, and their columns unless there is no room for them."""
         whole = [part.astype(np.int64, copy=False) for part in (columns, indptr, np.array(self.ends))]
-        columns, indptr, ends = map(_frozen, whole)
-        values = _frozen(values.astype(np.float64, copy=False))
+        columns, indptr, ends = map(frozen, whole)
+        values = frozen(values.astype(np.float64, copy=False))
         wide = _room_like(products, np.float64), _room_like(numbers, np.int64)
         expand(values, columns, indptr, self.width, ends, self.repeats, *wide)
         for narrow, result in zip((products, numbers), wide, strict=True):
@@ -332,12 +331,6 @@ class Monomials:
 def _room_like(array: Array, dtype: Any) -> Array:
     """Return the array itself if it has this type, else room for as many numbers of it."""
     return array if array.dtype == dtype else np.empty(array.shape, dtype)
-
-
-def _frozen(array: Array) -> Array:
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 MOST_DEGREE = 1 << 16

@@ -1,4 +1,4 @@
-"""Validate class labels and encode them as column numbers."""
+"""Validate class labels, encode them as column numbers, and decode scores."""
 
 import warnings
 from typing import Any
@@ -80,16 +80,18 @@ def encode(labels: Array) -> tuple[Array, Array]:
     return classes, codes.astype(np.int32)
 
 
-def codes_among(labels: Array, classes: Array) -> Array:
+LATER = "name all classes in the first call, or start with partial_fit without `classes` to let labels arrive later"
+"""The way out for a learner that meets a label it does not know."""
+
+
+def codes_among(labels: Array, classes: Array, fix: str = LATER) -> Array:
     """Return the number of each label among known classes; a label outside of them is an error that names it."""
     found, codes = encode(labels)
     places = np.searchsorted(classes, found).clip(0, len(classes) - 1)
     strange = found[classes[places] != found]
     if len(strange):
-        raise ValueError(
-            f"y contains the label {strange.tolist()[0]!r}, which is not among the classes {classes.tolist()}: "
-            "name all classes in the first call, or start with partial_fit without `classes` to let labels arrive later"
-        )
+        what = f"y contains the label {strange.tolist()[0]!r}, which is not among the classes {classes.tolist()}"
+        raise ValueError(f"{what}: {fix}")
     return places.astype(np.int32)[codes]
 
 
@@ -107,3 +109,35 @@ def new_classes(labels: Array, classes: Any, known: Array) -> Array:
         raise ValueError(f"classes={list(classes)} differ from those of the first call, {known.tolist()}")
     refuse_another_type(labels, known)
     return np.setdiff1d(labels, known)
+
+
+def predicted_codes(scores: Array) -> Array:
+    """Return the number of the class that each row's scores predict: 0 is the negative class, ties go to the lower one.
+
+    >>> predicted_codes(np.array([-1.0, 0.0, 2.0])), predicted_codes(np.array([[1.0, 3.0, 3.0]]))
+    (array([0, 0, 1]), array([1]))
+    """
+    return (scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
+
+
+def predicted_labels(scores: Array, classes: Array) -> Array:
+    """Return the label that each row's scores predict; a single class has no rival."""
+    return classes[np.zeros(len(scores), np.intp) if len(classes) == 1 else predicted_codes(scores)]
+
+
+def margins_of(codes: Array, scores: Array) -> Array:
+    """Return y * score of each row; of more than two classes, the true one's score less that of its best rival.
+
+    Rows whose class has no score are left out.
+
+    >>> margins_of(np.array([0, 1]), np.array([-2.0, -1.0])).tolist()
+    [2.0, -1.0]
+    >>> margins_of(np.array([0, 2]), np.array([[3.0, 1.0, 2.0], [0.0, 5.0, 1.0]])).tolist()
+    [1.0, -4.0]
+    """
+    there = codes < (2 if scores.ndim == 1 else scores.shape[1])
+    codes, scores = codes[there], scores[there]
+    if scores.ndim == 1:
+        return np.where(codes == 1, scores, -scores)
+    own = np.arange(scores.shape[1]) == codes[:, None]
+    return scores[own] - np.where(own, -np.inf, scores).max(axis=1)

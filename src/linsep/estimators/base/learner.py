@@ -29,6 +29,7 @@ from linsep.training.single_rows import RowPredictor, refuse_unequal
 from linsep.training.state import NO_WEIGHTS, TOO_LARGE, TrainingState
 from linsep.training.transaction import PREPARED, all_or_nothing, at_once
 from linsep.validation.inputs import canonical, refuse_bad_entries
+from linsep.validation.labels import predicted_labels
 
 NO_NAMES = "x names its features, but the learner has features without names, from grow or from training"
 INDEX, FLOAT = np.dtype(np.int64), np.dtype(np.float64)
@@ -138,7 +139,7 @@ class Learner(ClassifierMixin, BaseEstimator):
     @at_once
     def predict(self, X: Any) -> Array:
         """Return the label of each row; a score of 0 is the negative class, ties go to the lower one."""
-        return self._labels(self.decision_function(X))
+        return predicted_labels(self.decision_function(X), self.classes_)
 
     @property
     @at_once
@@ -251,12 +252,6 @@ class Learner(ClassifierMixin, BaseEstimator):
                 a = a[1:2] - a[:1] if self._state.pair else a[1:2]
             a = a[:known]
         return a[0] if flat and len(a) == 1 else np.moveaxis(a, 0, axis)
-
-    def _labels(self, scores: Array) -> Array:
-        if len(self.classes_) == 1:
-            return self.classes_[np.zeros(len(scores), np.intp)]
-        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
-        return self.classes_[codes]
 
     def predict_one(self, x: Any) -> Any:
         """Return the label of one row; features never seen count as 0."""

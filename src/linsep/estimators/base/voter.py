@@ -21,6 +21,7 @@ from linsep.training.transaction import all_or_nothing, at_once
 from linsep.training.update_log import Record
 from linsep.training.votes import Readings
 from linsep.validation.inputs import canonical, refuse_bad_entries, single_row
+from linsep.validation.labels import predicted_labels
 
 LINEAR = ("last", "average", "longest")
 """Readouts that are sums of hypotheses."""
@@ -198,7 +199,7 @@ class Voter(OnlineLearner):
         indices, values = known_entries(dict(x.items()), self._names or {}) if entries is None else entries[:2]
         known = (indices >= 0) & (indices < self.n_features_in_)
         row = single_row(indices[known], values[known], self.n_features_in_, self._bias)
-        return self._labels(self._finite_scores(row)).tolist()[0]
+        return predicted_labels(self._finite_scores(row), self.classes_).tolist()[0]
 
     @all_or_nothing
     def _learn_alone(self, x: Any, y: Any) -> Self:

@@ -46,16 +46,8 @@ SPARSE = 0.6
 def short(vector: Array, good: Callable[[Array], bool]) -> dict[str, Any]:
     """Return the shortest form of a vector that is still good enough; all its bits where none is.
 
-    Parameters
-    ----------
-    vector : array of float64
-        What is to be written down.
-    good : callable
-        Tells of a rounded vector whether it still serves.
+    `good` tells of a rounded vector whether it still serves.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> short(np.array([0.3, 0.0, 0.0, -1.0]), lambda v: abs(v[0] - 0.3) < 0.01)
     {'exponent': -7, 'at': [0, 3], 'values': [38, -128]}
     """
@@ -71,9 +63,6 @@ def short(vector: Array, good: Callable[[Array], bool]) -> dict[str, Any]:
 def exact(vector: Array) -> dict[str, Any]:
     """Return all bits of a vector.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> exact(np.array([0.75, 2.0]))
     {'exponent': -2, 'values': [3, 8]}
     """
@@ -85,8 +74,6 @@ def exact(vector: Array) -> dict[str, Any]:
 def written(integers: list[int], exponent: int = 0) -> dict[str, Any]:
     """Return integers times 2**exponent as a certificate holds them: {exponent, at, values}, zeros left out if many.
 
-    Examples
-    --------
     >>> written([0, 0, 5])
     {'exponent': 0, 'at': [2], 'values': [5]}
     """
@@ -111,25 +98,11 @@ def witness(
     dependency only. Where there are more, rows of small guesses are dropped; if that gives mixed signs, a linear
     program looks for a vertex; then the guess itself is moved to the exact solution that shares its smallest entries.
 
-    Parameters
-    ----------
-    rows : array or sparse array, (rows, features)
-        The rows times their signs, floats of any exponent. More than 4,096 are too many to look at. A column that a
-        sparse row stores twice counts as its float64 sum.
-    guess : array, (rows,), optional
-        What lambda is about, up to a factor.
-    deadline : float, optional
-        The value of time.monotonic() after which the search gives up.
-    most_bits : int, default=8_000_000
-        The sum of the bit lengths of lambda beyond which the search gives up.
+    `rows` are dense or sparse, times their signs, floats of any exponent. More than 4,096 are too many to look at. A
+    column that a sparse row stores twice counts as its float64 sum. `guess` is what lambda is about, up to a factor.
+    The search gives up at the deadline, and where the bit lengths of lambda add up to more than `most_bits`. The
+    integers, one for each row, have no common factor.
 
-    Returns
-    -------
-    list of int, or None
-        One for each row, without a common factor.
-
-    Examples
-    --------
     >>> witness([[0.5, 1.0], [-0.75, 0.0], [0.0, -3.0]])
     [3, 2, 1]
     >>> witness([[1.0, 0.1], [1.0, -0.1]]) is None
@@ -145,8 +118,6 @@ def dependency(rows: Any, *, deadline: float | None = None, most_bits: int = 8_0
 
     None also where the search gives up, as in `witness`, whose arguments these are.
 
-    Examples
-    --------
     >>> dependency([[1.0, 0.0], [0.0, 0.5], [3.0, 4.0]])
     [-3, -8, 1]
     """

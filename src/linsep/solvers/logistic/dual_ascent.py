@@ -20,7 +20,7 @@ from linsep.engine.digest import engine_digest
 from linsep.engine.multimethods import inlined
 from linsep.engine.native import prefetch
 from linsep.engine.passes import Kernel, compiled
-from linsep.solvers.logistic.objective import Logistic, balanced, look, prior, residuals_of, settle_bias
+from linsep.solvers.logistic.objective import Logistic
 from linsep.solvers.products import frozen, times, times_transposed
 
 AHEAD = 8
@@ -40,15 +40,9 @@ class Ascent:
     """
 
     def __init__(
-        self,
-        data: Csr,
-        codes: Array,
-        row_weights: Array,
-        columns: int,
-        multinomial: bool,
-        variance: float,
+        self, data: Csr, codes: Array, row_weights: Array, columns: int, multinomial: bool, variance: float,
         free_bias: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.weights = np.zeros((data.features + 1, columns))
         self.wrong = np.zeros((len(codes), columns))
         if multinomial:
@@ -265,19 +259,19 @@ def judged(problem: Logistic, weights: Array, wrong: Array, tol: float) -> tuple
     the data: where the first part alone is above `tol` f, it tells how far there is to go, and the bound is infinite.
     """
     scores = times(problem.data, weights, problem.jobs)
-    seen = look(problem, scores)
+    seen = problem.look(scores)
     if problem.free_bias:
-        seen = settle_bias(problem, weights, scores, seen)
+        seen = problem.settle_bias(weights, scores, seen)
         wrong = _balanced(problem, wrong)
-    value = float((seen.losses + prior(problem, weights)).sum())
+    value = float((seen.losses + problem.prior(weights)).sum())
     left = _divergence(problem, wrong, scores)
     if left > tol * value:
         return value, left, np.inf
-    own = residuals_of(problem, wrong, problem.targets())
+    own = problem.residuals(wrong, problem.targets())
     away = problem.penalty * weights - times_transposed(problem.data, own, problem.jobs)
     held = problem.penalty[:, 0] > 0
     gap = left + float((away[held] ** 2 / problem.penalty[held]).sum()) / 2
-    if problem.free_bias and not balanced(problem, own).all():
+    if problem.free_bias and not problem.balanced(own).all():
         return value, gap, np.inf
     return value, gap, gap
 
@@ -300,8 +294,7 @@ def _balanced(problem: Logistic, wrong: Array) -> Array:
 
     Each is changed by a small share of itself; NaN where no small share will do.
     """
-    counts = problem.row_weights[:, None] if len(problem.row_weights) else np.ones((len(wrong), 1))
-    targets = problem.targets()
+    counts, targets = problem.counts, problem.targets()
     if problem.multinomial:
         weighted = counts * wrong
         excess = (counts * targets).sum(axis=0) - weighted.sum(axis=0)
@@ -317,7 +310,7 @@ def _balanced(problem: Logistic, wrong: Array) -> Array:
 
 def _divergence(problem: Logistic, wrong: Array, scores: Array) -> float:
     """Return the relative entropy of the dual's probabilities to the model's, summed over all rows."""
-    counts = problem.row_weights[:, None] if len(problem.row_weights) else 1.0
+    counts = problem.counts
     if np.isnan(wrong).any():
         return np.inf
     if problem.multinomial:

@@ -4,23 +4,11 @@
 λ the largest eigenvalue of Xᵀ C X. No such step can lower the log-likelihood.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.runtime import one_blas_thread
-from linsep.solvers.logistic.objective import (
-    ROUNDING,
-    Logistic,
-    Look,
-    Solution,
-    centred,
-    certified,
-    look,
-    prior,
-    settle_bias,
-)
+from linsep.solvers.logistic.objective import ROUNDING, Logistic, Point, Solution
 from linsep.solvers.logistic.separation import endless, heaviest, separated
 from linsep.solvers.products import sweep, times, times_transposed
 
@@ -40,9 +28,6 @@ def gradient_ascent(
     no longer improves; `optimality` tells how far the optimum can be at most, which after a stop by `tol` may still be
     much.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> from linsep.engine.data_kinds import Dense
     >>> from linsep.solvers.logistic.objective import problem_of
     >>> table = Dense(np.array([[0.0], [1.0], [2.0], [3.0]]), bias=1.0)
@@ -70,44 +55,29 @@ def gradient_ascent(
             break
     norm = float(np.sqrt((at.gradient**2).sum()))
     gap = _gap(problem, at)
-    weights = centred(problem, at.weights)
+    weights = problem.centred(at.weights)
     endless_ = cause is not None
     return Solution(weights, at.value, history, norm, gap, iterations, settled and not endless_, endless_, cause)
 
 
-class Stand(NamedTuple):
-    """Weights, and f there."""
-
-    weights: Array
-    scores: Array
-    seen: Look
-    gradient: Array
-    value: float
-
-
-def _stand(problem: Logistic, weights: Array) -> Stand:
+def _stand(problem: Logistic, weights: Array) -> Point:
     scores = times(problem.data, weights, problem.jobs)
-    seen = look(problem, scores)
-    gradient = problem.penalty * weights - times_transposed(problem.data, seen.residuals, problem.jobs)
-    return Stand(weights, scores, seen, gradient, float((seen.losses + prior(problem, weights)).sum()))
+    return problem.at(weights, scores, problem.look(scores))
 
 
-def _gap(problem: Logistic, at: Stand) -> float:
+def _gap(problem: Logistic, at: Point) -> float:
     """Return the certified gap; a free bias is moved to its best for that, and what the move gains is added."""
     if not problem.free_bias or not problem.penalty.any():
-        return float(certified(problem, at.gradient, at.seen.residuals).sum())
+        return float(problem.certified(at.gradient, at.seen.residuals).sum())
     weights, scores = at.weights.copy(), at.scores.copy()
-    settle_bias(problem, weights, scores, at.seen)
+    problem.settle_bias(weights, scores, at.seen)
     moved = _stand(problem, weights)
-    return max(0.0, at.value - moved.value) + float(certified(problem, moved.gradient, moved.seen.residuals).sum())
+    return max(0.0, at.value - moved.value) + float(problem.certified(moved.gradient, moved.seen.residuals).sum())
 
 
 def lipschitz(problem: Logistic) -> float:
     """Return L, from power iterations; it is never more than the bound Σ c ||x||² for λ, and rarely too small.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> from linsep.engine.data_kinds import Dense
     >>> from linsep.solvers.logistic.objective import problem_of
     >>> table = Dense(np.array([[3.0], [4.0]]), bias=0.0)

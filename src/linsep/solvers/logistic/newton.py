@@ -7,29 +7,16 @@ On sparse rows with a prior, dual coordinate ascent leads near the optimum first
 """
 
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 
 from linsep.engine.arrays import Array
-from linsep.engine.data_kinds import Dense
 from linsep.engine.runtime import one_blas_thread, split
 from linsep.solvers.logistic.dual_ascent import approach
-from linsep.solvers.logistic.objective import (
-    ROUNDING,
-    Logistic,
-    Look,
-    Solution,
-    centred,
-    certified,
-    curved,
-    look,
-    prior,
-    settle_bias,
-)
+from linsep.solvers.logistic.objective import ROUNDING, Logistic, Look, Point, Solution
 from linsep.solvers.logistic.separation import endless, heaviest, runs_off, separated
-from linsep.solvers.products import add_up, sweep, times, times_transposed
+from linsep.solvers.products import add_up, as_table, rows_between, sweep, times, times_transposed
 
 FEW = 500
 """Weights of a group up to which its curvature is formed and factored."""
@@ -73,13 +60,12 @@ def _conjugate(problem: Logistic, spread: Array, gradient: Array, aim: Array) ->
 
 
 def _turned(problem: Logistic, spread: Array, scores: Array, lo: int, hi: int) -> Array:
-    return curved(problem, spread[lo:hi], scores, lo, hi)
+    return problem.curved(spread[lo:hi], scores, lo, hi)
 
 
 def _diagonal(problem: Logistic, spread: Array) -> Array:
     """Return the diagonal of the curvature, 1 where it is 0: such a weight does nothing, and never moves."""
-    counts = problem.row_weights[:, None] if len(problem.row_weights) else 1.0
-    bent = counts * spread * (1.0 - spread) if problem.multinomial else spread
+    bent = problem.counts * spread * (1.0 - spread) if problem.multinomial else spread
     diagonal = times_transposed(problem.data, bent, problem.jobs, squares=True) + problem.penalty
     return np.where(diagonal > 0, diagonal, 1.0)
 
@@ -122,12 +108,7 @@ def _table(problem: Logistic, lo: int, hi: int) -> Array:
     """Return a few rows as a table, the constant feature last."""
     data = problem.data
     out = np.full((hi - lo, data.n_features + 1), data.bias)
-    if isinstance(data, Dense):
-        out[:, :-1] = data.values[lo:hi]
-        return out
-    first, last = data.indptr[lo], data.indptr[hi]
-    cut = (data.values[first:last], data.indices[first:last], data.indptr[lo : hi + 1] - first)
-    out[:, :-1] = sparse.csr_matrix(cut, shape=(hi - lo, data.features)).toarray()
+    out[:, :-1] = as_table(rows_between(data, lo, hi))
     return out
 
 
@@ -150,41 +131,14 @@ HALVINGS = 40
 """How often a step that does not lower f is halved."""
 
 
-class Point(NamedTuple):
-    """Where the search stands."""
-
-    weights: Array
-    scores: Array
-    seen: Look
-    gradient: Array
-    values: Array
-    """f of each group."""
-
-
 @one_blas_thread()
 def newton(problem: Logistic, *, tol: float = 1e-6, max_iter: int = 100, start: Array | None = None) -> Solution:
     """Minimise f to a certified gap of `tol` f.
 
     Without a prior there is no certificate: it ends when the quadratic model expects less than `tol` f of a step.
+    `problem` is one of :func:`linsep.solvers.logistic.objective.problem_of`. `max_iter` limits epochs of dual ascent
+    and steps together. `start` are weights to begin with, (features + 1, columns).
 
-    Parameters
-    ----------
-    problem : Logistic
-        What to minimise: see :func:`linsep.solvers.logistic.objective.problem_of`.
-    tol : float, default=1e-6
-        The gap to reach, relative to f.
-    max_iter : int, default=100
-        Epochs of dual ascent and Newton steps at most.
-    start : array, (features + 1, columns), optional
-        Weights to begin with.
-
-    Returns
-    -------
-    Solution
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> from linsep.engine.data_kinds import Dense
     >>> from linsep.solvers.logistic.objective import problem_of
     >>> table = Dense(np.array([[0.0], [1.0], [2.0], [3.0]]), bias=1.0)
@@ -207,10 +161,10 @@ class NewtonSearch:
         begin = approach(problem, zeros, tol, max_iter if start is None else 0)
         weights = begin.weights if start is None else np.array(start, np.float64)
         scores = times(problem.data, weights, problem.jobs)
-        self.at = _point(problem, weights, scores, look(problem, scores))
+        self.at = _point(problem, weights, scores, problem.look(scores))
         self.steepest = self._steepness()
         self.gap = begin.gap
-        self.history = [*begin.history[:-1], -float(self.at.values.sum())]
+        self.history = [*begin.history[:-1], -self.at.value]
         self.iterations = begin.epochs
         self.cause = endless(problem)
         self.infinite = self.cause is not None
@@ -219,9 +173,9 @@ class NewtonSearch:
 
     def ended(self) -> bool:
         """Tell whether the goal is reached, or nothing is left to do."""
-        gaps = certified(self.problem, self.at.gradient, self.at.seen.residuals)
+        gaps = self.problem.certified(self.at.gradient, self.at.seen.residuals)
         self.gap = min(self.gap, float(gaps.sum())) if not np.isnan(gaps).any() else np.nan
-        enough = self.tol * self.at.values.sum()
+        enough = self.tol * self.at.value
         self.converged = self.converged or bool(self.gap <= enough)
         apart = separated(self.problem, self.at.seen, self.at.scores)
         if apart.any() and not self.infinite:
@@ -242,10 +196,10 @@ class NewtonSearch:
             self.stuck = True
             return
         self.at = _point(problem, at.weights + lengths * step, at.scores + lengths * moves, seen)
-        if self.at.values.sum() >= at.values.sum() and not self._flatter(at):
+        if self.at.value >= at.value and not self._flatter(at):
             self.at, self.stuck = at, True
             return
-        before, after = float(at.values.sum()), float(self.at.values.sum())
+        before, after = at.value, self.at.value
         self.gap = np.inf
         self.iterations += 1
         self.history.append(-after)
@@ -257,13 +211,12 @@ class NewtonSearch:
         norm = float(np.sqrt((at.gradient**2).sum()))
         cause = self.cause if self.infinite else None
         reached = self.converged and not self.infinite
-        value = float(at.values.sum())
-        weights = centred(self.problem, at.weights)
-        return Solution(weights, value, self.history, norm, self.gap, self.iterations, reached, self.infinite, cause)
+        weights = self.problem.centred(at.weights)
+        return Solution(weights, at.value, self.history, norm, self.gap, self.iterations, reached, self.infinite, cause)
 
     def _settled(self, slope: Array, step: Array, moves: Array) -> bool:
         """Tell, without a prior, whether the model expects next to nothing of the step, in any group."""
-        self.done = self.done | (-slope / 2 <= self.tol * self.at.values.sum() / len(slope))
+        self.done = self.done | (-slope / 2 <= self.tol * self.at.value / len(slope))
         if not self.infinite and (runs_off(self.problem, step, moves) & (slope < 0)).any():
             self.infinite, self.cause = True, heaviest(step)
         self.converged = bool(self.done.all())
@@ -272,7 +225,7 @@ class NewtonSearch:
     def _flatter(self, before: Point) -> bool:
         """Tell whether a step that did not lower f, as far as its digits show, halved the certified gap at least."""
         points = (self.at, before)
-        gaps = [float(certified(self.problem, at.gradient, at.seen.residuals).sum()) for at in points]
+        gaps = [float(self.problem.certified(at.gradient, at.seen.residuals).sum()) for at in points]
         return gaps[0] <= gaps[1] / 2
 
     def _aim(self) -> Array:
@@ -280,7 +233,7 @@ class NewtonSearch:
         steep = self._steepness()
         fallen = 1.0 if self.infinite else steep / np.where(self.steepest > 0, self.steepest, 1.0)
         forced = steep * np.minimum(0.1, fallen)
-        wanted = 2.0 * self.tol * self.at.values.sum() / len(steep) * self.problem.penalty[0, 0]
+        wanted = 2.0 * self.tol * self.at.value / len(steep) * self.problem.penalty[0, 0]
         return np.maximum(forced, 0.5 * np.sqrt(wanted))
 
     def _steepness(self) -> Array:
@@ -289,9 +242,8 @@ class NewtonSearch:
 
 def _point(problem: Logistic, weights: Array, scores: Array, seen: Look) -> Point:
     if problem.free_bias:
-        seen = settle_bias(problem, weights, scores, seen)
-    gradient = problem.penalty * weights - times_transposed(problem.data, seen.residuals, problem.jobs)
-    return Point(weights, scores, seen, gradient, seen.losses + prior(problem, weights))
+        seen = problem.settle_bias(weights, scores, seen)
+    return problem.at(weights, scores, seen)
 
 
 def _search_line(problem: Logistic, at: Point, step: Array, moves: Array, slope: Array) -> tuple[Array, Look]:
@@ -299,11 +251,11 @@ def _search_line(problem: Logistic, at: Point, step: Array, moves: Array, slope:
     lengths = np.where(slope < 0, 1.0, 0.0)
     unseen = -slope <= ROUNDING * at.values  # what such a step gains is lost in rounding
     for _ in range(HALVINGS):
-        seen = look(problem, at.scores + lengths * moves)
-        values = seen.losses + prior(problem, at.weights + lengths * step)
+        seen = problem.look(at.scores + lengths * moves)
+        values = seen.losses + problem.prior(at.weights + lengths * step)
         fine = values <= at.values + 1e-4 * lengths * slope + np.where(unseen, ROUNDING * at.values, 0.0)
         if fine.all():
             return lengths, seen
         lengths = np.where(fine, lengths, lengths / 2)
     lengths = np.where(fine, lengths, 0.0)
-    return lengths, look(problem, at.scores + lengths * moves)
+    return lengths, problem.look(at.scores + lengths * moves)

@@ -13,6 +13,7 @@ import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
+from linsep.solvers.products import largest_entry, times_transposed
 
 LEVEL = 1e-11
 """The sum of a column's residuals that counts as 0, relative to the sum of their sizes."""
@@ -27,35 +28,6 @@ ROUNDING = 1e-13
 """How much of a sum may be rounding."""
 
 
-class Logistic(NamedTuple):
-    """Rows, labels and prior: what f is made of."""
-
-    data: Dense | Csr
-    codes: Array
-    row_weights: Array
-    """What each row counts, or an empty array where all count 1."""
-    positives: Array
-    """The class that each column's score speaks for."""
-    multinomial: bool
-    penalty: Array
-    """(features + 1, 1): 1 / σ², or 0 for a weight that no prior holds."""
-    jobs: int
-
-    @property
-    def free_bias(self) -> bool:
-        """Whether there is a bias, and no prior on it."""
-        return self.data.bias != 0.0 and self.penalty[-1, 0] == 0.0
-
-    def groups(self, table: Array) -> Array:
-        """Return the sum of each group's entries."""
-        sums = table.sum(axis=0)
-        return sums.sum(keepdims=True) if self.multinomial else sums
-
-    def targets(self) -> Array:
-        """Tell for each row and column whether the row is of the column's class."""
-        return self.codes[:, None] == self.positives
-
-
 class Look(NamedTuple):
     """What the scores say of f."""
 
@@ -67,6 +39,22 @@ class Look(NamedTuple):
     """(rows, columns): c p (1 - p), or p itself for a softmax. Times the data on both sides, f's curvature."""
     margin: Array
     """The least y w.x of each group over the rows that count, or the least lead of the true class's score."""
+
+
+class Point(NamedTuple):
+    """Weights, and f there."""
+
+    weights: Array
+    scores: Array
+    seen: Look
+    gradient: Array
+    values: Array
+    """f of each group."""
+
+    @property
+    def value(self) -> float:
+        """The sum of f over all groups."""
+        return float(self.values.sum())
 
 
 class Solution(NamedTuple):
@@ -89,6 +77,142 @@ class Solution(NamedTuple):
     """The feature whose weight grows forever then, `features` for the constant one."""
 
 
+class Logistic(NamedTuple):
+    """Rows, labels and prior: what f is made of."""
+
+    data: Dense | Csr
+    codes: Array
+    row_weights: Array
+    """What each row counts, or an empty array where all count 1."""
+    positives: Array
+    """The class that each column's score speaks for."""
+    multinomial: bool
+    penalty: Array
+    """(features + 1, 1): 1 / σ², or 0 for a weight that no prior holds."""
+    jobs: int
+
+    @property
+    def free_bias(self) -> bool:
+        """Whether there is a bias, and no prior on it."""
+        return self.data.bias != 0.0 and self.penalty[-1, 0] == 0.0
+
+    @property
+    def counts(self) -> Array:
+        """What each row counts, (rows, 1); (1, 1) where all count 1."""
+        return self.row_weights[:, None] if len(self.row_weights) else np.ones((1, 1))
+
+    def groups(self, table: Array) -> Array:
+        """Return the sum of each group's entries."""
+        sums = table.sum(axis=0)
+        return sums.sum(keepdims=True) if self.multinomial else sums
+
+    def targets(self) -> Array:
+        """Tell for each row and column whether the row is of the column's class."""
+        return self.codes[:, None] == self.positives
+
+    def look(self, scores: Array) -> Look:
+        """Return the losses of these scores, (rows, columns), and how they change."""
+        counts, targets = self.counts, self.targets()
+        if self.multinomial:
+            return self._look_jointly(scores, counts, targets)
+        margins = np.where(targets, scores, -scores)
+        small = np.exp(-np.abs(margins))
+        wrong = np.where(margins >= 0, small, 1.0) / (1.0 + small)
+        losses = self.groups(counts * (np.log1p(small) + np.maximum(-margins, 0.0)))
+        spread = counts * (small / (1.0 + small) ** 2)
+        return Look(losses, self.residuals(wrong, targets), spread, _least(margins, counts))
+
+    def _look_jointly(self, scores: Array, counts: Array, targets: Array) -> Look:
+        top = scores.argmax(axis=1)[:, None]
+        below = scores - np.take_along_axis(scores, top, axis=1)
+        shares = np.exp(below)
+        np.put_along_axis(shares, top, 0.0, axis=1)
+        rest = shares.sum(axis=1, keepdims=True)
+        np.put_along_axis(shares, top, 1.0, axis=1)
+        shares /= 1.0 + rest
+        losses = self.groups(counts * (np.log1p(rest) - below[targets][:, None]))
+        rivals = np.where(targets, -np.inf, below).max(axis=1, keepdims=True)
+        margins = below[targets][:, None] - rivals
+        return Look(losses, self.residuals(shares, targets), shares, _least(margins, counts))
+
+    def residuals(self, chances: Array, targets: Array) -> Array:
+        """Return c (target - p), given each column's probability of the wrong answer, or a softmax's of all classes.
+
+        A softmax's residual of the true class is the sum of the other classes' shares: 1 - p would lose its digits.
+        """
+        right = np.where(targets, 0.0, chances).sum(axis=1, keepdims=True) if self.multinomial else chances
+        return self.counts * np.where(targets, right, -chances)
+
+    def balanced(self, residuals: Array) -> Array:
+        """Tell whether each group's residuals sum to 0 in each column, but for rounding: what a free bias asks."""
+        even = np.abs(residuals.sum(axis=0)) <= 100 * LEVEL * np.abs(residuals).sum(axis=0)
+        return even.all(keepdims=True) if self.multinomial else even
+
+    def curved(self, spread: Array, moved: Array, lo: int, hi: int) -> Array:
+        """Return how fast residuals of rows lo to hi fall when their scores move: the curvature without the data."""
+        if not self.multinomial:
+            return spread * moved
+        turned = spread * (moved - (spread * moved).sum(axis=1, keepdims=True))
+        return self.row_weights[lo:hi, None] * turned if len(self.row_weights) else turned
+
+    def centred(self, weights: Array) -> Array:
+        """Return the weights, a softmax's that no prior holds shifted to a mean of 0: the same probabilities."""
+        if not self.multinomial:
+            return weights
+        return np.where(self.penalty == 0.0, weights - weights.mean(axis=1, keepdims=True), weights)
+
+    def prior(self, weights: Array) -> Array:
+        """Return the prior's share of f for each group."""
+        squares = np.einsum("jk,jk,j->k", weights, weights, self.penalty[:, 0])
+        return self.groups(squares[None]) / 2
+
+    def certified(self, gradient: Array, residuals: Array) -> Array:
+        """Return the certified gap f - min f <= σ² ||gradient||² / 2 of each group; NaN without a prior.
+
+        The bound is the duality gap of the dual point that the residuals are. With a free bias a dual point's residuals
+        sum to 0 in each column: that is where the bias's own gradient is 0, see :meth:`settle_bias`.
+        """
+        held = self.penalty[:-1]
+        if not held.any() and len(held):
+            return np.full_like(self.groups(gradient), np.nan)
+        gaps = self.groups(gradient[:-1] ** 2 / held) / 2
+        if not self.free_bias:
+            return gaps + self.groups(gradient[-1:] ** 2 / self.penalty[-1]) / 2
+        return np.where(self.balanced(residuals), gaps, np.inf)
+
+    def at(self, weights: Array, scores: Array, seen: Look) -> Point:
+        """Return f and its gradient at weights of these scores."""
+        gradient = self.penalty * weights - times_transposed(self.data, seen.residuals, self.jobs)
+        return Point(weights, scores, seen, gradient, seen.losses + self.prior(weights))
+
+    def settle_bias(self, weights: Array, scores: Array, seen: Look) -> Look:
+        """Move the biases, in place, to where their gradients are 0, all other weights held: Newton's method."""
+        for _ in range(BIAS_STEPS):
+            slope = seen.residuals.sum(axis=0)
+            if (np.abs(slope) <= LEVEL * np.abs(seen.residuals).sum(axis=0)).all():
+                break
+            shift = self._bias_step(seen, slope)
+            for _ in range(30):
+                trial = self.look(scores + shift)
+                rises = trial.losses > (1.0 + ROUNDING) * seen.losses
+                if not rises.any():
+                    break
+                shift = np.where(rises, shift / 2, shift)
+            else:
+                break
+            scores += shift
+            weights[-1] += shift / self.data.bias
+            seen = trial
+        return seen
+
+    def _bias_step(self, seen: Look, slope: Array) -> Array:
+        if not self.multinomial:
+            return slope / np.maximum(seen.spread.sum(axis=0), np.finfo(float).tiny)
+        cross = (self.counts * seen.spread).T @ seen.spread
+        np.fill_diagonal(cross, 0.0)  # each row of the curvature sums to 0: the diagonal p (1 - p) would lose digits
+        return np.linalg.lstsq(np.diag(cross.sum(axis=1)) - cross, slope)[0]
+
+
 def together(parts: list[Solution]) -> Solution:
     """Return problems that were solved one by one as one; a part that has ended stays where it is."""
     longest = max(len(part.history) for part in parts)
@@ -107,36 +231,15 @@ def together(parts: list[Solution]) -> Solution:
 
 
 def problem_of(
-    data: Dense | Csr,
-    codes: Array,
-    row_weights: Array,
-    *,
-    classes: int,
-    multinomial: bool = False,
-    prior_variance: float | None = 1.0,
-    penalize_bias: bool = True,
-    jobs: int = 1,
-) -> Logistic:
+    data: Dense | Csr, codes: Array, row_weights: Array, *, classes: int, multinomial: bool = False,
+    prior_variance: float | None = 1.0, penalize_bias: bool = True, jobs: int = 1,
+) -> Logistic:  # fmt: skip
     """Return the problem of two classes (one column, unless multinomial) or more.
 
-    Parameters
-    ----------
-    data : Dense or Csr
-        The rows.
-    codes : array of int32, (rows,)
-        The class of each row; of two classes, 1 is the positive one.
-    row_weights : array of float64, (rows,) or empty
-        How many rows each row counts as; empty for 1 each.
-    classes : int
-        The number of classes.
-    multinomial : bool, default=False
-        A softmax over one column a class; else a column a class against the rest, one for two classes.
-    prior_variance : float or None, default=1.0
-        σ² of the Gaussian prior on each weight; None for no prior.
-    penalize_bias : bool, default=True
-        Whether the prior holds the constant feature's weight too.
-    jobs : int, default=1
-        Threads; they change no bit of the result.
+    `codes` are the classes of the rows (int32); of two classes, 1 is the positive one. With `multinomial` it is a
+    softmax over one column a class; else a column a class against the rest, one for two classes. `prior_variance` is σ²
+    of the Gaussian prior on each weight, None for no prior; with `penalize_bias` the prior holds the constant feature's
+    weight too. See :mod:`linsep.solvers` for the others.
     """
     if prior_variance is not None and not prior_variance > 0:
         raise ValueError(f"prior_variance={prior_variance!r}: a variance is above 0; use None for no prior")
@@ -150,16 +253,13 @@ def problem_of(
 
 def refuse_overflow(data: Dense | Csr, row_weights: Array, prior_variance: float | None) -> None:
     """Raise a ValueError where the gradient's square, the curvature or the prior could leave the numbers."""
-    largest = max(abs(data.bias), float(data.values.max(initial=0.0)), -float(data.values.min(initial=0.0)))
+    largest = largest_entry(data)
     with np.errstate(over="ignore"):
         total = float(row_weights.sum()) if len(row_weights) else float(data.n_rows)
     if not total * total <= MOST:
         raise ValueError(f"the row weights add up to {total:g}, too much for float64: divide all of them by one factor")
     if not max(1.0, total) * largest * max(1.0, total) * largest <= MOST:
-        raise ValueError(
-            f"X has an entry of the size {largest:g}, whose square is too large for float64: "
-            "divide all of X by one factor"
-        )
+        raise ValueError(f"X has an entry of the size {largest:g}, too large to square: divide all of X by one factor")
     if prior_variance is None:
         return
     if not prior_variance >= 1.0 / MOST:
@@ -168,115 +268,5 @@ def refuse_overflow(data: Dense | Csr, row_weights: Array, prior_variance: float
         raise ValueError(f"prior_variance={prior_variance!r} is too large for float64 on these rows: None is no prior")
 
 
-def look(problem: Logistic, scores: Array) -> Look:
-    """Return the losses of these scores, (rows, columns), and how they change."""
-    counts = problem.row_weights[:, None] if len(problem.row_weights) else np.ones((1, 1))
-    targets = problem.targets()
-    if problem.multinomial:
-        return _look_jointly(problem, scores, counts, targets)
-    margins = np.where(targets, scores, -scores)
-    small = np.exp(-np.abs(margins))
-    wrong = np.where(margins >= 0, small, 1.0) / (1.0 + small)
-    losses = problem.groups(counts * (np.log1p(small) + np.maximum(-margins, 0.0)))
-    spread = counts * (small / (1.0 + small) ** 2)
-    return Look(losses, residuals_of(problem, wrong, targets), spread, _least(margins, counts))
-
-
-def _look_jointly(problem: Logistic, scores: Array, counts: Array, targets: Array) -> Look:
-    top = scores.argmax(axis=1)[:, None]
-    below = scores - np.take_along_axis(scores, top, axis=1)
-    shares = np.exp(below)
-    np.put_along_axis(shares, top, 0.0, axis=1)
-    rest = shares.sum(axis=1, keepdims=True)
-    np.put_along_axis(shares, top, 1.0, axis=1)
-    shares /= 1.0 + rest
-    losses = problem.groups(counts * (np.log1p(rest) - below[targets][:, None]))
-    rivals = np.where(targets, -np.inf, below).max(axis=1, keepdims=True)
-    margins = below[targets][:, None] - rivals
-    return Look(losses, residuals_of(problem, shares, targets), shares, _least(margins, counts))
-
-
-def residuals_of(problem: Logistic, chances: Array, targets: Array) -> Array:
-    """Return c (target - p) from the probability of the wrong answer in each column, or of all classes of a softmax.
-
-    A softmax's residual of the true class is the sum of the other classes' shares: 1 - p would lose its digits.
-    """
-    counts = problem.row_weights[:, None] if len(problem.row_weights) else 1.0
-    right = np.where(targets, 0.0, chances).sum(axis=1, keepdims=True) if problem.multinomial else chances
-    return counts * np.where(targets, right, -chances)
-
-
-def balanced(problem: Logistic, residuals: Array) -> Array:
-    """Tell for each group whether its residuals sum to 0 in each column, as far as digits go: what a free bias asks."""
-    even = np.abs(residuals.sum(axis=0)) <= 100 * LEVEL * np.abs(residuals).sum(axis=0)
-    return even.all(keepdims=True) if problem.multinomial else even
-
-
 def _least(margins: Array, counts: Array) -> Array:
     return np.where(counts > 0, margins, np.inf).min(axis=0, initial=np.inf)
-
-
-def curved(problem: Logistic, spread: Array, moved: Array, lo: int, hi: int) -> Array:
-    """Return how fast the residuals of rows lo to hi fall when their scores move: the curvature without the data."""
-    if not problem.multinomial:
-        return spread * moved
-    turned = spread * (moved - (spread * moved).sum(axis=1, keepdims=True))
-    return problem.row_weights[lo:hi, None] * turned if len(problem.row_weights) else turned
-
-
-def centred(problem: Logistic, weights: Array) -> Array:
-    """Return the weights with those of a softmax that no prior holds shifted to a mean of 0: the same probabilities."""
-    if not problem.multinomial:
-        return weights
-    return np.where(problem.penalty == 0.0, weights - weights.mean(axis=1, keepdims=True), weights)
-
-
-def prior(problem: Logistic, weights: Array) -> Array:
-    """Return the prior's share of f for each group."""
-    squares = np.einsum("jk,jk,j->k", weights, weights, problem.penalty[:, 0])
-    return problem.groups(squares[None]) / 2
-
-
-def certified(problem: Logistic, gradient: Array, residuals: Array) -> Array:
-    """Return the certified gap f - min f <= σ² ||gradient||² / 2 of each group; NaN without a prior.
-
-    The bound is the duality gap of the dual point that the residuals are. With a free bias a dual point's residuals sum
-    to 0 in each column: that is where the bias's own gradient is 0, see :func:`settle_bias`.
-    """
-    held = problem.penalty[:-1]
-    if not held.any() and len(held):
-        return np.full_like(problem.groups(gradient), np.nan)
-    gaps = problem.groups(gradient[:-1] ** 2 / held) / 2
-    if not problem.free_bias:
-        return gaps + problem.groups(gradient[-1:] ** 2 / problem.penalty[-1]) / 2
-    return np.where(balanced(problem, residuals), gaps, np.inf)
-
-
-def settle_bias(problem: Logistic, weights: Array, scores: Array, seen: Look) -> Look:
-    """Move the biases, in place, to where their gradients are 0, all other weights held: Newton's method."""
-    for _ in range(BIAS_STEPS):
-        slope = seen.residuals.sum(axis=0)
-        if (np.abs(slope) <= LEVEL * np.abs(seen.residuals).sum(axis=0)).all():
-            break
-        shift = _bias_step(problem, seen, slope)
-        for _ in range(30):
-            trial = look(problem, scores + shift)
-            rises = trial.losses > (1.0 + ROUNDING) * seen.losses
-            if not rises.any():
-                break
-            shift = np.where(rises, shift / 2, shift)
-        else:
-            break
-        scores += shift
-        weights[-1] += shift / problem.data.bias
-        seen = trial
-    return seen
-
-
-def _bias_step(problem: Logistic, seen: Look, slope: Array) -> Array:
-    if not problem.multinomial:
-        return slope / np.maximum(seen.spread.sum(axis=0), np.finfo(float).tiny)
-    weighted = problem.row_weights[:, None] * seen.spread if len(problem.row_weights) else seen.spread
-    cross = weighted.T @ seen.spread
-    np.fill_diagonal(cross, 0.0)  # each row of the curvature sums to 0: its diagonal as p (1 - p) would lose its digits
-    return np.linalg.lstsq(np.diag(cross.sum(axis=1)) - cross, slope)[0]

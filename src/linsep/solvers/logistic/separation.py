@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator, lsmr
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.logistic.objective import Logistic, Look
-from linsep.solvers.products import times, times_transposed
+from linsep.solvers.products import rows_between, times, times_transposed
 
 NEARLY = 1e-6
 """How far a row may move the wrong way, relative to the one that moves farthest, for the step to be looked at."""
@@ -30,8 +30,6 @@ ENTRIES = 1 << 18
 def runs_off(problem: Logistic, step: Array, moves: Array) -> Array:
     """Tell for each group whether a step, whose scores are `moves`, shows a direction that never ends.
 
-    Examples
-    --------
     >>> from linsep.solvers.logistic.objective import problem_of
     >>> table = Dense(np.array([[1e8], [1.0], [-1.0]]), bias=0.0)
     >>> for codes in ([1, 1, 0], [1, 1, 1]):
@@ -96,18 +94,10 @@ def _reach(problem: Logistic, way: Array) -> Array:
     data, size = problem.data, np.abs(way)
     rows = data.n_rows
     height = max(1, ENTRIES * rows // max(1, data.values.size))
-    pieces = (_magnitudes(data, lo, min(rows, lo + height)) for lo in range(0, rows, height))
-    reach = np.concatenate([times(piece, size) for piece in pieces])
+    pieces = (rows_between(data, lo, min(rows, lo + height)) for lo in range(0, rows, height))
+    sizes = (piece._replace(values=np.abs(piece.values), bias=abs(piece.bias)) for piece in pieces)
+    reach = np.concatenate([times(piece, size) for piece in sizes])
     return reach[problem.targets()][:, None] + reach if problem.multinomial else reach
-
-
-def _magnitudes(data: Dense | Csr, lo: int, hi: int) -> Dense | Csr:
-    """Return some rows with the sign of no entry."""
-    if isinstance(data, Dense):
-        return Dense(np.abs(data.values[lo:hi]), abs(data.bias))
-    first, last = data.indptr[lo], data.indptr[hi]
-    values, starts = np.abs(data.values[first:last]), data.indptr[lo : hi + 1] - first
-    return Csr(values, data.indices[first:last], starts, data.features, abs(data.bias))
 
 
 def endless(problem: Logistic) -> int | None:
@@ -123,10 +113,9 @@ def endless(problem: Logistic) -> int | None:
         if _unheld(problem, -1) and problem.data.bias != 0.0 and (signs > 0).any() != (signs < 0).any():
             return features
         if features and _unheld(problem, 0):
-            pro, contra = _votes(problem.data, signs)
-            found = np.flatnonzero((pro > 0) != (contra > 0))
-            if len(found):
-                return int(found[np.argmax((pro + contra)[found])])
+            one_sided = _one_sided(problem.data, signs)
+            if one_sided.any():
+                return int(np.argmax(one_sided))
     return None
 
 
@@ -147,23 +136,13 @@ def _unheld(problem: Logistic, weight: int) -> bool:
     return bool(problem.penalty[weight, 0] == 0.0)
 
 
-def _votes(data: Dense | Csr, signs: Array) -> tuple[Array, Array]:
-    """Count for each feature the entries with the sign of their row, and those with the other."""
-    features, rows = data.n_features, data.n_rows
-    pro, contra = np.zeros(features, np.int64), np.zeros(features, np.int64)
-    if isinstance(data, Dense):
-        height = max(1, ENTRIES // features)
-        for lo in range(0, rows, height):
-            votes = np.sign(data.values[lo : lo + height]) * signs[lo : lo + height, None]
-            pro += (votes > 0).sum(axis=0)
-            contra += (votes < 0).sum(axis=0)
-        return pro, contra
-    for lo in range(0, len(data.values), ENTRIES):
-        hi = min(lo + ENTRIES, len(data.values))
-        first = int(np.searchsorted(data.indptr, lo, side="right")) - 1
-        last = int(np.searchsorted(data.indptr, hi, side="left"))
-        lengths = np.diff(np.clip(data.indptr[first : last + 1], lo, hi))
-        votes = np.sign(data.values[lo:hi]) * np.repeat(signs[first:last], lengths)
-        pro += np.bincount(data.indices[lo:hi][votes > 0], minlength=features)
-        contra += np.bincount(data.indices[lo:hi][votes < 0], minlength=features)
-    return pro, contra
+def _one_sided(data: Dense | Csr, signs: Array) -> Array:
+    """Count each feature's entries if all, or none, have the sign of their row; else the feature has 0."""
+    net, total = np.zeros((2, data.n_features))
+    step = max(1, ENTRIES * data.n_rows // max(1, data.values.size))
+    for lo in range(0, data.n_rows, step):
+        part = rows_between(data, lo, min(lo + step, data.n_rows))
+        part, y = part._replace(values=np.sign(part.values), bias=0.0), signs[lo : lo + step, None]
+        net += times_transposed(part, y)[:-1, 0]
+        total += times_transposed(part._replace(values=np.abs(part.values)), np.abs(y))[:-1, 0]
+    return np.where(np.abs(net) == total, total, 0.0)

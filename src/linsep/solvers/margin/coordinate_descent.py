@@ -132,9 +132,6 @@ def one_pass(Data: type[Any]) -> Kernel:
 def squared_norms(data: Dense | Csr) -> Array:
     """Return ||x_i||² for each row, the constant feature not counted; columns stored twice add up.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> squared_norms(Dense(np.array([[1.0, 2.0], [0.0, 3.0]]), bias=1.0))
     array([5., 9.])
     """

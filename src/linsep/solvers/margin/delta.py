@@ -94,8 +94,6 @@ class DeltaBracket:
 def best_scale(margins: Array, length: float, root: float) -> tuple[float, float]:
     """Return the t >= 0 with the least F(t w), and that F, given the margins Z w and R ||w||.
 
-    Examples
-    --------
     >>> best_scale(np.array([0.5, 4.0]), 1.0, 10.0)
     (2.0, 2.0)
     """
@@ -182,10 +180,8 @@ def delta_bound(
 
     Parameters
     ----------
-    data : Dense or Csr
-        The rows; `data.bias` is the constant feature's value, 0.0 where there is none.
-    signs : float64 array of shape (rows,)
-        +1 or -1 for each row.
+    data, signs, deadline, watch, seed, jobs
+        As for all solvers: see :mod:`linsep.solvers`; the bracket is that of F.
     radius : float
         R, the largest ||x_i|| with the constant feature. Where floats can't hold it, it is found anew.
     passes : float, default=1
@@ -197,18 +193,7 @@ def delta_bound(
     start : DeltaBound or HardMargin, optional
         The answer to a like problem, of the same rows: for other `passes`, or another constant feature; or their
         hard margin, which is the answer where T is large.
-    deadline : float, optional
-        The value of time.monotonic() at which to return with what is found.
-    watch : callable, optional
-        Called with (lower, upper), the bracket of F, each time that it has become narrower.
-    seed : int, default=0
-        Seed of the order of rows.
-    jobs : int, default=1
-        Threads for the passes that prove.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> X = Dense(np.array([[2.0, 0.0], [2.0, 1.0], [-2.0, 1.0]]), bias=0.0)
     >>> found = delta_bound(X, np.array([1.0, 1.0, -1.0]), radius=5**0.5, passes=4, tol=1e-9)
     >>> round(found.lower**2, 6), round(found.upper**2, 6), found.weights.round(6)
@@ -250,10 +235,8 @@ class _Search:
         """Begin at the answer to a like problem."""
         bracket, descent = self.bracket, self.descent
         if start.dual.shape != descent.dual.shape:
-            raise ValueError(
-                f"the start has {len(start.dual)} rows, the data {len(descent.dual)}: begin with an answer for the "
-                "same rows"
-            )
+            rows = len(descent.dual)
+            raise ValueError(f"the start has {len(start.dual)} rows, the data {rows}: begin with one for the same rows")
         weights = np.ldexp(start.weights, exponent + (start.exponent if isinstance(start, DeltaBound) else 0))
         weights[-1] *= descent.data.bias != 0.0
         bracket.prove(weights, start.dual)

@@ -39,8 +39,6 @@ def opposed_rows(data: Dense | Csr, signs: Array) -> Array:
 
     Rows that store a column twice are found only where their opposites store it alike.
 
-    Examples
-    --------
     >>> X = Dense(np.array([[1.0, 2.0], [3.0, 0.0], [1.0, 2.0]]), bias=1.0)
     >>> opposed_rows(X, np.array([1.0, 1.0, -1.0]))
     array([0, 2])
@@ -160,12 +158,8 @@ def hard_margin(
 
     Parameters
     ----------
-    data : Dense or Csr
-        The rows; `data.bias` is the constant feature's value, 0.0 where there is none.
-    signs : float64 array of shape (rows,)
-        +1 or -1 for each row.
-    row_weights : array of shape (rows,) or (0,)
-        Rows of weight 0 are absent; other weights change nothing, as repeated rows have the same hull.
+    data, signs, row_weights, seed, jobs, deadline, watch
+        As for all solvers: see :mod:`linsep.solvers`. Weights above 0 change nothing: repeated rows have the same hull.
     tol : float, default=1e-3
         The relative gap (upper - lower) / upper at which to stop. Rounding allows about 1e-12 on common data.
     max_iter : int, default=1000
@@ -174,23 +168,12 @@ def hard_margin(
         Whether the constant feature counts as a feature like all others, in ||w|| as in ||x||; else the bias is free.
     zero : float, default=1e-10
         The point of the hull that counts as 0, as a share of the largest ||x_i||. It is refined as far as floats allow.
-    seed : int, default=0
-        Seed of the order of rows.
-    jobs : int, default=1
-        Threads for the passes that prove.
     enough : float, default=0.0
         A margin that is no larger is not worth more search: a w that separates is enough then; and where only
         coordinate descent can get on, so are some passes that bring no such w nearer.
     start : float64 array of shape (rows,), optional
         A multiple of some lambda to begin with.
-    deadline : float, optional
-        The value of time.monotonic() at which to return with what is found.
-    watch : callable, optional
-        Called with (lower, upper) each time that the bracket has become narrower.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> X = Dense(np.array([[2.0, 0.0], [3.0, 1.0], [0.0, 0.0]]), bias=1.0)
     >>> found = hard_margin(X, np.array([1.0, 1.0, -1.0]), np.zeros(0), penalize_bias=False)
     >>> found.weights, found.upper, found.support
@@ -276,8 +259,6 @@ def separator(
     data, signs, tol, max_iter, enough, start, deadline, watch, seed, jobs
         As in :func:`linsep.solvers.margin.hard.hard_margin`. The constant feature is one like all others.
 
-    Examples
-    --------
     >>> X = Dense(np.array([[2.0, 0.0], [3.0, 1.0], [2.0, 0.0]]), bias=1.0)
     >>> found = separator(X, np.array([1.0, 1.0, -1.0]))
     >>> found.separable, found.support

@@ -24,7 +24,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.kernel_cache import cached_njit
 from linsep.engine.runtime import split
-from linsep.solvers.products import times, times_transposed
+from linsep.solvers.products import gathered, largest_entry, times, times_transposed
 
 AT_ONCE = 1 << 17
 """Entries of the data that are copied together, at most."""
@@ -41,9 +41,7 @@ class Points:
         self.present = row_weights > 0 if len(row_weights) else np.ones(len(signs), np.bool_)
         if len(np.unique(self.group[self.present])) < self.groups:
             raise ValueError("a margin needs rows, and with a free bias rows of both signs: some are missing")
-        values = data.values
-        largest = max(float(np.max(values, initial=self.data.bias)), -float(np.min(values, initial=0.0)))
-        self.scale = math.ldexp(1.0, -max(math.frexp(largest)[1], -1000))
+        self.scale = math.ldexp(1.0, -max(math.frexp(largest_entry(self.data))[1], -1000))
         self.norms = self._norms()
         self.radius = float(self.norms[self.present].max())
 
@@ -96,18 +94,14 @@ class Points:
         """Return these rows, scaled, without signs and constant feature."""
         if isinstance(self.data, Dense):
             return np.multiply(self.data.values[rows], self.scale, dtype=np.float64)
-        starts = self.data.indptr[rows].astype(np.int64)
-        ends = np.cumsum(self.data.indptr[rows + 1] - starts)
-        where = np.arange(ends[-1]) + np.repeat(starts - np.append(0, ends[:-1]), np.diff(ends, prepend=0))
-        values = np.multiply(self.data.values[where], self.scale, dtype=np.float64)
-        return sp.csr_array((values, self.data.indices[where], np.append(0, ends)), (len(rows), self.data.features))
+        values, columns, ends = gathered(self.data, rows)
+        values = np.multiply(values, self.scale, dtype=np.float64)
+        return sp.csr_array((values, columns, ends), (len(rows), self.data.features))
 
 
 def rounding_of(data: Dense | Csr, radius: float) -> float:
     """Return the most by which rounding may change x·w for a unit w, `radius` being the largest ||x||.
 
-    Examples
-    --------
     >>> rounding_of(Dense(np.ones((1, 2)), bias=0.0), 1.0) == 4 * EPS
     True
     """
@@ -207,25 +201,11 @@ def descend(
 ) -> tuple[int, int]:  # fmt: skip
     """Go down to the best point of the working set; return the corral's size and the rounds that it took.
 
-    Parameters
-    ----------
-    gram : array of shape (at least rows, at least rows)
-        The products z_i·z_j of the working set.
-    group : int64 array of shape (rows,)
-        Group 0 or 1 of each row.
-    groups : int
-        How many there are.
-    weights, moves, slopes : arrays of shape (rows,)
-        lambda_i; what is added to each in all, free of the rounding of lambda_i itself; and z_i·v. All are changed.
-    members, factor, size : arrays and int
-        The corral: positions in the working set, and its Cholesky factor; changed. Rows that have a weight and are
-        not among the members are taken in first.
-    lift : float
-        What is added to the products within a group; about the largest ||z||².
-    slack : float
-        How far a slope may lie below its group's.
-    budget : int
-        The most rounds.
+    `gram` holds the products z_i·z_j of the working set, `group` the group of each row, 0 or 1. Changed are `weights`,
+    the lambda_i; `moves`, what is added to each in all, free of the rounding of lambda_i itself; `slopes`, the z_i·v;
+    and the corral: `members` are positions in the working set, `factor` is its Cholesky factor. Rows that have a weight
+    and are not among the members are taken in first. `lift`, about the largest ||z||², is added to the products within
+    a group, `slack` is how far a slope may lie below its group's, and `budget` the most rounds.
     """
     rows = slopes.shape[0]
     sides = np.empty((groups + 1, factor.shape[0]))

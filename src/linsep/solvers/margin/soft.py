@@ -1,36 +1,41 @@
 """The soft margin: linear support vector machines with hinge or squared hinge loss and their duality gap.
 
-P(w) = ½ ||w||² + C ||(1 - Z w)+||² is a quadratic as long as the same rows have slacks. A step goes to the minimum of
-the present one, (1 + 2C Z_Iᵀ Z_I) w = 2C Z_Iᵀ 1 over the rows I with slacks, or to the best of its halves on the way.
-
     minimise P(w) = ½ ||w||² + sum of C_i loss(1 - y_i w·x_i),     loss(t) = max(0, t) or max(0, t)²,     C_i = C c_i
 
     maximise D(a) = sum of a_i - ½ ||sum of a_i y_i x_i||² - [squared hinge] sum of a_i² / (4 C_i),
              0 <= a_i <= C_i, or a_i >= 0 for the squared hinge
 
-For any w and any such a, D(a) <= P(w). The answer is w = sum of a_i y_i x_i, and its gap (P - D) / P says how far it is
-from the best at most; the sums are made afresh for it, row by row, so that no rounding of the search is in them.
+For any w and any such a, D(a) <= P(w). The answer is w = sum of a_i y_i x_i. Its gap (P - D) / P bounds the distance
+from the best objective. All sums of the gap are computed afresh, row by row, free of the rounding of the search.
 
 The constant feature is a feature like any other, its weight v a part of ||w||, unless the bias is free: then the dual
 has one more condition, sum of a_i y_i = 0. Either way v would follow each single step, and a pass would be spent on its
 trembling. So the search holds v back: it minimises P + m/2 (v - v_0)², with m so large that v follows the mean of some
 thousand rows, and moves v_0 on after each pass (the method of multipliers; v_0 goes farther where it keeps going one
 way). For the proof, what the sum of a_i y_i lacks is taken from the variables between their bounds, which the dual does
-not feel at its best point; a free bias is the best one for the weights found.
+not feel at its best point. A free bias is the best one for the weights found.
 """
 
 import math
 from typing import Literal, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import LinAlgError, solve
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.margin.coordinate_descent import BLOCK, GONE, STILL, one_pass, squared_norms
 from linsep.solvers.margin.hull import rounding_of
-from linsep.solvers.products import blocks, frozen, read_only, times, times_transposed
+from linsep.solvers.products import (
+    as_table,
+    blocks,
+    frozen,
+    largest_entry,
+    read_only,
+    rows_between,
+    times,
+    times_transposed,
+)
 
 TAME = 200
 """Numbers between 2**-TAME and 2**TAME have squares of squares, and sums of them, that floats hold."""
@@ -39,15 +44,12 @@ TAME = 200
 def tamed(data: Dense | Csr) -> tuple[Dense | Csr, int]:
     """Return the data, or a copy of them times 2**-exponent where floats would lose their squares; and the exponent.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> tamed(Dense(np.array([[2.0**1000]]), bias=0.0))
     (Dense(values=array([[0.5]]), bias=0.0), 1001)
     >>> tamed(Dense(np.array([[3.0]]), bias=0.0))
     (Dense(values=array([[3.]]), bias=0.0), 0)
     """
-    largest = max(float(np.max(data.values, initial=0.0)), -float(np.min(data.values, initial=0.0)), abs(data.bias))
+    largest = largest_entry(data)
     exponent = math.frexp(largest)[1]
     if largest == 0.0 or abs(exponent) <= TAME:
         return data, 0
@@ -61,9 +63,6 @@ def best_bias(scores: Array, signs: Array, costs: Array, soft: bool) -> float:
     The loss of row i bends at b = y_i - s_i: that of a positive row falls to the left of it, that of a negative row
     rises to the right of it. Between two bends, the sum is linear or quadratic.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> best_bias(np.array([3.0, 0.0]), np.array([1.0, -1.0]), np.array([1.0, 1.0]), soft=False)
     -1.5
     """
@@ -97,10 +96,11 @@ HALVES = 10
 
 
 def minimise(data: Dense | Csr, signs: Array, cost: float, weights: Array, jobs: int = 1) -> tuple[Array, int]:
-    """Return the w with the least P(w), beginning with `weights`, and the steps; all features are alike.
+    """Minimise P with squared slacks by Newton's method from `weights`; return w and the steps; all features are alike.
 
-    Examples
-    --------
+    P(w) = ½ ||w||² + C ||(1 - Z w)+||² is a quadratic as long as the same rows have slacks. A step goes to the minimum
+    of the present one, (1 + 2C Z_Iᵀ Z_I) w = 2C Z_Iᵀ 1 over the rows I with slacks, or to the best of its halves.
+
     >>> X = Dense(np.array([[1.0], [3.0]]), bias=0.0)
     >>> minimise(X, np.array([1.0, 1.0]), 2.0, np.zeros(2))
     (array([0.8, 0. ]), 2)
@@ -142,13 +142,8 @@ def _sums(data: Dense | Csr, signs: Array, chosen: Array) -> tuple[Array, Array]
     square, total = np.zeros((size, size)), np.zeros(size)
     for lo, hi in blocks(data):
         rows, y = np.flatnonzero(chosen[lo:hi]), signs[lo:hi][chosen[lo:hi]]
-        if isinstance(data, Dense):
-            part = data.values[lo:hi][rows].astype(np.float64, copy=False)
-        else:
-            here = slice(data.indptr[lo], data.indptr[hi])
-            ends = data.indptr[lo : hi + 1] - data.indptr[lo]
-            part = sp.csr_array((data.values[here], data.indices[here], ends), (hi - lo, data.features))[rows].toarray()
-        part = np.column_stack([part.astype(np.float64, copy=False), np.full(len(rows), data.bias)])
+        part = as_table(rows_between(data, lo, hi).take(rows)).astype(np.float64, copy=False)
+        part = np.column_stack([part, np.full(len(rows), data.bias)])
         square += part.T @ part
         total += y @ part
     return square, total
@@ -179,34 +174,24 @@ TINY = float(np.finfo(np.float64).tiny)
 
 
 class SoftMargin(NamedTuple):
-    """The weights of a soft margin, and the proof of their quality.
-
-    Attributes
-    ----------
-    weights : array of shape (features + 1,)
-        w; the last entry is the constant feature's weight, so that the intercept is weights[-1] * bias.
-    dual : array of shape (rows,)
-        a, with sum of a_i y_i x_i equal to the weights (all but the last where the bias is free).
-    primal, dual_objective : float
-        P(w) and D(a). No weights have an objective below D(a).
-    gap : float
-        (P - D) / P; 0 where P is 0.
-    iterations : int
-        Passes made over the rows that were not left out.
-    converged : bool
-        Whether the gap is as small as asked for.
-    rounding : float
-        The most by which rounding may change a score: weights whose y_i w·x_i are all above it separate the rows.
-    """
+    """The weights of a soft margin, and the proof of their quality."""
 
     weights: Array
+    """(features + 1,): w; the last entry is the constant feature's: the intercept is weights[-1] * bias."""
     dual: Array
+    """(rows,): a, with sum of a_i y_i x_i equal to the weights (all but the last where the bias is free)."""
     primal: float
+    """P(w)."""
     dual_objective: float
+    """D(a): no weights have a lower objective."""
     gap: float
+    """(P - D) / P; 0 where P is 0."""
     iterations: int
+    """Passes made over the rows that were not left out."""
     converged: bool
+    """Whether the gap is as small as asked for."""
     rounding: float
+    """The most by which rounding may change a score: weights whose y_i w·x_i are all above it separate the rows."""
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -218,12 +203,8 @@ def soft_margin(
 
     Parameters
     ----------
-    data : Dense or Csr
-        The rows; `data.bias` is the constant feature's value, 0.0 where there is none.
-    signs : array of shape (rows,)
-        +1 or -1 for each row.
-    row_weights : array of shape (rows,) or (0,)
-        c_i >= 0, as if the row occurred that often; empty where all are 1.
+    data, signs, row_weights, seed, jobs
+        As for all solvers: see :mod:`linsep.solvers`; the row weights are c.
     C : float
         The cost of a unit of loss, above 0.
     loss : {"l1", "l2"}
@@ -232,25 +213,17 @@ def soft_margin(
         The gap (P - D) / P at which to stop.
     max_iter : int, default=1000
         The most passes.
-    seed : int, default=0
-        Seed of the order of rows.
     penalize_bias : bool, default=True
         Whether the constant feature's weight is a part of ||w||; else the bias is free.
-    jobs : int, default=1
-        Threads for the proof; the passes have one. The answer does not depend on it.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> X = Dense(np.array([[2.0, 0.0], [3.0, 1.0], [0.0, 0.0]]), bias=1.0)
     >>> found = soft_margin(X, np.array([1, 1, -1]), np.zeros(0), C=10.0, loss="l1", tol=1e-9, penalize_bias=False)
     >>> found.weights, found.dual, found.primal
     (array([ 1.,  0., -1.]), array([0.5, 0. , 0.5]), 0.5)
     """
     if not 0.0 < C < np.inf:
-        raise ValueError(
-            f"C is {C!r}: the cost of a unit of loss is a number above 0; use the hard margin for no loss at all"
-        )
+        why = "the cost of a unit of loss is a number above 0; use the hard margin for no loss at all"
+        raise ValueError(f"C is {C!r}: {why}")
     if loss not in ("l1", "l2"):
         raise ValueError(f"loss is {loss!r}: use 'l1' for the hinge or 'l2' for its square")
     if max_iter < 1:
@@ -295,9 +268,8 @@ class Descent:
         self.norms = squared_norms(self.data)
         if not np.all(np.isfinite(self.norms)):
             i = int(np.argmin(np.isfinite(self.norms)))
-            raise ValueError(
-                f"row {i} has an entry that is not a number, or too large to be squared: scale the columns"
-            )
+            what = f"row {i} has an entry that is not a number, or too large to be squared"
+            raise ValueError(f"{what}: scale the columns")
         self.dual = np.zeros(n)
         self.weights = np.zeros(data.n_features + 1)
         self.cost = 0.0
@@ -480,8 +452,6 @@ class Descent:
 def relative(primal: float, dual_objective: float) -> float:
     """Return (P - D) / P, no less than 0; 0 where P is 0, and infinity where either is not a number.
 
-    Examples
-    --------
     >>> relative(4.0, 3.0)
     0.25
     """

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.engine.arrays import Array
+from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.digest import engine_digest
 from linsep.engine.native import prefetch
@@ -36,47 +36,26 @@ def empty_table(classes: int, features: int) -> Array:
 
 
 def count(
-    data: Dense | Csr,
-    codes: Array,
-    row_weights: Array,
-    classes: int,
-    *,
-    power: int = 1,
-    center: Array = NO_CENTER,
+    data: Dense | Csr, codes: Array, row_weights: Array, classes: int, *, power: int = 1, center: Array = NO_CENTER,
     table: Array | None = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """Return the sum of weight * (x_j - center_cj)^power over the rows of each class, (classes, features).
 
     Sparse rows add nothing for what they do not store (nor for a stored 0); with power 0 this counts their nonzeros.
 
-    Parameters
-    ----------
-    data : Dense or Csr
-        The rows.
-    codes : int32 array, (rows,)
-        The class of each.
-    row_weights : float64 array, (rows,)
-        What each row counts; empty where all count 1.
-    classes : int
-        How many classes there are.
-    power : 0, 1 or 2
-        What is summed: 1 of each nonzero, the deviation, its square.
-    center : array, (classes, features), optional
-        What entries are compared to; 0 by default.
-    table : array, (classes, features), optional
-        What to add to, in place: one of :func:`empty_table`.
+    `codes` are the classes of the rows (int32). `power` is 0, 1 or 2: 1 of each nonzero, the deviation from `center`
+    (classes, features; by default 0), or its square. The sums are added to `table` in place, if one is given: see
+    :func:`empty_table`.
 
-    Examples
-    --------
     >>> rows = Dense(np.array([[1.0, 0.0], [2.0, 1.0], [0.0, 5.0]]), bias=1.0)
     >>> count(rows, np.array([0, 0, 1], np.int32), np.empty(0), 2)
     array([[3., 1.],
            [0., 5.]])
     """
-    features = data.values.shape[1] if isinstance(data, Dense) else data.features
+    features = data.n_features
     table = empty_table(classes, features) if table is None else table
     if isinstance(data, Csr):
-        of_rows = (_read_only(a) for a in (codes, row_weights, np.ascontiguousarray(center.T)))
+        of_rows = (frozen(a) for a in (codes, row_weights, np.ascontiguousarray(center.T)))
         adder()(data.values, data.indices, data.indptr, *of_rows, power, table.T)
         return table
     for left in range(0, features, WIDE):
@@ -154,8 +133,6 @@ def moments(data: Dense | Csr, codes: Array, row_weights: Array, classes: int) -
 def merged(a: Moments, b: Moments) -> Moments:
     """Return the moments of two blocks of rows as one (Chan, Golub and LeVeque).
 
-    Examples
-    --------
     >>> parts = [moments(Dense(np.array([[x]]), 1.0), np.zeros(1, np.int32), np.empty(0), 1) for x in (1.0, 2.0, 6.0)]
     >>> merged(merged(parts[0], parts[1]), parts[2])
     Moments(weight=array([3.]), mean=array([[3.]]), squares=array([[14.]]))
@@ -173,9 +150,3 @@ def _finite(found: Moments) -> Moments:
         j = int(np.argmin(np.isfinite(found.squares).all(axis=0)))
         raise ValueError(f"feature {j} has entries too large to be squared: divide the column by its largest entry")
     return found
-
-
-def _read_only(array: Array) -> Array:
-    view = array.view()
-    view.flags.writeable = False
-    return view

@@ -30,8 +30,6 @@ class Pair(NamedTuple):
 def plus(a: Array, b: Array | float) -> Pair:
     """Return a + b without rounding (Knuth).
 
-    Examples
-    --------
     >>> plus(np.array([1.0]), 2.0**-60)
     Pair(high=array([1.]), low=array([8.67361738e-19]))
     """
@@ -57,8 +55,6 @@ def product(a: Pair, b: Pair) -> Pair:
 def log_quotient(a: Pair, b: Pair) -> Array:
     """Return ln(a / b), as good as its logarithm is: 0 where they are equal, and the difference where they nearly are.
 
-    Examples
-    --------
     >>> one = Pair(np.ones(1), np.zeros(1))
     >>> log_quotient(Pair(np.ones(1), np.full(1, 1e-20)), one), log_quotient(one, one)
     (array([1.e-20]), array([0.]))
@@ -75,8 +71,6 @@ def sums(terms: Array, starts: Array) -> Pair:
     The leading bits, cut off where the stretch's sum has its last, add up without rounding in any order; what is left
     is so small that its rounding does not matter (Rump). No stretch may be empty; stretches run along the first axis.
 
-    Examples
-    --------
     >>> sums(np.array([1.0, 1e16, 1.0, -1e16, 0.1, 0.2]), np.array([0, 4])).high
     array([2. , 0.3])
     """
@@ -111,21 +105,10 @@ def leveled(scores: Array, data: Dense | Csr, weights: Array, size: Array, unit:
     doubt by that, which are few, are summed again without rounding: what is left is that of products and weights,
     eps (sum of |x_j| (2 |w_j| + few) + size), few being 4 for columns of log probabilities, and 0 for one of log-odds.
 
-    Parameters
-    ----------
-    scores : array, (rows, columns)
-        X W; changed in place.
-    data : Dense or Csr
-        The rows.
-    weights : array, (features + 1, columns)
-        W.
-    size : array, (columns,)
-        By how much each intercept may be off, in units of eps.
-    unit : float
-        1.0 for weights that are logarithms; 0.0 for those of values, whose rounding is a few times as large.
+    The scores X W are changed in place. `weights` is W, (features + 1, columns), and `size` by how much each intercept
+    may be off, in units of eps. `unit` is 1.0 for weights that are logarithms, and 0.0 for those of values, whose
+    rounding is a few times as large.
 
-    Examples
-    --------
     >>> row, weights = Dense(np.array([[1.0, 1.0, -1.0]]), 0.0), np.log([[2.0], [3.0], [6.0], [1.0]])
     >>> leveled(np.array([[-2.2e-16]]), row, weights, np.zeros(1), 1.0)
     array([[0.]])

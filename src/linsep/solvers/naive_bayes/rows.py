@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from linsep.engine.arrays import Array
+from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense, place_of
+from linsep.solvers.products import rows_between
 
 AT_ONCE = 1 << 20
 """Entries that are looked at in one go."""
@@ -15,8 +16,6 @@ AT_ONCE = 1 << 20
 def refuse_negative(data: Dense | Csr) -> None:
     """Raise a ValueError that names the first entry below 0.
 
-    Examples
-    --------
     >>> refuse_negative(Dense(np.array([[0.0, 2.0], [1.0, -1.0]]), 1.0))
     Traceback (most recent call last):
     ...
@@ -26,7 +25,7 @@ def refuse_negative(data: Dense | Csr) -> None:
         return
     flat = np.ravel(data.values)
     k = int(np.argmax(flat < 0))
-    row, column = _place(data, k)
+    row, column = place_of(k, data.n_features, *(() if isinstance(data, Dense) else (data.indices, data.indptr)))
     raise ValueError(
         f"Negative values in data passed to NaiveBayes: X has {flat[k]:g} in row {row}, column {column}, and counts "
         "are not below 0 (hashed text: read it with alternate_sign=False); kind='gaussian' takes values of any sign"
@@ -36,21 +35,17 @@ def refuse_negative(data: Dense | Csr) -> None:
 def present(data: Dense | Csr, threshold: float) -> Iterator[tuple[slice, Dense | Csr]]:
     """Yield the rows, some at a time, with 1 for each entry above the threshold and 0 for the others.
 
-    Examples
-    --------
     >>> [(rows, part.values) for rows, part in present(Dense(np.array([[3.0, -1.0], [0.0, 0.5]]), 1.0), 0.0)]
     [(slice(0, 2, None), array([[1., 0.],
            [0., 1.]]))]
     """
-    for rows, part in _pieces(data, AT_ONCE * _rows_of(data) // max(1, data.values.size)):
-        yield rows, part._replace(values=_frozen((part.values > threshold).astype(part.values.dtype)))
+    for rows, part in _pieces(data, AT_ONCE * data.n_rows // max(1, data.values.size)):
+        yield rows, part._replace(values=frozen((part.values > threshold).astype(part.values.dtype)))
 
 
 def groups_of(groups: Any, features: int) -> Array:
     """Return the number of each column's variable, 0 and up, from numbers of any size.
 
-    Examples
-    --------
     >>> groups_of([7, 7, 3], 3)
     array([1, 1, 0])
     """
@@ -58,10 +53,8 @@ def groups_of(groups: Any, features: int) -> Array:
         raise ValueError("kind='categorical' needs groups=, an array with the number of each column's variable")
     given = np.asarray(groups)
     if given.shape != (features,) or given.dtype.kind not in "iu":
-        raise ValueError(
-            f"groups is an array of {given.dtype}, of shape {given.shape}: give one integer for each of the "
-            f"{features} columns"
-        )
+        what = f"groups is an array of {given.dtype}, of shape {given.shape}"
+        raise ValueError(f"{what}: give one integer for each of the {features} columns")
     return np.unique(given, return_inverse=True)[1].astype(np.int64)
 
 
@@ -70,8 +63,6 @@ def refuse_not_one_hot(data: Dense | Csr, groups: Array) -> None:
 
     `groups` says to which variable each column belongs, 0 and up.
 
-    Examples
-    --------
     >>> refuse_not_one_hot(Dense(np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]), 1.0), np.array([0, 0, 1]))
     Traceback (most recent call last):
     ...
@@ -98,19 +89,9 @@ def refuse_not_one_hot(data: Dense | Csr, groups: Array) -> None:
 
 
 def _pieces(data: Dense | Csr, step: int) -> Iterator[tuple[slice, Dense | Csr]]:
-    n, step = _rows_of(data), max(1, step)
-    for lo in range(0, n, step):
-        rows = slice(lo, min(lo + step, n))
-        if isinstance(data, Dense):
-            yield rows, data._replace(values=data.values[rows])
-        else:
-            a, b = int(data.indptr[rows.start]), int(data.indptr[rows.stop])
-            ends = _frozen(data.indptr[rows.start : rows.stop + 1] - data.indptr[rows.start])
-            yield rows, data._replace(values=data.values[a:b], indices=data.indices[a:b], indptr=ends)
-
-
-def _rows_of(data: Dense | Csr) -> int:
-    return len(data.values) if isinstance(data, Dense) else len(data.indptr) - 1
+    for lo in range(0, data.n_rows, max(1, step)):
+        rows = slice(lo, min(lo + max(1, step), data.n_rows))
+        yield rows, rows_between(data, rows.start, rows.stop)
 
 
 def _entries(data: Dense | Csr) -> tuple[Array, Array, Array]:
@@ -121,14 +102,3 @@ def _entries(data: Dense | Csr) -> tuple[Array, Array, Array]:
     stored = data.values != 0
     row = np.repeat(np.arange(len(data.indptr) - 1), np.diff(data.indptr))
     return row[stored], data.indices[stored], data.values[stored]
-
-
-def _place(data: Dense | Csr, k: int) -> tuple[int, int]:
-    if isinstance(data, Dense):
-        return place_of(k, data.values.shape[1])
-    return place_of(k, data.features, data.indices, data.indptr)
-
-
-def _frozen(array: Array) -> Array:
-    array.flags.writeable = False
-    return array

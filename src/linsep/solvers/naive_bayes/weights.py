@@ -44,8 +44,6 @@ class BayesWeights(NamedTuple):
 def priors_of(wanted: Any, weight: Array, labels: Sequence[Any]) -> Array:
     """Return the probability of each class: its share of the weight of all rows, "uniform", or as given.
 
-    Examples
-    --------
     >>> priors_of(None, np.array([1.0, 3.0]), "ab"), priors_of("uniform", np.array([1.0, 3.0]), "ab")
     (array([0.25, 0.75]), array([0.5, 0.5]))
     """
@@ -68,19 +66,8 @@ def priors_of(wanted: Any, weight: Array, labels: Sequence[Any]) -> Array:
 def multinomial(counts: Array, priors: Array, alpha: float, labels: Sequence[Any]) -> BayesWeights:
     """Return the weights of counts: p_cj = (N_cj + s) / (N_c + s * features).
 
-    Parameters
-    ----------
-    counts : array, (classes, features)
-        N, how often each feature was seen in each class.
-    priors : array, (classes,)
-        The probability of each class.
-    alpha : float
-        s, what is added to each count.
-    labels : sequence
-        The names of the classes, for errors.
+    `counts` is N, (classes, features), `alpha` is s, `priors` are the classes' probabilities and `labels` their names.
 
-    Examples
-    --------
     >>> multinomial(np.array([[3.0, 1.0], [0.0, 5.0]]), np.array([0.5, 0.5]), 1.0, "ab").weights.round(3)
     array([[-1.54 ],
            [ 0.944],
@@ -149,8 +136,6 @@ def gaussian(found: Moments, priors: Array, floor: float, labels: Sequence[Any])
     A feature without any variance has weight 0 if its means are equal, and is an error if they are not; `floor`, as a
     share of the largest variance, is the least that a variance counts as.
 
-    Examples
-    --------
     >>> found = Moments(np.array([2.0, 2.0]), np.array([[1.0], [5.0]]), np.array([[2.0], [2.0]]))
     >>> gaussian(found, np.array([0.5, 0.5]), 0.0, "ab").weights
     array([[  4.],
@@ -158,9 +143,8 @@ def gaussian(found: Moments, priors: Array, floor: float, labels: Sequence[Any])
     """
     weight, mean, squares = found.weight, np.asfortranarray(found.mean), np.asfortranarray(found.squares)
     if not weight.all():
-        raise ValueError(
-            f"the class {labels[int(np.argmin(weight))]!r} has had no rows, and so has no mean: give it some"
-        )
+        label = labels[int(np.argmin(weight))]
+        raise ValueError(f"the class {label!r} has had no rows, and so has no mean: give it some")
     rows = weight.sum()
     variance = squares.sum(axis=0) / rows
     largest = np.abs(mean).max(axis=0)
@@ -274,8 +258,6 @@ NO_GROUPS = np.empty(0, np.int64)
 class ClassCounts(NamedTuple):
     """The counts of each class; more rows give other counts, and change nothing in these.
 
-    Examples
-    --------
     >>> rows, codes = Dense(np.array([[2.0, 0.0], [1.0, 3.0]]), 1.0), np.array([0, 1], np.int32)
     >>> counts = ClassCounts.start("multinomial", classes=2, features=2).plus(rows, codes, np.empty(0))
     >>> counts.feature_count, counts.admitted(np.array([1])).class_count
@@ -310,9 +292,7 @@ class ClassCounts(NamedTuple):
         """Return the counts with these rows added; no row may store a column twice, unless it is of counts."""
         classes = len(self.class_count)
         if self.kind == "gaussian":
-            mine = Moments(self.class_count, self.mean, self.squares)
-            weight, mean, squares = merged(mine, moments(data, codes, row_weights, classes))
-            return self._replace(class_count=weight, mean=mean, squares=squares)
+            return self._with(merged(self._moments, moments(data, codes, row_weights, classes)))
         before = self.feature_count
         table = np.array(before, order="F") if self.class_count.any() else empty_table(*before.shape)
         parts = present(data, self.binarize) if self.kind == "bernoulli" else [(slice(None), data)]
@@ -325,12 +305,17 @@ class ClassCounts(NamedTuple):
     def joined(self, other: "ClassCounts") -> "ClassCounts":
         """Return the counts of the rows of both, which have the same classes and features."""
         if self.kind == "gaussian":
-            parts = (Moments(tally.class_count, tally.mean, tally.squares) for tally in (self, other))
-            weight, mean, squares = merged(*parts)
-            return self._replace(class_count=weight, mean=mean, squares=squares)
+            return self._with(merged(self._moments, other._moments))
         with np.errstate(over="ignore"):
             counts = np.asfortranarray(self.feature_count + other.feature_count)
         return self._replace(class_count=self.class_count + other.class_count, feature_count=counts)._in_range()
+
+    @property
+    def _moments(self) -> Moments:
+        return Moments(self.class_count, self.mean, self.squares)
+
+    def _with(self, found: Moments) -> "ClassCounts":
+        return self._replace(class_count=found.weight, mean=found.mean, squares=found.squares)
 
     def _in_range(self) -> Self:
         """Return the counts, if their sums are in range; else raise a ValueError."""
@@ -356,7 +341,7 @@ class ClassCounts(NamedTuple):
         """Return the weights."""
         counts = self.feature_count
         if self.kind == "gaussian":
-            return gaussian(Moments(self.class_count, self.mean, self.squares), priors, floor, labels)
+            return gaussian(self._moments, priors, floor, labels)
         if self.kind == "bernoulli":
             return bernoulli(self.class_count, counts, priors, alpha, labels)
         if self.kind == "categorical":

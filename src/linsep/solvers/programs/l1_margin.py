@@ -19,6 +19,7 @@ Any u and any lambda bracket the value, whatever found them.
 import math
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,8 +28,8 @@ from scipy.optimize import linprog
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.products import times, times_transposed
-from linsep.solvers.programs.linear_program import mixture
+from linsep.solvers.products import gathered, largest_entry, times, times_transposed
+from linsep.solvers.programs.linear_program import matrix_game, mixture
 from linsep.solvers.programs.signed_rows import beside, column, exponents
 
 FAR = 1000
@@ -43,9 +44,7 @@ class L1Rows:
         self.count, self.features = data.n_rows, data.n_features
         self.width = self.features + (data.bias != 0.0)
         """Features, and the constant one if there is a bias."""
-        values = data.values
-        largest = max(np.max(values, initial=0.0), -np.min(values, initial=0.0), abs(data.bias))
-        self.exponent = int(exponents(float(largest)))
+        self.exponent = int(exponents(largest_entry(data)))
         self.mirrored = np.arange(0 if signed else self.features, self.width)
         """The features whose weights may be below 0."""
 
@@ -93,12 +92,8 @@ class L1Rows:
         data, signs = self.data, self.signs[rows]
         Z: Any
         if isinstance(data, Csr):
-            starts = np.asarray(data.indptr)[rows].astype(np.int64)
-            counts = np.asarray(data.indptr)[rows + 1] - starts
-            ends = np.cumsum(counts)
-            places = np.repeat(starts - ends + counts, counts) + np.arange(ends[-1])
-            parts = self._in_unit(data.values[places]), data.indices[places], np.append(0, ends)
-            Z = sp.csr_array(parts, shape=(len(rows), self.features))
+            values, columns, ends = gathered(data, rows)
+            Z = sp.csr_array((self._in_unit(values), columns, ends), shape=(len(rows), self.features))
             Z.sum_duplicates()
         else:
             Z = sp.csr_array(self._in_unit(data.values[rows]))
@@ -255,7 +250,7 @@ class L1Search:
             if Z.nnz * (1 + self.rows.signed) <= ENTRIES:
                 self.columns = np.union1d(self.columns, Z.indices)
             self.programs += 1
-            mirrored = np.isin(self.columns, self.rows.mirrored)
+            mirrored = np.flatnonzero(np.isin(self.columns, self.rows.mirrored))
             corner = corners(Z[:, self.columns], mirrored, self.deadline)
             if corner is None:
                 return
@@ -331,29 +326,16 @@ def below(scores: Array, value: float, most: int) -> Array:
 
 
 def corners(Z: Any, mirrored: Array, deadline: float) -> tuple[Array, Array] | None:
-    """Solve max t with Z u >= t, sum |u_j| = 1, u_j >= 0 unless mirrored; return u and lambda, both at a corner."""
-    n, p = Z.shape
-    payoff = beside(Z, -Z[:, np.flatnonzero(mirrored)])
-    k = payoff.shape[1]
-    bounds = np.tile([0.0, np.inf], (k + 1, 1))
-    bounds[k, 0] = -np.inf
-    program: Any = {
-        "c": np.append(np.zeros(k), -1.0), "A_ub": beside(-payoff, column(n)), "b_ub": np.zeros(n), "bounds": bounds,
-        "A_eq": sp.csc_array(np.append(np.ones(k), 0.0)[None]), "b_eq": np.ones(1),
-    }  # fmt: skip
+    """Return u and lambda of the game, both at a corner; None where the time, or both methods, did not suffice."""
     options: Any = {"primal_feasibility_tolerance": FEASIBLE, "dual_feasibility_tolerance": FEASIBLE}
     for method in METHODS:
         left = deadline - time.monotonic()
         if left <= 0.0:
             return None
         limit = {"time_limit": left} if left < math.inf else {}
-        asked = program | {"method": method, "options": options | limit}
-        result = linprog(**asked)
+        u, dual, result = matrix_game(Z, mirrored, partial(linprog, method=method, options=options | limit))
         if result.x is not None:
-            both = mixture(result.x[:k])
-            u = both[:p].copy()
-            u[mirrored] -= both[p:]
-            return u, mixture(-result.ineqlin.marginals)
+            return u, dual
     return None
 
 
@@ -386,10 +368,8 @@ def l1_margin(
 
     Parameters
     ----------
-    data : Dense or Csr
-        The rows; `data.bias` is the constant feature's value, 0.0 where there is none.
-    signs : float64 array of shape (rows,)
-        +1 or -1 for each row.
+    data, signs, deadline, watch
+        As for all solvers: see :mod:`linsep.solvers`.
     signed : bool
         Whether weights below 0 are allowed, as in balanced Winnow; else only that of the constant feature is.
     enough : float
@@ -399,14 +379,7 @@ def l1_margin(
         The search ends where upper - lower <= tol * upper.
     starts : pairs of weights (features + 1,) and lambda (rows,), or None for either
         What is known from elsewhere; any weights and any lambda will do, of any size.
-    deadline : float, optional
-        The time.monotonic() at which the search ends with what it has.
-    watch : callable, optional
-        Called with the lower and the upper bound whenever one of them has moved.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> X = Dense(np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0]]), bias=1.0)
     >>> found = l1_margin(X, np.array([1.0, 1.0, -1.0, -1.0]), signed=False, enough=0.0)
     >>> found.weights, found.lower, found.upper

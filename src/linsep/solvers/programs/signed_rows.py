@@ -4,7 +4,7 @@ Rows may be multiplied by numbers above 0, and columns be mixed by any invertibl
 with tolerances sees margins in one form that are lost in another.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -194,3 +194,11 @@ def orthogonal(Z: Any) -> ProgramForm:
         return form.back(mixed)
 
     return ProgramForm(sp.csr_array(np.ldexp(Q[:, :rank], further[:, None])), form.rows + further, back, NEAR)
+
+
+def program_forms(Z: Any) -> Iterator[ProgramForm]:
+    """Yield the forms of rows that programs are solved in, one after the other until one decides."""
+    yield plain(Z)
+    yield balanced(Z)
+    if Z.shape[0] * Z.shape[1] <= SMALL:
+        yield orthogonal(Z)

@@ -72,22 +72,9 @@ def fewest_errors(
 ) -> ZeroOne:  # fmt: skip
     """Find the halfspace with the least sum of c_i over the rows with y_i w·x_i <= 0.
 
-    Parameters
-    ----------
-    data : Dense or Csr
-        The rows; `data.bias` is the constant feature's value, 0.0 where there is none.
-    signs : float64 array of shape (rows,)
-        +1 or -1 for each row.
-    row_weights : array of shape (rows,) or (0,)
-        c: what an error on each row counts; those above 0 within a factor of 1e5.
-    max_rows : int, default=200
-        The most rows that count; more are refused.
-    budget : Budget
-        How much it may take; the time is that of the whole search.
+    The row weights are c; those above 0 lie within a factor of 1e5. More than `max_rows` rows that count are refused.
+    The time of the budget is that of the whole search. See :mod:`linsep.solvers` for the other arguments.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> X = Dense(np.array([[0.0], [1.0], [2.0], [3.0], [4.0]]), bias=1.0)
     >>> found = fewest_errors(X, np.array([-1.0, 1.0, -1.0, 1.0, 1.0]), np.zeros(0))
     >>> found.errors, found.bound, len(found.mistaken)
