@@ -241,22 +241,6 @@ def test_sample_weights(name, kind, problem, seed, beta, draws):
     compare(name, learner, run)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("select", ["first", "worst"])
-@pytest.mark.parametrize("name", ["perceptron", "averaged", "winnow", "PA-I", "ROMMA"])
-@few
-@given(problem=float_rows(), beta=st.sampled_from([1.0, 0.5]))
-def test_batch_drivers(name, select, kind, problem, beta):
-    """Locate a misclassified row, the first or the worst, and update on it: an iteration each."""
-    X, y = problem
-    learner = fit(build(name, beta, select=select, max_iter=15), KINDS[kind](X), y)
-    run = ref.batch(reference(name, len(X)), X, y, select, 15, beta)
-    early = [found for found in run.mistakes if found[0] < run.tie]
-    assert [found for found in logged(learner) if found[0] < run.tie] == early
-    if run.tie == np.inf:
-        close(weights(learner), answer(name, run))
-
-
 @pytest.mark.parametrize("name", MISTAKE_DRIVEN)
 @few
 @given(problem=float_rows(), seed=seeds)

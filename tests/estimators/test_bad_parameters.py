@@ -218,7 +218,6 @@ SHARED = {
     "tol": -1.0,
     "n_iter_no_change": 0,
     "shuffle": "twice",
-    "select": "last",
     "random_state": "seed",
     "fit_intercept": "yes",
     "intercept_scaling": 0.0,

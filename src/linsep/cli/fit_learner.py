@@ -23,8 +23,6 @@ def chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> tuple[Learn
     parameters = {name: value for name, value in told.parameters.items() if name != "n_jobs"}
     if stream and "shuffle" in parameters:
         raise Usage("--stream learns rows in the order of the files: leave out --shuffle")
-    if stream and parameters.get("select") is not None:
-        raise Usage("--select locates a row among all of them: leave out --stream")
     saved, learner = None, None
     if resume is None:
         learner = learner_from(told.learner, parameters)
@@ -56,8 +54,6 @@ def _shards(learner: Any, parameters: dict[str, Any], resume: Path | None, strea
         return None
     if stream:
         raise Usage(f"{resume} was trained on {shards} shards, and this stream has none: say --shards none")
-    if learner.select is not None:
-        raise Usage("--select locates a row among all of them: leave out --shards")
     if getattr(learner, "solver", "sgd") != "sgd":
         raise Usage(f"--solver {learner.solver} sees all rows at once: leave out --shards")
     if learner._no_mixing:

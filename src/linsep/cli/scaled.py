@@ -56,8 +56,6 @@ def learner_for(told: Given, said: str, stream: bool) -> tuple[Learner, int]:
     learner: Any = learner_from(name, parameters)
     if learner._counts_rows:
         return learner, 1
-    if learner.select is not None:
-        raise Usage(f"--select locates a row among all of them: leave it out with {said}")
     if getattr(learner, "solver", "sgd") != "sgd":
         raise Usage(f"--solver {learner.solver} sees all rows at once: with {said}, it is sgd")
     if learner._no_mixing:

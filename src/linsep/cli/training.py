@@ -182,9 +182,8 @@ def _fitted(task: Task, X: Any, rows: Dataset) -> Any:
     if not isinstance(learner, OnlineLearner) or getattr(learner, "solver", "sgd") != "sgd":
         with watching.solving("solving"):
             return learner.fit(X, rows.y, sample_weight=rows.weights)
-    passes = learner._most_epochs if learner.select is None else 1
     before = getattr(learner, "_state", None)
-    with _the_same_rows(task), watching.learning(passes * len(rows), before), learner._watched(watching):
+    with _the_same_rows(task), watching.learning(learner._most_epochs * len(rows), before), learner._watched(watching):
         learner.fit(X, rows.y, sample_weight=rows.weights)
     watching.end(learner._state)
     return learner

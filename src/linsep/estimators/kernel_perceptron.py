@@ -73,7 +73,6 @@ class KernelPerceptron(Voter):
         "coef0": [Interval(Real, None, None, closed="neither")],
         "rule": [None, HasMethods("step")],
         "cache_size": [Interval(Real, 0, None, closed="left")],
-        "select": [None],
     }
     _state_kind = KernelState
 

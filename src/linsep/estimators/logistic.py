@@ -74,7 +74,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     readout : "last" or "average", default="last"
         "sgd": which weights answer.
     max_iter : int or None, default=None
-        The most epochs of "sgd" (with `select`: updates), or steps of the others. None: 10 epochs of "sgd", 1000 steps
+        The most epochs of "sgd", or steps of the others. None: 10 epochs of "sgd", 1000 steps
         of "batch", 100 of "newton".
     **shared
         Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.

@@ -115,6 +115,8 @@ MODELS = {name: of(name) if entry.online else solved(name) for name, entry in LE
     "a-pipeline": pipeline, "with-data": data, "sparse": sparse, "open-pairs": pairs, "random-state": random,
     "calibrated": calibrated, "forgetful-vote": forgetful, "kernel-of-pairs": kernel,
 }  # fmt: skip
+EARLIER = ("located",)
+"""Files that no present learner writes: the perceptron that located the worst row of all for each update."""
 
 
 def main():
