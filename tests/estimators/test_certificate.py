@@ -283,7 +283,7 @@ def test_updates_that_were_no_mistakes():
 def test_nothing_but_zeros(name, bias):
     """No row says anything: not separable, and no bound but for passive-aggressive's."""
     X, y = np.zeros((4, 2)), np.array([0, 1, 1, 0])
-    clf = fit(LEARNERS[name].make(random_state=0, fit_intercept=bias, x_max=None, max_iter=3), X, y)
+    clf = fit(LEARNERS[name].make_online(random_state=0, fit_intercept=bias, x_max=None, max_iter=3), X, y)
     cert = clf.certificate(X, y)
     assert verify(cert, X, y)
     assert cert.verdict == "not separable"

@@ -86,7 +86,7 @@ def test_chunks_are_one_pass(name):
     X, y = two_classes()
     whole = trained(name, "two", max_iter=1, shuffle=False, fit_intercept=False)
     cert = whole.certificate(X, y)
-    make = LEARNERS[name].make
+    make = LEARNERS[name].make_online
     chunks = make(random_state=0, log=True, fit_intercept=False, **OWN.get(name, {}))
     for lo in range(0, len(X), 5):
         chunks.partial_fit(X[lo : lo + 5], y[lo : lo + 5], classes=["no", "yes"])

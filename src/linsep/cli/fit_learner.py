@@ -54,7 +54,7 @@ def _shards(learner: Any, parameters: dict[str, Any], resume: Path | None, strea
         return None
     if stream:
         raise Usage(f"{resume} was trained on {shards} shards, and this stream has none: say --shards none")
-    if getattr(learner, "solver", "sgd") != "sgd":
+    if learner._at_once:
         raise Usage(f"--solver {learner.solver} sees all rows at once: leave out --shards")
     if learner._no_mixing:
         raise Usage(f"--shards: {name_of(learner)} is not mixed, as {learner._no_mixing}")
@@ -95,4 +95,9 @@ def _resumed(ctx: typer.Context, resume: Path, parameters: dict[str, Any], strea
         raise Usage(f"{resume} is of the learner {name}, which goes on with rows as they come: add --stream")
     said = {of: value for of, value in parameters.items() if of != "random_state"}
     learner_from(name, said)
-    return saved, learner.set_params(**said, **({"warm_start": True} if "warm_start" in known else {}))
+    learner.set_params(**said, **({"warm_start": True} if "warm_start" in known else {}))
+    if isinstance(learner, OnlineLearner) and learner._at_once and not stream:
+        raise Usage(
+            f"{resume}: --solver {learner.solver} would fit it anew: add --stream, or --solver sgd, to go on row by row"
+        )
+    return saved, learner

@@ -179,7 +179,7 @@ def _fitted(task: Task, X: Any, rows: Dataset) -> Any:
         model = CalibratedClassifier(learner, method=task.calibrate)
         with watching.solving(f"learning, and {model.cv} times more to calibrate"):
             return model.fit(X, rows.y, sample_weight=rows.weights)
-    if not isinstance(learner, OnlineLearner) or getattr(learner, "solver", "sgd") != "sgd":
+    if not isinstance(learner, OnlineLearner) or learner._at_once:
         with watching.solving("solving"):
             return learner.fit(X, rows.y, sample_weight=rows.weights)
     before = getattr(learner, "_state", None)

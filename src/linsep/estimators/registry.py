@@ -26,16 +26,22 @@ class Entry(NamedTuple):
     bound: str
     small: bool = False
     """Whether its time grows faster than the data, so that it is for small sets."""
+    row_by_row: dict[str, Any] = {}  # noqa: RUF012  (never written to)
+    """The parameters with which `fit` of an online learner goes row by row, where that is not the default."""
 
     @property
     def online(self) -> bool:
-        """Whether it goes row by row, and makes mistakes that are counted."""
+        """Whether it can go row by row, and makes mistakes that are counted then."""
         return issubclass(self.learner, OnlineLearner)
 
     def make(self, **parameters: Any) -> Any:
         """Return a learner with those of these parameters that it has."""
         known = self.learner._get_param_names()
         return self.learner(**{name: value for name, value in parameters.items() if name in known})
+
+    def make_online(self, **parameters: Any) -> Any:
+        """Return a learner whose `fit` goes row by row, with those of these parameters that it has."""
+        return self.make(**{**self.row_by_row, **parameters})
 
     @property
     def mixes(self) -> str:
@@ -63,7 +69,7 @@ LEARNERS = {
     "p-norm-perceptron": Entry(PNormPerceptron, "(p - 1) ||u||_q² X_p² / margin²"),
     "passive-aggressive": Entry(PassiveAggressive, "max(R², 1/C) (||u||² + 2 C sum of hinge)"),
     "romma": Entry(ROMMA, "R² ||u||²"),
-    "logistic-regression": Entry(LogisticRegression, "none"),
+    "logistic-regression": Entry(LogisticRegression, "none", row_by_row={"solver": "sgd"}),
     "pegasos": Entry(Pegasos, "none"),
     "linear-program": Entry(LinearProgram, "the dual: margin_ <= t* <= margin_bound_", small=True),
     "max-margin": Entry(MaxMargin, "gap_, between margin and dual"),

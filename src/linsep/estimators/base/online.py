@@ -194,6 +194,8 @@ class OnlineLearner(Learner):
         (or 1 MiB, if that is more).
     """
 
+    _at_once: bool = False
+    """Whether `fit` sees all rows at once, so that only other methods go row by row."""
     _mixes = "no theorem is claimed"
     _no_mixing = ""
     _watch: Watch | None = None
@@ -692,7 +694,8 @@ class OnlineLearner(Learner):
         return self.log_
 
     def _follow(self, state: TrainingState, rows: int | None) -> None:
-        state.follow(self._parts(state.first_features, rows), self.multi_class == "joint", self._wanted_bias)
+        pair = state.pair if self.multi_class == "auto" else self.multi_class == "joint"
+        state.follow(self._parts(state.first_features, rows), pair, self._wanted_bias)
 
     def _welcome(self, labels: Array, classes: Any, features: int) -> tuple[Array, TrainingState]:
         """Return the classes known from now on, and a copy of the state with a column for each."""
