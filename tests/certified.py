@@ -57,7 +57,7 @@ def plain(**more):
 def trained(name, case, **more):
     data, multi_class = CASES[case]
     wanted = {"random_state": 0, "log": True, "max_iter": 4, "multi_class": multi_class}
-    return fit(LEARNERS[name].make(**wanted | OWN.get(name, {}) | more), *data())
+    return fit(LEARNERS[name].make_online(**wanted | OWN.get(name, {}) | more), *data())
 
 
 def numbers(cert, run):

@@ -93,8 +93,8 @@ def online(learner, X, y, order, beta=0.0, weights=None):
     return run
 
 
-def batch(learner, X, y, select, max_iter, beta=0.0):
-    """Locate a misclassified row, the first or that of least y·(w·x), and step on it; repeat."""
+def batch(learner, X, y, select, max_iter, beta=0.0, seed=0):
+    """Locate a misclassified row, the first, that of least y·(w·x) or a random one, and step on it; repeat."""
     rows, run = learner.inside(X, beta), Run()
     state = learner.start(rows.shape[1], rows.dtype)
     for t in range(1, max_iter + 1):
@@ -103,7 +103,8 @@ def batch(learner, X, y, select, max_iter, beta=0.0):
         wrong = np.flatnonzero(y * scores <= 0)
         if len(wrong) == 0:
             break
-        i = int(wrong[0] if select == "first" else np.argmin(y * scores))
+        drawn = np.random.default_rng([seed, t - 1]).choice(wrong)
+        i = int({"first": wrong[0], "worst": np.argmin(y * scores), "random": drawn}[select])
         run.before.append(learner.fold(w, X.shape[1]))
         run.counts.append(1)
         run.watch(w, rows[i], scores[i], learner.sharpness(state, rows[i], y[i], scores[i]))

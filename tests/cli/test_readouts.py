@@ -273,7 +273,6 @@ def test_a_kernel_is_compared_when_it_is_named():
     [
         (["-l", "kernel-perceptron", "--kernel", "cubic"], 2, "--kernel: 'cubic' is not 'linear', 'poly'"),
         (["-l", "kernel-perceptron", "--coef0", "x"], 2, "--coef0: 'x' is not a number\n"),
-        (["-l", "kernel-perceptron", "--select", "worst"], 2, "kernel-perceptron has no --select"),
         (["-l", "kernel-perceptron", "--rule", "romma"], 2, "no such option: --rule"),
         (["-l", "kernel-perceptron", "--kernel", "precomputed"], 2, "a precomputed kernel"),
         (["-l", "kernel-perceptron", "--kernel", "precomputed", "--stream"], 2, "a precomputed kernel"),

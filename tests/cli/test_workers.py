@@ -191,7 +191,6 @@ REFUSED = [
     (["--workers", "2", "--calibrate", "sigmoid"], "--calibrate looks at each row"),
     (["--workers", "2", "--map", "scale"], "convert the data first"),
     (["--workers", "2", "--resume", "m.linsep"], "--workers 2 begins anew"),
-    (["--workers", "2", "--select", "first"], "--select locates a row among all"),
     (["--workers", "2", "--threads", "2"], "--threads are those of this process"),
     (["--workers", "2", "--learner", "voted-perceptron"], "is not trained on shards, as it answers by the hypotheses"),
     (["--workers", "2", "--learner", "max-margin"], "is not trained on shards, as its answer is about all rows"),
@@ -205,7 +204,6 @@ REFUSED = [
     (["--stream", "--shards", "2", "--shuffle", "once"], "leave out --shuffle"),
     (["--learner", "kernel-perceptron", "--shards", "2"], "has no --shards, as it answers by the hypotheses"),
     (["--mixing", "rows"], "--shards N"),
-    (["--shards", "2", "--select", "first"], "leave out --shards"),
     (["--shards", "2", "--learner", "logistic-regression", "--solver", "newton"], "leave out --shards"),
 ]  # fmt: skip
 

@@ -44,7 +44,8 @@ def build(name, **more):
     """A learner of the table without a limit on entries, walking the rows in order, with a full log."""
     kind = LEARNERS[name].learner
     free = {"x_max": None} if "x_max" in kind().get_params() else {}
-    return kind(**{"shuffle": False, "random_state": 0, "log": True, "max_iter": 3} | free | OWN.get(name, {}) | more)
+    own = LEARNERS[name].row_by_row | free | OWN.get(name, {})
+    return kind(**{"shuffle": False, "random_state": 0, "log": True, "max_iter": 3} | own | more)
 
 
 def quiet(train, *args, **more):

@@ -14,9 +14,12 @@ from tests.contracts.table import bits, mapped, quiet, state
 BATCH = {name: (entry, {}) for name, entry in LEARNERS.items() if not entry.online} | {
     f"logistic-regression, {solver}": (
         LEARNERS["logistic-regression"],
-        {"solver": solver, "prior_variance": 1.0} | more,
+        {"solver": solver, "prior_variance": 1.0, "penalize_intercept": True} | more,
     )
-    for solver, more in {"newton": {"multi_class": "multinomial", "tol": 1e-13}, "batch": {"tol": 1e-13}}.items()
+    for solver, more in {
+        "newton": {"multi_class": "multinomial", "tol": 1e-13},
+        "batch": {"multi_class": "ovr", "tol": 1e-13},
+    }.items()
 }
 """The learners, and what makes them see all rows at once if they need to be told."""
 each = pytest.mark.parametrize("name", BATCH)

@@ -28,7 +28,6 @@ SHARED = [
     {"tol": 1e-3},
     {"fit_intercept": False},
     {"intercept_scaling": 2},
-    {"select": None},
 ]
 
 CHILD = """

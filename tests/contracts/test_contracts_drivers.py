@@ -11,24 +11,9 @@ from linsep.engine.step import settles
 from linsep.training import epochs as drivers
 from tests.contracts.table import ONLINE, OWN, bits, build, every_learner, problem, quiet, trace
 
-SELECT = ["first", "worst", "random"]
-CASES = {"binary": (2, "ovr"), "one-vs-rest": (3, "ovr"), "pairs": (3, "joint")}
 SETTLED = [name for name in ONLINE if settles(type(LEARNERS[name].learner()._parts(2, 2).rule))]
 
 CONTRADICTION = np.ones((2, 1)), [0, 1]
-
-
-def margins(learner, X, y):
-    """The least margin of each row under the weights in training, which for an average are not those that answer."""
-    link = learner._state.link
-    scores = np.column_stack([X, np.ones(len(X))]) @ (link.image if hasattr(link, "image") else link.s)
-    if scores.shape[1] == 1:
-        return scores[:, 0] * (2 * y - 1)
-    true = scores[np.arange(len(y)), y].copy()
-    scores[np.arange(len(y)), y] = -np.inf
-    if learner.multi_class == "joint":
-        return true - scores.max(axis=1)
-    return np.minimum(true, -scores.max(axis=1))
 
 
 def rows_apart(classes):
@@ -37,45 +22,6 @@ def rows_apart(classes):
     y = np.arange(30) % classes
     X = np.hstack([np.eye(classes)[y], rng.integers(0, 2, (30, 4))])
     return X, y
-
-
-@pytest.mark.parametrize("name", SETTLED)
-@pytest.mark.parametrize("select", SELECT)
-@pytest.mark.parametrize(("classes", "multi_class"), CASES.values(), ids=CASES)
-def test_select_ends_when_no_row_is_misclassified(name, select, classes, multi_class):
-    X, y = rows_apart(classes)
-    learner = build(name, select=select, multi_class=multi_class, max_iter=1000)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        learner.fit(X, y)
-    assert margins(learner, X, y).min() > 0
-    assert 1 < learner.n_iter_ == learner.t_ < 1000
-    assert bits(learner.log_.rounds) == sorted(bits(learner.log_.rounds))
-
-
-@pytest.mark.parametrize("select", SELECT)
-def test_select_counts_updates_and_says_when_they_run_out(select):
-    learner = Perceptron(select=select, max_iter=7, random_state=0, log=True)
-    with pytest.warns(ConvergenceWarning, match=r"after max_iter=7 updates: raise max_iter"):
-        learner.fit(*CONTRADICTION)
-    assert learner.n_iter_ == learner.t_ == learner.mistakes_ == 7
-
-
-def test_select_first_and_worst_take_the_row_they_say():
-    """From weights 0 all margins are 0; then -1 for row 0, and -3 for row 2."""
-    X, y = np.array([[-1.0], [1.0], [-3.0]]), [1, 1, 1]
-    first, worst = (Perceptron(select=s, max_iter=2, fit_intercept=False, log=True) for s in ("first", "worst"))
-    start = np.array([[1.0]]), [1]
-    for learner, row in ((first, 0), (worst, 2)):
-        learner.set_params(warm_start=True).partial_fit(*start, classes=[0, 1])
-        quiet(learner.set_params(max_iter=1).fit, X, y)
-        assert learner.log_.rows[-1] == row
-
-
-def test_select_random_depends_on_the_seed_alone():
-    X, y = problem(noise=0.4)
-    runs = [quiet(build("perceptron", select="random", max_iter=30, random_state=s).fit, X, y) for s in (1, 1, 2)]
-    assert trace(runs[0]) == trace(runs[1]) != trace(runs[2])
 
 
 @pytest.mark.parametrize("name", SETTLED)
@@ -252,15 +198,6 @@ def test_a_rule_that_shrinks_goes_on_though_nothing_is_added():
     learner = Pegasos(alpha=0.01, max_iter=20_000, fit_intercept=False, shuffle=False).fit([[10.0], [-10.0]], [1, -1])
     assert learner.n_iter_ == 20_000
     assert learner.coef_[0, 0] == pytest.approx(0.1, rel=0.1)
-
-
-def test_random_batch_updates_go_on_as_one_run():
-    X, y = problem(noise=0.3)
-    whole = quiet(build("perceptron", select="random", max_iter=20).fit, X, y)
-    parts = build("perceptron", select="random", max_iter=10, warm_start=True)
-    for _ in range(2):
-        quiet(parts.fit, X, y)
-    assert trace(parts) == trace(whole)
 
 
 def test_the_log_of_a_stream_may_grow_with_the_stream():

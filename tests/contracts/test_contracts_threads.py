@@ -33,7 +33,7 @@ NAMED = [{f"f{j}": v for j, v in zip(*pair, strict=True)} for pair in PAIRS]
 
 
 def build(name):
-    return LEARNERS[name].make(**{"shuffle": False, "random_state": 0, "x_max": None} | OWN.get(name, {}))
+    return LEARNERS[name].make_online(**{"shuffle": False, "random_state": 0, "x_max": None} | OWN.get(name, {}))
 
 
 def together(train, *reads):

@@ -39,11 +39,11 @@ TABLE = {
     "ROMMA": (ROMMA, {}, lambda n: ref.romma()),
     "ROMMA-averaged": (ROMMA, {"readout": "average"}, lambda n: ref.romma()),
     "aggressive-ROMMA": (ROMMA, {"aggressive": True}, lambda n: ref.romma(aggressive=True)),
-    "logistic": (LogisticRegression, {"power_t": 0.5}, lambda n: ref.logistic(0.1, 0.5)),
-    "MAP": (LogisticRegression, {"prior_variance": 0.7}, lambda n: ref.logistic(0.1, 0.0, n, 0.7)),
+    "logistic": (LogisticRegression, {"solver": "sgd", "power_t": 0.5}, lambda n: ref.logistic(0.1, 0.5)),
+    "MAP": (LogisticRegression, {"solver": "sgd", "prior_variance": 0.7}, lambda n: ref.logistic(0.1, 0.0, n, 0.7)),
     "MAP-averaged": (
         LogisticRegression,
-        {"prior_variance": 0.7, "readout": "average"},
+        {"solver": "sgd", "prior_variance": 0.7, "readout": "average"},
         lambda n: ref.logistic(0.1, 0.0, n, 0.7),
     ),
     "Pegasos": (Pegasos, {"alpha": 0.1, "readout": "last"}, lambda n: ref.pegasos(0.1)),
@@ -239,22 +239,6 @@ def test_sample_weights(name, kind, problem, seed, beta, draws):
     n = np.count_nonzero(c)
     run = ref.online(reference(name, n), X, y, epochs(seed, len(X), learner.n_iter_), beta, c)
     compare(name, learner, run)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("select", ["first", "worst"])
-@pytest.mark.parametrize("name", ["perceptron", "averaged", "winnow", "PA-I", "ROMMA"])
-@few
-@given(problem=float_rows(), beta=st.sampled_from([1.0, 0.5]))
-def test_batch_drivers(name, select, kind, problem, beta):
-    """Locate a misclassified row, the first or the worst, and update on it: an iteration each."""
-    X, y = problem
-    learner = fit(build(name, beta, select=select, max_iter=15), KINDS[kind](X), y)
-    run = ref.batch(reference(name, len(X)), X, y, select, 15, beta)
-    early = [found for found in run.mistakes if found[0] < run.tie]
-    assert [found for found in logged(learner) if found[0] < run.tie] == early
-    if run.tie == np.inf:
-        close(weights(learner), answer(name, run))
 
 
 @pytest.mark.parametrize("name", MISTAKE_DRIVEN)

@@ -43,16 +43,20 @@ for learner in learners():
 
 
 def learners():
-    """One of each, at the defaults but for a seed; Winnow takes entries of any size."""
+    """One of each, at the defaults but for a seed, and row by row; Winnow takes entries of any size."""
     for entry in LEARNERS.values():
         plain = entry.make(random_state=0)
         yield plain.set_params(x_max=None) if "x_max" in plain.get_params() else plain
+        if entry.row_by_row:
+            yield entry.make_online(random_state=0)
 
 
 def checks():
     """All pairs of a learner and a check."""
     for learner in learners():
-        fails = (FAILS_ONLINE if isinstance(learner, OnlineLearner) else {}) | FAILS.get(type(learner), {})
+        fails = (FAILS_ONLINE if isinstance(learner, OnlineLearner) and not learner._at_once else {}) | FAILS.get(
+            type(learner), {}
+        )
         yield from cases(learner, fails)
 
 

@@ -24,7 +24,6 @@ def ways(rows, labels=y):
     """fit, partial_fit and predict on the same rows."""
     yield lambda: Perceptron().fit(rows, labels)
     yield lambda: Perceptron(multi_class="joint").fit(rows, labels)
-    yield lambda: Perceptron(select="first", max_iter=100).fit(rows, labels)
     yield lambda: Perceptron().partial_fit(rows, labels)
     yield lambda: trained().partial_fit(rows, labels)
     yield lambda: trained().predict(rows)

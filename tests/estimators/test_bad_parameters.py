@@ -218,7 +218,6 @@ SHARED = {
     "tol": -1.0,
     "n_iter_no_change": 0,
     "shuffle": "twice",
-    "select": "last",
     "random_state": "seed",
     "fit_intercept": "yes",
     "intercept_scaling": 0.0,
@@ -248,7 +247,7 @@ def test_a_prior_that_a_stream_cannot_share():
     with pytest.raises(ValueError, match="a stream does not tell how many: state prior_rows"):
         LogisticRegression(prior_variance=1.0).partial_fit(X, y)
     with pytest.raises(ValueError, match=r"eta0=0.1 is too large for prior_variance=1e-09 on 12 rows: .*use at most"):
-        LogisticRegression(prior_variance=1e-9).fit(X, y)
+        LogisticRegression(solver="sgd", prior_variance=1e-9).fit(X, y)
     LogisticRegression(prior_variance=1.0, prior_rows=100).partial_fit(X, y)
 
 

@@ -1,7 +1,9 @@
 """Which runs have a certificate: fits, streams, located rows, saved learners; and which are refused."""
 
+import json
 import pickle
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +11,17 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
 import linsep
-from linsep import LEARNERS, BalancedWinnow, MaxMargin, OnlineClassifier, PassiveAggressive, Perceptron, certify, verify
+from linsep import (
+    LEARNERS,
+    BalancedWinnow,
+    MaxMargin,
+    OnlineClassifier,
+    PassiveAggressive,
+    Perceptron,
+    certify,
+    load,
+    verify,
+)
 from linsep.certificates import certify as certifying
 from linsep.estimators.base import run_certificate as certified
 from linsep.rules import Perceptron as Rule
@@ -28,19 +40,18 @@ from tests.certified import (
 from tests.fits import fit
 
 SEAL = "witnesses: sha256"
+GOLDEN = Path(__file__).parents[1] / "models" / "golden"
 
 
-@pytest.mark.parametrize("case", ["two", "rest"])
-@pytest.mark.parametrize("select", ["first", "worst", "random"])
-def test_located_rows(select, case):
-    """The batch loop may come back to a row: the bound is that for as many passes."""
-    X, y = CASES[case][0]()
-    clf = trained("perceptron", case, select=select, max_iter=300)
+def test_located_rows():
+    """A run of an earlier file that located its rows may come back to a row: the bound is that for as many passes."""
+    told = json.loads((GOLDEN / "format-1-located.json").read_text())
+    clf, X, y = load(GOLDEN / "format-1-located.linsep"), np.array(told["X"]), np.array(told["y"])
     cert = clf.certificate(X, y)
     assert verify(cert, X, y)
     again = [np.bincount(run["rows"]).max() for run in cert.facts["runs"].values()]
     assert all(run["passes"] == max(again) for run in cert.facts["runs"].values())
-    for name, c in zip(cert.runs, clf.classes_ if case == "rest" else [None], strict=True):
+    for name, c in zip(cert.runs, clf.classes_, strict=True):
         agrees_with_a_replay(cert, name, signed(clf, X, y, c))
         problem = cert.facts["runs"][name]["problem"]
         most = cert.number(f"perceptron's mistakes (T = {max(again)}) at most", problem)
@@ -75,7 +86,7 @@ def test_chunks_are_one_pass(name):
     X, y = two_classes()
     whole = trained(name, "two", max_iter=1, shuffle=False, fit_intercept=False)
     cert = whole.certificate(X, y)
-    make = LEARNERS[name].make
+    make = LEARNERS[name].make_online
     chunks = make(random_state=0, log=True, fit_intercept=False, **OWN.get(name, {}))
     for lo in range(0, len(X), 5):
         chunks.partial_fit(X[lo : lo + 5], y[lo : lo + 5], classes=["no", "yes"])
@@ -263,13 +274,6 @@ def test_rows_that_made_no_update_are_part_of_the_run(how, case):
     assert verify(cert, other, y)
     assert (cert.runs, cert.risk) == ([], {})
     assert any(OTHER_UPDATES in remark for remark in cert.remarks)
-
-
-def test_parameters_that_select_rows_do_not_hide_the_rows_of_a_run():
-    """A run of epochs is one of epochs, whatever `select` says afterwards."""
-    X, y = two_classes()
-    clf = fit(plain(max_iter=4), X, y).set_params(select="first")
-    assert clf.certificate(negated(clf, X), y).runs == []
 
 
 def test_rows_that_a_stream_never_saw_are_refused():

@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression as Peer
+from sklearn.preprocessing import scale
 
 import linsep
 from linsep import LogisticRegression
@@ -42,12 +43,86 @@ def test_the_weights_and_probabilities_are_a_peers(solver, kind, classes, multi_
     assert ours.history_[-1] == -ours.value_
 
 
+def data_of(name):
+    """Rows, labels and weights that the defaults are held against a peer on."""
+    rng = np.random.default_rng(0)
+    if name == "sparse":
+        X, y = sp.random_array((300, 40), density=0.2, rng=rng, format="csr"), rng.integers(0, 3, 300)
+        return X, y, rng.integers(0, 4, 300) / 2
+    X, y = {"iris": load_iris, "digits": load_digits, "cancer": load_breast_cancer}[name](return_X_y=True)
+    return scale(X) if name == "cancer" else X[::3] / X.max(), y[::3] if name != "cancer" else y, None
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("name", ["iris", "digits", "cancer", "sparse"])
+def test_fit_without_parameters_is_a_peers_optimum(name, intercept):
+    X, y, weights = data_of(name)
+    ours = LogisticRegression(fit_intercept=intercept).fit(X, y, weights)
+    peer = Peer(C=1, tol=1e-10, max_iter=10_000, solver="newton-cg", fit_intercept=intercept).fit(X, y, weights)
+    for attribute in ("coef_", "intercept_"):
+        expected = getattr(peer, attribute)
+        near = 1e-4 * np.abs(expected).max()
+        np.testing.assert_allclose(np.broadcast_to(getattr(ours, attribute), expected.shape), expected, atol=near)
+    np.testing.assert_allclose(ours.predict_proba(X), peer.predict_proba(X), atol=1e-4)
+    assert ours.optimality_ <= 1e-10 * ours.value_
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_rows_of_a_stream_are_learned_one_by_one_by_default(classes):
+    X, y = problem(classes)
+    default = LogisticRegression().partial_fit(X, y)
+    said = LogisticRegression(
+        solver="sgd", prior_variance=None, penalize_intercept=True, multi_class="ovr"
+    ).partial_fit(X, y)
+    np.testing.assert_array_equal(default.coef_, said.coef_)
+    np.testing.assert_array_equal(default.intercept_, said.intercept_)
+    assert not hasattr(default, "optimality_")
+    single = LogisticRegression()
+    for x, label in zip(X, y, strict=True):
+        single.learn_one(x, label)
+    np.testing.assert_allclose(single.coef_, default.coef_, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("mixing", ["uniform", "rows"])
+def test_shards_go_row_by_row_by_default(mixing):
+    X, y = problem(3)
+    default, said = (
+        LogisticRegression(shards=3, mixing=mixing, random_state=0, **more).fit(X, y)
+        for more in ({}, {"solver": "sgd", "multi_class": "ovr"})
+    )
+    np.testing.assert_array_equal(default.coef_, said.coef_)
+    assert default.t_ == 10 * len(y)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_rows_after_fit_continue_from_its_weights(classes):
+    """More than two classes stay one softmax: each row moves its class against the best rival."""
+    X, y = problem(classes)
+    for way in (lambda clf: clf.partial_fit(X, y), lambda clf: clf.learn_one(X[0], y[0])):
+        clf = LogisticRegression(eta0=1e-6).fit(X, y)
+        best, chances = clf.coef_.copy(), clf.predict_proba(X)
+        assert clf.optimality_ is not None
+        way(clf)
+        assert 0 < np.abs(clf.coef_ - best).max() < 1e-3
+        np.testing.assert_allclose(clf.predict_proba(X), chances, atol=1e-3)
+        assert not hasattr(clf, "optimality_")
+
+
+def test_fit_after_rows_of_a_stream_is_the_optimum_again():
+    X, y = problem(3)
+    fresh = LogisticRegression().fit(X, y)
+    for warm in (False, True):
+        clf = LogisticRegression(warm_start=warm).partial_fit(X, y).fit(X, y)
+        np.testing.assert_allclose(clf.coef_, fresh.coef_, atol=1e-4)
+        assert clf.optimality_ <= 1e-10 * clf.value_
+
+
 def test_the_newton_answer_is_better_than_any_of_sgd_and_batch():
     X, y = problem()
     values = {}
     for solver in ("newton", "batch"):
-        values[solver] = LogisticRegression(solver=solver, prior_variance=1.0).fit(X, y).value_
-    sgd = LogisticRegression(prior_variance=1.0, max_iter=200, eta0=0.01, random_state=0).fit(X, y)
+        values[solver] = LogisticRegression(solver=solver, penalize_intercept=True).fit(X, y).value_
+    sgd = LogisticRegression(solver="sgd", prior_variance=1.0, max_iter=200, eta0=0.01, random_state=0).fit(X, y)
     log_likelihood = np.log(sgd.predict_proba(X)[np.arange(len(y)), y]).sum()
     of_sgd = -log_likelihood + (np.sum(sgd.coef_**2) + np.sum(sgd.intercept_**2)) / 2
     assert values["newton"] <= min(values["batch"], of_sgd)
@@ -57,8 +132,8 @@ def test_the_newton_answer_is_better_than_any_of_sgd_and_batch():
 
 def test_two_classes_jointly_answer_as_one_column():
     X, y = problem()
-    joint = LogisticRegression(solver="newton", prior_variance=1.0, multi_class="multinomial", tol=1e-12).fit(X, y)
-    single = LogisticRegression(solver="newton", prior_variance=2.0, tol=1e-12).fit(X, y)
+    joint = LogisticRegression(multi_class="multinomial", tol=1e-12).fit(X, y)
+    single = LogisticRegression(prior_variance=2.0, tol=1e-12).fit(X, y)
     np.testing.assert_allclose(joint.predict_proba(X), single.predict_proba(X), atol=1e-5)
     np.testing.assert_allclose(joint.coef_, single.coef_, atol=1e-5)
     assert joint.predict(X).tolist() == single.predict(X).tolist()
@@ -67,18 +142,18 @@ def test_two_classes_jointly_answer_as_one_column():
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_without_a_prior_there_is_no_proof_and_perhaps_no_optimum(solver):
     X, y = problem()
-    assert LogisticRegression(solver=solver).fit(X, y).optimality_ is None
+    assert LogisticRegression(solver=solver, prior_variance=None).fit(X, y).optimality_ is None
     table = pd.DataFrame({"noise": [0.0, 1.0, 1.0, 0.0], "seen": [0.0, 0.0, 0.0, 2.0]})
     with pytest.warns(ConvergenceWarning, match="no optimum.*the weight of 'seen'.*prior_variance") as told:
-        clf = LogisticRegression(solver=solver).fit(table, [0, 1, 0, 1])
+        clf = LogisticRegression(solver=solver, prior_variance=None).fit(table, [0, 1, 0, 1])
     assert told[0].filename == __file__
     assert clf.infinite_
     assert clf.cause_ == 1
     with pytest.warns(ConvergenceWarning, match="the weight of column 1"):
-        LogisticRegression(solver=solver).fit(table.to_numpy(), [0, 1, 0, 1])
+        LogisticRegression(solver=solver, prior_variance=None).fit(table.to_numpy(), [0, 1, 0, 1])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert not LogisticRegression(solver=solver, prior_variance=1.0).fit(table, [0, 1, 0, 1]).infinite_
+        assert not LogisticRegression(solver=solver).fit(table, [0, 1, 0, 1]).infinite_
 
 
 def test_a_budget_that_is_too_small_is_told():
@@ -93,7 +168,7 @@ def test_a_budget_that_is_too_small_is_told():
 @pytest.mark.parametrize(("solver", "most"), [("sgd", 10), ("batch", 1000), ("newton", 100)])
 def test_max_iter_is_kept_by_every_solver(solver, most):
     X, y = problem()
-    clf = LogisticRegression(solver=solver)
+    clf = LogisticRegression(solver=solver, prior_variance=None)
     assert clf.get_params()["max_iter"] is None
     assert clf._most_epochs == most
     with warnings.catch_warnings():
@@ -101,8 +176,6 @@ def test_max_iter_is_kept_by_every_solver(solver, most):
         assert clf.set_params(max_iter=3, tol=0.0, n_iter_no_change=100).fit(X, y).n_iter_ == 3
         assert clf.set_params(max_iter=None, tol=None, random_state=0).fit(X, y).n_iter_ <= most
     if solver == "sgd":
-        assert clf.n_iter_ == most
-        clf.set_params(select="first", eta0=1e-9).fit(X, y)
         assert clf.n_iter_ == most
 
 
@@ -130,11 +203,11 @@ def test_a_row_of_weight_two_is_two_rows():
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-5)
 
 
-@pytest.mark.parametrize("multi_class", ["ovr", "multinomial"])
+@pytest.mark.parametrize("multi_class", ["auto", "ovr", "multinomial"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_warm_start_needs_no_more_steps(multi_class, classes):
     X, y = problem(classes)
-    clf = LogisticRegression(solver="newton", prior_variance=1.0, multi_class=multi_class, warm_start=True).fit(X, y)
+    clf = LogisticRegression(multi_class=multi_class, warm_start=True).fit(X, y)
     first = clf.coef_
     assert clf.n_iter_ > 0
     clf.fit(X, y)
@@ -167,6 +240,7 @@ def test_sgd_goes_on_from_the_optimum_and_the_proof_is_gone():
     ("parameters", "message"),
     [
         ({"solver": "newton", "multi_class": "joint"}, 'takes "ovr" or "multinomial"'),
+        ({"multi_class": "joint"}, "needs solver=\"sgd\": solver='auto' takes"),
         ({"solver": "sgd", "multi_class": "multinomial"}, '"sgd" takes "ovr" or "joint"'),
         ({"solver": "sgd", "penalize_intercept": False, "prior_variance": 1.0}, "holds the bias too"),
         ({"solver": "newton", "prior_variance": 0.0}, "prior_variance"),
@@ -194,13 +268,14 @@ def test_a_model_keeps_its_proof(tmp_path):
 def test_a_class_that_can_be_separated_does_not_stop_the_others(solver):
     """Each class of one-vs-rest is what it is alone."""
     X, y = load_iris(return_X_y=True)
-    clf = LogisticRegression(solver=solver, max_iter=200)
+    options = {"solver": solver, "multi_class": "ovr", "prior_variance": None, "max_iter": 200}
+    clf = LogisticRegression(**options)
     with pytest.warns(ConvergenceWarning, match="a line separates some class"):
         clf.fit(X, y)
     for k in range(3):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            alone = LogisticRegression(solver=solver, max_iter=200).fit(X, y == k)
+            alone = LogisticRegression(**options).fit(X, y == k)
         np.testing.assert_array_equal(clf.coef_[k], alone.coef_[0])
     assert clf.score(X, y) > 0.8
 

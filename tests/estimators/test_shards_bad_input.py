@@ -25,7 +25,6 @@ MIXED = [name for name, entry in LEARNERS.items() if entry.online and not entry.
 ONE_RUN = "is not mixed, as it answers by the hypotheses of one run, one after the other"
 AT_ONCE = "sees all rows at once (solver='sgd' does not)"
 FEW = "cuts all rows, and these come a few at a time: set shards=None, or use fit"
-ALL = "locates a row among all of them"
 
 # Who is asked to do what with shards, and the words of the refusal.
 REFUSED = {
@@ -46,13 +45,6 @@ REFUSED = {
         lambda: ROMMA(aggressive=True, shards=2).fit(X, TWO),
         "shards=2: ROMMA is not mixed, as its steps on rows that are no mistakes may lead away",
     ),
-    **{
-        f"select {how}": (
-            lambda how=how: Perceptron(select=how, shards=2).fit(X, y),
-            f"shards=2: select='{how}' {ALL}",
-        )
-        for how in ("first", "worst", "random")
-    },
     "a stream": (lambda: Perceptron(shards=4).partial_fit(X, y), f"shards=4 {FEW}"),
     "a stream of one shard": (lambda: Perceptron(shards=1).partial_fit(X, y), f"shards=1 {FEW}"),
     "a row": (lambda: Perceptron(shards=4).learn_one({"a": 1.0}, 0), f"shards=4 {FEW}"),
@@ -97,7 +89,6 @@ def test_learners_that_see_all_rows_have_no_such_parameter():
 ON_THE_WAY = {
     "partial_fit": lambda learner: learner.partial_fit(X, y),
     "learn_one": lambda learner: learner.learn_one(X[0], y[0]),
-    "select": lambda learner: learner.fit(X, y),
 }
 
 
@@ -109,13 +100,13 @@ def test_a_refusal_on_the_way_changes_nothing(how, open_desk):
     if open_desk:
         learner.set_params(shards=None).learn_one(X[0], y[0])
     twin = copy.deepcopy(learner)
-    learner.set_params(shards=3, select="first" if how == "select" else None)
+    learner.set_params(shards=3)
     before = told(learner)
     with pytest.raises(ValueError, match="shards=3"):
         ON_THE_WAY[how](learner)
     assert told(learner) == before
     for each in (learner, twin):
-        each.set_params(shards=None, select=None).partial_fit(X, y)
+        each.set_params(shards=None).partial_fit(X, y)
     assert told(learner) == told(twin)
 
 

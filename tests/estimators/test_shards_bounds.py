@@ -236,7 +236,7 @@ def test_aggressive_romma_has_no_bound_when_mixed():
 
 
 LOSSES = {
-    "logistic": (LogisticRegression(eta0=0.3), lambda w, X, y: np.logaddexp(0, -y * (X @ w)).sum()),
+    "logistic": (LogisticRegression(solver="sgd", eta0=0.3), lambda w, X, y: np.logaddexp(0, -y * (X @ w)).sum()),
     "pegasos": (
         Pegasos(alpha=0.1, readout="last"),
         lambda w, X, y: 0.05 * squares(w) + np.maximum(0, 1 - y * (X @ w)).mean(),

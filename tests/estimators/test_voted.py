@@ -141,7 +141,7 @@ def test_weights_of_linear_readouts(classes, multi_class, normalize):
 
 
 @every_form
-@pytest.mark.parametrize("how", [{}, {"shuffle": False}, {"shuffle": "once"}, {"tol": 0.01}, {"select": "worst"}])
+@pytest.mark.parametrize("how", [{}, {"shuffle": False}, {"shuffle": "once"}, {"tol": 0.01}])
 def test_it_trains_as_the_perceptron_does(classes, multi_class, how):
     X, y = some(classes)
     own = {"max_iter": 20, "random_state": 4, "log": True, "multi_class": multi_class} | how

@@ -29,7 +29,7 @@ from linsep.models import archive
 from linsep.models.save_load import opened
 from linsep.transforms import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
 from tests.contracts.table import WEIGHTED, bits, build, every_learner, problem, quiet, state, trace
-from tests.models.golden.make import MODELS, readouts
+from tests.models.golden.make import EARLIER, MODELS, readouts
 from tests.rules import Keep
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -789,6 +789,22 @@ def test_earlier_names_of_parameters_and_values_are_replaced(name, parameter, va
     assert {of: found[of] for of in expected} == expected
 
 
+@pytest.mark.parametrize(("name", "value"), [("perceptron", None), ("located", "worst"), ("kernel-perceptron", None)])
+def test_a_parameter_that_learners_lost_is_dropped(name, value):
+    told = archive.read(GOLDEN / f"format-1-{name}.linsep")[0]["model"]["parameters"]
+    assert told["select"] == value
+    assert "select" not in load(GOLDEN / f"format-1-{name}.linsep").get_params()
+
+
+@pytest.mark.parametrize(("name", "value"), [("perceptron", "last"), ("perceptron", 3), ("naive-bayes", None)])
+def test_a_parameter_that_no_learner_had_is_refused(name, value, path):
+    told, arrays = archive.read(GOLDEN / f"format-1-{name}.linsep")
+    told["model"]["parameters"]["select"] = value
+    forged(path, told, arrays)
+    with pytest.raises(ModelError, match="has no parameter 'select'"):
+        load(path)
+
+
 def test_the_golden_file_with_data_reads_more(tmp_path):
     (tmp_path / "new.svm").write_text("0 2:1 4:9 5:2 12:1\n")
     new = linsep.read(tmp_path / "new.svm", like=load(GOLDEN / "format-1-with-data.linsep"))
@@ -798,7 +814,9 @@ def test_the_golden_file_with_data_reads_more(tmp_path):
 
 def test_there_is_a_golden_file_of_every_format_and_learner():
     names = {file.stem for file in GOLDEN.glob("*.linsep")}
-    assert names == {f"format-{format}-{name}" for format in range(1, archive.FORMAT + 1) for name in MODELS}
+    assert names == {
+        f"format-{format}-{name}" for format in range(1, archive.FORMAT + 1) for name in (*MODELS, *EARLIER)
+    }
 
 
 def test_the_header_is_plain_safetensors(small):

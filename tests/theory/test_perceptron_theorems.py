@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis.extra.numpy import arrays
 
 from linsep import AveragedPerceptron, Perceptron
+from linsep.theory import locate_and_correct
 from tests.fits import fit, logged, replay, weights
 from tests.problems import integer_rows, separable
 
@@ -47,9 +48,10 @@ def test_novikoff_for_located_rows(select, problem):
     """The batch loop of the notes, "locate any misclassified row", is bound by the same number of updates."""
     X, y, u, margin = problem
     bound = radius2(X) * squares(u) / margin**2
-    learner = run(X, y, int(bound) + 1, select=select)
-    assert 0 < learner.mistakes_ <= bound
-    assert learner.score(X, y) == 1.0
+    found = locate_and_correct(X, y, select=select, bias=0.0, max_iter=int(bound) + 1)
+    assert 0 < len(found.rows) <= bound
+    assert found.separates
+    assert (y * (X @ found.coef) > 0).all()
 
 
 @some

@@ -121,7 +121,7 @@ def timed(files: list[str], options: dict[str, Any], tell: Callable[[str], None]
         if entry.small:
             continue
         tell(name)
-        learner = entry.make(random_state=0, **({"max_iter": 1} if entry.online else {}))
+        learner = entry.make_online(random_state=0, **({"max_iter": 1} if entry.online else {}))
         try:
             yield Timing(name, *best(partial(quiet_fit, learner, X, y)), len(y), entries)
             trained = learner

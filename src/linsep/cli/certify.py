@@ -113,9 +113,8 @@ def _learner(ctx: typer.Context, passes: int | None, bias: float | None) -> "Lea
         raise Usage("--passes: with a learner, bounds are stated for its own passes, --epochs")
     if bias is not None:
         raise Usage("--bias: with a learner it is --intercept-scaling, or --no-fit-intercept for none")
-    usual = {"max_iter": 1, "shuffle": False, "log": True} if LEARNERS[told.learner].online else {}
-    if parameters.get("select") is not None:
-        usual.pop("max_iter", None)
+    entry = LEARNERS[told.learner]
+    usual = {"max_iter": 1, "shuffle": False, "log": True, **entry.row_by_row} if entry.online else {}
     usual = {name: value for name, value in usual.items() if name in described(told.learner)}
     return learner_from(told.learner, {**usual, **parameters, "random_state": told.parameters["random_state"]})
 

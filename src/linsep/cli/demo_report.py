@@ -239,7 +239,7 @@ def _trained(one: Done, seed: int) -> tuple[str, OnlineLearner]:
     """Return the best learner on a data set among those with weights to draw, trained once more by names of classes."""
     data = one[0]
     best = next(trial.name for trial in _ranking(one[1]) if not issubclass(ONLINE[trial.name].learner, Voter))
-    learner: OnlineLearner = ONLINE[best].make(max_iter=data.epochs, random_state=seed)
+    learner: OnlineLearner = ONLINE[best].make_online(max_iter=data.epochs, random_state=seed)
     quiet_fit(learner, data.X, named(data, data.y))
     return best, learner
 
@@ -247,7 +247,7 @@ def _trained(one: Done, seed: int) -> tuple[str, OnlineLearner]:
 def _flowers(data: DataSet, seed: int) -> list[Part]:
     columns = [data.features.index(name) for name in PETALS]
     X, y = data.factor * np.vstack([data.X, data.X_test])[:, columns], np.append(data.y, data.y_test)
-    smooth = LogisticRegression(max_iter=200, random_state=seed)
+    smooth = LogisticRegression()
     quiet_fit(smooth, X, named(data, y))
     regions = decision_boundary(smooth, X, named(data, y), feature_names=PETALS, ax=_axes(3.0))
     perceptron = Perceptron(max_iter=10, random_state=seed, log=True)

@@ -23,8 +23,6 @@ def chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> tuple[Learn
     parameters = {name: value for name, value in told.parameters.items() if name != "n_jobs"}
     if stream and "shuffle" in parameters:
         raise Usage("--stream learns rows in the order of the files: leave out --shuffle")
-    if stream and parameters.get("select") is not None:
-        raise Usage("--select locates a row among all of them: leave out --stream")
     saved, learner = None, None
     if resume is None:
         learner = learner_from(told.learner, parameters)
@@ -56,9 +54,7 @@ def _shards(learner: Any, parameters: dict[str, Any], resume: Path | None, strea
         return None
     if stream:
         raise Usage(f"{resume} was trained on {shards} shards, and this stream has none: say --shards none")
-    if learner.select is not None:
-        raise Usage("--select locates a row among all of them: leave out --shards")
-    if getattr(learner, "solver", "sgd") != "sgd":
+    if learner._at_once:
         raise Usage(f"--solver {learner.solver} sees all rows at once: leave out --shards")
     if learner._no_mixing:
         raise Usage(f"--shards: {name_of(learner)} is not mixed, as {learner._no_mixing}")
@@ -99,4 +95,9 @@ def _resumed(ctx: typer.Context, resume: Path, parameters: dict[str, Any], strea
         raise Usage(f"{resume} is of the learner {name}, which goes on with rows as they come: add --stream")
     said = {of: value for of, value in parameters.items() if of != "random_state"}
     learner_from(name, said)
-    return saved, learner.set_params(**said, **({"warm_start": True} if "warm_start" in known else {}))
+    learner.set_params(**said, **({"warm_start": True} if "warm_start" in known else {}))
+    if isinstance(learner, OnlineLearner) and learner._at_once and not stream:
+        raise Usage(
+            f"{resume}: --solver {learner.solver} would fit it anew: add --stream, or --solver sgd, to go on row by row"
+        )
+    return saved, learner

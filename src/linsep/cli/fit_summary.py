@@ -75,8 +75,6 @@ def _order(learner: Any, streamed: bool, apart: bool) -> str:
         return "as in the files"
     if not getattr(learner, "t_", 0):
         return AT_ONCE
-    if learner.select is not None:
-        return f"the {learner.select} misclassified row each time"
     orders = {False: "as in the files", True: "random, anew in each epoch", "once": "random", "blocks": "random blocks"}
     return orders[learner.shuffle] + (" within each shard" if apart and learner.shuffle is not False else "")
 

@@ -56,13 +56,11 @@ def learner_for(told: Given, said: str, stream: bool) -> tuple[Learner, int]:
     learner: Any = learner_from(name, parameters)
     if learner._counts_rows:
         return learner, 1
-    if learner.select is not None:
-        raise Usage(f"--select locates a row among all of them: leave it out with {said}")
-    if getattr(learner, "solver", "sgd") != "sgd":
+    learner.set_params(shards=learner.shards or SHARDS, n_jobs=told.parameters.get("n_jobs", -1))
+    if learner._at_once:
         raise Usage(f"--solver {learner.solver} sees all rows at once: with {said}, it is sgd")
     if learner._no_mixing:
         raise Usage(f"{said}: {name} is not trained on shards, as {learner._no_mixing}")
-    learner.set_params(shards=learner.shards or SHARDS, n_jobs=told.parameters.get("n_jobs", -1))
     if stream:
         learner.set_params(shuffle=False, log=parameters.get("log", False))  # it would grow with the stream
         return learner, parameters.get("max_iter") or 1

@@ -59,7 +59,7 @@ def streamed(task: Task) -> Trained:
             and rows.reader.again
             and not task.open_labels
             and isinstance(task.learner, OnlineLearner)
-            and task.learner.multi_class == "ovr"
+            and task.learner.multi_class != "joint"
         )
         count, known = _learned(task, rows, share, closed)
     except NewLabelError:

@@ -179,12 +179,11 @@ def _fitted(task: Task, X: Any, rows: Dataset) -> Any:
         model = CalibratedClassifier(learner, method=task.calibrate)
         with watching.solving(f"learning, and {model.cv} times more to calibrate"):
             return model.fit(X, rows.y, sample_weight=rows.weights)
-    if not isinstance(learner, OnlineLearner) or getattr(learner, "solver", "sgd") != "sgd":
+    if not isinstance(learner, OnlineLearner) or learner._at_once:
         with watching.solving("solving"):
             return learner.fit(X, rows.y, sample_weight=rows.weights)
-    passes = learner._most_epochs if learner.select is None else 1
     before = getattr(learner, "_state", None)
-    with _the_same_rows(task), watching.learning(passes * len(rows), before), learner._watched(watching):
+    with _the_same_rows(task), watching.learning(learner._most_epochs * len(rows), before), learner._watched(watching):
         learner.fit(X, rows.y, sample_weight=rows.weights)
     watching.end(learner._state)
     return learner

@@ -43,14 +43,14 @@ class Trial(NamedTuple):
 
 
 def trials(data: DataSet, seed: int, tell: Tell) -> Iterator[Trial]:
-    """Try every learner that goes row by row, with its own defaults."""
+    """Try every learner of the table that can go row by row, so, with its own defaults."""
     for name, entry in ONLINE.items():
         tell.begin(name)
-        first = entry.make(random_state=seed, max_iter=1)
+        first = entry.make_online(random_state=seed, max_iter=1)
         quiet_fit(first, data.X, data.y)
         first.predict(data.X_test)
         tell.ready()
-        learner = entry.make(random_state=seed, max_iter=data.epochs)
+        learner = entry.make_online(random_state=seed, max_iter=data.epochs)
         settled, speed = timed(learner, data)
         error = 1 - learner.score(data.X_test, data.y_test)
         limited = learner.__sklearn_tags__().classifier_tags.poor_score

@@ -141,8 +141,6 @@ def _refuse(learner: Any, epochs: int | None) -> None:
         raise ValueError('class_weight="balanced" needs all labels at once: pass a dict of weights to distributed.fit')
     if isinstance(learner, OnlineLearner):
         learner._check_shards()
-        if learner.select is not None or getattr(learner, "solver", "sgd") != "sgd":
-            raise ValueError("distributed.fit trains row by row, in epochs: remove select= and any solver but sgd")
 
 
 class Run:

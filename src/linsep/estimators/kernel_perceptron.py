@@ -74,7 +74,6 @@ class KernelPerceptron(Voter):
         "coef0": [Interval(Real, None, None, closed="neither")],
         "rule": [None, HasMethods("step")],
         "cache_size": [Interval(Real, 0, None, closed="left")],
-        "select": [None],
     }
 
     def _new_history(self, bias: float) -> History | None:

@@ -28,7 +28,7 @@ POSITIVE = Interval(Real, 0, None, closed="neither")
 SOLVERS: dict[str, Callable[..., solvers.Solution]] = {"batch": gradient_ascent, "newton": newton}
 MOST = {"sgd": 10, "batch": 1000, "newton": 100}
 """Epochs or steps at most, unless told."""
-TOL = 1e-6
+TOL = {"batch": 1e-6, "newton": 1e-10}
 """Where the solvers that see all rows stop, unless told."""
 
 FAR = 0.01
@@ -44,45 +44,52 @@ def goes_row_by_row(learner: Any) -> bool:
 
 
 class LogisticRegression(OnlineLearner, BatchLearner):
-    """Pr(y = 1 | x) = 1 / (1 + e^{-w.x}), by the likeliest weights: w += rate_t (1 - p(y|x)) y x, or all rows at once.
+    """Pr(y = 1 | x) = 1 / (1 + e^{-w.x}): the optimum for all rows in `fit`, w += rate_t (1 - p(y|x)) y x row by row.
 
-    Row by row this is stochastic gradient ascent. With a Gaussian prior N(0, `prior_variance`) on every weight, the
-    bias included, it climbs to the maximum a posteriori: each of the n rows also shrinks w by rate_t / (n
-    prior_variance). Without a prior, separable data have their optimum at infinity.
+    `fit` minimises f(w) = -log-likelihood + ||w||² / (2 variance), which is the maximum a posteriori under a Gaussian
+    prior N(0, variance). By default the variance is 1, the prior leaves the intercept free, and more than two classes
+    share a softmax: the objective of scikit-learn's LogisticRegression with C=1. A row's weight is repetition. "newton"
+    reaches the optimum in a few passes and proves how near it is; "batch" is gradient ascent,
+    w += rate (sum of x (y - p) - w / variance), with the rate 1 / L of the curvature's bound L.
 
-    The other solvers see all rows at once: "batch" is gradient ascent, w += rate (sum of x (y - p) - w / variance) with
-    the rate 1 / L of the curvature's bound L; "newton" comes to the optimum in a few passes, and proves how near. They
-    minimise f(w) = -log-likelihood + ||w||² / (2 variance); a row's weight there is repetition.
+    Row by row this is stochastic gradient ascent: in `partial_fit` and `learn_one`, which continue from the weights of
+    `fit`, and in `fit` with shards or solver="sgd". There is no prior unless `prior_variance` is a number. Each of the
+    n rows then also shrinks w, the bias included, by rate_t / (n prior_variance). Without a prior, separable data have
+    their optimum at infinity.
 
     Parameters
     ----------
-    solver : {"sgd", "batch", "newton"}, default="sgd"
-        The way to the optimum. `partial_fit` and `learn_one` need "sgd", which may be set later, to go on from the
-        weights that another found. For "newton", `tol` is the relative gap (f - min f) / f to prove (without a prior:
-        to expect), for "batch" the relative gain of a step that is too little to go on; None is 1e-6. Of more than two
-        classes both take `multi_class="multinomial"`, a softmax over all classes, or "ovr".
+    solver : {"auto", "newton", "batch", "sgd"}, default="auto"
+        "auto": "newton" in `fit`, "sgd" with shards and in `partial_fit` and `learn_one`. "newton" and "batch" see all
+        rows at once and refuse `partial_fit`; "sgd" goes row by row in `fit` too. For "newton", `tol` is the relative
+        gap (f - min f) / f to prove (without a prior: to expect), None is 1e-10. For "batch", `tol` is the relative
+        gain of a step that is too little to go on, None is 1e-6.
     eta0 : float, default=0.1
         "sgd": the rate of round t is eta0 / t**power_t.
     power_t : float, default=0.0
         See `eta0`.
-    prior_variance : float or None, default=None
-        The prior's variance; None for no prior.
+    prior_variance : float, None or "auto", default="auto"
+        The prior's variance; None for no prior. "auto": 1.0 where all rows are seen at once, no prior row by row.
     prior_rows : int or None, default=None
         "sgd": n, the rows that share the prior; None: the rows given to `fit`. A stream has to state it.
-    penalize_intercept : bool, default=True
-        Whether the prior holds the bias too; "sgd" knows no other way.
+    penalize_intercept : bool or "auto", default="auto"
+        Whether the prior holds the bias too. "auto": not where all rows are seen at once; "sgd" knows no other way.
     readout : "last" or "average", default="last"
         "sgd": which weights answer.
     max_iter : int or None, default=None
-        The most epochs of "sgd" (with `select`: updates), or steps of the others. None: 10 epochs of "sgd", 1000 steps
-        of "batch", 100 of "newton".
+        The most epochs of "sgd", or steps of the others. None: 10 epochs of "sgd", 1000 steps of "batch", 100 of
+        "newton".
+    multi_class : {"auto", "multinomial", "ovr", "joint"}, default="auto"
+        Of more than two classes: "multinomial" is a softmax over all, for "newton" and "batch"; "ovr" is one binary
+        classifier a class against the rest; "joint", for "sgd", is the true class against its best rival. "auto":
+        "multinomial" where all rows are seen at once, else "ovr". After a softmax, "auto" continues as "joint".
     **shared
         Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 
     Attributes
     ----------
     optimality_ : float or None
-        Of "batch" and "newton", as all that follow: f - min f is at most this; None without a prior: no proof.
+        Of "newton" and "batch", as all that follow: f - min f is at most this; None without a prior: no proof.
     value_ : float
         f, summed over the columns of one-vs-rest.
     history_ : list of float
@@ -99,12 +106,12 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     Examples
     --------
     >>> from linsep import LogisticRegression
-    >>> clf = LogisticRegression(random_state=0, max_iter=100).fit([[0], [1], [2], [3]], [0, 0, 1, 1])
+    >>> clf = LogisticRegression().fit([[0], [1], [2], [3]], [0, 1, 0, 1])
+    >>> clf.coef_.round(2), clf.optimality_ <= 1e-10 * clf.value_
+    (array([[0.45]]), True)
+    >>> clf = LogisticRegression(solver="sgd", random_state=0, max_iter=100).fit([[0], [1], [2], [3]], [0, 0, 1, 1])
     >>> clf.predict_proba([[0], [3]]).argmax(axis=1)
     array([0, 1])
-    >>> clf = LogisticRegression(solver="newton", prior_variance=1.0).fit([[0], [1], [2], [3]], [0, 1, 0, 1])
-    >>> clf.coef_.round(2), clf.optimality_ <= 1e-6 * clf.value_
-    (array([[0.3]]), True)
     """
 
     max_iter: int | None  # type: ignore[assignment]
@@ -120,31 +127,32 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     _facts = ("optimality_", "value_", "history_", "gradient_norm_", "converged_", "infinite_", "cause_")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineLearner._parameter_constraints,
-        "solver": [StrOptions({"sgd", *SOLVERS})],
+        "solver": [StrOptions({"auto", "sgd", *SOLVERS})],
         "eta0": [POSITIVE],
         "power_t": [Interval(Real, 0, None, closed="left")],
-        "prior_variance": [None, POSITIVE],
+        "prior_variance": [None, POSITIVE, StrOptions({"auto"})],
         "prior_rows": [None, Interval(Integral, 1, None, closed="left")],
-        "penalize_intercept": ["boolean"],
+        "penalize_intercept": ["boolean", StrOptions({"auto"})],
         "readout": [StrOptions(set(READOUTS))],
-        "multi_class": [StrOptions({"ovr", "joint", "multinomial"})],
+        "multi_class": [StrOptions({"auto", "ovr", "joint", "multinomial"})],
         "max_iter": [None, Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(  # type: ignore[misc]
         self,
         *,
-        solver: str = "sgd",
+        solver: str = "auto",
         eta0: float = 0.1,
         power_t: float = 0.0,
-        prior_variance: float | None = None,
+        prior_variance: float | str | None = "auto",
         prior_rows: int | None = None,
-        penalize_intercept: bool = True,
+        penalize_intercept: bool | str = "auto",
         readout: str = "last",
         max_iter: int | None = None,
+        multi_class: str = "auto",
         **shared: Unpack[Shared],
     ) -> None:
-        super().__init__(**shared)
+        super().__init__(multi_class=multi_class, **shared)
         self.solver = solver
         self.eta0 = eta0
         self.power_t = power_t
@@ -159,11 +167,23 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         return f"solver={self.solver!r} sees all rows at once (solver='sgd' does not)" if self.solver in SOLVERS else ""
 
     @property
+    def _at_once(self) -> bool:  # type: ignore[override]
+        return self.solver in SOLVERS or (self.solver == "auto" and self.shards is None)
+
+    @property
     def _most_epochs(self) -> int:
-        return MOST[self.solver] if self.max_iter is None else self.max_iter
+        return self._most("sgd" if self.solver == "auto" else self.solver)
+
+    @property
+    def _own_solver(self) -> str:
+        """The solver that sees all rows at once."""
+        return "newton" if self.solver == "auto" else self.solver
+
+    def _most(self, solver: str) -> int:
+        return MOST[solver] if self.max_iter is None else self.max_iter
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on all rows, by the solver chosen.
+        """Find the optimum for all rows, or go row by row with shards or solver="sgd".
 
         Parameters
         ----------
@@ -178,7 +198,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         -------
         self
         """
-        if self.solver in SOLVERS:
+        if self._at_once:
             self._check_shards()
             BatchLearner.fit(self, X, y, sample_weight)
             trouble = self._trouble()
@@ -191,7 +211,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
 
     @available_if(goes_row_by_row)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Make one pass over these rows: see :meth:`OnlineLearner.partial_fit`. For solver="sgd" only."""
+        """Make one pass over these rows: see :meth:`OnlineLearner.partial_fit`. For solver="auto" or "sgd"."""
         return super().partial_fit(X, y, classes, sample_weight)
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
@@ -204,10 +224,11 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     def _solve(self, problem: Problem) -> Solution:
         if self.multi_class == "joint":
             raise ValueError(
-                f'multi_class="joint" is a way of "sgd": solver={self.solver!r} takes "ovr" or "multinomial"'
+                f'multi_class="joint" needs solver="sgd": solver={self.solver!r} takes "ovr" or "multinomial"'
             )
-        joint, classes = self.multi_class == "multinomial", len(problem.classes)
-        start = self._weights_of(problem) if self.warm_start else None
+        classes = len(problem.classes)
+        joint = self.multi_class == "multinomial" or (self.multi_class == "auto" and classes > 2)
+        start = self._weights_of(problem, joint) if self.warm_start else None
         if joint or classes == 2 or self.prior_variance is not None:
             found = self._solved(problem, problem.codes, classes, joint, start)
         else:  # one by one: without a prior, a class that can be separated would stop the others at its own end
@@ -230,26 +251,29 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     def _solved(
         self, problem: Problem, codes: Array, classes: int, joint: bool, start: Array | None
     ) -> solvers.Solution:
+        variance: Any = 1.0 if self.prior_variance == "auto" else self.prior_variance
+        penalize = self.penalize_intercept != "auto" and bool(self.penalize_intercept)
         likelihood = solvers.problem_of(
             problem.data, codes, problem.row_weights, classes=classes, multinomial=joint,
-            prior_variance=self.prior_variance, penalize_bias=self.penalize_intercept, jobs=threads(self.n_jobs),
+            prior_variance=variance, penalize_bias=penalize, jobs=threads(self.n_jobs),
         )  # fmt: skip
-        tol = TOL if self.tol is None else self.tol
-        return SOLVERS[self.solver](likelihood, tol=tol, max_iter=self._most_epochs, start=start)
+        solver = self._own_solver
+        tol = TOL[solver] if self.tol is None else self.tol
+        return SOLVERS[solver](likelihood, tol=tol, max_iter=self._most(solver), start=start)
 
     def _take(self, solution: Solution, classes: Array, data: Dense | Csr) -> None:
         super()._take(solution, classes, data)
         rule = Logistic(self.eta0, self.power_t, 0.0)  # its weights are of the kind that "sgd" can go on with
         self._state = solved_state(solution, data.n_features, data.bias, Parts(rule))
 
-    def _weights_of(self, problem: Problem) -> Array | None:
+    def _weights_of(self, problem: Problem, joint: bool) -> Array | None:
         """Return the weights of the last fit for a solver to begin with."""
         if not hasattr(self, "_state"):
             return None
         bias = problem.data.bias
         intercept = self.intercept_ / bias if bias else np.zeros_like(self.intercept_)
         weights = np.vstack([self.coef_.T, intercept])
-        if self.multi_class == "multinomial" and len(problem.classes) == 2:
+        if joint and len(problem.classes) == 2:
             return np.hstack([-weights / 2, weights / 2])
         return weights
 
@@ -268,7 +292,8 @@ class LogisticRegression(OnlineLearner, BatchLearner):
             )
         if self.converged_:
             return None
-        return f"stopped after {self.n_iter_} steps without reaching tol: raise max_iter={self._most_epochs}, or tol"
+        most = self._most(self._own_solver)
+        return f"stopped after {self.n_iter_} steps without reaching tol: raise max_iter={most}, or tol"
 
     def _named(self, feature: int | None) -> str:
         names = getattr(self, "feature_names_in_", None)
@@ -287,19 +312,20 @@ class LogisticRegression(OnlineLearner, BatchLearner):
             raise ValueError(NOT_ROW_BY_ROW.format(self.solver))
         if self.multi_class == "multinomial":
             raise ValueError('multi_class="multinomial" needs solver="batch" or "newton": "sgd" takes "ovr" or "joint"')
-        if not self.penalize_intercept and self.prior_variance is not None:
+        variance: Any = None if self.prior_variance == "auto" else self.prior_variance
+        if not self.penalize_intercept and variance is not None:
             raise ValueError('penalize_intercept=False needs solver="batch" or "newton": "sgd" holds the bias too')
         shrink = 0.0
-        if self.prior_variance is not None:
+        if variance is not None:
             n = self.prior_rows if self.prior_rows is not None else rows
             if n is None:
                 raise ValueError(
                     "a prior is shared among all rows, and a stream does not tell how many: state prior_rows"
                 )
-            shrink = 1 / (n * self.prior_variance)
+            shrink = 1 / (n * variance)
             if self.eta0 * shrink > 1:
                 raise ValueError(
-                    f"eta0={self.eta0:g} is too large for prior_variance={self.prior_variance:g} on {n} rows: one "
+                    f"eta0={self.eta0:g} is too large for prior_variance={variance:g} on {n} rows: one "
                     f"row would shrink the weights below 0; use at most {1 / shrink:g}"
                 )
         return Parts(Logistic(self.eta0, self.power_t, shrink), readout=READOUTS[self.readout])

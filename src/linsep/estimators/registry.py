@@ -22,6 +22,8 @@ class Entry(NamedTuple):
     """The bound on the mistakes, or the proof of the optimum, in a few words."""
     small: bool = False
     """If True, the time grows faster than the data: the learner is for small sets."""
+    row_by_row: dict[str, Any] = {}  # noqa: RUF012  (never written to)
+    """The parameters with which `fit` of an online learner trains row by row, where that is not the default."""
 
     @property
     def home(self) -> str:
@@ -36,7 +38,7 @@ class Entry(NamedTuple):
 
     @property
     def online(self) -> bool:
-        """Whether the learner trains row by row and counts its mistakes."""
+        """Whether the learner can train row by row, and counts its mistakes then."""
         from linsep.estimators.base.online import OnlineLearner
 
         return issubclass(self.learner, OnlineLearner)
@@ -45,6 +47,10 @@ class Entry(NamedTuple):
         """Return a learner with the given parameters, without those that the learner does not have."""
         known = self.learner._get_param_names()
         return self.learner(**{name: value for name, value in parameters.items() if name in known})
+
+    def make_online(self, **parameters: Any) -> Any:
+        """Return a learner whose `fit` goes row by row, with those of these parameters that it has."""
+        return self.make(**{**self.row_by_row, **parameters})
 
     @property
     def mixes(self) -> str:
@@ -74,7 +80,7 @@ LEARNERS = {
     "p-norm-perceptron": Entry("p_norm", "PNormPerceptron", "(p - 1) ||u||_q² X_p² / margin²"),
     "passive-aggressive": Entry("passive_aggressive", "PassiveAggressive", "max(R², 1/C) (||u||² + 2 C sum of hinge)"),
     "romma": Entry("romma", "ROMMA", "R² ||u||²"),
-    "logistic-regression": Entry("logistic", "LogisticRegression", "none"),
+    "logistic-regression": Entry("logistic", "LogisticRegression", "none", row_by_row={"solver": "sgd"}),
     "pegasos": Entry("pegasos", "Pegasos", "none"),
     "linear-program": Entry("linear_program", "LinearProgram", "the dual: margin_ <= t* <= margin_bound_", small=True),
     "max-margin": Entry("max_margin", "MaxMargin", "gap_, between margin and dual"),

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.data.text.counter import TextCounter
 from linsep.data.text.hasher import TextHasher
 from linsep.estimators.base.learner import Learner
+from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.calibration import CalibratedClassifier, Recent
 from linsep.estimators.least_squares import LeastSquaresRegression
 from linsep.estimators.online_classifier import OnlineClassifier
@@ -44,6 +45,8 @@ RENAMED: dict[str, tuple[str, dict[str, str]]] = {
     "smoothing": ("alpha", {}),
 }
 """Parameters of earlier files: the present name of each, and the present names of its values."""
+REMOVED: dict[str, set[str]] = {"select": {"first", "worst", "random"}}
+"""Parameters of online learners in earlier files, and their values beside None. No prediction depends on them."""
 ONLY = "save takes a learner of linsep, or a Pipeline of linsep's maps (and TextHasher, TextCounter) and a learner"
 
 
@@ -234,8 +237,11 @@ def _packed_parameters(learner: Learner, arrays: Arrays, name: str) -> dict[str,
 
 def _parameters(kind: Any, meta: dict[str, Any], read: Unpacker) -> dict[str, Any]:
     """Return the parameters of an estimator, which must be all of its own and no others."""
-    parameters = dict(_present(name, read.value(value)) for name, value in meta["parameters"].items())
-    if len(parameters) < len(meta["parameters"]):
+    stored = {name: read.value(value) for name, value in meta["parameters"].items()}
+    if issubclass(kind, OnlineLearner):
+        stored = {of: value for of, value in stored.items() if not _is_removed(of, value)}
+    parameters = dict(_present(name, value) for name, value in stored.items())
+    if len(parameters) < len(stored):
         raise Foreign("it has a parameter twice, by an earlier and by its present name")
     unknown = set(parameters) - set(kind._get_param_names())
     if unknown:
@@ -247,6 +253,10 @@ def _parameters(kind: Any, meta: dict[str, Any], read: Unpacker) -> dict[str, An
     if jobs is not None and not (isinstance(jobs, int) and 0 < abs(jobs) <= MOST_THREADS):
         raise Foreign(f"it asks for {jobs!r:.20} threads: set n_jobs to 1 to {MOST_THREADS:,}, or -1, before save")
     return parameters
+
+
+def _is_removed(name: str, value: Any) -> bool:
+    return name in REMOVED and (value is None or (isinstance(value, str) and value in REMOVED[name]))
 
 
 def _present(name: str, value: Any) -> tuple[str, Any]:

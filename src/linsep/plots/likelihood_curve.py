@@ -16,7 +16,7 @@ def ascent(history: Any, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     history : array
-        As in `history_` of LogisticRegression(solver="batch") or "newton".
+        As in `history_` of LogisticRegression, by solver="newton" or "batch".
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 

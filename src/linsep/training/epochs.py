@@ -14,7 +14,6 @@ from linsep.engine.readouts import MISTAKES, UPDATES
 from linsep.engine.runtime import share, split, threads
 from linsep.engine.step import settles
 from linsep.training.mixing import Shards
-from linsep.training.scoring import scored
 from linsep.training.state import IN_ORDER, StoppedError, TrainingState
 from linsep.training.weights import in_range
 from linsep.validation.inputs import refuse_bad_entries
@@ -60,7 +59,6 @@ class Settings(Protocol):
     tol: float | None
     n_iter_no_change: int
     shuffle: bool | str
-    select: str | None
     n_jobs: int | None
     shards: int | None
     mixing: str
@@ -85,13 +83,11 @@ def train(how: Settings, state: TrainingState, data: Any, codes: Array, weights:
     Returns
     -------
     epochs : int
-        The epochs made; with `select`, the updates.
+        The epochs made.
     done : bool
         Whether the last epoch made no mistake, or `tol` was reached.
     """
-    refuse_many_rounds(how._most_epochs, 1 if how.select else data.n_rows, int(state.tally.rounds[0]))
-    if how.select is not None:
-        return locate_and_correct(how, state, data, codes, weights)
+    refuse_many_rounds(how._most_epochs, data.n_rows, int(state.tally.rounds[0]))
     jobs, enough = threads(how.n_jobs), Enough(how, state)
     team = Team(state, jobs) if how.shards is None else Shards(state, how.shards, how.mixing, jobs)
     with explained(data, state):
@@ -182,44 +178,3 @@ def order_of(how: Settings, epoch: int, n: int, shard: int = 0) -> Array:
     starts = BLOCK * rng.permutation(-(-n // BLOCK))
     order = np.add.outer(starts, rng.permutation(BLOCK)).ravel()
     return order if n % BLOCK == 0 else order[order < n]
-
-
-def locate_and_correct(
-    how: Settings, state: TrainingState, data: Any, codes: Array, weights: Array
-) -> tuple[int, bool]:
-    """Locate a misclassified row and update on it, until there is none or `max_iter` is reached."""
-    for done in range(how._most_epochs + 1):
-        margin = margins(state, data, codes, threads(how.n_jobs))
-        if not np.isfinite(margin).all():
-            explain(StoppedError(int(np.flatnonzero(~np.isfinite(margin))[0]), BAD_SCORE), data, "")
-        if len(weights):
-            margin[weights == 0] = np.inf
-        wrong = np.flatnonzero(margin <= 0)
-        if done == how._most_epochs or not len(wrong):
-            break
-        row = pick(str(how.select), margin, wrong, np.random.default_rng([how.seed_, int(state.tally.rounds[0])]))
-        one_pass(how, state, data, codes, weights, np.array([row], np.intp), 0)
-        refuse_overflow(state)
-    return done, not len(wrong)
-
-
-def pick(select: str, margin: Array, wrong: Array, rng: np.random.Generator) -> int:
-    """Return the misclassified row to update on."""
-    if select == "first":
-        return int(wrong[0])
-    return int(np.argmin(margin) if select == "worst" else rng.choice(wrong))
-
-
-def margins(state: TrainingState, data: Dense | Csr, codes: Array, jobs: int) -> Array:
-    """Return the least margin of each row over all columns, under the weights in training (not those that predict)."""
-    scores = scored(state.link, data, state.pair, jobs)
-    rows = np.arange(len(codes))
-    if state.columns == 1:
-        return np.where(codes == 1, 1.0, -1.0) * scores[:, 0]
-    if state.pair:
-        true = scores[rows, codes]
-        scores[rows, codes] = -np.inf
-        return true - scores.max(axis=1)
-    signed = -scores
-    signed[rows, codes] *= -1.0
-    return signed.min(axis=1)

@@ -116,6 +116,8 @@ MODELS = {name: of(name) if entry.online else solved(name) for name, entry in es
     "a-pipeline": pipeline, "with-data": data, "sparse": sparse, "open-pairs": pairs, "random-state": random,
     "calibrated": calibrated, "forgetful-vote": forgetful, "kernel-of-pairs": kernel,
 }  # fmt: skip
+EARLIER = ("located",)
+"""Files that no present learner writes: the perceptron that located the worst row of all for each update."""
 
 
 def main():

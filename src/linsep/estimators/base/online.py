@@ -97,7 +97,6 @@ class SharedButIntercept(TypedDict, total=False):
     tol: float | None
     n_iter_no_change: int
     shuffle: bool | str
-    select: str | None
     random_state: Any
     intercept_scaling: float
     warm_start: bool
@@ -157,7 +156,7 @@ class OnlineLearner(Learner):
     Parameters
     ----------
     max_iter : int, default=10
-        The most epochs (with `select`: the most updates).
+        The most epochs.
     tol : float or None, default=None
         None: stop after an epoch without an update. A number: stop as well when the epoch's share
         of mistakes has not fallen by more than `tol` below the best for `n_iter_no_change` epochs.
@@ -168,9 +167,6 @@ class OnlineLearner(Learner):
         in all; False: as the rows stand. "blocks": blocks of 64 rows in a new random order each epoch, and within
         all blocks one more; two thirds of the time of True on large sparse data, as neighbours in memory stay near.
         Rows that stand in groups of one label are better mixed by True.
-    select : None, "first", "worst" or "random", default=None
-        None: epochs. Otherwise the textbook's batch loop: locate a misclassified row (the first, the one of least
-        margin, a random one), update on it, look again. Every update looks at all rows: for small data.
     random_state : int, RandomState or None, default=None
         The seed, or where to draw it from.
     fit_intercept : bool, default=True
@@ -198,6 +194,8 @@ class OnlineLearner(Learner):
         (or 1 MiB, if that is more).
     """
 
+    _at_once: bool = False
+    """Whether `fit` sees all rows at once, so that only other methods go row by row."""
     _mixes = "no theorem is claimed"
     _never_mixes = ""
     _watch: Watch | None = None
@@ -210,7 +208,6 @@ class OnlineLearner(Learner):
         "tol": [None, Interval(Real, 0, None, closed="left")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "shuffle": ["boolean", StrOptions({"blocks", "once"})],
-        "select": [None, StrOptions({"first", "worst", "random"})],
         "random_state": ["random_state"],
         "fit_intercept": ["boolean"],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
@@ -230,7 +227,6 @@ class OnlineLearner(Learner):
         tol: float | None = None,
         n_iter_no_change: int = 5,
         shuffle: bool | str = True,
-        select: str | None = None,
         random_state: Any = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
@@ -246,7 +242,6 @@ class OnlineLearner(Learner):
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
-        self.select = select
         self.random_state = random_state
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
@@ -445,8 +440,6 @@ class OnlineLearner(Learner):
             return
         if self._no_mixing:
             raise ValueError(f"shards={self.shards}: {type(self).__name__} is not mixed, as {self._no_mixing}")
-        if self.select is not None:
-            raise ValueError(f"shards={self.shards}: select={self.select!r} locates a row among all of them; give one")
         if not whole:
             raise ValueError(
                 f"shards={self.shards} cuts all rows, and these come a few at a time: set shards=None, or use fit (or "
@@ -455,7 +448,7 @@ class OnlineLearner(Learner):
 
     @property
     def _most_epochs(self) -> int:
-        """The most epochs (with `select`: the most updates) of `fit`."""
+        """The most epochs of `fit`."""
         return self.max_iter
 
     def _parts(self, features: int, rows: int | None) -> Parts:
@@ -666,7 +659,7 @@ class OnlineLearner(Learner):
 
     def _trains_to_the_same_log(self, rows: LabelledRows) -> bool:
         state = self._readable().whole()
-        if not state.epochs and not state.rows:  # located rows: every round is an update
+        if not state.epochs and not state.rows:  # of an earlier file: it located its rows, every round is an update
             return True
         late = state.pair and self._open and not state.epochs
         for retrain in (self._trained_again, _trained_as_labels_arrive)[: 1 + late]:
@@ -703,7 +696,8 @@ class OnlineLearner(Learner):
         return self.log_
 
     def _follow(self, state: TrainingState, rows: int | None) -> None:
-        state.follow(self._parts(state.first_features, rows), self.multi_class == "joint", self._wanted_bias)
+        pair = state.pair if self.multi_class == "auto" else self.multi_class == "joint"
+        state.follow(self._parts(state.first_features, rows), pair, self._wanted_bias)
 
     def _welcome(self, labels: Array, classes: Any, features: int) -> tuple[Array, TrainingState]:
         """Return the classes known from now on, and a copy of the state with a column for each."""
@@ -726,13 +720,12 @@ class OnlineLearner(Learner):
         return known, state
 
     def _warn_not_separated(self, most: int | None = None, depth: int = 5) -> None:
-        """Warn that training ended with mistakes, after `most` epochs (or updates) if that is why."""
-        unit = "epochs" if self.select is None else "updates"
+        """Warn that training ended with mistakes, after `most` epochs if that is why."""
         most = self._most_epochs if most is None else most
         if self.n_iter_ < most:
-            why = f"stopped after {self.n_iter_} {unit}, as its rule does not move on the mistakes that are left"
+            why = f"stopped after {self.n_iter_} epochs, as its rule does not move on the mistakes that are left"
         else:
-            why = f"still made mistakes after max_iter={most} {unit}: raise max_iter if the data are separable"
+            why = f"still made mistakes after max_iter={most} epochs: raise max_iter if the data are separable"
         warnings.warn(
             f"{type(self).__name__} {why}; if they are not, no max_iter is enough: set tol to stop earlier"
             f"{self._better_readout()}",

@@ -222,13 +222,8 @@ class Voter(OnlineLearner):
         stream = epochs is None
         visited = weights
         if epochs is not None and len(weights):
-            if self.select is None:
-                orders = [order_of(self, e, data.n_rows) for e in epochs]
-                visited = np.concatenate([weights[order] if len(order) else weights for order in orders])
-            else:
-                lines = state.log.numbers
-                _, once = np.unique(lines[lines[:, 1] > since, 1], return_index=True)
-                visited = weights[lines[lines[:, 1] > since, 0][once]]
+            orders = [order_of(self, e, data.n_rows) for e in epochs]
+            visited = np.concatenate([weights[order] if len(order) else weights for order in orders])
         state.history.remember(state, data, state.behind + state.rows if stream else 0, since, visited[visited > 0])
         if not stream:
             state.behind = max(state.behind, data.n_rows)

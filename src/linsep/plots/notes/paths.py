@@ -83,7 +83,9 @@ def climbed() -> Climb:
     for _ in range(STEPS):
         batch.append(gradient_ascent(problem, max_iter=1, start=batch[-1]).weights)
     best = newton(problem, tol=1e-12).weights[:2, 0]
-    clf = LogisticRegression(fit_intercept=False, eta0=RATE, max_iter=EPOCHS, random_state=0, log=True).fit(X, y)
+    clf = LogisticRegression(
+        solver="sgd", fit_intercept=False, eta0=RATE, max_iter=EPOCHS, random_state=0, log=True
+    ).fit(X, y)
     return Climb(X, y, np.array(batch)[:, :2, 0], replay(clf, X, y)[:, :2], best)
 
 

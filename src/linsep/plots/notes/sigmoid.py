@@ -47,7 +47,7 @@ def sigmoid_surface(*, ax: Any = None) -> Any:
     if not hasattr(ax, "plot_surface"):
         raise ValueError('ax has two dimensions, the surface three: make it by add_subplot(projection="3d")')
     X, y = flowers()
-    clf = LogisticRegression(solver="newton", tol=1e-10).fit(X, y)
+    clf = LogisticRegression(prior_variance=None).fit(X, y)
     low, high = style.limits(X, 0.04)
     _draw_surface(ax, clf.coef_[0], float(clf.intercept_[0]), low, high)
     points(ax, np.column_stack([X, y > 0]), y, size=20, depthshade=False)
