@@ -126,7 +126,7 @@ def test_what_learners_say_of_parameters_is_usage():
     for learner in (
         linsep.Winnow(delta=2.0),
         linsep.Winnow(delta=0.1, x_max=None),
-        linsep.LogisticRegression(prior_variance=1e-9),
+        linsep.LogisticRegression(solver="sgd", prior_variance=1e-9),
         linsep.Perceptron(class_weight={7: 2.0}),
         linsep.Perceptron(max_iter=0),
     ):

@@ -136,3 +136,29 @@ def test_a_resumed_solver_would_forget():
     run("fit", "two.svm", "-o", "m.linsep", "-l", "logistic-regression", "--solver", "newton", "--prior-variance", "1")
     refused = run("fit", "two.svm", "--resume", "m.linsep", "-o", "m.linsep", code=2)
     assert "sees all rows at once: fit it anew" in refused.stderr
+
+
+def test_logistic_regression_is_solved_in_memory_and_learned_row_by_row_elsewhere():
+    data, learner = linsep.read("two.svm", zero_based=True), ("-l", "logistic-regression", "-O", "zero_based=true")
+    ways = {
+        (): linsep.LogisticRegression().fit(data.X, data.y),
+        ("--stream",): linsep.LogisticRegression().partial_fit(data.X, data.y, np.unique(data.y)),
+        ("--shards", "2"): linsep.LogisticRegression(shards=2, random_state=0).fit(data.X, data.y),
+    }
+    for how, expected in ways.items():
+        run("fit", "two.svm", "-o", "m.linsep", *learner, *how)
+        model = linsep.load("m.linsep")
+        assert bits(model.coef_) == bits(expected.coef_)
+        assert hasattr(model, "optimality_") == (how == ())
+        assert (model.t_ > 0) == (how != ())
+
+
+def test_a_solved_model_goes_on_row_by_row_on_request():
+    run("fit", "two.svm", "-o", "m.linsep", "-l", "logistic-regression")
+    refused = run("fit", "two.svm", "--resume", "m.linsep", "-o", "on.linsep", code=2)
+    assert "add --stream, or --solver sgd, to go on row by row" in refused.stderr
+    data = linsep.read("two.svm")
+    for how in (["--stream"], ["--solver", "sgd", "--epochs", "1", "--shuffle", "false"]):
+        run("fit", "two.svm", "--resume", "m.linsep", "-o", "on.linsep", *how)
+        expected = linsep.load("m.linsep").partial_fit(data.X, data.y)
+        assert bits(linsep.load("on.linsep").coef_) == bits(expected.coef_)

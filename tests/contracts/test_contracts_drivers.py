@@ -24,6 +24,14 @@ def rows_apart(classes):
     return X, y
 
 
+@every_learner
+def test_the_table_says_how_a_learner_goes_row_by_row(name):
+    X, y = problem()
+    entry = LEARNERS[name]
+    assert quiet(entry.make_online(x_max=None, max_iter=1).fit, X, y).t_ == len(y)
+    assert bool(entry.row_by_row) == entry.make()._at_once
+
+
 @pytest.mark.parametrize("name", SETTLED)
 def test_a_run_stops_after_an_epoch_without_an_update(name):
     X, y = rows_apart(2)

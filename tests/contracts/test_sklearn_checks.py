@@ -21,6 +21,7 @@ FAILS_ONLINE = {
     "check_sample_weight_equivalence_on_dense_data": NOT_REPETITION,
     "check_sample_weight_equivalence_on_sparse_data": NOT_REPETITION,
 }
+FAILS_AT_ONCE = {"check_sample_weight_equivalence_on_sparse_data": GAP}
 FAILS = {
     ROMMA: {
         "check_class_weight_classifiers": PROJECTS,
@@ -54,9 +55,8 @@ def learners():
 def checks():
     """All pairs of a learner and a check."""
     for learner in learners():
-        fails = (FAILS_ONLINE if isinstance(learner, OnlineLearner) and not learner._at_once else {}) | FAILS.get(
-            type(learner), {}
-        )
+        online = isinstance(learner, OnlineLearner)
+        fails = ((FAILS_AT_ONCE if learner._at_once else FAILS_ONLINE) if online else {}) | FAILS.get(type(learner), {})
         yield from cases(learner, fails)
 
 

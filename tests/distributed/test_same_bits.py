@@ -101,6 +101,14 @@ def test_workers_and_threads(client, rows, kind, shuffle):
     assert bits(fit(kind(**how), rows, client=client)) == bits(fit(kind(**how), rows))
 
 
+def test_logistic_regression_goes_row_by_row_by_default(rows):
+    how = {"shards": 3, "random_state": 5, "max_iter": None}
+    default, said = fit(LogisticRegression(**how), rows), fit(LogisticRegression(**how, solver="sgd"), rows)
+    assert bits(default) == bits(said)
+    assert default.n_iter_ == 10
+    assert fit(LogisticRegression(random_state=5), rows).n_iter_ == 10
+
+
 @pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 def test_many_classes(client, tmp_path, multi_class):
     X, y = problem(classes=3)

@@ -188,7 +188,7 @@ def l1_game(
     mirrored = np.arange(0 if signed else Z.shape[1] - bias, Z.shape[1])
     w, dual, result = matrix_game(Z, mirrored, partial(highs, budget=budget))
     sums = Z.T @ dual
-    lower, upper = float((Z @ w).min()), float(np.append(sums, -sums[mirrored]).max())
+    lower, upper = float((Z @ w).min()), float(np.append(sums, 0.0 - sums[mirrored]).max())
     verdict = True if separates(Z, w) else False if upper <= 4 * (np.count_nonzero(dual) + 2) * EPS else None
     found = rows.size(lower), rows.size(upper), verdict, result.nit, result.x is not None
     return Bracket(rows.weights(w), rows.dual(dual), *found)
