@@ -80,8 +80,6 @@ def unpack_history(state: TrainingState, history: History, meta: dict[str, Any],
 def _refuse_another_kind(state: TrainingState) -> None:
     """Refuse weights, and a log, of a kind that no vote is made of."""
     scaled = isinstance(state.link, Scaled)
-    if state.bias * state.bias == np.inf:
-        raise Foreign(f"its bias is {state.bias!r:.20}, whose square is not finite")
     if isinstance(state.link, Imaged) or not isinstance(state.readout, Last):
         raise Foreign("its weights are not of the kind that its rule moves")
     if not state.log.is_open or state.log.sizes.shape[1] != 1 + scaled or state.log.limit != np.inf:
@@ -269,7 +267,10 @@ def unpacked_state(
     readout = _part(READOUTS[readout_kind], f"{name}.readout", size, read.arrays)
     _refuse_another_link(link, readout, rule, dual is not None)
     tally = _part(Tally, f"{name}.tally", size, read.arrays)
-    history = learner._new_history(numbers["bias"])
+    try:
+        history = learner._new_history(numbers["bias"])
+    except ValueError:
+        raise Foreign(f"its bias is {numbers['bias']!r:.20}, whose square is not finite") from None
     log = UpdateLog(_log_lines(meta, pair, columns, read, name, history is not None), **of_log).trimmed()
     mixed = _mixed(read.arrays, name, columns, pair, tally)
     state = TrainingState(
