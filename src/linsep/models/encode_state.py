@@ -344,8 +344,10 @@ def _array_of_field(of: str, name: str, size: tuple[int, int], arrays: Arrays) -
     array = stored_array(arrays, name, (field.dtype,), field.size(*size))
     if field.finite and not np.isfinite(array).all():
         raise Foreign(f"its array {place} has a number that is not finite")
-    if field.dtype is np.int64 and not ((array >= field.least) & (array < field.most)).all():
-        raise Foreign(f"its array {place} has a count below {field.least}, or too large to resume from")
+    if field.dtype is np.int64 and np.any(array < field.least):
+        raise Foreign(f"its array {place} has a count below {field.least}")
+    if field.dtype is np.int64 and np.any(array >= field.most):
+        raise Foreign(f"its array {place} has a count too large to go on from")
     return np.ascontiguousarray(array)
 
 
