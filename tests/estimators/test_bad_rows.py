@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
 from linsep import (
@@ -207,7 +208,7 @@ def test_a_default_that_needs_the_number_of_features():
 
 
 def test_names_and_grow_do_not_mix():
-    with pytest.raises(ValueError, match="the features have names"):
+    with pytest.raises(ValueError, match="Cannot grow a learner with named features"):
         Perceptron().learn_one({"a": 1.0}, 0).grow(4)
 
 
@@ -302,3 +303,24 @@ def test_a_shallow_copy_has_feature_names_of_its_own(kind):
         assert learner.feature_names_in_.tolist() == expected.feature_names_in_.tolist()
         rows = pd.DataFrame(np.eye(3), columns=expected.feature_names_in_)
         assert learner.decision_function(rows).tolist() == expected.decision_function(rows).tolist()
+
+
+def test_columns_without_a_name_are_refused():
+    """The weights have room for names to come: no row may write there, and none is read there."""
+    learner = Perceptron().learn_one({"a": 1.0, "b": 1.0, "c": 1.0}, 1).learn_one({"d": 1.0}, 0)
+    for _ in range(2):  # the second row takes the fast path
+        with pytest.raises(ValueError, match=r"x has column 6, but the learner has 4 features \(0 to 3\): use a dict"):
+            learner.learn_one((np.array([6]), np.array([1.0])), 1)
+        learner.learn_one((np.array([3]), np.array([1.0])), 0)
+    winnow = Winnow(x_max=1.0).learn_one({"a": 1.0, "b": 1.0, "c": 1.0}, 1).learn_one({"d": 1.0}, 0)
+    for clf in (learner, winnow):
+        known = clf.predict_one((np.array([0]), np.array([-1.0])))
+        assert clf.predict_one((np.array([0, 7]), np.array([-1.0, 100.0]))) == known
+
+
+def test_a_first_row_may_be_sparse_or_empty():
+    assert Perceptron().learn_one(csr_array([[1.0, 0.0, 2.0]]), 1).n_features_in_ == 3
+    learner = Perceptron().learn_one({}, 1).learn_one({"a": 1.0}, 0)
+    same = Perceptron().learn_one({"a": 0.0}, 1).learn_one({"a": 1.0}, 0)
+    assert learner.coef_.tolist() == same.coef_.tolist()
+    assert learner.feature_names_in_.tolist() == ["a"]

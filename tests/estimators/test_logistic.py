@@ -284,3 +284,31 @@ def test_a_stop_far_from_the_optimum_is_told():
     X, y = [[1e8, 1], [2e8, 3], [3e8, 1], [1.5e8, 0]], [0, 1, 0, 1]
     with pytest.warns(ConvergenceWarning, match="bring the columns to one scale"):
         LogisticRegression(solver="batch", prior_variance=1.0).fit(X, y)
+
+
+def test_row_by_row_continues_from_the_optimum_also_with_an_average():
+    """The optimum counts as one round of the average."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), rng.integers(0, 2, 40)
+    last, average = (LogisticRegression(readout=readout).fit(X, y) for readout in ("last", "average"))
+    assert average.coef_.tolist() == last.coef_.tolist()
+    at_start, start = average.coef_, np.append(last.coef_, last.intercept_[:, None], axis=1)
+    weights = [start]
+    for x, label in zip(X[:3], y[:3], strict=True):
+        weights.append(np.append(last.coef_, last.intercept_[:, None], axis=1))
+        last.partial_fit(x[None], [label])
+    average.partial_fit(X[:3], y[:3])
+    found = np.append(average.coef_, average.intercept_[:, None], axis=1)
+    np.testing.assert_allclose(found, np.mean(weights, axis=0), rtol=1e-12)
+    assert average.coef_.tolist() != at_start.tolist()
+
+
+def test_warm_start_after_sparsify():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 4)), rng.integers(0, 3, 40)
+    X[:, 2] = 0
+    learner = LogisticRegression(warm_start=True).fit(X, y)
+    weights = learner.coef_
+    again = learner.sparsify().fit(X, y)
+    np.testing.assert_allclose(again.coef_, weights, rtol=1e-6, atol=1e-9)
+    assert again.n_iter_ <= 1

@@ -160,3 +160,19 @@ def test_winnow_takes_what_is_scaled():
         Winnow().fit(X, y)
     for form in (Scale("entry"), ScaleColumns()):
         fit(Winnow(), form.fit_transform(X), y)
+
+
+def test_another_measure_needs_another_fit():
+    X = np.array([[1.0, 2.0], [3.0, 5.0]])
+    for one, other in (("max", "std"), ("std", "max")):
+        scale = ScaleColumns(by=one).fit(X).set_params(by=other)
+        with pytest.raises(ValueError, match=f"by='{other}' differs .*: call fit"):
+            scale.partial_fit(X)
+        assert scale.fit(X).scale_.tolist() == ScaleColumns(by=other).fit(X).scale_.tolist()
+
+
+def test_a_fit_that_fails_leaves_the_fit_before():
+    scale = ScaleColumns().fit([[1.0, 2.0]])
+    with pytest.raises(ValueError, match="NaN"):
+        scale.fit([[np.nan, 1.0]])
+    assert scale.scale_.tolist() == [1.0, 2.0]

@@ -264,15 +264,13 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     def _take(self, solution: Solution, classes: Array, data: Dense | Csr) -> None:
         super()._take(solution, classes, data)
         rule = Logistic(self.eta0, self.power_t, 0.0)  # its weights are of the kind that "sgd" can go on with
-        self._state = solved_state(solution, data.n_features, data.bias, Parts(rule))
+        self._state = solved_state(solution, data.n_features, data.bias, Parts(rule, readout=READOUTS[self.readout]))
 
     def _weights_of(self, problem: Problem, joint: bool) -> Array | None:
         """Return the weights of the last fit for a solver to begin with."""
         if not hasattr(self, "_state"):
             return None
-        bias = problem.data.bias
-        intercept = self.intercept_ / bias if bias else np.zeros_like(self.intercept_)
-        weights = np.vstack([self.coef_.T, intercept])
+        weights = self._of_classes(self._readable().whole().weights(), flat=False)
         if joint and len(problem.classes) == 2:
             return np.hstack([-weights / 2, weights / 2])
         return weights

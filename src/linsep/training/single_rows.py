@@ -27,12 +27,12 @@ def refuse_unequal(indices: Array, values: Array) -> None:
         raise ValueError(f"x has {len(indices)} indices and {len(values)} values")
 
 
-def refuse_other_columns(indices: Array, width: int) -> None:
+def refuse_other_columns(indices: Array, width: int, named: bool = False) -> None:
     """Raise a ValueError that names the first column that is none of so many, if there is one."""
     beyond = np.flatnonzero((indices < 0) | (indices >= width))
     if len(beyond):
         j = int(indices[beyond[0]])
-        cure = f": grow({j + 1}) makes room for it" if j >= 0 else ""
+        cure = ": use a dict to add names" if named else f": grow({j + 1}) makes room for it" if j >= 0 else ""
         raise ValueError(f"x has column {j}, but the learner has {width} features (0 to {width - 1}){cure}")
 
 
@@ -81,17 +81,19 @@ class RowLearner(Direct):
     that one.
     """
 
-    def __init__(self, state: TrainingState, bias: float, codes: dict[Any, int], weights: Array) -> None:
+    def __init__(self, state: TrainingState, bias: float, codes: dict[Any, int], weights: Array, features: int) -> None:
         state.check_for_single_rows()
         super().__init__(state.kernel(Single))
         self.state, self.bias, self.codes, self.weights = state, bias, codes, weights
+        self.direct = state.history is None and state.features == features
+        """Whether rows may go straight to the kernel: there is no history, and no room for features without a name."""
         self._bind()
         if state.history is not None:
             state.history.commit(state)
 
     def learned(self, x: tuple[Any, ...], code: int) -> bool:
         """Learn from x and return True if its arrays are as the last row's and without a flaw; else do nothing."""
-        if not self.fits(x) or self.state.history is not None:
+        if not (self.direct and self.fits(x)):
             return False
         indices, values = x
         state = self.state
@@ -180,8 +182,8 @@ class RowPredictor(Direct):
         self.bound = Bound(tuple(for_reading(link)), tuple(for_reading(readout)), numbers, len(labels), state.pair)
 
     def fits(self, x: tuple[Any, ...]) -> bool:
-        """Return whether x is a pair of arrays as the last row's, for dense weights."""
-        return self.state.sparse is None and super().fits(x)
+        """Return whether x is a pair of arrays as the last row's, for dense weights of features without names."""
+        return self.state.sparse is None and self.names is None and super().fits(x)
 
     def predict(self, indices: Array, values: Array) -> Any:
         """Return the label of the row; features outside of the learner's count as 0."""

@@ -249,7 +249,7 @@ class TrainingState:
         bound = self.bound(tuple(data), codes, weights, order, base)
         p, rows = span or (0, data.n_rows if not len(order) else len(order))
         stride = max(1, CHUNK * data.n_rows // max(1, data[0].size * self.columns))
-        look = rows if self.watch is None else self.watch(self)
+        look = rows if self.watch is None else p + self.watch(self)
         while p < rows:
             p, status = kernel(bound, (), p, min(rows, p + stride, look), first)
             if self.watch is not None and p >= look:
@@ -289,7 +289,7 @@ class TrainingState:
 
     def join(self, blocks: list["TrainingState"]) -> None:
         """Take over the columns of blocks that together are all of this state's, and their logs."""
-        self._scorer = None
+        self._scorer = self._checked = None
         lo = 0
         for block in blocks:
             for name in ("link", "readout", "tally"):

@@ -153,9 +153,14 @@ class FeatureMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from all rows at once, and forget what was learned before."""
-        for name in [name for name in vars(self) if name.endswith("_")]:
+        before = vars(self).copy()
+        for name in [name for name in before if name.endswith("_")]:
             delattr(self, name)
-        return self.partial_fit(X)
+        try:
+            return self.partial_fit(X)
+        except BaseException:
+            self.__dict__ = before
+            raise
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Learn from one more block of rows."""

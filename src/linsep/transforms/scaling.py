@@ -161,6 +161,8 @@ class ScaleColumns(FeatureMap):
         self.by = by
 
     def _learn(self, X: Any) -> None:
+        if hasattr(self, "n_rows_" if self.by == "max" else "largest_"):
+            raise ValueError(f"by={self.by!r} differs from by= of the rows so far: call fit to begin again")
         if self.by == "max":
             self.largest_ = _largest_of_columns(X, getattr(self, "largest_", np.zeros(X.shape[1])))
             self.scale_ = self._learned_scale()

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.readouts import Average
 from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.rules import Solved
 from linsep.training.state import Parts, TrainingState
@@ -121,9 +122,10 @@ def solved_state(solution: Solution, features: int, bias: float, parts: Parts | 
     """Return a state that predicts with the weights of a solution."""
     weights = solution.weights
     parts = Parts(Solved()) if parts is None else parts
-    state = TrainingState.start(parts, 0, weights.shape[1], solution.joint, bias)
+    state = TrainingState.start(parts, features, weights.shape[1], solution.joint, bias)
     state.link = state.link._replace(s=np.ascontiguousarray(weights, np.float64))
-    state.first_features = features
+    if isinstance(state.readout, Average):  # the solution counts as one round
+        state.readout.mass[:] = state.readout.clock[:] = 1.0
     state.log = state.log.closed("a solver saw all rows at once")
     return state
 

@@ -41,7 +41,7 @@ def plain(a: Any, types: str) -> bool:
     return type(a) is np.ndarray and a.ndim == 1 and a.dtype.char in types and a.dtype.isnative
 
 
-def _row_of(x: Any) -> Array:
+def row_of(x: Any) -> Array:
     """Return a sparse matrix of one row as a 1-d array; a matrix of more rows as a table, which the caller refuses."""
     table: Array = x.toarray()
     return table[0] if len(table) == 1 else table
@@ -266,7 +266,11 @@ class Learner(ClassifierMixin, BaseEstimator):
         if entries is None:  # some names are new
             assert predictor.names is not None
             return predictor.predict(*known_entries(x, predictor.names))
-        return predictor.predict(*entries[:2])
+        indices, values, _ = entries
+        if predictor.names is not None and type(x) is tuple:  # the weights may have room for names to come
+            known = indices < len(predictor.names)
+            indices, values = indices[known], values[known]
+        return predictor.predict(indices, values)
 
     @at_once
     def _prepare_predict_one(self) -> RowPredictor:
@@ -299,7 +303,7 @@ class Learner(ClassifierMixin, BaseEstimator):
             return self._entries_of_pair(*x)
         if hasattr(x, "items"):
             return known_dict(dict(x.items()), self._names)
-        row = np.asarray(_row_of(x) if sp.issparse(x) else x, np.float64)
+        row = np.asarray(row_of(x) if sp.issparse(x) else x, np.float64)
         if row.ndim != 1:
             raise ValueError(f"x is one row: a dict, (indices, values) or a 1-d array; got {row.ndim} dimensions")
         if len(row) != self.n_features_in_:

@@ -13,6 +13,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypedDict
 
 import numpy as np
+import scipy.sparse as sp
 from numba import njit, types
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from sklearn.base import _fit_context
@@ -27,11 +28,11 @@ from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Average, Last
 from linsep.engine.runtime import threads, uninterrupted
 from linsep.engine.step import reads_norm, settles, shrinks
-from linsep.estimators.base.learner import NO_NAMES, Learner, known_dict, names_among, refuse_one_class
+from linsep.estimators.base.learner import NO_NAMES, Learner, known_dict, names_among, refuse_one_class, row_of
 from linsep.estimators.base.run_certificate import NO_THEOREM, runs_of, theorem_of
 from linsep.training.epochs import Team, one_pass, order_of, refuse_overflow, train
 from linsep.training.mixing import MIXINGS, Shards
-from linsep.training.single_rows import RowLearner
+from linsep.training.single_rows import RowLearner, refuse_other_columns
 from linsep.training.state import IN_ORDER, NO_WEIGHTS, Parts, StoppedError, TrainingState, Watch
 from linsep.training.transaction import all_or_nothing
 from linsep.training.update_log import Mixes, Record, same_mixes
@@ -352,13 +353,11 @@ class OnlineLearner(Learner):
             refuse_many_labels(y)
             raise
         if row_learner is not None and code is not None:
-            limit = self._entry_limit
-            if limit is None and type(x) is tuple and row_learner.learned(x, code):
+            if self._entry_limit is None and type(x) is tuple and row_learner.learned(x, code):
                 return self
             entries = known_dict(x, self._names) if type(x) is dict else self._entries_of(x)
             if entries is not None:
-                if limit is not None:
-                    refuse_beyond(entries, limit)
+                self._refuse_entries(x, entries)
                 indices, values, distinct = entries
                 row_learner.learn(indices, values, distinct, code)
                 return self
@@ -371,23 +370,29 @@ class OnlineLearner(Learner):
         self.densify()
         self._welcome_names(x)
         entries = self._entries_of(x)
-        if self._entry_limit is not None:
-            refuse_beyond(entries, self._entry_limit)
+        self._refuse_entries(x, entries)
         row_learner = self._prepare_learn_one(y)
         indices, values, distinct = entries
         row_learner.learn(indices, values, distinct, row_learner.codes[y])
         return self
 
+    def _refuse_entries(self, x: Any, entries: tuple[Array, Array, bool]) -> None:
+        """Raise a ValueError for an entry beyond the limit, or of a column that no feature's name has."""
+        if self._names is not None and type(x) is tuple:
+            refuse_other_columns(entries[0], self.n_features_in_, named=True)
+        if self._entry_limit is not None:
+            refuse_beyond(entries, self._entry_limit)
+
     def _welcome_names(self, x: Any) -> None:
         """Add a feature for each new name in x; the weights are widened by doubling."""
         if not hasattr(x, "items"):
             if not hasattr(self, "n_features_in_") and not isinstance(x, tuple):
-                self.n_features_in_ = np.asarray(x).size
+                self.n_features_in_ = row_of(x).size if sp.issparse(x) else np.asarray(x).size
             return
         x = dict(x.items())
         named = names_among(x)
-        if not named:
-            if self._names is not None:
+        if not named and (x or hasattr(self, "n_features_in_")):
+            if x and self._names is not None:
                 raise ValueError("x numbers its columns, but the learner's features have names")
             return
         if self._names is None:
@@ -431,7 +436,7 @@ class OnlineLearner(Learner):
         self._state.keep_log(self.log, weighted, 0)
         codes = {label: code for code, label in enumerate(self.classes_.tolist())}
         weights = self._class_weights(np.empty(0, np.intp), self.classes_) if weighted else NO_WEIGHTS
-        self._row_learner = RowLearner(self._state, self._bias, codes, weights)
+        self._row_learner = RowLearner(self._state, self._bias, codes, weights, self.n_features_in_)
         return self._row_learner
 
     def _check_shards(self, whole: bool = True) -> None:
@@ -600,7 +605,7 @@ class OnlineLearner(Learner):
         """Widen the weights to `n_features`, as if the new features had been there, always 0, from the start."""
         width = getattr(self, "n_features_in_", 0)
         if self._names is not None and n_features != width:
-            raise ValueError("grow: the features have names, so that a new name is what makes room (see learn_one)")
+            raise ValueError("Cannot grow a learner with named features; learn_one adds new names itself")
         if n_features < width:
             raise ValueError(f"grow({n_features}): the learner has {width} features already and can't lose any")
         if hasattr(self, "_state"):
