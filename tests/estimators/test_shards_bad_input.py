@@ -22,7 +22,7 @@ from tests.contracts.table import build, problem, quiet, state, trace
 X, y = problem(3)
 TWO = np.minimum(y, 1)
 MIXED = [name for name, entry in LEARNERS.items() if entry.online and not entry.no_mixing]
-ONE_RUN = "is not mixed, as it answers by the hypotheses of one run, one after the other"
+ONE_RUN = "is not mixed, as it predicts with the hypotheses of one run, one after the other"
 AT_ONCE = "sees all rows at once (solver='sgd' does not)"
 FEW = "cuts all rows, and these come a few at a time: set shards=None, or use fit"
 

@@ -27,7 +27,7 @@ def test_the_claims_are_the_perceptrons_and_the_remark_is_the_readouts(readout, 
     plain = fit(Perceptron(**MADE), X, y).certificate(X, y)
     assert {**voted.claims, DIGEST: plain.claims[DIGEST]} == plain.claims
     assert verify(voted, X, y)
-    whose = "" if y is TWO else " of each class's machine"
+    whose = "" if y is TWO else " of each class's binary classifier"
     assert any(REMARKS[readout].format(whose) in remark for remark in voted.remarks)
 
 

@@ -16,7 +16,7 @@ Readout = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help=f"Which weights answer: {', '.join(READOUTS)}. For models of voted-perceptron and kernel-perceptron, "
+        help=f"Which weights predict: {', '.join(READOUTS)}. For models of voted-perceptron and kernel-perceptron, "
         "which keep them all; as fit was told if not said.",
     ),
 ]

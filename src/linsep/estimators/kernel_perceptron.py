@@ -45,7 +45,7 @@ class KernelPerceptron(Voter):
     rule : NamedTuple with a method `step`, optional
         How far to move; by default the perceptron's. See :mod:`linsep.rules`.
     readout : "vote", "plurality", "random", "last", "average" or "longest", default="vote"
-        Which weights answer, as for :class:`linsep.VotedPerceptron`; may be changed after training.
+        Which weights predict, as for :class:`linsep.VotedPerceptron`; may be changed after training.
     normalize : bool, default=False
         Whether every v_k is divided by its length first; may be changed after training.
     max_support : int, optional

@@ -27,9 +27,9 @@ from linsep.training.transaction import at_once
 POSITIVE = Interval(Real, 0, None, closed="neither")
 SOLVERS: dict[str, Callable[..., solvers.Solution]] = {"batch": gradient_ascent, "newton": newton}
 MOST = {"sgd": 10, "batch": 1000, "newton": 100}
-"""Epochs or steps at most, unless told."""
+"""The default of max_iter for each solver."""
 TOL = {"batch": 1e-6, "newton": 1e-10}
-"""Where the solvers that see all rows stop, unless told."""
+"""The default of tol for each solver that sees all rows at once."""
 
 FAR = 0.01
 """A certified gap, as a share of f, above which a solver that has stopped is not near the optimum for certain."""
@@ -75,7 +75,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     penalize_intercept : bool or "auto", default="auto"
         Whether the prior holds the bias too. "auto": not where all rows are seen at once; "sgd" knows no other way.
     readout : "last" or "average", default="last"
-        "sgd": which weights answer.
+        "sgd": which weights predict.
     max_iter : int or None, default=None
         The most epochs of "sgd", or steps of the others. None: 10 epochs of "sgd", 1000 steps of "batch", 100 of
         "newton".
@@ -270,7 +270,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         """Return the weights of the last fit for a solver to begin with."""
         if not hasattr(self, "_state"):
             return None
-        weights = self._of_classes(self._readable().whole().weights(), flat=False)
+        weights = self._of_classes(self._readable().whole().scorer().weights(), flat=False)
         if joint and len(problem.classes) == 2:
             return np.hstack([-weights / 2, weights / 2])
         return weights

@@ -260,7 +260,7 @@ class NaiveBayes(BatchLearner):
 
     def _leveled(self, state: TrainingState, data: Dense | Csr) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = state.scores(data, threads(self.n_jobs))
+            scores = state.scorer(data.n_features).scores(data, threads(self.n_jobs))
         if not np.isfinite(scores).all():
             refuse_bad_entries(data)
             raise ValueError("a score is too large for float64: divide all of X by one factor, in training too")

@@ -34,7 +34,7 @@ class OnlineClassifier(OnlineLearner):
     p : float, optional
         The p of the p-norm link; by default 2 ln N for the N weights that training begins with.
     readout : "last" or "average", default="last"
-        Which weights answer; the average needs additive weights.
+        Which weights predict; the average needs additive weights.
     **shared
         Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 

@@ -24,7 +24,7 @@ class PassiveAggressive(OnlineLearner):
     variant : "PA-I", "PA" or "PA-II", default="PA-I"
         The rule.
     readout : "last" or "average", default="last"
-        Which weights answer.
+        Which weights predict.
     **shared
         Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 

@@ -25,7 +25,7 @@ class ROMMA(OnlineLearner):
     aggressive : bool, default=False
         Whether to update on every row of margin below 1, not only on mistakes.
     readout : "last" or "average", default="last"
-        Which weights answer.
+        Which weights predict.
     **shared
         Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 

@@ -3,6 +3,7 @@
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Unpack
 
+import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from linsep.engine.arrays import Array
@@ -12,7 +13,7 @@ from linsep.engine.runtime import uninterrupted
 from linsep.estimators.base.online import Shared
 from linsep.estimators.base.voter import LINEAR, Voter
 from linsep.rules import Perceptron as Rule
-from linsep.training.scoring import scored
+from linsep.training.scoring import Scorer
 from linsep.training.state import Parts
 
 
@@ -29,9 +30,9 @@ class VotedPerceptron(Voter):
     Parameters
     ----------
     readout : "vote", "plurality", "random", "last", "average" or "longest", default="vote"
-        Which weights answer. "vote": all, each with its sign; scores are in [-1, 1]. "average": the mean of all scores.
-        "last": those at the end. "longest": those with the largest c_k. "random": those of a round that is drawn anew
-        for each row that is asked about, one round for all classes. "plurality": of three classes or more, each round's
+        Which weights predict. "vote": all, each with its sign; scores are in [-1, 1]. "average": the mean of all
+        scores. "last": those at the end. "longest": those with the largest c_k. "random": those of a round that is
+        drawn for each row, one round for all classes. "plurality": of three classes or more, each round's
         weights vote for one class, that of their highest score; for `multi_class="joint"` the vote means this.
     normalize : bool, default=False
         Whether every v_k is divided by its length first. A vote does not change, but for a plurality.
@@ -95,7 +96,8 @@ class VotedPerceptron(Voter):
 
     def _linear_scores(self, data: Dense | Csr, jobs: int) -> Array:
         weights, divisors = self._replay().written_out(self.readout, self.normalize)
-        return scored(Additive(weights), data, self._state.pair, jobs) / divisors
+        scorer = Scorer(Additive(weights), np.ones(len(divisors)), self._state.pair)
+        return scorer.scores(data, jobs) / divisors
 
     def _weights(self) -> Array:
         self._fitted()

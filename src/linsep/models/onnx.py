@@ -289,7 +289,7 @@ def _refuse_lost_weights(learner: Learner) -> None:
         return
     counts = np.ones_like(link.s, bool) if link.form == EXPONENTIAL else link.s != 0
     counts[-1] = state.bias != 0 and link.s[-1] != 0
-    lost = int(np.count_nonzero((np.abs(state.weights()) < TINY) & counts))
+    lost = int(np.count_nonzero((np.abs(state.scorer().weights()) < TINY) & counts))
     if lost:
         what = "power p" if link.form == P_NORM else "rate eta"
         raise ValueError(

@@ -19,23 +19,6 @@ LARGE, SPARSE = 1 << 26, 64
 """Of more columns than this, and more than so many times those kept, there is no bitmap: it would be mostly empty."""
 
 
-def scored(link: Any, data: Dense | Csr, pair: bool, jobs: int) -> Array:
-    """Return the scores of all rows under each column of a link, not normalised."""
-    n, columns = data.n_rows, link.s.shape[1]
-    kinds: Any = type(link), type(data)
-    out = np.empty((n, columns))
-    cuts = split(n, jobs) if n else []
-    links = [for_reading(link) for _ in cuts]
-    if columns == 1:
-        kernel, flat = score_rows(*kinds), out.reshape(n)
-        tasks = [partial(kernel, tuple(w), tuple(data), a, b, flat) for w, (a, b) in zip(links, cuts, strict=True)]
-    else:
-        kernel = score_classes(*kinds)
-        tasks = [partial(kernel, tuple(w), tuple(data), a, b, out, pair) for w, (a, b) in zip(links, cuts, strict=True)]
-    share(tasks, jobs)
-    return out
-
-
 @dataclass
 class KeptFeatures:
     """The features whose weights are kept, and the place of a column among them.
@@ -106,7 +89,13 @@ class Scorer:
 
     def scores(self, data: Dense | Csr, jobs: int) -> Array:
         """Return the normalised scores of all rows, (rows, columns); a score other than 0 keeps its sign."""
-        out = scored(self.link, data, self.pair, jobs)
+        n, columns = data.n_rows, self.link.s.shape[1]
+        kinds: Any = type(self.link), type(data)
+        out = np.empty((n, columns))
+        kernel = score_rows(*kinds) if columns == 1 else score_classes(*kinds)
+        how = (out.reshape(n),) if columns == 1 else (out, self.pair)
+        cuts = split(n, jobs) if n else []
+        share([partial(kernel, tuple(for_reading(self.link)), tuple(data), a, b, *how) for a, b in cuts], jobs)
         if isinstance(self.link, Additive):
             return out
         whole = out / self.divisor

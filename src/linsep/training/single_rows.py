@@ -129,13 +129,13 @@ class RowLearner(Direct):
         if status == DONE:
             self.state.rows += 1
         else:
-            self._mend(indices, values, distinct, code, flaw, status)
+            self._retry(indices, values, distinct, code, flaw, status)
 
     def _bind(self) -> None:
         codes, numbers = np.arange(len(self.codes), dtype=np.int32), (self.state.features, self.bias)
         self.bound = [self.state.bound((*numbers, d), codes, self.weights, IN_ORDER) for d in (False, True)]
 
-    def _mend(self, indices: Array, values: Array, distinct: bool, code: int, flaw: int, status: int) -> None:
+    def _retry(self, indices: Array, values: Array, distinct: bool, code: int, flaw: int, status: int) -> None:
         """Learn the row after all, where that takes no more than room in the log or the row in another form."""
         if status == LOG_FULL:
             # Single rows are not weighed one by one: the log's limit takes all so far to be as large as this one.
@@ -205,4 +205,4 @@ class RowPredictor(Direct):
     def _compared(self, indices: Array, values: Array) -> int:
         """Return the class of the highest normalised score."""
         row = single_row(indices, values, self.state.features, self.bias)
-        return int(np.argmax(self.state.scores(row, 1)[0, : len(self.labels)]))
+        return int(np.argmax(self.state.scorer().scores(row, 1)[0, : len(self.labels)]))

@@ -354,14 +354,6 @@ class TrainingState:
         scorer: Scorer = cached[1]
         return scorer
 
-    def weights(self) -> Array:
-        """Return the weights that predict, normalised, (features + 1, columns); without zeros if they are sparse."""
-        return self.scorer().weights()
-
-    def scores(self, data: Dense | Csr, jobs: int) -> Array:
-        """Return the normalised scores of all rows, (rows, columns); a score other than 0 keeps its sign."""
-        return self.scorer(data.n_features).scores(data, jobs)
-
     def nonzero_features(self) -> Array:
         """Return the features of which any weight, or any sum that its average is made of, is not zero."""
         nonzero = any_bit_set(self.link.s)

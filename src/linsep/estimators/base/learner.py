@@ -239,10 +239,10 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     def _scores(self, data: Dense | Csr) -> Array:
         """Return the scores of all rows, (rows, columns)."""
-        return self._fitted().scores(data, threads(self.n_jobs))
+        return self._fitted().scorer(data.n_features).scores(data, threads(self.n_jobs))
 
     def _weights(self) -> Array:
-        return self._readable().weights()
+        return self._readable().scorer().weights()
 
     def _of_classes(self, a: Array, axis: int = 1, flat: bool = True) -> Array:
         """Return per-column numbers as per-class ones: two classes have one row or column, their difference."""

@@ -38,7 +38,7 @@ from linsep.training.transaction import all_or_nothing
 from linsep.training.update_log import Mixes, Record, same_mixes
 from linsep.training.weights import name_of
 from linsep.validation.inputs import canonical, without_duplicates
-from linsep.validation.labels import clean, codes_among, encode, refuse_another_type
+from linsep.validation.labels import clean, codes_among, encode, first_classes, new_classes
 
 
 def check_compiles(rule: Any) -> None:
@@ -88,7 +88,7 @@ def _place(step: Any, error: Exception) -> str:
 
 SEE = """    **shared
         Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`."""
-"""What stands in a learner's source for the parameters described here."""
+"""Placeholder for the shared parameters in a learner's docstring."""
 
 
 class SharedButIntercept(TypedDict, total=False):
@@ -175,7 +175,7 @@ class OnlineLearner(Learner):
     intercept_scaling : float, default=1.0
         The constant feature's value, beta in the theorems.
     warm_start : bool, default=False
-        Whether `fit` goes on from where the last one stopped; k epochs and then l more equal k + l at once.
+        If True, `fit` resumes where the last one stopped; k epochs and then l more equal k + l at once.
     class_weight : dict, "balanced" or None, default=None
         Multiplies the sample weight of each class's rows.
     multi_class : "ovr" or "joint", default="ovr"
@@ -368,7 +368,7 @@ class OnlineLearner(Learner):
     def _learn_new(self, x: Any, y: Any) -> Any:
         """Learn from one row that may add features and a class, or follows other training."""
         self.densify()
-        self._welcome_names(x)
+        self._add_names(x)
         entries = self._entries_of(x)
         self._refuse_entries(x, entries)
         row_learner = self._prepare_learn_one(y)
@@ -383,7 +383,7 @@ class OnlineLearner(Learner):
         if self._entry_limit is not None:
             refuse_beyond(entries, self._entry_limit)
 
-    def _welcome_names(self, x: Any) -> None:
+    def _add_names(self, x: Any) -> None:
         """Add a feature for each new name in x; the weights are widened by doubling."""
         if not hasattr(x, "items"):
             if not hasattr(self, "n_features_in_") and not isinstance(x, tuple):
@@ -424,7 +424,7 @@ class OnlineLearner(Learner):
             self.seed_, self.n_iter_ = self._draw_seed(), 1
             self._state = self._start(self.n_features_in_, 1, None, open_labels=True)
         elif y not in self.classes_.tolist():
-            known, state = self._welcome(clean([y], 1), None, self.n_features_in_)
+            known, state = self._add_classes(clean([y], 1), None, self.n_features_in_)
             if y not in known.tolist():
                 raise ValueError(f"the label {y!r} is not among the classes {known.tolist()}")
             self.classes_, self._state = known, state
@@ -492,7 +492,7 @@ class OnlineLearner(Learner):
         present = int(np.count_nonzero(weights)) if len(weights) else data.n_rows
         self._check_entries(data)
         if go_on:
-            state = self._going_on(present)
+            state = self._resumed_state(present)
             state.check_again(data)
         else:
             state = self._start(data.n_features, len(classes), present, open_labels=False)
@@ -546,7 +546,7 @@ class OnlineLearner(Learner):
         self._check_entries(data)
         if isinstance(self.class_weight, str):
             raise ValueError('class_weight="balanced" needs all labels at once: pass a dict of weights to partial_fit')
-        known, state = self._welcome(labels, classes, data.n_features)
+        known, state = self._add_classes(labels, classes, data.n_features)
         codes = codes_among(labels, known)
         weights = self._row_weights(codes, known, sample_weight, data, whole=False)
         if reads_norm(type(state.rule)):
@@ -567,7 +567,7 @@ class OnlineLearner(Learner):
 
     @contextmanager
     def _watched(self, watch: Watch) -> Iterator[None]:
-        """Let training that goes on inside of the block be looked at, between rows, now and then.
+        """Call `watch` between rows while training inside of the block.
 
         `watch` is called with the state in training before the first row of each pass; what it returns is the number
         of rows after which to be called again. The state must not be changed.
@@ -585,7 +585,7 @@ class OnlineLearner(Learner):
         """Let `partial_fit` learn in place inside of the block.
 
         Otherwise it works on a copy of the weights, so that a call that raises changes nothing: too much for many
-        small calls and many features. If one raises here, the learner is of no use any more.
+        small calls and many features. If one raises here, the learner is unusable.
         """
         self._in_place = True
         try:
@@ -636,7 +636,7 @@ class OnlineLearner(Learner):
         state.watch = self._watch
         return state
 
-    def _going_on(self, rows: int | None) -> TrainingState:
+    def _resumed_state(self, rows: int | None) -> TrainingState:
         """Return a copy of the state that follows the parameters as they are now."""
         self.densify()
         state = self._trimmed() if self._in_place else self._trimmed().copy()
@@ -704,21 +704,15 @@ class OnlineLearner(Learner):
         pair = state.pair if self.multi_class == "auto" else self.multi_class == "joint"
         state.follow(self._parts(state.first_features, rows), pair, self._wanted_bias)
 
-    def _welcome(self, labels: Array, classes: Any, features: int) -> tuple[Array, TrainingState]:
+    def _add_classes(self, labels: Array, classes: Any, features: int) -> tuple[Array, TrainingState]:
         """Return the classes known from now on, and a copy of the state with a column for each."""
         if not hasattr(self, "_state"):
-            self._open = classes is None
-            known = np.unique(labels if classes is None else np.asarray(classes))
-            if not self._open and len(known) < 2:
-                raise ValueError(f"classes has only one class, {known.tolist()}: name two at least, or leave it out")
+            self._open, known = classes is None, first_classes(labels, classes)
             return known, self._start(features, len(known), None, self._open)
-        state = self._going_on(None)
-        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(f"classes={list(classes)} differ from those of the first call, {self.classes_.tolist()}")
-        known = self.classes_
-        refuse_another_type(labels, known)
+        state, known = self._resumed_state(None), self.classes_
+        new = new_classes(labels, classes, known)
         if self._open:
-            for label in np.setdiff1d(np.unique(labels), known):
+            for label in new:
                 place = int(np.searchsorted(known, label))
                 known = np.insert(known.astype(np.result_type(known, labels)), place, label)
                 state.admit(place)

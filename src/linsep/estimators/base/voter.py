@@ -40,7 +40,7 @@ class Voter(OnlineLearner):
         "max_support": [None, Interval(Integral, 1, None, closed="left")],
     }
     _facts = ("draws_",)
-    _mixes, _never_mixes = "", "it answers by the hypotheses of one run, one after the other"
+    _mixes, _never_mixes = "", "it predicts with the hypotheses of one run, one after the other"
     readout: str
     normalize: bool
     max_support: int | None
@@ -171,7 +171,9 @@ class Voter(OnlineLearner):
         }
         if self.readout not in guarantees or self._fitted().pair:
             return [f"the claims are about the run; its {self.readout} readout inherits no guarantee on new rows"]
-        guarantee = guarantees[self.readout].format("" if len(self.classes_) == 2 else " of each class's machine")
+        guarantee = guarantees[self.readout].format(
+            "" if len(self.classes_) == 2 else " of each class's binary classifier"
+        )
         return [f"the claims are about the run; after one pass over independent rows, {guarantee}"]
 
     def _whole_log(self) -> Record:
@@ -204,7 +206,7 @@ class Voter(OnlineLearner):
     @all_or_nothing
     def _learn_alone(self, x: Any, y: Any) -> Self:
         """Learn from one row on a copy of the state, as partial_fit does."""
-        self._welcome_names(x)
+        self._add_names(x)
         if not hasattr(self, "n_features_in_"):
             raise ValueError(NO_WIDTH)
         indices, values, _ = self._entries_of(x)
