@@ -192,7 +192,7 @@ REFUSED = [
     (["--workers", "2", "--map", "scale"], "convert the data first"),
     (["--workers", "2", "--resume", "m.linsep"], "--workers 2 begins anew"),
     (["--workers", "2", "--threads", "2"], "--threads are those of this process"),
-    (["--workers", "2", "--learner", "voted-perceptron"], "is not trained on shards, as it answers by the hypotheses"),
+    (["--workers", "2", "--learner", "voted-perceptron"], "is not trained on shards, as it predicts with the hypotheses"),
     (["--workers", "2", "--learner", "max-margin"], "is not trained on shards, as its answer is about all rows"),
     (["--workers", "2", "--learner", "logistic-regression", "--solver", "newton"], "sees all rows at once"),
     (["--workers", "2", "--learner", "romma", "--aggressive"], "is not trained on shards, as "),
@@ -202,7 +202,7 @@ REFUSED = [
     (["--stream", "--shards", "2", "--holdout", "0.2"], "with --stream --shards 2"),
     (["--stream", "--shards", "2", "--open-labels"], "--open-labels"),
     (["--stream", "--shards", "2", "--shuffle", "once"], "leave out --shuffle"),
-    (["--learner", "kernel-perceptron", "--shards", "2"], "has no --shards, as it answers by the hypotheses"),
+    (["--learner", "kernel-perceptron", "--shards", "2"], "has no --shards, as it predicts with the hypotheses"),
     (["--mixing", "rows"], "--shards N"),
     (["--shards", "2", "--learner", "logistic-regression", "--solver", "newton"], "leave out --shards"),
 ]  # fmt: skip
