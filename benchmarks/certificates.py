@@ -32,6 +32,7 @@ from benchmarks.batch import svc
 from benchmarks.data import Array, DataMissing
 from benchmarks.memory import CLEAR, bytes_of, resident
 from benchmarks.timing import Line, Row, Skip, clock
+from linsep.certificates.schema import ProblemKey
 from linsep.theory.bounds import fall
 
 MADE: dict[str, dict[str, float]] = {
@@ -104,7 +105,7 @@ def gaps(cert: Any, problem: str, entries: float) -> dict[str, Bound]:
         else:
             low, high = (cert.number(f"{name}'s margin at {side}", problem) for side in ("least", "most"))
             ratio = (high / low) ** 2 if name == "perceptron" else fall(high, entries) / fall(low, entries)
-        sought = name.startswith("perceptron") or not problem.startswith("best bias")
+        sought = name.startswith("perceptron") or ProblemKey.parse(problem).kind != "best bias"
         found[name] = Bound(value, 100 * (ratio - 1), value <= rounds and sought)
     return found
 

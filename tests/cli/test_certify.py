@@ -314,7 +314,7 @@ def test_the_run_on_the_page_is_the_one_that_is_certified(kind):
     assert (path.dots >= k * gamma - 1e-9).all()
     assert (path.squares <= k * cert.number("R at most", problem.name) ** 2 + 1e-9).all()
     allowed = certify_report.allowed(cert, problem, found)
-    assert list(allowed) == ["(R/γ)²", f"Delta trick, {certify_report.counted(facts['passes'])}", "regret"]
+    assert list(allowed) == ["(R/γ)²", f"Delta trick, {certify_report.counted(facts['passes'], 'pass')}", "regret"]
     assert facts["passes"] > 1
     assert all(len(found.rows) <= bound == math.floor(bound) for bound in allowed.values())
 

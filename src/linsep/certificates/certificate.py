@@ -305,7 +305,7 @@ def verify(certificate: Any, X: Any, y: Any) -> Result:
     Parameters
     ----------
     certificate : Certificate, a file's name, or the dict in a file
-        What is to be checked.
+        The certificate to check.
     X : array, sparse matrix or dataframe, (rows, features)
         The rows; dense and sparse ones are alike.
     y : array, (rows,)

@@ -289,11 +289,11 @@ def claims(certificate: Facts, rows: Rows, kind: type[Problem] = Problem) -> Fac
 def check(certificate: Facts, X: Any, y: Any, kind: type[Problem] = Problem) -> list[tuple[str, str, str]]:
     """Return (claim, "holds" or "fails", what is stated and what the data give) for each claim; it never raises."""
     try:
-        rows, said = Rows(X, y, certificate["data"]["classes"]), certificate["claims"]
+        rows, known = Rows(X, y, certificate["data"]["classes"]), certificate["claims"]
         if [rows.n, rows.p, rows.sha256] != [certificate["data"][k] for k in ("rows", "features", "sha256")]:
             return [("data", "fails", f"these are other rows or labels: their SHA-256 is {rows.sha256}")]
         found = claims(certificate, rows, kind)
-        same = {k: repr(found.get(k)) == repr(said.get(k)) not in ("None", "False") for k in found | said}
-        return [(k, "holds" if same[k] else "fails", f"stated {said.get(k)}, found {found.get(k)}") for k in same]
+        same = {k: repr(found.get(k)) == repr(known.get(k)) not in ("None", "False") for k in found | known}
+        return [(k, "holds" if same[k] else "fails", f"stated {known.get(k)}, found {found.get(k)}") for k in same]
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, MemoryError) as error:
         return [("certificate", "fails", f"it makes no sense for these data: {error!r}")]

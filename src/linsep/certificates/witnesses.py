@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from linsep.certificates.theorems import Run, Theorem
 
 LOSS = 1e-3
-"""What rounding may cost a bound of margins, relatively."""
+"""The most that rounding may cost a bound of margins, relatively."""
 TIGHT = 0.006
 """The relative gap of such a bound at which a search ends: with the rounding of both sides it stays under 1 %."""
 CLOSER = 0.1

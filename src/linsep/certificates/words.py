@@ -16,7 +16,7 @@ NO_BOUND = "no bound"
 WEIGHTED, WEIGHTED_LABEL = "mixed mistakes", "weighted mistakes"
 """The claim of a mixed run that its theorem bounds, the sum of mistakes times their shards' weights mu; its line."""
 LETTERS = "R: the length of the longest row, X: the largest |entry|, the constant feature included"
-"""What the letters of a table mean, where there is no room for notes."""
+"""Meaning of the letters of a table, where there is no room for notes."""
 NEITHER = "has/have a bound of neither"
 MOST_NAMES = 6
 """Classes that a sentence names; more are counted."""
@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 
 def outward(number: Any, up: bool) -> str:
-    """Return a number with few digits, rounded up or down so that what is said with it stays true.
+    """Return a number with few digits, rounded up or down so that a bound stays true.
 
     Examples
     --------
@@ -259,7 +259,7 @@ def favours(cert: "Certificate", problem: str | None = None) -> str:
     Parameters
     ----------
     cert : Certificate
-        What was proved.
+        The certificate to describe.
     problem : str, optional
         Of `cert.problems`; by default the first or, for three classes and more, each class against the rest.
 

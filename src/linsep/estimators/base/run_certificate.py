@@ -25,7 +25,7 @@ MOST_STEPS = 20_000_000
 MOST_POWERS = 1_000_000
 """The same for Winnow and the p-norm perceptron, which need an exponential or a power for each."""
 SAME = 1e-9
-"""What rounding may make of a sum of updates, relative to the sum of their sizes."""
+"""The most that rounding may change a sum of updates, relative to the sum of their sizes."""
 NO_THEOREM = "no guarantee: no theorem bounds the mistakes of {}; the claims are about the data alone"
 ANOTHER_RUN = (
     "these are not the updates that the theorem is about: were rows weighted, parameters changed midway, or numbers "
