@@ -192,7 +192,7 @@ REFUSED = [
     (["--workers", "2", "--map", "scale"], "convert the data first"),
     (["--workers", "2", "--resume", "m.linsep"], "--workers 2 begins anew"),
     (["--workers", "2", "--threads", "2"], "--threads are those of this process"),
-    (["--workers", "2", "--learner", "voted-perceptron"], "is not trained on shards, as it predicts with the hypotheses"),
+    (["--workers", "2", "--learner", "voted-perceptron"], "not trained on shards, as it predicts with the hypotheses"),
     (["--workers", "2", "--learner", "max-margin"], "is not trained on shards, as its answer is about all rows"),
     (["--workers", "2", "--learner", "logistic-regression", "--solver", "newton"], "sees all rows at once"),
     (["--workers", "2", "--learner", "romma", "--aggressive"], "is not trained on shards, as "),
