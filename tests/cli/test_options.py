@@ -17,7 +17,7 @@ from linsep.cli.options import given, learner_from, reading
 from linsep.data import formats
 from linsep.data.parts import Plan
 from linsep.data.reading import Reader, Stream
-from linsep.transforms.registry import MAPS as ALL_MAPS
+from linsep.transforms import MAPS as ALL_MAPS
 from tests.cli.files import write_files
 
 SAID = []

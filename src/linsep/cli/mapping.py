@@ -5,8 +5,8 @@ from difflib import get_close_matches
 from typing import Any
 
 from linsep.cli.failures import Usage
+from linsep.transforms import MAPS
 from linsep.transforms.base import FeatureMap
-from linsep.transforms.registry import MAPS
 
 
 def maps_from(said: tuple[str, ...]) -> list[FeatureMap]:

@@ -26,7 +26,7 @@ from linsep.models.encoding import (
     text_array,
 )
 from linsep.solvers.calibration import Isotonic, Platt
-from linsep.transforms.registry import MAPS
+from linsep.transforms import MAPS
 
 Maps = list[Platt | Isotonic]
 

@@ -1,9 +1,18 @@
 """Feature maps, applied to rows before a learner."""
 
+from linsep.transforms.base import FeatureMap
 from linsep.transforms.bias import Bias
 from linsep.transforms.delta import DeltaTrick
 from linsep.transforms.polynomial import Polynomial
-from linsep.transforms.registry import MAPS
 from linsep.transforms.scaling import Scale, ScaleColumns
+
+MAPS: dict[str, type[FeatureMap]] = {
+    "polynomial": Polynomial,
+    "bias": Bias,
+    "scale": Scale,
+    "scale-columns": ScaleColumns,
+    "delta-trick": DeltaTrick,
+}
+"""All feature maps by name: the command line, the docs and model files go by this table."""
 
 __all__ = ["MAPS", "Bias", "DeltaTrick", "Polynomial", "Scale", "ScaleColumns"]
