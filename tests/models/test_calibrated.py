@@ -199,7 +199,7 @@ def test_maps_that_are_none_are_refused(held):
     path, about, arrays = held
     for name, change, why in WRONG[about["model"]["calibrated"]["maps"]]:
         name = f"model.calibration.{name}"
-        with pytest.raises(ModelError, match=f"though its sums are right: .*{why}"):
+        with pytest.raises(ModelError, match=f"though its checksums match: .*{why}"):
             load(forged(path, about, {**arrays, name: change(arrays[name])}))
 
 
@@ -214,5 +214,5 @@ def test_descriptions_that_are_none_are_refused(held):
         (("learner",), about["model"], "calibrated twice"),
     ]  # fmt: skip
     for way, value, why in wrong:
-        with pytest.raises(ModelError, match=f"though its sums are right: .*{why}"):
+        with pytest.raises(ModelError, match=f"though its checksums match: .*{why}"):
             load(forged(path, changed(about, (*inside, *way), value), arrays))

@@ -148,7 +148,7 @@ def test_forged_mixes_are_refused(of, case, held, path):
     about, arrays = held
     name = f"model.mixed.{of}"
     other = {**arrays, name: FORGED[of][case](arrays[name])}
-    with pytest.raises(ModelError, match="though its sums are right") as caught:
+    with pytest.raises(ModelError, match="though its checksums match") as caught:
         load(forged(path, about, other))
     assert str(caught.value).isprintable()
 
@@ -206,7 +206,7 @@ def test_rounds_that_overlap_are_refused(held, path):
     about, arrays = held
     for place, value in (((5, 2), 0), ((2, 3), 0), ((0, 2), 3)):
         other = changed(arrays["model.mixed.numbers"], place, value)
-        with pytest.raises(ModelError, match="though its sums are right"):
+        with pytest.raises(ModelError, match="though its checksums match"):
             load(forged(path, about, {**arrays, "model.mixed.numbers": other}))
 
 

@@ -56,7 +56,7 @@ def files(tmp_path_factory):
 
 def refused(path, about, arrays, reason):
     own = "is a function" in reason or "load it with" in reason  # then the file is whole, and load lacks a kernel
-    begin = "" if own else "though its sums are right: .*"
+    begin = "" if own else "though its checksums match: .*"
     with pytest.raises(ModelError, match=begin + reason) as caught:
         load(forged(path, about, arrays), kernels=[squared])
     assert str(caught.value).isprintable()

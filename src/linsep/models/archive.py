@@ -1,8 +1,8 @@
-"""Named arrays and a description in one file that tells when a bit of it has changed.
+"""Read and write checksummed model files: named arrays and a description.
 
 The file is a safetensors file: arrays side by side, and before them a header in JSON. Its metadata hold a SHA-256 and
-then the description that it is of, JSON too, with the SHA-256 of every array: so each bit is vouched for.
-Nothing in it is ever executed, and the arrays take no more memory than the file has bytes.
+then the description that it is of, JSON too, with the SHA-256 of every array: every bit is checked.
+Nothing in a file is executed, and the arrays take no more memory than the file has bytes.
 """
 
 import hashlib
@@ -102,12 +102,12 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]
             return about, {name: _checked(path, name, file, entry) for name, entry in _entries(path, about, file)}
     except SafetensorError as error:
         empty = " (it is empty)" if not head else ""
-        cure = "copy it again, or save the model anew" if _looks_cut(path, head) else "load takes files that save wrote"
-        raise ModelError(path, f"it is no whole linsep model{empty}: {cure}; {error!s:.200}") from None
+        cure = "copy or save it again" if _looks_cut(path, head) else "load takes files that save wrote"
+        raise ModelError(path, f"not a linsep model, or truncated{empty}: {cure}; {error!s:.200}") from None
 
 
 def _looks_cut(path: str | os.PathLike[str], head: bytes) -> bool:
-    """Tell whether a file could be the beginning of a model."""
+    """Return whether a file could be the beginning of a model."""
     size = int.from_bytes(head, "little")
     with open(path, "rb") as file:
         file.seek(8)
@@ -119,9 +119,7 @@ def _about(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str, 
         raise ModelError(path, "it is a safetensors file, but not a model that linsep saved")
     digest, _, text = metadata[ABOUT].partition(" ")
     if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != digest:
-        raise ModelError(
-            path, "its description is damaged (the SHA-256 differs): copy it again, or save the model anew"
-        )
+        raise ModelError(path, "its description is damaged (the SHA-256 differs): copy or save it again")
     try:
         about = json.loads(text)
     except (ValueError, RecursionError):
@@ -153,5 +151,5 @@ def _checked(path: str | os.PathLike[str], name: str, file: Any, entry: Any) -> 
     except (ValueError, OverflowError, MemoryError):
         raise ModelError(path, f"its array {name!r:.60} has a shape that no array has") from None
     if not isinstance(entry, dict) or _entry(array) != entry:
-        raise ModelError(path, f"its array {name!r:.60} is damaged (the SHA-256 differs): copy it again, or save anew")
+        raise ModelError(path, f"its array {name!r:.60} is damaged (the SHA-256 differs): copy or save it again")
     return array

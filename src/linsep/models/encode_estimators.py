@@ -51,7 +51,7 @@ ONLY = "save takes a learner of linsep, or a Pipeline of linsep's maps (and Text
 
 
 def packed_calibration(model: CalibratedClassifier, arrays: Arrays, name: str) -> dict[str, Any]:
-    """Return what tells of the maps, and of the rows that they go by."""
+    """Encode the calibration maps, and the rows that they were fitted to."""
     maps: Any = model.calibration_
     kind = "isotonic" if maps and isinstance(maps[0], Isotonic) else "platt"
     if kind == "platt":
@@ -122,7 +122,7 @@ def _recent(classes: int, arrays: Arrays, name: str) -> Recent:
 
 
 def packed_model(model: Any, arrays: Arrays) -> dict[str, Any]:
-    """Return what tells of a learner or a pipeline, or say what can't be saved."""
+    """Encode a learner or a pipeline, or raise a ValueError that names what can't be saved."""
     if not is_pipeline(model):
         return _packed_learner(model, arrays, "model")
     if model.memory is not None:
@@ -180,12 +180,12 @@ def last_of(model: Any) -> Any:
 
 
 def is_calibrated(model: Any) -> bool:
-    """Tell whether a model's probabilities, and labels, are those of a calibration."""
+    """Return whether a model's probabilities and labels are calibrated."""
     return isinstance(last_of(model), CalibratedClassifier)
 
 
 def is_pipeline(model: Any) -> bool:
-    """Tell whether a model is a Pipeline, without loading scikit-learn's module for them, which takes long."""
+    """Return whether a model is a Pipeline, without the slow import of scikit-learn's module."""
     module = sys.modules.get("sklearn.pipeline")
     return module is not None and isinstance(model, module.Pipeline)
 
@@ -364,7 +364,7 @@ def _facts_of(learner: Learner | LeastSquaresRegression) -> dict[str, Any]:
 
 
 def _packed_calibrated(model: CalibratedClassifier, arrays: Arrays, name: str) -> dict[str, Any]:
-    """Return what tells of a calibrated learner; a learner that was trained before is stored as it is by now."""
+    """Encode a calibrated learner; a prefit learner is stored as it is now."""
     learner, own, template = model._fitted(), model.get_params(deep=False), None
     _kind_of(learner)
     given = own.pop("estimator")

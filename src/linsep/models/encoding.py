@@ -23,7 +23,7 @@ RULES: dict[str, type] = {
     for name, value in vars(import_module(f"{rules.__name__}.{module.name}")).items()
     if hasattr(value, "step")
 }
-"""The rules that files may name without being told what they are: all in the modules of `linsep.rules`."""
+"""Rules that files may name without `rules=`: all in the modules of `linsep.rules`."""
 DTYPES = ("float64", "float32")
 ROOM = 64
 """Letters of an array of words, which has as much room for each as for the longest, per letter of its text."""
@@ -66,7 +66,7 @@ def packed(value: Any, arrays: Arrays, name: str) -> Any:
 
 
 def packed_array(value: Array, arrays: Arrays, name: str) -> Any:
-    """Return what tells of an array: words become text, numbers an array of the file."""
+    """Encode an array: words become text, numbers an array of the file."""
     if value.dtype.kind in "UO":
         words = value.ravel().tolist()
         if value.dtype.kind == "O" and words and all(map(_is_int64, words)):
@@ -140,7 +140,7 @@ def _packed_rule(value: Any, arrays: Arrays, name: str) -> Any:
 
 
 def packed_function(value: Callable[..., Any], name: str) -> dict[str, str]:
-    """Return what tells of a function of the user's: its name, by which it is handed back when it is loaded."""
+    """Encode a user's function by its name, by which `load` is given it back."""
     called = getattr(value, "__name__", "")
     if not isinstance(called, str) or not called.isidentifier():
         raise Foreign(f"{name} is a function without a name ({type(value).__name__}): give it one with def to save it")
@@ -161,7 +161,7 @@ def _packed_words(value: Any, arrays: Arrays, name: str) -> Any:
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is a number, not merely something that can be taken for one."""
+    """Return whether a value is an int or a float."""
     return type(value) in (int, float)
 
 

@@ -52,8 +52,8 @@ class Saved:
 def save(model: Any, path: Path, *, data: Any = None, about: dict[str, Any] | None = None) -> None:
     """Write a model to a file.
 
-    The file holds all that training goes on from: `load` gives a model that learns and answers as this one would, to
-    the bit. It is written aside and takes its place only when it is whole; saving changes nothing in the model.
+    The file holds everything needed to resume training and to predict: `load` returns a model that learns and predicts
+    as this one would, to the bit. A failed or killed write leaves the old file whole; saving changes no model.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def save(model: Any, path: Path, *, data: Any = None, about: dict[str, Any] | No
         What the model was trained on: how it was read goes into the file too, so that
         `linsep.read(new, like=linsep.load(path))` reads new data into the same columns.
     about : dict, optional
-        Anything to be told of the model: plain values.
+        Metadata of the model: plain values.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def load(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> An
     Returns
     -------
     learner or Pipeline
-        If the file tells how the training data were read, the model can stand for them in `linsep.read(like=)`.
+        If the file has the reader of the training data, `linsep.read(new, like=model)` reads new data with it.
 
     Raises
     ------
@@ -114,11 +114,11 @@ def load(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> An
 REFUSED = (
     Foreign, KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, MemoryError, RecursionError,
 )  # fmt: skip
-"""What comes of a description that linsep did not write."""
+"""Exceptions that a description raises which linsep did not write."""
 
 
 def opened(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> Saved:
-    """Return all that a file holds, the model and what is told of it."""
+    """Return the model, the reader and the metadata of a file."""
     about, arrays = read(path)
     unpacker = Unpacker(arrays, _by_name(rules, "rules"), _by_name(kernels, "kernels"))
     try:
@@ -129,7 +129,7 @@ def opened(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> 
             about["version"],
         )
         if [type(saved.version), type(saved.about)] != [str, dict]:
-            raise Foreign("what is told of it is not what linsep tells")
+            raise Foreign("its metadata are not a version and a dict")
         if saved.form is not None:
             if saved.form.width != width_of(saved.model):
                 raise Foreign(
@@ -141,7 +141,7 @@ def opened(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> 
         raise ModelError(path, f"{error!s:.300}") from None
     except REFUSED as error:
         what = f"{error!s:.200}" if isinstance(error, Foreign) else f"{type(error).__name__}: {error!s:.100}"
-        raise ModelError(path, f"it is not a model that linsep wrote, though its sums are right: {what}") from None
+        raise ModelError(path, f"invalid content, though its checksums match: {what}") from None
 
 
 def _by_name(given: Iterable[Any], what: str) -> dict[str, Any]:
