@@ -75,10 +75,10 @@ class _Multiplicative(OnlineLearner):
         +beta and -beta. All are 0 at the start. Z is the sum of their exponentials. One-vs-rest has a row a class,
         as `coef_` has; joint classes have one row, the weights of the first class, the second, ...
         """
-        state, known = self._readable().whole(), len(self.classes_)
+        state = self._readable().whole()
         s = state.link.number * state.link.s.T
-        if len(s) > 1 and not state.pair:
-            s = s[1:2] if known == 2 else s[:known]
+        if not state.pair:
+            s = np.atleast_2d(s[self._columns()])
         features, bias = s[:, :-1], s[:, -1:]
         signed = [features, -features] if self._link == "sinh" else [features]
         weights = np.hstack([*signed, bias, -bias] if state.bias else signed)

@@ -129,11 +129,7 @@ class Voter(OnlineLearner):
     @property
     def survival_(self) -> Any:
         """The rounds that each hypothesis was used for, c_0, c_1, ...: one array, or a list of one for each class."""
-        told = [h.counts for h in self._replay().hypotheses()]
-        if self._state.pair or len(told) == 1:
-            return told[0]
-        known = len(self.classes_)
-        return told[1] if known == 2 else told[:known]
+        return [h.counts for h in self._replay().hypotheses()][self._columns()]
 
     @property
     def sparsify(self) -> Any:
