@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linsep.engine.arrays import Array
-from linsep.engine.links import OWED, Imaged
+from linsep.engine.links import STALE, Imaged
 from linsep.training.mixing import Gain
 from linsep.training.state import TrainingState
 from linsep.training.weights import arrays_of, start_readout
@@ -82,7 +82,7 @@ def unpacked(sent: Packed) -> Array:
 
 
 class Start(NamedTuple):
-    """What shards set out from: a machine whose link travels apart, without its log and the sums of its readout."""
+    """The state that shards start from: its link is packed apart, its log and readout sums are omitted."""
 
     state: TrainingState
     link: dict[str, Packed | None]
@@ -94,11 +94,11 @@ class Start(NamedTuple):
 
 
 def sent(state: TrainingState) -> Start:
-    """Return what shards set out from, as it travels; an image that is owed anew is left behind."""
+    """Return the state that shards start from, as it is sent; a stale image is omitted."""
     link = state.link
-    owed = isinstance(link, Imaged) and bool((link.debt == OWED).all())
+    stale = isinstance(link, Imaged) and bool((link.debt == STALE).all())
     arrays = arrays_of(link)
-    travelling = {name: None if owed and name == "image" else packed(value) for name, value in arrays.items()}
+    travelling = {name: None if stale and name == "image" else packed(value) for name, value in arrays.items()}
     bare = replace(
         state, link=link._replace(**dict.fromkeys(arrays)), readout=start_readout(type(state.readout), 0, 0),
         log=state.log.emptied(), mixed=None, watch=None, _scorer=None,
@@ -107,7 +107,7 @@ def sent(state: TrainingState) -> Start:
 
 
 def received(start: Start) -> TrainingState:
-    """Return the machine at the other end."""
+    """Return the state at the other end."""
     arrays = {name: unpacked(part) for name, part in start.link.items() if part is not None}
     for name in start.link.keys() - arrays.keys():
         arrays[name] = np.zeros_like(arrays["s"])

@@ -1,12 +1,11 @@
 """Data kinds of the engine: dense tables, sparse rows, single rows, kernel rows; and scans of their arrays.
 
 Data are a table (:class:`Dense`), compressed sparse rows (:class:`Csr`), one sparse row (:class:`Single`) or rows of
-a kernel matrix (:class:`Dual`). A row is a
-:class:`Span`, which says where to look and holds no array, so that compiled loops count no references. What a dense
-row is asked beyond its score, it answers as the sparse row of its nonzeros: :data:`sparse` makes room for them,
-:data:`entries` writes them there. The bias is a constant feature of value `bias` after the last one, never stored with
-the data: weights have features + 1 rows, and `bias = 0.0` leaves the last of them unused. All sums run in a fixed
-order, so that the same data give the same bits on every machine.
+a kernel matrix (:class:`Dual`). A row is a :class:`Span`, which has the place of its numbers and holds no array, so
+that compiled loops count no references. Updates and scores of several classes read a dense row through its nonzeros:
+:data:`sparse` makes room for them, :data:`entries` writes them there. The bias is a constant feature of value `bias`
+after the last one, never stored with the data: weights have features + 1 rows, and `bias = 0.0` leaves the last of them
+unused. All sums run in a fixed order, so that the same data give the same bits on every machine.
 """
 
 from typing import Any, NamedTuple

@@ -146,7 +146,7 @@ def highest(w: Imaged, S: Any, x: Span, lo: int, hi: int) -> float:
 
 @cold
 def rescored(w: Imaged, S: Any, x: Span, c: int, origin: float) -> float:
-    """Return the score of x under column c with the image taken anew, relative to `origin`."""
+    """Return the score of x under column c with the image computed again, relative to `origin`."""
     z = image_of(w, S.features, w.s[S.features, c], origin) * S.bias if S.bias != 0.0 else 0.0
     for k in range(x.start, x.stop):
         if S.values[k] != 0:

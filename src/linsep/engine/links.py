@@ -13,7 +13,7 @@ Sums are arrays (features + 1, columns); the last row is the bias. A *binary cla
 
 `Imaged` links keep, beside s, its image e^{number (s - origin)} (or its like), so that a row without a mistake costs
 one sum of products, and one compiled pass serves all three. The image is a function of (s, origin) alone, unless it is
-owed. It may overflow or vanish: then the row's score leaves the range :func:`trusted`, the row is scored again
+stale. It may overflow or vanish: then the row's score leaves the range :func:`trusted`, the row is scored again
 relative to its own highest sum, and once such rows have cost as much as a new image of the whole column, the origin
 moves to the highest sum (:data:`recenter`). Any rate is thus safe, at a cost that stays proportional to the nonzeros.
 """
@@ -28,8 +28,8 @@ from linsep.engine.data_kinds import Span, squared
 from linsep.engine.multimethods import cold, inlined, multimethod
 
 SMALLEST, LARGEST, TINY = 2.0**-900, 2.0**1000, 2.0**-1000
-OWED = 1 << 62
-"""With this debt, the next pass takes the image of the sums anew before it reads it."""
+STALE = 1 << 62
+"""With this debt, the next pass computes the image of the sums before it reads the image."""
 MOST = 709.0
 """The largest exponent of e that is not infinite."""
 GENTLE = 64.0
@@ -237,7 +237,7 @@ def _(w: Imaged, lo: int, hi: int) -> None:
 
 @cold
 def move_origin(w: Imaged, lo: int, hi: int) -> None:
-    """Put a binary classifier's origin at its highest sum and take the image anew."""
+    """Put a binary classifier's origin at its highest sum and compute the image."""
     top = -inf
     for j in range(w.s.shape[0]):
         for c in range(lo, hi):

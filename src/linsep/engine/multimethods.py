@@ -18,7 +18,7 @@ OPTIONS = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper
 
 
 def compiles(function: Meaning, inline: bool = True) -> Callable[[Meaning], Meaning]:
-    """Give `function` compiled meanings: the decorated chooser returns one for the argument types at hand."""
+    """Give `function` compiled meanings: the decorated chooser returns one for these argument types."""
     return overload(function, strict=False, jit_options={"forceinline": inline, **OPTIONS})
 
 

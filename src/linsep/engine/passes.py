@@ -122,8 +122,8 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
         if defect != FINE:
             return defect, FLAW
         S = sparse(X)
-        column, owed = read(w).reshape(read(w).size), debts(w)
-        debt = owed.copy() if single else owed
+        column, debt = read(w).reshape(read(w).size), debts(w)
+        before = debt.copy() if single else debt
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
             i = order[p] if shuffled else p
@@ -137,7 +137,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 continue
             if logged and log.filled[0] == log.numbers.shape[0]:
                 return p, LOG_FULL
-            if imaged and owed[0] >= column.shape[0]:
+            if imaged and debt[0] >= column.shape[0]:
                 recenter(w, 0, 1)
             x = row(X, i)
             score = gather(X, x, column)
@@ -150,9 +150,10 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             amount *= weight
             status = fault(score + 0.0 * xx if normed else score, keep, amount)
             if status != DONE:
+                debt[:] = before
                 return p, status
             if single and not (fits(w, readout, S, x, 0, 1, keep, amount) and keepable(log, xx)):
-                owed[:] = debt
+                debt[:] = before
                 return p, TOO_LARGE
             tally.rounds[0] = t
             tick(readout, w, weight)
@@ -193,8 +194,8 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
         S = sparse(X)
         table = read(w)
         K = table.shape[1]
-        width, owed = K if pair else 1, debts(w)
-        debt = owed.copy() if single else owed
+        width, debt = K if pair else 1, debts(w)
+        before = debt.copy() if single else debt
         scores, keeps, amounts, columns = np.empty(K), np.empty(K), np.empty(K), np.empty(K, np.uint64)
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
@@ -212,7 +213,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             if logged and log.filled[0] + K > log.numbers.shape[0]:
                 return p, LOG_FULL
             for lo in range(0, K, width):
-                if imaged and owed[lo] >= table.shape[0] * width:
+                if imaged and debt[lo] >= table.shape[0] * width:
                     recenter(w, lo, lo + width)
             x = entries(X, row(X, i), S)
             gather_all(S, x, table, scores)
@@ -235,9 +236,10 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 amount *= weight
                 status = fault(margin + 0.0 * xx if normed else margin, keep, amount)
                 if status != DONE:
+                    debt[:] = before
                     return p, status
                 if single and not (fits(w, readout, S, x, 0, K, keep, amount) and keepable(log, xx)):
-                    owed[:] = debt
+                    debt[:] = before
                     return p, TOO_LARGE
                 tally.rounds[0] = t
                 tick(readout, w, weight)
@@ -259,9 +261,10 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                     amounts[c] *= weight
                     status = fault(scores[c] + 0.0 * xx if normed else scores[c], keeps[c], amounts[c])
                     if status != DONE:
+                        debt[:] = before
                         return p, status
                     if single and not (fits(w, readout, S, x, c, c + 1, keeps[c], amounts[c]) and keepable(log, xx)):
-                        owed[:] = debt
+                        debt[:] = before
                         return p, TOO_LARGE
                 tally.rounds[0] = t
                 tick(readout, w, weight)

@@ -19,27 +19,27 @@ from linsep.engine.native import opened, unsigned
 from linsep.engine.passes import BAD_SCORE, DONE, FLAW, Kernel, compiled
 from linsep.engine.readouts import Average, Last
 
-recalled = multimethod(0, 1)
-"""recalled(w, readout, j, c): the weight of row j, column c that answers, up to the link's positive factor."""
+weight_of = multimethod(0, 1)
+"""weight_of(w, readout, j, c): the weight of row j, column c that predicts, up to the link's positive factor."""
 
 
-@recalled.when(Additive, Last)
+@weight_of.when(Additive, Last)
 def _(w: Additive, readout: Last, j: int, c: int) -> float:
     return w.s[j, c]
 
 
-@recalled.when(Scaled, Last)
+@weight_of.when(Scaled, Last)
 def _(w: Scaled, readout: Last, j: int, c: int) -> float:
     return w.s[j, c] * w.scale[c]
 
 
-@recalled.when(Imaged, Last)
+@weight_of.when(Imaged, Last)
 def _(w: Imaged, readout: Last, j: int, c: int) -> float:
     return w.image[j, c]
 
 
-@recalled.when(Additive, Average)
-@recalled.when(Scaled, Average)
+@weight_of.when(Additive, Average)
+@weight_of.when(Scaled, Average)
 def _(w: Any, readout: Average, j: int, c: int) -> float:
     total = readout.mass[c] * w.s[j, c] - readout.u[j, c]
     return total / readout.clock[0] if readout.clock[0] > 0 else total
@@ -61,8 +61,8 @@ def choice(z: Any, known: int, pair: bool) -> int:
 
 
 @cache
-def ask_row(Link: type, Readout: type) -> Kernel:
-    """Return the kernel that answers one row; called with (Bound(w, readout, numbers, known, pair), row).
+def predict_row(Link: type, Readout: type) -> Kernel:
+    """Return the kernel that predicts one row; called with (Bound(w, readout, numbers, known, pair), row).
 
     `row` and `numbers` together are a :class:`Single`, `known` is the number of classes. It returns (class, status).
     With imaged weights, columns of different binary classifiers can't be compared here: they are not normalised.
@@ -87,15 +87,15 @@ def ask_row(Link: type, Readout: type) -> Kernel:
             i2, v2 = unsigned(X.indices[k + TWO]), np.float64(X.values[k + TWO])
             i3, v3 = unsigned(X.indices[k + THREE]), np.float64(X.values[k + THREE])
             for c in range(K):
-                a, b = recalled(w, readout, i0, c) * v0, recalled(w, readout, i1, c) * v1
-                z[c] += (a + b) + (recalled(w, readout, i2, c) * v2 + recalled(w, readout, i3, c) * v3)
+                a, b = weight_of(w, readout, i0, c) * v0, weight_of(w, readout, i1, c) * v1
+                z[c] += (a + b) + (weight_of(w, readout, i2, c) * v2 + weight_of(w, readout, i3, c) * v3)
             k += FOUR
         while k < x.stop:
             for c in range(K):
-                z[c] += recalled(w, readout, unsigned(X.indices[k]), c) * np.float64(X.values[k])
+                z[c] += weight_of(w, readout, unsigned(X.indices[k]), c) * np.float64(X.values[k])
             k += ONE
         for c in range(K):
-            z[c] += recalled(w, readout, X.features, c) * X.bias
+            z[c] += weight_of(w, readout, X.features, c) * X.bias
         if imaged:
             width = K if pair else 1
             for c in range(0, K, width):

@@ -1,6 +1,6 @@
-"""Readouts: which of the many hypotheses of a run answers, and what a run leaves behind to tell it.
+"""Readouts: which hypothesis of a run predicts, and the sums that an average needs.
 
-`Last` keeps nothing: the last weights answer. `Average` keeps what the exact average of the weights before
+`Last` keeps nothing: the last weights predict. `Average` keeps what the exact average of the weights before
 each round needs, in O(nonzeros) an update. With w = scale * s, the sum of the weights before each round is
 
     mass * s - u,    mass = sum of the scales so far,    u = sum over updates of mass * (step of s),

@@ -39,7 +39,7 @@ def promises(
 
     `reads="sign"`: only the sign of the score matters to it, so that it may drive weights whose scores are known up
     to a positive factor. `unit=True`: a step is y or 0 and nothing shrinks, so that a log of the rows says all.
-    `settles=False`: it moves on nearly every row, separated or not, so that its updates are logged only on request.
+    `settles=False`: it updates on nearly every row, separated or not, so that its updates are logged only on request.
     `needs_norm=False`: a rule of the second form that does not read `ww`, which then is not kept.
     `weighted=False`: a step projects on the row's constraint, and a multiple of it has no meaning: rows weigh 1 or 0.
     """

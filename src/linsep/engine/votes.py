@@ -32,7 +32,7 @@ def walk(
     kernels: Array, places: Array, amounts: Array, keeps: Array, counts: Array, scales: Array, marks: Array,
     picks: Array, points: Array, score: Array, votes: Array, sums: Array, units: Array, lasts: Array, picked: Array,
 ) -> bool:  # fmt: skip
-    """Ask the hypotheses of one binary classifier about a block of points; tell whether no score left the numbers.
+    """Score a block of points by all hypotheses of one binary classifier; return whether all scores are finite.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def walk(
     marks : (M,), rising
         Hypotheses after which to write down what has been summed so far.
     picks, points : (Q,), picks rising
-        Which hypothesis is to be told by itself, and for which point.
+        Which hypothesis is scored alone, and for which point.
     score : (points,)
         The scores of hypothesis 0; changed on the way.
     votes, sums, units, lasts : (M, points), written

@@ -199,7 +199,7 @@ class CalibratedClassifier(AroundLearner, ClassifierMixin, BaseEstimator):
     Any learner with a `decision_function` will do. Two classes have one map, from the score to the probability of the
     second; more have one each, class against rest, and what the maps say is divided by its sum (all of them 0: each
     class is as probable). `predict` answers the most probable class, which need not be the one of the highest score;
-    ties go to the learner's own answer, which is always at hand as `estimator_.predict`.
+    ties go to the learner's own answer, which is available as `estimator_.predict`.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ class CalibratedClassifier(AroundLearner, ClassifierMixin, BaseEstimator):
     turn. How rows are cut into calls changes nothing in the learner; nor in the map, if calls end where blocks end
     (:func:`linsep.estimators.calibration.blocks`), else some rows are scored a little later than they would have been.
 
-    A new label begins the window anew where there were two at most, as their one score says nothing of three. Later
+    A new label restarts the window where there were two at most, as their one score says nothing of three. Later
     ones leave it, and the new class's own map goes by the rows since it is known.
 
     Sample weights count in the learner and in the map; a learner's `class_weight` is no part of the map.

@@ -23,7 +23,7 @@ LOSSES: dict[str, Literal["l1", "l2"]] = {"hinge": "l1", "squared_hinge": "l2"}
 
 
 class MarginSolution(NamedTuple):
-    """The answer for one class against the others: what becomes of it, and what is to be told."""
+    """The solution of one binary problem."""
 
     weights: Array
     iterations: int

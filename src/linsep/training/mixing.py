@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.engine.arrays import Array
-from linsep.engine.links import OWED, Additive, Imaged, Scaled
+from linsep.engine.links import STALE, Additive, Imaged, Scaled
 from linsep.engine.readouts import MISTAKES, Average, Tally
 from linsep.engine.runtime import in_order, split
 from linsep.training.state import TrainingState
@@ -47,21 +47,21 @@ def weights_of(link: Any) -> Array:
 
 
 def link_of(like: Any, s: Array, pair: bool) -> Any:
-    """Return a link of the same kind with these sums; an image is owed, until :func:`settle` or a pass takes it."""
+    """Return a link of the same kind with these sums; an image is stale, until :func:`settle` or a pass computes it."""
     if isinstance(like, Scaled):
         norm2 = np.einsum("jc,jc->c", s, s)
         if pair:
             norm2 = np.append(norm2.sum(), np.zeros(len(norm2) - 1))
         return like._replace(s=s, scale=np.ones_like(like.scale), norm2=norm2, age=np.zeros_like(like.age))
     if isinstance(like, Imaged):
-        return like._replace(s=s, image=np.zeros_like(s), debt=np.full_like(like.debt, OWED))
+        return like._replace(s=s, image=np.zeros_like(s), debt=np.full_like(like.debt, STALE))
     return Additive(s)
 
 
 def settle(state: TrainingState) -> None:
     """Compute the image of the sums of a mixed state; passes would do so themselves, readers do not."""
     link = state.link
-    if isinstance(link, Imaged) and (link.debt == OWED).all():
+    if isinstance(link, Imaged) and (link.debt == STALE).all():
         state.link = with_own_image(link, state.pair, state.bias != 0.0)
 
 

@@ -10,7 +10,7 @@ from linsep.engine.data_kinds import NOT_RISING, NOT_TOGETHER, Single
 from linsep.engine.links import Imaged
 from linsep.engine.native import Bound
 from linsep.engine.passes import BAD_SCORE, DONE, FLAW, LOG_FULL, TOO_LARGE
-from linsep.engine.predict_row import ask_row
+from linsep.engine.predict_row import predict_row
 from linsep.engine.runtime import uninterrupted
 from linsep.training.history import Replay, refuse_endless
 from linsep.training.scoring import with_zero_row
@@ -171,7 +171,7 @@ class RowPredictor(Direct):
 
     def __init__(self, state: TrainingState, bias: float, labels: Array, names: dict[str, int] | None) -> None:
         kinds: Any = type(state.link), type(state.readout)
-        super().__init__(ask_row(*kinds))
+        super().__init__(predict_row(*kinds))
         self.state, self.bias, self.labels, self.names = state, bias, labels.tolist(), names
         self.one_scale = not isinstance(state.link, Imaged) or state.pair or len(labels) <= 2
         link, readout = state.link, state.readout

@@ -7,7 +7,7 @@ import numpy as np
 
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import first_beyond
-from linsep.engine.links import EXPONENTIAL, GENTLE, OWED, P_NORM, SINH, TINY, Additive, Imaged, Scaled
+from linsep.engine.links import EXPONENTIAL, GENTLE, P_NORM, SINH, STALE, TINY, Additive, Imaged, Scaled
 from linsep.engine.readouts import TOTAL_LIMIT, Average, Last, Tally
 from linsep.engine.updates import SUM_LIMIT
 
@@ -40,7 +40,7 @@ FIELDS = {
     "s": Field(TABLE, finite=True),
     "image": Field(TABLE),
     "origin": Field(ROW),
-    "debt": Field(ROW, np.int64, most=OWED + 1, scratch=True),
+    "debt": Field(ROW, np.int64, most=STALE + 1, scratch=True),
     "scale": Field(ROW, finite=True),
     "norm2": Field(ROW),
     "age": Field(ROW, np.int64),
@@ -204,7 +204,7 @@ def _below(table: Array, limit: float) -> bool:
 
 def with_own_image(link: Imaged, pair: bool, bias: bool) -> Imaged:
     """Return an imaged link with the image of its sums, for those who only read it; the next pass takes its own."""
-    return refreshed(link, pair, bias)[0]._replace(debt=np.full_like(link.debt, OWED))
+    return refreshed(link, pair, bias)[0]._replace(debt=np.full_like(link.debt, STALE))
 
 
 def has_own_image(link: Imaged) -> bool:
