@@ -90,8 +90,8 @@ def load() -> float:
 
 def record(lines: list[Line], load_before: float) -> dict[str, Any]:
     """Return what --json writes."""
-    state = {
-        "processor": platform.state(),
+    machine = {
+        "processor": platform.machine(),
         "system": platform.system(),
         "cores": os.cpu_count(),
         "load_before": load_before,
@@ -100,7 +100,7 @@ def record(lines: list[Line], load_before: float) -> dict[str, Any]:
         asdict(line) | ({"ratio": line.ratio, "reached": line.reached} if isinstance(line, Row) else {})
         for line in lines
     ]
-    return {"versions": versions(), "machine": state, "rows": rows}
+    return {"versions": versions(), "machine": machine, "rows": rows}
 
 
 def show_groups() -> None:
