@@ -149,7 +149,7 @@ def record(
             "python": platform.python_version(),
             **{name: version(name) for name in ("linsep", "numba", "numpy", "scikit-learn", "scipy")},
         },
-        "machine": {"processor": platform.state(), "system": platform.system(), "cores": os.cpu_count()},
+        "machine": {"processor": platform.machine(), "system": platform.system(), "cores": os.cpu_count()},
         "threads": threads,
         "runs": [
             run._asdict()

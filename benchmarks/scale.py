@@ -92,7 +92,7 @@ def about() -> dict[str, Any]:
     return {
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in names}},
-        "machine": {"processor": platform.state(), "system": platform.system(), "cores": os.cpu_count()},
+        "machine": {"processor": platform.machine(), "system": platform.system(), "cores": os.cpu_count()},
         "load_after": os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0,
     }
 
