@@ -421,6 +421,28 @@ def test_whatever_the_certificate_is_it_answers(what):
     assert str(result).startswith("fails")
 
 
+LONG = 10**5000
+"""Python refuses to write integers of so many digits out."""
+UNWRITABLE = {
+    "values": lambda facts: facts["problems"]["bias 1"]["w"]["margin"].update(values=[LONG] * 3),
+    "problem": lambda facts: facts["problems"].update({LONG: {}}),
+    "claim": lambda facts: facts["claims"].update(more=LONG),
+    "risk": lambda facts: facts["risk"].update(run=LONG),
+    "array": lambda facts: facts.update(format=np.zeros(2)),
+    "norm": lambda facts: _run(facts, theorem="winnow", norm=np.zeros(2), rate=0.1),
+}
+
+
+@pytest.mark.parametrize("what", UNWRITABLE)
+def test_values_that_no_file_can_hold_are_answered(what):
+    facts, X, y = made("perceptron")
+    other = copy.deepcopy(facts)
+    UNWRITABLE[what](other)
+    result = verify(other, X, y)
+    assert not result
+    assert str(result).startswith(("fails", "holds"))
+
+
 def test_winnows_theorem_says_nothing_of_pairs():
     """A problem of pairs has more weights than Winnow's bound counts: with N = 1 it would be at most 0 mistakes."""
     X, y = np.array([[1.0], [-1.0], [1.0]]), ["a", "b", "a"]

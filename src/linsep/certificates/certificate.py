@@ -314,7 +314,15 @@ def verify(certificate: Any, X: Any, y: Any) -> Result:
     Returns
     -------
     Result
-        True if no claim fails; on other data false, with the reason.
+        True if no claim fails; on other data false, with the reason. Whatever the contents and the data are, no error is
+        raised.
+
+    Raises
+    ------
+    CertificateError
+        If a file is named that is no certificate.
+    OSError
+        If a file is named that can't be read.
 
     Examples
     --------
@@ -328,17 +336,22 @@ def verify(certificate: Any, X: Any, y: Any) -> Result:
         certificate = Certificate.load(certificate)
     facts = certificate.facts if isinstance(certificate, Certificate) else certificate
     try:
-        check_form(facts)
+        return Result(_checks(facts, X, y))
     except FormError as error:
         return Result([("certificate", FAILS, str(error))])
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
+        return Result([("certificate", FAILS, f"it makes no sense for these data: {error!r}")])
+
+
+def _checks(facts: Any, X: Any, y: Any) -> list[tuple[str, str, str]]:
+    """Return the status of each claim; raise an error for a certificate that makes no sense."""
+    check_form(facts)
     if (reason := _unusable(X, y, facts["data"]["classes"])) is not None:
-        return Result([("data", FAILS, reason)])
+        return [("data", FAILS, reason)]
     if any(_too_far(run, facts["problems"][run["problem"]]["bias"], X) for run in facts["runs"].values()):
-        return Result([("certificate", FAILS, "a run of Winnow spans too many orders of magnitude to be checked")])
+        return [("certificate", FAILS, "a run of Winnow spans too many orders of magnitude to be checked")]
     checks = checker.check(facts, X, y, checker_of(facts))
-    if all(status != FAILS for _, status, _ in checks):
-        checks += _assumed(facts)
-    return Result(checks)
+    return checks + _assumed(facts) if all(status != FAILS for _, status, _ in checks) else checks
 
 
 def _too_far(run: dict[str, Any], bias: float, X: Any) -> bool:

@@ -309,7 +309,8 @@ def _check_vector(name: str, vector: Any, size: int) -> None:
     short = whole(-(1 << 62), 1 << 62)
     for value in vector["values"]:
         valid = LONG.fullmatch(value) is not None if isinstance(value, str) else short(value)
-        require(valid, f"{name} holds {str(value)[:40]!r}, which is no integer")
+        shown = hex(value) if isinstance(value, int) else str(value)  # Python refuses long integers in base 10
+        require(valid, f"{name} holds {shown[:40]!r}, which is no integer up to 2^62 and no text of one in base 16")
     places = vector.get("at", range(size))
     if "at" in vector:
         inside = list_of(whole(0, size - 1))(places) and all(a < b for a, b in pairwise(places))
