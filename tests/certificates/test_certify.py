@@ -76,6 +76,14 @@ def test_attributes_of_data_that_are_not_separable_or_open():
     assert Certificate(cross.facts | {"claims": {}}).separable is None
 
 
+def test_the_witness_separates_also_where_the_search_for_the_margin_finds_none():
+    rows, labels = np.array([[2.0**-50], [1.0], [-1.0], [-(2.0**-50)]]), np.array([1, 1, -1, -1])
+    cert = certify(rows, labels, passes=1)
+    assert cert.separable
+    assert verify(cert, rows, labels)
+    assert (labels * (np.column_stack([rows, np.ones(4)]) @ cert.witness) > 0).all()
+
+
 @pytest.mark.parametrize("order", [*itertools.permutations(range(3)), (4, 0, 3, 1, 2)])
 def test_on_unit_vectors_each_order_makes_p_mistakes(order):
     rows = np.eye(len(order))[list(order)]

@@ -28,6 +28,8 @@ BOUNDED = {"perceptron": "perceptron", "winnow": "Winnow", "balanced-winnow": "b
 """Learners with a bound on their mistakes, and their names in claims."""
 NOT_PROVED = {"margin at least": 0.0, "margin at most": math.inf, "mistakes at most": math.inf}
 """The values of those claims on a learner that are not stated."""
+REPORTED = {"margin": "l2", "Winnow's margin": "simplex", "balanced Winnow's margin": "l1"}
+"""Weights that reports are taken from, and the norm of the margin that they prove."""
 LARGEST_EXPONENT = 1e6
 """Exponentials of larger numbers would be too long to compute."""
 
@@ -314,8 +316,8 @@ def verify(certificate: Any, X: Any, y: Any) -> Result:
     Returns
     -------
     Result
-        True if no claim fails; on other data false, with the reason. Whatever the contents and the data are, no error is
-        raised.
+        True if no claim fails; on other data false, with the reason. No error is raised, whatever the contents and the
+        data are.
 
     Raises
     ------
@@ -350,8 +352,46 @@ def _checks(facts: Any, X: Any, y: Any) -> list[tuple[str, str, str]]:
         return [("data", FAILS, reason)]
     if any(_too_far(run, facts["problems"][run["problem"]]["bias"], X) for run in facts["runs"].values()):
         return [("certificate", FAILS, "a run of Winnow spans too many orders of magnitude to be checked")]
-    checks = checker.check(facts, X, y, checker_of(facts))
-    return checks + _assumed(facts) if all(status != FAILS for _, status, _ in checks) else checks
+    kind, proofs = proofs_of(checker_of(facts))
+    checks = checker.check(facts, X, y, kind)
+    if all(status != FAILS for _, status, _ in checks):
+        checks += _misnamed(facts["problems"], proofs) + _assumed(facts)
+    return checks
+
+
+def proofs_of(kind: type[checker.Problem]) -> tuple[type[checker.Problem], list[dict[str, dict[str, str]]]]:
+    """Return a checker that also records, for each problem in order, which witnesses prove what reports say of them.
+
+    A record is {"w": {name: proof}, "lambda": {name: proof}}: `name` is the witness that reports are taken from, and
+    `proof` is `name` if that proves the margin or the verdict, and else a witness that does. A name without a proof, as
+    nothing was proved, is left out.
+    """
+    proofs: list[dict[str, dict[str, str]]] = []
+
+    class Recorded(kind):  # type: ignore[misc, valid-type]
+        def claims(self) -> dict[str, Any]:
+            w: dict[str, str] = {}
+            for name, norm in REPORTED.items() if self.known["games"] else [("margin", "l2")]:
+                margins = {k: self.margin2(k, norm) for k in self.w}
+                best = max(margins, key=lambda k: margins[k])
+                if margins[best]:
+                    w[name] = name if margins.get(name) else best
+            cancel = sorted((k for k, q in self.point.items() if not q.any()), key=lambda k: (k != "margin", k))
+            proofs.append({"w": w, "lambda": {"margin": cancel[0]} if cancel else {}})
+            return super().claims()
+
+    return Recorded, proofs
+
+
+def _misnamed(problems: dict[str, Any], proofs: list[dict[str, dict[str, str]]]) -> list[tuple[str, str, str]]:
+    """Return a failure for each witness that reports are taken from and that does not prove what they say."""
+    return [
+        (f"{name}: witnesses", FAILS, f"{side} {witness!r} does not prove it, but {proof!r} does")
+        for (name, problem), found in zip(problems.items(), proofs, strict=True)
+        for side, named in found.items()
+        for witness, proof in named.items()
+        if proof != witness in problem[side] and (side == "w" or words.cancelling(problem) is not None)
+    ]
 
 
 def _too_far(run: dict[str, Any], bias: float, X: Any) -> bool:

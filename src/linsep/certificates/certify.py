@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from linsep.certificates import checker
-from linsep.certificates.certificate import Certificate, class_name, risks_of
+from linsep.certificates.certificate import Certificate, class_name, proofs_of, risks_of
 from linsep.certificates.mixed_checker import checker_of
 from linsep.certificates.schema import FORMAT, MOST_PAIRS, VERSION, ProblemKey
 from linsep.certificates.witnesses import Found, Search, Watch, best_bias, find, pair_rows
@@ -235,5 +235,19 @@ def made(rows: LabelledRows, problems: Problems, runs: dict[str, Any], remarks: 
         "rows": seen.n, "features": seen.p, "classes": rows.classes, "sha256": seen.sha256, "remarks": remarks,
     }  # fmt: skip
     facts |= {"problems": {str(key): problem for key, problem in problems.items()}, "runs": runs}
-    claims = checker.claims(facts, seen, checker_of(facts))
+    kind, proofs = proofs_of(checker_of(facts))
+    claims = checker.claims(facts, seen, kind)
+    if _rename(facts["problems"], proofs):
+        claims = checker.claims(facts, seen, kind)
     return Certificate(facts | {"claims": claims, "risk": risks_of(runs, claims)})
+
+
+def _rename(problems: dict[str, Any], proofs: list[dict[str, dict[str, str]]]) -> bool:
+    """Put the proof in the place of each witness that reports are taken from and that proves nothing, or is missing."""
+    renamed = False
+    for problem, found in zip(problems.values(), proofs, strict=True):
+        for side, named in found.items():
+            for name, proof in named.items():
+                if proof != name and (name == "margin" or name in problem[side]):
+                    problem[side][name], renamed = dict(problem[side][proof]), True
+    return renamed

@@ -75,7 +75,7 @@ class Rows:
     def __init__(self, X: Any, y: Any, classes: list[str]) -> None:
         self.X: Any = np.asarray(X) if not hasattr(X, "tocsr") else X.tocsr()
         self.n, self.p = (int(s) for s in self.X.shape)
-        if hasattr(X, "tocsr") and not self.X.has_canonical_format and all(self.blocks(BLOCK)):  # all are floats
+        if not getattr(self.X, "has_canonical_format", True) and all(self.blocks(BLOCK)):  # blocks refuse non-floats
             self.X = self.X.astype(np.float64, copy=True)
             self.X.sum_duplicates()
         names = [str(v + 0.0).removesuffix(".0") if isinstance(v, float) else str(v) for v in np.asarray(y).tolist()]

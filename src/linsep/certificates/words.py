@@ -353,7 +353,7 @@ def _judged(cert: "Certificate", key: ProblemKey) -> str:
             f"{counted(_allowed(cert, key, 'perceptron'), 'time')}"
         )
     if verdict == "not separable":
-        mixture = cert.facts["problems"][str(key)]["lambda"].get("margin")
+        mixture = cancelling(cert.facts["problems"][str(key)])
         count = "some" if mixture is None else f"{sum(v != 0 for v in integers(mixture)):,}"
         rows = f"{count} {'pairs of a row and a rival class' if pairs else 'rows'}"
         who = (
@@ -370,6 +370,15 @@ def _judged(cert: "Certificate", key: ProblemKey) -> str:
     return (
         f"Open: the margin is at most {most}, but neither a separator nor a proof that there is none was found in time"
     )
+
+
+def cancelling(problem: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the mixture of rows that is reported as the proof of "not separable"; `verify` checks that it cancels.
+
+    None if the problem has mixtures for Winnow's margins: the proof may be one of them, and not that for the margin.
+    """
+    mixtures = problem["lambda"]
+    return None if any(f"{kind}'s margin" in mixtures for kind in SEPARATORS) else mixtures.get("margin")
 
 
 def _why(cert: "Certificate", key: ProblemKey, best: str) -> str:
