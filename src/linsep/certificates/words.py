@@ -1,5 +1,6 @@
 """Describe a certificate in words: the verdict, tables, and which learner the data favour; roundings stay true."""
 
+import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -364,7 +365,7 @@ def _judged(cert: "Certificate", key: ProblemKey) -> str:
         ends = f"no training{bias} ends without mistakes"
         return f"Not separable: {rows}, weighed, cancel exactly, so that {who}, and {ends}"
     margin, rounds = cert.number("perceptron's margin at most", key), _most_rounds(cert, key)
-    if margin > 0 and (cert.number("R at most", key) / margin) ** 2 >= rounds:
+    if margin > 0 and cert.number("R at most", key) / margin >= math.sqrt(rounds):
         span = f"{rounds:,}, the rounds of {counted(max(passes_of(cert, key)), 'pass')}"
         return f"Open: the margin is at most {most}, so that no bound on mistakes below {span}, can come from it"
     return (
