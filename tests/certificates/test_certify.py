@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import os
+import re
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,8 @@ from linsep import (
     certify,
     verify,
 )
-from linsep.certificates import checker
+from linsep.certificates import certify as certifying
+from linsep.certificates import checker, schema
 from tests.certificates import plain
 
 X = np.array([[1.0, 2.0], [2.0, 1.0], [-1.0, 0.5], [0.0, -3.0], [4.0, 0.25]])
@@ -74,6 +76,62 @@ def test_attributes_of_data_that_are_not_separable_or_open():
     assert cross.max_mistakes() == math.inf
     assert cross.witness is None
     assert Certificate(cross.facts | {"claims": {}}).separable is None
+
+
+def test_the_witness_separates_also_where_the_search_for_the_margin_finds_none():
+    rows, labels = np.array([[2.0**-50], [1.0], [-1.0], [-(2.0**-50)]]), np.array([1, 1, -1, -1])
+    cert = certify(rows, labels, passes=1)
+    assert cert.separable
+    assert verify(cert, rows, labels)
+    assert (labels * (np.column_stack([rows, np.ones(4)]) @ cert.witness) > 0).all()
+
+
+def test_a_learner_of_more_classes_than_rows_has_a_certificate_that_holds():
+    rows, labels = X[:2], ["a", "b"]
+    clf = Perceptron(shuffle=False).partial_fit(rows, labels, classes=["a", "b", "c"])
+    assert verify(clf.certificate(rows, labels), rows, labels)
+
+
+def test_more_classes_without_rows_than_can_be_checked_are_refused_at_once(monkeypatch):
+    rows, labels = X[:2], ["a", "b"]
+    clf = Perceptron(shuffle=False).partial_fit(rows, labels, classes=["a", "b", "c"])
+    monkeypatch.setattr(schema, "MOST_EMPTY", 0)
+    monkeypatch.setattr(certifying, "find", None)
+    with pytest.raises(ValueError, match="3 classes for 2 rows: at most 0 may have no row"):
+        clf.certificate(rows, labels)
+
+
+@pytest.mark.parametrize(
+    ("learner", "reason"),
+    [
+        (PassiveAggressive(C=1e301, log=True), r"C = 1e\+301 is not from 1e-300 to 1e\+300"),
+        (PassiveAggressive(C=1e-301, log=True), "C = 1e-301 is not from"),
+        (Winnow(eta=1e-301, x_max=4.0), "rate = 1e-301 is not from"),
+    ],
+)
+def test_parameters_beyond_what_is_checked_are_named_and_the_rest_is_certified(learner, reason):
+    rows, labels = np.abs(X[:4]), ["b", "b", "a", "b"]
+    learner = learner.set_params(shuffle=False, max_iter=1).partial_fit(rows, labels, classes=["a", "b"])
+    cert = learner.certificate(rows, labels)
+    assert verify(cert, rows, labels)
+    assert cert.runs == []
+    assert any(re.search(reason, remark) for remark in cert.remarks), cert.remarks
+
+
+def test_a_confidence_beyond_what_is_checked_is_named_and_the_rest_is_certified():
+    clf = Perceptron(shuffle=False, max_iter=1).partial_fit(X, Y, classes=["a", "b"])
+    assert clf.certificate(X, Y).risk
+    cert = clf.certificate(X, Y, delta=1e-10)
+    assert verify(cert, X, Y)
+    assert cert.runs == ["run"]
+    assert not cert.risk
+    assert "no risk is stated: delta=1e-10 is not from 1e-09 to 0.999999999" in cert.remarks
+
+
+def test_passes_are_an_integer_of_at_most_18_digits():
+    assert verify(certify(X, Y, passes=3.0), X, Y)
+    with pytest.raises(ValueError, match="passes=1000000000000000000 is too large: use at most 999,999,"):
+        certify(X, Y, passes=10**18)
 
 
 @pytest.mark.parametrize("order", [*itertools.permutations(range(3)), (4, 0, 3, 1, 2)])

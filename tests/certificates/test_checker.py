@@ -151,11 +151,34 @@ def test_integers_that_are_no_floats_are_refused():
             checker.Rows(wide, ["a"], ["a"])
 
 
+def test_integers_that_are_no_floats_are_refused_in_rows_with_columns_in_any_order():
+    for columns in ([2, 0], [0, 0]):
+        wide = csr_array((np.array([1, 2**53 + 1]), np.array(columns), np.array([0, 2])), shape=(1, 3))
+        with pytest.raises(ValueError, match="row 0"):
+            checker.Rows(wide, ["a"], ["a"])
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_what_is_not_finite_is_refused(bad):
     for form in (np.asarray, csr_array):
         with pytest.raises(ValueError, match="row 1"):
             checker.Rows(form([[1.0], [bad]]), ["a", "a"], ["a"])
+
+
+def test_the_longest_row_is_found_though_floats_lose_more_the_more_entries_rows_have():
+    class Wide(checker.Problem):
+        """Two rows of a billion entries; the sums of the floats are those that rounding leaves."""
+
+        def __init__(self):
+            self.n, self.p, self.entry, self.unit = 2, 10**9, 0.5, Fraction(1)
+
+        def blocks(self):
+            yield np.array([0, 1]), np.array([0, 0]), np.array([0.5, 0.5 * (1 - 1e-7)])
+
+        def each(self, wanted):
+            return ((i, [0], [z]) for i, z in enumerate([2, 3]) if wanted[i])
+
+    assert Wide().longest(Fraction(2), checker.UP) == 9
 
 
 @st.composite

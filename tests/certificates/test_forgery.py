@@ -4,6 +4,7 @@ import copy
 import hashlib
 import json
 import math
+import re
 import subprocess
 import sys
 import weakref
@@ -419,6 +420,82 @@ def test_whatever_the_certificate_is_it_answers(what):
     result = verify(what, X, Y)
     assert not result
     assert str(result).startswith("fails")
+
+
+def _swapped(facts, side, problem, name="margin"):
+    """Call the witness of a name "z", and put another one in its place: negative weights, or one row."""
+    witnesses = facts["problems"][problem][side]
+    witnesses["z"] = copy.deepcopy(witnesses[name])
+    values = [-v for v in witnesses["z"]["values"]] if side == "w" else [1] + [0] * (facts["data"]["rows"] - 1)
+    witnesses[name] = {"exponent": 0, "values": values}
+
+
+@pytest.mark.parametrize(
+    ("made_of", "side", "problem", "name"),
+    [
+        ("separable", "w", "bias 1", "margin"), ("separable", "w", "no bias", "margin"),
+        ("separable", "w", "bias 1", "balanced Winnow's margin"), ("not separable", "lambda", "bias 1", "margin"),
+        ("pairs", "w", "pairs, bias 1", "margin"), ("pairs", "w", "class a, bias 1", "margin"),
+    ],
+)  # fmt: skip
+def test_witnesses_that_reports_are_taken_from_prove_what_they_are_called(made_of, side, problem, name):
+    facts, X, y = made(made_of)
+    other = copy.deepcopy(facts)
+    other["problems"][problem][side].setdefault(name, other["problems"][problem][side]["margin"])
+    honest = recomputed(other, X, y)
+    assert verify(honest, X, y)
+    _swapped(other, side, problem, name)
+    other = recomputed(other, X, y)
+    assert {k: v for k, v in other["claims"].items() if k != SEAL} == {
+        k: v for k, v in honest["claims"].items() if k != SEAL
+    }
+    assert f"{side} {name!r} does not prove it, but " in str(verify(other, X, y))
+
+
+def test_without_a_witness_of_that_name_nothing_is_read_from_another():
+    facts, X, y = made("separable")
+    other = copy.deepcopy(facts)
+    w = other["problems"]["bias 1"]["w"]
+    w["z"] = w.pop("margin")
+    cert = Certificate(recomputed(other, X, y))
+    assert verify(cert, X, y)
+    with pytest.raises(KeyError, match="no weights are called"):
+        _ = cert.witness
+    assert str(cert).startswith("Separable: ")
+
+
+def test_rows_that_cancel_are_counted_only_where_the_count_is_checked():
+    facts, X, y = made("not separable")
+    assert re.match("Not separable: [2-5] rows, weighed", str(Certificate(facts)))
+    other = copy.deepcopy(facts)
+    mixtures = other["problems"]["bias 1"]["lambda"]
+    mixtures["Winnow's margin"] = mixtures["margin"]
+    mixtures["margin"] = {"exponent": 0, "values": [1, 0, 0, 0, 0]}
+    cert = Certificate(recomputed(other, X, y))
+    assert verify(cert, X, y)
+    assert "Not separable: some rows, weighed" in str(cert)
+
+
+LONG = 10**5000
+"""Python refuses to write integers of so many digits out."""
+UNWRITABLE = {
+    "values": lambda facts: facts["problems"]["bias 1"]["w"]["margin"].update(values=[LONG] * 3),
+    "problem": lambda facts: facts["problems"].update({LONG: {}}),
+    "claim": lambda facts: facts["claims"].update(more=LONG),
+    "risk": lambda facts: facts["risk"].update(run=LONG),
+    "array": lambda facts: facts.update(format=np.zeros(2)),
+    "norm": lambda facts: _run(facts, theorem="winnow", norm=np.zeros(2), rate=0.1),
+}
+
+
+@pytest.mark.parametrize("what", UNWRITABLE)
+def test_values_that_no_file_can_hold_are_answered(what):
+    facts, X, y = made("perceptron")
+    other = copy.deepcopy(facts)
+    UNWRITABLE[what](other)
+    result = verify(other, X, y)
+    assert not result
+    assert str(result).startswith(("fails", "holds"))
 
 
 def test_winnows_theorem_says_nothing_of_pairs():

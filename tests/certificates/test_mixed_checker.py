@@ -466,6 +466,15 @@ def test_a_learner_of_too_many_mixes_says_so(monkeypatch):
     assert "too long to be played again in exact arithmetic: 3 mixes" in cert.remarks[-1]
 
 
+def test_a_learner_of_too_many_shards_in_all_mixes_says_so(monkeypatch):
+    X, y = two_classes()
+    clf = fit(Perceptron(max_iter=3, random_state=0, shards=3, mixing="rows"), X, y)
+    monkeypatch.setattr(learners_certified, "MOST_MIXES", 8)
+    cert = clf.certificate(X, y)
+    assert cert.runs == []
+    assert "too long to be played again in exact arithmetic: 3 mixes" in cert.remarks[-1]
+
+
 def test_moves_are_weighed_as_fractions():
     """A third is a third: K of three shards with a mistake each is 1 exactly."""
     X, y = np.eye(3), ["b"] * 3

@@ -108,6 +108,10 @@ def test_open_says_how_small_the_margin_is_and_never_not_separable(margin, words
     assert report(cert).endswith("a remark")
 
 
+def test_a_margin_far_below_the_length_of_the_rows_is_told():
+    assert "no bound on mistakes below 1,000" in verdict_sentence(open_certificate("1e150", "1e-150", 100))
+
+
 def test_many_classes_are_spoken_of_together():
     X = np.vstack([np.eye(4), 2 * np.eye(4), [[1.0, 0, 0, 0]]])
     cert = certify(X, [0, 1, 2, 3, 0, 1, 2, 3, 3])

@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.certificates import words as lines
-from linsep.cli import app, certify_report, pictured, shard_table
+from linsep.certificates.schema import ProblemKey
+from linsep.cli import app, certificate_screen, certify_report, pictured, shard_table
 from linsep.cli.bracket_bar import bracket_bar
 from linsep.cli.quiet import quiet_fit
 from linsep.theory.paths import perceptron_path
@@ -124,6 +126,19 @@ def test_a_learner_without_a_theorem_says_so():
     result = run("apart.csv", "--label", "kind", "-l", "naive-bayes", "--kind", "gaussian")
     assert result.exit_code == 0, result.output
     assert "no guarantee: no theorem bounds the mistakes of NaiveBayes" in " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize("more", ["a: b", "a: no guarantee"])
+def test_mistakes_are_told_beside_the_run_that_made_them_whatever_labels_hold(more):
+    classes = ["a", more, "c"]
+    problems = {str(ProblemKey(1.0, "class", name)): {} for name in classes}
+    remarks = [f"{ProblemKey(1.0, 'class', name).run}: no guarantee: no separator" for name in classes]
+    facts = {"data": {"classes": classes, "remarks": remarks}, "problems": problems, "runs": {}, "claims": {}}
+    learner = SimpleNamespace(t_=9, mistakes_=np.array([5, 7, 2]))
+    assert certificate_screen.remarks_of(linsep.Certificate(facts), learner) == [
+        f"run of class {name}: {count} mistakes were made; no guarantee: no separator"
+        for name, count in zip(classes, (5, 7, 2), strict=True)
+    ]
 
 
 def test_options_reach_the_proof():

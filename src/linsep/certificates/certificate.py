@@ -28,6 +28,8 @@ BOUNDED = {"perceptron": "perceptron", "winnow": "Winnow", "balanced-winnow": "b
 """Learners with a bound on their mistakes, and their names in claims."""
 NOT_PROVED = {"margin at least": 0.0, "margin at most": math.inf, "mistakes at most": math.inf}
 """The values of those claims on a learner that are not stated."""
+REPORTED = {"margin": "l2", "Winnow's margin": "simplex", "balanced Winnow's margin": "l1"}
+"""Weights that reports are taken from, and the norm of the margin that they prove."""
 LARGEST_EXPONENT = 1e6
 """Exponentials of larger numbers would be too long to compute."""
 
@@ -314,7 +316,15 @@ def verify(certificate: Any, X: Any, y: Any) -> Result:
     Returns
     -------
     Result
-        True if no claim fails; on other data false, with the reason.
+        True if no claim fails; on other data false, with the reason. No error is raised, whatever the contents and the
+        data are.
+
+    Raises
+    ------
+    CertificateError
+        If a file is named that is no certificate.
+    OSError
+        If a file is named that can't be read.
 
     Examples
     --------
@@ -328,17 +338,60 @@ def verify(certificate: Any, X: Any, y: Any) -> Result:
         certificate = Certificate.load(certificate)
     facts = certificate.facts if isinstance(certificate, Certificate) else certificate
     try:
-        check_form(facts)
+        return Result(_checks(facts, X, y))
     except FormError as error:
         return Result([("certificate", FAILS, str(error))])
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
+        return Result([("certificate", FAILS, f"it makes no sense for these data: {error!r}")])
+
+
+def _checks(facts: Any, X: Any, y: Any) -> list[tuple[str, str, str]]:
+    """Return the status of each claim; raise an error for a certificate that makes no sense."""
+    check_form(facts)
     if (reason := _unusable(X, y, facts["data"]["classes"])) is not None:
-        return Result([("data", FAILS, reason)])
+        return [("data", FAILS, reason)]
     if any(_too_far(run, facts["problems"][run["problem"]]["bias"], X) for run in facts["runs"].values()):
-        return Result([("certificate", FAILS, "a run of Winnow spans too many orders of magnitude to be checked")])
-    checks = checker.check(facts, X, y, checker_of(facts))
+        return [("certificate", FAILS, "a run of Winnow spans too many orders of magnitude to be checked")]
+    kind, proofs = proofs_of(checker_of(facts))
+    checks = checker.check(facts, X, y, kind)
     if all(status != FAILS for _, status, _ in checks):
-        checks += _assumed(facts)
-    return Result(checks)
+        checks += _misnamed(facts["problems"], proofs) + _assumed(facts)
+    return checks
+
+
+def proofs_of(kind: type[checker.Problem]) -> tuple[type[checker.Problem], list[dict[str, dict[str, str]]]]:
+    """Return a checker that also records, for each problem in order, which witnesses prove what reports say of them.
+
+    A record is {"w": {name: proof}, "lambda": {name: proof}}: `name` is the witness that reports are taken from, and
+    `proof` is `name` if that proves the margin or the verdict, and else a witness that does. A name without a proof, as
+    nothing was proved, is left out.
+    """
+    proofs: list[dict[str, dict[str, str]]] = []
+
+    class Recorded(kind):  # type: ignore[misc, valid-type]
+        def claims(self) -> dict[str, Any]:
+            w: dict[str, str] = {}
+            for name, norm in REPORTED.items() if self.known["games"] else [("margin", "l2")]:
+                margins = {k: self.margin2(k, norm) for k in self.w}
+                best = max(margins, key=lambda k: margins[k])
+                if margins[best]:
+                    w[name] = name if margins.get(name) else best
+            cancel = sorted((k for k, q in self.point.items() if not q.any()), key=lambda k: (k != "margin", k))
+            proofs.append({"w": w, "lambda": {"margin": cancel[0]} if cancel else {}})
+            return super().claims()
+
+    return Recorded, proofs
+
+
+def _misnamed(problems: dict[str, Any], proofs: list[dict[str, dict[str, str]]]) -> list[tuple[str, str, str]]:
+    """Return a failure for each witness that reports are taken from and that does not prove what they say."""
+    return [
+        (f"{name}: witnesses", FAILS, f"{side} {witness!r} does not prove it, but {proof!r} does")
+        for (name, problem), found in zip(problems.items(), proofs, strict=True)
+        for side, named in found.items()
+        for witness, proof in named.items()
+        if proof != witness in problem[side] and (side == "w" or words.cancelling(problem) is not None)
+    ]
 
 
 def _too_far(run: dict[str, Any], bias: float, X: Any) -> bool:

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from linsep.certificates import checker
-from linsep.certificates.certificate import Certificate, class_name, risks_of
+from linsep.certificates.certificate import Certificate, class_name, proofs_of, risks_of
 from linsep.certificates.mixed_checker import checker_of
-from linsep.certificates.schema import FORMAT, MOST_PAIRS, VERSION, ProblemKey
+from linsep.certificates.schema import FORMAT, MOST_PAIRS, MOST_PASSES, VERSION, ProblemKey, check_classes, check_form
 from linsep.certificates.witnesses import Found, Search, Watch, best_bias, find, pair_rows
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
@@ -116,7 +116,7 @@ def certify(
     classes, codes = encode(clean(y, data.n_rows))
     rows = LabelledRows(data, codes, [class_name(c) for c in classes.tolist()])
     deadline = None if time_limit is None else time.monotonic() + time_limit
-    problems, remarks = problems_of(rows, Plan(passes, epsilon, delta, deadline, watch, n_jobs))
+    problems, remarks = problems_of(rows, Plan(int(passes), epsilon, delta, deadline, watch, n_jobs))
     return made(rows, problems, {}, remarks)
 
 
@@ -131,6 +131,8 @@ def refuse_bad_plan(bias: float, passes: int, epsilon: float, delta: float, time
         raise ValueError(f"bias={bias:g} is too large, as its square is beyond float64: use at most {LARGEST_BIAS:g}")
     if int(passes) != passes or passes < 1:
         raise ValueError(f"passes={passes} is no number of passes: it must be 1 or more")
+    if passes > MOST_PASSES:
+        raise ValueError(f"passes={passes} is too large: use at most {MOST_PASSES:,}")
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit={time_limit} leaves no time: it must be above 0 seconds, or None")
 
@@ -158,6 +160,7 @@ def _refuse_rounding(values: Any) -> None:
 
 def problems_of(rows: LabelledRows, plan: Plan) -> tuple[Problems, list[str]]:
     """Return all problems of some rows with their witnesses, and remarks on what was not sought."""
+    check_classes(len(rows.classes), rows.data.n_rows)
     found = _of_two_classes(rows, plan) if len(rows.classes) <= 2 else _of_many_classes(rows, plan)
     if plan.watch is not None:
         plan.watch("exact check", math.nan, math.nan)
@@ -226,7 +229,7 @@ def _without_bias(found: Found, features: int) -> dict[str, Any]:
 
 
 def made(rows: LabelledRows, problems: Problems, runs: dict[str, Any], remarks: list[str]) -> Certificate:
-    """Return the certificate of these witnesses: the checker states what they prove."""
+    """Return the certificate of these witnesses: the checker states what they prove, in a form that `verify` reads."""
     data = rows.data
     X: Any = data.to_scipy() if isinstance(data, Csr) else data.values
     seen = checker.Rows(X, np.array(rows.classes)[rows.codes], rows.classes)
@@ -235,5 +238,21 @@ def made(rows: LabelledRows, problems: Problems, runs: dict[str, Any], remarks: 
         "rows": seen.n, "features": seen.p, "classes": rows.classes, "sha256": seen.sha256, "remarks": remarks,
     }  # fmt: skip
     facts |= {"problems": {str(key): problem for key, problem in problems.items()}, "runs": runs}
-    claims = checker.claims(facts, seen, checker_of(facts))
-    return Certificate(facts | {"claims": claims, "risk": risks_of(runs, claims)})
+    kind, proofs = proofs_of(checker_of(facts))
+    claims = checker.claims(facts, seen, kind)
+    if _rename(facts["problems"], proofs):
+        claims = checker.claims(facts, seen, kind)
+    facts |= {"claims": claims, "risk": risks_of(runs, claims)}
+    check_form(facts)
+    return Certificate(facts)
+
+
+def _rename(problems: dict[str, Any], proofs: list[dict[str, dict[str, str]]]) -> bool:
+    """Put the proof in the place of each witness that reports are taken from and that proves nothing, or is missing."""
+    renamed = False
+    for problem, found in zip(problems.values(), proofs, strict=True):
+        for side, named in found.items():
+            for name, proof in named.items():
+                if proof != name and (name == "margin" or name in problem[side]):
+                    problem[side][name], renamed = dict(problem[side][proof]), True
+    return renamed

@@ -74,10 +74,10 @@ class Rows:
 
     def __init__(self, X: Any, y: Any, classes: list[str]) -> None:
         self.X: Any = np.asarray(X) if not hasattr(X, "tocsr") else X.tocsr()
-        if hasattr(X, "tocsr") and not X.tocsr().has_canonical_format:
+        self.n, self.p = (int(s) for s in self.X.shape)
+        if not getattr(self.X, "has_canonical_format", True) and all(self.blocks(BLOCK)):  # blocks refuse non-floats
             self.X = self.X.astype(np.float64, copy=True)
             self.X.sum_duplicates()
-        self.n, self.p = (int(s) for s in self.X.shape)
         names = [str(v + 0.0).removesuffix(".0") if isinstance(v, float) else str(v) for v in np.asarray(y).tolist()]
         self.codes = np.array([*map(lru_cache(None)(classes.index), names)], np.int64)
         digests = [hashlib.sha256(json.dumps([self.n, self.p, len(self.codes), classes]).encode()) for _ in range(4)]
@@ -162,10 +162,10 @@ class Problem:
 
     def longest(self, P: Fraction, way: Context) -> Fraction:
         """Return the largest ||z||_P²: floats find the rows that come near it, exact numbers decide."""
-        sums, size = np.zeros(self.n), math.frexp(self.entry)[1]
+        sums, size, loss = np.zeros(self.n), math.frexp(self.entry)[1], 1e-8 + self.p * 2.0**-51  # 2^-53 an addition
         for r, _, v in self.blocks():
             np.add.at(sums, r, np.ldexp(np.abs(v), -size) ** float(P))
-        near, term = self.each(sums >= (1 - 1e-8) * sums.max()), lru_cache(1 << 16)(lambda a: power(a, way, P))
+        near, term = self.each(sums >= (1 - loss) * sums.max()), lru_cache(1 << 16)(lambda a: power(a, way, P))
         most = max((sum((term(abs(x)) for x in z), Fraction()) for _, _, z in near), default=Fraction())
         return power(most, way, 2 / P) * self.unit**2
 

@@ -26,6 +26,14 @@ MOST_NUMBERS = 5 * MOST_PAIRS
 """The most numbers in all witnesses of one kind of the pairs of classes, zeros included."""
 MOST_WITNESSES, LONGEST_INTEGER, LONGEST_STEP = 16, 1 << 18, 1 << 12
 """Witnesses of one kind that a problem may have, and the bits of their integers and of the steps of a run."""
+SMALLEST, LARGEST = 1e-300, 1e300
+"""Limits of C and of Winnow's rate: beyond them, products leave the range of floats."""
+LEAST_DELTA = 1e-9
+"""The confidence 1 - delta of a risk is from this to 1 less this."""
+MOST_PASSES = 10**18 - 1
+"""Passes that a bound may be stated for."""
+MOST_EMPTY = 1000
+"""Classes without a row, at most: each of them costs a check of all rows."""
 MOST_MIXES = 100_000
 """Shards in all mixes of a run."""
 LONG = re.compile(rf"-?0x[0-9a-f]{{1,{LONGEST_INTEGER // 4}}}")
@@ -211,13 +219,13 @@ THEOREMS: dict[str, dict[str, Field]] = {
     },
     "winnow": {
         "norm": (lambda norm: norm in ("simplex", "l1"), "is of no norm"),
-        "rate": (number(1e-300, 1e300), "has no rate above 0"),
+        "rate": (number(SMALLEST, LARGEST), "has no rate above 0"),
         "witness": (is_text, "has no weights to be held against"),
     },
     "passive_aggressive": {
         "steps": (list_of(whole(1, 1 << LONGEST_STEP)), "has steps that are none"),
         "exponent": (whole(-FARTHEST, FARTHEST), "has no unit of its steps"),
-        "C": (lambda C: C is None or number(1e-300, 1e300)(C), "has no C above 0"),
+        "C": (lambda C: C is None or number(SMALLEST, LARGEST)(C), "has no C above 0"),
         "first": (of_type(bool), "is of no variant"),
     },
 }
@@ -244,7 +252,7 @@ def check_form(facts: Any) -> None:
     check_fields("", data, DATA)
     classes = data["classes"]
     require(len(set(classes)) == len(classes) > 0, "its classes are no list of different texts")
-    require(len(classes) <= data["rows"], "it has more classes than rows")
+    check_classes(len(classes), data["rows"])
     require(bool(problems), "it claims nothing")
     require(len(problems) <= len(classes) + 2, "it has more problems than its data")
     for name, problem in problems.items():
@@ -253,6 +261,12 @@ def check_form(facts: Any) -> None:
     for name, run in facts["runs"].items():
         require(name not in problems, f"{name!r} is a problem and a run")
         _check_run(name, run, facts)
+
+
+def check_classes(classes: int, rows: int) -> None:
+    """Raise a FormError if more classes have no row than can be checked."""
+    most = f"at most {MOST_EMPTY:,} may have no row"
+    require(classes <= rows + MOST_EMPTY, f"{classes:,} classes for {rows:,} rows: {most}")
 
 
 def _check_all_problems(keys: list[ProblemKey], classes: list[str]) -> None:
@@ -309,7 +323,8 @@ def _check_vector(name: str, vector: Any, size: int) -> None:
     short = whole(-(1 << 62), 1 << 62)
     for value in vector["values"]:
         valid = LONG.fullmatch(value) is not None if isinstance(value, str) else short(value)
-        require(valid, f"{name} holds {str(value)[:40]!r}, which is no integer")
+        shown = hex(value) if isinstance(value, int) else str(value)  # Python refuses long integers in base 10
+        require(valid, f"{name} holds {shown[:40]!r}, which is no integer up to 2^62 and no text of one in base 16")
     places = vector.get("at", range(size))
     if "at" in vector:
         inside = list_of(whole(0, size - 1))(places) and all(a < b for a, b in pairwise(places))
@@ -330,7 +345,7 @@ def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
     rounds = whole(len(rows), passes * data["rows"])(run.get("rounds"))
     require(rounds, f"{name!r} has rounds of no such run")
     if "confidence" in run:
-        once = passes == 1 and run["rounds"] == data["rows"] and number(1e-9, 1 - 1e-9)(run["confidence"])
+        once = passes == 1 and run["rounds"] == data["rows"] and number(LEAST_DELTA, 1 - LEAST_DELTA)(run["confidence"])
         require(once, f"{name!r} has a confidence, but is not one pass")
     if "mixes" in run:
         _check_mixes(name, run["mixes"], len(rows))

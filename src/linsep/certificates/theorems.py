@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from linsep.certificates.schema import LARGEST_P, MistakeBound
+from linsep.certificates.schema import LARGEST, LARGEST_P, SMALLEST, MistakeBound
 from linsep.certificates.words import NO_BOUND, Line, is_mixed, rounded
 from linsep.engine.arrays import Array
 from linsep.theory.bounds import best_rate, fall
@@ -85,6 +85,10 @@ class Theorem(ABC):
     @abstractmethod
     def lines(self, cert: "Certificate", name: str) -> list[Line]:
         """Return what is proved of a run, as lines of a table."""
+
+
+def _beyond(name: str, value: float) -> str:
+    return f"{name} = {value:g} is not from {SMALLEST:g} to {LARGEST:g}, the values that can be checked"
 
 
 @dataclass(frozen=True)
@@ -164,6 +168,8 @@ class WinnowTheorem(Theorem):
 
     def witness(self, run: Run, search: "Search", found: "Witnesses") -> dict[str, Any] | str:
         """Choose a u of the largest L1 margin, if the rate is not too large for the margin."""
+        if not SMALLEST <= self.rate <= LARGEST:
+            return _beyond("rate", self.rate)
         names = ["Winnow's margin"] if self.norm == "simplex" else ["balanced Winnow's margin", "margin"]
         name = next((name for name in names if name in found["w"]), None)
         if name is None:
@@ -205,6 +211,8 @@ class PassiveAggressiveTheorem(Theorem):
 
     def witness(self, run: Run, search: "Search", found: "Witnesses") -> dict[str, Any] | str:
         """Add weights of small hinge losses to those found."""
+        if self.C is not None and not SMALLEST <= self.C <= LARGEST:
+            return _beyond("C", self.C)
         if self.C is None and "margin" not in found["w"]:
             return "no guarantee: PA has a bound only for rows that can be separated; PA-I and PA-II have one for all"
         C = None if self.C is None else self.C * run.passes

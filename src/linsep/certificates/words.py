@@ -1,5 +1,6 @@
 """Describe a certificate in words: the verdict, tables, and which learner the data favour; roundings stay true."""
 
+import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -353,7 +354,7 @@ def _judged(cert: "Certificate", key: ProblemKey) -> str:
             f"{counted(_allowed(cert, key, 'perceptron'), 'time')}"
         )
     if verdict == "not separable":
-        mixture = cert.facts["problems"][str(key)]["lambda"].get("margin")
+        mixture = cancelling(cert.facts["problems"][str(key)])
         count = "some" if mixture is None else f"{sum(v != 0 for v in integers(mixture)):,}"
         rows = f"{count} {'pairs of a row and a rival class' if pairs else 'rows'}"
         who = (
@@ -364,12 +365,21 @@ def _judged(cert: "Certificate", key: ProblemKey) -> str:
         ends = f"no training{bias} ends without mistakes"
         return f"Not separable: {rows}, weighed, cancel exactly, so that {who}, and {ends}"
     margin, rounds = cert.number("perceptron's margin at most", key), _most_rounds(cert, key)
-    if margin > 0 and (cert.number("R at most", key) / margin) ** 2 >= rounds:
+    if margin > 0 and cert.number("R at most", key) / margin >= math.sqrt(rounds):
         span = f"{rounds:,}, the rounds of {counted(max(passes_of(cert, key)), 'pass')}"
         return f"Open: the margin is at most {most}, so that no bound on mistakes below {span}, can come from it"
     return (
         f"Open: the margin is at most {most}, but neither a separator nor a proof that there is none was found in time"
     )
+
+
+def cancelling(problem: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the mixture of rows that is reported as the proof of "not separable"; `verify` checks that it cancels.
+
+    None if the problem has mixtures for Winnow's margins: the proof may be one of them, and not that for the margin.
+    """
+    mixtures = problem["lambda"]
+    return None if any(f"{kind}'s margin" in mixtures for kind in SEPARATORS) else mixtures.get("margin")
 
 
 def _why(cert: "Certificate", key: ProblemKey, best: str) -> str:

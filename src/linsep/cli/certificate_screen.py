@@ -98,15 +98,18 @@ def mistakes_made(cert: "Certificate", learner: "Learner | None") -> dict[str, i
 def remarks_of(cert: "Certificate", learner: "Learner | None") -> list[str]:
     """Return what is not proved; of a run without a guarantee also how many mistakes it made."""
     made = {name: count for name, count in mistakes_made(cert, learner).items() if name not in cert.runs}
-    told = []
-    for remark in cert.remarks:
-        name, _, why = remark.partition(": ")
-        if name in made and why:
-            remark = f"{name}: {_were_made(made.pop(name))}; {why}"
-        elif name == "no guarantee" and made and not cert.runs:
-            remark = f"{_were_made(sum(made.values()))}; {remark}"
-        told.append(remark)
-    return told
+    told, left = cert.remarks, {*range(len(cert.remarks))}
+    for name in sorted(made, key=len, reverse=True):  # a label may hold ": ", and then begin as another label does
+        own = [place for place in left if told[place].startswith(f"{name}: ")]
+        if own:
+            left.remove(place := max(own))  # remarks are in the order of the labels: longer ones come last
+            told[place] = f"{name}: {_were_made(made.pop(name))}; {told[place].removeprefix(f'{name}: ')}"
+    return [
+        f"{_were_made(sum(made.values()))}; {remark}"
+        if remark.startswith("no guarantee: ") and made and not cert.runs
+        else remark
+        for remark in told
+    ]
 
 
 def _were_made(count: int) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from linsep.certificates.certificate import Certificate, class_name
 from linsep.certificates.certify import LabelledRows, Plan, Problems, entries_of, made, problems_of, refuse_bad_plan
-from linsep.certificates.schema import MOST_BITS, ProblemKey, bits_of
+from linsep.certificates.schema import LEAST_DELTA, MOST_BITS, MOST_MIXES, ProblemKey, bits_of
 from linsep.certificates.theorems import PassiveAggressiveTheorem, PerceptronTheorem, Run, Theorem, WinnowTheorem
 from linsep.certificates.witnesses import Watch, signed_rows, witnessed
 from linsep.engine.arrays import Array
@@ -58,6 +58,9 @@ def certificate_of(
     problems, more = problems_of(rows, plan)
     remarks += more if len(rows.classes) > 2 else []
     confidence = {"confidence": 1 - delta} if _one_pass(learner, rows) else {}
+    if confidence and not LEAST_DELTA <= 1 - delta <= 1 - LEAST_DELTA:
+        limits = f"from {LEAST_DELTA:g} to {1 - LEAST_DELTA!r}"
+        confidence, remarks = {}, [*remarks, f"no risk is stated: delta={delta:g} is not {limits}"]
     played: dict[str, Any] = {}
     for key, run in runs.items():
         facts = _played(theorem, key, run._replace(passes=passes), rows, plan, problems)
@@ -97,8 +100,8 @@ def _played(
         return "no updates were made, and so there is nothing to hold against the theorem"
     if _weighted(theorem, [run]):
         return "no guarantee: rows were weighted, and the theorem is about rows that weigh the same"
-    if run.mixes is not None and bits_of(run.mixes) > MOST_BITS:
-        return f"too long to be played again in exact arithmetic: {len(run.mixes):,} mixes, of ever finer fractions"
+    if run.mixes is not None and (bits_of(run.mixes) > MOST_BITS or sum(map(len, run.mixes)) > MOST_MIXES):
+        return f"too long to be played again in exact arithmetic: {len(run.mixes):,} mixes, too many or too fine"
     entries = rows.data.values.size / rows.data.n_rows * len(run.rows)
     if entries > (MOST_POWERS if theorem.needs_powers else MOST_STEPS):
         return (
