@@ -272,7 +272,7 @@ def unpacked_state(
     except ValueError:
         raise Foreign(f"its bias is {numbers['bias']!r:.20}, whose square is not finite") from None
     log = UpdateLog(_log_lines(meta, pair, columns, read, name, history is not None), **of_log).trimmed()
-    mixed = _mixed(read.arrays, name, columns, pair, tally)
+    mixed = _mixed(read.arrays, name, columns, pair, tally, numbers["epochs"])
     state = TrainingState(
         rule=rule, link=link, readout=readout, tally=tally, log=log, mixed=mixed, history=history, dual=dual, **numbers
     )
@@ -368,7 +368,7 @@ def _link_numbers(kind: str, meta: dict[str, Any], read: Unpacker) -> dict[str, 
     return {}
 
 
-def _mixed(arrays: Arrays, name: str, columns: int, pair: bool, tally: Tally) -> Mixed | None:
+def _mixed(arrays: Arrays, name: str, columns: int, pair: bool, tally: Tally, made_epochs: int) -> Mixed | None:
     """Return the shards that were mixed, if any were."""
     if not any(f"{name}.mixed.{of}" in arrays for of in Mixed._fields):
         return None
@@ -378,6 +378,8 @@ def _mixed(arrays: Arrays, name: str, columns: int, pair: bool, tally: Tally) ->
         if lines_of.dtype != np.int64 or lines_of.shape != (lines, width) or not lines or lines_of.min() < 0:
             raise Foreign("its mixes are not the counts of shards")
     epochs, shards, before, own = mixed.numbers.T
+    if not 1 <= epochs.min() <= epochs.max() <= made_epochs:
+        raise Foreign("its mixes are of epochs that it did not have")
     rounds, made = int(tally.rounds[0]), tally.counts[MISTAKES, :classifiers]
     if max(before.max(), own.max(), mixed.shares.max()) > max(rounds, 1):
         raise Foreign("its mixes are of rounds that it did not have")
