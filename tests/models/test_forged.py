@@ -21,7 +21,20 @@ from linsep import CalibratedClassifier, LeastSquares, LogisticRegression, Model
 from linsep.models import archive
 from linsep.models.save_load import opened
 from tests.contracts.table import build, problem, quiet
-from tests.models.forger import ARRAYS, HONEST, VALUES, at, changed, forged, honest, inspect, leaves, spelled, without
+from tests.models.forger import (
+    ARRAYS,
+    GOLDEN,
+    HONEST,
+    VALUES,
+    at,
+    changed,
+    forged,
+    honest,
+    inspect,
+    leaves,
+    spelled,
+    without,
+)
 
 X, Y = problem(3, n=8, p=3)
 
@@ -102,6 +115,7 @@ def test_a_file_that_is_not_forged_is_used(files):
 
 
 MACHINE = ("model", "machine")
+RULE = (*MACHINE, "rule")
 REFUSED = [
     ("averaged", (*MACHINE, "bias"), True), ("averaged", (*MACHINE, "bias"), "1"),
     ("averaged", (*MACHINE, "bias"), 1 << 63), ("averaged", ("model", "parameters", "n_jobs"), 1 << 31),
@@ -112,6 +126,11 @@ REFUSED = [
     ("averaged", ("model", "seed"), 1 << 70), ("averaged", ("model", "n_iter"), True),
     ("averaged", ("model", "named"), 1),
     ("averaged", ("version",), {"a": 1}), ("averaged", ("about",), [1]),
+    ("averaged", RULE, {"rule": "PassiveAggressive", "numbers": {}}),
+    ("averaged", RULE, {"rule": "PassiveAggressiveI", "numbers": {"C": 1.0}}),
+    ("scaled", RULE, {"rule": "Romma", "numbers": {}}), ("scaled", (*RULE, "numbers", "alpha"), -0.1),
+    ("scaled", (*RULE, "numbers", "alpha"), 0.0), ("scaled", (*RULE, "numbers", "alpha"), {"float": "nan"}),
+    ("imaged", (*MACHINE, "link", "form"), 2),
     ("imaged", (*MACHINE, "link", "number"), {"float": "nan"}), ("imaged", (*MACHINE, "link", "number"), "0.1"),
     ("scaled", (*MACHINE, "link", "floor"), 2.0),
     ("scaled", ("model", "parameters", "random_state", "place"), 625),
@@ -142,6 +161,56 @@ def test_weights_that_are_not_finite_are_refused(files, of, value):
     other.flat[0] = value
     with pytest.raises(ModelError, match=f"{of} has a number that is not finite"):
         load(forged(path, about, {**arrays, name: other}))
+
+
+@pytest.mark.parametrize(
+    ("name", "of", "value"),
+    [
+        ("pegasos", "link.scale", 0.0), ("pegasos", "link.scale", -1e-200), ("romma", "link.scale", 1e100),
+        ("averaged-perceptron", "readout.clock", -1.0), ("passive-aggressive", "log.sizes", np.nan),
+        ("passive-aggressive", "log.sizes", np.inf),
+    ],
+)  # fmt: skip
+def test_floats_that_no_training_makes_are_refused(tmp_path, name, of, value):
+    about, arrays = archive.read(GOLDEN / f"format-1-{name}.linsep")
+    other = arrays[f"model.{of}"].copy()
+    other.flat[0] = value
+    with pytest.raises(ModelError, match=r"though its sums are right: .*(below 0|folded|not finite)"):
+        load(forged(tmp_path / "model.linsep", about, {**arrays, f"model.{of}": other}))
+
+
+def test_a_negative_scale_is_loaded(tmp_path):
+    """A rule of the user's own may multiply the weights with a number below 0."""
+    about, arrays = archive.read(GOLDEN / "format-1-romma.linsep")
+    load(forged(tmp_path / "model.linsep", about, {**arrays, "model.link.scale": -arrays["model.link.scale"]}))
+
+
+@pytest.mark.parametrize(
+    ("name", "way", "value"),
+    [
+        ("p-norm-perceptron", ("link", "number"), 0.5), ("p-norm-perceptron", ("link", "form"), 1),
+        ("winnow", ("link", "form"), 1), ("passive-aggressive", ("rule", "numbers", "C"), -1.0),
+        ("passive-aggressive", ("rule",), {"rule": "Perceptron", "numbers": {}}),
+        ("perceptron", ("rule",), {"rule": "PassiveAggressive", "numbers": {}}),
+        ("perceptron", ("rule",), {"rule": "Solved", "numbers": {}}),
+        ("voted-perceptron", ("rule",), {"rule": "PassiveAggressive", "numbers": {}}),
+        ("max-margin", ("rule",), {"rule": "Perceptron", "numbers": {}}),
+        ("logistic-regression", ("rule",), {"rule": "Hinge", "numbers": {"alpha": 1.0}}),
+    ],
+)  # fmt: skip
+def test_rules_and_links_that_no_parameters_make_are_refused(tmp_path, name, way, value):
+    about, arrays = archive.read(GOLDEN / f"format-1-{name}.linsep")
+    with pytest.raises(ModelError, match=r"though its sums are right: .*(?:with which no|which those of no|is none)"):
+        load(forged(tmp_path / "model.linsep", changed(about, (*MACHINE, *way), value), arrays))
+
+
+@pytest.mark.parametrize("variant", ["PA", "PA-I", "PA-II"])
+def test_a_parameter_that_was_set_after_training_leaves_the_rule_that_trained(tmp_path, variant):
+    learner = load(GOLDEN / "format-1-passive-aggressive.linsep")
+    save(learner.set_params(variant=variant, C=0.125), tmp_path / "model.linsep")
+    again = load(tmp_path / "model.linsep")
+    assert again._state.rule == learner._state.rule
+    assert again.variant == variant
 
 
 def test_images_may_be_infinite(files):

@@ -117,6 +117,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     max_iter: int | None  # type: ignore[assignment]
     _exports_probabilities = True
     _mixes = "convex loss: a mix is no worse than its shards on average"
+    _rules = (Logistic,)
     optimality_: float | None
     value_: float
     history_: list[float]

@@ -60,6 +60,7 @@ class BatchLearner(Learner):
     fit_intercept: bool = True
     intercept_scaling: float = 1.0
     n_jobs: int | None = None
+    _rules = (Solved,)
 
     def _solve(self, problem: Problem) -> Solution:
         """Return the weights for these rows."""

@@ -104,6 +104,10 @@ class Learner(ClassifierMixin, BaseEstimator):
     seed_: int
     n_iter_: int
     _open = False
+    _rules: ClassVar[tuple[type, ...]] = ()
+    """The rules that parameters may make; empty if a parameter is the rule. A model file with another is refused."""
+    _link: ClassVar[str] = "additive"
+    """The kind of weights of rules that do not shrink them."""
     _facts: ClassVar[tuple[str, ...]] = ()
     """Names of the attributes that a solver sets beside the weights; model files contain them."""
 
