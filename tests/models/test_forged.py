@@ -37,6 +37,7 @@ from tests.models.forger import (
 )
 
 X, Y = problem(3, n=8, p=3)
+MISSING = object()
 
 
 def words():
@@ -213,6 +214,62 @@ def test_a_parameter_that_was_set_after_training_leaves_the_rule_that_trained(tm
     assert again.variant == variant
 
 
+FACTS = [
+    ("linear-program", "separable_", True, "its verdict_ is"), ("linear-program", "separable_", None, "separable_"),
+    ("linear-program", "separable_", 1, "separable_"), ("linear-program", "verdict_", "separable: all", "verdict_"),
+    ("linear-program", "verdict_", 3, "verdict_"), ("linear-program", "verdict_", "\x1b[2J", "verdict_"),
+    ("linear-program", "margin_", "x", "margin_"), ("linear-program", "margin_", True, "margin_"),
+    ("linear-program", "error_", -1.0, "error_"), ("linear-program", "support_", {"list": [3, 7]}, "support_"),
+    ("linear-program", "support_", MISSING, "not of the same rows"),
+    ("linear-program", "mistaken_", {"array": "model.facts.dual_"}, "mistaken_"),
+    ("linear-program", "witnesses_", {"array": "model.facts.support_"}, "witnesses_"),
+    ("max-margin", "margin_", 0.5, "margin_"), ("max-margin", "margin_", {"array": "model.classes"}, "margin_"),
+    ("max-margin", "separable_", {"list": [True, None, None]}, "have the margin -"),
+    ("max-margin", "separable_", {"list": [None, None]}, "separable_"),
+    ("max-margin", "dual_", {"array": "model.facts.dual_.0"}, "dual_"),
+    ("max-margin", "support_", {"list": [{"array": f"model.facts.support_.{k}"} for k in (1, 1, 2)]}, "the same rows"),
+    ("naive-bayes", "rounding_", "x", "rounding_"), ("naive-bayes", "open_labels_", 1, "open_labels_"),
+    ("least-squares", "solver_", "magic", "solver_"), ("least-squares", "solver_", {"list": []}, "solver_"),
+    ("least-squares", "optimality_", -1.0, "optimality_"), ("least-squares", "residual_", 3, "residual_"),
+    ("least-squares", "residual_", {"list": [1.0, "x", 2.0]}, "residual_"), ("least-squares", "rank_", 4, "rank_"),
+    ("least-squares", "condition_", "x", "condition_"), ("least-squares", "open_labels_", "x", "open_labels_"),
+    ("voted-perceptron", "draws_", -1, "draws_"), ("voted-perceptron", "draws_", 1 << 62, "draws_"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "of", "value", "reason"), FACTS)
+def test_facts_that_no_solver_finds_are_refused(tmp_path, name, of, value, reason):
+    about, arrays = archive.read(GOLDEN / f"format-1-{name}.linsep")
+    way = ("model", "facts", of)
+    other = without(about, way) if value is MISSING else changed(about, way, value)
+    with pytest.raises(ModelError, match=f"though its sums are right: .*{reason}") as caught:
+        load(forged(tmp_path / "model.linsep", other, arrays))
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("of", "value"),
+    [
+        ("optimality_", "x"), ("optimality_", -1.0), ("value_", None), ("history_", 1.0),
+        ("history_", {"list": [None]}), ("gradient_norm_", -1.0), ("converged_", "yes"), ("infinite_", 1), ("cause_", 0), ("cause_", -1),
+    ],
+)  # fmt: skip
+def test_a_proof_of_logistic_regression_that_is_none_is_refused(files, of, value):
+    path, held = files
+    about, arrays = held["proof"]
+    with pytest.raises(ModelError, match=f"though its sums are right: .*{of}"):
+        load(forged(path, changed(about, ("model", "facts", of), value), arrays))
+
+
+@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
+def test_a_rounding_that_is_none_is_refused(files, value):
+    path, held = files
+    about, arrays = held["counts"]
+    other = np.full_like(arrays["model.facts.rounding_"], value)
+    with pytest.raises(ModelError, match="round"):
+        load(forged(path, about, {**arrays, "model.facts.rounding_": other}))
+
+
 def test_images_may_be_infinite(files):
     path, held = files
     about, arrays = held["imaged"]
@@ -336,7 +393,6 @@ def learned(name, number=0):
     return step(number, "learned", name)
 
 
-MISSING = object()
 WRONG_MAPS = [
     ("polynomial", parameter("degree"), 100, "makes .* columns of 3, not 10"),
     ("polynomial", parameter("degree"), 1000, "makes .* columns of 3, not 10"),
