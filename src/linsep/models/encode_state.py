@@ -274,8 +274,8 @@ def unpacked_state(
         with np.errstate(over="ignore"):
             link = with_own_image(link, pair, numbers["bias"] != 0.0)
     readout = _part(READOUTS[readout_kind], f"{name}.readout", size, read.arrays)
-    _refuse_another_rule(learner, rule, link)
     _refuse_another_link(link, readout, rule, dual is not None)
+    _refuse_another_rule(learner, rule, link)
     tally = _part(Tally, f"{name}.tally", size, read.arrays)
     try:
         history = learner._new_history(numbers["bias"])
@@ -319,7 +319,7 @@ def _refuse_another_rule(learner: Learner, rule: Any, link: Any) -> None:
     if kind not in learner._rules:
         raise Foreign(f"its rule is {kind.__name__:.40}, with which no {name} is trained")
     if name_of(link) != ("scaled" if shrinks(kind) else learner._link):
-        raise Foreign(f"its weights are {name_of(link)}, which those of no {name} are")
+        raise Foreign(f"its weights are {name_of(link)}, not of the kind that its rule moves in a {name}")
     for of, number in rule._asdict().items():
         if not (number > 0 or (number == 0 and of in MAY_BE_ZERO)):
             raise Foreign(f"its rule has {of}={number!r:.20}, with which no {name} is trained")

@@ -49,8 +49,7 @@ class Voter(OnlineLearner):
     """The number of random predictions so far; the next resumes the random stream there."""
 
     def _check_facts(self) -> None:
-        super()._check_facts()
-        if self.draws_ >= 1 << 62:
+        if type(self.draws_) is not int or not 0 <= self.draws_ < 1 << 62:
             raise ValueError("its draws_ is not a count")
 
     @at_once
