@@ -339,3 +339,71 @@ def test_what_is_too_much_is_told(monkeypatch):
     cert = clf.certificate(X, y)
     assert verify(cert, X, y)
     assert "run of pairs: not played again, as its rows were not looked at" in cert.remarks[-1]
+
+
+def test_weights_in_one_class_leave_no_run_unchecked():
+    """Weights that changed the updates of one class only: the other classes are not certified on faith."""
+    X, y = three_classes()
+    log = fit(plain(), X, y).log_
+    row = next(row for row in np.unique(log.rows) if len(np.unique(log.classes[log.rows == row])) == 1)
+    clf = fit(plain(), X, y, sample_weight=np.where(np.arange(len(X)) == row, 1.0 + 2.0**-30, 1.0))
+    steps = [clf.log_.amounts[clf.log_.classes == c] for c in range(3)]
+    assert sum(bool(np.any(np.abs(of) != 1)) for of in steps) == 1
+    for rows in (X, negated(clf, X)):
+        cert = clf.certificate(rows, y)
+        assert verify(cert, rows, y)
+        assert cert.runs == []
+        assert "no guarantee: rows were weighted" in cert.remarks[0]
+
+
+def located():
+    """A learner of an earlier file that located its rows, and the rows."""
+    told = json.loads((GOLDEN / "format-1-located.json").read_text())
+    return load(GOLDEN / "format-1-located.linsep"), np.array(told["X"]), np.array(told["y"])
+
+
+def without_update(clf, X, y, line):
+    """Leave one update out of the log and of the weights."""
+    row, _, c = clf._state.log.numbers[line]
+    step = 1.0 if clf.classes_[c] == y[row] else -1.0
+    clf._state.link.s[:, c] -= step * np.append(X[row], clf._state.bias)
+    clf._state.log = clf._state.log.only(np.delete(np.arange(len(clf._state.log)), line))
+    return clf
+
+
+@pytest.mark.parametrize("lines", [[-1], [-1, -1]], ids=["one class", "the whole round"])
+def test_located_rows_with_an_update_left_out_are_not_certified(lines):
+    clf, X, y = located()
+    for line in lines:
+        clf = without_update(clf, X, y, line)
+    cert = clf.certificate(X, y)
+    assert verify(cert, X, y)
+    assert cert.runs == []
+    assert any(OTHER_UPDATES in remark for remark in cert.remarks)
+
+
+def test_a_run_that_claims_to_have_located_its_rows_is_not_certified():
+    """Its log has rounds without an update, which located rows have not."""
+    X, y = two_classes()
+    clf = fit(plain(), X, y)
+    clf._state.epochs = 0
+    cert = clf.certificate(X, y)
+    assert cert.runs == []
+    assert any(OTHER_UPDATES in remark for remark in cert.remarks)
+
+
+@pytest.mark.parametrize("shards", [None, 3])
+@pytest.mark.parametrize("case", CASES)
+def test_epochs_without_number_take_no_time_and_no_memory(case, shards):
+    """A run that no longer moves is not trained again epoch by epoch, however many a file states."""
+    X, y = CASES[case][0]()
+    clf = fit(plain(multi_class=CASES[case][1], shards=shards, max_iter=300, fit_intercept=True), X, y)
+    facts, made = clf.certificate(X, y).facts["runs"], clf._state.epochs
+    more = (1 << 33) - made
+    clf._state.epochs += more
+    clf._state.tally.rounds[:] += more * len(X)
+    assert {name: run["rows"] for name, run in clf.certificate(X, y).facts["runs"].items()} == {
+        name: run["rows"] for name, run in facts.items()
+    }
+    cert = clf.certificate(negated(clf, X), y)
+    assert cert.runs == []

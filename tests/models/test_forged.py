@@ -21,9 +21,23 @@ from linsep import CalibratedClassifier, LeastSquares, LogisticRegression, Model
 from linsep.models import archive
 from linsep.models.save_load import opened
 from tests.contracts.table import build, problem, quiet
-from tests.models.forger import ARRAYS, HONEST, VALUES, at, changed, forged, honest, inspect, leaves, spelled, without
+from tests.models.forger import (
+    ARRAYS,
+    GOLDEN,
+    HONEST,
+    VALUES,
+    at,
+    changed,
+    forged,
+    honest,
+    inspect,
+    leaves,
+    spelled,
+    without,
+)
 
 X, Y = problem(3, n=8, p=3)
+MISSING = object()
 
 
 def words():
@@ -102,6 +116,7 @@ def test_a_file_that_is_not_forged_is_used(files):
 
 
 MACHINE = ("model", "machine")
+RULE = (*MACHINE, "rule")
 REFUSED = [
     ("averaged", (*MACHINE, "bias"), True), ("averaged", (*MACHINE, "bias"), "1"),
     ("averaged", (*MACHINE, "bias"), 1 << 63), ("averaged", ("model", "parameters", "n_jobs"), 1 << 31),
@@ -112,6 +127,11 @@ REFUSED = [
     ("averaged", ("model", "seed"), 1 << 70), ("averaged", ("model", "n_iter"), True),
     ("averaged", ("model", "named"), 1),
     ("averaged", ("version",), {"a": 1}), ("averaged", ("about",), [1]),
+    ("averaged", RULE, {"rule": "PassiveAggressive", "numbers": {}}),
+    ("averaged", RULE, {"rule": "PassiveAggressiveI", "numbers": {"C": 1.0}}),
+    ("scaled", RULE, {"rule": "Romma", "numbers": {}}), ("scaled", (*RULE, "numbers", "alpha"), -0.1),
+    ("scaled", (*RULE, "numbers", "alpha"), 0.0), ("scaled", (*RULE, "numbers", "alpha"), {"float": "nan"}),
+    ("imaged", (*MACHINE, "link", "form"), 2),
     ("imaged", (*MACHINE, "link", "number"), {"float": "nan"}), ("imaged", (*MACHINE, "link", "number"), "0.1"),
     ("scaled", (*MACHINE, "link", "floor"), 2.0),
     ("scaled", ("model", "parameters", "random_state", "place"), 625),
@@ -142,6 +162,113 @@ def test_weights_that_are_not_finite_are_refused(files, of, value):
     other.flat[0] = value
     with pytest.raises(ModelError, match=f"{of} has a number that is not finite"):
         load(forged(path, about, {**arrays, name: other}))
+
+
+@pytest.mark.parametrize(
+    ("name", "of", "value"),
+    [
+        ("pegasos", "link.scale", 0.0), ("pegasos", "link.scale", -1e-200), ("romma", "link.scale", 1e100),
+        ("averaged-perceptron", "readout.clock", -1.0), ("passive-aggressive", "log.sizes", np.nan),
+        ("passive-aggressive", "log.sizes", np.inf),
+    ],
+)  # fmt: skip
+def test_floats_that_no_training_makes_are_refused(tmp_path, name, of, value):
+    about, arrays = archive.read(GOLDEN / f"format-1-{name}.linsep")
+    other = arrays[f"model.{of}"].copy()
+    other.flat[0] = value
+    with pytest.raises(ModelError, match=r"though its checksums match: .*(below 0|folded|not finite)"):
+        load(forged(tmp_path / "model.linsep", about, {**arrays, f"model.{of}": other}))
+
+
+def test_a_negative_scale_is_loaded(tmp_path):
+    """A rule of the user's own may multiply the weights with a number below 0."""
+    about, arrays = archive.read(GOLDEN / "format-1-romma.linsep")
+    load(forged(tmp_path / "model.linsep", about, {**arrays, "model.link.scale": -arrays["model.link.scale"]}))
+
+
+@pytest.mark.parametrize(
+    ("name", "way", "value"),
+    [
+        ("p-norm-perceptron", ("link", "number"), 0.5), ("p-norm-perceptron", ("link", "form"), 1),
+        ("winnow", ("link", "form"), 1), ("passive-aggressive", ("rule", "numbers", "C"), -1.0),
+        ("passive-aggressive", ("rule",), {"rule": "Perceptron", "numbers": {}}),
+        ("perceptron", ("rule",), {"rule": "PassiveAggressive", "numbers": {}}),
+        ("perceptron", ("rule",), {"rule": "Solved", "numbers": {}}),
+        ("voted-perceptron", ("rule",), {"rule": "PassiveAggressive", "numbers": {}}),
+        ("max-margin", ("rule",), {"rule": "Perceptron", "numbers": {}}),
+        ("logistic-regression", ("rule",), {"rule": "Hinge", "numbers": {"alpha": 1.0}}),
+    ],
+)  # fmt: skip
+def test_rules_and_links_that_no_parameters_make_are_refused(tmp_path, name, way, value):
+    about, arrays = archive.read(GOLDEN / f"format-1-{name}.linsep")
+    with pytest.raises(ModelError, match=r"though its checksums match: .*(?:with which no|not of the kind|is none)"):
+        load(forged(tmp_path / "model.linsep", changed(about, (*MACHINE, *way), value), arrays))
+
+
+@pytest.mark.parametrize("variant", ["PA", "PA-I", "PA-II"])
+def test_a_parameter_that_was_set_after_training_leaves_the_rule_that_trained(tmp_path, variant):
+    learner = load(GOLDEN / "format-1-passive-aggressive.linsep")
+    save(learner.set_params(variant=variant, C=0.125), tmp_path / "model.linsep")
+    again = load(tmp_path / "model.linsep")
+    assert again._state.rule == learner._state.rule
+    assert again.variant == variant
+
+
+FACTS = [
+    ("linear-program", "separable_", True, "its verdict_ is"), ("linear-program", "separable_", None, "separable_"),
+    ("linear-program", "separable_", 1, "separable_"), ("linear-program", "verdict_", "separable: all", "verdict_"),
+    ("linear-program", "verdict_", 3, "verdict_"), ("linear-program", "verdict_", "\x1b[2J", "verdict_"),
+    ("linear-program", "margin_", "x", "margin_"), ("linear-program", "margin_", True, "margin_"),
+    ("linear-program", "error_", -1.0, "error_"), ("linear-program", "support_", {"list": [3, 7]}, "support_"),
+    ("linear-program", "support_", MISSING, "not of the same rows"),
+    ("linear-program", "mistaken_", {"array": "model.facts.dual_"}, "mistaken_"),
+    ("linear-program", "witnesses_", {"array": "model.facts.support_"}, "witnesses_"),
+    ("max-margin", "margin_", 0.5, "margin_"), ("max-margin", "margin_", {"array": "model.classes"}, "margin_"),
+    ("max-margin", "separable_", {"list": [True, None, None]}, "have the margin -"),
+    ("max-margin", "separable_", {"list": [None, None]}, "separable_"),
+    ("max-margin", "dual_", {"array": "model.facts.dual_.0"}, "dual_"),
+    ("max-margin", "support_", {"list": [{"array": f"model.facts.support_.{k}"} for k in (1, 1, 2)]}, "the same rows"),
+    ("naive-bayes", "rounding_", "x", "rounding_"), ("naive-bayes", "open_labels_", 1, "open_labels_"),
+    ("least-squares", "solver_", "magic", "solver_"), ("least-squares", "solver_", {"list": []}, "solver_"),
+    ("least-squares", "optimality_", -1.0, "optimality_"), ("least-squares", "residual_", 3, "residual_"),
+    ("least-squares", "residual_", {"list": [1.0, "x", 2.0]}, "residual_"), ("least-squares", "rank_", 4, "rank_"),
+    ("least-squares", "condition_", "x", "condition_"), ("least-squares", "open_labels_", "x", "open_labels_"),
+    ("voted-perceptron", "draws_", -1, "draws_"), ("voted-perceptron", "draws_", 1 << 62, "draws_"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "of", "value", "reason"), FACTS)
+def test_facts_that_no_solver_finds_are_refused(tmp_path, name, of, value, reason):
+    about, arrays = archive.read(GOLDEN / f"format-1-{name}.linsep")
+    way = ("model", "facts", of)
+    other = without(about, way) if value is MISSING else changed(about, way, value)
+    with pytest.raises(ModelError, match=f"though its checksums match: .*{reason}") as caught:
+        load(forged(tmp_path / "model.linsep", other, arrays))
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("of", "value"),
+    [
+        ("optimality_", "x"), ("optimality_", -1.0), ("value_", None), ("history_", 1.0),
+        ("history_", {"list": [None]}), ("gradient_norm_", -1.0), ("converged_", "yes"), ("infinite_", 1),
+        ("cause_", 0), ("cause_", -1),
+    ],
+)  # fmt: skip
+def test_a_proof_of_logistic_regression_that_is_none_is_refused(files, of, value):
+    path, held = files
+    about, arrays = held["proof"]
+    with pytest.raises(ModelError, match=f"though its checksums match: .*{of}"):
+        load(forged(path, changed(about, ("model", "facts", of), value), arrays))
+
+
+@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
+def test_a_rounding_that_is_none_is_refused(files, value):
+    path, held = files
+    about, arrays = held["counts"]
+    other = np.full_like(arrays["model.facts.rounding_"], value)
+    with pytest.raises(ModelError, match="round"):
+        load(forged(path, about, {**arrays, "model.facts.rounding_": other}))
 
 
 def test_images_may_be_infinite(files):
@@ -267,7 +394,6 @@ def learned(name, number=0):
     return step(number, "learned", name)
 
 
-MISSING = object()
 WRONG_MAPS = [
     ("polynomial", parameter("degree"), 100, "makes .* columns of 3, not 10"),
     ("polynomial", parameter("degree"), 1000, "makes .* columns of 3, not 10"),

@@ -210,6 +210,17 @@ def test_rounds_that_overlap_are_refused(held, path):
             load(forged(path, about, {**arrays, "model.mixed.numbers": other}))
 
 
+@pytest.mark.parametrize("epoch", [0, 5, 1 << 33])
+def test_mixes_of_epochs_that_were_not_made_are_refused(held, path, epoch):
+    """The certificate of a run has a place for each epoch."""
+    about, arrays = held
+    numbers = arrays["model.mixed.numbers"].copy()
+    end = numbers[:, 0] == numbers[0 if epoch == 0 else -1, 0]
+    numbers[end, 0] = epoch
+    with pytest.raises(ModelError, match="its mixes are of epochs that it did not have"):
+        load(forged(path, about, {**arrays, "model.mixed.numbers": numbers}))
+
+
 @pytest.mark.parametrize("name", MIXED)
 @pytest.mark.parametrize("way", WAYS)
 def test_learners_that_were_mixed_are_merged(name, way, path):

@@ -16,6 +16,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
 from linsep.estimators.base.batch import BatchLearner, Problem, Solution
+from linsep.estimators.base.facts import Fact
 from linsep.solvers import least_squares as solvers
 from linsep.solvers.least_squares import (
     SHAKY,
@@ -36,7 +37,15 @@ from linsep.validation.inputs import canonical, refuse_bad_entries
 from linsep.validation.labels import clean, codes_among, first_classes, new_classes
 
 SOLVERS = {"auto", "exact", "iterative", "stream"}
-FACTS = ("solver_", "optimality_", "residual_", "rank_", "condition_", "triangle_", "rows_")
+FACTS = {
+    "solver_": Fact(str),
+    "optimality_": Fact(float, least=0),
+    "residual_": Fact(float, "list", least=0),
+    "rank_": Fact(int, least=0, none=True),
+    "condition_": Fact(float, least=0, none=True),
+    "triangle_": Fact(object),
+    "rows_": Fact(int, least=0),
+}
 NOTHING_TO_GO_ON = "the learner was fitted by another solver, which kept no sums of its rows: fit it again as a stream"
 CONSTRAINTS: dict[str, list[Any]] = {
     "solver": [StrOptions(SOLVERS)],
@@ -110,7 +119,7 @@ class LeastSquares(BatchLearner):
     triangle_: Array
     rows_: int
     open_labels_: bool
-    _facts: ClassVar[tuple[str, ...]] = (*FACTS, "open_labels_")
+    _facts: ClassVar[dict[str, Fact]] = {**FACTS, "open_labels_": Fact(bool)}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CONSTRAINTS,
         "class_weight": [None, dict, StrOptions({"balanced"})],
@@ -235,6 +244,8 @@ class LeastSquares(BatchLearner):
         return found._replace(facts=found.facts | {"open_labels_": open_labels})
 
     def _check_facts(self) -> None:
+        super()._check_facts()
+        refuse_another_solver(self)
         if hasattr(self, "triangle_"):
             width = int(self._bias != 0) + self.n_features_in_ + len(self.classes_)
             refuse_bad_triangle(self.triangle_, getattr(self, "rows_", None), width)
@@ -305,6 +316,14 @@ def warn_of_condition(learner: Any, found: Solution, stacklevel: int = 6) -> Non
         )
 
 
+def refuse_another_solver(learner: Any) -> None:
+    """Raise a ValueError when the solver or the rank that came from a file can't be those of a fit."""
+    if getattr(learner, "solver_", "formula") not in (*SOLVERS - {"auto"}, "formula"):
+        raise ValueError(f"its solver_ is {learner.solver_!r:.40}, which does not exist")
+    if (getattr(learner, "rank_", None) or 0) > learner.n_features_in_:
+        raise ValueError(f"its rank_ is {learner.rank_}, and it has {learner.n_features_in_} features")
+
+
 def refuse_bad_triangle(triangle: Any, rows: Any, width: int) -> None:
     """Raise a ValueError when sums that came from a file can't be those of a stream."""
     if not isinstance(triangle, np.ndarray) or triangle.dtype != np.float64 or triangle.ndim != 2:
@@ -341,7 +360,7 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
-    _facts = FACTS
+    _facts: ClassVar[dict[str, Fact]] = FACTS
     n_features_in_: int
 
     def __init__(
@@ -467,6 +486,9 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
 
     def _check_facts(self) -> None:
         """Raise a ValueError when weights or sums that came from a file can't be those of a regression."""
+        for name in FACTS.keys() & vars(self).keys():
+            FACTS[name].check(name, getattr(self, name), 0)
+        refuse_another_solver(self)
         weights: Any = self._weights
         if not isinstance(weights, np.ndarray) or weights.dtype != np.float64 or weights.ndim != 2:
             raise ValueError("its weights are not a table of float64")

@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from linsep.engine.arrays import Array
 from linsep.estimators.base.batch import BatchLearner, Problem, Solution
+from linsep.estimators.base.facts import Fact, refuse_other_dual, refuse_other_verdict
 from linsep.solvers.programs.linear_program import Bracket, LeastError, l1_game, least_error, separate
 from linsep.solvers.programs.signed_rows import Budget
 from linsep.solvers.programs.zero_one import ZeroOne, fewest_errors
@@ -89,10 +90,20 @@ class LinearProgram(BatchLearner):
     the answers are those of the least hinge loss, 4
     """
 
-    _facts = (
-        "separable_", "verdict_", "margin_", "margin_bound_", "error_", "error_bound_", "errors_", "errors_bound_",
-        "mistaken_", "witnesses_", "support_", "dual_",
-    )  # fmt: skip
+    _facts: ClassVar[dict[str, Fact]] = {
+        "separable_": Fact(bool),
+        "verdict_": Fact(str),
+        "margin_": Fact(float),
+        "margin_bound_": Fact(float),
+        "error_": Fact(float, least=0),
+        "error_bound_": Fact(float, least=0),
+        "errors_": Fact(float, least=0),
+        "errors_bound_": Fact(float, least=0),
+        "mistaken_": Fact(np.int64, least=0),
+        "witnesses_": Fact(np.int64, "list", least=0),
+        "support_": Fact(np.int64, least=0),
+        "dual_": Fact(np.float64),
+    }
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "objective": [StrOptions({"separate", "hinge", "absolute-error", "l1-margin", "zero-one"})],
         "signed": ["boolean"],
@@ -132,6 +143,14 @@ class LinearProgram(BatchLearner):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+    def _check_facts(self) -> None:
+        super()._check_facts()
+        separable, errors = getattr(self, "separable_", None), len(getattr(self, "mistaken_", ()))
+        if separable and errors:
+            raise ValueError(f"its weights separate the rows, and are wrong on {errors}")
+        refuse_other_dual(getattr(self, "support_", None), getattr(self, "dual_", None))
+        refuse_other_verdict(getattr(self, "verdict_", ""), separable)
 
     def _solve(self, problem: Problem) -> Solution:
         if len(problem.classes) > 2:

@@ -16,6 +16,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
 from linsep.estimators.base.batch import BatchLearner, Problem, Solution, solved_state
+from linsep.estimators.base.facts import Fact
 from linsep.estimators.base.online import READOUTS, OnlineLearner, Shared
 from linsep.rules import Logistic
 from linsep.solvers.logistic import objective as solvers
@@ -117,6 +118,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     max_iter: int | None  # type: ignore[assignment]
     _exports_probabilities = True
     _mixes = "convex loss: a mix is no worse than its shards on average"
+    _rules = (Logistic,)
     optimality_: float | None
     value_: float
     history_: list[float]
@@ -124,7 +126,15 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     converged_: bool
     infinite_: bool
     cause_: int | None
-    _facts = ("optimality_", "value_", "history_", "gradient_norm_", "converged_", "infinite_", "cause_")
+    _facts: ClassVar[dict[str, Fact]] = {
+        "optimality_": Fact(float, least=0, none=True),
+        "value_": Fact(float),
+        "history_": Fact(float, "list"),
+        "gradient_norm_": Fact(float, least=0),
+        "converged_": Fact(bool),
+        "infinite_": Fact(bool),
+        "cause_": Fact(int, least=0, none=True),
+    }
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineLearner._parameter_constraints,
         "solver": [StrOptions({"auto", "sgd", *SOLVERS})],
@@ -300,6 +310,12 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     def _follow(self, state: TrainingState, rows: int | None) -> None:
         super()._follow(state, rows)
         self._forget_proof()
+
+    def _check_facts(self) -> None:
+        super()._check_facts()
+        infinite, cause = getattr(self, "infinite_", False), getattr(self, "cause_", None)
+        if (cause is not None and cause > self.n_features_in_) or (not infinite and cause is not None):
+            raise ValueError(f"its cause_ is {cause!r:.20}, the column of no weight that grows forever")
 
     def _forget_proof(self) -> None:
         for name in self._facts:

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from linsep.engine.arrays import Array
 from linsep.engine.runtime import share, threads
 from linsep.estimators.base.batch import BatchLearner, Problem, Solution
+from linsep.estimators.base.facts import Fact, refuse_other_dual, refuse_other_verdict
 from linsep.solvers.margin.hard import HardMargin, hard_margin
 from linsep.solvers.margin.soft import SoftMargin, soft_margin
 from linsep.solvers.products import times
@@ -106,7 +107,15 @@ class MaxMargin(BatchLearner):
     separable: the margin is 1, and no halfspace has more than 1
     """
 
-    _facts = ("margin_", "margin_bound_", "gap_", "support_", "dual_", "separable_", "verdict_")
+    _facts: ClassVar[dict[str, Fact]] = {
+        "margin_": Fact(float, "classes"),
+        "margin_bound_": Fact(float, "classes", least=0),
+        "gap_": Fact(float, "classes"),
+        "support_": Fact(np.int64, "classes", least=0),
+        "dual_": Fact(np.float64, "classes"),
+        "separable_": Fact(bool, "classes", none=True),
+        "verdict_": Fact(str),
+    }
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [None, POSITIVE],
         "loss": [StrOptions(set(LOSSES))],
@@ -144,6 +153,16 @@ class MaxMargin(BatchLearner):
         self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def _check_facts(self) -> None:
+        super()._check_facts()
+        found = [getattr(self, name, None) for name in ("margin_", "separable_", "support_", "dual_")]
+        for margin, separable, support, dual in zip(*found, strict=True) if len(self.classes_) > 2 else [found]:
+            if separable and margin is not None and margin < 0:
+                raise ValueError(f"its weights separate the rows, and have the margin {margin:.3g}")
+            refuse_other_dual(support, dual)
+        if len(self.classes_) == 2:
+            refuse_other_verdict(getattr(self, "verdict_", ""), found[1])
 
     def _solve(self, problem: Problem) -> Solution:
         labels, jobs = problem.classes.tolist(), threads(self.n_jobs)

@@ -13,6 +13,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
 from linsep.estimators.base.batch import BatchLearner, Problem, Solution, solved_state
+from linsep.estimators.base.facts import Fact
 from linsep.estimators.base.learner import known_entries
 from linsep.solvers.naive_bayes.precision import leveled
 from linsep.solvers.naive_bayes.rows import groups_of, present, refuse_negative, refuse_not_one_hot
@@ -89,7 +90,11 @@ class NaiveBayes(BatchLearner):
     squares_: Array
     rounding_: Array
     open_labels_: bool
-    _facts = (*(f"{name}_" for name in ClassCounts._fields), "open_labels_", "rounding_")
+    _facts: ClassVar[dict[str, Fact]] = {
+        **{f"{name}_": Fact(object) for name in ClassCounts._fields},
+        "open_labels_": Fact(bool),
+        "rounding_": Fact(np.float64, least=0),
+    }
     _mixes = "has no `shards`: `distributed.fit` adds up the counts of all parts, or merges gaussian moments"
     _never_mixes = ""
     _counts_rows = _exports_probabilities = _weighs_unseen_features = True
@@ -316,10 +321,12 @@ class NaiveBayes(BatchLearner):
         return tally.found(priors, float(self.alpha), float(self.variance_floor), labels)
 
     def _check_facts(self) -> None:
+        super()._check_facts()
         columns = len(self.classes_) if len(self.classes_) > 2 else 1
         self._tally.refuse_unsound(len(self.classes_), self.n_features_in_)
         priors_of(self.priors, self._tally.class_count, self.classes_.tolist())
-        if getattr(self.rounding_, "shape", ()) != (columns,) or type(self.open_labels_) is not bool:
+        rounded = self.rounding_.shape == (columns,) and np.isfinite(self.rounding_).all()
+        if not rounded or "open_labels_" not in vars(self):
             raise ValueError("it does not say how its weights were rounded, or whether more labels may come")
 
     def __sklearn_is_fitted__(self) -> bool:

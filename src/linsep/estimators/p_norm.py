@@ -45,6 +45,8 @@ class PNormPerceptron(OnlineLearner):
     """
 
     _mixes = "mixes its inner sums, keeps its bound"
+    _rules = (Rule,)
+    _link = "p-norm"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineLearner._parameter_constraints,
         "p": [None, Interval(Real, 2, None, closed="left")],
@@ -56,7 +58,7 @@ class PNormPerceptron(OnlineLearner):
 
     def _parts(self, features: int, rows: int | None) -> Parts:
         p = self.p if self.p is not None else default_power(features + self.fit_intercept)
-        return Parts(Rule(), "p-norm", p - 1)
+        return Parts(Rule(), self._link, p - 1)
 
     def _check_open_width(self) -> None:
         refuse_no_power(self.p)

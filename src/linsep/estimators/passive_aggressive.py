@@ -37,6 +37,7 @@ class PassiveAggressive(OnlineLearner):
     """
 
     _mixes = "keeps its bound"
+    _rules = (PA, PassiveAggressiveI, PassiveAggressiveII)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineLearner._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],

@@ -34,6 +34,7 @@ class Pegasos(OnlineLearner):
     """
 
     _mixes = "convex loss: a mix is no worse than its shards on average"
+    _rules = (Hinge,)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineLearner._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="neither")],

@@ -27,6 +27,7 @@ class Perceptron(OnlineLearner):
     """
 
     _mixes = "keeps its bound"
+    _rules = (Rule,)
 
     def _parts(self, features: int, rows: int | None) -> Parts:
         return Parts(Rule())
@@ -52,6 +53,7 @@ class AveragedPerceptron(OnlineLearner):
     """
 
     _mixes = "keeps its bound"
+    _rules = (Rule,)
 
     def _parts(self, features: int, rows: int | None) -> Parts:
         return Parts(Rule(), readout=Average)

@@ -38,6 +38,7 @@ class ROMMA(OnlineLearner):
     """
 
     _mixes = "keeps its bound (unless aggressive: then it is not mixed)"
+    _rules = (Romma, AggressiveRomma)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineLearner._parameter_constraints,
         "aggressive": ["boolean"],

@@ -76,6 +76,8 @@ class VotedPerceptron(Voter):
         self.max_support = max_support
         self.when_full = when_full
 
+    _rules = (Rule,)
+
     def _parts(self, features: int, rows: int | None) -> Parts:
         return Parts(Rule())
 

@@ -26,7 +26,7 @@ class _Multiplicative(OnlineLearner):
         "delta": [None, POSITIVE],
         "x_max": [None, POSITIVE],
     }
-    _link: ClassVar[str]
+    _rules = (Rule,)
     _mixes = "mixes its inner sums, keeps its bound"
 
     def __init__(

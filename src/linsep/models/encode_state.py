@@ -7,7 +7,7 @@ import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.engine.links import Additive, Imaged, Scaled
+from linsep.engine.links import P_NORM, SCALE_LIMIT, Additive, Imaged, Scaled
 from linsep.engine.readouts import MISTAKES, Average, Last, Log, Tally
 from linsep.engine.step import check_rule, needs_norm, reads_sign_only, shrinks
 from linsep.estimators.base.learner import Learner
@@ -18,7 +18,16 @@ from linsep.training.history import Clock, History, Support
 from linsep.training.scoring import gathered
 from linsep.training.state import TrainingState
 from linsep.training.update_log import NO_LINES, Mixed, UpdateLog, lines_with_room
-from linsep.training.weights import FIELDS, FLOOR, FORMS, MOST_COUNTED, arrays_of, has_own_image, with_own_image
+from linsep.training.weights import (
+    FIELDS,
+    FLOOR,
+    FORMS,
+    MOST_COUNTED,
+    arrays_of,
+    has_own_image,
+    name_of,
+    with_own_image,
+)
 
 KERNELS: dict[str, Any] = {
     "linear": Linear, "poly": Polynomial, "rbf": RadialBasis, "precomputed": Precomputed, "function": OfUser,
@@ -32,6 +41,8 @@ NUMBERS = ("pair", "bias", "first_features", "epochs", "rows", "behind", "backgr
 OF_LOG = {"log_limit": "limit", "no_log_because": "reason", "data_bytes": "data_bytes"}
 """What of a log is one number or word, by its name in files."""
 COUNTS = ("data_bytes", "first_features", "epochs", "rows", "behind")
+MAY_BE_ZERO = ("power", "shrink")
+"""Numbers of rules that may be 0; all others are above 0."""
 LATER = ("behind",)
 """Counts that files of before there were any do not have: they are 0."""
 MOST_WEIGHTS = 1 << 37
@@ -84,8 +95,6 @@ def _refuse_another_kind(state: TrainingState) -> None:
         raise Foreign("its weights are not of the kind that its rule moves")
     if not state.log.is_open or state.log.sizes.shape[1] != 1 + scaled or state.log.limit != np.inf:
         raise Foreign("its log does not tell all hypotheses")
-    if not np.isfinite(state.log.sizes).all():
-        raise Foreign("its log has a step that is not finite")
 
 
 def _unpack_first(state: TrainingState, history: History, meta: dict[str, Any], arrays: Arrays, name: str) -> None:
@@ -266,13 +275,14 @@ def unpacked_state(
             link = with_own_image(link, pair, numbers["bias"] != 0.0)
     readout = _part(READOUTS[readout_kind], f"{name}.readout", size, read.arrays)
     _refuse_another_link(link, readout, rule, dual is not None)
+    _refuse_another_rule(learner, rule, link)
     tally = _part(Tally, f"{name}.tally", size, read.arrays)
     try:
         history = learner._new_history(numbers["bias"])
     except ValueError:
         raise Foreign(f"its bias is {numbers['bias']!r:.20}, whose square is not finite") from None
     log = UpdateLog(_log_lines(meta, pair, columns, read, name, history is not None), **of_log).trimmed()
-    mixed = _mixed(read.arrays, name, columns, pair, tally)
+    mixed = _mixed(read.arrays, name, columns, pair, tally, numbers["epochs"])
     state = TrainingState(
         rule=rule, link=link, readout=readout, tally=tally, log=log, mixed=mixed, history=history, dual=dual, **numbers
     )
@@ -297,6 +307,22 @@ def _refuse_another_link(link: Any, readout: Any, rule: Any, dual: bool) -> None
         raise Foreign("its weights are not of the kind that its rule moves")
     if scaled and (link.dual is not dual or (needs_norm(kind) and not link.normed)):
         raise Foreign("its weights are those of rows, or of features, or not measured, against what is said of it")
+    if scaled and not ((link.floor < np.abs(link.scale)) & (np.abs(link.scale) < SCALE_LIMIT)).all():
+        raise Foreign("its array link.scale has a number that is folded into the sums as soon as it comes up")
+
+
+def _refuse_another_rule(learner: Learner, rule: Any, link: Any) -> None:
+    """Refuse a rule, or weights, that no parameters of a learner make. Learners that are given a rule take any."""
+    if not learner._rules:
+        return
+    kind, name = type(rule), type(learner).__name__
+    if kind not in learner._rules:
+        raise Foreign(f"its rule is {kind.__name__:.40}, with which no {name} is trained")
+    if name_of(link) != ("scaled" if shrinks(kind) else learner._link):
+        raise Foreign(f"its weights are {name_of(link)}, not of the kind that its rule moves in a {name}")
+    for of, number in rule._asdict().items():
+        if not (number > 0 or (number == 0 and of in MAY_BE_ZERO)):
+            raise Foreign(f"its rule has {of}={number!r:.20}, with which no {name} is trained")
 
 
 def _refuse_other_numbers(numbers: dict[str, Any]) -> None:
@@ -344,6 +370,8 @@ def _array_of_field(of: str, name: str, size: tuple[int, int], arrays: Arrays) -
     array = stored_array(arrays, name, (field.dtype,), field.size(*size))
     if field.finite and not np.isfinite(array).all():
         raise Foreign(f"its array {place} has a number that is not finite")
+    if not field.signed and np.any(array < 0):
+        raise Foreign(f"its array {place} has a number below 0")
     if field.dtype is np.int64 and np.any(array < field.least):
         raise Foreign(f"its array {place} has a count below {field.least}")
     if field.dtype is np.int64 and np.any(array >= field.most):
@@ -362,13 +390,14 @@ def _link_numbers(kind: str, meta: dict[str, Any], read: Unpacker) -> dict[str, 
         if meta["form"] not in FORMS.values():
             raise Foreign(f"its link has the form {meta['form']!r:.20}, which does not exist")
         number = read.value(meta["number"])
-        if not is_number(number) or not 0 < number < np.inf:
+        least = 1.0 if meta["form"] == P_NORM else np.nextafter(0.0, 1.0)  # the power is p - 1, and p is 2 at least
+        if not is_number(number) or not least <= number < np.inf:
             raise Foreign(f"its link has the rate or power {number!r:.20}, which is none")
         return {"number": float(number), "form": int(meta["form"])}
     return {}
 
 
-def _mixed(arrays: Arrays, name: str, columns: int, pair: bool, tally: Tally) -> Mixed | None:
+def _mixed(arrays: Arrays, name: str, columns: int, pair: bool, tally: Tally, made_epochs: int) -> Mixed | None:
     """Return the shards that were mixed, if any were."""
     if not any(f"{name}.mixed.{of}" in arrays for of in Mixed._fields):
         return None
@@ -378,6 +407,8 @@ def _mixed(arrays: Arrays, name: str, columns: int, pair: bool, tally: Tally) ->
         if lines_of.dtype != np.int64 or lines_of.shape != (lines, width) or not lines or lines_of.min() < 0:
             raise Foreign("its mixes are not the counts of shards")
     epochs, shards, before, own = mixed.numbers.T
+    if not 1 <= epochs.min() <= epochs.max() <= made_epochs:
+        raise Foreign("its mixes are of epochs that it did not have")
     rounds, made = int(tally.rounds[0]), tally.counts[MISTAKES, :classifiers]
     if max(before.max(), own.max(), mixed.shares.max()) > max(rounds, 1):
         raise Foreign("its mixes are of rounds that it did not have")
@@ -409,6 +440,8 @@ def _log_lines(meta: dict[str, Any], pair: bool, columns: int, read: Unpacker, n
         raise Foreign("its log has lines of another length")
     if sizes.dtype != np.float64 or sizes.ndim != 2 or sizes.shape[1] > 2 or len(sizes) != len(numbers):
         raise Foreign("its log has other sizes than lines")
+    if not np.isfinite(sizes).all():
+        raise Foreign("its log has a step that is not finite")
     if len(numbers) and (numbers.min() < 0 or numbers[:, 2:].max(initial=0) >= columns):
         raise Foreign("its log names a row or a class that does not exist")
     scores = read.arrays[f"{name}.log.scores"] if scored else np.empty(0)

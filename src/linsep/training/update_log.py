@@ -1,6 +1,6 @@
 """The update log: storage while training, the record that users read, and the shards that were mixed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -272,9 +272,13 @@ class Mixed(NamedTuple):
             done = ends[hi - 1]
         return found + ([[[len(rounds) - done, 1]]] if len(rounds) > done else [])
 
-    def shards(self, epochs: int) -> list[int]:
-        """Return the number of shards in each epoch; 0 for epochs without a mix."""
-        return np.bincount(self.numbers[:, 0] - 1, minlength=epochs).tolist()
+    def shards(self, epochs: int) -> Iterator[tuple[int, int]]:
+        """Yield, for consecutive epochs, their number of shards (0 without a mix), and how many epochs have it."""
+        done, counts = 0, np.unique(self.numbers[:, 0], return_counts=True)
+        for epoch, count in zip(*(a.tolist() for a in counts), strict=True):
+            yield from ((0, epoch - done - 1), (count, 1))
+            done = epoch
+        yield 0, epochs - done
 
     def totals(self) -> Array:
         """Return the sum of the shares of each line's mix."""

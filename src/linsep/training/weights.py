@@ -25,7 +25,9 @@ class Field(NamedTuple):
     """Whether every value must be finite. Images and squared norms may overflow, and training handles that."""
     least: int = 0
     most: int = MOST_COUNTED
-    """The range of integers: from `least` to below `most`."""
+    """The range of integers: from `least` to below `most`. Floats have no range unless `signed` is False."""
+    signed: bool = True
+    """Whether floats may be below 0."""
     scratch: bool = False
     """Whether scoring writes to the array."""
 
@@ -46,7 +48,7 @@ FIELDS = {
     "age": Field(ROW, np.int64),
     "u": Field(TABLE, finite=True),
     "mass": Field(ROW, finite=True),
-    "clock": Field(ONE, finite=True),
+    "clock": Field(ONE, finite=True, signed=False),
     "rounds": Field(ONE, np.int64),
     "counts": Field((3, "columns"), np.int64),
     "errors": Field(ONE, np.int64, least=-1),

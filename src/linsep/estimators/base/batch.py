@@ -6,7 +6,7 @@ line shows it. Prediction, model files, `predict_one`, `sparsify` and plots then
 """
 
 import warnings
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -60,6 +60,7 @@ class BatchLearner(Learner):
     fit_intercept: bool = True
     intercept_scaling: float = 1.0
     n_jobs: int | None = None
+    _rules: ClassVar[tuple[type, ...]] = (Solved,)
 
     def _solve(self, problem: Problem) -> Solution:
         """Return the weights for these rows."""

@@ -22,6 +22,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.links import EXPONENTIAL, Imaged
 from linsep.engine.runtime import threads
+from linsep.estimators.base.facts import Fact
 from linsep.estimators.base.run_certificate import NO_THEOREM, certificate_of
 from linsep.training.dual_weights import DualWeights
 from linsep.training.history import History
@@ -104,8 +105,12 @@ class Learner(ClassifierMixin, BaseEstimator):
     seed_: int
     n_iter_: int
     _open = False
-    _facts: ClassVar[tuple[str, ...]] = ()
-    """Names of the attributes that a solver sets beside the weights; model files contain them."""
+    _rules: ClassVar[tuple[type, ...]] = ()
+    """The rules that parameters may make; empty if a parameter is the rule. A model file with another is refused."""
+    _link: ClassVar[str] = "additive"
+    """The kind of weights of rules that do not shrink them."""
+    _facts: ClassVar[dict[str, Fact]] = {}
+    """The attributes that a solver sets beside the weights, by name; model files contain them."""
 
     _mixes: ClassVar[str] = ""
     """The guarantee for a mix of shards, in a few words; empty if shards are never mixed."""
@@ -399,6 +404,8 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     def _check_facts(self) -> None:
         """Raise a ValueError if the facts of a model file are not such as the learner computes."""
+        for name in self._facts.keys() & vars(self).keys():
+            self._facts[name].check(name, getattr(self, name), len(self.classes_))
 
     def _check_entries(self, data: Dense | Csr) -> None:
         """Refuse entries that the learner does not accept; the caller refuses those that are not finite."""

@@ -10,6 +10,7 @@ from functools import cache
 from itertools import groupby, pairwise
 from math import isfinite
 from numbers import Integral, Real
+from operator import itemgetter
 from typing import Any, ClassVar, Self, TypedDict
 
 import numpy as np
@@ -664,30 +665,56 @@ class OnlineLearner(Learner):
 
     def _trains_to_the_same_log(self, rows: LabelledRows) -> bool:
         state = self._readable().whole()
-        if not state.epochs and not state.rows:  # of an earlier file: it located its rows, every round is an update
-            return True
         late = state.pair and self._open and not state.epochs
         for retrain in (self._trained_again, _trained_as_labels_arrive)[: 1 + late]:
             try:
                 twin = retrain(state, rows)
             except (StoppedError, ValueError):
                 continue
-            if state.log.record().same_updates(twin.log.record()) and same_mixes(state.mixed, twin.mixed):
+            if (
+                twin is not None
+                and state.log.record().same_updates(twin.log.record())
+                and same_mixes(state.mixed, twin.mixed)
+            ):
                 return True
         return False
 
-    def _trained_again(self, state: TrainingState, rows: LabelledRows) -> TrainingState:
-        """Return a state trained on these rows as the one given: its epochs, then its rows of a stream."""
+    def _trained_again(self, state: TrainingState, rows: LabelledRows) -> TrainingState | None:
+        """Return a state trained on these rows as the one given: its epochs, then its rows of a stream.
+
+        Return None after the first epoch that makes another number of updates. The time depends on the length of the
+        log, and not on the number of epochs that a file states: once an epoch makes no update, no later one does.
+        """
         n, jobs, twin = rows.data.n_rows, threads(self.n_jobs), _untrained(state, state.columns)
-        shards = [0] * state.epochs if state.mixed is None else state.mixed.shards(state.epochs)
-        for count, epochs in groupby(range(state.epochs), shards.__getitem__):
+        if not state.epochs and not state.rows:
+            return self._located_again(state, rows, twin)
+        logged, mixed = state.log.numbers[:, 1], state.mixed
+        parts = [(0, state.epochs)] if mixed is None else mixed.shards(state.epochs)
+        for count, same in groupby(parts, itemgetter(0)):
             team = Shards(twin, count, self.mixing, jobs) if count else Team(twin, jobs)
-            for epoch in epochs:
-                team.run(rows.data, rows.codes, NO_WEIGHTS, order_of(self, epoch, n), 0)
+            end, before = twin.epochs + sum(epochs for _, epochs in same), -1
+            while twin.epochs < end and (count or team.totals()[UPDATES] != before):
+                before = team.totals()[UPDATES]
+                team.run(rows.data, rows.codes, NO_WEIGHTS, order_of(self, twin.epochs, n), 0)
                 twin.epochs += 1
+                if team.totals()[UPDATES] != np.searchsorted(logged, twin.epochs * n, side="right"):
+                    return None
             team.join()
+            twin.epochs, twin.tally.rounds[:] = end, end * n
         if state.rows:
             one_pass(self, twin, rows.data, rows.codes, NO_WEIGHTS, np.arange(min(state.rows, n)), 0)
+        return twin
+
+    def _located_again(self, state: TrainingState, rows: LabelledRows, twin: TrainingState) -> TrainingState | None:
+        """Return the untrained twin trained on the rows of the log, or None if a round made no update.
+
+        Learners of earlier files located the row of each round: every round made an update.
+        """
+        rounds, firsts = np.unique(state.log.numbers[:, 1], return_index=True)
+        if len(rounds) != state.tally.rounds[0] or not np.array_equal(rounds, np.arange(1, len(rounds) + 1)):
+            return None
+        if len(rounds):
+            one_pass(self, twin, rows.data, rows.codes, NO_WEIGHTS, state.log.numbers[firsts, 0], 0)
         return twin
 
     def _whole_log(self) -> Record:

@@ -27,6 +27,7 @@ MOST_POWERS = 1_000_000
 SAME = 1e-9
 """The most that rounding may change a sum of updates, relative to the sum of their sizes."""
 NO_THEOREM = "no guarantee: no theorem bounds the mistakes of {}; the claims are about the data alone"
+WEIGHTED = "no guarantee: rows were weighted, and the theorem is about rows that weigh the same"
 ANOTHER_RUN = (
     "these are not the updates that the theorem is about: were rows weighted, parameters changed midway, or numbers "
     "too small for floats?"
@@ -50,7 +51,9 @@ def certificate_of(
     rows = LabelledRows(data, codes, [class_name(c) for c in learner.classes_.tolist()])
     theorem, remarks = learner._theorem()
     runs = _checked_runs(learner, rows) if theorem is not None else {}
-    if runs and not _weighted(theorem, runs.values()) and not learner._trains_to_the_same_log(rows):
+    if theorem is not None and _weighted(theorem, runs.values()):
+        runs, remarks = {}, [*remarks, WEIGHTED]
+    if runs and not learner._trains_to_the_same_log(rows):
         runs, remarks = {}, [*remarks, f"no run is certified: {ANOTHER_LOG}"]
     passes = max((run.passes for run in runs.values()), default=1)
     deadline = None if time_limit is None else time.monotonic() + time_limit
@@ -98,8 +101,6 @@ def _played(
         return "not played again, as its rows were not looked at"
     if not len(run.rows):
         return "no updates were made, and so there is nothing to hold against the theorem"
-    if _weighted(theorem, [run]):
-        return "no guarantee: rows were weighted, and the theorem is about rows that weigh the same"
     if run.mixes is not None and (bits_of(run.mixes) > MOST_BITS or sum(map(len, run.mixes)) > MOST_MIXES):
         return f"too long to be played again in exact arithmetic: {len(run.mixes):,} mixes, too many or too fine"
     entries = rows.data.values.size / rows.data.n_rows * len(run.rows)

@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
+from linsep.estimators.base.facts import Fact
 from linsep.estimators.base.learner import known_entries
 from linsep.estimators.base.online import NO_WIDTH, OnlineLearner, refuse_many_labels
 from linsep.kernels.functions import Linear
@@ -39,7 +40,7 @@ class Voter(OnlineLearner):
         "normalize": ["boolean"],
         "max_support": [None, Interval(Integral, 1, None, closed="left")],
     }
-    _facts = ("draws_",)
+    _facts: ClassVar[dict[str, Fact]] = {"draws_": Fact(int, least=0)}
     _mixes, _never_mixes = "", "it predicts with the hypotheses of one run, one after the other"
     readout: str
     normalize: bool
