@@ -35,6 +35,12 @@ def test_the_example_is_the_one_that_the_demo_shows():
     assert blocks(ROOT / "README.md")[0][1] == FIRST_STEPS
 
 
+def test_a_learner_with_a_golden_file_stays_in_the_table_and_the_other_way_round():
+    """The table decides who is established: without this a learner that left it would shed the checks of those."""
+    golden = ROOT / "tests" / "models" / "golden"
+    assert {name for name in LEARNERS if (golden / f"format-1-{name}.linsep").exists()} == set(established())
+
+
 @pytest.mark.parametrize("name", established())
 def test_readme_has_the_learner_s_bound(name):
     assert readme_table()[LEARNERS[name].name] == LEARNERS[name].bound
