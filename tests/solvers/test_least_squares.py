@@ -256,7 +256,7 @@ def test_pieces_are_the_whole(n, p, cuts, kind, monkeypatch):
     np.testing.assert_allclose(answer.residuals, whole.residuals, atol=1e-11)
     rows = np.hstack([np.ones((n, 1)), X, y]) * np.sqrt(c)[:, None]
     np.testing.assert_allclose(pieces.table.T @ pieces.table, rows.T @ rows, atol=1e-11)
-    monkeypatch.setattr(sums, "BLOCK", 1)
+    monkeypatch.setattr(sums, "BLOCK_NUMBERS", 1)
     monkeypatch.setattr(sums, "TALL", 2)
     blocks = solve_triangle(absorb(begin(p, 2, 2.0), kind(X, 2.0), y, c))
     np.testing.assert_allclose(blocks.weights, whole.weights, atol=1e-11)

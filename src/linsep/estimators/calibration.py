@@ -19,8 +19,9 @@ from linsep.engine.arrays import Array
 from linsep.solvers.calibration import Isotonic, Platt, fit_isotonic, fit_platt
 from linsep.validation.labels import clean, codes_among, encode, predicted_codes
 
-FIRST, SHARE, BLOCK = 16, 8, 1024
+FIRST_BLOCK, BLOCK_SHARE, LONGEST_BLOCK = 16, 8, 1024
 """Rows are scored in blocks: of 16 at first, then of an eighth of the rows before, of 1,024 at most."""
+METHODS: dict[str, Callable[..., Platt | Isotonic]] = {"sigmoid": fit_platt, "isotonic": fit_isotonic}
 
 
 class Recent(NamedTuple):
@@ -89,9 +90,9 @@ def widened(scores: Array, known: Array, now: Array) -> Array | None:
 
 def _ramp() -> list[int]:
     """Return where blocks end until they are of full length."""
-    ends = [FIRST]
-    while ends[-1] // SHARE < BLOCK:
-        ends.append(ends[-1] + max(FIRST, ends[-1] // SHARE))
+    ends = [FIRST_BLOCK]
+    while ends[-1] // BLOCK_SHARE < LONGEST_BLOCK:
+        ends.append(ends[-1] + max(FIRST_BLOCK, ends[-1] // BLOCK_SHARE))
     return ends
 
 
@@ -107,8 +108,8 @@ def blocks(done: int, rows: int) -> list[tuple[int, int]]:
     ([(0, 16), (16, 32), (32, 40)], [(0, 8), (8, 24), (24, 30)], [(0, 839), (839, 1500)])
     """
     end, full = done + rows, RAMP[-1]
-    first = full + BLOCK * max(1, (done - full) // BLOCK + 1)
-    ends = [*(cut for cut in RAMP if done < cut < end), *range(first, end, BLOCK), end]
+    first = full + LONGEST_BLOCK * max(1, (done - full) // LONGEST_BLOCK + 1)
+    ends = [*(cut for cut in RAMP if done < cut < end), *range(first, end, LONGEST_BLOCK), end]
     return [(start - done, stop - done) for start, stop in zip([done, *ends], ends, strict=False)]
 
 
@@ -170,9 +171,6 @@ def is_fitted(learner: Any) -> bool:
     except NotFittedError:
         return False
     return True
-
-
-METHODS: dict[str, Callable[..., Platt | Isotonic]] = {"sigmoid": fit_platt, "isotonic": fit_isotonic}
 
 
 def scores_of(learner: Any, X: Any) -> Array:

@@ -18,7 +18,7 @@ from linsep.engine.runtime import one_blas_thread, share, split
 
 Weigh = Callable[[Array, int, int], Array]
 
-BLOCK = 1 << 16
+TABLE_ENTRIES = 1 << 16
 """Entries of a table that are multiplied at a time: they fit the processor's cache as float64."""
 FEWEST_ROWS = 64
 """Rows that a table is multiplied by at a time at least: each such block has sums as large as the weights."""
@@ -87,7 +87,7 @@ def blocks(data: Dense | Csr) -> list[tuple[int, int]]:
     """
     rows, features = data.n_rows, data.n_features
     if isinstance(data, Dense):
-        return split(rows, min(-(-rows * features // BLOCK), rows // FEWEST_ROWS)) if rows else []
+        return split(rows, min(-(-rows * features // TABLE_ENTRIES), rows // FEWEST_ROWS)) if rows else []
     return split(rows, min(MOST_BLOCKS, len(data.values) // (8 * (features + 1)))) if rows else []
 
 

@@ -22,6 +22,13 @@ from linsep.engine.arrays import Array
 
 WIDTH = 16
 """Bits of a digit of a long integer."""
+PRIMES = (2097143, 2097133, 2097131, 2097097, 2097091, 2097083)
+"""The largest below 2^21, each tried where those before it have bad luck."""
+MOST_ROWS = 4096
+AT_ONCE = 256
+"""Columns that are eliminated between two looks at the clock."""
+DOUBT = 40
+"""Bits beyond those that tell a fraction: a wrong one looks right with a chance of 2^-40, before it is checked."""
 
 
 class DyadicMatrix(NamedTuple):
@@ -116,13 +123,6 @@ def _least(groups: Array, values: Array, size: int) -> Array:
     return np.where(least == np.iinfo(np.int64).max, 0, least)
 
 
-PRIMES = (2097143, 2097133, 2097131, 2097097, 2097091, 2097083)
-"""The largest below 2^21, each tried where those before it have bad luck."""
-MOST_ROWS = 4096
-AT_ONCE = 256
-"""Columns that are eliminated between two looks at the clock."""
-
-
 class BadPrimeError(Exception):
     """The rank modulo this prime is not the rank."""
 
@@ -194,10 +194,6 @@ def inverse(A: Array, prime: int, check: Callable[[], None]) -> Array:
     result = np.empty(A.shape)
     result[:, found.rows] = found.ratios
     return result
-
-
-DOUBT = 40
-"""Bits beyond those that tell a fraction: a wrong one looks right with a chance of 2^-40, before it is checked."""
 
 
 class TooMuchError(Exception):

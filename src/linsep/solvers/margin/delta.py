@@ -23,20 +23,40 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import one_blas_thread
 from linsep.solvers.margin.hard import HardMargin
-from linsep.solvers.margin.soft import Descent, minimise, tamed
+from linsep.solvers.margin.soft import SoftDescent, minimise, tamed
 
 FAR = 4.0
 """The most by which w is stretched for the least F, unless it separates."""
 SURE = 1e-4
 """The accuracy to which scales and shares are sought; the bounds err by its square."""
 TINY = float(np.finfo(np.float64).tiny)
+FALL = -0.3
+"""How r falls with ln C on common data."""
+STEEP, FLAT = -1.0, -0.1
+"""The steepest and the flattest fall that a step reckons with."""
+STRIDE = math.log(8.0)
+"""The longest step of ln C."""
+SHORT = 0.05
+"""A step of ln C from which the fall of r is not read: the rest of the search would be seen in it."""
+SMALLEST, LARGEST = 1e-12, 1e12
+"""Bounds on C R²."""
+READY = 0.2
+"""C is corrected once the gap of the soft margin, and the last change of r, are no larger than this share of |r|."""
+LAG = 2.0
+"""How much r is still to change, as a multiple of its last change."""
+EARLY = 1.1
+"""The estimate of the gap, as a multiple of that asked for, at which the true one is computed."""
+SELDOM = 10
+"""Passes between two proofs, at most."""
+LONG, FEW, STIFF = 100, 256, 1e8
+"""Passes after which a problem with fewer features is left to Newton's method, unless C R² is larger than this."""
 
 
 class DeltaBracket:
     """The best w and a so far, for min F(w) = R ||w|| + root ||(1 - Z w)+||."""
 
     def __init__(
-        self, descent: Descent, radius: float, root: float, watch: Callable[[float, float], None] | None
+        self, descent: SoftDescent, radius: float, root: float, watch: Callable[[float, float], None] | None
     ) -> None:
         self.descent, self.radius, self.root, self.watch = descent, radius, root, watch
         self.upper, self.lower = math.inf, 0.0
@@ -121,28 +141,6 @@ def _products(a: Array, b: Array) -> Array:
     return np.array([[a @ a, a @ b], [a @ b, b @ b]])
 
 
-FALL = -0.3
-"""How r falls with ln C on common data."""
-STEEP, FLAT = -1.0, -0.1
-"""The steepest and the flattest fall that a step reckons with."""
-STRIDE = math.log(8.0)
-"""The longest step of ln C."""
-SHORT = 0.05
-"""A step of ln C from which the fall of r is not read: the rest of the search would be seen in it."""
-SMALLEST, LARGEST = 1e-12, 1e12
-"""Bounds on C R²."""
-READY = 0.2
-"""C is corrected once the gap of the soft margin, and the last change of r, are no larger than this share of |r|."""
-LAG = 2.0
-"""How much r is still to change, as a multiple of its last change."""
-EARLY = 1.1
-"""The estimate of the gap, as a multiple of that asked for, at which the true one is computed."""
-SELDOM = 10
-"""Passes between two proofs, at most."""
-LONG, FEW, STIFF = 100, 256, 1e8
-"""Passes after which a problem with fewer features is left to Newton's method, unless C R² is larger than this."""
-
-
 class DeltaBound(NamedTuple):
     """The bound, and the proof of how tight it is."""
 
@@ -200,7 +198,7 @@ def delta_bound(
     (1.25, 1.25, array([0.5, 0. , 0. ]))
     """
     data, exponent = tamed(data)
-    descent = Descent(data, signs, np.zeros(0), "l2", True, jobs)
+    descent = SoftDescent(data, signs, np.zeros(0), "l2", True, jobs)
     radius = math.ldexp(radius, -exponent)
     if not 0.0 < radius < math.inf:
         radius = math.hypot(math.sqrt(float(np.max(descent.norms, initial=0.0))), data.bias) or 1.0
@@ -220,7 +218,7 @@ def delta_bound(
 
 
 class _Search:
-    """Descent on the soft margin's dual at a cost that is corrected on the way."""
+    """SoftDescent on the soft margin's dual at a cost that is corrected on the way."""
 
     def __init__(self, bracket: DeltaBracket, tol: float, max_iter: int, seed: int) -> None:
         self.bracket, self.descent = bracket, bracket.descent

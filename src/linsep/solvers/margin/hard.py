@@ -23,7 +23,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import one_blas_thread, split
 from linsep.solvers.margin.hull import Points
-from linsep.solvers.margin.search import FULL, Descent, MarginBracket, Walk
+from linsep.solvers.margin.search import FULL, HardDescent, MarginBracket, WolfeSearch
 
 AT_ONCE = 1 << 18
 """Entries of the data that are mixed together, at most."""
@@ -32,6 +32,13 @@ TRIES = 16
 ONE, TWO, THREE = (np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F))
 """Odd numbers whose bits are well mixed."""
 HALF = np.uint64(32)
+SMALL = 256
+"""The corral with which Wolfe's algorithm, having the first turn, stops to let coordinate descent try."""
+TURN = 64
+"""Passes of coordinate descent in its first turn; each is twice as long as the one before."""
+DUST = 1e-14
+"""Weights that a witness can do without: they are what rounding left of 0."""
+NONE = np.zeros(0)
 
 
 def opposed_rows(data: Dense | Csr, signs: Array) -> Array:
@@ -103,14 +110,6 @@ def _entries(data: Dense | Csr, signs: Array, i: int) -> tuple[Array, Array]:
     order = np.lexsort((np.abs(values), columns))
     order = order[values[order] != 0]
     return columns[order], values[order]
-
-
-SMALL = 256
-"""The corral with which Wolfe's algorithm, having the first turn, stops to let coordinate descent try."""
-TURN = 64
-"""Passes of coordinate descent in its first turn; each is twice as long as the one before."""
-DUST = 1e-14
-"""Weights that a witness can do without: they are what rounding left of 0."""
 
 
 class HardMargin(NamedTuple):
@@ -191,7 +190,7 @@ def hard_margin(
         return _with_a_zero_row(found, int(np.argmax(naught)))
     finite = not enough or min(int(points.present.sum()), data.n_features + 2) <= FULL
     bracket = MarginBracket(points, tol, zero, max_iter, enough=enough, lasting=finite, deadline=deadline, watch=watch)
-    descent, walk = Descent(bracket, data, seed), Walk(bracket)
+    descent, walk = HardDescent(bracket, data, seed), WolfeSearch(bracket)
     if start is not None:
         descent.begin_with(start)
     if finite:
@@ -232,9 +231,6 @@ def _with_a_zero_row(found: HardMargin, row: int) -> HardMargin:
     dual[row] = 1.0
     lower, history = min(found.lower, 0.0), np.minimum(found.history, 0.0)
     return found._replace(dual=dual, lower=lower, upper=0.0, separable=False, converged=True, history=history)
-
-
-NONE = np.zeros(0)
 
 
 def separator(

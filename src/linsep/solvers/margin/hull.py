@@ -28,6 +28,13 @@ from linsep.solvers.products import gathered, largest_entry, times, times_transp
 
 AT_ONCE = 1 << 17
 """Entries of the data that are copied together, at most."""
+PIVOT = 1e-14
+"""A row whose pivot is below this share of its square depends on the corral, as far as floats can tell."""
+TINY = 1e-15
+"""A weight that is not larger is 0."""
+TOGETHER, WORTHY = 8, 0.5
+"""Of the rows that promise this share of the most that any does, the corral takes in up to an eighth of its size."""
+EPS = float(np.finfo(np.float64).eps)
 
 
 class Points:
@@ -108,15 +115,6 @@ def rounding_of(data: Dense | Csr, radius: float) -> float:
     longest = int(np.diff(data.indptr).max(initial=0)) if isinstance(data, Csr) else data.n_features
     return (longest + 2) * EPS * radius
 
-
-PIVOT = 1e-14
-"""A row whose pivot is below this share of its square depends on the corral, as far as floats can tell."""
-TINY = 1e-15
-"""A weight that is not larger is 0."""
-TOGETHER, WORTHY = 8, 0.5
-"""Of the rows that promise this share of the most that any does, the corral takes in up to an eighth of its size."""
-
-EPS = float(np.finfo(np.float64).eps)
 
 compiled = cached_njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
 helper = njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract"}, no_cpython_wrapper=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.margin.coordinate_descent import BLOCK, GONE, one_pass
+from linsep.solvers.margin.coordinate_descent import GONE, NEIGHBOURS, one_pass
 from linsep.solvers.margin.hull import EPS, Corral, Points
 from linsep.solvers.products import frozen
 
@@ -118,7 +118,7 @@ class MarginBracket:
         return not self.lasting and not self.separates and self.passes - self.hoped >= PATIENCE
 
 
-class Descent:
+class HardDescent:
     """Dual coordinate descent without a bound on the variables: a few passes bring most of the way.
 
     a_i >= 0 maximises sum of a_i - ½ ||sum of a_i z_i||², which is largest at a multiple of the best lambda. The bias
@@ -179,7 +179,7 @@ class Descent:
         kernel = one_pass(Csr if isinstance(self.data, Csr) else Dense)
         rows, high = np.flatnonzero(self.points.present), np.inf
         for _ in range(passes):
-            blocks = self.rng.permutation(-(-len(rows) // BLOCK))
+            blocks = self.rng.permutation(-(-len(rows) // NEIGHBOURS))
             _, _, most, _ = kernel(
                 tuple(self.data), self.signs, self.costs, self.squares, self.dual, self.weights, rows, blocks, False,
                 self.pull, -np.inf, high,
@@ -193,7 +193,7 @@ class Descent:
         self.bracket.passes += passes
 
 
-class Walk:
+class WolfeSearch:
     """Wolfe's algorithm on a working set: exact in the end, where few rows bear weight."""
 
     def __init__(self, bracket: MarginBracket) -> None:
@@ -211,7 +211,7 @@ class Walk:
         self.rest = np.zeros(len(self.dual))
         self.length, self.small = np.inf, True
 
-    def hear_of(self, descent: Descent) -> None:
+    def hear_of(self, descent: HardDescent) -> None:
         """Begin anew with the lambda found elsewhere if it is nearer and its w separates."""
         if self.bracket.separates and descent.length < self.length:
             shares = descent.shares()

@@ -24,7 +24,7 @@ from scipy.linalg import LinAlgError, solve
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.margin.coordinate_descent import BLOCK, GONE, STILL, one_pass, squared_norms
+from linsep.solvers.margin.coordinate_descent import GONE, NEIGHBOURS, STILL, one_pass, squared_norms
 from linsep.solvers.margin.hull import rounding_of
 from linsep.solvers.products import (
     as_table,
@@ -39,6 +39,32 @@ from linsep.solvers.products import (
 
 TAME = 200
 """Numbers between 2**-TAME and 2**TAME have squares of squares, and sums of them, that floats hold."""
+STEPS = 30
+"""Steps, at most."""
+HALVES = 10
+"""Times that a step is halved, at most."""
+KEPT = 0.25
+"""Rows at a bound are left out of the passes if their slope is above this share of the largest violation."""
+EARLY = 1.2
+"""The estimate of the gap, as a multiple of that asked for, at which the true one is computed: it is a little late."""
+LONGEST = 5
+"""Passes between two proofs that the search is not over, at most: each fails a pass later than the one before."""
+SWIFT = 1000.0
+"""Rows whose steps together move the bias freely."""
+ALONE = 20
+"""Passes before the search begins to extrapolate."""
+TOGETHER = 5
+"""Passes in one order whose limit is guessed."""
+RISE = 4.0
+"""The factor between two costs on the way up."""
+MOST_COSTS = 40
+"""Costs on the way, at most."""
+EASY = 0.01
+"""The estimated gap at which a cost on the way is left behind."""
+PATIENCE = 100
+"""Passes at one cost on the way, at most."""
+TINY = float(np.finfo(np.float64).tiny)
+"""Rows that cost less than any normal number are absent."""
 
 
 def tamed(data: Dense | Csr) -> tuple[Dense | Csr, int]:
@@ -87,12 +113,6 @@ def best_bias(scores: Array, signs: Array, costs: Array, soft: bool) -> float:
     k = int(np.argmax(left - right >= -rounding))
     ends = bends[max(k - 1, 0)], bends[min(k, len(bends) - 1)]
     return float(ends[0] + ends[1]) / 2.0 if left[k] - right[k] <= rounding else float(ends[0])
-
-
-STEPS = 30
-"""Steps, at most."""
-HALVES = 10
-"""Times that a step is halved, at most."""
 
 
 def minimise(data: Dense | Csr, signs: Array, cost: float, weights: Array, jobs: int = 1) -> tuple[Array, int]:
@@ -147,30 +167,6 @@ def _sums(data: Dense | Csr, signs: Array, chosen: Array) -> tuple[Array, Array]
         square += part.T @ part
         total += y @ part
     return square, total
-
-
-KEPT = 0.25
-"""Rows at a bound are left out of the passes if their slope is above this share of the largest violation."""
-EARLY = 1.2
-"""The estimate of the gap, as a multiple of that asked for, at which the true one is computed: it is a little late."""
-LONGEST = 5
-"""Passes between two proofs that the search is not over, at most: each fails a pass later than the one before."""
-SWIFT = 1000.0
-"""Rows whose steps together move the bias freely."""
-ALONE = 20
-"""Passes before the search begins to extrapolate."""
-TOGETHER = 5
-"""Passes in one order whose limit is guessed."""
-RISE = 4.0
-"""The factor between two costs on the way up."""
-MOST_COSTS = 40
-"""Costs on the way, at most."""
-EASY = 0.01
-"""The estimated gap at which a cost on the way is left behind."""
-PATIENCE = 100
-"""Passes at one cost on the way, at most."""
-TINY = float(np.finfo(np.float64).tiny)
-"""Rows that cost less than any normal number are absent."""
 
 
 class SoftMargin(NamedTuple):
@@ -230,7 +226,7 @@ def soft_margin(
         raise ValueError(f"max_iter is {max_iter}: at least one pass is needed")
     if not math.isfinite(C * float(np.sum(row_weights) if len(row_weights) else data.n_rows)):
         raise _too_large(C, row_weights)
-    descent = Descent(data, signs, row_weights, loss, penalize_bias, jobs)
+    descent = SoftDescent(data, signs, row_weights, loss, penalize_bias, jobs)
     rng = np.random.default_rng(seed)
     passes = failures = due = 0
     for cost in descent.costs_up_to(C):
@@ -254,7 +250,7 @@ def soft_margin(
             due = passes + failures
 
 
-class Descent:
+class SoftDescent:
     """The search: dual variables, weights and the rows that are still visited."""
 
     def __init__(
@@ -323,7 +319,7 @@ class Descent:
 
         Returns an estimate of the gap as it was on the way, and the passes made.
         """
-        blocks = rng.permutation(-(-len(self.rows) // BLOCK))
+        blocks = rng.permutation(-(-len(self.rows) // NEIGHBOURS))
         count = min(TOGETHER, budget) if before >= ALONE else 1
         rows, path = self.rows.copy(), []
         for k in range(1, count + 1):

@@ -10,6 +10,11 @@ from linsep.engine.data_kinds import Csr, Dense
 
 SPLITTER = 2.0**27 + 1
 """What cuts a float into two halves of 26 bits (Veltkamp)."""
+AT_ONCE = 1 << 20
+"""Entries that are looked at in one go."""
+EPS = float(np.finfo(float).eps)
+NEAR = 1e-6
+"""Scores that are further apart are not looked at."""
 
 
 class Pair(NamedTuple):
@@ -87,13 +92,6 @@ def _halves(a: Array) -> tuple[Array, Array]:
     top = SPLITTER * a
     top = top - (top - a)
     return top, a - top
-
-
-AT_ONCE = 1 << 20
-"""Entries that are looked at in one go."""
-EPS = float(np.finfo(float).eps)
-NEAR = 1e-6
-"""Scores that are further apart are not looked at."""
 
 
 def leveled(scores: Array, data: Dense | Csr, weights: Array, size: Array, unit: float) -> Array:

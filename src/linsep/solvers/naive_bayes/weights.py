@@ -29,7 +29,14 @@ EPS = float(np.finfo(float).eps)
 TOO_LARGE = "the counts are too large for float64: divide all of X by one factor"
 AT_ONCE = 1 << 11
 """Features whose logarithms are taken in one go, so that they stay in the cache on their way."""
-BLOCK = 64
+SUM_ROWS = 64
+KINDS = ("multinomial", "bernoulli", "categorical", "gaussian")
+MOST = 2.0**960
+"""Sums of counts are below: weights are made of products of pairs of float64, which want some room above it."""
+NONE = np.empty((0, 0))
+NO_GROUPS = np.empty(0, np.int64)
+TABLES = ("feature_count", "mean", "squares")
+PER_CLASS = ("class_count", *TABLES)
 
 
 class BayesWeights(NamedTuple):
@@ -202,9 +209,9 @@ def _finite(totals: Array) -> Array:
 
 def _sums(table: Array) -> Array:
     """Return the sum of each column, of blocks of rows first, which is faster than row by row and rounds less."""
-    whole = len(table) - len(table) % BLOCK
-    blocks = table[:whole].reshape(-1, BLOCK * table.shape[1]).sum(axis=0)
-    return blocks.reshape(BLOCK, -1).sum(axis=0) + table[whole:].sum(axis=0)
+    whole = len(table) - len(table) % SUM_ROWS
+    blocks = table[:whole].reshape(-1, SUM_ROWS * table.shape[1]).sum(axis=0)
+    return blocks.reshape(SUM_ROWS, -1).sum(axis=0) + table[whole:].sum(axis=0)
 
 
 def _logs(chances: Array) -> Array:
@@ -246,13 +253,6 @@ def _found(
             size += 4 * np.abs(terms).sum(axis=0) + 3 * unit * len(terms)
     weights[-1] = [math.fsum(of) for of in zip(*found, strict=True)]
     return BayesWeights(weights, size)
-
-
-KINDS = ("multinomial", "bernoulli", "categorical", "gaussian")
-MOST = 2.0**960
-"""Sums of counts are below: weights are made of products of pairs of float64, which want some room above it."""
-NONE = np.empty((0, 0))
-NO_GROUPS = np.empty(0, np.int64)
 
 
 class ClassCounts(NamedTuple):
@@ -364,7 +364,3 @@ class ClassCounts(NamedTuple):
         if type(self.binarize) is not float or not 0 <= self.binarize < np.inf:
             raise ValueError(f"binarize is {self.binarize!r:.40}")
         return self
-
-
-TABLES = ("feature_count", "mean", "squares")
-PER_CLASS = ("class_count", *TABLES)

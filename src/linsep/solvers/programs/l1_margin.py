@@ -34,6 +34,24 @@ from linsep.solvers.programs.signed_rows import beside, column, exponents
 
 FAR = 1000
 """The largest power of two that vectors are multiplied by: what lies beyond is left to the result."""
+WHOLE = 1 << 17
+"""Entries of data that are one program."""
+FIRST, MORE = 200, 100
+"""Rows of the first program, and rows or columns that come in at a time; of rows, a third of all if that is more."""
+ENTRIES = 1 << 20
+"""Entries of the largest program that has all columns from the start."""
+IDLE = 3
+"""Rows, or columns, that a program keeps for each that is at its value; `FIRST`, or ten times `MORE`, are no burden."""
+STEPS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 1.0])
+"""How far to go from the best answer towards a new one."""
+HALF = 0.5
+"""Where between the two to look for new rows and columns."""
+ROUNDING = 1e-12
+"""Values nearer to 0 than this are 0, beside entries near 1."""
+FEASIBLE = 1e-10
+"""HiGHS's tolerance."""
+METHODS = "highs-ipm", "highs-ds"
+"""The interior point method, which ends at a corner too, is several times faster; the simplex method fails less."""
 
 
 class L1Rows:
@@ -125,26 +143,7 @@ class L1Rows:
 
 
 Watch = Callable[[float, float], None]
-Start = tuple[Array | None, Array | None]
-
-WHOLE = 1 << 17
-"""Entries of data that are one program."""
-FIRST, MORE = 200, 100
-"""Rows of the first program, and rows or columns that come in at a time; of rows, a third of all if that is more."""
-ENTRIES = 1 << 20
-"""Entries of the largest program that has all columns from the start."""
-IDLE = 3
-"""Rows, or columns, that a program keeps for each that is at its value; `FIRST`, or ten times `MORE`, are no burden."""
-STEPS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 1.0])
-"""How far to go from the best answer towards a new one."""
-HALF = 0.5
-"""Where between the two to look for new rows and columns."""
-ROUNDING = 1e-12
-"""Values nearer to 0 than this are 0, beside entries near 1."""
-FEASIBLE = 1e-10
-"""HiGHS's tolerance."""
-METHODS = "highs-ipm", "highs-ds"
-"""The interior point method, which ends at a corner too, is several times faster; the simplex method fails less."""
+L1Start = tuple[Array | None, Array | None]
 
 
 class L1Search:
@@ -182,7 +181,7 @@ class L1Search:
         """Tell whether there is nothing more to do, or no time for it."""
         return self.narrow() or (self.useless() and not self.whole) or time.monotonic() >= self.deadline
 
-    def begin(self, starts: Iterable[Start]) -> None:
+    def begin(self, starts: Iterable[L1Start]) -> None:
         """Take in what is known, and choose the rows and columns of the first program.
 
         Where a weight may be of either sign, two of +1/2 and -1/2 have a value of 0.
@@ -339,7 +338,7 @@ def corners(Z: Any, mirrored: Array, deadline: float) -> tuple[Array, Array] | N
     return None
 
 
-class Game(NamedTuple):
+class L1Margin(NamedTuple):
     """The value of the game, from both sides."""
 
     weights: Array
@@ -359,8 +358,8 @@ class Game(NamedTuple):
 
 def l1_margin(
     data: Dense | Csr, signs: Array, *, signed: bool, enough: float, tol: float = 0.003,
-    starts: Iterable[Start] = (), deadline: float | None = None, watch: Watch | None = None,
-) -> Game:  # fmt: skip
+    starts: Iterable[L1Start] = (), deadline: float | None = None, watch: Watch | None = None,
+) -> L1Margin:  # fmt: skip
     """Find the largest margin that weights of L1 norm 1 have, and rows that prove there is none larger.
 
     Where no weights have a margin above 0, lambda proves it: max_j (sum of lambda_i z_i)_j is 0 to rounding, or below 0
@@ -392,4 +391,4 @@ def l1_margin(
     w, dual = np.zeros(rows.features + 1), np.zeros(rows.count)
     w[: rows.width], dual[search.proof] = search.weights, search.dual
     converged = search.narrow() or search.useless()
-    return Game(w, dual, search.size(search.lower), search.size(search.upper), converged, search.programs)
+    return L1Margin(w, dual, search.size(search.lower), search.size(search.upper), converged, search.programs)

@@ -214,6 +214,7 @@ def matrix_game(Z: Any, mirrored: Array, solve: Callable[..., Any]) -> tuple[Arr
     return u, mixture(np.zeros(n) if result.x is None else -result.ineqlin.marginals), result
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def least_error(
     data: Dense | Csr, signs: Array, row_weights: Array, *, both_sides: bool = False, budget: Budget = USUAL,
 ) -> LeastError:  # fmt: skip

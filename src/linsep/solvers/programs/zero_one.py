@@ -56,7 +56,7 @@ class ZeroOne(NamedTuple):
         return not len(self.mistaken)
 
 
-class Part(NamedTuple):
+class SeparablePart(NamedTuple):
     """A separable part of the rows."""
 
     weights: Array
@@ -120,7 +120,7 @@ def _search(Z: Any, costs: Array, budget: Budget) -> ZeroOne:
     return best
 
 
-def _parted(Z: Any, rows: Array, budget: Budget) -> Part:
+def _parted(Z: Any, rows: Array, budget: Budget) -> SeparablePart:
     """Take sets that are not separable away from the rows, until the others are."""
     rows = rows.copy()
     witnesses: list[Array] = []
@@ -128,13 +128,13 @@ def _parted(Z: Any, rows: Array, budget: Budget) -> Part:
         numbers = np.flatnonzero(rows)
         found = decide(Z[numbers], budget)
         if found.separable is not False:
-            return Part(found.weights, witnesses, found.separable is None)
+            return SeparablePart(found.weights, witnesses, found.separable is None)
         witnesses.append(numbers[found.dual > 0])
         rows[witnesses[-1]] = False
-    return Part(np.zeros(Z.shape[1]), witnesses, False)
+    return SeparablePart(np.zeros(Z.shape[1]), witnesses, False)
 
 
-def _grown(Z: Any, part: Part, end: float, budget: Budget) -> Part:
+def _grown(Z: Any, part: SeparablePart, end: float, budget: Budget) -> SeparablePart:
     """Add each row with which the part stays separable; a row with which it does not is in one more witness."""
     w, witnesses = part.weights, list(part.witnesses)
     rows = np.ones(Z.shape[0], bool)
@@ -149,7 +149,7 @@ def _grown(Z: Any, part: Part, end: float, budget: Budget) -> Part:
             rows[i], w = True, found.weights
         elif found.separable is False:
             witnesses.append(numbers[found.dual > 0])
-    return Part(w, witnesses, False)
+    return SeparablePart(w, witnesses, False)
 
 
 def _better(best: ZeroOne, w: Array, mistaken: Array, costs: Array) -> ZeroOne:
