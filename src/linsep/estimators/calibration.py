@@ -113,57 +113,6 @@ def blocks(done: int, rows: int) -> list[tuple[int, int]]:
     return [(start - done, stop - done) for start, stop in zip([done, *ends], ends, strict=False)]
 
 
-class AroundLearner:
-    """The part of a model that passes on what the learner in it knows; stands before scikit-learn's own bases."""
-
-    estimator: Any
-    estimator_: Any
-
-    def decision_function(self, X: Any) -> Array:
-        """Return the learner's own scores."""
-        return self._fitted().decision_function(X)
-
-    @property
-    def classes_(self) -> Array:
-        """The labels, in order."""
-        return self._fitted().classes_
-
-    @property
-    def coef_(self) -> Any:
-        """The learner's weights."""
-        return self._fitted().coef_
-
-    @property
-    def intercept_(self) -> Array:
-        """The learner's biases."""
-        return self._fitted().intercept_
-
-    @property
-    def n_features_in_(self) -> int:
-        """The number of features that the learner takes."""
-        return self._fitted().n_features_in_
-
-    @property
-    def feature_names_in_(self) -> Array:
-        """The names of the features, where the learner knows them."""
-        return self._fitted().feature_names_in_
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "estimator_" in vars(self) and is_fitted(self.estimator_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)  # type: ignore[misc]
-        tags.input_tags = copy.deepcopy(own.input_tags)
-        tags.classifier_tags = copy.deepcopy(own.classifier_tags)
-        return tags
-
-    def _fitted(self) -> Any:
-        """Return the trained learner."""
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError(f"this {type(self).__name__} has not been fitted yet: call fit or partial_fit first")
-        return self.estimator_
-
-
 def is_fitted(learner: Any) -> bool:
     """Tell whether a learner can answer."""
     try:
@@ -191,7 +140,7 @@ def _learns_rows(model: Any) -> bool:
     return hasattr(model.estimator, "partial_fit")
 
 
-class CalibratedClassifier(AroundLearner, ClassifierMixin, BaseEstimator):
+class CalibratedClassifier(ClassifierMixin, BaseEstimator):
     """A learner whose scores are turned into probabilities, learned on scores of rows that it had not seen.
 
     Any learner with a `decision_function` will do. Two classes have one map, from the score to the probability of the
@@ -260,6 +209,7 @@ class CalibratedClassifier(AroundLearner, ClassifierMixin, BaseEstimator):
         "cv": [Interval(Integral, 2, None, closed="left")],
         "window": [Interval(Integral, 1, None, closed="left")],
     }
+    estimator_: Any
     _recent = Recent.none()
     _rows = 0
     _maps: list[Platt | Isotonic] | None = None
@@ -352,6 +302,35 @@ class CalibratedClassifier(AroundLearner, ClassifierMixin, BaseEstimator):
             codes = np.where(probabilities[rows, own] == probabilities[rows, codes], own, codes)
         return self.classes_[codes]
 
+    def decision_function(self, X: Any) -> Array:
+        """Return the learner's own scores."""
+        return self._fitted().decision_function(X)
+
+    @property
+    def classes_(self) -> Array:
+        """The labels, in order."""
+        return self._fitted().classes_
+
+    @property
+    def coef_(self) -> Any:
+        """The learner's weights."""
+        return self._fitted().coef_
+
+    @property
+    def intercept_(self) -> Array:
+        """The learner's biases."""
+        return self._fitted().intercept_
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features that the learner takes."""
+        return self._fitted().n_features_in_
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """The names of the features, where the learner knows them."""
+        return self._fitted().feature_names_in_
+
     @property
     def calibration_(self) -> list[Platt | Isotonic]:
         """The maps from scores to probabilities: one for two classes, else one a class."""
@@ -378,6 +357,21 @@ class CalibratedClassifier(AroundLearner, ClassifierMixin, BaseEstimator):
                 yield
         finally:
             del self._in_place
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "estimator_" in vars(self) and is_fitted(self.estimator_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.input_tags = copy.deepcopy(own.input_tags)
+        tags.classifier_tags = copy.deepcopy(own.classifier_tags)
+        return tags
+
+    def _fitted(self) -> Any:
+        """Return the trained learner."""
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(f"this {type(self).__name__} has not been fitted yet: call fit or partial_fit first")
+        return self.estimator_
 
     def _begun(self) -> Any:
         """Return the learner as it is by now, to be copied or to be learned by."""

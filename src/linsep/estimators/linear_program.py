@@ -1,21 +1,17 @@
 """Halfspaces by linear programming."""
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from linsep.engine.arrays import Array
-from linsep.estimators.base.batch import BatchLearner, BatchProblem, BatchSolution
+from linsep.estimators.base.batch import POSITIVE, BatchLearner, BatchProblem, BatchSolution, name_rows, not_separable
 from linsep.estimators.base.facts import Fact, refuse_other_dual, refuse_other_verdict
 from linsep.solvers.programs.linear_program import Bracket, LeastError, l1_game, least_error, separate
 from linsep.solvers.programs.signed_rows import Budget
 from linsep.solvers.programs.zero_one import ZeroOne, fewest_errors
-
-NAMED = 5
-"""Rows that a verdict names, at most."""
-POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
 class LinearProgram(BatchLearner):
@@ -224,12 +220,8 @@ def _witness_verdict(found: Bracket, hinge: LeastError) -> str:
     """Return what was found where the program itself has no separator."""
     if hinge.separable:
         return "separable: every row is on its side of the weights of the least hinge loss"
-    support = np.flatnonzero(found.dual)
-    if found.separable is False and len(support) == 1:
-        proof = f"not separable: row {support[0]} is all 0, so that its score is 0 whatever the weights"
-    elif found.separable is False:
-        left = f"what is left of their sum is {found.upper:.2g}"
-        proof = f"not separable: {len(support)} rows, weighted, cancel out ({_named(support)}; {left})"
+    if found.separable is False:
+        proof = not_separable(np.flatnonzero(found.dual), found.upper)
     else:
         why = "rounding hides whether there is one" if found.converged else "the program was stopped"
         proof = (
@@ -259,13 +251,7 @@ def _count_verdict(found: ZeroOne, rows: int) -> str:
         return f"separable: none of {rows:,} rows is an error"
     plain = found.errors == len(found.mistaken)
     amount = f"{found.errors:g} of {rows:,} rows" if plain else f"rows that count {found.errors:g}"
-    wrong = f"this halfspace is wrong on {amount} ({_named(found.mistaken)})"
+    wrong = f"this halfspace is wrong on {amount} ({name_rows(found.mistaken)})"
     if found.converged:
         return f"not separable: {wrong}, and none on less"
     return f"{'not separable' if found.bound > 0 else 'open'}: {wrong}, and none on less than {found.bound:g}"
-
-
-def _named(rows: Array) -> str:
-    """Return the numbers of some rows."""
-    more = f" and {len(rows) - NAMED:,} more" if len(rows) > NAMED else ""
-    return ("rows " if len(rows) > 1 else "row ") + ", ".join(map(str, rows[:NAMED].tolist())) + more

@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
-from linsep.estimators.base.batch import BatchLearner, BatchProblem, BatchSolution, solved_state
+from linsep.estimators.base.batch import POSITIVE, BatchLearner, BatchProblem, BatchSolution, solved_state
 from linsep.estimators.base.facts import Fact
 from linsep.estimators.base.online import READOUTS, OnlineLearner, Shared
 from linsep.rules import Logistic
@@ -25,7 +25,6 @@ from linsep.solvers.logistic.newton import newton
 from linsep.training.state import Parts, TrainingState
 from linsep.training.transaction import at_once
 
-POSITIVE = Interval(Real, 0, None, closed="neither")
 SOLVERS: dict[str, Callable[..., solvers.LogisticSolution]] = {"batch": gradient_ascent, "newton": newton}
 MOST = {"sgd": 10, "batch": 1000, "newton": 100}
 """The default of max_iter for each solver."""
@@ -244,7 +243,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         else:  # one by one: without a prior, a class that can be separated would stop the others at its own end
             own = [None if start is None else start[:, k : k + 1] for k in range(classes)]
             codes = [(problem.codes == k).astype(np.int32) for k in range(classes)]
-            found = solvers.together(
+            found = solvers.join_solutions(
                 [self._solved(problem, of, 2, False, at) for of, at in zip(codes, own, strict=True)]
             )
         facts = {

@@ -1,7 +1,7 @@
 """The maximum margin, hard or soft: the support vector machine without a kernel."""
 
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -9,16 +9,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from linsep.engine.arrays import Array
 from linsep.engine.runtime import share, threads
-from linsep.estimators.base.batch import BatchLearner, BatchProblem, BatchSolution
+from linsep.estimators.base.batch import POSITIVE, BatchLearner, BatchProblem, BatchSolution, not_separable
 from linsep.estimators.base.facts import Fact, refuse_other_dual, refuse_other_verdict
 from linsep.solvers.margin.hard import HardMargin, hard_margin
 from linsep.solvers.margin.soft import SoftMargin, soft_margin
 from linsep.solvers.products import times
 
-NAMED = 5
-"""Rows that a verdict names, at most."""
 NUMBERS = ("margin_", "margin_bound_", "gap_")
-POSITIVE = Interval(Real, 0, None, closed="neither")
 LOSSES: dict[str, Literal["l1", "l2"]] = {"hinge": "l1", "squared_hinge": "l2"}
 """The solver's names of the losses."""
 
@@ -242,15 +239,7 @@ def _hard_verdict(found: HardMargin) -> str:
         return f"separable: the margin is {found.lower:.6g}, and no halfspace has more than {found.upper:.6g}"
     if found.separable is None:
         return f"open: no halfspace is known to separate the rows, and none has a margin above {found.upper:.6g}"
-    support = found.support
-    if len(support) == 1:
-        return f"not separable: row {support[0]} is all 0, so that its score is 0 whatever the weights"
-    more = f" and {len(support) - NAMED:,} more" if len(support) > NAMED else ""
-    named = ", ".join(map(str, support[:NAMED].tolist())) + more
-    return (
-        f"not separable: {len(support):,} rows, weighted, cancel out (rows {named}; what is left of their sum is "
-        f"{found.upper:.2g})"
-    )
+    return not_separable(found.support, found.upper)
 
 
 def _soft_verdict(found: SoftMargin, wrong: int, rows: int, bounds: tuple[float, float], separable: bool | None) -> str:

@@ -71,11 +71,11 @@ class OneHot:
 
 
 class Triangle(NamedTuple):
-    """What is kept of [1 | X | Y]: rows of the same sums of products, a triangle once there are as many as columns."""
+    """The sums of products of [1 | X | Y]: rows that have the same, a triangle once they are as many as the columns."""
 
     table: Array
     rows: int
-    """How many rows it stands for."""
+    """The number of rows that it stands for."""
     features: int
     bias: float
     """The constant feature's value; with 0.0 there is no column of ones."""
@@ -100,10 +100,10 @@ class LeastSquaresFit(NamedTuple):
     """About the condition of the columns that the rank counts, each divided by its length before means were taken."""
 
 
-def begin(features: int, targets: int, bias: float) -> Triangle:
+def start_triangle(features: int, targets: int, bias: float) -> Triangle:
     """Return the triangle of no rows.
 
-    >>> line = absorb(begin(1, 1, bias=1.0), Dense(np.array([[0.0], [1.0]]), 1.0), np.array([[1.0], [3.0]]))
+    >>> line = absorb(start_triangle(1, 1, bias=1.0), Dense(np.array([[0.0], [1.0]]), 1.0), np.array([[1.0], [3.0]]))
     >>> solve_triangle(absorb(line, Dense(np.array([[2.0]]), 1.0), np.array([[5.0]]))).weights.round(9)
     array([[2.],
            [1.]])
@@ -268,7 +268,7 @@ def least_squares(
     """
     weights = np.empty(0) if row_weights is None else row_weights
     if solver == "auto":
-        solver = suitable(data, targets.shape[1])
+        solver = choose_solver(data, targets.shape[1])
     if solver == "formula":
         return by_formula(data, targets, weights)
     if solver == "exact":
@@ -276,7 +276,7 @@ def least_squares(
     return by_iteration(data, targets, weights, tol, max_iter, jobs)
 
 
-def suitable(data: Dense | Csr, targets: int) -> str:
+def choose_solver(data: Dense | Csr, targets: int) -> str:
     """Return the solver for such data: the formula for one feature, else a triangle unless it is large or slow."""
     rows, features = data.n_rows, data.n_features
     if features == 1:
@@ -313,7 +313,7 @@ def by_triangle(data: Dense | Csr, targets: Targets, weights: Array) -> LeastSqu
     """Return the weights by orthogonal reflections of blocks of rows: as stable as the data allow."""
     features, many = data.n_features, targets.shape[1]
     refuse_too_wide(data.n_rows, features + 1 + many)
-    return solve_triangle(absorb(begin(features, many, data.bias), data, targets, weights))
+    return solve_triangle(absorb(start_triangle(features, many, data.bias), data, targets, weights))
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -370,7 +370,7 @@ class Centred:
 
 
 class LsmrState(NamedTuple):
-    """Where LSMR is, in the letters of the paper; one column, or one number, for each target still on the way."""
+    """The state of LSMR in the letters of the paper: one column, or one number, for each target still on the way."""
 
     u: Array
     v: Array

@@ -31,7 +31,7 @@ from linsep.solvers.exact.linear_systems import (
     eliminate_by_pieces,
     form_of,
     inverse,
-    lifted,
+    lift,
 )
 
 LENGTHS = (6, 8, 10, 12, 14, 16, 20, 24, 32, 40, 52)
@@ -227,7 +227,7 @@ def _solution(
 ) -> list[int] | None:
     """Return the dependency that a system stands for, without a common factor; None where signs are mixed."""
     support = np.append(system.rows, system.free)
-    numerators, denominator = lifted(form, residues, system, prime, limits)
+    numerators, denominator = lift(form, residues, system, prime, limits)
     values = numerators + [int(g) * denominator for g in system.given.tolist()]
     if positive and min(values) < 0:
         return None

@@ -128,7 +128,7 @@ class BadPrimeError(Exception):
 
 
 class Echelon(NamedTuple):
-    """What elimination modulo a prime has found: on the columns seen, V[others] = ratios V[rows]."""
+    """The result of elimination modulo a prime: on the columns seen, V[others] = ratios V[rows]."""
 
     rows: Array
     """Of the pivots."""
@@ -201,7 +201,7 @@ class TooMuchError(Exception):
 
 
 class Limits(NamedTuple):
-    """What a search may take."""
+    """The deadline of a search, and the bits that its answer may have."""
 
     deadline: float
     bits: int
@@ -221,7 +221,7 @@ class System(NamedTuple):
     given: Array
 
 
-def lifted(form: DyadicMatrix, residues: Any, system: System, prime: int, limits: Limits) -> tuple[list[int], int]:
+def lift(form: DyadicMatrix, residues: Any, system: System, prime: int, limits: Limits) -> tuple[list[int], int]:
     """Return lambda on the system's rows as integers over one denominator."""
     size = len(system.rows)
     solver = inverse(residues[system.rows][:, system.columns].toarray(), prime, limits.check)

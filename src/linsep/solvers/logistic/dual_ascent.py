@@ -21,7 +21,7 @@ from linsep.engine.multimethods import inlined
 from linsep.engine.native import prefetch
 from linsep.engine.passes import Kernel, compiled
 from linsep.solvers.logistic.objective import LogisticProblem
-from linsep.solvers.products import frozen, times, times_transposed
+from linsep.solvers.products import freeze, times, times_transposed
 
 AHEAD = 8
 """How many rows ahead of the current one the pass prefetches."""
@@ -56,7 +56,7 @@ class Ascent:
         bias_move = data.bias
         if free_bias:
             bias_move = EASE * float(np.vdot(data.values, data.values)) / max(1, len(codes)) / data.bias
-        labels = (frozen(codes, np.int32), frozen(row_weights))
+        labels = (freeze(codes, np.int32), freeze(row_weights))
         self._problem = (data.values, data.indices, data.indptr, data.bias, bias_move, *labels, variance, multinomial)
         self._random = np.random.default_rng(0)
         self._free_bias = free_bias
@@ -102,7 +102,7 @@ def one_epoch() -> Kernel:
                     score += column[np.uintp(indices[k])] * v
                     norm += v * v
                 y = 2.0 * codes[i] - 1.0
-                a = solved(wrong[i, 0], y * score, norm * variance * c)
+                a = solve_row(wrong[i, 0], y * score, norm * variance * c)
                 amount = variance * c * y * (a - wrong[i, 0])
                 wrong[i, 0] = a
                 for k in range(start, stop):
@@ -124,7 +124,7 @@ def one_epoch() -> Kernel:
             else:
                 for m in range(columns):
                     y = 1.0 if codes[i] == m else -1.0
-                    a = solved(wrong[i, m], y * z[m], norm * variance * c)
+                    a = solve_row(wrong[i, m], y * z[m], norm * variance * c)
                     move[m] = variance * c * y * (a - wrong[i, m])
                     wrong[i, m] = a
             for k in range(start, stop):
@@ -138,7 +138,7 @@ def one_epoch() -> Kernel:
 
 
 @inlined
-def solved(a: float, margin: float, q: float) -> float:
+def solve_row(a: float, margin: float, q: float) -> float:
     """Return s(u) for u + margin + q (s(u) - a) = 0, nearly: Newton's steps, each halved until it helps."""
     u = -margin
     t = 1.0 / (1.0 + exp(margin))
@@ -160,7 +160,7 @@ def solved(a: float, margin: float, q: float) -> float:
 
 @inlined
 def solve_classes(a: Array, z: Array, q: float, u: Array, new: Array, move: Array) -> None:
-    """Solve u = z + q (a - softmax(u)) nearly, as :func:`solved` does, and write softmax(u) to `new`."""
+    """Solve u = z + q (a - softmax(u)) nearly, as :func:`solve_row` does, and write softmax(u) to `new`."""
     classes = z.shape[0]
     u[:] = z
     move[:] = 0.0
@@ -237,7 +237,7 @@ def approach(problem: LogisticProblem, weights: Array, tol: float, max_iter: int
         if epochs < check and epochs < max_iter:
             continue
         found = ascent.weights.copy()
-        value, left, gap = judged(problem, found, ascent.wrong, tol)
+        value, left, gap = judge(problem, found, ascent.wrong, tol)
         if not best.history or value < -best.history[-1]:
             best = AscentResult(found, gap, [*best.history, -value], epochs)
         if left <= tol * value:
@@ -249,7 +249,7 @@ def approach(problem: LogisticProblem, weights: Array, tol: float, max_iter: int
     return best
 
 
-def judged(problem: LogisticProblem, weights: Array, wrong: Array, tol: float) -> tuple[float, float, float]:
+def judge(problem: LogisticProblem, weights: Array, wrong: Array, tol: float) -> tuple[float, float, float]:
     """Return f, how far the ascent has to go, and a bound on f - min f; a free bias is moved to its best first.
 
     The bound is the duality gap: the relative entropy of the dual's probabilities to the model's, plus
@@ -257,7 +257,7 @@ def judged(problem: LogisticProblem, weights: Array, wrong: Array, tol: float) -
     the data: where the first part alone is above `tol` f, it tells how far there is to go, and the bound is infinite.
     """
     scores = times(problem.data, weights, problem.jobs)
-    seen = problem.look(scores)
+    seen = problem.evaluate(scores)
     if problem.free_bias:
         seen = problem.settle_bias(weights, scores, seen)
         wrong = _balanced(problem, wrong)

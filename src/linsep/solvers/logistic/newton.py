@@ -14,7 +14,7 @@ from scipy import linalg
 from linsep.engine.arrays import Array
 from linsep.engine.runtime import one_blas_thread, split
 from linsep.solvers.logistic.dual_ascent import approach
-from linsep.solvers.logistic.objective import ROUNDING, Evaluation, Iterate, LogisticProblem, LogisticSolution
+from linsep.solvers.logistic.objective import ROUNDING, Iterate, LogisticProblem, LogisticSolution, LossTerms
 from linsep.solvers.logistic.separation import endless, heaviest, runs_off, separated
 from linsep.solvers.products import TABLE_ENTRIES, add_up, as_table, rows_between, sweep, times, times_transposed
 
@@ -161,7 +161,7 @@ class NewtonSearch:
         begin = approach(problem, zeros, tol, max_iter if start is None else 0)
         weights = begin.weights if start is None else np.array(start, np.float64)
         scores = times(problem.data, weights, problem.jobs)
-        self.at = _point(problem, weights, scores, problem.look(scores))
+        self.at = _point(problem, weights, scores, problem.evaluate(scores))
         self.steepest = self._steepness()
         self.gap = begin.gap
         self.history = [*begin.history[:-1], -self.at.value]
@@ -230,7 +230,7 @@ class NewtonSearch:
         return np.sqrt(self.problem.groups(self.at.gradient**2))
 
 
-def _point(problem: LogisticProblem, weights: Array, scores: Array, seen: Evaluation) -> Iterate:
+def _point(problem: LogisticProblem, weights: Array, scores: Array, seen: LossTerms) -> Iterate:
     if problem.free_bias:
         seen = problem.settle_bias(weights, scores, seen)
     return problem.iterate(weights, scores, seen)
@@ -238,16 +238,16 @@ def _point(problem: LogisticProblem, weights: Array, scores: Array, seen: Evalua
 
 def _search_line(
     problem: LogisticProblem, at: Iterate, step: Array, moves: Array, slope: Array
-) -> tuple[Array, Evaluation]:
+) -> tuple[Array, LossTerms]:
     """Return for each group the largest length, 1 or a half so often, that lowers f by its share of the slope."""
     lengths = np.where(slope < 0, 1.0, 0.0)
     unseen = -slope <= ROUNDING * at.values  # what such a step gains is lost in rounding
     for _ in range(HALVINGS):
-        seen = problem.look(at.scores + lengths * moves)
+        seen = problem.evaluate(at.scores + lengths * moves)
         values = seen.losses + problem.prior(at.weights + lengths * step)
         fine = values <= at.values + 1e-4 * lengths * slope + np.where(unseen, ROUNDING * at.values, 0.0)
         if fine.all():
             return lengths, seen
         lengths = np.where(fine, lengths, lengths / 2)
     lengths = np.where(fine, lengths, 0.0)
-    return lengths, problem.look(at.scores + lengths * moves)
+    return lengths, problem.evaluate(at.scores + lengths * moves)

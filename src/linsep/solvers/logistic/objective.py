@@ -22,14 +22,14 @@ BIAS_STEPS = 100
 """Steps to a bias at most: one of class weights 1e13 to 1 is at 30, and each step moves it by about 1 at first."""
 
 MOST = 1e300
-"""What no product of X, the row weights and the prior may exceed: float64 ends not far above."""
+"""The limit of products of X, the row weights and the prior: float64 ends not far above."""
 
 ROUNDING = 1e-13
 """How much of a sum may be rounding."""
 
 
-class Evaluation(NamedTuple):
-    """What the scores say of f."""
+class LossTerms(NamedTuple):
+    """The loss of each group at some scores, with its derivatives."""
 
     losses: Array
     """Σ c ℓ of each group."""
@@ -46,7 +46,7 @@ class Iterate(NamedTuple):
 
     weights: Array
     scores: Array
-    seen: Evaluation
+    seen: LossTerms
     gradient: Array
     values: Array
     """f of each group."""
@@ -86,7 +86,7 @@ class LogisticProblem(NamedTuple):
     data: Dense | Csr
     codes: Array
     row_weights: Array
-    """What each row counts, or an empty array where all count 1."""
+    """The weight of each row, or an empty array where all weigh 1."""
     positives: Array
     """The class that each column's score speaks for."""
     multinomial: bool
@@ -101,7 +101,7 @@ class LogisticProblem(NamedTuple):
 
     @property
     def counts(self) -> Array:
-        """What each row counts, (rows, 1); (1, 1) where all count 1."""
+        """The weight of each row, (rows, 1); (1, 1) where all weigh 1."""
         return self.row_weights[:, None] if len(self.row_weights) else np.ones((1, 1))
 
     def groups(self, table: Array) -> Array:
@@ -113,19 +113,19 @@ class LogisticProblem(NamedTuple):
         """Tell for each row and column whether the row is of the column's class."""
         return self.codes[:, None] == self.positives
 
-    def look(self, scores: Array) -> Evaluation:
+    def evaluate(self, scores: Array) -> LossTerms:
         """Return the losses of these scores, (rows, columns), and how they change."""
         counts, targets = self.counts, self.targets()
         if self.multinomial:
-            return self._look_jointly(scores, counts, targets)
+            return self._evaluate_jointly(scores, counts, targets)
         margins = np.where(targets, scores, -scores)
         small = np.exp(-np.abs(margins))
         wrong = np.where(margins >= 0, small, 1.0) / (1.0 + small)
         losses = self.groups(counts * (np.log1p(small) + np.maximum(-margins, 0.0)))
         spread = counts * (small / (1.0 + small) ** 2)
-        return Evaluation(losses, self.residuals(wrong, targets), spread, _least(margins, counts))
+        return LossTerms(losses, self.residuals(wrong, targets), spread, _least(margins, counts))
 
-    def _look_jointly(self, scores: Array, counts: Array, targets: Array) -> Evaluation:
+    def _evaluate_jointly(self, scores: Array, counts: Array, targets: Array) -> LossTerms:
         top = scores.argmax(axis=1)[:, None]
         below = scores - np.take_along_axis(scores, top, axis=1)
         shares = np.exp(below)
@@ -136,7 +136,7 @@ class LogisticProblem(NamedTuple):
         losses = self.groups(counts * (np.log1p(rest) - below[targets][:, None]))
         rivals = np.where(targets, -np.inf, below).max(axis=1, keepdims=True)
         margins = below[targets][:, None] - rivals
-        return Evaluation(losses, self.residuals(shares, targets), shares, _least(margins, counts))
+        return LossTerms(losses, self.residuals(shares, targets), shares, _least(margins, counts))
 
     def residuals(self, chances: Array, targets: Array) -> Array:
         """Return c (target - p), given each column's probability of the wrong answer, or a softmax's of all classes.
@@ -186,9 +186,9 @@ class LogisticProblem(NamedTuple):
     def at(self, weights: Array) -> Iterate:
         """Return f and its gradient at these weights."""
         scores = times(self.data, weights, self.jobs)
-        return self.iterate(weights, scores, self.look(scores))
+        return self.iterate(weights, scores, self.evaluate(scores))
 
-    def iterate(self, weights: Array, scores: Array, seen: Evaluation) -> Iterate:
+    def iterate(self, weights: Array, scores: Array, seen: LossTerms) -> Iterate:
         """Return f and its gradient at weights of these scores."""
         gradient = self.penalty * weights - times_transposed(self.data, seen.residuals, self.jobs)
         return Iterate(weights, scores, seen, gradient, seen.losses + self.prior(weights))
@@ -201,7 +201,7 @@ class LogisticProblem(NamedTuple):
         reached = converged and cause is None
         return LogisticSolution(self.centred(at.weights), at.value, history, norm, gap, iterations, reached, cause)
 
-    def settle_bias(self, weights: Array, scores: Array, seen: Evaluation) -> Evaluation:
+    def settle_bias(self, weights: Array, scores: Array, seen: LossTerms) -> LossTerms:
         """Move the biases, in place, to where their gradients are 0, all other weights held: Newton's method."""
         for _ in range(BIAS_STEPS):
             slope = seen.residuals.sum(axis=0)
@@ -209,7 +209,7 @@ class LogisticProblem(NamedTuple):
                 break
             shift = self._bias_step(seen, slope)
             for _ in range(30):
-                trial = self.look(scores + shift)
+                trial = self.evaluate(scores + shift)
                 rises = trial.losses > (1.0 + ROUNDING) * seen.losses
                 if not rises.any():
                     break
@@ -221,7 +221,7 @@ class LogisticProblem(NamedTuple):
             seen = trial
         return seen
 
-    def _bias_step(self, seen: Evaluation, slope: Array) -> Array:
+    def _bias_step(self, seen: LossTerms, slope: Array) -> Array:
         if not self.multinomial:
             return slope / np.maximum(seen.spread.sum(axis=0), np.finfo(float).tiny)
         cross = (self.counts * seen.spread).T @ seen.spread
@@ -229,7 +229,7 @@ class LogisticProblem(NamedTuple):
         return np.linalg.lstsq(np.diag(cross.sum(axis=1)) - cross, slope)[0]
 
 
-def together(parts: list[LogisticSolution]) -> LogisticSolution:
+def join_solutions(parts: list[LogisticSolution]) -> LogisticSolution:
     """Return problems that were solved one by one as one; a part that has ended stays where it is."""
     longest = max(len(part.history) for part in parts)
     histories = [part.history + part.history[-1:] * (longest - len(part.history)) for part in parts]

@@ -7,13 +7,15 @@ Three kinds of such directions are looked for: a feature alone (one that is seen
 separate all rows, and, in :mod:`linsep.solvers.logistic.separation`, a step of the search itself.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, lsmr
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.logistic.objective import Evaluation, LogisticProblem
-from linsep.solvers.products import rows_between, times, times_transposed
+from linsep.solvers.logistic.objective import LogisticProblem, LossTerms
+from linsep.solvers.products import pieces, times, times_transposed
 
 NEARLY = 1e-6
 """How far a row may move the wrong way, relative to the one that moves farthest, for the step to be looked at."""
@@ -91,12 +93,9 @@ def _turned(problem: LogisticProblem, way: Array, wrong: Array, reach: Array) ->
 
 def _reach(problem: LogisticProblem, way: Array) -> Array:
     """Return |x|.|way| for each row and column (multinomial: both columns of a lead): the scale of their rounding."""
-    data, size = problem.data, np.abs(way)
-    rows = data.n_rows
-    height = max(1, ENTRIES * rows // max(1, data.values.size))
-    pieces = (rows_between(data, lo, min(rows, lo + height)) for lo in range(0, rows, height))
-    sizes = (piece._replace(values=np.abs(piece.values), bias=abs(piece.bias)) for piece in pieces)
-    reach = np.concatenate([times(piece, size) for piece in sizes])
+    size = np.abs(way)
+    parts = (part._replace(values=np.abs(part.values), bias=abs(part.bias)) for _, part in _pieces(problem.data))
+    reach = np.concatenate([times(part, size) for part in parts])
     return reach[problem.targets()][:, None] + reach if problem.multinomial else reach
 
 
@@ -119,7 +118,7 @@ def endless(problem: LogisticProblem) -> int | None:
     return None
 
 
-def separated(problem: LogisticProblem, seen: Evaluation, scores: Array) -> Array:
+def separated(problem: LogisticProblem, seen: LossTerms, scores: Array) -> Array:
     """Tell for each group whether these weights, which no prior holds, separate its rows: they grow forever then."""
     if problem.penalty.any():
         return np.zeros_like(seen.margin, bool)
@@ -139,10 +138,13 @@ def _unheld(problem: LogisticProblem, weight: int) -> bool:
 def _one_sided(data: Dense | Csr, signs: Array) -> Array:
     """Count each feature's entries if all, or none, have the sign of their row; else the feature has 0."""
     net, total = np.zeros((2, data.n_features))
-    step = max(1, ENTRIES * data.n_rows // max(1, data.values.size))
-    for lo in range(0, data.n_rows, step):
-        part = rows_between(data, lo, min(lo + step, data.n_rows))
-        part, y = part._replace(values=np.sign(part.values), bias=0.0), signs[lo : lo + step, None]
+    for rows, piece in _pieces(data):
+        part, y = piece._replace(values=np.sign(piece.values), bias=0.0), signs[rows, None]
         net += times_transposed(part, y)[:-1, 0]
         total += times_transposed(part._replace(values=np.abs(part.values)), np.abs(y))[:-1, 0]
     return np.where(np.abs(net) == total, total, 0.0)
+
+
+def _pieces(data: Dense | Csr) -> Iterator[tuple[slice, Dense | Csr]]:
+    """Yield the rows, about `ENTRIES` entries at a time, with their places."""
+    return pieces(data, ENTRIES * data.n_rows // max(1, data.values.size))

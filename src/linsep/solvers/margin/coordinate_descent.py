@@ -31,7 +31,7 @@ NEIGHBOURS = 16
 STILL = 1e-12
 """A violation up to this is not worth a step: margins are known no better."""
 GONE = -1
-"""What stands in the list of rows for one that has been left out."""
+"""The entry in the list of rows of a row that was left out."""
 
 shift = multimethod(0)
 """shift(data, x, amount, weights): add amount * x to the weights, the constant feature's excepted."""
@@ -127,6 +127,15 @@ def one_pass(Data: type[Any]) -> Kernel:
         return gap, least, most, moved
 
     return compiled(kernel, digest)
+
+
+def pull_of(bias: float, common: float, rows: int, swift: float, free: bool) -> float:
+    """Return by how much a step of size 1 moves the constant feature's weight: as if `swift` rows moved it at once.
+
+    `common` is the ||x||² of a common row. Unless the bias is free, the weight moves no more than that of a feature.
+    """
+    pull = common * min(1.0, swift / rows) / bias
+    return pull if free else min(pull, bias, key=abs)
 
 
 def squared_norms(data: Dense | Csr) -> Array:

@@ -14,7 +14,6 @@ linear in the entries. With a free bias the margin is half the distance between 
 problem, with lambda summing to 1 in each class.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ import numpy as np
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import one_blas_thread, split
+from linsep.solvers import BracketWatch
 from linsep.solvers.margin.hull import Points
 from linsep.solvers.margin.search import FULL, HardDescent, MarginBracket, WolfeSearch
 
@@ -113,7 +113,7 @@ def _entries(data: Dense | Csr, signs: Array, i: int) -> tuple[Array, Array]:
 
 
 class HardMargin(NamedTuple):
-    """What the solver found."""
+    """The largest margin from both sides, and what proves it."""
 
     weights: Array
     """(features + 1,): min_i y_i w·x_i = 1 on separable data; else the unit w of the best lower bound, as also where
@@ -151,7 +151,7 @@ class HardMargin(NamedTuple):
 def hard_margin(
     data: Dense | Csr, signs: Array, row_weights: Array, *, tol: float = 1e-3, max_iter: int = 1000,
     penalize_bias: bool = True, zero: float = 1e-10, seed: int = 0, jobs: int = 1, enough: float = 0.0,
-    start: Array | None = None, deadline: float | None = None, watch: Callable[[float, float], None] | None = None,
+    start: Array | None = None, deadline: float | None = None, watch: BracketWatch | None = None,
 ) -> HardMargin:  # fmt: skip
     """Find the largest margin, or the rows that prove there is none.
 
@@ -236,7 +236,7 @@ def _with_a_zero_row(found: HardMargin, row: int) -> HardMargin:
 def separator(
     data: Dense | Csr, signs: Array, *, enough: float = 0.0, tol: float = 0.005, max_iter: int = 2000,
     start: Array | None = None, deadline: float | None = None,
-    watch: Callable[[float, float], None] | None = None, seed: int = 0, jobs: int = 1,
+    watch: BracketWatch | None = None, seed: int = 0, jobs: int = 1,
 ) -> HardMargin:  # fmt: skip
     """Find a w that separates and the margin to `tol`; or rows that rule it out; or that the margin is of no use.
 

@@ -24,7 +24,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.kernel_cache import cached_njit
 from linsep.engine.runtime import split
-from linsep.solvers.products import gathered, largest_entry, times, times_transposed
+from linsep.solvers.products import gather_rows, largest_entry, times, times_transposed
 
 AT_ONCE = 1 << 17
 """Entries of the data that are copied together, at most."""
@@ -101,7 +101,7 @@ class Points:
         """Return these rows, scaled, without signs and constant feature."""
         if isinstance(self.data, Dense):
             return np.multiply(self.data.values[rows], self.scale, dtype=np.float64)
-        values, columns, ends = gathered(self.data, rows)
+        values, columns, ends = gather_rows(self.data, rows)
         values = np.multiply(values, self.scale, dtype=np.float64)
         return sp.csr_array((values, columns, ends), (len(rows), self.data.features))
 

@@ -24,12 +24,12 @@ from scipy.linalg import LinAlgError, solve
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.margin.coordinate_descent import GONE, NEIGHBOURS, STILL, one_pass, squared_norms
+from linsep.solvers.margin.coordinate_descent import GONE, NEIGHBOURS, STILL, one_pass, pull_of, squared_norms
 from linsep.solvers.margin.hull import rounding_of
 from linsep.solvers.products import (
     as_table,
     blocks,
-    frozen,
+    freeze,
     largest_entry,
     read_only,
     rows_between,
@@ -67,12 +67,12 @@ TINY = float(np.finfo(np.float64).tiny)
 """Rows that cost less than any normal number are absent."""
 
 
-def tamed(data: Dense | Csr) -> tuple[Dense | Csr, int]:
+def tame(data: Dense | Csr) -> tuple[Dense | Csr, int]:
     """Return the data, or a copy of them times 2**-exponent where floats would lose their squares; and the exponent.
 
-    >>> tamed(Dense(np.array([[2.0**1000]]), bias=0.0))
+    >>> tame(Dense(np.array([[2.0**1000]]), bias=0.0))
     (Dense(values=array([[0.5]]), bias=0.0), 1001)
-    >>> tamed(Dense(np.array([[3.0]]), bias=0.0))
+    >>> tame(Dense(np.array([[3.0]]), bias=0.0))
     (Dense(values=array([[3.]]), bias=0.0), 0)
     """
     largest = largest_entry(data)
@@ -80,7 +80,7 @@ def tamed(data: Dense | Csr) -> tuple[Dense | Csr, int]:
     if largest == 0.0 or abs(exponent) <= TAME:
         return data, 0
     values = np.ldexp(data.values.astype(np.float64), -exponent)
-    return data._replace(values=frozen(values), bias=math.ldexp(data.bias, -exponent)), exponent
+    return data._replace(values=freeze(values), bias=math.ldexp(data.bias, -exponent)), exponent
 
 
 def best_bias(scores: Array, signs: Array, costs: Array, soft: bool) -> float:
@@ -259,7 +259,7 @@ class SoftDescent:
         n = data.n_rows
         self.data, self.jobs, self.soft = read_only(data), jobs, loss == "l2"
         self.free = data.bias != 0.0 and not penalize_bias
-        self.signs = frozen(signs)
+        self.signs = freeze(signs)
         self.row_weights = np.asarray(row_weights, np.float64) if len(row_weights) else np.ones(n)
         self.norms = squared_norms(self.data)
         if not np.all(np.isfinite(self.norms)):
@@ -289,12 +289,12 @@ class SoftDescent:
     def set_cost(self, C: float) -> None:
         """Set the cost of a unit of loss, and scale the variables up as far as the dual gains by it."""
         n = len(self.dual)
-        self.costs = frozen(C * self.row_weights)
+        self.costs = freeze(C * self.row_weights)
         self.present = self.costs >= TINY
         self.tops = np.full(n, np.inf) if self.soft else self.costs
         self.diagonal = np.divide(0.5, self.costs, out=np.zeros(n), where=self.present & self.soft)
         self.pull = self._pull()
-        self.squares = frozen(self.norms + self.pull * self.data.bias)
+        self.squares = freeze(self.norms + self.pull * self.data.bias)
         if self.cost > 0.0:
             total, quadratic = self.terms(self.weights[:-1] if self.free else self.weights, self.dual)
             scale = min(C / self.cost, total / quadratic) if quadratic > 0.0 else 1.0
@@ -311,8 +311,7 @@ class SoftDescent:
         if bias == 0.0 or count == 0:
             return bias
         common = float(np.mean(self.norms[self.present])) + 1.0 / float(np.mean(self.costs[self.present]))
-        pull = common * min(1.0, SWIFT / count) / bias
-        return pull if self.free else min(pull, bias, key=abs)
+        return pull_of(bias, common, count, SWIFT, self.free)
 
     def one_round(self, rng: np.random.Generator, before: int, budget: int) -> tuple[float, int]:
         """Visit the rows once or, after many passes, a few times in one order, and extrapolate.
@@ -340,8 +339,7 @@ class SoftDescent:
         return relative(dual_objective + gap, dual_objective), count
 
     def _pass(self, blocks: Array, leave_out: bool) -> tuple[float, float, float, int]:
-        kernel = one_pass(Csr if isinstance(self.data, Csr) else Dense)
-        return kernel(
+        return one_pass(Csr if isinstance(self.data, Csr) else Dense)(
             tuple(self.data), self.signs, self.costs, self.squares, self.dual, self.weights, self.rows, blocks,
             self.soft, self.pull, self.low if leave_out else -np.inf, self.high if leave_out else np.inf,
         )  # fmt: skip

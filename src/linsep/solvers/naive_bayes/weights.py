@@ -21,7 +21,7 @@ import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.naive_bayes.counts import Moments, count, empty_table, merged, moments, weight_of
+from linsep.solvers.naive_bayes.counts import Moments, count, empty_table, merge_moments, moments, weight_of
 from linsep.solvers.naive_bayes.precision import Pair, added, log_quotient, plus, product, sums
 from linsep.solvers.naive_bayes.rows import present
 
@@ -292,7 +292,7 @@ class ClassCounts(NamedTuple):
         """Return the counts with these rows added; no row may store a column twice, unless it is of counts."""
         classes = len(self.class_count)
         if self.kind == "gaussian":
-            return self._with(merged(self._moments, moments(data, codes, row_weights, classes)))
+            return self._with(merge_moments(self._moments, moments(data, codes, row_weights, classes)))
         before = self.feature_count
         table = np.array(before, order="F") if self.class_count.any() else empty_table(*before.shape)
         parts = present(data, self.binarize) if self.kind == "bernoulli" else [(slice(None), data)]
@@ -305,7 +305,7 @@ class ClassCounts(NamedTuple):
     def joined(self, other: "ClassCounts") -> "ClassCounts":
         """Return the counts of the rows of both, which have the same classes and features."""
         if self.kind == "gaussian":
-            return self._with(merged(self._moments, other._moments))
+            return self._with(merge_moments(self._moments, other._moments))
         with np.errstate(over="ignore"):
             counts = np.asfortranarray(self.feature_count + other.feature_count)
         return self._replace(class_count=self.class_count + other.class_count, feature_count=counts)._in_range()

@@ -18,7 +18,7 @@ Any u and any lambda bracket the value, whatever found them.
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,7 +28,8 @@ from scipy.optimize import linprog
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.products import gathered, largest_entry, times, times_transposed
+from linsep.solvers import BracketWatch
+from linsep.solvers.products import gather_rows, largest_entry, times, times_transposed
 from linsep.solvers.programs.linear_program import matrix_game, mixture
 from linsep.solvers.programs.signed_rows import beside, column, exponents
 
@@ -110,7 +111,7 @@ class L1Rows:
         data, signs = self.data, self.signs[rows]
         Z: Any
         if isinstance(data, Csr):
-            values, columns, ends = gathered(data, rows)
+            values, columns, ends = gather_rows(data, rows)
             Z = sp.csr_array((self._in_unit(values), columns, ends), shape=(len(rows), self.features))
             Z.sum_duplicates()
         else:
@@ -142,14 +143,15 @@ class L1Rows:
         return int(np.argmin(best))
 
 
-Watch = Callable[[float, float], None]
 L1Start = tuple[Array | None, Array | None]
 
 
 class L1Search:
     """The bracket, what proves it, and the rows and columns of the next program."""
 
-    def __init__(self, rows: L1Rows, enough: float, tol: float, deadline: float | None, watch: Watch | None) -> None:
+    def __init__(
+        self, rows: L1Rows, enough: float, tol: float, deadline: float | None, watch: BracketWatch | None
+    ) -> None:
         self.rows, self.enough, self.tol, self.watch = rows, enough, tol, watch
         self.deadline = math.inf if deadline is None else deadline
         self.lower, self.upper = -math.inf, math.inf
@@ -223,7 +225,7 @@ class L1Search:
             self.weights = w if steps[k] == 1.0 else self.weights + steps[k] * (w - self.weights)
             self.scores = scores if steps[k] == 1.0 else self.scores + steps[k] * (scores - self.scores)
             self.lower = float(lowest[k])
-            self.tell()
+            self.report()
         return scores
 
     def offer_dual(self, rows: Array, dual: Array, sums: Array, sure: bool = False) -> Array:
@@ -233,11 +235,11 @@ class L1Search:
         if upper < self.upper:
             held = dual > 0
             self.upper, self.proof, self.dual, self.sure = upper, rows[held], dual[held], sure
-            self.tell()
+            self.report()
         return pays
 
-    def tell(self) -> None:
-        """Tell the bracket to whom it may concern."""
+    def report(self) -> None:
+        """Report the bracket."""
         if self.watch is not None:
             self.watch(self.size(self.lower), self.size(self.upper))
 
@@ -347,18 +349,18 @@ class L1Margin(NamedTuple):
     dual: Array
     """(rows,): lambda, which proves `upper`."""
     lower: float
-    """What `weights` reach, to rounding."""
+    """The value that `weights` reach, to rounding."""
     upper: float
-    """What no weights can exceed, to rounding."""
+    """The value that no weights exceed, to rounding."""
     converged: bool
     """Whether the bracket is as narrow as was asked, or the value is known to be of no use."""
     programs: int
-    """How many linear programs it took."""
+    """The number of linear programs solved."""
 
 
 def l1_margin(
     data: Dense | Csr, signs: Array, *, signed: bool, enough: float, tol: float = 0.003,
-    starts: Iterable[L1Start] = (), deadline: float | None = None, watch: Watch | None = None,
+    starts: Iterable[L1Start] = (), deadline: float | None = None, watch: BracketWatch | None = None,
 ) -> L1Margin:  # fmt: skip
     """Find the largest margin that weights of L1 norm 1 have, and rows that prove there is none larger.
 

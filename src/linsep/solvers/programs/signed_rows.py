@@ -30,7 +30,7 @@ SMALL = 1 << 22
 
 
 class Budget(NamedTuple):
-    """How much a program may take."""
+    """The limits of a program."""
 
     max_iter: int = 1_000_000
     """The most steps of the simplex method."""
@@ -41,7 +41,7 @@ class Budget(NamedTuple):
 
 
 USUAL = Budget()
-"""What a program may take unless something else is said."""
+"""The default limits."""
 
 
 class SignedRows(NamedTuple):
