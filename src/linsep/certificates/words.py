@@ -1,6 +1,5 @@
 """Describe a certificate in words: the verdict, tables, and which learner the data favour; roundings stay true."""
 
-import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -70,6 +69,11 @@ def rounded(cert: "Certificate", name: str | ProblemKey, claim: str | MistakeBou
     counts = "mistakes" in str(claim) and not is_mixed(cert, name)
     whole = Decimal(value).to_integral_value(ROUND_FLOOR) if counts else value
     return outward(whole, up="at most" in str(claim) or claim == WEIGHTED)
+
+
+def _decimal(cert: "Certificate", name: str | ProblemKey, claim: str | MistakeBound) -> Decimal:
+    """Return a claim as it is stated: as a float, a tiny margin would be 0, and a vast bound infinite."""
+    return Decimal(cert.claims[f"{name}: {claim}"])
 
 
 def is_mixed(cert: "Certificate", name: str | ProblemKey) -> bool:
@@ -156,10 +160,11 @@ def _problem(cert: "Certificate", name: str) -> list[Line]:
 
 def _margin(cert: "Certificate", name: str, kind: str) -> Line:
     least, most = (rounded(cert, name, f"{kind}'s margin at {end}") for end in ("least", "most"))
+    upper = _decimal(cert, name, f"{kind}'s margin at most")
     if least:
-        gap = 1 - cert.number(f"{kind}'s margin at least", name) / cert.number(f"{kind}'s margin at most", name)
-        return Line(f"{kind}'s margin", least if least == most else f"{least} to {most}", f"gap {share(gap)}")
-    known = cert.number(f"{kind}'s margin at most", name) <= 0
+        gap = share(1 - float(_decimal(cert, name, f"{kind}'s margin at least") / upper))
+        return Line(f"{kind}'s margin", least if least == most else f"{least} to {most}", f"gap {gap}")
+    known = upper <= 0
     of = " through the origin" * (kind == "perceptron" and not cert.facts["problems"][name]["bias"])
     note = f"no {SEPARATORS[kind]}{of} {'separates' if known else 'was found that separates'}"
     return Line(f"{kind}'s margin", f"at most {most}", note)
@@ -169,8 +174,8 @@ def _passes(cert: "Certificate", name: str) -> list[Line]:
     lines, rows = [], cert.facts["data"]["rows"]
     for passes in passes_of(cert, name):
         bound = MistakeBound("perceptron", passes)
-        most = cert.number(bound, name)
-        gap = 1 - cert.number(bound.tightness, name) / most if most else 0.0
+        most = _decimal(cert, name, bound)
+        gap = 1 - float(_decimal(cert, name, bound.tightness) / most) if most else 0.0
         useless = f"no less than the {rows * passes:,} rounds"
         note = useless if most >= rows * passes else f"whether separable or not; gap {share(gap)}"
         lines.append(Line(f"  in {counted(passes, 'pass')}", rounded(cert, name, bound), note))
@@ -364,8 +369,8 @@ def _judged(cert: "Certificate", key: ProblemKey) -> str:
         )
         ends = f"no training{bias} ends without mistakes"
         return f"Not separable: {rows}, weighed, cancel exactly, so that {who}, and {ends}"
-    margin, rounds = cert.number("perceptron's margin at most", key), _most_rounds(cert, key)
-    if margin > 0 and cert.number("R at most", key) / margin >= math.sqrt(rounds):
+    margin, rounds = _decimal(cert, key, "perceptron's margin at most"), _most_rounds(cert, key)
+    if margin > 0 and _decimal(cert, key, "R at most") / margin >= Decimal(rounds).sqrt():
         span = f"{rounds:,}, the rounds of {counted(max(passes_of(cert, key)), 'pass')}"
         return f"Open: the margin is at most {most}, so that no bound on mistakes below {span}, can come from it"
     return (
