@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import weakref
+from decimal import Decimal
 from functools import cache
 
 import numpy as np
@@ -383,21 +384,37 @@ def test_whatever_the_data_are_it_answers(X, y):
         assert not verify(made(name)[0], X, y)
 
 
+UNKNOWN = "Unknown label type: unknown. Maybe you are trying to fit a classifier"
+FINITE = [[1.0, 2.0], [0.0, 1.0]]
 BAD = {
     "row 0, column 1 holds None, not a number": ([[1.0, None], [0.0, 1.0]], [0, 1]),
     "row 1, column 0 holds 'x', not a number": ([[1.0, 2.0], ["x", 1.0]], [0, 1]),
-    "row 0, column 0 holds nan, not a finite number": ([[math.nan, 2.0], [0.0, 1.0]], [0, 1]),
-    "row 1, column 1 holds inf, not a finite number": (csr_array([[1.0, 2.0], [0.0, math.inf]]), [0, 1]),
+    "Input X contains NaN (row 0, column 0): fill missing values in, or drop the row": (
+        [[math.nan, 2.0], [0.0, 1.0]],
+        [0, 1],
+    ),
+    "Input X contains infinity or a value too large for float64 (row 1, column 1)": (
+        csr_array([[1.0, 2.0], [0.0, math.inf]]),
+        [0, 1],
+    ),
     "row 0, column 1 holds 100000000000000000..., too large for a float": ([[1.0, 10**400], [0.0, 1.0]], [0, 1]),
-    "label 'None' of row 1 is not among the certificate's labels": ([[1.0, 2.0], [0.0, 1.0]], ["a", None]),
+    "y mixes labels of different types (NoneType, str): give all of them one type": (
+        [[1.0, 2.0], [0.0, 1.0]],
+        ["a", None],
+    ),
     "row 1, column 0 holds 0x1000000000000000..., too large for a float": ([[1.0, 2.0], [1 << 20_000, 1.0]], [0, 1]),
-    "label '0x100000000000000... of row 0 is not among the certificate's labels": ([[1.0]], [1 << 20_000]),
-    "label 'c' of row 0 is not among the certificate's labels": ([[1.0, 2.0], [0.0, 1.0]], ["c", "a"]),
+    "label 'ccccccccccccccccc... of row 0 is not among the certificate's labels": ([[1.0]], ["c" * 40]),
+    f"{UNKNOWN}, which expects discrete classes on a regression target with continuous values.": (
+        [[1.0]],
+        [1 << 20_000],
+    ),
+    "label 'c' of row 0 is not among the certificate's labels": (FINITE, ["c", "a"]),
     "X has 1 dimension: it must have 2, rows and columns": ([1.0, 2.0], ["a", "b"]),
     "X has 3 dimensions: it must have 2, rows and columns": (np.zeros((2, 2, 2)), ["a", "b"]),
-    "y has 2 dimensions: it must have 1, a label for each row": ([[1.0, 2.0], [0.0, 1.0]], [["a"], ["b"]]),
+    "y should be a 1d array, got an array of shape (2, 2) instead.": (FINITE, [["a", "b"]] * 2),
+    "row 0, column 0 holds Decimal('0.1'), which no float of 64 bits equals": ([[Decimal("0.1"), 1.0]], ["a"]),
     "the rows of X are not all of one length": ([[1.0, 2.0], [0.0]], ["a", "b"]),
-    "X has 2 rows, but y has 1 label": ([[1.0, 2.0], [0.0, 1.0]], ["a"]),
+    "X has 2 rows and y has 1 labels: inconsistent numbers of samples": (FINITE, ["a"]),
 }
 
 

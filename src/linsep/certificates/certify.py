@@ -5,18 +5,16 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 
 from linsep.certificates import checker
-from linsep.certificates.certificate import Certificate, class_name, proofs_of, risks_of
+from linsep.certificates.certificate import Certificate, proofs_of, risks_of
 from linsep.certificates.mixed_checker import checker_of
+from linsep.certificates.reading import matrix_of, read_labels, read_rows
 from linsep.certificates.schema import FORMAT, MOST_PAIRS, MOST_PASSES, VERSION, ProblemKey, check_classes, check_form
 from linsep.certificates.witnesses import Found, Search, Watch, best_bias, find, pair_rows
-from linsep.engine.arrays import Array, frozen
+from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.validation.inputs import canonical, refuse_bad_entries, without_duplicates
-from linsep.validation.labels import clean, encode
+from linsep.engine.runtime import threads
 
 LARGEST_BIAS = 1e154
 """The square of a larger bias is beyond float64."""
@@ -63,7 +61,7 @@ class LabelledRows(NamedTuple):
 
 def certify(
     X: Any, y: Any, *, bias: float = 1.0, passes: int = 10, epsilon: float = 0.05, delta: float = 0.05,
-    time_limit: float | None = None, watch: Watch | None = None, n_jobs: int = 1,
+    time_limit: float | None = None, watch: Watch | None = None, n_jobs: int | None = None,
 ) -> Certificate:  # fmt: skip
     """Prove what can be proved of data: separable or not, margins, and bounds on the mistakes in any order of the rows.
 
@@ -79,8 +77,8 @@ def certify(
 
     Parameters
     ----------
-    X : array, sparse matrix or dataframe, (rows, features)
-        The rows.
+    X : array, sparse matrix or table, (rows, features)
+        The rows; a table is a data frame of pandas or polars, or a table of pyarrow.
     y : array, (rows,)
         Their labels, of any type.
     bias : float, default=1.0
@@ -94,8 +92,8 @@ def certify(
         Seconds for the search; what is found until then is certified. Checking it takes a little longer.
     watch : callable, optional
         Called with a name and the bracket (lower, upper) of what is sought, each time it has become narrower.
-    n_jobs : int, default=1
-        Threads.
+    n_jobs : int or None, default=None
+        Threads; -1 is one per core, None is 1. The certificate does not depend on it.
 
     Returns
     -------
@@ -112,11 +110,11 @@ def certify(
     3
     """
     refuse_bad_plan(bias, passes, epsilon, delta, time_limit)
-    data = entries_of(BaseEstimator(), X, float(bias), reset=True)
-    classes, codes = encode(clean(y, data.n_rows))
-    rows = LabelledRows(data, codes, [class_name(c) for c in classes.tolist()])
+    data = read_rows(X, float(bias))
+    classes, codes = read_labels(y, data.n_rows)
+    rows = LabelledRows(data, codes, classes)
     deadline = None if time_limit is None else time.monotonic() + time_limit
-    problems, remarks = problems_of(rows, Plan(int(passes), epsilon, delta, deadline, watch, n_jobs))
+    problems, remarks = problems_of(rows, Plan(int(passes), epsilon, delta, deadline, watch, threads(n_jobs)))
     return made(rows, problems, {}, remarks)
 
 
@@ -135,27 +133,6 @@ def refuse_bad_plan(bias: float, passes: int, epsilon: float, delta: float, time
         raise ValueError(f"passes={passes} is too large: use at most {MOST_PASSES:,}")
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit={time_limit} leaves no time: it must be above 0 seconds, or None")
-
-
-def entries_of(estimator: BaseEstimator, X: Any, bias: float, *, reset: bool) -> Dense | Csr:
-    """Return validated rows, with entries of the same column added up as the checker does it, in float64."""
-    for part in [X[name] for name in X.columns] if hasattr(X, "columns") else [X]:
-        _refuse_rounding(getattr(part, "data", None) if sp.issparse(part) else np.asarray(part))
-    data = canonical(estimator, X, bias=bias, reset=reset)
-    refuse_bad_entries(data)
-    once = without_duplicates(data)
-    return once if once is data else without_duplicates(data._replace(values=frozen(data.values.astype(np.float64))))
-
-
-def _refuse_rounding(values: Any) -> None:
-    """Raise a ValueError for a number that is no float64: what is proved would be about others."""
-    if values.dtype.kind not in "iuf" or values.dtype.itemsize < 8 or values.dtype == np.float64:
-        return
-    with np.errstate(invalid="ignore"):
-        rounded = np.argwhere(values.astype(np.float64).astype(values.dtype) != values)
-    if len(rounded):
-        value = values[tuple(rounded[0])]
-        raise ValueError(f"X holds {value}, which no float of 64 bits is: a certificate would be of other rows")
 
 
 def problems_of(rows: LabelledRows, plan: Plan) -> tuple[Problems, list[str]]:
@@ -230,9 +207,7 @@ def _without_bias(found: Found, features: int) -> dict[str, Any]:
 
 def made(rows: LabelledRows, problems: Problems, runs: dict[str, Any], remarks: list[str]) -> Certificate:
     """Return the certificate of these witnesses: the checker states what they prove, in a form that `verify` reads."""
-    data = rows.data
-    X: Any = data.to_scipy() if isinstance(data, Csr) else data.values
-    seen = checker.Rows(X, np.array(rows.classes)[rows.codes], rows.classes)
+    seen = checker.Rows(matrix_of(rows.data), np.array(rows.classes)[rows.codes], rows.classes)
     facts: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     facts["data"] = {
         "rows": seen.n, "features": seen.p, "classes": rows.classes, "sha256": seen.sha256, "remarks": remarks,

@@ -154,7 +154,7 @@ def find(search: Search, *, games: bool = True, start: Found | None = None) -> F
     )  # fmt: skip
     if search.passes > 1:
         _bound(search, radius, search.passes, hard if hard.separable else once, found)
-    hard = _second_opinion(search, hard)
+    hard = retry_with_program(search, hard)
     if hard.separable:
         least = (1 - LOSS / 2) * search.margin(hard.weights)
         found["w"]["margin"] = short(hard.weights, lambda w: search.margin(w) >= least > 0)
@@ -167,17 +167,18 @@ def find(search: Search, *, games: bool = True, start: Found | None = None) -> F
     return Found(found, once, hard.dual, radius / hard.lower if hard.separable and hard.lower > 0 else math.inf)
 
 
-def _second_opinion(search: Search, hard: HardMargin) -> HardMargin:
-    """Return what a linear program says of small data that were left open: it scales columns that differ much."""
+def retry_with_program(search: Search, hard: HardMargin) -> HardMargin:
+    """Solve a linear program where the search left small data open: programs scale columns that differ much."""
     left = 60.0 if search.deadline is None else search.deadline - time.monotonic()
     if hard.separable is not None or search.data.values.size > SMALL or left <= 0:
         return hard
-    found = separate(search.data, search.signs, np.zeros(0), Budget(time_limit=left))
+    try:
+        found = separate(search.data, search.signs, np.zeros(0), Budget(time_limit=left))
+    except ValueError:  # the program would take too much memory, as for millions of columns
+        return hard
     if found.separable:
-        size = float(np.linalg.norm(found.weights))
-        return hard._replace(
-            weights=found.weights, lower=float(search.scores(found.weights).min()) / size, separable=True
-        )
+        lower = float(search.scores(found.weights).min()) / float(np.linalg.norm(found.weights))
+        return hard._replace(weights=found.weights, lower=lower, separable=True)
     return hard._replace(dual=found.dual, separable=False) if found.separable is False else hard
 
 

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from linsep.certificates.certificate import Certificate, class_name
-from linsep.certificates.certify import LabelledRows, Plan, Problems, entries_of, made, problems_of, refuse_bad_plan
+from linsep.certificates.certificate import Certificate
+from linsep.certificates.certify import LabelledRows, Plan, Problems, made, problems_of, refuse_bad_plan
+from linsep.certificates.reading import class_name, read_rows
 from linsep.certificates.schema import LEAST_DELTA, MOST_BITS, MOST_MIXES, ProblemKey, bits_of
 from linsep.certificates.theorems import PassiveAggressiveTheorem, PerceptronTheorem, Run, Theorem, WinnowTheorem
 from linsep.certificates.witnesses import Watch, signed_rows, witnessed
 from linsep.engine.arrays import Array
 from linsep.engine.links import P_NORM, SINH, Additive, Imaged
+from linsep.engine.runtime import threads
 from linsep.rules import PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII, Perceptron
 from linsep.solvers.margin.coordinate_descent import squared_norms
 from linsep.solvers.products import times_transposed
@@ -41,12 +43,12 @@ ANOTHER_LOG = (
 
 def certificate_of(
     learner: Any, X: Any, y: Any, epsilon: float, delta: float, time_limit: float | None, watch: Watch | None,
-    n_jobs: int,
+    n_jobs: int | None,
 ) -> Certificate:  # fmt: skip
     """Return the certificate of the data and of the run that trained a learner: see `Learner.certificate`."""
     refuse_bad_plan(learner._bias, 1, epsilon, delta, time_limit)
     learner._fitted()
-    data = entries_of(learner, X, learner._bias, reset=False)
+    data = read_rows(X, learner._bias, learner)
     codes = codes_among(clean(y, data.n_rows), learner.classes_)
     rows = LabelledRows(data, codes, [class_name(c) for c in learner.classes_.tolist()])
     theorem, remarks = learner._theorem()
@@ -57,7 +59,7 @@ def certificate_of(
         runs, remarks = {}, [*remarks, f"no run is certified: {ANOTHER_LOG}"]
     passes = max((run.passes for run in runs.values()), default=1)
     deadline = None if time_limit is None else time.monotonic() + time_limit
-    plan = Plan(passes, epsilon, delta, deadline, watch, n_jobs)
+    plan = Plan(passes, epsilon, delta, deadline, watch, threads(n_jobs))
     problems, more = problems_of(rows, plan)
     remarks += more if len(rows.classes) > 2 else []
     confidence = {"confidence": 1 - delta} if _one_pass(learner, rows) else {}
