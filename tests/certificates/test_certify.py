@@ -165,7 +165,7 @@ def test_the_balanced_example_of_the_notes():
     cert = certify([[1.0, 0.7, -0.4]], [1], bias=0, passes=1)
     facts = json.loads(json.dumps(cert.facts))
     facts["problems"]["no bias"]["w"] = {k: {"exponent": 0, "values": [5, 2, -3, 0]} for k in ("margin", "delta 1")}
-    claims = checker.claims(facts, checker.Rows([[1.0, 0.7, -0.4]], [1], ["1"]))
+    claims = checker.claims(facts, checker.CheckedRows([[1.0, 0.7, -0.4]], [1], ["1"]))
     assert float(claims["no bias: balanced Winnow's margin at least"]) == pytest.approx(0.76, abs=2e-9)
     assert "no bias: Winnow's margin at least" not in claims
 

@@ -39,7 +39,7 @@ def kept(cert, X, y):
     """The certificate without the best bias, the one problem that may be left out."""
     problems = {k: v for k, v in cert.facts["problems"].items() if not k.startswith("best bias, ")}
     facts = {**cert.facts, "problems": problems}
-    rows = checker.Rows(X, y, facts["data"]["classes"])
+    rows = checker.CheckedRows(X, y, facts["data"]["classes"])
     return json.loads(json.dumps(facts | {"claims": checker.claims(facts, rows)}))
 
 
@@ -49,7 +49,7 @@ def undecided():
     problem = facts["problems"]["bias 1"]
     problem["w"] = {k: {"exponent": 0, "at": [], "values": []} for k in ("margin", "delta 1")}
     problem["lambda"] = {k: {"exponent": 0, "values": [1, 1, 1, 1]} for k in ("margin", "delta 1")}
-    return facts | {"claims": checker.claims(facts, checker.Rows(X, Y, ["a", "b"]))}, X, Y
+    return facts | {"claims": checker.claims(facts, checker.CheckedRows(X, Y, ["a", "b"]))}, X, Y
 
 
 def run(learner, X, y):
@@ -256,7 +256,7 @@ def recomputed(facts, X, y):
     """What a forger makes of it who lets the checker compute all claims; None where that refuses."""
     facts = copy.deepcopy(facts)
     try:
-        rows = checker.Rows(X, y, facts["data"]["classes"])
+        rows = checker.CheckedRows(X, y, facts["data"]["classes"])
         facts["data"]["sha256"] = rows.sha256
         facts["claims"] = checker.claims(facts, rows)
         facts["risk"] = risks_of(facts["runs"], facts["claims"])
@@ -583,7 +583,7 @@ def test_control_characters_do_not_reach_the_terminal():
 def test_one_problem_at_a_time_is_in_memory():
     """Classes without a row cost a forger a few bytes each, and the checker as much memory as there are rows."""
 
-    class Counted(checker.Problem):
+    class Counted(checker.SignedProblem):
         alive, most = weakref.WeakSet(), 0
 
         def __init__(self, *args):
@@ -592,7 +592,7 @@ def test_one_problem_at_a_time_is_in_memory():
             Counted.most = max(Counted.most, len(self.alive))
 
     facts, X, y = made("pairs")
-    assert checker.claims(facts, checker.Rows(X, y, ["a", "b", "c"]), Counted) == facts["claims"]
+    assert checker.claims(facts, checker.CheckedRows(X, y, ["a", "b", "c"]), Counted) == facts["claims"]
     assert Counted.most <= 2 < len(facts["problems"])
 
 

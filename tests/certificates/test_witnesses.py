@@ -66,7 +66,7 @@ def test_what_is_written_is_within_one_per_cent_of_the_best(seed, bias):
     found = find(Search(forms(rows, bias)[seed % 2], y, passes=5)).witnesses
     known = {"positive": "1", "bias": bias, "games": True, "epsilon": "0.1", "delta": "0.1", **found}
     names = ["1" if label > 0 else "0" for label in y]
-    claims = checker.Problem(checker.Rows(rows, names, ["0", "1"]), known, ["0", "1"]).claims()
+    claims = checker.SignedProblem(checker.CheckedRows(rows, names, ["0", "1"]), known, ["0", "1"]).claims()
     for T in (1, 5):
         most = float(claims[f"perceptron's mistakes (T = {T}) at most"])
         assert 0.99 * most <= float(claims[f"the least such bound (T = {T}) at least"]) <= most

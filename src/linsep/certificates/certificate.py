@@ -348,14 +348,14 @@ def verify(certificate: Any, X: Any, y: Any) -> Result:
         certificate = Certificate.load(certificate)
     facts = certificate.facts if isinstance(certificate, Certificate) else certificate
     try:
-        return Result(_checks(facts, X, y))
+        return Result(_check_claims(facts, X, y))
     except FormError as error:
         return Result([("certificate", FAILS, str(error))])
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
         return Result([("certificate", FAILS, f"it makes no sense for these data: {error!r}")])
 
 
-def _checks(facts: Any, X: Any, y: Any) -> list[tuple[str, str, str]]:
+def _check_claims(facts: Any, X: Any, y: Any) -> list[tuple[str, str, str]]:
     """Return the status of each claim; raise an error for a certificate that makes no sense."""
     check_form(facts)
     try:
@@ -364,16 +364,16 @@ def _checks(facts: Any, X: Any, y: Any) -> list[tuple[str, str, str]]:
         _refuse_other_labels(names, codes, facts["data"]["classes"])
     except (TypeError, ValueError) as error:
         return [("data", FAILS, str(error))]
-    if any(_too_far(run, facts["problems"][run["problem"]]["bias"], data) for run in facts["runs"].values()):
+    if any(_exceeds_exponent(run, facts["problems"][run["problem"]]["bias"], data) for run in facts["runs"].values()):
         return [("certificate", FAILS, "a run of Winnow spans too many orders of magnitude to be checked")]
     kind, proofs = proofs_of(checker_of(facts))
     checks = checker.check(facts, matrix_of(data), np.array(names)[codes], kind)
     if all(status != FAILS for _, status, _ in checks):
-        checks += _misnamed(facts["problems"], proofs) + _assumed(facts)
+        checks += _find_misnamed(facts["problems"], proofs) + _list_assumptions(facts)
     return checks
 
 
-def proofs_of(kind: type[checker.Problem]) -> tuple[type[checker.Problem], list[dict[str, dict[str, str]]]]:
+def proofs_of(kind: type[checker.SignedProblem]) -> tuple[type[checker.SignedProblem], list[dict[str, dict[str, str]]]]:
     """Return a checker that also records, for each problem in order, which witnesses prove what reports say of them.
 
     A record is {"w": {name: proof}, "lambda": {name: proof}}: `name` is the witness that reports are taken from, and
@@ -397,7 +397,7 @@ def proofs_of(kind: type[checker.Problem]) -> tuple[type[checker.Problem], list[
     return Recorded, proofs
 
 
-def _misnamed(problems: dict[str, Any], proofs: list[dict[str, dict[str, str]]]) -> list[tuple[str, str, str]]:
+def _find_misnamed(problems: dict[str, Any], proofs: list[dict[str, dict[str, str]]]) -> list[tuple[str, str, str]]:
     """Return a failure for each witness that reports are taken from and that does not prove what they say."""
     return [
         (f"{name}: witnesses", FAILS, f"{side} {witness!r} does not prove it, but {proof!r} does")
@@ -416,13 +416,13 @@ def _refuse_other_labels(names: list[str], codes: Array, classes: list[str]) -> 
         raise ValueError(f"label {shorten(names[codes[row]])} of row {row} is not among the certificate's labels")
 
 
-def _too_far(run: dict[str, Any], bias: float, data: Dense | Csr) -> bool:
+def _exceeds_exponent(run: dict[str, Any], bias: float, data: Dense | Csr) -> bool:
     """Return whether the exponentials of a run would be too long to compute."""
     largest = max(float(np.abs(data.values).max(initial=0.0)), bias)
     return not theorem_of(run).exponent(largest, len(run["rows"])) <= LARGEST_EXPONENT
 
 
-def _assumed(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
+def _list_assumptions(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Return what no checker can tell: the rounds between updates, the log, and the risks."""
     runs = facts["runs"].items()
     checks = [(f"{name}: no other round was a mistake", NOT_CHECKED, UPDATES) for name in facts["runs"]]
@@ -452,11 +452,11 @@ def _risk(mistakes: int, rounds: int, confidence: float) -> dict[str, Any]:
     return {
         "mistakes": mistakes, "rounds": rounds, "confidence": confidence,
         "estimate": float(risk.estimate(mistakes, rounds)),
-        "at most": _upwards(float(found.bound)), "of the vote at most": _upwards(float(found.vote)),
+        "at most": _round_up(float(found.bound)), "of the vote at most": _round_up(float(found.vote)),
         "assuming": "i.i.d. rows, one pass; not checked",
     }  # fmt: skip
 
 
-def _upwards(value: float) -> float:
+def _round_up(value: float) -> float:
     """Return a number rounded up to nine digits, so that it is the same wherever it is computed."""
     return min(float(checker.stated(Fraction(value) * (1 + Fraction(1, 10**13)), checker.UP)), 1.0)

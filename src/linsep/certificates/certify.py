@@ -11,7 +11,7 @@ from linsep.certificates.certificate import Certificate, proofs_of, risks_of
 from linsep.certificates.mixed_checker import checker_of
 from linsep.certificates.reading import matrix_of, read_labels, read_rows
 from linsep.certificates.schema import FORMAT, MOST_PAIRS, MOST_PASSES, VERSION, ProblemKey, check_classes, check_form
-from linsep.certificates.witnesses import Found, Search, Watch, best_bias, find, pair_rows
+from linsep.certificates.witnesses import BracketCallback, Search, SearchResult, best_bias, find, pair_rows
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
@@ -25,14 +25,14 @@ Problems = dict[ProblemKey, dict[str, Any]]
 """Problems as the checker reads them, with their witnesses."""
 
 
-class Plan(NamedTuple):
+class SearchPlan(NamedTuple):
     """Parameters of the search for witnesses, and its deadline."""
 
     passes: int = 10
     epsilon: float = 0.05
     delta: float = 0.05
     deadline: float | None = None
-    watch: Watch | None = None
+    watch: BracketCallback | None = None
     jobs: int = 1
 
 
@@ -47,7 +47,7 @@ class LabelledRows(NamedTuple):
         """Return +1 for the rows of a class, -1 for all others."""
         return np.where(self.codes == self.classes.index(name), 1.0, -1.0)
 
-    def search(self, key: ProblemKey, plan: Plan, share: float = 1.0) -> Search:
+    def search(self, key: ProblemKey, plan: SearchPlan, share: float = 1.0) -> Search:
         """Return a search on the signed rows of a problem that may take a share of the time that is left."""
         name = key.positive(self.classes)
         if name is None:
@@ -61,7 +61,7 @@ class LabelledRows(NamedTuple):
 
 def certify(
     X: Any, y: Any, *, bias: float = 1.0, passes: int = 10, epsilon: float = 0.05, delta: float = 0.05,
-    time_limit: float | None = None, watch: Watch | None = None, n_jobs: int | None = None,
+    time_limit: float | None = None, watch: BracketCallback | None = None, n_jobs: int | None = None,
 ) -> Certificate:  # fmt: skip
     """Prove what can be proved of data: separable or not, margins, and bounds on the mistakes in any order of the rows.
 
@@ -114,8 +114,8 @@ def certify(
     classes, codes = read_labels(y, data.n_rows)
     rows = LabelledRows(data, codes, classes)
     deadline = None if time_limit is None else time.monotonic() + time_limit
-    problems, remarks = problems_of(rows, Plan(int(passes), epsilon, delta, deadline, watch, threads(n_jobs)))
-    return made(rows, problems, {}, remarks)
+    problems, remarks = find_problems(rows, SearchPlan(int(passes), epsilon, delta, deadline, watch, threads(n_jobs)))
+    return build_certificate(rows, problems, {}, remarks)
 
 
 def refuse_bad_plan(bias: float, passes: int, epsilon: float, delta: float, time_limit: float | None) -> None:
@@ -135,16 +135,16 @@ def refuse_bad_plan(bias: float, passes: int, epsilon: float, delta: float, time
         raise ValueError(f"time_limit={time_limit} leaves no time: it must be above 0 seconds, or None")
 
 
-def problems_of(rows: LabelledRows, plan: Plan) -> tuple[Problems, list[str]]:
+def find_problems(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems, list[str]]:
     """Return all problems of some rows with their witnesses, and remarks on what was not sought."""
     check_classes(len(rows.classes), rows.data.n_rows)
-    found = _of_two_classes(rows, plan) if len(rows.classes) <= 2 else _of_many_classes(rows, plan)
+    found = _search_two_classes(rows, plan) if len(rows.classes) <= 2 else _search_many_classes(rows, plan)
     if plan.watch is not None:
         plan.watch("exact check", math.nan, math.nan)
     return found
 
 
-def _of_two_classes(rows: LabelledRows, plan: Plan) -> tuple[Problems, list[str]]:
+def _search_two_classes(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems, list[str]]:
     """Return the problems of two classes: with the bias given, with the best one, and without."""
     key, plain_key = ProblemKey(rows.data.bias), ProblemKey(0.0)
     search = rows.search(key, plan, 0.4)
@@ -155,7 +155,7 @@ def _of_two_classes(rows: LabelledRows, plan: Plan) -> tuple[Problems, list[str]
     plain = find(rows.search(plain_key, plan, 0.5), start=found)
     problems[plain_key] = _problem(rows, plain_key, plan, plain)
     if "margin" not in found.witnesses["w"]:
-        found.witnesses["w"]["no bias"] = _without_bias(plain, rows.data.n_features)
+        found.witnesses["w"]["no bias"] = _drop_bias(plain, rows.data.n_features)
     best, ratio = best_bias(search, found.witnesses)
     lengths = [(f.length if found.length < math.inf else f.once.upper) for f in (found, plain)]
     if not best or ratio * lengths[0] > WORTH * min(lengths):
@@ -167,7 +167,7 @@ def _of_two_classes(rows: LabelledRows, plan: Plan) -> tuple[Problems, list[str]
     return problems | {best_key: _problem(rows, best_key, plan, again, games=False)}, []
 
 
-def _of_many_classes(rows: LabelledRows, plan: Plan) -> tuple[Problems, list[str]]:
+def _search_many_classes(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems, list[str]]:
     """Return the problems of three classes or more: all pairs at once, and each class against the rest."""
     problems, remarks, bias = Problems(), [], rows.data.bias
     n, many = rows.data.n_rows, len(rows.classes)
@@ -191,13 +191,15 @@ def _of_many_classes(rows: LabelledRows, plan: Plan) -> tuple[Problems, list[str
     return problems, remarks
 
 
-def _problem(rows: LabelledRows, key: ProblemKey, plan: Plan, found: Found, games: bool = True) -> dict[str, Any]:
+def _problem(
+    rows: LabelledRows, key: ProblemKey, plan: SearchPlan, found: SearchResult, games: bool = True
+) -> dict[str, Any]:
     """Return a problem as the checker reads it; if `games` is False, nothing is claimed of Winnow."""
     risks = {"epsilon": str(float(plan.epsilon)), "delta": str(float(plan.delta))}
     return {"positive": key.positive(rows.classes), "bias": key.bias, "games": games, **risks, **found.witnesses}
 
 
-def _without_bias(found: Found, features: int) -> dict[str, Any]:
+def _drop_bias(found: SearchResult, features: int) -> dict[str, Any]:
     """Return weights found for rows without a bias, as weights that have a bias of 0: they may separate."""
     vector = found.witnesses["w"]["margin" if "margin" in found.witnesses["w"] else "delta 1"]
     entries = dict(zip(vector.get("at", range(features + 1)), vector["values"], strict=True))
@@ -205,9 +207,9 @@ def _without_bias(found: Found, features: int) -> dict[str, Any]:
     return {"exponent": vector["exponent"], "at": list(kept), "values": list(kept.values())}
 
 
-def made(rows: LabelledRows, problems: Problems, runs: dict[str, Any], remarks: list[str]) -> Certificate:
+def build_certificate(rows: LabelledRows, problems: Problems, runs: dict[str, Any], remarks: list[str]) -> Certificate:
     """Return the certificate of these witnesses: the checker states what they prove, in a form that `verify` reads."""
-    seen = checker.Rows(matrix_of(rows.data), np.array(rows.classes)[rows.codes], rows.classes)
+    seen = checker.CheckedRows(matrix_of(rows.data), np.array(rows.classes)[rows.codes], rows.classes)
     facts: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     facts["data"] = {
         "rows": seen.n, "features": seen.p, "classes": rows.classes, "sha256": seen.sha256, "remarks": remarks,
@@ -215,14 +217,14 @@ def made(rows: LabelledRows, problems: Problems, runs: dict[str, Any], remarks: 
     facts |= {"problems": {str(key): problem for key, problem in problems.items()}, "runs": runs}
     kind, proofs = proofs_of(checker_of(facts))
     claims = checker.claims(facts, seen, kind)
-    if _rename(facts["problems"], proofs):
+    if _replace_unproved(facts["problems"], proofs):
         claims = checker.claims(facts, seen, kind)
     facts |= {"claims": claims, "risk": risks_of(runs, claims)}
     check_form(facts)
     return Certificate(facts)
 
 
-def _rename(problems: dict[str, Any], proofs: list[dict[str, dict[str, str]]]) -> bool:
+def _replace_unproved(problems: dict[str, Any], proofs: list[dict[str, dict[str, str]]]) -> bool:
     """Put the proof in the place of each witness that reports are taken from and that proves nothing, or is missing."""
     renamed = False
     for problem, found in zip(problems.values(), proofs, strict=True):
