@@ -48,8 +48,9 @@ def read_labels(y: Any, rows: int) -> tuple[list[str], Array]:
 
     Examples
     --------
-    >>> read_labels([2.0, -1.0, 2.0], 3)
-    (['-1', '2'], array([1, 0, 1]))
+    >>> names, codes = read_labels([2.0, -1.0, 2.0], 3)
+    >>> names, codes.tolist()
+    (['-1', '2'], [1, 0, 1])
     """
     classes, codes = encode(clean(y, rows))
     return [class_name(label) for label in classes.tolist()], codes
