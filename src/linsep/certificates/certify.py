@@ -140,7 +140,7 @@ def refuse_bad_plan(bias: float, passes: int, epsilon: float, delta: float, time
 def entries_of(estimator: BaseEstimator, X: Any, bias: float, *, reset: bool) -> Dense | Csr:
     """Return validated rows, with entries of the same column added up as the checker does it, in float64."""
     for part in [X[name] for name in X.columns] if hasattr(X, "columns") else [X]:
-        _refuse_rounding(getattr(part, "data", None) if sp.issparse(part) else np.asarray(part))
+        _refuse_rounding(X.tocsr().data if sp.issparse(part) else np.asarray(part))
     data = canonical(estimator, X, bias=bias, reset=reset)
     refuse_bad_entries(data)
     once = without_duplicates(data)
