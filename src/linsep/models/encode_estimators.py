@@ -290,9 +290,9 @@ def _decode_learner(meta: dict[str, Any], read: Decoder, name: str) -> Any:
         raise Foreign("it does not say whether its features have names, or more labels may come")
     if meta["named"]:
         names = read.words(f"{name}.feature_names", "its list of names of features")
-        if not len(names) == len(set(names)) == features:
-            raise Foreign(f"it has {len(names)} names for {features} features")
         learner._names = {of: j for j, of in enumerate(names)}
+        if not len(names) == len(learner._names) == features:
+            raise Foreign(f"it has {len(names)} names for {features} features")
     learner._open = meta["open"]
     learner._state = decode_state(learner, meta["machine"], features, len(classes), read, name)
     learner.classes_, learner.n_features_in_, learner.seed_, learner.n_iter_ = classes, features, seed, passes
