@@ -80,33 +80,34 @@ def _platts(count: int, read: Decoder, name: str) -> Maps:
 
 def _isotonics(count: int, read: Decoder, name: str) -> Maps:
     corners = read.array(f"{name}.corners", (np.int64,), (count,))
-    x = read.array(f"{name}.x", (np.float64,), (None,))
-    y = read.array(f"{name}.y", (np.float64,), (len(x),), least=0)
+    x = read.array(f"{name}.x", (np.float64,), (None,), finite=False)
     if count == 0 or corners.min() < 1 or corners.max() > len(x) or corners.sum() != len(x):
         raise Foreign("the maps of its calibration have other corners than are listed")
+    y = read.array(f"{name}.y", (np.float64,), (len(x),), finite=False)
     cuts = np.cumsum(corners)[:-1]
     within = np.ones(len(x) - 1, bool)
     within[cuts - 1] = False
     with np.errstate(over="ignore", invalid="ignore"):
-        if not (x[1:] > x[:-1])[within].all():
+        if not np.isfinite(x).all() or not (x[1:] > x[:-1])[within].all():
             raise Foreign("a map of its calibration has scores that are not in order")
-        if not (y <= 1).all() or not (y[1:] >= y[:-1])[within].all():
+        if not ((y >= 0) & (y <= 1)).all() or not (y[1:] >= y[:-1])[within].all():
             raise Foreign("a map of its calibration has probabilities that are none, or fall")
     return [Isotonic(*of) for of in zip(np.split(x, cuts), np.split(y, cuts), strict=True)]
 
 
 def _recent(classes: int, read: Decoder, name: str) -> Recent:
     """Return the rows that the maps go by; the score of a class that was not known yet is NaN."""
-    codes = read.array(f"{name}.recent.codes", (np.int32,), (None,))
-    rows = len(codes)
+    stored = read.arrays[f"{name}.recent.scores"]
+    rows = len(stored) if stored.ndim else 0
     shape = (rows, classes) if rows and classes > 2 else (rows,)
     scores = read.array(f"{name}.recent.scores", (np.float64,), shape, finite=False)
-    weights = read.array(f"{name}.recent.weights", (np.float64,), (rows,))
+    codes = read.array(f"{name}.recent.codes", (np.int32,), (rows,))
+    weights = read.array(f"{name}.recent.weights", (np.float64,), (rows,), finite=False)
     if np.isinf(scores).any() or (scores.ndim == 1 and np.isnan(scores).any()):
         raise Foreign("a score that its calibration goes by is not finite")
     if rows and not 0 <= codes.min() <= codes.max() < classes:
         raise Foreign("a row that its calibration goes by is of no class")
-    if not (weights > 0).all():
+    if not ((weights > 0) & (weights < np.inf)).all():
         raise Foreign("a row that its calibration goes by has a weight that is none")
     return Recent(scores, codes, weights)
 
