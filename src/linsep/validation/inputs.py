@@ -21,12 +21,20 @@ LITTLE = 1 << 20
 LARGEST = float(np.finfo(np.float64).max)
 
 
+def validated(estimator: Any, X: Any, **how: Any) -> Any:
+    """Return X as a dense array or CSR rows of float64 or float32; sets or checks feature count and names."""
+    try:
+        return validate_data(
+            estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False,
+            accept_large_sparse=True, **how,
+        )  # fmt: skip
+    except OverflowError:  # of an integer in an array of objects
+        raise ValueError("Input X contains an integer too large for float64: divide all of X by one factor") from None
+
+
 def canonical(learner: Any, X: Any, *, bias: float, reset: bool) -> Dense | Csr:
     """Return X as data the engine reads; sets or checks the learner's feature count and names."""
-    checked = validate_data(
-        learner, _narrow(X), accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
-        ensure_all_finite=False, accept_large_sparse=True, reset=reset,
-    )  # fmt: skip
+    checked = validated(learner, _narrow(X), order="C", reset=reset)
     if not sp.issparse(checked):
         return Dense(frozen(_common(checked, np.float64)), bias)
     return _csr(checked, bias)
