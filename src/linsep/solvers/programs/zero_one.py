@@ -23,7 +23,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.programs.linear_program import decide
+from linsep.solvers.programs.linear_program import decide, guess_bracket
 from linsep.solvers.programs.signed_rows import USUAL, Budget, mistakes, signed_rows
 
 TOLERANCE = 5e-6
@@ -116,6 +116,9 @@ def _search(Z: Any, costs: Array, budget: Budget) -> ZeroOne:
         best = best._replace(converged=best.errors - best.bound <= slack)
         if whole or part.open:
             break
+    if not best.weights.any():  # cut off before the first separable part: the mean of the rows is better than nothing
+        mean = guess_bracket(Z, 0, converged=False).weights
+        best = _better(best, mean, mistakes(Z, mean), costs)
     return best
 
 
