@@ -13,7 +13,7 @@ from linsep.distributed.pieces import Held, piece_of
 from linsep.distributed.shelf import SHELF
 from linsep.distributed.wire import Sent, Start, received, sent_back
 from linsep.engine.arrays import Array
-from linsep.engine.data_kinds import Csr, Dense, first_beyond, place_of
+from linsep.engine.data_kinds import Csr, Dense, first_beyond
 from linsep.evaluation.scoring import Scoring, answers
 from linsep.solvers.naive_bayes.weights import ClassCounts
 from linsep.training.epochs import explain, order_of
@@ -197,7 +197,7 @@ def _among_all(data: Dense | Csr, first: int) -> Iterator[None]:
         k = first_beyond(flat, min(LARGEST, float(np.finfo(flat.dtype).max)))
         if k < 0:
             raise ValueError(f"{error}; rows are counted from row {first:,} of all" if first else str(error)) from None
-        row, column = place_of(k, data.n_features, *((data.indices, data.indptr) if isinstance(data, Csr) else ()))
+        row, column = data.place(k)
         kind = "NaN" if np.isnan(flat[k]) else f"{flat[k]}"
         raise ValueError(
             f"Input X contains {kind} (row {first + row:,}, column {column:,}): fill missing values in, or drop the row"

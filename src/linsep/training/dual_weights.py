@@ -11,7 +11,7 @@ from linsep.engine.data_kinds import Csr, Dense, Dual
 from linsep.engine.runtime import uninterrupted
 from linsep.kernels.blocks import block_of
 from linsep.kernels.functions import Precomputed, kernel_matrix
-from linsep.training.history import History, OtherRows, Support, named, no_rows
+from linsep.training.history import History, OtherRows, Support, named, no_rows, taken
 from linsep.training.state import IN_ORDER, StoppedError, TrainingState
 from linsep.validation.inputs import refuse_bad_entries
 
@@ -105,9 +105,9 @@ class DualWeights:
             S = len(support)
             _keep_lines(state, np.concatenate([np.arange(S), S + new, [-1]]))
             if len(new) and isinstance(history.kernel, Precomputed):
-                support.add(Dense(norms[:, None], 0.0), new, numbers[new])
+                support.add(Dense(norms[new, None], 0.0), numbers[new])
             elif len(new):
-                support.add(data, rows[new], numbers[new])
+                support.add(taken(data, rows[new]), numbers[new])
 
     def _walk(
         self, state: TrainingState, S: int, kernels: Array, norms: Array, known: Array, codes: Array, weights: Array,
@@ -150,7 +150,7 @@ class DualWeights:
         if self._double is None:
             self._double = Support.of(Dense(np.empty((0, self.width)), 0.0), np.empty(0, np.int64))
         done = len(self._double)
-        self._double.add(rows, np.arange(done, len(support)), support.known[done:])
+        self._double.add(rows.slice(done, len(support)), support.known[done:])
         return self._double.rows().values[start:stop]
 
     def _fill_cache(self, history: History, support: Support, data: Dense | Csr) -> None:

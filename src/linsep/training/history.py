@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.engine.arrays import Array, frozen
+from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.votes import recurrence
 from linsep.kernels.blocks import KernelError, block_of
@@ -170,13 +170,7 @@ class Support:
 
     def rows(self) -> Dense | Csr:
         """Return the rows as data."""
-        n = self.count
-        if isinstance(self.data, Dense):
-            return self.data._replace(values=frozen(self.data.values[:n]))
-        ends = self.data.indptr[: n + 1]
-        stored = int(ends[-1])
-        values, indices = frozen(self.data.values[:stored]), frozen(self.data.indices[:stored])
-        return self.data._replace(values=values, indices=indices, indptr=frozen(ends))
+        return self.data.slice(0, self.count)
 
     @property
     def known(self) -> Array:
@@ -197,9 +191,8 @@ class Support:
         place = order[found]
         return np.where(self.known[place] == numbers, place, -1)
 
-    def add(self, data: Dense | Csr, rows: Array, numbers: Array) -> None:
-        """Add some rows of the data, with numbers that are new."""
-        more = taken(data, rows)
+    def add(self, more: Dense | Csr, numbers: Array) -> None:
+        """Add rows with numbers that are new; no row stores a column twice."""
         if isinstance(self.data, Dense):
             self._add_dense(more)
         else:
@@ -287,7 +280,13 @@ class OtherRows(ValueError):
 def refuse_long_rows(rows: Dense | Csr, numbers: Array) -> None:
     """Raise a ValueError that names the first row whose product with itself is beyond float64."""
     with np.errstate(over="ignore"):
-        long = ~np.isfinite(rows.to_scipy().astype(np.float64).power(2).sum(axis=1))
+        squares = rows.values.astype(np.float64) ** 2
+        if isinstance(rows, Csr):
+            of_row = np.repeat(np.arange(rows.n_rows), np.diff(rows.indptr))
+            lengths = np.bincount(of_row, squares, rows.n_rows)
+        else:
+            lengths = squares.sum(axis=1)
+    long = ~np.isfinite(lengths)
     if long.any():
         raise ValueError(
             f"the squared length of row {numbers[np.argmax(long)]} is too large for float64: "
@@ -402,8 +401,9 @@ class History:
         if len(rows):
             if not self.forgets:
                 self.refuse_more(len(rows), ', or let when_full="forget" the oldest')
-            refuse_long_rows(taken(data, rows - first), rows)
-            self.support.add(data, rows - first, rows)
+            more = taken(data, rows - first)
+            refuse_long_rows(more, rows)
+            self.support.add(more, rows)
         if self.most is not None:
             self.forget(state, self.most)
 

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator, lsmr
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.logistic.objective import Logistic, Look
-from linsep.solvers.products import rows_between, times, times_transposed
+from linsep.solvers.products import times, times_transposed
 
 NEARLY = 1e-6
 """How far a row may move the wrong way, relative to the one that moves farthest, for the step to be looked at."""
@@ -94,7 +94,7 @@ def _reach(problem: Logistic, way: Array) -> Array:
     data, size = problem.data, np.abs(way)
     rows = data.n_rows
     height = max(1, ENTRIES * rows // max(1, data.values.size))
-    pieces = (rows_between(data, lo, min(rows, lo + height)) for lo in range(0, rows, height))
+    pieces = (data.slice(lo, min(rows, lo + height)) for lo in range(0, rows, height))
     sizes = (piece._replace(values=np.abs(piece.values), bias=abs(piece.bias)) for piece in pieces)
     reach = np.concatenate([times(piece, size) for piece in sizes])
     return reach[problem.targets()][:, None] + reach if problem.multinomial else reach
@@ -141,7 +141,7 @@ def _one_sided(data: Dense | Csr, signs: Array) -> Array:
     net, total = np.zeros((2, data.n_features))
     step = max(1, ENTRIES * data.n_rows // max(1, data.values.size))
     for lo in range(0, data.n_rows, step):
-        part = rows_between(data, lo, min(lo + step, data.n_rows))
+        part = data.slice(lo, min(lo + step, data.n_rows))
         part, y = part._replace(values=np.sign(part.values), bias=0.0), signs[lo : lo + step, None]
         net += times_transposed(part, y)[:-1, 0]
         total += times_transposed(part._replace(values=np.abs(part.values)), np.abs(y))[:-1, 0]

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from linsep.engine.arrays import Array, frozen
-from linsep.engine.data_kinds import Csr, Dense, place_of
-from linsep.solvers.products import rows_between
+from linsep.engine.data_kinds import Csr, Dense
 
 AT_ONCE = 1 << 20
 """Entries that are looked at in one go."""
@@ -25,7 +24,7 @@ def refuse_negative(data: Dense | Csr) -> None:
         return
     flat = np.ravel(data.values)
     k = int(np.argmax(flat < 0))
-    row, column = place_of(k, data.n_features, *(() if isinstance(data, Dense) else (data.indices, data.indptr)))
+    row, column = data.place(k)
     raise ValueError(
         f"Negative values in data passed to NaiveBayes: X has {flat[k]:g} in row {row}, column {column}, and counts "
         "are not below 0 (hashed text: read it with alternate_sign=False); kind='gaussian' takes values of any sign"
@@ -91,7 +90,7 @@ def refuse_not_one_hot(data: Dense | Csr, groups: Array) -> None:
 def _pieces(data: Dense | Csr, step: int) -> Iterator[tuple[slice, Dense | Csr]]:
     for lo in range(0, data.n_rows, max(1, step)):
         rows = slice(lo, min(lo + max(1, step), data.n_rows))
-        yield rows, rows_between(data, rows.start, rows.stop)
+        yield rows, data.slice(rows.start, rows.stop)
 
 
 def _entries(data: Dense | Csr) -> tuple[Array, Array, Array]:
