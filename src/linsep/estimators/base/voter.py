@@ -210,6 +210,7 @@ class Voter(OnlineLearner):
         refuse_other_columns(indices, self.n_features_in_)
         refuse_many_labels(y)
         self._check_changes()
+        self._check_shards(whole=False)
         if not hasattr(self, "_state"):
             self._validate_params()
         return self._pass_over(single_row(indices, values, self.n_features_in_, self._bias), [y])
