@@ -17,7 +17,7 @@ from linsep.engine.data_kinds import Csr, Dense, first_beyond
 from linsep.evaluation.scoring import Scoring, answers
 from linsep.solvers.naive_bayes.weights import ClassCounts
 from linsep.training.epochs import explain, order_of
-from linsep.training.mixing import fork, gained
+from linsep.training.mixing import fork, gain_of
 from linsep.training.state import StoppedError
 from linsep.validation.inputs import LARGEST, canonical, refuse_bad_entries, without_duplicates
 from linsep.validation.labels import clean, codes_among
@@ -99,7 +99,7 @@ def learn(task: Task, shared: Epoch) -> Sent:
         except StoppedError as stop:
             with _among_all(rows.data, first):
                 explain(StoppedError(first + stop.row, stop.status), rows.data, type(shard.rule).__name__)
-    return sent_back(gained(shard, start))
+    return sent_back(gain_of(shard, start))
 
 
 def count(task: Task, shared: Job) -> ClassCounts:

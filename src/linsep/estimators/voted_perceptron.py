@@ -11,7 +11,7 @@ from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.links import Additive
 from linsep.engine.runtime import uninterrupted
 from linsep.estimators.base.online import Shared
-from linsep.estimators.base.voter import LINEAR, Voter
+from linsep.estimators.base.voter import Voter
 from linsep.rules import Perceptron as Rule
 from linsep.training.scoring import Scorer
 from linsep.training.state import Parts
@@ -103,10 +103,6 @@ class VotedPerceptron(Voter):
 
     def _weights(self) -> Array:
         self._fitted()
-        if self.readout not in LINEAR:
-            raise AttributeError(
-                f'readout="{self.readout}" asks all weights of the run, and has none of its own: '
-                'set_params(readout="average") has'
-            )
+        self._check_linear()
         weights, divisors = self._replay().written_out(self.readout, self.normalize)
         return weights / divisors

@@ -14,10 +14,10 @@ from linsep.estimators.base.learner import Learner
 from linsep.kernels.functions import Kernel, Linear, OfUser, Polynomial, Precomputed, RadialBasis
 from linsep.models.encoding import Arrays, Foreign, Unpacker, is_number, packed, packed_function, stored_array
 from linsep.training.dual_weights import DualWeights
-from linsep.training.history import Clock, History, Support
-from linsep.training.scoring import gathered
+from linsep.training.history import History, RoundClock, Support
+from linsep.training.scoring import keep_features
 from linsep.training.state import TrainingState
-from linsep.training.update_log import NO_LINES, Mixed, UpdateLog, lines_with_room
+from linsep.training.update_log import NO_LINES, MixLog, UpdateLog, lines_with_room
 from linsep.training.weights import (
     FIELDS,
     FLOOR,
@@ -169,18 +169,18 @@ def _end(state: TrainingState) -> int:
     return int(state.tally.rounds[0])
 
 
-def _clock(state: TrainingState, history: History, arrays: Arrays, name: str) -> Clock:
+def _clock(state: TrainingState, history: History, arrays: Arrays, name: str) -> RoundClock:
     known = stored_array(arrays, f"{name}.clock.rounds", (np.int64,), (None,))
     times = stored_array(arrays, f"{name}.clock.times", (np.float64,) if len(known) else (np.int64,), (len(known),))
     if not len(known):
-        return Clock()
+        return RoundClock()
     if known[0] < 0 or known[-1] != _end(state) or np.any(known[1:] <= known[:-1]):
         raise Foreign("its clock has rounds that it did not have")
     if not np.isfinite(times).all() or times[0] < 0 or np.any(times[1:] < times[:-1]):
         raise Foreign("its clock does not go on")
     if history.begin > 0 and history.begin not in known:
         raise Foreign("its clock does not know when it begins")
-    return Clock(known, times)
+    return RoundClock(known, times)
 
 
 def _packed_kernel(kernel: Kernel, arrays: Arrays) -> dict[str, Any]:
@@ -244,7 +244,7 @@ def _stored(state: TrainingState) -> tuple[TrainingState, Array | None]:
     kept = state.nonzero_features()
     if len(kept) > FEW * state.features:
         return state, None
-    return replace(state, link=gathered(state.link, kept), readout=gathered(state.readout, kept)), kept
+    return replace(state, link=keep_features(state.link, kept), readout=keep_features(state.readout, kept)), kept
 
 
 def unpacked_state(
@@ -397,11 +397,11 @@ def _link_numbers(kind: str, meta: dict[str, Any], read: Unpacker) -> dict[str, 
     return {}
 
 
-def _mixed(arrays: Arrays, name: str, columns: int, pair: bool, tally: Tally, made_epochs: int) -> Mixed | None:
+def _mixed(arrays: Arrays, name: str, columns: int, pair: bool, tally: Tally, made_epochs: int) -> MixLog | None:
     """Return the shards that were mixed, if any were."""
-    if not any(f"{name}.mixed.{of}" in arrays for of in Mixed._fields):
+    if not any(f"{name}.mixed.{of}" in arrays for of in MixLog._fields):
         return None
-    mixed = Mixed(*(np.ascontiguousarray(arrays[f"{name}.mixed.{of}"]) for of in Mixed._fields))
+    mixed = MixLog(*(np.ascontiguousarray(arrays[f"{name}.mixed.{of}"]) for of in MixLog._fields))
     lines, classifiers = len(mixed.numbers), 1 if pair else columns
     for lines_of, width in zip(mixed, (4, classifiers, classifiers), strict=True):
         if lines_of.dtype != np.int64 or lines_of.shape != (lines, width) or not lines or lines_of.min() < 0:

@@ -49,7 +49,7 @@ class Team:
             self.state.join([block for _, block in self.blocks])
 
 
-BLOCK = 64
+SHUFFLED_TOGETHER = 64
 """Rows that shuffle="blocks" keeps together."""
 
 
@@ -175,6 +175,6 @@ def order_of(how: Settings, epoch: int, n: int, shard: int = 0) -> Array:
     rng = np.random.default_rng([how.seed_, 0 if how.shuffle == "once" else epoch, *([shard] if shard else [])])
     if how.shuffle != "blocks":
         return rng.permutation(n)
-    starts = BLOCK * rng.permutation(-(-n // BLOCK))
-    order = np.add.outer(starts, rng.permutation(BLOCK)).ravel()
-    return order if n % BLOCK == 0 else order[order < n]
+    starts = SHUFFLED_TOGETHER * rng.permutation(-(-n // SHUFFLED_TOGETHER))
+    order = np.add.outer(starts, rng.permutation(SHUFFLED_TOGETHER)).ravel()
+    return order if n % SHUFFLED_TOGETHER == 0 else order[order < n]

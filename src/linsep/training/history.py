@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 NO_ROUNDS = np.empty(0, np.int64)
 
 
-class Clock(NamedTuple):
+class RoundClock(NamedTuple):
     """The weight of all rounds up to some of them; where no row was ever weighted, that is their number.
 
-    >>> Clock().at(np.array([3, 5]))
+    >>> RoundClock().at(np.array([3, 5]))
     array([3., 5.])
-    >>> Clock().after(np.array([1, 2, 3]), np.array([0.5, 2.0, 0.5])).at(np.array([2, 3]))
+    >>> RoundClock().after(np.array([1, 2, 3]), np.array([0.5, 2.0, 0.5])).at(np.array([2, 3]))
     array([2.5, 3. ])
     """
 
@@ -47,15 +47,15 @@ class Clock(NamedTuple):
         place = np.searchsorted(self.rounds, rounds)
         return np.where(rounds > 0, self.times[np.minimum(place, len(self.times) - 1)], 0.0)
 
-    def after(self, rounds: Array, weights: Array) -> "Clock":
+    def after(self, rounds: Array, weights: Array) -> "RoundClock":
         """Return the clock after more rounds, all of which follow those before, of these weights."""
         before = float(self.times[-1]) if len(self.times) else float(rounds[0] - 1) if len(rounds) else 0.0
         times = np.cumsum(np.append(before, weights))[1:]
-        return Clock(np.append(self.rounds, rounds), np.append(self.times, times))
+        return RoundClock(np.append(self.rounds, rounds), np.append(self.times, times))
 
-    def at_these(self, rounds: Array) -> "Clock":
+    def at_these(self, rounds: Array) -> "RoundClock":
         """Return a clock that knows the time after these rounds only."""
-        return Clock(rounds, self.at(rounds))
+        return RoundClock(rounds, self.at(rounds))
 
 
 def refuse_endless(time: float) -> None:
@@ -224,7 +224,7 @@ class Support:
 
     def keep(self, places: Array) -> None:
         """Forget all rows but these."""
-        kept = taken(self.rows(), places)
+        kept = copy_rows(self.rows(), places)
         self.data, self.numbers, self.count = kept, self.known[places], len(places)
 
     def widen(self, features: int) -> None:
@@ -242,7 +242,7 @@ class Support:
         inside = np.flatnonzero(self.known < data.n_rows)
         if len(inside) < self.count:
             return False
-        mine, theirs = self.rows().to_scipy(), taken(data, self.known).to_scipy()
+        mine, theirs = self.rows().to_scipy(), copy_rows(data, self.known).to_scipy()
         return mine.shape == theirs.shape and not (mine != theirs).nnz
 
 
@@ -254,7 +254,7 @@ def no_rows(like: Dense | Csr) -> Dense | Csr:
     return like._replace(values=values, indices=indices, indptr=np.zeros(1, np.int64))
 
 
-def taken(data: Dense | Csr, rows: Array) -> Dense | Csr:
+def copy_rows(data: Dense | Csr, rows: Array) -> Dense | Csr:
     """Return a copy of some rows, in which no column is stored twice."""
     return without_duplicates(data.take(rows))
 
@@ -304,7 +304,7 @@ class History:
     kernel: Any
     """The kernel: the product of two rows. None until training begins."""
     support: Support | None = None
-    clock: Clock = field(default_factory=Clock)
+    clock: RoundClock = field(default_factory=RoundClock)
     base: Array | None = None
     base_norms: Array | None = None
     begin: int = 0
@@ -325,7 +325,7 @@ class History:
         """Return a history that shares no memory with this one."""
         history = self.copy()
         if self.support is not None:
-            rows = taken(self.support.rows(), np.arange(len(self.support)))
+            rows = copy_rows(self.support.rows(), np.arange(len(self.support)))
             history.support = Support.of(rows, self.support.known.copy())
         return history
 
@@ -401,7 +401,7 @@ class History:
         if len(rows):
             if not self.forgets:
                 self.refuse_more(len(rows), ', or let when_full="forget" the oldest')
-            more = taken(data, rows - first)
+            more = copy_rows(data, rows - first)
             refuse_long_rows(more, rows)
             self.support.add(more, rows)
         if self.most is not None:
@@ -433,7 +433,7 @@ class History:
         late = np.unique(np.append(late, [t for t in ends if t >= since]))
         before = int(np.searchsorted(clock.rounds, since))
         times = np.append(clock.times[:before], clock.at(late))
-        self.clock = Clock(np.append(clock.rounds[:before], late), times)
+        self.clock = RoundClock(np.append(clock.rounds[:before], late), times)
 
     def forget(self, state: "TrainingState", most: int) -> None:
         """Fold the oldest updates into the first weights, so that the others are on `most` distinct rows at most.

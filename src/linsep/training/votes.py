@@ -59,7 +59,7 @@ class Readings:
         return self.classes[codes]
 
 
-BLOCK_BYTES = 1 << 26
+POINT_BYTES = 1 << 26
 """Kernel values in memory for one block of points."""
 FEWEST, MOST = 16, 256
 """Points in a block."""
@@ -73,7 +73,7 @@ def in_blocks(run: Replay, data: Dense | Csr, jobs: int, ask: Ask) -> None:
     """Ask about all points, block by block; raises a ValueError where a hypothesis has a score beyond the numbers."""
     kept, n = run.supporting(), data.n_rows
     rows = 0 if run.history.support is None else len(run.history.support)
-    size = min(max(BLOCK_BYTES // (8 * max(rows, 1)), FEWEST), MOST)
+    size = min(max(POINT_BYTES // (8 * max(rows, 1)), FEWEST), MOST)
 
     def block(lo: int) -> bool:
         hi = min(lo + size, n)

@@ -26,7 +26,7 @@ from linsep.validation.labels import predicted_labels
 
 LINEAR = ("last", "average", "longest")
 """Readouts that are sums of hypotheses."""
-READOUTS = ("vote", "plurality", "random", *LINEAR)
+VOTER_READOUTS = ("vote", "plurality", "random", *LINEAR)
 STREAM = 1999
 """Combined with the seed, so that the random readout and the order of rows draw different numbers."""
 
@@ -36,7 +36,7 @@ class Voter(OnlineLearner):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineLearner._parameter_constraints,
-        "readout": [StrOptions(set(READOUTS))],
+        "readout": [StrOptions(set(VOTER_READOUTS))],
         "normalize": ["boolean"],
         "max_support": [None, Interval(Integral, 1, None, closed="left")],
     }
@@ -136,6 +136,14 @@ class Voter(OnlineLearner):
     def sparsify(self) -> Any:
         """Raise an AttributeError: the learner stores rows, not weights."""
         raise AttributeError(f"{type(self).__name__} keeps the rows of its mistakes, and has no weights to leave out")
+
+    def _check_linear(self) -> None:
+        """Raise an AttributeError if the readout is not a sum of hypotheses, which has weights of its own."""
+        if self.readout not in LINEAR:
+            raise AttributeError(
+                f'readout="{self.readout}" asks all weights of the run, and has none of its own: '
+                'set_params(readout="average") has'
+            )
 
     def _replay(self) -> Replay:
         """Return all hypotheses of the run."""
