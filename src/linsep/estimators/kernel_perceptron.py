@@ -155,8 +155,8 @@ class KernelPerceptron(Voter):
         check_compiles(self.rule)
         return Parts(self.rule)
 
-    def _ready(self, state: Any) -> None:
-        super()._ready(state)
+    def _configure(self, state: Any) -> None:
+        super()._configure(state)
         kernel = kernel_named(self.kernel, state.first_features, self.degree, self.gamma, self.coef0, state.bias)
         history, dual = state.history, state.dual
         if history.kernel not in (None, kernel):

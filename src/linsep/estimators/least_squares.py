@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_is
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
-from linsep.estimators.base.batch import BatchLearner, Problem, Solution
+from linsep.estimators.base.batch import BatchLearner, BatchProblem, BatchSolution
 from linsep.estimators.base.facts import Fact
 from linsep.solvers import least_squares as solvers
 from linsep.solvers.least_squares import (
@@ -142,7 +142,7 @@ class LeastSquares(BatchLearner):
         self.class_weight = class_weight
         self.n_jobs = n_jobs
 
-    def _solve(self, problem: Problem) -> Solution:
+    def _solve(self, problem: BatchProblem) -> BatchSolution:
         data, classes = problem.data, len(problem.classes)
         if self.solver == "stream":
             found = self._streamed(begin(data.n_features, classes, data.bias), problem, open_labels=False)
@@ -189,7 +189,7 @@ class LeastSquares(BatchLearner):
         weights = self._row_weights(codes, known, sample_weight, data, whole=False)
         if first:
             self.seed_ = self._draw_seed()
-        found = self._streamed(triangle, Problem(data, codes, weights, known), is_open)
+        found = self._streamed(triangle, BatchProblem(data, codes, weights, known), is_open)
         warn_of_condition(self, found, stacklevel=5)
         self._take(found, known, data)
         return self
@@ -236,7 +236,7 @@ class LeastSquares(BatchLearner):
             known = np.sort(np.concatenate([known, new]))
         return known, triangle, self.open_labels_
 
-    def _streamed(self, triangle: Triangle, problem: Problem, open_labels: bool) -> Solution:
+    def _streamed(self, triangle: Triangle, problem: BatchProblem, open_labels: bool) -> BatchSolution:
         """Return the weights of the sums with these rows added."""
         classes = len(problem.classes)
         mix = np.array([[-1.0], [1.0]]) if classes == 2 else None
@@ -267,7 +267,7 @@ def nearest_probabilities(scores: Array) -> Array:
     return np.maximum(scores - thresholds[np.arange(len(scores)), last][:, None], 0.0)
 
 
-def solved(learner: Any, data: Dense | Csr, targets: Targets, weights: Array) -> Solution:
+def solved(learner: Any, data: Dense | Csr, targets: Targets, weights: Array) -> BatchSolution:
     """Return the weights by the learner's solver, and what to tell if its budget stopped it."""
     found = solvers.least_squares(
         data, targets, weights, solver=learner.solver, tol=learner.tol, max_iter=learner.max_iter,
@@ -278,18 +278,18 @@ def solved(learner: Any, data: Dense | Csr, targets: Targets, weights: Array) ->
         f"tol={learner.tol:g}: raise max_iter or tol, or bring the columns to one scale "
         "(linsep.transforms.ScaleColumns)"
     )
-    return Solution(found.weights, found.iterations, facts_of(found), None if found.converged else trouble)
+    return BatchSolution(found.weights, found.iterations, facts_of(found), None if found.converged else trouble)
 
 
 def streamed(
     triangle: Triangle, data: Dense | Csr, targets: Targets, weights: Array, mix: Array | None = None
-) -> Solution:
+) -> BatchSolution:
     """Return the weights of the sums with these rows added."""
     refuse_too_wide(None, triangle.table.shape[1])
     triangle = absorb(triangle, data, targets, weights)
     found = solve_triangle(triangle, mix)
     sums = {"triangle_": np.ascontiguousarray(triangle.table), "rows_": triangle.rows}
-    return Solution(found.weights, 1, facts_of(found._replace(solver="stream")) | sums)
+    return BatchSolution(found.weights, 1, facts_of(found._replace(solver="stream")) | sums)
 
 
 def facts_of(found: solvers.LeastSquares) -> dict[str, Any]:
@@ -303,7 +303,7 @@ def facts_of(found: solvers.LeastSquares) -> dict[str, Any]:
     }
 
 
-def warn_of_condition(learner: Any, found: Solution, stacklevel: int = 6) -> None:
+def warn_of_condition(learner: Any, found: BatchSolution, stacklevel: int = 6) -> None:
     """Warn where rounding may change the weights by as much as they are."""
     condition = found.facts["condition_"]
     if condition is not None and condition * SHAKY > 1:
@@ -502,7 +502,7 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
             width = int(self._bias != 0) + self.n_features_in_ + weights.shape[1]
             refuse_bad_triangle(self.triangle_, getattr(self, "rows_", None), width)
 
-    def _take(self, found: Solution, bias: float) -> Self:
+    def _take(self, found: BatchSolution, bias: float) -> Self:
         if not np.isfinite(found.weights).all():
             raise ValueError("a weight is too large for float64: divide all of X by one factor")
         if found.warning is not None:

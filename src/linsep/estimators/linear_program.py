@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from linsep.engine.arrays import Array
-from linsep.estimators.base.batch import BatchLearner, Problem, Solution
+from linsep.estimators.base.batch import BatchLearner, BatchProblem, BatchSolution
 from linsep.estimators.base.facts import Fact, refuse_other_dual, refuse_other_verdict
 from linsep.solvers.programs.linear_program import Bracket, LeastError, l1_game, least_error, separate
 from linsep.solvers.programs.signed_rows import Budget
@@ -152,7 +152,7 @@ class LinearProgram(BatchLearner):
         refuse_other_dual(getattr(self, "support_", None), getattr(self, "dual_", None))
         refuse_other_verdict(getattr(self, "verdict_", ""), separable)
 
-    def _solve(self, problem: Problem) -> Solution:
+    def _solve(self, problem: BatchProblem) -> BatchSolution:
         if len(problem.classes) > 2:
             raise ValueError(
                 f"Only binary classification is supported. y has the classes {problem.classes.tolist()}, and a linear "
@@ -173,7 +173,7 @@ class LinearProgram(BatchLearner):
         kind = "absolute errors" if both_sides else "hinge losses"
         return self._solution(found, verdict_=_error_verdict(found, kind), **_sums(found), **_dual(found))
 
-    def _separation(self, rows: tuple[Any, Array, Array], budget: Budget) -> Solution:
+    def _separation(self, rows: tuple[Any, Array, Array], budget: Budget) -> BatchSolution:
         """Return the separator, or the proof that there is none with the weights of least hinge loss."""
         found = separate(*rows, budget=budget)
         if found.separable:
@@ -186,18 +186,18 @@ class LinearProgram(BatchLearner):
         facts = _bracket(found) | _sums(hinge)
         return self._solution(answer, verdict_=_witness_verdict(found, hinge), **facts)
 
-    def _counted(self, found: ZeroOne, rows: int) -> Solution:
+    def _counted(self, found: ZeroOne, rows: int) -> BatchSolution:
         facts = {"errors_": found.errors, "errors_bound_": found.bound, "mistaken_": found.mistaken}
         verdict = _count_verdict(found, rows)
         return self._solution(found, verdict_=verdict, witnesses_=found.witnesses, **facts)
 
-    def _solution(self, found: Any, **facts: Any) -> Solution:
+    def _solution(self, found: Any, **facts: Any) -> BatchSolution:
         stopped = (
             f"did not come to its end with max_iter={self.max_iter} and time_limit={self.time_limit:g}: raise them, "
             "or give fewer rows; verdict_ says what was reached"
         )
         facts["separable_"] = bool(found.separable)
-        return Solution(found.weights[:, None], found.iterations, facts, None if found.converged else stopped)
+        return BatchSolution(found.weights[:, None], found.iterations, facts, None if found.converged else stopped)
 
 
 def _bracket(found: Bracket) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from linsep.engine.arrays import Array
 from linsep.engine.runtime import share, threads
-from linsep.estimators.base.batch import BatchLearner, Problem, Solution
+from linsep.estimators.base.batch import BatchLearner, BatchProblem, BatchSolution
 from linsep.estimators.base.facts import Fact, refuse_other_dual, refuse_other_verdict
 from linsep.solvers.margin.hard import HardMargin, hard_margin
 from linsep.solvers.margin.soft import SoftMargin, soft_margin
@@ -164,7 +164,7 @@ class MaxMargin(BatchLearner):
         if len(self.classes_) == 2:
             refuse_other_verdict(getattr(self, "verdict_", ""), found[1])
 
-    def _solve(self, problem: Problem) -> Solution:
+    def _solve(self, problem: BatchProblem) -> BatchSolution:
         labels, jobs = problem.classes.tolist(), threads(self.n_jobs)
         codes = range(len(labels)) if len(labels) > 2 else [1]
         solve = self._soft if self.C is not None else self._hard
@@ -189,9 +189,9 @@ class MaxMargin(BatchLearner):
             more = f" (and {len(told) - 1} more classes)" if len(told) > 1 else ""
             warning = f"for {told[0]}{more}" if told else None
         weights = np.column_stack([of.weights for of in found])
-        return Solution(weights, max(of.iterations for of in found), facts, warning)
+        return BatchSolution(weights, max(of.iterations for of in found), facts, warning)
 
-    def _hard(self, problem: Problem, code: int, jobs: int) -> MarginSolution:
+    def _hard(self, problem: BatchProblem, code: int, jobs: int) -> MarginSolution:
         """Return the hard margin of a class against the others."""
         found = hard_margin(
             problem.data, problem.signs(code), problem.row_weights, tol=float(self.tol), max_iter=int(self.max_iter),
@@ -207,7 +207,7 @@ class MaxMargin(BatchLearner):
         how = found.weights, found.iterations, bounds, found.gap, found.dual
         return MarginSolution(*how, found.separable, verdict, warning)
 
-    def _soft(self, problem: Problem, code: int, jobs: int) -> MarginSolution:
+    def _soft(self, problem: BatchProblem, code: int, jobs: int) -> MarginSolution:
         """Return the soft margin of a class against the others."""
         assert self.C is not None
         signs = problem.signs(code)

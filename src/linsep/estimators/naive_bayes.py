@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
-from linsep.estimators.base.batch import BatchLearner, Problem, Solution, solved_state
+from linsep.estimators.base.batch import BatchLearner, BatchProblem, BatchSolution, solved_state
 from linsep.estimators.base.facts import Fact
 from linsep.estimators.base.learner import known_entries
 from linsep.solvers.naive_bayes.precision import leveled
@@ -235,18 +235,18 @@ class NaiveBayes(BatchLearner):
         row = single_row(indices[known], values[known], self.n_features_in_, self._bias)
         return predicted_labels(self._scores(row), self.classes_).tolist()[0]
 
-    def _solve(self, problem: Problem) -> Solution:
+    def _solve(self, problem: BatchProblem) -> BatchSolution:
         data, codes, row_weights, classes = problem
         tally = self._started(len(classes), data.n_features).plus(self._distinct(data), codes, row_weights)
         found = self._found(tally, classes)
         facts = {**_facts_of(tally), "open_labels_": False, "rounding_": found.size}
-        return Solution(found.weights, facts=facts, joint=len(classes) > 2)
+        return BatchSolution(found.weights, facts=facts, joint=len(classes) > 2)
 
     def _fitted(self) -> TrainingState:
         """Return the state, made of the counts if it has not been since the last of them came."""
         if not hasattr(self, "_state") and hasattr(self, "class_count_"):
             found = self._found(self._tally, self.classes_)
-            solution = Solution(found.weights, joint=len(self.classes_) > 2)
+            solution = BatchSolution(found.weights, joint=len(self.classes_) > 2)
             self.rounding_ = found.size
             self._state = solved_state(solution, self.n_features_in_, self._bias)  # last: then all is there
         return super()._fitted()

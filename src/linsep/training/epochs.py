@@ -18,6 +18,9 @@ from linsep.training.state import IN_ORDER, StoppedError, TrainingState
 from linsep.training.weights import in_range
 from linsep.validation.inputs import refuse_bad_entries
 
+SHUFFLED_TOGETHER = 64
+"""Rows that shuffle="blocks" keeps together."""
+
 
 class Team:
     """A state for as many passes as wanted, its classes shared among threads where it has a column for each.
@@ -47,10 +50,6 @@ class Team:
         """Bring the state up to date."""
         if self.blocks:
             self.state.join([block for _, block in self.blocks])
-
-
-SHUFFLED_TOGETHER = 64
-"""Rows that shuffle="blocks" keeps together."""
 
 
 class Settings(Protocol):

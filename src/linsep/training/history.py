@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from linsep.training.state import TrainingState
 
 NO_ROUNDS = np.empty(0, np.int64)
+FOLDED = 1 << 10
+"""Updates that are folded into the first weights in one go."""
+NOT_CACHED: dict[str, Any] = dict.fromkeys(("_hypotheses", "_written", "_committed"))
+"""The fields of a history that are computed from the others, as a copy has them."""
 
 
 class RoundClock(NamedTuple):
@@ -269,10 +273,6 @@ def _with_room(array: Array, used: int, more: int, kind: Any = None) -> Array:
     return grown
 
 
-FOLDED = 1 << 10
-"""Updates that are folded into the first weights in one go."""
-
-
 class OtherRows(ValueError):
     """Rows are not those that a run began with."""
 
@@ -467,9 +467,6 @@ class History:
             known = np.append(state.log.numbers[:, 1], [cut, int(state.tally.rounds[0])])
             self.clock = self.clock.at_these(np.unique(known))
         self.drop_cached()
-
-
-NOT_CACHED: dict[str, Any] = dict.fromkeys(("_hypotheses", "_written", "_committed"))
 
 
 class Replay:

@@ -17,6 +17,15 @@ from linsep.engine.votes import poll, walk
 from linsep.training.history import Hypotheses, Replay
 from linsep.training.state import TOO_LARGE
 
+POINT_BYTES = 1 << 26
+"""Kernel values in memory for one block of points."""
+FEWEST, MOST = 16, 256
+"""Points in a block."""
+NONE, NO_PICKS = np.empty((0, 0)), np.empty(0, np.int64)
+
+Ask = Callable[[Array, Array, int, int], bool]
+"""Called with kernel values, first scores, and the span of a block of points; returns whether all scores are finite."""
+
 
 def reading_name(readout: str, normalize: bool) -> str:
     """Return what a readout is called, of weights divided by their lengths or not.
@@ -57,16 +66,6 @@ class Readings:
         scores = self.scores[readout, normalize]
         codes = (scores[..., 0] > 0).astype(np.intp) if scores.shape[-1] == 1 else np.argmax(scores, axis=-1)
         return self.classes[codes]
-
-
-POINT_BYTES = 1 << 26
-"""Kernel values in memory for one block of points."""
-FEWEST, MOST = 16, 256
-"""Points in a block."""
-NONE, NO_PICKS = np.empty((0, 0)), np.empty(0, np.int64)
-
-Ask = Callable[[Array, Array, int, int], bool]
-"""Called with kernel values, first scores, and the span of a block of points; returns whether all scores are finite."""
 
 
 def in_blocks(run: Replay, data: Dense | Csr, jobs: int, ask: Ask) -> None:

@@ -23,7 +23,7 @@ from linsep.validation.inputs import canonical, refuse_bad_entries
 from linsep.validation.labels import clean, encode
 
 
-class Problem(NamedTuple):
+class BatchProblem(NamedTuple):
     """All rows, validated: the input of a solver."""
 
     data: Dense | Csr
@@ -40,7 +40,7 @@ class Problem(NamedTuple):
         return np.where(self.codes == code, 1.0, -1.0)
 
 
-class Solution(NamedTuple):
+class BatchSolution(NamedTuple):
     """The output of a solver."""
 
     weights: Array
@@ -62,7 +62,7 @@ class BatchLearner(Learner):
     n_jobs: int | None = None
     _rules: ClassVar[tuple[type, ...]] = (Solved,)
 
-    def _solve(self, problem: Problem) -> Solution:
+    def _solve(self, problem: BatchProblem) -> BatchSolution:
         """Return the weights for these rows."""
         raise TypeError(f"{type(self).__name__} has no method _solve: return the weights there")
 
@@ -92,7 +92,7 @@ class BatchLearner(Learner):
     def _draw_seed(self) -> int:
         return super()._draw_seed() if "random_state" in self._get_param_names() else 0
 
-    def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> BatchProblem:
         """Validate the rows and return them."""
         data = canonical(self, X, bias=self._wanted_bias, reset=True)
         classes, codes = encode(clean(y, data.n_rows))
@@ -102,9 +102,9 @@ class BatchLearner(Learner):
             refuse_empty_class(codes, classes, weights)
         refuse_bad_entries(data)
         self._check_entries(data)
-        return Problem(data, codes, weights, classes)
+        return BatchProblem(data, codes, weights, classes)
 
-    def _take(self, solution: Solution, classes: Array, data: Dense | Csr) -> None:
+    def _take(self, solution: BatchSolution, classes: Array, data: Dense | Csr) -> None:
         """Replace the weights and the facts of the last fit by those of this solution."""
         if not np.isfinite(solution.weights).all():
             raise ValueError("a weight is too large for float64: divide all of X by one factor")
@@ -119,7 +119,7 @@ class BatchLearner(Learner):
             warnings.warn(f"{type(self).__name__} {solution.warning}", ConvergenceWarning, stacklevel=5)
 
 
-def solved_state(solution: Solution, features: int, bias: float, parts: Parts | None = None) -> TrainingState:
+def solved_state(solution: BatchSolution, features: int, bias: float, parts: Parts | None = None) -> TrainingState:
     """Return a state that predicts with the weights of a solution."""
     weights = solution.weights
     parts = Parts(Solved()) if parts is None else parts

@@ -5,7 +5,7 @@ import linecache
 import re
 import warnings
 from collections.abc import Hashable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from math import isfinite
 from numbers import Integral, Real
@@ -38,6 +38,13 @@ from linsep.training.transaction import all_or_nothing
 from linsep.training.update_log import Mixes, Record
 from linsep.validation.inputs import canonical, without_duplicates
 from linsep.validation.labels import clean, codes_among, encode, first_classes, new_classes
+
+READOUTS: dict[str, type] = {"last": Last, "average": Average}
+"""The readouts by name, of learners that keep no history."""
+NO_WIDTH = "the number of features is not known yet: call grow(n_features) first, or use a dict of names"
+SEE = """    **shared
+        Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`."""
+"""Placeholder for the shared parameters in a learner's docstring."""
 
 
 def check_compiles(rule: Any) -> None:
@@ -85,11 +92,6 @@ def _place(step: Any, error: Exception) -> str:
     return f'  File "{code.co_filename}", line {line}\n    {source}\n{reason}'
 
 
-SEE = """    **shared
-        Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`."""
-"""Placeholder for the shared parameters in a learner's docstring."""
-
-
 class SharedButIntercept(TypedDict, total=False):
     """The parameters that every online learner has, with the same default."""
 
@@ -126,9 +128,6 @@ def _shared_texts(left_out: set[str]) -> str:
     return "".join(part for part in parts if part.split(" : ")[0].strip() not in left_out).rstrip()
 
 
-NO_WIDTH = "the number of features is not known yet: call grow(n_features) first, or use a dict of names"
-
-
 def refuse_many_labels(y: Any) -> None:
     """Raise a ValueError when y is not one label."""
     if np.ndim(y) != 0 or not isinstance(y, Hashable):
@@ -142,9 +141,6 @@ def refuse_beyond(entries: tuple[Array, Array, bool], limit: float) -> None:
     if len(beyond):
         k = int(beyond[0])
         raise ValueError(f"x has the entry {values[k]:g} at column {indices[k]}, beyond x_max={limit:g}")
-
-
-READOUTS: dict[str, type] = {"last": Last, "average": Average}
 
 
 class OnlineLearner(Learner):
@@ -552,7 +548,9 @@ class OnlineLearner(Learner):
             data = without_duplicates(data)
         state.keep_log(self.log, len(weights) > 0, data.nbytes)
         rounds = int(state.tally.rounds[0])
-        with self._as_a_whole():
+        # In place, Ctrl-C waits until the rows of mistakes are kept; dual weights keep theirs block by block.
+        at_once = self._in_place and state.history is not None and state.dual is None
+        with uninterrupted() if at_once else nullcontext():
             one_pass(self, state, data, codes, weights, IN_ORDER, state.behind + state.rows)
             if not self._in_place:
                 refuse_overflow(state)
@@ -614,10 +612,6 @@ class OnlineLearner(Learner):
             self._drop_prepared()
         return self
 
-    def _as_a_whole(self) -> AbstractContextManager[None]:
-        """Return the context for a pass over a stream's rows, and for what is kept of them."""
-        return nullcontext()
-
     def _remember(
         self, state: TrainingState, data: Dense | Csr, weights: Array, since: int, epochs: range | None = None
     ) -> None:
@@ -633,6 +627,7 @@ class OnlineLearner(Learner):
             self._new_history(bias), self._new_dual(features),
         )  # fmt: skip
         state.watch = self._watch
+        self._configure(state)
         return state
 
     def _resumed_state(self, rows: int | None) -> TrainingState:
@@ -677,6 +672,10 @@ class OnlineLearner(Learner):
     def _follow(self, state: TrainingState, rows: int | None) -> None:
         pair = state.pair if self.multi_class == "auto" else self.multi_class == "joint"
         state.follow(self._parts(state.first_features, rows), pair, self._wanted_bias)
+        self._configure(state)
+
+    def _configure(self, state: TrainingState) -> None:
+        """Pass parameters to the state before it learns."""
 
     def _add_classes(self, labels: Array, classes: Any, features: int) -> tuple[Array, TrainingState]:
         """Return the classes known from now on, and a copy of the state with a column for each."""

@@ -238,15 +238,5 @@ class Voter(OnlineLearner):
         if since == 0:
             self.draws_ = 0
 
-    def _follow(self, state: TrainingState, rows: int | None) -> None:
-        super()._follow(state, rows)
-        self._ready(state)
-
-    def _start(self, features: int, classes: int, rows: int | None, open_labels: bool) -> TrainingState:
-        state = super()._start(features, classes, rows, open_labels)
-        self._ready(state)
-        return state
-
-    def _ready(self, state: Any) -> None:
-        """Pass parameters to the state before it learns."""
+    def _configure(self, state: Any) -> None:
         state.history.most = self.max_support
