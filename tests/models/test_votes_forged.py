@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from linsep import KernelPerceptron, ModelError, VotedPerceptron, load, rules, save
-from linsep.estimators.base.voter import READOUTS
+from linsep.estimators.base.voter import VOTER_READOUTS
 from linsep.models import archive
 from tests.contracts.table import problem, quiet
 from tests.models.forger import ARRAYS, VALUES, changed, forged, leaves
@@ -287,7 +287,7 @@ def use(path):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for ask in (
-            *(lambda of=of: model.set_params(readout=of).decision_function(asked) for of in READOUTS),
+            *(lambda of=of: model.set_params(readout=of).decision_function(asked) for of in VOTER_READOUTS),
             lambda: model.readings(asked), lambda: model.survival_, lambda: model.support_bytes_,
             lambda: model.partial_fit(asked, model.classes_[np.minimum(Y, len(model.classes_) - 1)]),
             lambda: model.set_params(readout="vote", normalize=True).predict(csr_array(asked)),

@@ -15,10 +15,10 @@ from linsep.estimators.base.online import OnlineLearner
 from linsep.kernels.functions import Kernel, Linear, OfUser, Polynomial, Precomputed, RadialBasis
 from linsep.models.encoding import Decoder, Encoder, Foreign, is_number
 from linsep.training.dual_weights import DualWeights
-from linsep.training.history import Clock, History, Support
-from linsep.training.scoring import gathered
+from linsep.training.history import History, RoundClock, Support
+from linsep.training.scoring import keep_features
 from linsep.training.state import TrainingState
-from linsep.training.update_log import NO_LINES, Mixed, UpdateLog, lines_with_room
+from linsep.training.update_log import NO_LINES, MixLog, UpdateLog, lines_with_room
 from linsep.training.weights import (
     FIELDS,
     FLOOR,
@@ -163,18 +163,18 @@ def _end(state: TrainingState) -> int:
     return int(state.tally.rounds[0])
 
 
-def _clock(state: TrainingState, history: History, read: Decoder, name: str) -> Clock:
+def _clock(state: TrainingState, history: History, read: Decoder, name: str) -> RoundClock:
     known = read.array(f"{name}.clock.rounds", (np.int64,), (None,))
     times = read.array(f"{name}.clock.times", (np.float64,) if len(known) else (np.int64,), (len(known),), least=0)
     if not len(known):
-        return Clock()
+        return RoundClock()
     if known[0] < 0 or known[-1] != _end(state) or np.any(known[1:] <= known[:-1]):
         raise Foreign("its clock has rounds that it did not have")
     if np.any(times[1:] < times[:-1]):
         raise Foreign("its clock does not go on")
     if history.begin > 0 and history.begin not in known:
         raise Foreign("its clock does not know when it begins")
-    return Clock(known, times)
+    return RoundClock(known, times)
 
 
 def _encode_kernel(kernel: Kernel, to: Encoder) -> dict[str, Any]:
@@ -236,7 +236,7 @@ def _stored(state: TrainingState) -> tuple[TrainingState, Array | None]:
     kept = state.nonzero_features()
     if len(kept) > FEW * state.features:
         return state, None
-    return replace(state, link=gathered(state.link, kept), readout=gathered(state.readout, kept)), kept
+    return replace(state, link=keep_features(state.link, kept), readout=keep_features(state.readout, kept)), kept
 
 
 def decode_state(
@@ -411,13 +411,13 @@ def _link_numbers(kind: str, meta: dict[str, Any], read: Decoder) -> dict[str, A
     return {}
 
 
-def _mixed(read: Decoder, name: str, classifiers: int, tally: Tally, made_epochs: int) -> Mixed | None:
+def _mixed(read: Decoder, name: str, classifiers: int, tally: Tally, made_epochs: int) -> MixLog | None:
     """Return the shards that were mixed, if any were."""
-    if not any(f"{name}.mixed.{of}" in read.arrays for of in Mixed._fields):
+    if not any(f"{name}.mixed.{of}" in read.arrays for of in MixLog._fields):
         return None
-    lines, widths = len(read.arrays[f"{name}.mixed.{Mixed._fields[0]}"]), (4, classifiers, classifiers)
-    of_shards = zip(Mixed._fields, widths, strict=True)
-    mixed = Mixed(*(read.array(f"{name}.mixed.{of}", (np.int64,), (lines, n), least=0) for of, n in of_shards))
+    lines, widths = len(read.arrays[f"{name}.mixed.{MixLog._fields[0]}"]), (4, classifiers, classifiers)
+    of_shards = zip(MixLog._fields, widths, strict=True)
+    mixed = MixLog(*(read.array(f"{name}.mixed.{of}", (np.int64,), (lines, n), least=0) for of, n in of_shards))
     if not lines:
         raise Foreign("its mixes are not the counts of shards")
     epochs, shards, before, own = mixed.numbers.T

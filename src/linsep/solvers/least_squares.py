@@ -22,7 +22,7 @@ from scipy.linalg.lapack import dtpqrt, dtrcon
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import one_blas_thread
-from linsep.solvers.products import as_table, rows_between, times, times_transposed
+from linsep.solvers.products import as_table, times, times_transposed
 
 MOST_NUMBERS = 10**8
 """Numbers that a triangle may have, 0.8 GB: those of 10,000 columns."""
@@ -249,7 +249,7 @@ def _block(triangle: Triangle, data: Dense | Csr, targets: Targets, weights: Arr
     first, features = int(triangle.bias != 0), triangle.features
     block = np.empty((hi - lo, triangle.table.shape[1]), order="F")
     block[:, :first] = 1.0
-    block[:, first : first + features] = as_table(rows_between(data, lo, hi))
+    block[:, first : first + features] = as_table(data.slice(lo, hi))
     block[:, first + features :] = targets[lo:hi, :]
     if len(weights):
         block *= np.sqrt(weights)[:, None]

@@ -90,26 +90,12 @@ def blocks(data: Dense | Csr) -> list[tuple[int, int]]:
     return split(rows, min(MOST_BLOCKS, len(data.values) // (8 * (features + 1)))) if rows else []
 
 
-def rows_between(data: Dense | Csr, lo: int, hi: int) -> Dense | Csr:
-    """Return rows lo to hi; they share the memory of the values.
-
-    >>> rows_between(Dense(np.array([[1.0], [2.0], [3.0]]), bias=1.0), 1, 3)
-    Dense(values=array([[2.],
-           [3.]]), bias=1.0)
-    """
-    if isinstance(data, Dense):
-        return data._replace(values=data.values[lo:hi])
-    here = slice(data.indptr[lo], data.indptr[hi])
-    indptr = frozen(data.indptr[lo : hi + 1] - data.indptr[lo])
-    return data._replace(values=data.values[here], indices=data.indices[here], indptr=indptr)
-
-
 def pieces(data: Dense | Csr, step: int) -> Iterator[tuple[slice, Dense | Csr]]:
     """Yield `step` rows at a time, one at least, with their places."""
     step = max(1, step)
     for lo in range(0, data.n_rows, step):
         hi = min(lo + step, data.n_rows)
-        yield slice(lo, hi), rows_between(data, lo, hi)
+        yield slice(lo, hi), data.slice(lo, hi)
 
 
 def as_table(data: Dense | Csr) -> Array:
@@ -119,10 +105,8 @@ def as_table(data: Dense | Csr) -> Array:
 
 def gather_rows(data: Csr, rows: Array) -> tuple[Array, Array, Array]:
     """Return the values, the columns and the ends of these rows, in any order; none are checked, for speed."""
-    starts = data.indptr[rows].astype(np.int64)
-    ends = np.cumsum(data.indptr[rows + 1] - starts)
-    places = np.arange(ends[-1]) + np.repeat(starts - np.append(0, ends[:-1]), np.diff(ends, prepend=0))
-    return data.values[places], data.indices[places], np.append(0, ends)
+    entries, ends = data.entries(rows)
+    return data.values[entries], data.indices[entries], ends
 
 
 def largest_entry(data: Dense | Csr) -> float:

@@ -124,10 +124,10 @@ class SparseScorer(Scorer):
             return super().scores(data._replace(indices=indices, features=len(self.kept.numbers) + 1), jobs)
         # One dense row takes as much memory as a column of the dense weights.
         link = mapped(self.link, lambda a: np.delete(a, len(a) - 2, axis=0), "rows")
-        return Scorer(spread(link, self.kept), self.divisor, self.pair).scores(data, jobs)
+        return Scorer(restore_features(link, self.kept), self.divisor, self.pair).scores(data, jobs)
 
 
-def spread(part: Any, kept: KeptFeatures) -> Any:
+def restore_features(part: Any, kept: KeptFeatures) -> Any:
     """Return a link or readout of the features kept with rows for all features: the others are zeros."""
 
     def change(few: Array) -> Array:
@@ -138,7 +138,7 @@ def spread(part: Any, kept: KeptFeatures) -> Any:
     return mapped(part, change, "rows")
 
 
-def gathered(part: Any, kept: Array) -> Any:
+def keep_features(part: Any, kept: Array) -> Any:
     """Return a link or readout with the rows of the features kept, and of the bias."""
     return mapped(part, lambda a: a[np.append(kept, len(a) - 1)], "rows")
 

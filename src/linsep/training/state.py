@@ -12,12 +12,19 @@ from linsep.engine.native import Bound
 from linsep.engine.passes import DONE, LOG_FULL, Kernel, learn_classes, learn_rows
 from linsep.engine.readouts import MISTAKES, Average, Last, Tally
 from linsep.engine.step import check_weights, needs_norm, settles, shrinks, steps_by_one
-from linsep.training.scoring import KeptFeatures, Scorer, SparseScorer, any_bit_set, gathered, spread, with_zero_row
+from linsep.training.scoring import (
+    KeptFeatures,
+    Scorer,
+    SparseScorer,
+    any_bit_set,
+    keep_features,
+    restore_features,
+    with_zero_row,
+)
 from linsep.training.transaction import shallow
-from linsep.training.update_log import Mixed, UpdateLog
+from linsep.training.update_log import MixLog, UpdateLog
 from linsep.training.weights import (
     copied,
-    joined,
     name_of,
     predicting_weights,
     ready_for_single_rows,
@@ -29,6 +36,7 @@ from linsep.training.weights import (
     with_new_class,
     with_own_image,
     writable,
+    write_columns,
 )
 
 if TYPE_CHECKING:
@@ -58,7 +66,7 @@ def as_floats(rule: Any) -> Any:
     return type(rule)(*map(float, rule))
 
 
-class Watch(Protocol):
+class TrainingWatch(Protocol):
     """Called with a state in training from time to time."""
 
     def __call__(self, state: "TrainingState") -> int:
@@ -90,13 +98,13 @@ class TrainingState:
     behind: int = 0
     """Rows whose numbers are taken, beside those of the stream."""
     background: bool = False
-    mixed: Mixed | None = None
+    mixed: MixLog | None = None
     """The shards that were mixed so far, if any were."""
     history: "History | None" = None
     """The rows of the updates, if any hypothesis of the run may predict; then the log has the score of each."""
     dual: "DualWeights | None" = None
     """If set, the weights are those of rows, for a kernel."""
-    watch: Watch | None = field(default=None, repr=False)
+    watch: TrainingWatch | None = field(default=None, repr=False)
     sparse: SparseScorer | None = field(default=None, repr=False)
     """If set, the link and the readout have the rows of `sparse.kept` and of the bias only. Such a state predicts; to
     train, make it :meth:`whole`."""
@@ -293,7 +301,7 @@ class TrainingState:
         lo = 0
         for block in blocks:
             for name in ("link", "readout", "tally"):
-                joined(getattr(self, name), getattr(block, name), lo)
+                write_columns(getattr(self, name), getattr(block, name), lo)
             lo += block.columns
         if self.log.is_open:
             reasons = [b.log.reason for b in blocks if b.log.reason]
@@ -368,8 +376,8 @@ class TrainingState:
         if isinstance(self.link, Imaged) and self.link.form == EXPONENTIAL:
             raise ValueError("the weights are exponentials, of which none is 0: there is nothing to leave out")
         dense, kept = self.scorer(), self.nonzero_features()
-        few = {name: gathered(getattr(self, name), kept) for name in ("link", "readout")}
-        link = with_zero_row(gathered(dense.link, kept))
+        few = {name: keep_features(getattr(self, name), kept) for name in ("link", "readout")}
+        link = with_zero_row(keep_features(dense.link, kept))
         sparse = SparseScorer(link, dense.divisor, self.pair, KeptFeatures(kept, self.features))
         return replace(self, **few, sparse=sparse, sparse_on_request=True, watch=None, _scorer=None)
 
@@ -384,5 +392,5 @@ class TrainingState:
         if self.sparse is None:
             return self
         state, kept = self.copy(), self.sparse.kept
-        parts = {"link": spread(state.link, kept), "readout": spread(state.readout, kept)}
+        parts = {"link": restore_features(state.link, kept), "readout": restore_features(state.readout, kept)}
         return replace(state, **parts, sparse=None, sparse_on_request=False)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from linsep.engine.arrays import frozen
-from linsep.engine.data_kinds import ColumnIndexError, Csr, Dense, first_beyond, highest_index, place_of, rises
+from linsep.engine.data_kinds import ColumnIndexError, Csr, Dense, first_beyond, highest_index, rises
 
 FITS_FLOAT32 = ("b1", "i1", "u1", "i2", "u2")
 LITTLE = 1 << 20
@@ -94,15 +94,14 @@ def refuse_bad_entries(data: Dense | Csr, limit: float = LARGEST) -> None:
     """
     if isinstance(data, Csr) and len(data.indices) and highest_index(data.indices) >= data.features:
         k = int(np.flatnonzero((data.indices < 0) | (data.indices >= data.features))[0])
-        row, column = place_of(k, data.features, data.indices, data.indptr)
+        row, column = data.place(k)
         raise ColumnIndexError(f"X has a column index {column} in row {row}, but only {data.features} columns")
     flat = np.ravel(data.values)
     limit = min(float(limit), float(np.finfo(flat.dtype).max))
     k = first_beyond(flat, limit)
     if k < 0:
         return
-    stored = (data.indices, data.indptr) if isinstance(data, Csr) else ()
-    row, column = place_of(k, data.n_features, *stored)
+    row, column = data.place(k)
     value = float(flat[k])
     where = f"row {row}, column {column}"
     if np.isnan(value):

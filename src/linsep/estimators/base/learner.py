@@ -383,6 +383,8 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     _counts_rows: ClassVar[bool] = False
     """If True, training counts all rows in one pass: counts of shards add up, and weights are log-probabilities."""
+    _weights_of_rows: ClassVar[bool] = False
+    """If True, the weights are those of the rows kept, for a kernel: no feature has a weight."""
     _exports_probabilities: ClassVar[bool] = False
     """If True, ONNX exports have the probabilities: functions of the scores alone."""
 

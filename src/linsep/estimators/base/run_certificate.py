@@ -26,7 +26,7 @@ from linsep.rules import PassiveAggressive, PassiveAggressiveI, PassiveAggressiv
 from linsep.solvers.margin.coordinate_descent import squared_norms
 from linsep.solvers.products import times_transposed
 from linsep.training.state import TrainingState
-from linsep.training.update_log import Mixed, Record
+from linsep.training.update_log import MixLog, Record
 from linsep.validation.labels import clean, codes_among
 
 MOST_STEPS = 20_000_000
@@ -149,7 +149,7 @@ def theorem_of(state: TrainingState) -> Theorem | None:
 
 
 def runs_of(
-    record: Record, rounds: int, rows: LabelledRows, pair: bool, mixed: Mixed | None = None
+    record: Record, rounds: int, rows: LabelledRows, pair: bool, mixed: MixLog | None = None
 ) -> dict[ProblemKey, Run]:
     """Return the run of each binary classifier on its signed rows, from the log of all, and from what was mixed."""
     n, count, bias = rows.data.n_rows, len(rows.classes), rows.data.bias

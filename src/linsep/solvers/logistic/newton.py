@@ -16,7 +16,7 @@ from linsep.engine.runtime import one_blas_thread, split
 from linsep.solvers.logistic.dual_ascent import approach
 from linsep.solvers.logistic.objective import ROUNDING, Iterate, LogisticProblem, LogisticSolution, LossTerms
 from linsep.solvers.logistic.separation import endless, heaviest, runs_off, separated
-from linsep.solvers.products import TABLE_ENTRIES, add_up, as_table, rows_between, sweep, times, times_transposed
+from linsep.solvers.products import TABLE_ENTRIES, add_up, as_table, sweep, times, times_transposed
 
 FEW = 500
 """Weights of a group up to which its curvature is formed and factored."""
@@ -112,7 +112,7 @@ def _table(problem: LogisticProblem, lo: int, hi: int) -> Array:
     """Return a few rows as a table, the constant feature last."""
     data = problem.data
     out = np.full((hi - lo, data.n_features + 1), data.bias)
-    out[:, :-1] = as_table(rows_between(data, lo, hi))
+    out[:, :-1] = as_table(data.slice(lo, hi))
     return out
 
 

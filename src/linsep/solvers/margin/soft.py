@@ -32,7 +32,6 @@ from linsep.solvers.products import (
     freeze,
     largest_entry,
     read_only,
-    rows_between,
     times,
     times_transposed,
 )
@@ -162,7 +161,7 @@ def _sums(data: Dense | Csr, signs: Array, chosen: Array) -> tuple[Array, Array]
     square, total = np.zeros((size, size)), np.zeros(size)
     for lo, hi in blocks(data):
         rows, y = np.flatnonzero(chosen[lo:hi]), signs[lo:hi][chosen[lo:hi]]
-        part = as_table(rows_between(data, lo, hi).take(rows)).astype(np.float64, copy=False)
+        part = as_table(data.slice(lo, hi).take(rows)).astype(np.float64, copy=False)
         part = np.column_stack([part, np.full(len(rows), data.bias)])
         square += part.T @ part
         total += y @ part

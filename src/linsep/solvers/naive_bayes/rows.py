@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from linsep.engine.arrays import Array, frozen
-from linsep.engine.data_kinds import Csr, Dense, place_of
+from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.products import pieces
 
 AT_ONCE = 1 << 20
@@ -25,7 +25,7 @@ def refuse_negative(data: Dense | Csr) -> None:
         return
     flat = np.ravel(data.values)
     k = int(np.argmax(flat < 0))
-    row, column = place_of(k, data.n_features, *(() if isinstance(data, Dense) else (data.indices, data.indptr)))
+    row, column = data.place(k)
     raise ValueError(
         f"Negative values in data passed to NaiveBayes: X has {flat[k]:g} in row {row}, column {column}, and counts "
         "are not below 0 (hashed text: read it with alternate_sign=False); kind='gaussian' takes values of any sign"
