@@ -53,6 +53,6 @@ def test_no_labels_are_named():
 
 @pytest.mark.parametrize("wrong", [{"passes": [1, 5]}, {"bias": "x"}, {"epsilon": None}, {"time_limit": "1"}])
 def test_an_argument_that_is_not_a_number_is_named(wrong):
-    [(name, value)] = wrong.items()
+    [name] = wrong
     with pytest.raises(ValueError, match=f"^{name}=.* is not a number"):
         certify(X, Y, **wrong)

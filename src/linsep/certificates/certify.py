@@ -121,7 +121,13 @@ def certify(
 
 def refuse_bad_plan(bias: float, passes: int, epsilon: float, delta: float, time_limit: float | None) -> None:
     """Raise a ValueError that names the argument that is not valid."""
-    numbers = {"bias": bias, "passes": passes, "epsilon": epsilon, "delta": delta, "time_limit": time_limit}
+    numbers: dict[str, Any] = {
+        "bias": bias,
+        "passes": passes,
+        "epsilon": epsilon,
+        "delta": delta,
+        "time_limit": time_limit,
+    }
     for name, value in numbers.items():
         if not isinstance(value, Real) and not (name == "time_limit" and value is None):
             raise ValueError(f"{name}={value!r} is not a number: give one number")
