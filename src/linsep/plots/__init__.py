@@ -66,8 +66,13 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'linsep.plots' has no attribute {name!r}")
+    return _load(f"linsep.plots.{_HOMES[name]}", name)
+
+
+def _load(module: str, name: str) -> Any:
+    """Import a name from a module that draws; name the extra to install if matplotlib is missing."""
     try:
-        return getattr(import_module(f"linsep.plots.{_HOMES[name]}"), name)
+        return getattr(import_module(module), name)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "matplotlib":
             raise

@@ -1,4 +1,4 @@
-"""Losses against the margin: what one wants to minimise, and what one can."""
+"""The figure of note 001: the 0-1 loss and losses that can be minimised."""
 
 import numpy as np
 from matplotlib.axes import Axes
