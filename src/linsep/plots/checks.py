@@ -71,3 +71,15 @@ def same_length(**columns: Array) -> None:
     for name, b in others:
         if len(a) != len(b):
             raise ValueError(f"{first} has {len(a)} entries and {name} has {len(b)}: they belong together one by one")
+
+
+def refuse_where(wrong: Array, name: str, values: Array, rule: str) -> None:
+    """Raise a ValueError that names the first value at fault and the rule that it breaks."""
+    places = np.flatnonzero(wrong)
+    if len(places):
+        raise ValueError(f"{name} has {values[places[0]]:g} at place {places[0]}: {rule}")
+
+
+def refuse_unless_shares(name: str, values: Array) -> None:
+    """Raise a ValueError where a value is not between 0 and 1."""
+    refuse_where((values < 0) | (values > 1), name, values, "they are shares, between 0 and 1")

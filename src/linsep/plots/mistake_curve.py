@@ -5,18 +5,16 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from linsep.engine.arrays import Array
-from linsep.plots import style
+from linsep.plots import style, ticks
 from linsep.plots.checks import classes_of, finite, same_length
+from linsep.plots.curves import FAR, amount
 
 FEW = 8
 """Classes up to which each has a line of its own."""
 CORNERS = 2000
 """Of more steps than this, as many are drawn, evenly chosen."""
-FAR = 20
-"""A bound that is so many times the count is drawn on a logarithmic axis."""
 
 Curve = tuple[Array, Array]
 
@@ -61,9 +59,8 @@ def mistakes(run: Any, *, bound: float | Callable[[Array], Any] | None = None, a
                 zorder=3)  # fmt: skip
     _draw_bound(ax, bound, rounds, max(counts))
     ax.set_xlim(0, rounds or 1)
-    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(style.thousands())
+    ticks.numbers(ax.xaxis, integer=True)
+    ticks.numbers(ax.yaxis)
     if len(curves) > 1:
         order = sorted(range(len(curves)), key=lambda k: -counts[k])
         labels = [f"{style.shortened(run.classes_[k], 24)}: {_told(counts[k])}" for k in order]
@@ -152,10 +149,8 @@ def _draw_bound(ax: Axes, bound: Any, rounds: int, count: float) -> None:
     ax.plot(x, y, color=style.ink(), linewidth=1.4, linestyle="dashed", zorder=2)
     if y[-1] > FAR * count > 0:
         ax.set_yscale("log")
-        ax.yaxis.set_minor_formatter(NullFormatter())
         ax.set_ylim(min(1.0, count), 2 * y.max())
     else:
         ax.set_ylim(0, 1.12 * max(y.max(), count, 1))
-    text = f"bound {y[-1]:,.0f}" if y[-1] >= 1000 else f"bound {y[-1]:.4g}"
-    ax.annotate(text, (x[-1], y[-1]), (-4, 4), textcoords="offset points", ha="right", va="bottom", color=style.ink(),
-                fontsize=style.SMALL)  # fmt: skip
+    ax.annotate(f"bound {amount(float(y[-1]))}", (x[-1], y[-1]), (-4, 4), textcoords="offset points", ha="right",
+                va="bottom", color=style.ink(), fontsize=style.SMALL)  # fmt: skip

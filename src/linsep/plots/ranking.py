@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
-from linsep.plots import style
+from linsep.plots import style, ticks
 
 ERROR, TIME, COUNT = 58, 118, 186
 """Where the columns beside the frame end, in points."""
@@ -53,9 +53,8 @@ def comparison(results: Iterable[Any], *, ax: Axes | None = None) -> Axes:
     ax.set_yticks(places, labels=[style.shortened(r.name, 32) for r in ranked], parse_math=False, color=style.ink())
     ax.tick_params(axis="y", length=0, pad=8)
     ax.set(xlim=(0, 1.06 * errors[-1] or 0.01), ylim=(len(ranked) - 0.4, -0.9))
-    ax.xaxis.set_major_formatter(style.percents())
-    ax.grid(axis="x", color=style.ink(), alpha=0.12, linewidth=0.8)
-    ax.set_axisbelow(True)
+    ticks.percents(ax.xaxis, 8)
+    ticks.grid(ax, "x")
     ax.spines["left"].set_visible(False)
     _write_columns(ax, ranked, best)
     first = style.shortened(ranked[0].name, 32) if best.sum() == 1 else f"{best.sum()} learners alike"

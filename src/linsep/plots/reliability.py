@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from sklearn.utils.validation import column_or_1d
 
 from linsep.engine.arrays import Array
-from linsep.plots import style
+from linsep.plots import style, ticks
 from linsep.plots.checks import codes_of, labels_of, same_length
 from linsep.theory.risk import wilson
 
@@ -75,7 +75,7 @@ def calibration(y: Any, probability: Any, *, labels: Any = None, bins: int = 10,
     ax.set(xlim=(-0.02, 1.02), ylim=(-STRIP - 0.1, 1.02))
     ax.set_yticks(np.linspace(0, 1, 6))
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(style.percents())
+        axis.set_major_formatter(ticks.percent_format())
     ax.spines["left"].set_bounds(0, 1)
     style.head(ax, f"Calibration: Brier score {claims.brier:.3g}",
                f"{style.counted(len(groups), 'row')}; bars: 95 % interval; strip: rows of each point.")  # fmt: skip

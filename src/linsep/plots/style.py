@@ -15,7 +15,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter
 
 from linsep.engine.arrays import Array
 
@@ -151,16 +150,6 @@ def percent(share: float) -> str:
     if share < 0.001 or share > 0.999:
         return "< 0.1 %" if share < 0.5 else "> 99.9 %"
     return f"{100 * share:.1f} %"
-
-
-def thousands() -> FuncFormatter:
-    """Return a format of ticks with commas: 20,000."""
-    return FuncFormatter(lambda value, _: f"{value:,.10g}".replace("-", "−"))
-
-
-def percents() -> FuncFormatter:
-    """Return a format of ticks that are shares: 5 %."""
-    return FuncFormatter(lambda value, _: f"{100 * value:.4g} %")
 
 
 def limits(points: Array, pad: float = 0.07) -> tuple[Array, Array]:

@@ -7,12 +7,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, NullLocator
 
 from linsep.engine.arrays import Array
-from linsep.plots import style
-from linsep.plots.bound_curve import key
-from linsep.plots.checks import finite, same_length
+from linsep.plots import style, ticks
+from linsep.plots.checks import finite, refuse_unless_shares, refuse_where, same_length
+from linsep.plots.curves import key
 from linsep.training.votes import reading_name
 
 READOUTS = ("vote", "last", "average", "random", "longest", "plurality")
@@ -107,7 +107,7 @@ def vote_panels(panels: Mapping[str, Curves], *, across: int | None = None, figu
         ax.remove()
     _scale(places[0, 0], numbers, curves)
     for ax in places.flat[1 : len(known)]:
-        _grid(ax)
+        ticks.grid(ax)
     legend = figure.legend(list(drawn.values()), [name_of(method) for method in drawn], loc="outside right upper",
                            frameon=False, fontsize=style.SMALL + 0.5, labelcolor=style.ink(), handlelength=2.6,
                            labelspacing=0.8)  # fmt: skip
@@ -126,11 +126,7 @@ def name_of(method: Method) -> str:
 
 def _checked(epochs: Any, errors: Mapping[Any, Any]) -> tuple[Array, dict[Method, Array]]:
     numbers = finite("epochs", epochs)
-    wrong = np.flatnonzero(np.diff(numbers, prepend=0.0) <= 0)
-    if len(wrong):
-        raise ValueError(
-            f"epochs has {numbers[wrong[0]]:g} at place {wrong[0]}: numbers of epochs are above 0 and rise"
-        )
+    refuse_where(np.diff(numbers, prepend=0.0) <= 0, "epochs", numbers, "numbers of epochs are above 0 and rise")
     if not errors:
         raise ValueError("errors is empty: there is nothing to draw")
     curves = {}
@@ -140,10 +136,7 @@ def _checked(epochs: Any, errors: Mapping[Any, Any]) -> tuple[Array, dict[Method
         name = f"errors of {name_of(method)}"
         curves[method] = finite(name, given)
         same_length(epochs=numbers, **{name: curves[method]})
-        bad = np.flatnonzero((curves[method] < 0) | (curves[method] > 1))
-        if len(bad):
-            value = curves[method][bad[0]]
-            raise ValueError(f"{name} has {value:g} at place {bad[0]}: they are shares, between 0 and 1")
+        refuse_unless_shares(name, curves[method])
     return numbers, curves
 
 
@@ -167,23 +160,15 @@ def _scale(ax: Axes, epochs: Sequence[Array], curves: Sequence[Mapping[Method, A
     ax.set_xlim(x[0] / ROOM, x[-1] * ROOM)
     ax.xaxis.set_major_locator(FixedLocator(_apart(x).tolist()))
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(style.thousands())
+    ax.xaxis.set_major_formatter(ticks.Numbers())
     if y.max() > STEEP * y.min() > 0:
         ax.set_yscale("log")
         ax.set_ylim(y.min() / 1.15, min(1.0, 1.15 * y.max()))
-        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        ax.yaxis.set_minor_formatter(NullFormatter())
         ax.yaxis.set_minor_locator(NullLocator())
     else:
         ax.set_ylim(0, min(1.05, 1.1 * y.max()) or 0.01)
-        ax.yaxis.set_major_locator(MaxNLocator(6))
-    ax.yaxis.set_major_formatter(style.percents())
-    _grid(ax)
-
-
-def _grid(ax: Axes) -> None:
-    ax.grid(axis="y", color=style.ink(), alpha=0.12, linewidth=0.8)
-    ax.set_axisbelow(True)
+    ticks.percents(ax.yaxis)
+    ticks.grid(ax)
 
 
 def _apart(x: Array) -> Array:

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Dense
-from linsep.plots import style
+from linsep.plots import style, ticks
 from linsep.plots.notes.drawing import axes_of, label
 from linsep.solvers.programs.linear_program import separate
 from linsep.theory.vc import cover_fraction
@@ -64,7 +64,7 @@ def dichotomies(dimensions: Sequence[int] = (5, 20), draws: int = 40, *, ax: Axe
     ax.axvline(2, color=style.ink(), alpha=0.4, linewidth=1, linestyle="--", zorder=1)
     label(ax, "2 points a dimension: ½", (2, 0.04), (-5, 0), ha="right")
     ax.set(xlim=(0, WIDEST), ylim=(-0.02, 1.05))
-    ax.yaxis.set_major_formatter(style.percents())
+    ticks.percents(ax.yaxis)
     style.legend(ax, handles, names, loc="upper right", bbox_to_anchor=(1.0, 1.0), labelspacing=0.4)
     style.name_axes(ax, f"points a dimension, n/p; {draws} labellings a dot", "labellings that are separable")
     return ax
@@ -140,7 +140,7 @@ def winnow_bound(delta: float = 0.2, features: int = 1000, *, ax: Axes | None = 
     label(ax, f"η* = {best:.3f}: at most\n{least:,.1f} mistakes", (best, least * 0.5), (6, 0), ha="left")
     label(ax, f"2 ln p / δ² = {simple:,.1f}", (right, simple), (-3, 8), ha="right")
     ax.set(xlim=(0, right), ylim=(0, TALL * least))
-    ax.yaxis.set_major_formatter(style.thousands())
+    ticks.numbers(ax.yaxis)
     style.name_axes(ax, f"rate η, for the margin δ = {delta:g}", f"ln p / L(η) mistakes, p = {features:,}")
     return ax
 
