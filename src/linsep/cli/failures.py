@@ -123,7 +123,7 @@ def judged(error: BaseException) -> tuple[int, str] | None:
         return _of_the_command_line(error)
     if isinstance(error, ImportError):
         return _of_a_package(error)
-    if _is_a(error, "linsep.distributed.engines", "ClusterError"):
+    if _is_a(error, "linsep.distributed.cluster", "ClusterError"):
         return USAGE, str(error)
     if isinstance(error, MemoryError):
         return USAGE, f"not enough memory{f': {error}' if str(error) else ''}"

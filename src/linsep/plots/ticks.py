@@ -17,6 +17,8 @@ LONG, SHORT = 1e7, 1e-3
 """Where the largest number of an axis is at least `LONG` or below `SHORT`, long numbers have an exponent."""
 LETTER, LINE, GAP = 0.62, 1.2, 7.0
 """The width and height of a letter as a share of the font's size, and the points between two labels."""
+STEPS = [1, 2, 2.5, 5, 10]
+"""The first digits of the distance between two ticks."""
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -43,7 +45,7 @@ def grid(ax: Axes, axis: Any = "y") -> None:
 
 def _mark(axis: Axis, most: int, integer: bool, formatter: Formatter) -> None:
     axis.set_major_formatter(formatter)
-    linear = [MaxNLocator(count, integer=integer) for count in range(most, 0, -1)]
+    linear = [MaxNLocator(count, steps=STEPS, integer=integer) for count in range(most, 0, -1)]
     if axis.get_scale() == "log":
         axis.set_minor_formatter(NullFormatter())
         fine = LogLocator(subs=(1, 2, 5), numticks=99)

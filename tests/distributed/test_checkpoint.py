@@ -8,7 +8,7 @@ import pytest
 
 import linsep
 from linsep import AveragedPerceptron, Perceptron, Winnow
-from linsep.distributed.checkpoints import identity_of
+from linsep.distributed.checkpoint import identity_of
 from linsep.models.archive import ModelError
 from tests.distributed.rows import bits, fit, problem, write
 
@@ -133,7 +133,7 @@ def test_other_data(rows, kept, tmp_path):
 
 def test_another_version(rows, kept, monkeypatch):
     fit(learner(), rows, checkpoint=kept)
-    monkeypatch.setattr("linsep.distributed.checkpoints.__version__", "9.9")
+    monkeypatch.setattr("linsep.distributed.checkpoint.__version__", "9.9")
     refused(rows, kept, learner(), f"its linsep was {linsep.__version__}, and is 9.9")
 
 

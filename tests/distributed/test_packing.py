@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
 from linsep import AveragedPerceptron, Pegasos, PNormPerceptron, Winnow
-from linsep.distributed import wire
-from linsep.distributed.wire import packed, unpacked
+from linsep.distributed import packing
+from linsep.distributed.packing import packed, unpacked
 from linsep.training.mixing import fork, gained
 from tests.distributed.rows import problem
 from tests.fits import fit
@@ -97,13 +97,15 @@ def test_a_machine_that_travels_learns_the_same(kind):
     how = {"x_max": None} if kind is Winnow else {}
     learner = fit(kind(shards=2, random_state=0, max_iter=2, log=True, **how), X, y)
     here = learner._state
-    there = wire.received(pickle.loads(pickle.dumps(wire.sent(here), protocol=5)))
+    there = packing.unpacked_state(pickle.loads(pickle.dumps(packing.packed_state(here), protocol=5)))
     data, codes = learner_rows(learner, X, y)
     gains = []
     for state in (here, there):
         shard = fork(state)
         shard.run(data, codes, np.empty(0), np.empty(0, np.intp), 0)
-        gains.append(wire.gain_of(pickle.loads(pickle.dumps(wire.sent_back(gained(shard, state)), protocol=5))))
+        gains.append(
+            packing.unpacked_gain(pickle.loads(pickle.dumps(packing.packed_gain(gained(shard, state)), protocol=5)))
+        )
     one, other = gains
     assert one.s.tobytes() == other.s.tobytes()
     assert (one.u is None) == (other.u is None)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import linsep
 from linsep import AveragedPerceptron, LogisticRegression, NaiveBayes, distributed
-from linsep.distributed import plans
+from linsep.distributed import sources
 from linsep.evaluation.scoring import Scoring
 from linsep.evaluation.scoring import answers as asked
 from tests.distributed.rows import fit, problem, write
@@ -39,7 +39,7 @@ MODELS = {
 
 @pytest.mark.parametrize("name", MODELS)
 def test_predict(rows, who, name, monkeypatch):
-    monkeypatch.setattr(plans, "ANSWERED", 300)
+    monkeypatch.setattr(sources, "PREDICTED", 300)
     model, data = fit(MODELS[name], rows), linsep.read(rows)
     expected = {"labels": model.predict(data.X), "scores": model.decision_function(data.X)}
     if name != "averaged":
@@ -48,12 +48,12 @@ def test_predict(rows, who, name, monkeypatch):
         found = distributed.predict(model, rows, client=who, what=what)
         assert found.dtype == wanted.dtype
         assert found.tobytes() == wanted.tobytes()
-    assert sum(map(len, distributed.answers(model, rows, client=who))) == len(data.y)
+    assert sum(map(len, distributed.predictions(model, rows, client=who))) == len(data.y)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_evaluate(rows, who, name, monkeypatch):
-    monkeypatch.setattr(plans, "ANSWERED", 300)
+    monkeypatch.setattr(sources, "PREDICTED", 300)
     model, data = fit(MODELS[name], rows), linsep.read(rows)
     said = asked(model, data.X)
     same_scores(

@@ -1,4 +1,4 @@
-"""A model file after every epoch, from which a run that was cut off goes on."""
+"""Checkpoints: a model file after every epoch, from which an interrupted run resumes."""
 
 import os
 import re
@@ -12,27 +12,27 @@ from linsep.estimators.base.learner import Learner
 from linsep.models.save_load import ModelError, Saved, opened, save
 
 PASSING = ("max_iter", "n_jobs", "warm_start")
-"""Parameters that do not say which run it is."""
+"""Parameters that may differ between a run and its resumption."""
 
 
 class Checkpoint:
-    """The file of a run, or of none.
+    """The checkpoint file of a run; without a path nothing is written.
 
     Parameters
     ----------
     path : path or None
-        The file; None keeps nothing.
+        The file; None writes none.
     identity : dict
-        What tells this run from others, as plain values: a file of another run is refused.
+        Plain values that differ between runs: a file of another run is refused.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None, identity: dict[str, Any]) -> None:
         self.path, self.identity = path, identity
         self._known: tuple[int, int] | None = None
-        """What tells the file as this run has found or written it from others."""
+        """The inode and time of the file as this run has found or written it."""
 
     def found(self) -> Saved | None:
-        """Return the run as it was at the end of its last whole epoch, if there is a file of it."""
+        """Return the run after its last complete epoch, or None if there is no file."""
         self._known = self._stamp()
         if self.path is None or self._known is None:
             return None
@@ -52,7 +52,7 @@ class Checkpoint:
         return saved
 
     def write(self, learner: Learner, history: list[list[int]]) -> None:
-        """Keep the learner as it is after an epoch, and the mistakes and updates of each."""
+        """Write the learner after an epoch, and the mistakes and updates of each epoch."""
         assert self.path is not None
         if self._stamp() != self._known:
             raise ValueError(f"{self.path} has changed since the last epoch: does another run keep its epochs there?")
@@ -60,7 +60,7 @@ class Checkpoint:
         self._known = self._stamp()
 
     def _stamp(self) -> tuple[int, int] | None:
-        """Return what tells the file from others; None if there is none."""
+        """Return the inode and time of the file, or None if there is none."""
         if self.path is None or not os.path.exists(self.path):
             return None
         told = os.stat(self.path)
@@ -68,7 +68,7 @@ class Checkpoint:
 
 
 def identity_of(learner: Learner, data: list[Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Return what the bits of a run depend on, as plain values."""
+    """Return all that the bits of a run depend on, as plain values."""
     parameters = {k: _said(v) for k, v in learner.get_params(deep=False).items() if k not in PASSING}
     return {
         "linsep": __version__, "learner": type(learner).__name__, "parameter": parameters, "shards": data,
@@ -77,7 +77,7 @@ def identity_of(learner: Learner, data: list[Any], options: dict[str, Any]) -> d
 
 
 def _said(value: Any) -> str:
-    """Return a value as text that is the same in every process: whole, and without addresses in memory.
+    """Return a value as text that is the same in every process: untruncated, and without memory addresses.
 
     >>> _said(object())
     '<object object>'
@@ -87,7 +87,7 @@ def _said(value: Any) -> str:
 
 
 def _difference(then: Any, now: Any) -> str:
-    """Return in a few words how two values differ.
+    """Describe how two values differ.
 
     >>> _difference({"eta": "0.1", "p": "2"}, {"eta": "0.2", "p": "2"})
     'eta was 0.1, and is 0.2'

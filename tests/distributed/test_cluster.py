@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from linsep.distributed import ClusterError, engines
-from linsep.distributed.engines import Cluster, Threads, homes_of
+from linsep.distributed import ClusterError
+from linsep.distributed import cluster as cluster_module
+from linsep.distributed.cluster import Cluster, assigned_workers
+from linsep.distributed.engine import Threads
+from linsep.distributed.shard import Task
 
 threads_of = st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 3), min_size=1)
 shards = st.lists(st.integers(0, 30), unique=True, min_size=1)
@@ -30,7 +33,7 @@ def here():
 
 
 def tasks_of(count):
-    return [(f"part {k}", k, 0) for k in range(count)]
+    return [Task(None, k, name=f"part {k}") for k in range(count)]
 
 
 BEGAN, RELEASE = [], threading.Event()
@@ -73,7 +76,7 @@ def refused(task, shared):
 
 @given(shards, threads_of, st.dictionaries(st.integers(0, 30), st.sampled_from("abcxyz")))
 def test_homes(numbers, threads, before):
-    found = homes_of(numbers, threads, before)
+    found = assigned_workers(numbers, threads, before)
     total = sum(threads.values())
     for worker, count in threads.items():
         share = -(-len(numbers) * count // total)
@@ -89,7 +92,7 @@ def test_homes_stay(here):
     cluster = Cluster(here)
     for _ in range(3):
         assert list(cluster.each(times, tasks_of(8), {"by": 3})) == list(range(0, 24, 3))
-    homes = list(cluster.homes.values())
+    homes = list(cluster.last_workers.values())
     assert sorted(map(homes.count, here.nthreads())) == [4, 4]
 
 
@@ -104,7 +107,7 @@ def test_a_tuple_is_shared_as_it_is(here):
 
 
 def test_at_most_so_many_are_ahead_and_none_is_left(here, monkeypatch):
-    monkeypatch.setattr(engines, "AHEAD", 2)
+    monkeypatch.setattr(cluster_module, "AHEAD", 2)
     BEGAN.clear()
     with closing(Cluster(here).each(noted, tasks_of(20), None)) as each:
         for taken in range(1, 6):
@@ -182,7 +185,7 @@ class Made(Sequence):
     def __getitem__(self, which):
         assert isinstance(which, slice)
         assert which.stop == which.start + 1
-        return [("made", which.start, 0)]
+        return [Task(None, which.start, name="made")]
 
 
 def test_tasks_that_are_made_when_they_are_asked_for(here):
@@ -265,7 +268,7 @@ def test_what_is_shared_is_sent_again_if_it_is_lost(here):
 
 def test_workers_that_stay_away(monkeypatch):
     dask_distributed = pytest.importorskip("distributed", reason="the extra linsep[dask] is not installed")
-    monkeypatch.setattr(engines, "PATIENCE", 0.2)
+    monkeypatch.setattr(cluster_module, "PATIENCE", 0.2)
     how = {"dashboard_address": None, "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"}, "silence_logs": 50}
     with (
         dask_distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **how) as found,

@@ -1,7 +1,7 @@
-"""Arrays on their way between processes: no longer than they must be, and the same bits at the other end.
+"""Pack arrays for sending between processes: as few bytes as possible, and the same bits after unpacking.
 
-Where most numbers are 0 only the others travel, with their places; and they travel as float32 if each of them is one,
-as sums of small whole numbers and their halves, quarters, eighths ... are.
+If most numbers are 0 only the others are sent, with their places. Numbers are sent as float32 if each of them is one,
+as sums of small integers and of their halves, quarters, eighths are.
 """
 
 from dataclasses import replace
@@ -17,29 +17,29 @@ from linsep.training.weights import arrays_of, start_readout
 
 NOTHING = np.empty((0, 0))
 FIRST = 1000
-"""Numbers that tell whether it is worth looking at all."""
+"""Numbers that are tried first as float32, before all are."""
 
 
 class Packed(NamedTuple):
-    """Numbers of an array, and their places if they are not all."""
+    """Numbers of an array, and their places if only some are sent."""
 
     shape: tuple[int, ...]
     kind: str
-    """The type that they have at both ends."""
+    """The dtype before packing and after unpacking."""
     values: Array
     places: Array | None = None
 
     @property
     def nbytes(self) -> int:
-        """The bytes that travel."""
+        """The bytes that are sent."""
         return self.values.nbytes + (0 if self.places is None else self.places.nbytes)
 
 
 def packed(array: Array, signed: bool = True) -> Packed:
-    """Return numbers as they travel; others than float64 as they are.
+    """Pack an array; only float64 is compressed.
 
-    By its bits -0.0 is another number than 0.0, and travels, unless this is not `signed`: what is going to be added to
-    sums that begin with 0.0 can do without.
+    -0.0 and 0.0 differ in their bits, so -0.0 is sent if `signed` is True. Numbers to be added to sums that start at
+    0.0 do not need it.
 
     >>> packed(np.array([0.0, 0.0, 0.5, 0.0])).nbytes, packed(np.array([0.1, 0.2])).nbytes
     (8, 16)
@@ -57,7 +57,7 @@ def packed(array: Array, signed: bool = True) -> Packed:
 
 
 def shortened(numbers: Array) -> Array:
-    """Return numbers as float32 if each of them is one, else as they are; where the first are not, none is tried.
+    """Convert numbers to float32 if that is exact for each, else return them unchanged; try the first ones first.
 
     >>> shortened(np.array([0.5, 2.0])).dtype, shortened(np.array([0.5, 0.1])).dtype
     (dtype('float32'), dtype('float64'))
@@ -71,7 +71,7 @@ def shortened(numbers: Array) -> Array:
 
 
 def unpacked(sent: Packed) -> Array:
-    """Return the numbers, to be read only: they may lie where they came in, or where they set out."""
+    """Unpack an array; it is read-only, since it may share the memory of the message or of the sender."""
     if sent.places is None:
         array = sent.values.astype(sent.kind, copy=False).reshape(sent.shape)
     else:
@@ -81,7 +81,7 @@ def unpacked(sent: Packed) -> Array:
     return array
 
 
-class Start(NamedTuple):
+class PackedState(NamedTuple):
     """The state that shards start from: its link is packed apart, its log and readout sums are omitted."""
 
     state: TrainingState
@@ -93,29 +93,29 @@ class Start(NamedTuple):
         return sum(part.nbytes for part in self.link.values() if part is not None)
 
 
-def sent(state: TrainingState) -> Start:
-    """Return the state that shards start from, as it is sent; a stale image is omitted."""
+def packed_state(state: TrainingState) -> PackedState:
+    """Pack the state that shards start from; a stale image is omitted."""
     link = state.link
     stale = isinstance(link, Imaged) and bool((link.debt == STALE).all())
     arrays = arrays_of(link)
-    travelling = {name: None if stale and name == "image" else packed(value) for name, value in arrays.items()}
+    packed_arrays = {name: None if stale and name == "image" else packed(value) for name, value in arrays.items()}
     bare = replace(
         state, link=link._replace(**dict.fromkeys(arrays)), readout=start_readout(type(state.readout), 0, 0),
         log=state.log.emptied(), mixed=None, watch=None, _scorer=None,
     )  # fmt: skip
-    return Start(bare, travelling)
+    return PackedState(bare, packed_arrays)
 
 
-def received(start: Start) -> TrainingState:
-    """Return the state at the other end."""
+def unpacked_state(start: PackedState) -> TrainingState:
+    """Unpack the state that shards start from."""
     arrays = {name: unpacked(part) for name, part in start.link.items() if part is not None}
     for name in start.link.keys() - arrays.keys():
         arrays[name] = np.zeros_like(arrays["s"])
     return replace(start.state, link=start.state.link._replace(**arrays))
 
 
-class Sent(NamedTuple):
-    """A gain, as it travels."""
+class PackedGain(NamedTuple):
+    """A packed gain of a shard."""
 
     gain: Gain
     s: Packed
@@ -127,13 +127,13 @@ class Sent(NamedTuple):
         return self.s.nbytes + (0 if self.u is None else self.u.nbytes) + self.gain.log.nbytes
 
 
-def sent_back(gain: Gain) -> Sent:
-    """Return a gain as it travels."""
+def packed_gain(gain: Gain) -> PackedGain:
+    """Pack the gain of a shard."""
     u = None if gain.u is None else packed(gain.u, signed=False)
-    return Sent(gain._replace(s=NOTHING, u=None, log=gain.log.trimmed()), packed(gain.s, signed=False), u)
+    return PackedGain(gain._replace(s=NOTHING, u=None, log=gain.log.trimmed()), packed(gain.s, signed=False), u)
 
 
-def gain_of(back: Sent) -> Gain:
-    """Return the gain at the other end."""
+def unpacked_gain(back: PackedGain) -> Gain:
+    """Unpack the gain of a shard."""
     u = None if back.u is None else unpacked(back.u)
     return back.gain._replace(s=unpacked(back.s), u=u, log=back.gain.log.trimmed())

@@ -1,4 +1,4 @@
-"""Where a process keeps the rows of its shards, so that they are parsed once and not in every epoch."""
+"""Cache the rows of shards in a process, so that they are parsed once and not in every epoch."""
 
 import os
 from collections import deque
@@ -7,13 +7,13 @@ from threading import Lock
 from typing import Any
 
 SHARE = 0.4
-"""Of the memory of a worker, or of this machine, what the rows of shards may take."""
+"""The share of the memory of a worker, or of this machine, that cached rows may take."""
 OVER = 100
-"""Runs that are known to be over."""
+"""How many finished runs are remembered."""
 
 
 def room() -> float:
-    """Return how many bytes may be kept in this process."""
+    """Return how many bytes may be cached in this process."""
     try:
         from distributed import get_worker
 
@@ -23,16 +23,16 @@ def room() -> float:
     return SHARE * (limit or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
 
 
-class Shelf:
-    """Things of several runs, kept as long as there is room.
+class RowCache:
+    """Objects of several runs, cached while there is room.
 
-    What does not fit is made again each time. Things of the same run are not given up for one another: each is needed
-    once in an epoch, so that the last one used is the next to be needed least.
+    Objects of one run do not evict each other: each is used once an epoch, so the last one used is needed last.
+    Objects of other runs are evicted.
 
     Examples
     --------
-    >>> shelf = Shelf(lambda: 100)
-    >>> shelf.keep("run", 1, "rows", 60), shelf.keep("run", 2, "more", 60), shelf.find("run", 1), shelf.find("run", 2)
+    >>> cache = RowCache(lambda: 100)
+    >>> cache.keep("run", 1, "rows", 60), cache.keep("run", 2, "more", 60), cache.find("run", 1), cache.find("run", 2)
     (True, False, 'rows', None)
     """
 
@@ -42,12 +42,12 @@ class Shelf:
         self._kept: dict[tuple[Hashable, Hashable], tuple[Any, int]] = {}
 
     def find(self, run: Hashable, key: Hashable) -> Any:
-        """Return what was kept, or None."""
+        """Return a cached object, or None."""
         with self._lock:
             return self._kept.get((run, key), (None, 0))[0]
 
     def keep(self, run: Hashable, key: Hashable, thing: Any, size: int) -> bool:
-        """Keep something in the place of what was kept under that key, if there is room; tell whether there is."""
+        """Cache an object in place of the old one of that key; return whether there is room."""
         with self._lock:
             self._kept.pop((run, key), None)
             limit = self.limit()
@@ -59,20 +59,20 @@ class Shelf:
             return True
 
     def has_room(self, run: Hashable, size: int) -> bool:
-        """Tell whether something of a run could be kept; what is kept of other runs would make room."""
+        """Return whether an object of a run could be cached; objects of other runs would be evicted."""
         with self._lock:
             return self._used(run) + size <= self.limit()
 
     def drop(self, run: Hashable) -> None:
-        """Forget all things of a run, which is over: work that is still done for it has nothing kept."""
+        """Drop all objects of a run that is over; work that still runs for it caches nothing."""
         with self._lock:
             self._over.append(run)
             self._kept = {of: thing for of, thing in self._kept.items() if of[0] != run}
 
     def _used(self, run: Hashable = None) -> int:
-        """Return the bytes of a run's things, or of all."""
+        """Return the bytes of a run's objects, or of all."""
         return sum(size for of, (_, size) in self._kept.items() if run is None or of[0] == run)
 
 
-SHELF = Shelf()
-"""That of this process."""
+ROW_CACHE = RowCache()
+"""The cache of this process."""
