@@ -1,4 +1,4 @@
-"""What a picture is drawn of, checked: learners, their scores, labels, numbers."""
+"""Validate the input of pictures: learners, their scores, labels, numbers."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def scored(clf: Any, X: Any, y: Any) -> tuple[Array, Array]:
 
 
 def labels_of(name: str, y: Any) -> Array:
-    """Return labels, one at least, or say what is wrong with them."""
+    """Return labels, one at least, or raise an error that names the fault."""
     if isinstance(y, (list, tuple)):
         refuse_mixed(y)
     labels = column_or_1d(y)
@@ -55,7 +55,7 @@ def codes_of(labels: Array, classes: Array) -> Array:
 
 
 def finite(name: str, values: Any) -> Array:
-    """Return a row of finite numbers, one at least, as float64, or say what is wrong with it."""
+    """Return a row of finite numbers, one at least, as float64, or raise an error that names the fault."""
     numbers = np.asarray(column_or_1d(values), dtype=np.float64)
     if not len(numbers):
         raise ValueError(f"{name} is empty: there is nothing to draw")

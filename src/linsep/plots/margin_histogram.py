@@ -1,4 +1,4 @@
-"""How far on the right side of the boundary rows lie, and how many do not."""
+"""The histogram of the margins of rows."""
 
 from typing import Any
 

@@ -14,13 +14,13 @@ from linsep.plots.curves import key
 
 SHARES = tuple(k / 100 for k in (0, 0.5, 1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 18, 20))
 STEEP = 30
-"""Where the number of rows is so many times the fewest mistakes, the axis is logarithmic."""
+"""If the number of rows is more than this multiple of the fewest mistakes, the axis is logarithmic."""
 
 Tightest = Callable[[Array, Array], float]
 
 
 class NoisyRuns(NamedTuple):
-    """What one pass over the same rows gives as more of their labels are turned round."""
+    """The results of one pass over the same rows, as more and more labels are flipped."""
 
     shares: Array
     mistakes: Array

@@ -11,14 +11,14 @@ from linsep.plots.checks import finite, refuse_unless_shares, refuse_where, same
 
 
 def progress(rows: Any, errors: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw the progressive error: the share of wrong answers so far, each row predicted before it was learned.
+    """Draw the progressive error: the share of wrong predictions so far, each row predicted before it was learned.
 
     Parameters
     ----------
     rows : array
         Numbers of rows learned, rising.
     errors : array
-        The share of them, between 0 and 1, that had been answered wrongly before they were learned.
+        The share of them, between 0 and 1, that had been predicted wrongly before they were learned.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
@@ -47,7 +47,7 @@ def progress(rows: Any, errors: Any, *, ax: Axes | None = None) -> Axes:
     ticks.grid(ax)
     last = f"{int(counts[-1]):,} {'row' if counts[-1] == 1 else 'rows'}"
     style.head(ax, f"Progressive error: {style.percent(shares[-1])} after {last}")
-    style.name_axes(ax, "rows learned", "wrong answers so far")
+    style.name_axes(ax, "rows learned", "wrong predictions so far")
     return ax
 
 

@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from linsep.plots import style, ticks
 
 ERROR, TIME, COUNT = 58, 118, 186
-"""Where the columns beside the frame end, in points."""
+"""The right edges of the columns beside the frame, in points."""
 
 
 class Result(NamedTuple):
-    """What a learner did: the share of test rows that it got wrong, how long it trained, its mistakes while it did."""
+    """The results of a learner: its share of wrong test rows, its training time, and its mistakes in training."""
 
     name: str
     error: float
@@ -29,7 +29,7 @@ def comparison(results: Iterable[Any], *, ax: Axes | None = None) -> Axes:
     results : sequence of :class:`Result`, of mappings, or of other objects
         Each with `name` and `error`, and with `seconds` and `mistakes` where known.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure, of the size that :func:`figure_size` tells.
+        Where to draw; by default in a new figure, of the size that :func:`figure_size` returns.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from linsep.engine.arrays import Array
 from linsep.plots import style
 
 LONG, SHORT = 1e7, 1e-3
-"""Where the largest number of an axis is at least `LONG` or below `SHORT`, long numbers have an exponent."""
+"""Numbers have exponents if the largest of an axis is at least `LONG`, or below `SHORT`."""
 LETTER, LINE, GAP = 0.62, 1.2, 7.0
 """The width and height of a letter as a share of the font's size, and the points between two labels."""
 STEPS = [1, 2, 2.5, 5, 10]

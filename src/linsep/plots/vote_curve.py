@@ -16,28 +16,28 @@ from linsep.plots.curves import key
 from linsep.training.votes import reading_name
 
 READOUTS = ("vote", "last", "average", "random", "longest", "plurality")
-"""What can be drawn; each has the colour and the marker of its place here."""
+"""The readouts; the place of each gives its colour and marker."""
 STEEP = 4
-"""Where the largest error is so many times the least, the axis is logarithmic."""
+"""If the largest error is more than this multiple of the least, the axis is logarithmic."""
 ROOM = 1.15
-"""Beyond the first and the last number of epochs, by this factor."""
+"""The factor by which the axis extends beyond the first and the last number of epochs."""
 TICK = 0.05
-"""Of ticks closer than this share of the axis, only one is drawn."""
+"""The least distance of two ticks, as a share of the axis."""
 
 Method = tuple[str, bool]
 Curves = tuple[Any, Mapping[Any, Any]]
 
 
 def votes(epochs: Any, errors: Mapping[Any, Any], *, heading: str = "", ax: Axes | None = None) -> Axes:
-    """Draw the test error against the epochs trained, a line for each way to answer.
+    """Draw the test error against the epochs trained, a line for each readout.
 
     Parameters
     ----------
     epochs : array
         Numbers of epochs, above 0 and rising; a part of an epoch counts as such.
     errors : mapping of (readout, normalize) to arrays
-        The share of wrong answers after each of them, by method, as `readings` of a voted learner names them. Methods
-        that divide each hypothesis by its norm are dashed.
+        The share of wrong predictions after each of them, by method, as `readings` of a voted learner names them.
+        Methods that divide each hypothesis by its norm are dashed.
     heading : str, default=""
         What the title begins with.
     ax : matplotlib.axes.Axes, optional
@@ -51,7 +51,7 @@ def votes(epochs: Any, errors: Mapping[Any, Any], *, heading: str = "", ax: Axes
     --------
     >>> errors = {("vote", False): [0.1, 0.08], ("last", False): [0.16, 0.14], ("last", True): [0.15, 0.13]}
     >>> votes([0.1, 1], errors).get_title(loc="left")
-    'vote: 8.0 % of answers wrong after 1 epoch'
+    'vote: 8.0 % of predictions wrong after 1 epoch'
     """
     numbers, curves = _checked(epochs, errors)
     ax = style.axes(ax, (8.4, 4.4))
@@ -59,8 +59,8 @@ def votes(epochs: Any, errors: Mapping[Any, Any], *, heading: str = "", ax: Axes
     _scale(ax, [numbers], [curves])
     key(ax, handles, [name_of(method) for method in curves])
     first = next(iter(curves))
-    told = f"{name_of(first)}: {style.percent(curves[first][-1])} of answers wrong after {_counted(numbers[-1])}"
-    style.head(ax, f"{heading}, {told}" if heading else told)
+    result = f"{name_of(first)}: {style.percent(curves[first][-1])} of predictions wrong after {_counted(numbers[-1])}"
+    style.head(ax, f"{heading}, {result}" if heading else result)
     style.name_axes(ax, "epochs", "test error")
     return ax
 

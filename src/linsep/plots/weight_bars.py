@@ -48,7 +48,7 @@ def weights(
     label : label of a class, optional
         The class to draw, of three or more.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure, of the size that :func:`figure_size` tells.
+        Where to draw; by default in a new figure, of the size that :func:`figure_size` returns.
 
     Returns
     -------

@@ -93,7 +93,7 @@ def _draw(ax: Axes, k: int, p: int, draws: int) -> Line2D:
 
 
 TALL = 4.0
-"""How many times the least bound the picture is high."""
+"""The height of the picture as a multiple of the least bound."""
 
 
 def winnow_bound(delta: float = 0.2, features: int = 1000, *, ax: Axes | None = None) -> Axes:

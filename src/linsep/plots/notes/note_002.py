@@ -39,7 +39,7 @@ from linsep.solvers.logistic.objective import problem_of
 
 FEATURES = ("petal length (cm)", "petal width (cm)")
 KINDS = ("versicolor", "virginica")
-"""Those two of the three that no line separates: the likeliest weights are finite."""
+"""The two kinds that no line separates, so that the likeliest weights are finite."""
 LEVELS = np.array([0.002, 0.006, 0.015, 0.03, *np.linspace(0.05, 0.5, 11)])
 """Probabilities up to ½ along which the surface is cut into flat strips: it is constant along the boundary."""
 
@@ -232,7 +232,7 @@ LEAN = 25.0
 FIRST, SECOND = (0.8, 0.36), {1: (-0.72, 0.36), -1: (0.42, -0.62)}
 """The first example, a positive one, and by sign the second: (beside u, along u), with u "up"."""
 REACH = 1.25
-"""How far the panels show."""
+"""The largest coordinate that the panels show."""
 
 
 class Case(NamedTuple):
@@ -441,7 +441,7 @@ LABELS = np.array([1, -1, 1, 1, 1, -1, 1, 1, -1, 1])
 HEADINGS = {"i": 0.4, "guess": 2.1, "row xᵢ": 4.35, "yᵢ": 5.75, "yᵢ v·xᵢ": 7.1, "result": 8.8}
 """Headings, and the middle of each column."""
 EDGE = 9.6
-"""Where the table ends; the counts come after it."""
+"""The right edge of the table; the counts are beyond it."""
 
 
 class Table(NamedTuple):

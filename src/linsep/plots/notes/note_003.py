@@ -127,7 +127,7 @@ LABELS = np.array([1, 1, 1, 1, 1, -1, -1, -1, -1, -1])
 BEFORE = np.array([1.2, 1.4])
 """The points, their labels, and the weights before the update."""
 UPDATE_REACH = 2.7
-"""How far the panels show."""
+"""The largest coordinate that the panels show."""
 
 
 def chosen() -> Array:
@@ -196,7 +196,7 @@ def wrong(w: Array) -> Array:
 
 
 SPHERE_REACH = 1.25
-"""How far the picture shows."""
+"""The largest coordinate that the picture shows."""
 
 
 def unit_sphere(*, ax: Axes | None = None) -> Axes:

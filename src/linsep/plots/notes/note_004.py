@@ -11,7 +11,7 @@ from linsep.plots import style
 from linsep.plots.notes.drawing import axes_of, label
 
 BEYOND = 1.35
-"""How far to both sides the picture reaches; the chord ends at 1."""
+"""The largest A of the picture; the chord ends at 1."""
 
 
 def chord(eta: float = 1.0, *, ax: Axes | None = None) -> Axes:
