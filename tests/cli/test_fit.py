@@ -20,6 +20,9 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli import app
+from linsep.cli.streaming import streamed
+from linsep.cli.training import Task
+from linsep.cli.watching import Watching
 from linsep.models.save_load import opened
 from linsep.transforms import Polynomial, Scale
 from tests.contracts.table import bits, problem, quiet
@@ -452,3 +455,18 @@ def test_a_damaged_index_names_the_file_and_the_option_that_finds_it(folder):
         assert "train.npz: " in line
         assert "column index 255" in line
         assert "-O verify=true" in line
+
+
+def test_the_title_of_a_report_has_no_folders(folder):
+    run(folder / "train.svm", "-o", folder / "m.linsep", "--report", "page.html")
+    head = Path("page.html").read_text().partition("</h1>")[0]
+    assert "on train.svm" in head
+    assert str(folder) not in head
+
+
+def test_rows_before_a_new_label_are_counted_once():
+    Path("late.svm").write_text("0 1:1\n1 2:1\n" * 4 + "2 3:1\n" * 2)
+    learner = linsep.Perceptron()
+    task = Task(["late.svm"], {"block_rows": 2, "n_jobs": 1}, learner, 1, 0, Watching(shown=False))
+    assert streamed(task).rows == 10
+    assert task.learned == 10

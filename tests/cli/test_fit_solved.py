@@ -162,3 +162,10 @@ def test_a_solved_model_goes_on_row_by_row_on_request():
         run("fit", "two.svm", "--resume", "m.linsep", "-o", "on.linsep", *how)
         expected = linsep.load("m.linsep").partial_fit(data.X, data.y)
         assert bits(linsep.load("on.linsep").coef_) == bits(expected.coef_)
+
+
+def test_the_report_of_a_calibrated_perceptron_speaks_of_no_solver():
+    run("fit", "two.svm", "-o", "m.linsep", "--calibrate", "sigmoid", "--report", "page.html")
+    page = Path("page.html").read_text()
+    assert "A solver saw all rows" not in page
+    assert "trained once for each fold" in page

@@ -80,6 +80,15 @@ def test_help_is_quick():
     assert seconds("-m", "linsep", "--help") - seconds("-c", "pass") < 0.3
 
 
+@pytest.mark.parametrize("command", ["fit", "certify"])
+def test_help_works_without_docstrings(command):
+    done = subprocess.run(
+        [sys.executable, "-OO", "-m", "linsep", command, "--help"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--[no-]fit-intercept" in done.stdout
+
+
 def test_colour_is_for_terminals_alone():
     assert "\x1b" not in run("fit", "--help").stdout
 

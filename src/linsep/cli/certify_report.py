@@ -26,6 +26,7 @@ from linsep.certificates.words import (
 from linsep.cli.answering import name_of
 from linsep.cli.certificate_screen import mistakes_made, remarks_of
 from linsep.cli.pictured import Pictured, Problem, certified_run, entry_of, perceptron_run, problem_of, winnow_run
+from linsep.cli.reports import file_names
 from linsep.cli.shard_table import few, in_full, in_short, mixes_of
 from linsep.data.dataset import Dataset
 from linsep.engine.arrays import Array, frozen
@@ -62,7 +63,7 @@ def certify_report(
     cert: Certificate, rows: Dataset, learner: Learner | None, data: list[str], again: list[list[str]]
 ) -> Report:
     """Return the page; `again` are the commands that make the certificate once more, and check it."""
-    problem, names = problem_of(cert, rows.X, rows.y), ", ".join(data)
+    problem = problem_of(cert, rows.X, rows.y)
     about = "A certificate" if learner is None else f"A certificate, with a run of {name_of(learner)}"
     remarks, made = remarks_of(cert, learner), mistakes_made(cert, learner)
     run = certified_run(cert, problem, learner)
@@ -83,7 +84,7 @@ def certify_report(
         *([Section("What is not proved", [Text("\n\n".join(remarks))])] if remarks else []),
         Section("Again, and by others", [Code("\n".join(map(join, again)))]),
     ]
-    return Report(f"What is proved of {names}", about, [*tiles(cert, problem), *shown], sections)
+    return Report(f"What is proved of {file_names(data)}", about, [*tiles(cert, problem), *shown], sections)
 
 
 def tiles(cert: Certificate, problem: Problem) -> list[Fact]:

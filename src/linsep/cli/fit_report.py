@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from linsep.cli.answering import name_of
 from linsep.cli.found import as_told
 from linsep.cli.output import percent, seconds, short
-from linsep.cli.reports import features_of
+from linsep.cli.reports import features_of, file_names
 from linsep.cli.training import Trained
 from linsep.cli.watching import Watching
 from linsep.estimators.registry import LEARNERS
@@ -21,10 +21,10 @@ from linsep.plots.report import Code, Fact, Facts, Picture, Report, Section, Tex
 
 def fit_report(trained: Trained, about: dict[str, Any], watching: Watching, out: str) -> Report:
     """Return the page."""
-    name, data = name_of(trained.learner), ", ".join(about["data"])
+    name = name_of(trained.learner)
     sections = [
         Section("What was trained on what", [Facts(_facts(trained, about, name))]),
-        Section("How it learned", _curves(trained, watching)),
+        Section("How it learned", _curves(trained, about, watching)),
     ]
     if trained.gathered is not None and trained.shown is not None:
         sections += trained.gathered.sections(trained.shown)
@@ -35,7 +35,12 @@ def fit_report(trained: Trained, about: dict[str, Any], watching: Watching, out:
         features = features_of(trained.saved())
         sections += [] if features is None else [Section("Strongest features", [features])]
     sections.append(Section("What next", [Code(_commands(trained, about, out))]))
-    return Report(f"{name} on {data}", f"The training of {out}", _tiles(trained, about), sections)
+    return Report(
+        f"{name} on {file_names(about['data'])}",
+        f"The training of {file_names([out])}",
+        _tiles(trained, about),
+        sections,
+    )
 
 
 def _tiles(trained: Trained, about: dict[str, Any]) -> list[Fact]:
@@ -86,7 +91,7 @@ def _of_rounds(about: dict[str, Any], name: str) -> list[Fact]:
     ]
 
 
-def _curves(trained: Trained, watching: Watching) -> list[Any]:
+def _curves(trained: Trained, about: dict[str, Any], watching: Watching) -> list[Any]:
     """Return the progressive error, and the mistakes where every one of them is in the log."""
     last = watching.first_epoch[0] if watching.first_epoch is not None else 0
     points = [(rows, wrong / rows) for rows, wrong in watching.curve if wrong is not None and rows <= last]
@@ -104,6 +109,8 @@ def _curves(trained: Trained, watching: Watching) -> list[Any]:
     if hasattr(trained.learner, "history_"):
         drawn = ascent(trained.learner.history_, ax=_axes())
         return [Picture(drawn, "The likelihood rises", "A line that grows flat has come to the optimum.")]
+    if watching.first_epoch is None and about["calibrated"]:
+        return [Text("To calibrate it, the learner was trained once for each fold: there is no single run to follow.")]
     if watching.first_epoch is None:
         return [Text("A solver saw all rows at once: there are no rounds to follow.")]
     return parts or [Text("The learner counts no errors in one number for all classes, and kept no log.")]

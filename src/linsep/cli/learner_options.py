@@ -148,7 +148,7 @@ def described(learner: str) -> dict[str, Described]:
     kind = LEARNERS[learner].learner
     texts = _texts(kind)
     return {
-        name: Described(parameter.default, tuple(kind._parameter_constraints[name]), texts[name])
+        name: Described(parameter.default, tuple(kind._parameter_constraints[name]), texts.get(name, ""))
         for name, parameter in inspect.signature(kind).parameters.items()
         if name not in LEFT_OUT
         and kind._parameter_constraints[name] != [None]
@@ -157,8 +157,11 @@ def described(learner: str) -> dict[str, Described]:
 
 
 def _texts(kind: type[Learner]) -> dict[str, str]:
-    """Return what a learner's docstring says of each parameter, on one line; but for functions, which have no words."""
-    section = (inspect.getdoc(kind) or "").split("Parameters\n----------\n")[1].split("\n\n")[0]
+    """Return what a learner's docstring says of each parameter, on one line; but for functions, which have no words.
+
+    Under `python -OO` there are no docstrings, and so no texts.
+    """
+    section = (inspect.getdoc(kind) or "").partition("Parameters\n----------\n")[2].split("\n\n")[0]
     heads = re.split(r"^(\w[\w, ]*)(?: : .*)?\n", section, flags=re.MULTILINE)[1:]
     said = {some: " ".join(text.split()) for some, text in zip(heads[::2], heads[1::2], strict=True)}
     return {name: re.sub(r" A function [^.]*\.", "", text) for some, text in said.items() for name in some.split(", ")}

@@ -1,6 +1,6 @@
 """Pages about an evaluation and a comparison; they need matplotlib."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from shlex import join
@@ -150,10 +150,10 @@ class Evaluation:
         if scores.brier is not None and scores.calibration_error is not None:
             gap = percent(scores.calibration_error)
             tiles.append(Fact("Brier score", f"{scores.brier:.4f}", f"probabilities are off by {gap}"))
-        title = f"{name_of(self.saved.model)} on {', '.join(data)}"
+        title = f"{name_of(self.saved.model)} on {file_names(data)}"
         again = Section("Again", [Code(join(["linsep", "evaluate", model, *data, *said]))])
         answers = answering(self.saved.model)
-        subtitle = f"Evaluation of {model}" + (f"; {answers}, answers" if answers else "")
+        subtitle = f"Evaluation of {file_names([model])}" + (f"; {answers}, answers" if answers else "")
         Report(title, subtitle, tiles, [*self.sections(scores), again]).write(path)
 
     def sections(self, scores: Scores) -> list[Section]:
@@ -183,6 +183,15 @@ class Evaluation:
             matrix = confusion(drawn.y, drawn.labels, labels=self.classes, ax=_axes(size[1], size[0]))
             pictures.insert(0, Picture(matrix, "The confusion matrix", f"Which class was taken for which.{of}"))
         return pictures
+
+
+def file_names(paths: Sequence[str]) -> str:
+    """Return the names of files for a title, without their folders: a page may be passed on.
+
+    >>> file_names(["/home/ada/train.svm", "more/", "-"])
+    'train.svm, more, standard input'
+    """
+    return ", ".join("standard input" if path == "-" else Path(path).name or str(path) for path in paths)
 
 
 def _axes(height: float, width: float = 5.2) -> Axes:
@@ -237,7 +246,6 @@ def write_comparison(
     """Write a page about learners side by side."""
     able = [attempt for attempt in attempts if attempt.error is not None]
     refused = [Fact(attempt.name, attempt.why or "") for attempt in attempts if attempt.error is None]
-    names = ", ".join(data)
     tiles = [Fact("rows to learn from", len(contest.train.y)), Fact("rows to be judged by", len(contest.test.y)),
              Fact("features", contest.train.X.shape[1]), Fact("classes", len(contest.classes))]  # fmt: skip
     if able:
@@ -255,7 +263,7 @@ def write_comparison(
     commands = f"{compare}\n{join(['linsep', 'fit', *data, *said, '--learner', best, '-o', 'model.linsep'])}"
     note = Text("Intervals hold the error on rows like these with 95 %. Time is that of training, on one thread.")
     sections.append(Section("Again, and next", [note, Code(commands)]))
-    Report(f"{len(attempts)} learners on {names}", "Learners side by side", tiles, sections).write(path)
+    Report(f"{len(attempts)} learners on {file_names(data)}", "Learners side by side", tiles, sections).write(path)
 
 
 def _ranking(able: list[Attempt]) -> Table:

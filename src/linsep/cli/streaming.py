@@ -63,7 +63,7 @@ def streamed(task: Task) -> Trained:
         )
         count, known = _learned(task, rows, share, closed)
     except NewLabelError:
-        task.model, rows = clone(task.model), _opened(task)
+        task.model, task.learned, rows = clone(task.model), 0, _opened(task)
         task.watching.restart()
         count, known = _learned(task, rows, share, closed=False)
     learner = learner_of(task.model)

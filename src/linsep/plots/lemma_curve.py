@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from linsep.plots import style
 from linsep.plots.bound_curve import amount, key
@@ -100,6 +100,7 @@ def _frame(ax: Axes, far: bool, ends: tuple[float, float], top: float, least: fl
         ax.set_xlim(left, right)
         ax.set_ylim(0.7 * least if least > 0 else None, 1.3 * top)
         for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(LogLocator(numticks=7))
             axis.set_minor_formatter(NullFormatter())
     else:
         ax.set_xlim(0, right)
@@ -107,4 +108,4 @@ def _frame(ax: Axes, far: bool, ends: tuple[float, float], top: float, least: fl
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         ax.yaxis.set_major_locator(MaxNLocator(6))
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(style.thousands())
+        axis.set_major_formatter(style.short_numbers())

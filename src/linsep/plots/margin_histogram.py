@@ -61,9 +61,10 @@ def margins(clf: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Axes:
     ax.axvline(0, color=style.ink(), linewidth=1.4, zorder=3)
     ax.set_xlim(min(edges[0], 0.0), max(edges[-1], 0.0))
     ax.margins(y=0.08)
+    ax.xaxis.set_major_locator(MaxNLocator(6))
     ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(style.thousands())
+    ax.xaxis.set_major_formatter(style.short_numbers())
+    ax.yaxis.set_major_formatter(style.thousands())
     share = style.percent(wrong / len(values))
     title = f"Margins: {style.counted(wrong, 'mistake')} on {style.counted(len(values), 'row')} ({share})"
     style.head(ax, title)

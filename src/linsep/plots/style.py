@@ -158,6 +158,25 @@ def thousands() -> FuncFormatter:
     return FuncFormatter(lambda value, _: f"{value:,.10g}".replace("-", "−"))
 
 
+def short_numbers() -> FuncFormatter:
+    """Return a format of ticks for numbers of any size, which does not let them overlap: 20,000 and 2e9."""
+    return FuncFormatter(lambda value, _: short_number(value))
+
+
+def short_number(value: float) -> str:
+    """Write a number below 100,000 with commas, and a larger one with its power of ten.
+
+    >>> short_number(20_000), short_number(-2.5e9), short_number(0.25)
+    ('20,000', '−2.5e9', '0.25')
+    """
+    text = f"{value:,.10g}" if abs(value) < 1e5 else f"{value:.4e}"
+    digits, mark, power = text.partition("e")
+    if mark:
+        digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
+        text = f"{digits}e{int(power)}"
+    return text.replace("-", "−")
+
+
 def percents() -> FuncFormatter:
     """Return a format of ticks that are shares: 5 %."""
     return FuncFormatter(lambda value, _: f"{100 * value:.4g} %")
