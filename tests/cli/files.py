@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import linsep
-from linsep.cli.quiet import quiet_fit
+from linsep.cli.jobs.fitting import quiet_fit
 from linsep.models.save_load import save
 
 WORDS = {"spam": "cheap pills offer click win money", "ham": "meet noon lunch project thanks report"}
@@ -93,7 +93,7 @@ def let_threads_work(patch):
         yield None
 
     patch.setattr("linsep.distributed.connecting.local_workers", local_workers)
-    patch.setattr("linsep.cli.scaled.hands", lambda client: 2)
+    patch.setattr("linsep.cli.jobs.sharded.hands", lambda client: 2)
 
 
 def write_certificate(path, data, **options):

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linsep
-from linsep.cli.live import Waiting, live_input
+from linsep.cli.jobs.pipes import Waiting, live_input
 from linsep.data.lines import blocks
 from linsep.data.sources import HEAD, Source
 

@@ -1,0 +1,106 @@
+"""`linsep convert`: data to the binary form, a model to other programs' forms."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linsep.cli.errors import Usage
+from linsep.cli.options.common import reading
+from linsep.cli.options.outputs import check_targets, interruptible
+from linsep.cli.options.readouts import Normalize, Readout, refuse_no_weights, reread
+from linsep.cli.terminal.text import word
+
+if TYPE_CHECKING:
+    from linsep.models.save_load import Saved
+
+EXAMPLES = """
+linsep convert train.svm train.npz
+linsep convert 'train*.svm' all.npz
+linsep convert model.linsep weights.csv
+linsep convert model.linsep weights.json
+"""
+DATA, EXPORTS = (".npz",), (".json", ".csv", ".onnx")
+"""How the names of targets end."""
+
+
+def run(
+    ctx: typer.Context,
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="DATA... OUT.npz | MODEL OUT", show_default=False, help=(
+            "Data and a file that ends in .npz, the binary form, which opens at once and is read in place; or a model "
+            "and a file that ends in .json or .csv, its weights by name, or in .onnx, for other runtimes."
+        )),
+    ],
+    readout: Readout = None,
+    normalize: Normalize = None,
+) -> None:  # fmt: skip
+    """Write data in binary form, or a model in a form that other programs read."""
+    if len(sources) < 2:
+        raise Usage("give what to convert, and the file to write: linsep convert train.svm train.npz")
+    *given, last = sources
+    target = Path(last)
+    if target.suffix in DATA:
+        if readout is not None or normalize is not None:
+            raise Usage(f"{'--normalize' if readout is None else '--readout'} is for models, which go to other forms")
+        _convert(given, target, reading(ctx))
+    elif target.suffix in EXPORTS:
+        if len(given) > 1:
+            raise Usage(f"{target.suffix} takes one model; got {', '.join(given)}")
+        _export(Path(given[0]), target, readout, normalize)
+    else:
+        raise Usage(f"{last}: the file to write ends in {', '.join([*DATA, *EXPORTS])}, which says what to write")
+
+
+def _is_model(path: Path) -> bool:
+    """Tell whether a file begins as those that `fit` writes do."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(25)[8:] == b'{"__metadata__":{'
+
+
+def _convert(given: list[str], target: Path, options: dict[str, Any]) -> None:
+    models = [name for name in given if _is_model(Path(name))]
+    if models:
+        raise Usage(f"{models[0]} is a model, which goes to a file that ends in {', '.join(EXPORTS)}")
+    check_targets({"OUT": target}, [], options.get("quarantine"))
+    check_targets({}, given, options.get("quarantine"))  # the reader itself compares OUT to its sources
+    import linsep
+    from linsep.cli.terminal.output import reading_bar, size, stdout
+
+    with interruptible(target, in_place=[options.get("quarantine")]), reading_bar("converting") as tell:
+        data = linsep.convert(given, target, progress=tell, **options)
+    rejected = f", {data.rejected:,} malformed rows left out" if data.rejected else ""
+    rows, features = data.X.shape
+    about = f"{rows:,} rows, {features:,} features{rejected}, {size(target.stat().st_size)}"
+    stdout().print(f"{word(target)}: {about}", soft_wrap=True)
+
+
+def _export(source: Path, target: Path, readout: str | None, normalize: bool | None) -> None:
+    from linsep.cli.jobs.saved_models import opened_classifier
+    from linsep.cli.terminal.output import size, stdout
+    from linsep.models.save_load import ModelError
+
+    if source.is_file() and not _is_model(source):
+        raise ModelError(source, f"it is no linsep model; data go to a file that ends in {', '.join(DATA)}")
+    check_targets({"OUT": target}, [source])
+    saved = reread(opened_classifier(source), readout, normalize)
+    refuse_no_weights(saved)
+    with interruptible(target):
+        _write(saved, target)
+    stdout().print(f"{word(target)}: {size(target.stat().st_size)}", soft_wrap=True)
+
+
+def _write(saved: "Saved", target: Path) -> None:
+    if target.suffix == ".onnx":
+        from linsep.models.onnx import export_onnx
+
+        export_onnx(saved.model, target)
+        return
+    from linsep.cli.jobs.features import names_of
+    from linsep.models.named_weights import export_csv, export_json
+
+    export = export_csv if target.suffix == ".csv" else export_json
+    export(saved.model, target, names_of(saved))

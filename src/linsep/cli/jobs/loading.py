@@ -1,0 +1,33 @@
+"""All rows of some files, mapped and with their labels, for what is proved of them."""
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from linsep.cli.errors import BadData
+from linsep.cli.terminal.text import say
+
+if TYPE_CHECKING:
+    from linsep.data.dataset import Dataset
+
+
+def labelled(ctx: typer.Context, data: list[str]) -> "Dataset":
+    """Return the rows that a command is given, as it was told to read and to map them; weights of rows are left out."""
+    from dataclasses import replace
+
+    import linsep
+    from linsep.cli.options.common import given, reading
+    from linsep.cli.options.maps import maps_from
+    from linsep.cli.terminal.output import reading_bar
+
+    maps = maps_from(given(ctx).maps)
+    with reading_bar("reading") as tell:
+        rows = linsep.read(data, progress=tell, **reading(ctx))
+    if not len(rows):
+        raise BadData(f"{', '.join(data)}: there are no rows")
+    if rows.weights is not None:
+        say(f"{ctx.command_path}: weights of rows are left out: what is proved is of rows that weigh alike")
+    X: Any = rows.X
+    for step in maps:
+        X = step.fit_transform(X)
+    return replace(rows, X=X, weights=None)
