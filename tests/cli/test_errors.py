@@ -18,8 +18,9 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli.app import CommandGroup, app
-from linsep.cli.errors import EXTRAS, BadData, Interrupted, Usage, judged
+from linsep.cli.errors import EXTRAS, Interrupted, UsageError, explain
 from linsep.models.save_load import ModelError
+from linsep.validation.errors import InvalidDataError
 from tests.cli.files import write_files
 
 X, Y = np.array([[0.0, 1], [1, 0], [2, 1], [1, 2]]), [0, 1, 1, 0]
@@ -43,8 +44,8 @@ def raising(error):
 @pytest.mark.parametrize(
     ("error", "code", "line"),
     [
-        (Usage("--a goes with --b"), 2, "--a goes with --b"),
-        (BadData("no rows"), 3, "no rows"),
+        (UsageError("--a goes with --b"), 2, "--a goes with --b"),
+        (InvalidDataError("no rows"), 3, "no rows"),
         (linsep.DataError("a.svm", "'x' is no number", 3, 5), 3, "a.svm, line 3, column 5: 'x' is no number"),
         (ModelError("m.linsep", "it is cut off"), 4, "m.linsep: it is cut off"),
         (FileNotFoundError(2, "No such file or directory", "m.linsep"), 2, "m.linsep: no such file or directory"),
@@ -94,13 +95,13 @@ def test_a_command_s_own_code_is_kept(code):
 def test_a_bug_keeps_its_traceback(work):
     result = running(lambda: work())
     assert not isinstance(result.exception, (SystemExit, type(None)))
-    assert judged(result.exception) is None
+    assert explain(result.exception) is None
 
 
 def of_learner(learner, *args, **more):
     with pytest.raises(ValueError) as found:  # noqa: PT011  (the code is what is tested)
         learner.fit(*args, **more)
-    return judged(found.value)
+    return explain(found.value)
 
 
 def test_what_learners_say_of_data_is_bad_data():
@@ -118,7 +119,7 @@ def test_what_learners_say_of_data_is_bad_data():
     assert of_learner(linsep.Perceptron(), X, Y, sample_weight=[0, 0, 0, 0])[0] == 3
     with pytest.raises(ValueError) as found:  # noqa: PT011
         linsep.Perceptron().fit(X, Y).predict(X[:, :1])
-    assert judged(found.value)[0] == 3
+    assert explain(found.value)[0] == 3
 
 
 def test_what_learners_say_of_parameters_is_usage():
@@ -133,7 +134,7 @@ def test_what_learners_say_of_parameters_is_usage():
 
 
 def test_the_traceback_is_shown_on_request():
-    result = running(raising(Usage("so")), env={"LINSEP_TRACEBACK": "1"})
+    result = running(raising(UsageError("so")), env={"LINSEP_TRACEBACK": "1"})
     assert result.exit_code == 2
     assert "Traceback" in result.stderr
     assert result.stderr.endswith("linsep work: so\n")
@@ -273,3 +274,26 @@ def test_a_missing_package_is_in_the_extra_that_the_error_names():
     ]
     for package, extra in EXTRAS.items():
         assert any(needed.startswith(package) for needed in extras[extra]), package
+
+
+def test_every_complaint_about_data_is_bad_data():
+    big, words = X * 1e200, np.array([0, 1, 2, 0])
+    for learner, rows, labels in (
+        (linsep.NaiveBayes(kind="gaussian"), big, Y),
+        (linsep.NaiveBayes(), -X, Y),
+        (linsep.MaxMargin(), big, Y),
+        (linsep.LogisticRegression(), big, Y),
+        (linsep.LinearProgram(), X, words),
+        (linsep.KernelPerceptron(), big, Y),
+        (linsep.VotedPerceptron(), big * 1e10, Y),
+    ):
+        with pytest.raises(InvalidDataError) as found:
+            learner.fit(rows, labels)
+        assert explain(found.value)[0] == 3
+
+
+def test_messages_name_options():
+    code, line = of_learner(linsep.Winnow(), X, Y)
+    assert code == 3
+    assert "--x-max 1" in line
+    assert "x_max" not in line

@@ -15,6 +15,7 @@ from linsep.certificates.schema import FORMAT, MOST_PAIRS, MOST_PASSES, VERSION,
 from linsep.certificates.witnesses import Found, Search, Watch, best_bias, find, pair_rows
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
+from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import canonical, refuse_bad_entries, without_duplicates
 from linsep.validation.labels import clean, encode
 
@@ -155,7 +156,7 @@ def _refuse_rounding(values: Any) -> None:
         rounded = np.argwhere(values.astype(np.float64).astype(values.dtype) != values)
     if len(rounded):
         value = values[tuple(rounded[0])]
-        raise ValueError(f"X holds {value}, which no float of 64 bits is: a certificate would be of other rows")
+        raise InvalidDataError(f"X holds {value}, which no float of 64 bits is: a certificate would be of other rows")
 
 
 def problems_of(rows: LabelledRows, plan: Plan) -> tuple[Problems, list[str]]:

@@ -17,42 +17,33 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dis import opmap
 from io import UnsupportedOperation
-from linecache import getline
 from typing import Any, NoReturn
 
 import typer
 
 from linsep.cli.terminal.text import say, silence
+from linsep.validation.errors import InvalidDataError
 
 USAGE, BAD_DATA, BAD_MODEL, INTERRUPTED, CLOSED_PIPE = 2, 3, 4, 130, 141
 SHOW = "LINSEP_TRACEBACK"
 """The variable that, set to anything but 0, shows where an error comes from."""
 EXTRAS = {"pyarrow": "arrow", "matplotlib": "plot", "onnx": "onnx", "dask": "dask", "distributed": "dask"}
 """The extra that a package comes with."""
-OF_THE_DATA = (
-    "X ", "Input X", "x ", "y ", "Input y", "Found array", "Unknown label type", "every row",
-    "Sample weights", "a score", "the score of",
-    "the sum of", "the label", "the kernel of row",
-)  # fmt: skip
-"""How learners begin what they say of data; other errors of theirs are about parameters."""
+CODES = {
+    ("linsep.data.errors", "DataError"): BAD_DATA,
+    ("linsep.engine.data_kinds", "ColumnIndexError"): BAD_DATA,
+    ("linsep.models.archive", "ModelError"): BAD_MODEL,
+    ("linsep.certificates.certificate", "CertificateError"): BAD_MODEL,
+    ("linsep.distributed.engines", "ClusterError"): USAGE,
+}
+"""The exit code of an error by its class; if the module of a class is not loaded, nothing has raised it."""
+OF_VALUES = ("linsep.", "sklearn.utils.")
+"""Where a ValueError is about a value that was given; one from anywhere else is a bug."""
 
 
-class Failure(Exception):
-    """What a command can't do, said in one line."""
-
-    code = USAGE
-
-
-class Usage(Failure):
-    """A wrong option, or one that does not go with another."""
-
-
-class BadData(Failure):
-    """Data that can't be used."""
-
-    code = BAD_DATA
+class UsageError(Exception):
+    """A wrong option, or one that contradicts another."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -68,7 +59,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 @contextmanager
-def told(name: Callable[[], str]) -> Iterator[None]:
+def reported(name: Callable[[], str]) -> Iterator[None]:
     """Turn exceptions into one line on stderr, which begins with the command's name, and an exit code."""
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: say(f"{name()}: warning: {message}")
@@ -79,7 +70,7 @@ def told(name: Callable[[], str]) -> Iterator[None]:
         except BrokenPipeError:
             leave_quietly()
         except (Exception, KeyboardInterrupt) as error:
-            found = judged(error)
+            found = explain(error)
             if found is None:
                 raise
             if os.environ.get(SHOW, "0") != "0":
@@ -105,30 +96,33 @@ def _discard_output() -> None:
         silence(sys.stdout.fileno())
 
 
-def judged(error: BaseException) -> tuple[int, str] | None:
+def explain(error: BaseException) -> tuple[int, str] | None:
     """Return the exit code and the line of an error; None for a bug, and for what ends a program without one.
 
-    >>> judged(Usage("--eta goes with winnow"))
-    (2, '--eta goes with winnow')
-    >>> judged(ZeroDivisionError()) is None
+    >>> explain(UsageError("--eta is an option of winnow"))
+    (2, '--eta is an option of winnow')
+    >>> explain(ZeroDivisionError()) is None
     True
     """
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED, f"interrupted; {getattr(error, 'kept', 'nothing was written')}"
-    if isinstance(error, Failure):
-        return error.code, str(error)
+    if isinstance(error, UsageError):
+        return USAGE, str(error)
     if hasattr(error, "format_message"):
         return _of_the_command_line(error)
     if isinstance(error, ImportError):
         return _of_a_package(error)
-    if _is_a(error, "linsep.distributed.engines", "ClusterError"):
-        return USAGE, str(error)
     if isinstance(error, MemoryError):
         return USAGE, f"not enough memory{f': {error}' if str(error) else ''}"
+    for (home, name), code in CODES.items():
+        if home in sys.modules and isinstance(error, getattr(sys.modules[home], name)):
+            return code, str(error)
     if isinstance(error, OSError):
         return _of_a_file(error)
-    if isinstance(error, (ValueError, TypeError)) and _is_said(error):
-        return _of_a_value(error)
+    if isinstance(error, InvalidDataError):
+        return BAD_DATA, _in_options(str(error))
+    if isinstance(error, ValueError) and _origin(error).startswith(OF_VALUES):
+        return USAGE, _of_a_value(error)
     return None
 
 
@@ -159,48 +153,26 @@ def _of_a_file(error: OSError) -> tuple[int, str] | None:
     return USAGE, f"{place}{error.strerror[:1].lower()}{error.strerror[1:]}"
 
 
-def _of_a_value(error: ValueError | TypeError) -> tuple[int, str]:
-    """Return what a reader, a model file or a learner says, by whom it is said and of what."""
+def _of_a_value(error: ValueError) -> str:
+    """Return what is wrong with the value of an option of the reader, or of a learner's parameter."""
     from linsep.cli.options.command import RESERVED
-    from linsep.data.errors import DataError
     from linsep.data.formats import NoOptionError
 
-    if isinstance(error, NoOptionError):
-        return USAGE, error.text(without=RESERVED)
-    if _is_of_a_model(error):
-        return BAD_MODEL, str(error)
-    if isinstance(error, DataError) or str(error).startswith(OF_THE_DATA):
-        return BAD_DATA, str(error)
-    return USAGE, str(error)
+    return error.text(without=RESERVED) if isinstance(error, NoOptionError) else _in_options(str(error))
 
 
-def _is_of_a_model(error: BaseException) -> bool:
-    """Whether a model file or a certificate is wrong."""
-    return _is_a(error, "linsep.models.save_load", "ModelError") or _is_a(
-        error, "linsep.certificates.certificate", "CertificateError"
-    )
+def _in_options(text: str) -> str:
+    """Return a message of Python's in the words of the command line, if learners are loaded."""
+    if "linsep.cli.options.learners" not in sys.modules:
+        return text
+    from linsep.cli.options.learners import in_options
+
+    return in_options(text)
 
 
-def _is_a(error: BaseException, home: str, name: str) -> bool:
-    """Whether an error is of a kind that a module has; where that is not loaded, it can't be."""
-    return home in sys.modules and isinstance(error, getattr(sys.modules[home], name))
-
-
-def _is_said(error: BaseException) -> bool:
-    """Whether a `raise` of linsep, or of scikit-learn on its behalf, says it: others are accidents, which are bugs."""
+def _origin(error: BaseException) -> str:
+    """Return the name of the module that raised an error."""
     place = error.__traceback__
     while place is not None and place.tb_next is not None:
         place = place.tb_next
-    if place is None:
-        return False
-    home = place.tb_frame.f_globals.get("__name__", "")
-    if not home.startswith(("linsep.", "sklearn.utils.")):
-        return False
-    code = place.tb_frame.f_code.co_code
-    return code[place.tb_lasti] in (opmap["RAISE_VARARGS"], opmap["RERAISE"]) or _raises(home, place.tb_lineno)
-
-
-def _raises(home: str, line: int) -> bool:
-    """Whether a module raises on a line: of an error from another process that is all there is to look at."""
-    file = getattr(sys.modules.get(home), "__file__", None)
-    return file is not None and getline(file, line).lstrip().startswith("raise ")
+    return "" if place is None else str(place.tb_frame.f_globals.get("__name__", ""))

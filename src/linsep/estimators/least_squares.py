@@ -33,6 +33,7 @@ from linsep.solvers.least_squares import (
 from linsep.solvers.products import times
 from linsep.training.state import NO_WEIGHTS
 from linsep.training.transaction import all_or_nothing, at_once
+from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import canonical, refuse_bad_entries
 from linsep.validation.labels import clean, codes_among, first_classes, new_classes
 
@@ -473,7 +474,7 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
             raise ValueError("this learner requires y to be passed, but the target y is None")
         values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         if values.ndim not in (1, 2) or len(values) != data.n_rows:
-            raise ValueError(
+            raise InvalidDataError(
                 f"X has {data.n_rows} rows and y has the shape {values.shape}: inconsistent numbers of samples"
             )
         refuse_bad_entries(data)
@@ -504,7 +505,7 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
 
     def _take(self, found: Solution, bias: float) -> Self:
         if not np.isfinite(found.weights).all():
-            raise ValueError("a weight is too large for float64: divide all of X by one factor")
+            raise InvalidDataError("a weight is too large for float64: divide all of X by one factor")
         if found.warning is not None:
             warnings.warn(f"{type(self).__name__} {found.warning}", ConvergenceWarning, stacklevel=5)
         warn_of_condition(self, found)

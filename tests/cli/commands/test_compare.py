@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli.app import app
-from linsep.cli.errors import BadData
 from linsep.cli.jobs.comparing import Attempt, Contest, chosen, ranked, set_aside
 from linsep.cli.jobs.fitting import quiet_fit
 from linsep.cli.terminal.learner_bar import Tell
+from linsep.validation.errors import InvalidDataError
 from tests.cli.files import write_files
 
 SILENT = Tell(lambda name: None, lambda: None)
@@ -105,7 +105,7 @@ def test_the_part_set_aside_has_its_share_of_each_class(labels, share, seed):
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_a_split_needs_two_parts(share):
-    with pytest.raises(BadData, match="too few"):
+    with pytest.raises(InvalidDataError, match="too few"):
         set_aside(np.arange(5), share, 0)
 
 

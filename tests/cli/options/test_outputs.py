@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli.app import app
-from linsep.cli.errors import Interrupted, Usage
+from linsep.cli.errors import Interrupted, UsageError
 from linsep.cli.options.outputs import check_targets, interruptible
 from tests.cli.files import write_files
 
@@ -108,7 +108,7 @@ CHECK = """
 import os, sys
 from pathlib import Path
 import linsep.data.sources  # while the package can be read
-from linsep.cli.errors import Usage
+from linsep.cli.errors import UsageError
 from linsep.cli.options.outputs import check_targets
 os.setgid(65534)
 os.setuid(65534)
@@ -169,9 +169,9 @@ def test_what_can_be_written_is_not_touched(tmp_path):
 
 
 def test_a_quarantine_is_no_other_result(tmp_path):
-    with pytest.raises(Usage, match="null"):
+    with pytest.raises(UsageError, match="null"):
         check_targets({}, [], "a\0")
-    with pytest.raises(Usage, match="name the same file"):
+    with pytest.raises(UsageError, match="name the same file"):
         check_targets({"-o": tmp_path / "a"}, [], str(tmp_path / "a"))
 
 

@@ -11,7 +11,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from rich.progress import Task, TaskID
-from tests.cli.test_app import COMMANDS
 from typer.testing import CliRunner
 
 import linsep.cli
@@ -20,6 +19,7 @@ from linsep.cli.jobs.predicting import _output
 from linsep.cli.terminal.output import Text, facts, note, stderr, stdout, table, text_column, title
 from linsep.cli.terminal.text import UNPRINTABLE, escaped
 from tests.cli.files import write_files
+from tests.cli.test_app import COMMANDS
 
 RED, MARKUP, ABOVE = "\x1b[31mred\x07\x9b1m\x7f", "[red]x[/red][/]\u202e\u2066", ">50K\nor more"
 LABELS = [RED, MARKUP, ABOVE]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from linsep.cli.errors import BadData
 from linsep.cli.options.common import Json, reading
 from linsep.cli.options.outputs import check_targets, interruptible
 from linsep.cli.terminal.text import words
+from linsep.validation.errors import InvalidDataError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -104,7 +104,7 @@ def write_rows(file: Path, rows: int, features: int = 20_000, each: int = 60, se
 def timed(files: list[str], options: dict[str, Any], tell: Callable[[str], None]) -> Iterator[Timing]:
     """Time reading, one pass of each learner, and prediction."""
     import linsep
-    from linsep.cli.errors import judged
+    from linsep.cli.errors import explain
     from linsep.cli.jobs.fitting import quiet_fit
     from linsep.data.sources import sources_of
 
@@ -112,7 +112,7 @@ def timed(files: list[str], options: dict[str, Any], tell: Callable[[str], None]
     data = linsep.read(files, **options)
     X, y = data
     if not len(y):
-        raise BadData(f"{', '.join(files)}: there are no rows")
+        raise InvalidDataError(f"{', '.join(files)}: there are no rows")
     size = sum(source.size or 0 for source in sources_of(files)) or None
     entries = int(X.nnz if hasattr(X, "nnz") else X.size)
     yield Timing("reading", *best(lambda: linsep.read(files, **options)), len(y), entries, size)
@@ -126,7 +126,7 @@ def timed(files: list[str], options: dict[str, Any], tell: Callable[[str], None]
             yield Timing(name, *best(partial(quiet_fit, learner, X, y)), len(y), entries)
             trained = learner
         except ValueError as error:
-            if judged(error) is None:
+            if explain(error) is None:
                 raise
             trouble = error
     if trained is None:

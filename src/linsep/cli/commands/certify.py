@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linsep.cli.errors import Usage
+from linsep.cli.errors import UsageError
 from linsep.cli.options.common import SEED, Json, Quiet, Report, Sources, as_said, given, learner_from, reading
 from linsep.cli.options.outputs import check_targets, interruptible
 from linsep.cli.terminal.text import say, word
@@ -59,7 +59,7 @@ def run(
     """
     _refuse(time, bias, epsilon, confidence)
     if str(out) == "-" and json:
-        raise Usage("-o - and --json both write to the standard output: give one of them")
+        raise UsageError("-o - and --json both write to the standard output: give one of them")
     target = None if str(out) == "-" else out
     check_targets({"-o": target, "--report": report}, list(data), reading(ctx).get("quarantine"))
     learner, began = _learner(ctx, passes, bias), perf_counter()
@@ -86,11 +86,11 @@ def _refuse(time: float | None, bias: float | None, epsilon: float, confidence: 
     """Refuse numbers that make no sense."""
     for option, share in (("--epsilon", epsilon), ("--confidence", confidence)):
         if not 0 < share < 1:
-            raise Usage(f"{option} {share:g}: it is a share, between 0 and 1")
+            raise UsageError(f"{option} {share:g}: it is a share, between 0 and 1")
     if time is not None and not time > 0:
-        raise Usage(f"--time {time:g}: give a number of seconds above 0")
+        raise UsageError(f"--time {time:g}: give a number of seconds above 0")
     if bias is not None and not 0 <= bias < float("inf"):
-        raise Usage(f"--bias {bias:g}: give a number of at least 0")
+        raise UsageError(f"--bias {bias:g}: give a number of at least 0")
 
 
 def _learner(ctx: typer.Context, passes: int | None, bias: float | None) -> "Learner | None":
@@ -102,17 +102,19 @@ def _learner(ctx: typer.Context, passes: int | None, bias: float | None) -> "Lea
     parameters = {name: value for name, value in told.parameters.items() if name not in ("n_jobs", "random_state")}
     if not told.learners:
         if parameters:
-            raise Usage(f"{option(next(iter(parameters)))} is an option of learners: name one, such as -l perceptron")
+            raise UsageError(
+                f"{option(next(iter(parameters)))} is an option of learners: name one, such as -l perceptron"
+            )
         return None
     if "kernel" in described(told.learner):
-        raise Usage(
+        raise UsageError(
             f"{told.learner}: a certificate is about separators in the features given, and a kernel's are others; "
             "write them out, as by --map polynomial:degree=2, and certify -l voted-perceptron"
         )
     if passes is not None:
-        raise Usage("--passes: with a learner, bounds are stated for its own passes, --epochs")
+        raise UsageError("--passes: with a learner, bounds are stated for its own passes, --epochs")
     if bias is not None:
-        raise Usage("--bias: with a learner it is --intercept-scaling, or --no-fit-intercept for none")
+        raise UsageError("--bias: with a learner it is --intercept-scaling, or --no-fit-intercept for none")
     entry = LEARNERS[told.learner]
     usual = {"max_iter": 1, "shuffle": False, "log": True, **entry.row_by_row} if entry.online else {}
     usual = {name: value for name, value in usual.items() if name in described(told.learner)}

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linsep.cli.errors import Usage
+from linsep.cli.errors import UsageError
 from linsep.cli.options.common import reading
 from linsep.cli.options.outputs import check_targets, interruptible
 from linsep.cli.options.readouts import Normalize, Readout, refuse_no_weights, reread
@@ -38,19 +38,21 @@ def run(
 ) -> None:  # fmt: skip
     """Write data in binary form, or a model in a form that other programs read."""
     if len(sources) < 2:
-        raise Usage("give what to convert, and the file to write: linsep convert train.svm train.npz")
+        raise UsageError("give what to convert, and the file to write: linsep convert train.svm train.npz")
     *given, last = sources
     target = Path(last)
     if target.suffix in DATA:
         if readout is not None or normalize is not None:
-            raise Usage(f"{'--normalize' if readout is None else '--readout'} is for models, which go to other forms")
+            raise UsageError(
+                f"{'--normalize' if readout is None else '--readout'} is for models, which go to other forms"
+            )
         _convert(given, target, reading(ctx))
     elif target.suffix in EXPORTS:
         if len(given) > 1:
-            raise Usage(f"{target.suffix} takes one model; got {', '.join(given)}")
+            raise UsageError(f"{target.suffix} takes one model; got {', '.join(given)}")
         _export(Path(given[0]), target, readout, normalize)
     else:
-        raise Usage(f"{last}: the file to write ends in {', '.join([*DATA, *EXPORTS])}, which says what to write")
+        raise UsageError(f"{last}: the file to write ends in {', '.join([*DATA, *EXPORTS])}, which says what to write")
 
 
 def _is_model(path: Path) -> bool:
@@ -64,7 +66,7 @@ def _is_model(path: Path) -> bool:
 def _convert(given: list[str], target: Path, options: dict[str, Any]) -> None:
     models = [name for name in given if _is_model(Path(name))]
     if models:
-        raise Usage(f"{models[0]} is a model, which goes to a file that ends in {', '.join(EXPORTS)}")
+        raise UsageError(f"{models[0]} is a model, which goes to a file that ends in {', '.join(EXPORTS)}")
     check_targets({"OUT": target}, [], options.get("quarantine"))
     check_targets({}, given, options.get("quarantine"))  # the reader itself compares OUT to its sources
     import linsep
@@ -97,7 +99,10 @@ def _write(saved: "Saved", target: Path) -> None:
     if target.suffix == ".onnx":
         from linsep.models.onnx import export_onnx
 
-        export_onnx(saved.model, target)
+        try:
+            export_onnx(saved.model, target)
+        except TypeError as error:
+            raise UsageError(f"{target}: {error}") from error
         return
     from linsep.cli.jobs.features import names_of
     from linsep.models.named_weights import export_csv, export_json

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from linsep.cli.errors import BadData, Usage
+from linsep.cli.errors import UsageError
 from linsep.cli.options.common import Json, Model, Quiet, Report, Sources, reading
 from linsep.cli.options.outputs import check_targets, interruptible
 from linsep.cli.options.readouts import Normalize, Readout, as_options, reread
 from linsep.cli.options.workers import Crew, Scheduler, Workers, at_work, crew_of, refuse_for_parts, refuse_threads
 from linsep.cli.terminal.text import word, words
+from linsep.validation.errors import InvalidDataError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,7 +54,9 @@ def run(
         refuse_for_parts(crew.said, data, options)
         refuse_threads(crew, options)
         if report is not None:
-            raise Usage(f"--report shows rows, and with {crew.said} these stay where they are: leave one of them out")
+            raise UsageError(
+                f"--report shows rows, and with {crew.said} these stay where they are: leave one of them out"
+            )
 
     from linsep.cli.jobs.saved_models import opened_classifier
     from linsep.cli.terminal.output import percent, stdout, tell_json
@@ -64,7 +67,7 @@ def run(
         gathered = _gathering(saved) if report is not None else None
         scores, rows = _scored(saved, data, options, gathered) if crew is None else _shared(saved, data, options, crew)
         if not scores.rows:
-            raise BadData(f"{', '.join(data)}: there is no row with a label")
+            raise InvalidDataError(f"{', '.join(data)}: there is no row with a label")
         took = perf_counter() - began
         if gathered is not None and report is not None:
             gathered.write(report, str(model), data, scores, as_options(readout, normalize))

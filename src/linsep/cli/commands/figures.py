@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linsep.cli.errors import Interrupted, Usage
+from linsep.cli.errors import Interrupted, UsageError
 from linsep.cli.options.outputs import make_folder, version
 from linsep.cli.terminal.text import word
 
@@ -55,7 +55,7 @@ def run(
         _tell(names)
         return
     if format not in FORMATS:
-        raise Usage(f"--format {format}: a file is {' or '.join(FORMATS)}")
+        raise UsageError(f"--format {format}: a file is {' or '.join(FORMATS)}")
     import matplotlib  # noqa: F401
 
     make_folder(out)
@@ -89,7 +89,7 @@ def _chosen(only: list[str]) -> list[str]:
         if _outside(name) not in known:
             close = get_close_matches(_outside(name), known, 1)
             cure = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
-            raise Usage(f"there is no figure {name!r}; {cure}")
+            raise UsageError(f"there is no figure {name!r}; {cure}")
     wanted = {known[_outside(name)] for name in only} or set(FIGURES)
     return [name for name in FIGURES if name in wanted]
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from linsep.cli.errors import Usage
+from linsep.cli.errors import UsageError
 from linsep.cli.options.common import Model, reading
 from linsep.cli.options.outputs import check_targets, interruptible
 from linsep.cli.options.readouts import Normalize, Readout, reread
@@ -54,11 +54,11 @@ def run(
         refuse_for_parts(crew.said, data or ["-"], options)
         refuse_threads(crew, options)
     if scores and probabilities:
-        raise Usage("--scores and --probabilities: give one of them")
+        raise UsageError("--scores and --probabilities: give one of them")
     target = None if str(out) == "-" else out
     check_targets({"-o": target}, [], options.get("quarantine"))
     if target is not None and target.exists() and model.exists() and target.samefile(model):
-        raise Usage(f"--out {out} is the model: give another name")
+        raise UsageError(f"--out {out} is the model: give another name")
     check_targets({}, [model, *(data or [])], options.get("quarantine"))
 
     from linsep.cli.jobs.predicting import predict

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.cli.errors import BadData, Usage, judged
+from linsep.cli.errors import UsageError, explain
 from linsep.cli.jobs.fitting import quiet_fit
 from linsep.cli.options.common import learner_from
 from linsep.cli.options.learners import LEFT_OUT, option, owners
@@ -17,6 +17,7 @@ from linsep.engine.arrays import Array
 from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.registry import LEARNERS
 from linsep.evaluation.scoring import Scores, Scoring
+from linsep.validation.errors import InvalidDataError
 
 
 class Rows(NamedTuple):
@@ -88,7 +89,7 @@ class Contest:
             try:
                 yield self._attempt(name, own, tell)
             except ValueError as error:
-                found = judged(error)
+                found = explain(error)
                 if found is None:
                     raise
                 tell.ready()
@@ -116,7 +117,7 @@ def check_owned(parameters: dict[str, Any], names: list[str]) -> None:
     for parameter in parameters:
         if parameter not in LEFT_OUT and not set(owners(parameter)) & set(names):
             having = ", ".join(owners(parameter))
-            raise Usage(f"none of these learners has {option(parameter)}; it is an option of {having}")
+            raise UsageError(f"none of these learners has {option(parameter)}; it is an option of {having}")
 
 
 def ranked(attempts: list[Attempt]) -> list[Attempt]:
@@ -135,7 +136,7 @@ def labelled(data: Dataset) -> Rows:
     if data.y.dtype.kind == "f" and np.isnan(data.y).any():
         rows = rows.some(np.flatnonzero(~np.isnan(data.y)))
     if not len(rows.y):
-        raise BadData("there is no row with a label")
+        raise InvalidDataError("there is no row with a label")
     return rows
 
 
@@ -152,5 +153,5 @@ def set_aside(y: Array, share: float, seed: int) -> Array:
     aside = np.zeros(len(y), bool)
     aside[order[np.diff(counted) > 0]] = True
     if not aside.any() or aside.all():
-        raise BadData(f"{len(y):,} rows are too few to set a share of {share:g} aside")
+        raise InvalidDataError(f"{len(y):,} rows are too few to set a share of {share:g} aside")
     return aside

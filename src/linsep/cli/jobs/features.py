@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.cli.errors import Usage
+from linsep.cli.errors import UsageError
 from linsep.engine.arrays import Array
 from linsep.estimators.base.voter import LINEAR, Voter
 from linsep.estimators.kernel_perceptron import KernelPerceptron
@@ -95,7 +95,7 @@ def strongest(model: Any, top: int, label: str | None = None) -> list[Strongest]
     learner = weighing(learner_of(model))
     if learner is None:
         if label is not None:
-            raise Usage(f"--label: the weights of {type(learner_of(model)).__name__} are not written out")
+            raise UsageError(f"--label: the weights of {type(learner_of(model)).__name__} are not written out")
         return []
     classes, coef = learner.classes_, learner.coef_
     if len(classes) > 2 and learner._counts_rows:
@@ -118,7 +118,7 @@ def _code_of(label: str, classes: Array) -> int:
     for code, known in enumerate(classes.tolist()):
         if str(known) == label:
             return code
-    raise Usage(f"there is no class {label!r}: the model knows {shown(classes)}")
+    raise UsageError(f"there is no class {label!r}: the model knows {shown(classes)}")
 
 
 def _largest(coef: Any, row: int, sign: int, top: int) -> tuple[Array, Array]:

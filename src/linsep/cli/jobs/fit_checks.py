@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from linsep.cli.errors import Usage
+from linsep.cli.errors import UsageError
 from linsep.cli.options.common import Given
 from linsep.cli.options.workers import Crew
 
@@ -10,13 +10,13 @@ from linsep.cli.options.workers import Crew
 def checked(test: list[str] | None, holdout: float | None, calibrate: str | None, resume: Path | None) -> None:
     """Refuse wrong values, and what contradicts itself."""
     if holdout is not None and not 0 < holdout < 1:
-        raise Usage(f"--holdout {holdout:g}: it is a share of the rows, between 0 and 1")
+        raise UsageError(f"--holdout {holdout:g}: it is a share of the rows, between 0 and 1")
     if test and holdout is not None:
-        raise Usage("--test and --holdout both say what to judge the model by: give one of them")
+        raise UsageError("--test and --holdout both say what to judge the model by: give one of them")
     if calibrate not in (None, "sigmoid", "isotonic"):
-        raise Usage(f"--calibrate {calibrate}: there are sigmoid and isotonic")
+        raise UsageError(f"--calibrate {calibrate}: there are sigmoid and isotonic")
     if resume is not None and calibrate is not None:
-        raise Usage(f"--calibrate: {resume} goes on with what it has")
+        raise UsageError(f"--calibrate: {resume} goes on with what it has")
 
 
 def shared_by(crew: Crew | None, told: Given, stream: bool) -> str | None:
@@ -37,12 +37,16 @@ def refuse_for_shards(
 ) -> None:  # fmt: skip
     """Refuse what is not for rows in shards."""
     if holdout is not None:
-        raise Usage(f"--holdout takes rows from all of them: with {said}, judge the model by --test FILE")
+        raise UsageError(f"--holdout takes rows from all of them: with {said}, judge the model by --test FILE")
     if calibrate is not None:
-        raise Usage(f"--calibrate looks at each row before it is learned, in one process: leave it out with {said}")
+        raise UsageError(
+            f"--calibrate looks at each row before it is learned, in one process: leave it out with {said}"
+        )
     if resume is not None:
-        raise Usage(f"--resume: {said} begins anew; a run of it that was cut off goes on by itself")
+        raise UsageError(f"--resume: {said} begins anew; a run of it that was cut off goes on by itself")
     if maps:
-        raise Usage(f"--map looks at all rows before the first is learned, and {said} can't: convert the data first")
+        raise UsageError(
+            f"--map looks at all rows before the first is learned, and {said} can't: convert the data first"
+        )
     if open_labels:
-        raise Usage(f"--open-labels: {said} looks for all labels first, and is not resumed")
+        raise UsageError(f"--open-labels: {said} looks for all labels first, and is not resumed")

@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from linsep.cli.errors import Usage
+from linsep.cli.errors import UsageError
 from linsep.cli.jobs.saved_models import learner_of, name_of, opened_classifier
 from linsep.cli.options.common import NAMED, given, learner_from
 from linsep.cli.options.learners import described
@@ -22,7 +22,7 @@ def chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> tuple[Learn
     told = given(ctx)
     parameters = {name: value for name, value in told.parameters.items() if name != "n_jobs"}
     if stream and "shuffle" in parameters:
-        raise Usage("--stream learns rows in the order of the files: leave out --shuffle")
+        raise UsageError("--stream learns rows in the order of the files: leave out --shuffle")
     saved, learner = None, None
     if resume is None:
         learner = learner_from(told.learner, parameters)
@@ -33,9 +33,9 @@ def chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> tuple[Learn
         if solver is not None and "stream" in solver.choices:
             learner.set_params(solver="stream")
     if stream and not hasattr(learner, "partial_fit"):
-        raise Usage(f"{_called(learner)} sees all rows at once: leave out --stream")
+        raise UsageError(f"{_called(learner)} sees all rows at once: leave out --stream")
     if stream and (parameters.get("max_iter") or 1) > 1 and not isinstance(learner, OnlineLearner):
-        raise Usage("--stream adds each row to the sums once: leave out --epochs")
+        raise UsageError("--stream adds each row to the sums once: leave out --epochs")
     known = learner.get_params(deep=False)
     if stream and "log" in known and "log" not in parameters and resume is None and not isinstance(learner, Voter):
         learner.set_params(log=False)  # it would grow with the stream
@@ -50,14 +50,14 @@ def _shards(learner: Any, parameters: dict[str, Any], resume: Path | None, strea
     shards: int | None = getattr(learner, "shards", None)
     if shards is None:
         if "mixing" in parameters:
-            raise Usage("--mixing says how shards become one: say how many there are, --shards N")
+            raise UsageError("--mixing says how shards become one: say how many there are, --shards N")
         return None
     if stream:
-        raise Usage(f"{resume} was trained on {shards} shards, and this stream has none: say --shards none")
+        raise UsageError(f"{resume} was trained on {shards} shards, and this stream has none: say --shards none")
     if learner._at_once:
-        raise Usage(f"--solver {learner.solver} sees all rows at once: leave out --shards")
+        raise UsageError(f"--solver {learner.solver} sees all rows at once: leave out --shards")
     if learner._no_mixing:
-        raise Usage(f"--shards: {name_of(learner)} is not mixed, as {learner._no_mixing}")
+        raise UsageError(f"--shards: {name_of(learner)} is not mixed, as {learner._no_mixing}")
     return shards
 
 
@@ -71,33 +71,33 @@ def maps_of(ctx: typer.Context, resume: Path | None, stream: bool) -> list[Any]:
     """Return the maps before the learner."""
     said = given(ctx).maps
     if said and stream:
-        raise Usage("--map looks at all rows before the first is learned: leave out --stream, or convert the data")
+        raise UsageError("--map looks at all rows before the first is learned: leave out --stream, or convert the data")
     if said and resume is not None:
-        raise Usage(f"--map: {resume} goes on with the features that it has")
+        raise UsageError(f"--map: {resume} goes on with the features that it has")
     return maps_from(said) if said else []
 
 
 def _resumed(ctx: typer.Context, resume: Path, parameters: dict[str, Any], stream: bool) -> tuple[Saved, Learner]:
     saved, told = opened_classifier(resume), given(ctx)
     if getattr(ctx.get_parameter_source("seed"), "name", "") == "COMMANDLINE":
-        raise Usage(f"{resume} goes on with the seed that it has: leave out --seed")
+        raise UsageError(f"{resume} goes on with the seed that it has: leave out --seed")
     if is_pipeline(saved.model):
-        raise Usage(f"{resume} is a pipeline: --resume goes on with learners")
+        raise UsageError(f"{resume} is a pipeline: --resume goes on with learners")
     if is_calibrated(saved.model) and not stream:
-        raise Usage(f"{resume} is calibrated, and goes on with rows as they come: add --stream")
+        raise UsageError(f"{resume} is calibrated, and goes on with rows as they come: add --stream")
     name, learner = name_of(saved.model), learner_of(saved.model)
     if ctx.meta[NAMED] and told.learner != name:
-        raise Usage(f"{resume} is of the learner {name}: leave out --learner {told.learner}")
+        raise UsageError(f"{resume} is of the learner {name}: leave out --learner {told.learner}")
     known = learner.get_params(deep=False)
     if not hasattr(learner, "partial_fit"):
-        raise Usage(f"{resume} is of the learner {_called(learner)}, which sees all rows at once: fit it anew")
+        raise UsageError(f"{resume} is of the learner {_called(learner)}, which sees all rows at once: fit it anew")
     if "warm_start" not in known and not stream:
-        raise Usage(f"{resume} is of the learner {name}, which goes on with rows as they come: add --stream")
+        raise UsageError(f"{resume} is of the learner {name}, which goes on with rows as they come: add --stream")
     said = {of: value for of, value in parameters.items() if of != "random_state"}
     learner_from(name, said)
     learner.set_params(**said, **({"warm_start": True} if "warm_start" in known else {}))
     if isinstance(learner, OnlineLearner) and learner._at_once and not stream:
-        raise Usage(
+        raise UsageError(
             f"{resume}: --solver {learner.solver} would fit it anew: add --stream, or --solver sgd, to go on row by row"
         )
     return saved, learner

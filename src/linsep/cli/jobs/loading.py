@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from linsep.cli.errors import BadData
 from linsep.cli.terminal.text import say
+from linsep.validation.errors import InvalidDataError
 
 if TYPE_CHECKING:
     from linsep.data.dataset import Dataset
@@ -24,7 +24,7 @@ def labelled(ctx: typer.Context, data: list[str]) -> "Dataset":
     with reading_bar("reading") as tell:
         rows = linsep.read(data, progress=tell, **reading(ctx))
     if not len(rows):
-        raise BadData(f"{', '.join(data)}: there are no rows")
+        raise InvalidDataError(f"{', '.join(data)}: there are no rows")
     if rows.weights is not None:
         say(f"{ctx.command_path}: weights of rows are left out: what is proved is of rows that weigh alike")
     X: Any = rows.X

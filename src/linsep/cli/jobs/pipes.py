@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from linsep.cli.errors import Usage
+from linsep.cli.errors import UsageError
 
 STDIN = "-"
 PIPE_BYTES = 1 << 20
@@ -47,7 +47,7 @@ def live_input(data: list[Any]) -> Waiting | None:
     """Return what the data are read from, if they are a pipe, a terminal or a device; else None."""
     if data == [STDIN]:
         if sys.stdin is None:
-            raise Usage("there is no standard input: name a file")
+            raise UsageError("there is no standard input: name a file")
         raw = getattr(getattr(sys.stdin, "buffer", None), "raw", None)
         return None if raw is None or stat.S_ISREG(os.fstat(raw.fileno()).st_mode) else Waiting(raw, STDIN)
     if len(data) != 1 or not os.path.exists(data[0]) or os.path.isfile(data[0]) or os.path.isdir(data[0]):

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from linsep.cli.errors import Usage
+from linsep.cli.errors import UsageError
 from linsep.cli.jobs.pipes import Waiting, live_input
 from linsep.cli.jobs.saved_models import is_calibrated, rows_for
 from linsep.cli.options.workers import Crew, at_work
@@ -94,7 +94,7 @@ def writer(model: Any, what: str) -> Writer:
     """Return what turns rows into lines."""
     if what == "probabilities":
         if not hasattr(model, "predict_proba"):
-            raise Usage("the model has no probabilities: fit it with --calibrate sigmoid, or take its --scores")
+            raise UsageError("the model has no probabilities: fit it with --calibrate sigmoid, or take its --scores")
         return lambda X: _numbers(model.predict_proba(X))
     if what == "scores":
         return lambda X: _numbers(model.decision_function(X))
@@ -164,7 +164,7 @@ def lines_of(part: Rows, form: Form, write: Writer, policy: Noted) -> bytes:
 def _refuse_target(out: Path | None, sources: list[Source]) -> None:
     """Refuse to write answers over the data that they are for."""
     if out is not None and any(source.is_at(out) for source in sources):
-        raise Usage(f"--out {out} is one of the files to answer: give another name")
+        raise UsageError(f"--out {out} is one of the files to answer: give another name")
 
 
 class Shown(NamedTuple):
@@ -186,7 +186,7 @@ def _output(out: Path | None) -> Iterator[Any]:
     """Give the standard output, or a file that takes its place only when it is whole."""
     if out is None or str(out) == "-":
         if sys.stdout is None:
-            raise Usage("there is no standard output: say --out FILE")
+            raise UsageError("there is no standard output: say --out FILE")
         with naming("standard output"):
             yield Shown(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
             sys.stdout.buffer.flush()

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import linsep
-from linsep.cli.errors import Usage
+from linsep.cli.errors import UsageError
 from linsep.cli.options.common import as_said
 from linsep.data.formats import found, options_of
 from linsep.data.reading import Stream
@@ -25,7 +25,7 @@ def unsaid(form: Any, options: dict[str, Any]) -> dict[str, Any]:
     for name, value in own.items():
         found = getattr(getattr(form, "found", None), name, value)
         if options[name] not in (value, found) and as_said({name: value}) != as_said({name: options[name]}):
-            raise Usage(f"the model was trained with {' '.join(as_said({name: found}))}: leave out {name} here")
+            raise UsageError(f"the model was trained with {' '.join(as_said({name: found}))}: leave out {name} here")
     return {name: value for name, value in options.items() if name not in own}
 
 
@@ -43,7 +43,9 @@ def reading_for(saved: Any, data: list[str], options: dict[str, Any]) -> dict[st
         return {"like": saved, **unsaid(saved.form, options)}
     width = getattr(saved.model, "n_features_in_", None)
     if width is None:
-        raise Usage("the model takes documents, and the file does not tell how to read any: fit it by `linsep fit`")
+        raise UsageError(
+            "the model takes documents, and the file does not tell how to read any: fit it by `linsep fit`"
+        )
     if "n_features" not in options:
         first = sources_of(data)[0]
         format = options.get("format") or ("svmlight" if first.handle is not None else found(first))
@@ -56,7 +58,7 @@ def opened_classifier(path: Path) -> Saved:
     """Return what a model file holds; a regression is refused."""
     saved = opened(path)
     if isinstance(last_of(saved.model), LeastSquaresRegression):
-        raise Usage(f"{path} predicts numbers, and the commands take classifiers: use linsep.load in Python")
+        raise UsageError(f"{path} predicts numbers, and the commands take classifiers: use linsep.load in Python")
     return saved
 
 

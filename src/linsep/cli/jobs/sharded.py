@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sklearn.exceptions import ConvergenceWarning
 
 from linsep import distributed
-from linsep.cli.errors import Usage
+from linsep.cli.errors import UsageError
 from linsep.cli.jobs.training import Task, Trained, Work, judge_by_files
 from linsep.cli.options.common import Given, learner_from
 from linsep.cli.options.workers import Crew, at_work, hands
@@ -50,17 +50,17 @@ def learner_for(told: Given, said: str, stream: bool) -> tuple[Learner, int]:
     parameters = {name: value for name, value in told.parameters.items() if name != "n_jobs"}
     name = told.learner
     if stream and "shuffle" in parameters:
-        raise Usage("--stream learns rows in the order of the files: leave out --shuffle")
+        raise UsageError("--stream learns rows in the order of the files: leave out --shuffle")
     if LEARNERS[name].no_mixing:
-        raise Usage(f"{said}: {name} is not trained on shards, as {LEARNERS[name].no_mixing}")
+        raise UsageError(f"{said}: {name} is not trained on shards, as {LEARNERS[name].no_mixing}")
     learner: Any = learner_from(name, parameters)
     if learner._counts_rows:
         return learner, 1
     learner.set_params(shards=learner.shards or SHARDS, n_jobs=told.parameters.get("n_jobs", -1))
     if learner._at_once:
-        raise Usage(f"--solver {learner.solver} sees all rows at once: with {said}, it is sgd")
+        raise UsageError(f"--solver {learner.solver} sees all rows at once: with {said}, it is sgd")
     if learner._no_mixing:
-        raise Usage(f"{said}: {name} is not trained on shards, as {learner._no_mixing}")
+        raise UsageError(f"{said}: {name} is not trained on shards, as {learner._no_mixing}")
     if stream:
         learner.set_params(shuffle=False, log=parameters.get("log", False))  # it would grow with the stream
         return learner, parameters.get("max_iter") or 1
@@ -102,7 +102,7 @@ def _fit(task: Task, sharing: Sharing, client: Any) -> None:
                 checkpoint=None if counts else sharing.kept, progress=sharing.watching.shards, **options,
             )  # fmt: skip
     except distributed.ClusterError as error:
-        raise Usage("; ".join(filter(None, (str(error), sharing.left)))) from error
+        raise UsageError("; ".join(filter(None, (str(error), sharing.left)))) from error
 
 
 def _remark_idle(workers: int, shards: int | None) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 import linsep
-from linsep.cli.errors import BadData, Usage
+from linsep.cli.errors import UsageError
 from linsep.cli.jobs.pipes import live_input
 from linsep.cli.jobs.saved_models import learner_of, unsaid
 from linsep.cli.jobs.training import (
@@ -38,6 +38,7 @@ from linsep.engine.arrays import Array
 from linsep.estimators.base.online import OnlineLearner
 from linsep.models.save_load import Saved
 from linsep.training.epochs import refuse_many_rounds
+from linsep.validation.errors import InvalidDataError
 
 
 class NewLabelError(Exception):
@@ -50,9 +51,9 @@ def streamed(task: Task) -> Trained:
     rows = _opened(task)
     share = task.holdout
     if share is not None and not rows.reader.again:
-        raise Usage("--holdout reads the rows held out a second time, at the end, and a pipe is read only once")
+        raise UsageError("--holdout reads the rows held out a second time, at the end, and a pipe is read only once")
     if task.epochs > 1 and not rows.reader.again:
-        raise Usage(f"--epochs {task.epochs} reads the rows {task.epochs} times, and a pipe is read only once")
+        raise UsageError(f"--epochs {task.epochs} reads the rows {task.epochs} times, and a pipe is read only once")
     try:
         closed = (
             task.resume is None
@@ -68,7 +69,7 @@ def streamed(task: Task) -> Trained:
         count, known = _learned(task, rows, share, closed=False)
     learner = learner_of(task.model)
     if len(learner.classes_) < 2:
-        raise BadData(f"all rows have the label {learner.classes_[0]}: a separator needs two labels at least")
+        raise InvalidDataError(f"all rows have the label {learner.classes_[0]}: a separator needs two labels at least")
     seen = Seen(form_of(rows.form), known if marks_all(learner) else None)
     trained = Trained(learner, task.model, seen, count, rows.rejected, rows.unseen, True, 0.0, perf_counter() - began)
     if task.interrupted:
@@ -141,7 +142,9 @@ def _learn(task: Task, block: Dataset, labels: Array | None) -> None:
     if hasattr(learner, "classes_") and not (learner._open or getattr(learner, "open_labels_", False)):
         new = np.setdiff1d(block.y, learner.classes_)
         if len(new):
-            raise BadData(f"the label {new[0]} is new to the model: train it from the start with --open-labels")
+            raise InvalidDataError(
+                f"the label {new[0]} is new to the model: train it from the start with --open-labels"
+            )
     if block.X.shape[1] > getattr(learner, "n_features_in_", 0):
         model.grow(block.X.shape[1])
     model.partial_fit(block.X, block.y, classes=labels, sample_weight=block.weights)
@@ -159,7 +162,7 @@ def _opened(task: Task) -> Stream:
     if isinstance(before, Svmlight):
         unsaid(before, task.options)
         if task.options.get("format", "svmlight") != "svmlight":
-            raise Usage(f"the model was trained on svmlight data: remove --format {task.options['format']}")
+            raise UsageError(f"the model was trained on svmlight data: remove --format {task.options['format']}")
         how |= {"once": True, "format": "svmlight", "zero_based": before.zero_based}
     elif before is not None:
         how |= {"like": task.resume}

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 import linsep
-from linsep.cli.errors import BadData, Usage
+from linsep.cli.errors import UsageError
 from linsep.cli.jobs.saved_models import learner_of, name_of
 from linsep.cli.options.maps import piped
 from linsep.cli.terminal.output import size as size_of
@@ -31,6 +31,7 @@ from linsep.estimators.calibration import CalibratedClassifier
 from linsep.evaluation.scoring import Scores, Scoring, answers
 from linsep.models.save_load import Saved
 from linsep.training.history import OtherRows
+from linsep.validation.errors import InvalidDataError
 
 BLOCK_ROWS = 20_000
 HELD_OUT = 0x484F4C44
@@ -198,7 +199,7 @@ def _the_same_rows(task: Task) -> Iterator[None]:
         if task.resume is None:
             raise
         name = name_of(task.learner)
-        raise Usage(f"{name} goes on with the rows that it was trained on: add --stream for others") from None
+        raise UsageError(f"{name} goes on with the rows that it was trained on: add --stream for others") from None
 
 
 def _refuse_too_much(sources: list[str]) -> None:
@@ -208,7 +209,7 @@ def _refuse_too_much(sources: list[str]) -> None:
     size = sum(source.size or 0 for source in sources_of(sources))
     free = _free_memory()
     if free is not None and size > free:
-        raise Usage(
+        raise UsageError(
             f"the files have {size_of(size)}, and {size_of(free)} of memory are free: --stream learns them in bounded "
             "memory, in the order of the files"
         )
@@ -242,7 +243,7 @@ def _split(n: int, holdout: float | None, seed: int) -> tuple[Array | None, Arra
 def refuse_no_rows(n: int, sources: list[str]) -> None:
     """Raise an error that names the files if they have no rows to learn from."""
     if n == 0:
-        raise BadData(f"{', '.join(map(str, sources))}: there are no rows to learn from")
+        raise InvalidDataError(f"{', '.join(map(str, sources))}: there are no rows to learn from")
 
 
 @contextmanager
@@ -252,7 +253,7 @@ def source_named(sources: list[str]) -> Iterator[None]:
         yield
     except ColumnIndexError as error:
         names = ", ".join(map(str, sources))
-        raise BadData(f"{names}: {error}: the data are damaged; -O verify=true finds the place") from None
+        raise InvalidDataError(f"{names}: {error}: the data are damaged; -O verify=true finds the place") from None
 
 
 def marks_all(learner: Learner) -> bool:
@@ -290,7 +291,7 @@ def judge(task: Task, trained: Trained, blocks: Any, name: str, places: Array | 
     """Score rows that were not learned from; `places` tells where in the data they are, if they are only some."""
     trained.test, trained.test_name = _scored(task, trained, blocks, places), name
     if not trained.test.rows:
-        raise BadData(f"{name}: there are no rows to be judged by")
+        raise InvalidDataError(f"{name}: there are no rows to be judged by")
 
 
 def _scored(task: Task, trained: Trained, blocks: Any, places: Array | None = None) -> Scores:

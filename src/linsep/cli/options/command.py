@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from linsep.cli.errors import Usage
+from linsep.cli.errors import UsageError
 from linsep.cli.options.common import DATA, DEFAULT, LEARNER, NAMED, SEED, Given, known_learner
 from linsep.cli.options.help import Helpful
 from linsep.cli.startup import loaded
@@ -191,19 +191,21 @@ class DataCommand(Command):
             name, mark, text = pair.partition("=")
             name = name.replace("-", "_")
             if not mark:
-                raise Usage(f"-O {pair}: write it as name=value")
+                raise UsageError(f"-O {pair}: write it as name=value")
             if name in RESERVED:
-                raise Usage(f"-O {pair}: {name} is no option of the reader; leave it out")
+                raise UsageError(f"-O {pair}: {name} is no option of the reader; leave it out")
             options[name] = _value(text)
         if "quarantine" in options:
             options["quarantine"] = _path(options["quarantine"])
             options.setdefault("on_error", "quarantine")
             if options["on_error"] != "quarantine":
-                raise Usage(f"--quarantine goes with --on-error quarantine: remove --on-error {options['on_error']}")
+                raise UsageError(
+                    f"--quarantine goes with --on-error quarantine: remove --on-error {options['on_error']}"
+                )
         elif options.get("on_error") == "quarantine":
-            raise Usage("--on-error quarantine needs a file for the rows: add --quarantine FILE")
+            raise UsageError("--on-error quarantine needs a file for the rows: add --quarantine FILE")
         if said.get("threads") == 0:
-            raise Usage("--threads 0: there would be no thread to run on; give 1 or more, or omit --threads")
+            raise UsageError("--threads 0: there would be no thread to run on; give 1 or more, or omit --threads")
         if said.get("threads") is not None:
             options["n_jobs"] = said["threads"]
         ctx.meta[DATA] = options
@@ -289,14 +291,14 @@ def _parameter(name: str, text: Any, learners: tuple[str, ...]) -> Any:
     try:
         return described(having[0])[name].value(text)
     except ValueError as error:
-        raise Usage(f"{option(name)}: {error}") from None
+        raise UsageError(f"{option(name)}: {error}") from None
 
 
 def _path(value: Any) -> Path:
     """Return the file that malformed rows are written to."""
     if isinstance(value, (str, Path)):
         return Path(value)
-    raise Usage(f"-O quarantine={json.dumps(value)}: it is the path of a file; write --quarantine FILE")
+    raise UsageError(f"-O quarantine={json.dumps(value)}: it is the path of a file; write --quarantine FILE")
 
 
 def _value(text: str) -> Any:

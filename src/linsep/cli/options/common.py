@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from linsep.cli.errors import Usage
+from linsep.cli.errors import UsageError
 
 if TYPE_CHECKING:
     from linsep.estimators.base.learner import Learner
@@ -94,9 +94,9 @@ def learner_from(name: str, parameters: dict[str, Any]) -> "Learner":
     entry = LEARNERS[known_learner(name)]
     for parameter in parameters:
         if parameter in OF_SHARDS and entry.no_mixing:
-            raise Usage(f"{name} has no {option(parameter)}, as {entry.no_mixing}")
+            raise UsageError(f"{name} has no {option(parameter)}, as {entry.no_mixing}")
         if parameter not in LEFT_OUT and name not in owners(parameter):
-            raise Usage(f"{name} has no {option(parameter)}; it is an option of {', '.join(owners(parameter))}")
+            raise UsageError(f"{name} has no {option(parameter)}; it is an option of {', '.join(owners(parameter))}")
     learner: Learner = entry.make(**{"random_state": SEED, **parameters})
     return learner
 
@@ -109,4 +109,4 @@ def known_learner(name: str) -> str:
         return name
     close = get_close_matches(name, LEARNERS, 1)
     cure = f"did you mean {close[0]}?" if close else f"there are {', '.join(LEARNERS)}"
-    raise Usage(f"there is no learner {name!r}; {cure}")
+    raise UsageError(f"there is no learner {name!r}; {cure}")

@@ -250,6 +250,19 @@ def _called(some: list[str]) -> str:
     return ", ".join([f"learners that go row by row{but}", *(learner for learner in some if learner not in online)])
 
 
+def in_options(text: str) -> str:
+    """Return a message about parameters, as Python has it, in the words of the command line.
+
+    >>> in_options("X has the entry 9, beyond x_max=1: raise max_iter"), in_options("C=0.0 is too small")
+    ('X has the entry 9, beyond --x-max 1: raise --epochs', '--C 0.0 is too small')
+    """
+    known = {*names(), *OTHERWISE}
+    assigned = "|".join(map(re.escape, known))
+    text = re.sub(rf"(?<![\w-])({assigned})=(?=\S)", lambda found: f"{option(found[1])} ", text)
+    long = "|".join(re.escape(name) for name in known if "_" in name)
+    return re.sub(rf"(?<![\w-])({long})\b=?", lambda found: option(found[1]), text)
+
+
 def _of_options(text: str) -> str:
     """Return a text of Python's in the words of the command line: options for parameters in backticks, words bare."""
     known = {*names(), *LEFT_OUT}

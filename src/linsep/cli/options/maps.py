@@ -4,7 +4,7 @@ import json
 from difflib import get_close_matches
 from typing import Any
 
-from linsep.cli.errors import Usage
+from linsep.cli.errors import UsageError
 from linsep.transforms import MAPS
 from linsep.transforms.base import FeatureMap
 
@@ -22,13 +22,13 @@ def _map_from(name: str, parameters: str) -> FeatureMap:
     if name not in MAPS:
         close = get_close_matches(name, MAPS, 1)
         cure = f"did you mean {close[0]}?" if close else f"there are {', '.join(MAPS)}"
-        raise Usage(f"there is no map {name!r}; {cure}")
+        raise UsageError(f"there is no map {name!r}; {cure}")
     known = MAPS[name]._get_param_names()
     given: dict[str, Any] = {}
     for pair in filter(None, parameters.split(",")):
         key, mark, text = pair.partition("=")
         if not mark or key not in known:
-            raise Usage(f"--map {name}:{pair}: its parameters are {', '.join(known)}, written as name=value")
+            raise UsageError(f"--map {name}:{pair}: its parameters are {', '.join(known)}, written as name=value")
         given[key] = _value(text)
     return MAPS[name](**given)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from linsep.cli.errors import Interrupted, Usage
+from linsep.cli.errors import Interrupted, UsageError
 
 
 def check_targets(outputs: dict[str, Path | None], inputs: list[Any], quarantine: str | Path | None = None) -> None:
@@ -34,9 +34,9 @@ def check_targets(outputs: dict[str, Path | None], inputs: list[Any], quarantine
         check_writable(option, path, in_place=option not in outputs)
         real = os.path.realpath(path)
         if real in read:
-            raise Usage(f"{option} {path}: it is what is read, and would be lost; give another name")
+            raise UsageError(f"{option} {path}: it is what is read, and would be lost; give another name")
         if real in written:
-            raise Usage(f"{option} and {written[real]} name the same file, {path}")
+            raise UsageError(f"{option} and {written[real]} name the same file, {path}")
         written[real] = option
 
 
@@ -54,35 +54,35 @@ def check_writable(option: str, path: Path, in_place: bool = False) -> None:
         its folder alone.
     """
     if str(path) == "-":
-        raise Usage(f"{option} -: it can't go to the standard output; give a file")
+        raise UsageError(f"{option} -: it can't go to the standard output; give a file")
     try:
         there: os.stat_result | None = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         there = None
     except OSError as error:
-        raise Usage(f"{option} {path}: {_reason(error)}") from None
+        raise UsageError(f"{option} {path}: {_reason(error)}") from None
     except ValueError as error:  # the path has a null character in it
-        raise Usage(f"{option} {path}: {error}") from None
+        raise UsageError(f"{option} {path}: {error}") from None
     if there is not None and stat.S_ISDIR(there.st_mode):
-        raise Usage(f"{option} {path}: it is a folder; give a file")
+        raise UsageError(f"{option} {path}: it is a folder; give a file")
     folder = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
     if not folder.is_dir():
-        raise Usage(f"{option} {path}: there is no folder {folder}")
+        raise UsageError(f"{option} {path}: there is no folder {folder}")
     if there is None:
         _check_folder(folder, f"{option} {path}: ")
     elif not stat.S_ISREG(there.st_mode):
         if not os.access(path, os.W_OK):  # the other end of a pipe would notice if it were opened
-            raise Usage(f"{option} {path}: permission denied")
+            raise UsageError(f"{option} {path}: permission denied")
     elif in_place:
         try:
             os.close(os.open(path, os.O_WRONLY))
         except OSError as error:
-            raise Usage(f"{option} {path}: {_reason(error)}") from None
+            raise UsageError(f"{option} {path}: {_reason(error)}") from None
     else:
         _check_folder(folder, f"{option} {path}: ")
         about = folder.stat()
         if about.st_mode & stat.S_ISVTX and os.geteuid() not in (0, about.st_uid, there.st_uid):
-            raise Usage(f"{option} {path}: it belongs to another user; give another name")
+            raise UsageError(f"{option} {path}: it belongs to another user; give another name")
 
 
 def _check_folder(folder: Path, prefix: str = "") -> None:
@@ -90,7 +90,7 @@ def _check_folder(folder: Path, prefix: str = "") -> None:
     try:
         TemporaryFile(dir=folder).close()
     except OSError as error:
-        raise Usage(f"{prefix}can't write to the folder {folder}: {_reason(error)}") from None
+        raise UsageError(f"{prefix}can't write to the folder {folder}: {_reason(error)}") from None
 
 
 def make_folder(folder: Path) -> None:
@@ -98,7 +98,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Usage(f"can't write to the folder {folder}: {_reason(error)}") from None
+        raise UsageError(f"can't write to the folder {folder}: {_reason(error)}") from None
     _check_folder(folder)
 
 

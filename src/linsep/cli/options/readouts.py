@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linsep.cli.errors import Usage
+from linsep.cli.errors import UsageError
 
 if TYPE_CHECKING:
     from linsep.models.save_load import Saved
@@ -42,11 +42,11 @@ def reread(saved: "Saved", readout: str | None, normalize: bool | None) -> "Save
 
     option, learner = f"--{next(iter(said))}", learner_of(saved.model)
     if not isinstance(learner, Voter):
-        raise Usage(f"{option}: {name_of(saved.model)} keeps the weights of one readout, which fit chooses")
+        raise UsageError(f"{option}: {name_of(saved.model)} keeps the weights of one readout, which fit chooses")
     if is_calibrated(saved.model):
-        raise Usage(f"{option}: the probabilities are those of its {learner.readout}; fit it anew for others")
+        raise UsageError(f"{option}: the probabilities are those of its {learner.readout}; fit it anew for others")
     if readout not in (None, *READOUTS):
-        raise Usage(f"--readout {readout}: there are {', '.join(READOUTS)}")
+        raise UsageError(f"--readout {readout}: there are {', '.join(READOUTS)}")
     learner.set_params(**said)
     return saved
 
@@ -70,6 +70,10 @@ def refuse_no_weights(saved: "Saved") -> None:
 
     learner = learner_of(saved.model)
     if isinstance(learner, KernelPerceptron):
-        raise Usage(f"{name_of(learner)}: a kernel's weights are those of rows, and none of features can be written")
+        raise UsageError(
+            f"{name_of(learner)}: a kernel's weights are those of rows, and none of features can be written"
+        )
     if isinstance(learner, Voter) and learner.readout not in LINEAR:
-        raise Usage(f"the {learner.readout} asks all weights of the run: choose one of them, such as --readout average")
+        raise UsageError(
+            f"the {learner.readout} asks all weights of the run: choose one of them, such as --readout average"
+        )

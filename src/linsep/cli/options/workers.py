@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from linsep.cli.errors import SHOW, Usage
+from linsep.cli.errors import SHOW, UsageError
 
 Workers = Annotated[
     int | None,
@@ -58,7 +58,7 @@ class Crew(NamedTuple):
 def crew_of(workers: int | None, scheduler: str | None) -> Crew | None:
     """Return who shares the work; None if nobody does."""
     if workers is not None and scheduler is not None:
-        raise Usage("--workers and --scheduler both say who works: give one of them")
+        raise UsageError("--workers and --scheduler both say who works: give one of them")
     return None if workers is None and scheduler is None else Crew(workers, scheduler)
 
 
@@ -68,16 +68,18 @@ def refuse_for_parts(said: str, data: list[str], options: dict[str, Any]) -> Non
 
     for name in data:
         if name == "-" or (os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name)):
-            raise Usage(f"{said}: files are read in parts, by their names, and {name} is a pipe; save it to a file")
+            raise UsageError(
+                f"{said}: files are read in parts, by their names, and {name} is a pipe; save it to a file"
+            )
         sources_of(name)  # one that is not there is told before any worker is started
     if options.get("on_error") == "quarantine":
-        raise Usage(f"--quarantine takes rows in their order, from one reader: with {said}, say --on-error skip")
+        raise UsageError(f"--quarantine takes rows in their order, from one reader: with {said}, say --on-error skip")
 
 
 def refuse_threads(crew: Crew, options: dict[str, Any]) -> None:
     """Refuse to say how many threads work where others do."""
     if "n_jobs" in options:
-        raise Usage(f"--threads are those of this process, and with {crew.said} others work: leave it out")
+        raise UsageError(f"--threads are those of this process, and with {crew.said} others work: leave it out")
 
 
 @contextmanager

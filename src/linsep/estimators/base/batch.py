@@ -19,6 +19,7 @@ from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.rules import Solved
 from linsep.training.state import Parts, TrainingState
 from linsep.training.transaction import all_or_nothing
+from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import canonical, refuse_bad_entries
 from linsep.validation.labels import clean, encode
 
@@ -107,7 +108,7 @@ class BatchLearner(Learner):
     def _take(self, solution: Solution, classes: Array, data: Dense | Csr) -> None:
         """Replace the weights and the facts of the last fit by those of this solution."""
         if not np.isfinite(solution.weights).all():
-            raise ValueError("a weight is too large for float64: divide all of X by one factor")
+            raise InvalidDataError("a weight is too large for float64: divide all of X by one factor")
         for name in (*self._facts, "form_"):  # form_: the reader of the data that a loaded model was trained on
             self.__dict__.pop(name, None)
         self._drop_prepared()
@@ -135,6 +136,6 @@ def refuse_empty_class(codes: Array, classes: Array, weights: Array) -> None:
     """Raise a ValueError that names a class whose rows all have weight zero."""
     empty = np.flatnonzero(np.bincount(codes, weights, len(classes)) == 0)
     if len(empty):
-        raise ValueError(
+        raise InvalidDataError(
             f"all rows of the class {classes.tolist()[empty[0]]!r} have weight zero: leave them out, or raise it"
         )
