@@ -183,7 +183,7 @@ def test_codes_of_real_files(tmp_path, monkeypatch):
         (["evaluate", "model.linsep", "test.svm", "-O", "n_features=3"], 2),
         (["evaluate", "model.linsep", "test.svm", "--on-error", "ignore"], 2),
         (["inspect", "damaged.linsep"], 4),
-        (["convert", "bad.svm", "bad.npz"], 3),
+        (["convert", "bad.svm", "-o", "bad.npz"], 3),
     ):
         result = CliRunner().invoke(app, args)
         assert result.exit_code == code, (args, result.output)
@@ -208,7 +208,7 @@ def test_damaged_compressed_data_are_bad_data_for_every_command(kind, tmp_path, 
         ["predict", "model.linsep", name],
         ["evaluate", "model.linsep", name],
         ["compare", name, "--learner", "perceptron"],
-        ["convert", name, "made.npz"],
+        ["convert", name, "-o", "made.npz"],
         ["certify", name, "-o", "made.cert"],
         ["verify", "train.cert", name],
         ["bench", name],
@@ -253,7 +253,7 @@ def test_a_full_disk_is_reported_with_the_file(tmp_path, monkeypatch):
     for args in (
         ["fit", "train.svm", "-o", "/dev/full"],
         ["predict", "model.linsep", "new.svm", "-o", "/dev/full"],
-        ["convert", "bad.svm", "rows.npz", "--quarantine", "/dev/full"],
+        ["convert", "bad.svm", "-o", "rows.npz", "--quarantine", "/dev/full"],
     ):
         result = CliRunner().invoke(app, args)
         assert result.exit_code == 2, result.output

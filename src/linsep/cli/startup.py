@@ -1,8 +1,9 @@
-"""What scikit-learn loads at its start and no command uses: half of the time until the first row is learned.
+"""Start a process that runs a command: load less, and handle signals.
 
-It loads scipy.special and scipy.stats for functions that are hardly ever called here, and pandas to know its types;
-commands read tables by Arrow alone. So in a process that runs a command the former are loaded when something in them is
-asked for, and the latter can't be imported.
+Half of the time until the first row is learned is what scikit-learn imports and no command uses. It imports
+scipy.special and scipy.stats for functions that are hardly ever called here: in a process that runs a command, both are
+loaded when something in them is asked for. It also imports pandas, for a name that nothing reads: scikit-learn is
+imported here as if pandas were not installed. Pandas itself stays importable.
 """
 
 import atexit
@@ -21,7 +22,7 @@ from typing import Any, ClassVar, NoReturn
 
 INTERRUPTED, TERMINATED = 130, 143
 """Exit codes: 128 and the number of the signal."""
-POSTPONED, ABSENT = ("scipy.special", "scipy.stats"), "pandas"
+POSTPONED, UNUSED = ("scipy.special", "scipy.stats"), "pandas"
 ASKED_FOR = ("__path__", "__all__", "__dir__")
 """Names with underscores that a package has; those who look for others look through all modules."""
 ONE_AT_A_TIME = RLock()
@@ -48,26 +49,22 @@ class Postponed(ModuleType):
 
 
 class Lean(MetaPathFinder, Loader):
-    """Finds modules that are postponed, and one that can't be loaded; others are none of its business."""
+    """Find modules that are postponed; others are left to other finders."""
 
     made: ClassVar[set[str]] = set()
     wanted: ClassVar[set[str]] = set()
     """Modules that are postponed, and those that are so no longer."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Return how to load the module, or not to."""
+        """Return how to load a module later."""
         if name in POSTPONED:
             return None if name in self.wanted else ModuleSpec(name, self)
-        if name == ABSENT:
-            return ModuleSpec(name, self)
         if name in sys.modules and name.startswith(POSTPONED):  # its package was loaded to find it, and it with that
             return ModuleSpec(name, Found(sys.modules[name]))
         return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return a module with nothing in it yet."""
-        if spec.name == ABSENT:
-            raise ModuleNotFoundError(f"a command has no use for {ABSENT}", name=ABSENT)
         return Postponed(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
@@ -114,6 +111,16 @@ def _leave(*_: Any) -> NoReturn:
 
 def _terminate(*_: Any) -> NoReturn:
     raise SystemExit(TERMINATED)
+
+
+def load_scikit_learn() -> None:
+    """Import scikit-learn without pandas, in a process that :func:`start_lean` has begun."""
+    if UNUSED not in sys.modules and any(isinstance(finder, Lean) for finder in sys.meta_path):
+        sys.modules[UNUSED] = None  # type: ignore[assignment]
+        try:
+            import_module("sklearn.utils.fixes")
+        finally:
+            del sys.modules[UNUSED]
 
 
 def loaded() -> None:

@@ -160,7 +160,7 @@ def test_maps_come_first():
 
 
 def test_a_tiny_budget_ends_with_what_is_proved():
-    found = told("three.svm", "--time", "0.000001")
+    found = told("three.svm", "--time-limit", "0.000001")
     assert found["verdict"] in ("separable", "open")
     assert "pairs, bias 1: perceptron's mistakes (T = 1) at most" in found["claims"]
 
@@ -173,7 +173,7 @@ def test_weights_of_rows_are_left_out_and_that_is_said(here):
 
 
 def test_one_line_if_quiet():
-    result = run("apart.csv", "--label", "kind", "-l", "perceptron", "--quiet")
+    result = run("apart.csv", "--label", "kind", "-l", "perceptron", "--brief")
     assert result.stdout.startswith("separable; margin ")
     assert result.stdout.count("\n") == 1
 
@@ -183,7 +183,7 @@ def test_one_line_if_quiet():
     [
         (["apart.csv", "--epsilon", "1"], 2, "--epsilon 1: it is a share, between 0 and 1"),
         (["apart.csv", "--confidence", "nan"], 2, "--confidence nan"),
-        (["apart.csv", "--time", "0"], 2, "--time 0: give a number of seconds above 0"),
+        (["apart.csv", "--time-limit", "0"], 2, "--time-limit 0: give a number of seconds above 0"),
         (["apart.csv", "--bias", "-1"], 2, "--bias -1: give a number of at least 0"),
         (["apart.csv", "--passes", "0"], 2, "--passes"),
         (["apart.csv", "--epochs", "3"], 2, "--epochs is an option of learners"),
@@ -287,7 +287,7 @@ def written_commands(page):
             "0.9",
         ],
         ["-l", "winnow", "--eta", "0.01", "--x-max", "none", "--class-weight", "1=2,0=1"],
-        ["--passes", "4", "--bias", "2.5", "--epsilon", "0.1", "--map", "scale", "--time", "1000"],
+        ["--passes", "4", "--bias", "2.5", "--epsilon", "0.1", "--map", "scale", "--time-limit", "1000"],
         ["-l", "perceptron", "--epochs", "4", "--shards", "3", "--mixing", "mistakes"],
     ],
 )
@@ -356,7 +356,7 @@ def test_a_winnow_without_a_guarantee_is_shown_all_the_same():
     count = f"{clf.mistakes_} mistake{'s' * (clf.mistakes_ != 1)}"
     out = " ".join(run(*args).stdout.split())
     assert re.search(rf"run: {count} (was|were) made; no guarantee: ", out)
-    assert run(*args, "-q").stdout.endswith(f"; run: {count}, no guarantee\n")
+    assert run(*args, "--brief").stdout.endswith(f"; run: {count}, no guarantee\n")
     assert told(*args)["mistakes"] == {"run": clf.mistakes_}
     fact = tile(cert, rows, clf)
     assert (fact.value, fact.note) == (clf.mistakes_, "winnow, 1 pass; no guarantee")
@@ -436,7 +436,7 @@ def test_a_mixed_run_is_told_by_its_weighted_mistakes():
     mu, made = clf.mixes_.weights[:3, 0], clf.mixes_.mistakes[:3, 0]
     assert cells.rows[0][1:4] == [f"{k} × {m:.4g}" for k, m in zip(made, mu, strict=True)]
     assert all(cell in out for cell in cells.rows[0])
-    assert f"{count} mistakes, {K} weighted" in run(*SHARDS, "--quiet").stdout
+    assert f"{count} mistakes, {K} weighted" in run(*SHARDS, "--brief").stdout
 
 
 def test_machines_are_told_of_every_shard():

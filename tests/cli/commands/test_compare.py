@@ -138,7 +138,7 @@ def test_a_bug_is_not_a_reason(folder, monkeypatch):
 
 
 def test_one_line_if_quiet(folder):
-    out = run("train.svm", "-l", "perceptron", "-q").stdout
+    out = run("train.svm", "-l", "perceptron", "--brief").stdout
     assert out.startswith("perceptron: error ")
     assert out.count("\n") == 1
 

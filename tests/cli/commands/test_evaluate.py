@@ -171,7 +171,7 @@ def test_malformed_and_unseen_are_told(folder):
 
 
 def test_one_line_if_quiet(folder):
-    result = run("model.linsep", "test.svm", "--quiet")
+    result = run("model.linsep", "test.svm", "--brief")
     assert result.stdout.startswith("error ")
     assert result.stdout.count("\n") == 1
 
@@ -229,7 +229,7 @@ def test_what_is_said_again_of_the_data_may_be_said_and_nothing_else(tmp_path, m
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.csv").write_text("x,kind,other\n1,a,1\n2,b,0\n3,a,1\n4,b,0\n")
     runner = CliRunner()
-    assert runner.invoke(app, ["fit", "a.csv", "--label", "kind", "-o", "m.linsep", "-q"]).exit_code == 0
+    assert runner.invoke(app, ["fit", "a.csv", "--label", "kind", "-o", "m.linsep", "--brief"]).exit_code == 0
     assert runner.invoke(app, ["evaluate", "m.linsep", "a.csv", "--label", "kind"]).exit_code == 0
     result = runner.invoke(app, ["evaluate", "m.linsep", "a.csv", "--label", "other"])
     assert result.exit_code == 2

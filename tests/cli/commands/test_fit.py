@@ -114,7 +114,7 @@ def test_a_summary_a_line_or_json():
     text = run("train.svm", "-o", "m.linsep", "--test", "test.svm").stdout
     for word in ("averaged-perceptron", "progressive error", "200", "test error", "m.linsep"):
         assert word in text
-    line = run("train.svm", "-o", "m.linsep", "--quiet").stdout
+    line = run("train.svm", "-o", "m.linsep", "--brief").stdout
     assert re.fullmatch(r"m\.linsep: 200 rows, progressive error [\d.]+ %, [\d.]+ m?s\n", line)
     result = told("train.svm", "-o", "m.linsep", "--test", "test.svm")
     X, y = linsep.read("test.svm", like=linsep.load("m.linsep"))
@@ -131,7 +131,7 @@ def test_lines_at_powers_of_two(how):
     clf = opened("m.linsep")
     assert clf.about["progressive_error"] == clf.model.errors_ / 200
     assert result.stderr.splitlines()[-1].split()[1] == f"{100 * clf.model.errors_ / 200:.1f}"
-    assert run("train.svm", "-o", "m.linsep", "-q", *how).stderr == ""
+    assert run("train.svm", "-o", "m.linsep", "--brief", *how).stderr == ""
 
 
 def test_rows_held_out_are_not_learned_from():
@@ -190,7 +190,7 @@ def test_what_is_wrong_is_one_line_and_a_code(case, folder):
     (folder / "same.svm").write_text("1 1:1\n1 2:1\n")
     (folder / "empty.svm").touch()
     args, code, words = WRONG[case]
-    result = run(*args, "-o", "m.linsep", "-q", code=code)
+    result = run(*args, "-o", "m.linsep", "--brief", code=code)
     assert result.stderr.count("\n") == 1
     assert words in result.stderr
     assert not os.path.exists("m.linsep")

@@ -54,7 +54,7 @@ def test_what_a_solver_warns_of_is_one_line_on_stderr(case):
     Path("cancel.svm").write_text("1 1:1 2:1\n-1 1:1 2:1\n1 1:2\n-1 2:1\n")
     options, words = CUT_SHORT[case]
     data = "cancel.svm" if case == "a witness" else "two.svm"
-    told = run("fit", data, "-o", "m.linsep", *options, "--quiet")
+    told = run("fit", data, "-o", "m.linsep", *options, "--brief")
     assert [line for line in told.stderr.splitlines() if words in line] == told.stderr.splitlines()
     assert opened("m.linsep").about["remarks"] == [
         line.removeprefix("linsep fit: ") for line in told.stderr.splitlines()

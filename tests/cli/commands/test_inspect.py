@@ -76,25 +76,25 @@ def test_columns_of_tables_have_names(folder):
 
 
 def test_a_label_shows_both_sides(folder):
-    pros, cons = told("model.linsep", "--label", "1")["strongest"]
+    pros, cons = told("model.linsep", "--class", "1")["strongest"]
     coef = linsep.load("model.linsep").coef_[1]
     assert [int(feature["name"]) - 1 for feature in pros["features"]] == [
         j for j in np.argsort(-coef, kind="stable") if coef[j] > 0
     ][:10]
     assert [feature["weight"] for feature in cons["features"]] == sorted((-coef[coef < 0]).tolist(), reverse=True)[:10]
-    assert "for 1" in run("model.linsep", "--label", "1")
+    assert "for 1" in run("model.linsep", "--class", "1")
 
 
 def test_an_unknown_label_is_usage(folder):
-    result = CliRunner().invoke(app, ["inspect", "model.linsep", "--label", "9"])
+    result = CliRunner().invoke(app, ["inspect", "model.linsep", "--class", "9"])
     assert result.exit_code == 2
     assert "there is no class '9': the model knows 0, 1, 2" in result.stderr
 
 
 def test_both_sides_of_two_classes_mirror_each_other(folder):
     write_model(folder / "mail.linsep", "train.txt", vocabulary=True)
-    for_ham, against_ham = told("mail.linsep", "--label", "ham")["strongest"]
-    for_spam, against_spam = told("mail.linsep", "--label", "spam")["strongest"]
+    for_ham, against_ham = told("mail.linsep", "--class", "ham")["strongest"]
+    for_spam, against_spam = told("mail.linsep", "--class", "spam")["strongest"]
     assert for_ham["features"] == against_spam["features"]
     assert for_spam["features"] == against_ham["features"]
 
@@ -166,7 +166,7 @@ def test_pipelines_of_texts_are_shown_by_their_words(folder):
         ["inspect", "line.linsep"],
         ["predict", "line.linsep", "train.svm"],
         ["evaluate", "line.linsep", "train.svm"],
-        ["convert", "line.linsep", "line.json"],
+        ["convert", "line.linsep", "-o", "line.json"],
         ["fit", "train.svm", "--resume", "line.linsep", "-o", "new.linsep"],
     ],
     ids=lambda args: args[0],

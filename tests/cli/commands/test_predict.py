@@ -452,3 +452,18 @@ def test_examples_of_the_help_work(folder, tmp_path_factory, monkeypatch):
         text = (place / before.split()[1]).read_bytes() if before else None
         run(*command.split()[2:], input=text)
     assert len((place / "labels.txt").read_text().splitlines()) == 40
+
+
+@pytest.mark.parametrize("vocabulary", [True, False])
+def test_plain_lines_of_text_need_no_label(tmp_path, monkeypatch, vocabulary):
+    monkeypatch.chdir(tmp_path)
+    write_mail(tmp_path / "train.txt", 40, 0)
+    write_model(tmp_path / "m.linsep", "train.txt", vocabulary=vocabulary)
+    texts = ["cheap pills win", "lunch at noon", "", "meet for the project"]
+    (tmp_path / "plain.txt").write_text("\n".join(texts) + "\n")
+    (tmp_path / "labelled.txt").write_text("\n".join(f"?\t{text}" if text else "" for text in texts) + "\n")
+    runner = CliRunner()
+    plain, labelled = (runner.invoke(app, ["predict", "m.linsep", name]) for name in ("plain.txt", "labelled.txt"))
+    assert plain.exit_code == 0, plain.output
+    assert plain.stdout.split("\n") == ["spam", "ham", "", "ham", ""]
+    assert plain.stdout == labelled.stdout

@@ -136,7 +136,7 @@ def test_what_cant_be_done_is_one_line_and_a_code(args, code):
 
 
 def test_one_line_if_quiet():
-    result = run("a.cert", "a.csv", "--label", "kind", "-q")
+    result = run("a.cert", "a.csv", "--label", "kind", "--brief")
     assert result.stdout.startswith("every claim that can be checked holds: ")
     assert result.stdout.count("\n") == 1
 

@@ -83,17 +83,17 @@ def test_a_stream_of_shards_is_learned_as_it_stands():
     lines = [line.split() for line in result.stderr.splitlines()]
     assert lines[0] == ["epoch", "shards", "rows", "mistakes", "rows/s"]
     assert lines[-1][:5] == ["2", "3", "of", "3", "400"]
-    fit("--stream", "--shards", "3", "--quiet")
+    fit("--stream", "--shards", "3", "--brief")
     assert opened("m.linsep").about["epochs"] == 1
 
 
 def test_inspect_tells_of_shards():
-    fit("--stream", "--shards", "3", "--mixing", "mistakes", "--epochs", "2", "-q")
+    fit("--stream", "--shards", "3", "--mixing", "mistakes", "--epochs", "2", "--brief")
     text = run("inspect", "m.linsep").stdout
     assert "shards      3, mixed by their mistakes after each of 2 epochs; " in text
     told = json.loads(run("inspect", "m.linsep", "--json").stdout)
     assert told["shards"]["mixing"] == "mistakes"
-    fit("-q")
+    fit("--brief")
     assert "mixed" not in run("inspect", "m.linsep").stdout
 
 
@@ -111,11 +111,11 @@ def test_workers_learn_shards_in_a_random_order():
 
 @pytest.mark.usefixtures("threads_for_workers")
 def test_idle_workers_are_told():
-    lines = fit("--workers", "2", "--shards", "1", "-q").stderr
+    lines = fit("--workers", "2", "--shards", "1", "--brief").stderr
     assert lines == (
         "linsep fit: 2 workers, and shards for 1 of them: --shards 2, or more, is work for all (and another model)\n"
     )
-    assert fit("--workers", "2", "--shards", "2", "-q").stderr == ""
+    assert fit("--workers", "2", "--shards", "2", "--brief").stderr == ""
 
 
 def cut_off(monkeypatch, at, error):
@@ -138,11 +138,13 @@ def test_a_run_that_was_cut_off_goes_on(how, folder, monkeypatch):
     (folder / "m.linsep").unlink()
     with monkeypatch.context() as patch:
         cut_off(patch, (3, 2), KeyboardInterrupt())
-        stopped = fit("--shards", "4", *how, "-q", code=130)
+        stopped = fit("--shards", "4", *how, "--brief", code=130)
     one_line(stopped, "interrupted; m.linsep.epochs has 2 epochs: the same command goes on from there")
     assert sorted(path.name for path in folder.glob("m.*")) == ["m.linsep.epochs"]
-    one_line(fit("--shards", "5", *how, "-q", code=2), "m.linsep.epochs is of another run", "shards was 4, and is 5")
-    result = fit("--shards", "4", *how, "-q")
+    one_line(
+        fit("--shards", "5", *how, "--brief", code=2), "m.linsep.epochs is of another run", "shards was 4, and is 5"
+    )
+    result = fit("--shards", "4", *how, "--brief")
     one_line(result, "linsep fit: goes on after epoch 2, which m.linsep.epochs has")
     assert weights() == undisturbed
     assert sorted(path.name for path in folder.glob("m.*")) == ["m.linsep"]
@@ -163,25 +165,25 @@ def test_a_worker_that_is_lost_is_told_once(monkeypatch):
     assert result.stderr.count("linsep fit: 2 workers lost so far; others do the work again\n") == 1
     assert result.stderr.count("linsep fit: 2 workers lost so far; one is waited for, a minute at most\n") == 1
     assert "2 processes on this machine, 2 lost on the way" in result.stdout
-    assert "lost so far" not in fit("--shards", "4", "--workers", "2", "--epochs", "3", "-q").stderr
+    assert "lost so far" not in fit("--shards", "4", "--workers", "2", "--epochs", "3", "--brief").stderr
 
 
 def test_a_cluster_that_fails_says_what_is_kept(monkeypatch):
     cut_off(monkeypatch, (2, 1), distributed.ClusterError("no worker is left"))
-    result = fit("--stream", "--shards", "2", "--epochs", "3", "-q", code=2)
+    result = fit("--stream", "--shards", "2", "--epochs", "3", "--brief", code=2)
     one_line(result, "no worker is left; m.linsep.epochs has 1 epoch: the same command goes on")
 
 
 def test_an_interruption_before_the_first_epoch_ends_keeps_nothing(monkeypatch):
     cut_off(monkeypatch, (1, 1), KeyboardInterrupt())
-    one_line(fit("--stream", "--shards", "2", "-q", code=130), "interrupted; nothing was written")
+    one_line(fit("--stream", "--shards", "2", "--brief", code=130), "interrupted; nothing was written")
 
 
 def test_a_run_that_had_all_epochs_is_written(folder, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("linsep.cli.commands.fit._save", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        fit("--stream", "--shards", "2", "-q", code=130)
-    one_line(fit("--stream", "--shards", "2", "-q"), "m.linsep.epochs has all epochs already")
+        fit("--stream", "--shards", "2", "--brief", code=130)
+    one_line(fit("--stream", "--shards", "2", "--brief"), "m.linsep.epochs has all epochs already")
     assert not (folder / "m.linsep.epochs").exists()
 
 
@@ -215,18 +217,18 @@ def test_what_does_not_go_together_is_said_before_the_work(args, words, folder):
 
 
 def test_pipes_have_no_parts():
-    fit("-q")
+    fit("--brief")
     for args in (["fit", "-", "-o", "n.linsep"], ["predict", "m.linsep"], ["evaluate", "m.linsep", "-"]):
         one_line(run(*args, "--workers", "2", code=2), "- is a pipe; save it to a file")
     one_line(run("evaluate", "m.linsep", "test.svm", "--report", "p.html", "--workers", "2", code=2), "--report")
 
 
 def test_a_model_of_shards_is_resumed_as_a_whole_or_without_them():
-    fit("--shards", "3", "-q")
-    fit("--resume", "m.linsep", "-q")
+    fit("--shards", "3", "--brief")
+    fit("--resume", "m.linsep", "--brief")
     assert linsep.load("m.linsep").shards == 3
-    one_line(fit("--resume", "m.linsep", "--stream", "-q", code=2), "trained on 3 shards", "--shards none")
-    fit("--resume", "m.linsep", "--stream", "--shards", "none", "-q")
+    one_line(fit("--resume", "m.linsep", "--stream", "--brief", code=2), "trained on 3 shards", "--shards none")
+    fit("--resume", "m.linsep", "--stream", "--shards", "none", "--brief")
 
 
 def data_of(kind, folder):
@@ -250,7 +252,7 @@ def data_of(kind, folder):
 def test_answers_of_parts_are_those_of_one_reader(kind, folder):
     options = data_of(kind, folder)
     train = f"train.{kind}" if (folder / f"train.{kind}").exists() else "train.svm"
-    run("fit", train, "-o", "m.linsep", *options, "-q")
+    run("fit", train, "-o", "m.linsep", *options, "--brief")
     for args in (["predict"], ["predict", "--scores"], ["evaluate", "--json"]):
         for on_error in ("skip", "raise"):
             command = [args[0], "m.linsep", f"new.{kind}", *args[1:], "--on-error", on_error]
@@ -267,7 +269,7 @@ def test_answers_of_parts_are_those_of_one_reader(kind, folder):
 
 @pytest.mark.usefixtures("threads_for_workers")
 def test_answers_go_to_a_file_that_is_not_theirs(folder):
-    fit("-q")
+    fit("--brief")
     run("predict", "m.linsep", "test.svm", "-o", "labels.txt", "--workers", "2")
     assert (folder / "labels.txt").read_text() == run("predict", "m.linsep", "test.svm").stdout
     for target, words in (("test.svm", "one of the files to answer"), ("m.linsep", "is the model")):
@@ -281,14 +283,14 @@ def test_a_cluster_gives_the_same_bits_and_bytes(scheduler):
     clustered = weights()
     by_threads = quiet(distributed.fit, linsep.AveragedPerceptron(random_state=0, shards=3), "train.svm")
     assert clustered == bits(by_threads.coef_)
-    for args in (["predict", "m.linsep", "test.svm", "--scores"], ["evaluate", "m.linsep", "test.svm", "-q"]):
+    for args in (["predict", "m.linsep", "test.svm", "--scores"], ["evaluate", "m.linsep", "test.svm", "--brief"]):
         one, shared = run(*args), run(*args, "--scheduler", scheduler)
         assert (shared.stdout_bytes, shared.stderr) == (one.stdout_bytes, one.stderr)
 
 
 def test_naive_bayes_is_counted_by_workers(scheduler, folder):
     write_mail(folder / "train.txt", 100, 0)
-    run("fit", "train.txt", "-o", "one.linsep", "--learner", "naive-bayes", "-q")
+    run("fit", "train.txt", "-o", "one.linsep", "--learner", "naive-bayes", "--brief")
     result = run("fit", "train.txt", "-o", "m.linsep", "--learner", "naive-bayes", "--scheduler", scheduler)
     assert weights() == bits(linsep.load("one.linsep").coef_)
     assert "100" in result.stdout
@@ -301,7 +303,9 @@ def test_what_workers_find_wrong_is_one_line(scheduler, folder):
     result = run("fit", "bad.svm", "-o", "m.linsep", "--scheduler", scheduler, code=3)
     one_line(result, "linsep fit: bad.svm, line 202, column 5: 'one' is not a finite number")
     (folder / "large.svm").write_text(rows + "0 1:7\n")
-    result = run("fit", "large.svm", "-o", "m.linsep", "--learner", "winnow", "--scheduler", scheduler, "-q", code=3)
+    result = run(
+        "fit", "large.svm", "-o", "m.linsep", "--learner", "winnow", "--scheduler", scheduler, "--brief", code=3
+    )
     one_line(result, "1")
     assert not list(folder.glob("m.*"))
 
@@ -332,9 +336,20 @@ def test_help_loads_no_dask():
 
 
 def test_processes_say_nothing_of_their_own(folder):
-    command = [sys.executable, "-m", "linsep", "fit", "train.svm", "-o", "m.linsep", "--workers", "1", "-q"]
+    command = [sys.executable, "-m", "linsep", "fit", "train.svm", "-o", "m.linsep", "--workers", "1", "--brief"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("m.linsep: 200 rows, ")
     assert np.isfinite(linsep.load("m.linsep").coef_).all()
     assert not (folder / "m.linsep.epochs").exists()
+
+
+def test_restart_discards_the_epochs_of_an_interrupted_run(folder):
+    fit("--stream", "--shards", "2", "--brief")
+    expected = weights()
+    (folder / "m.linsep.epochs").write_bytes(b"of another run")
+    fit("--stream", "--shards", "2", "--brief", code=4)
+    fit("--stream", "--shards", "2", "--brief", "--restart")
+    assert weights() == expected
+    assert not (folder / "m.linsep.epochs").exists()
+    one_line(fit("--restart", code=2), "--restart", "add --shards")

@@ -11,8 +11,8 @@ import linsep
 from linsep import distributed
 from linsep.cli.app import CommandGroup, app
 from linsep.cli.options.command import FORMATS, MAPS, RESERVED, DataCommand, LearnerCommand, TrialsCommand
-from linsep.cli.options.common import given, learner_from, reading
-from linsep.cli.options.learners import LEFT_OUT, described, names, option, owners, weights_of
+from linsep.cli.options.common import learner_from, learner_options, reader_options
+from linsep.cli.options.learners import COMMON, LEFT_OUT, described, names, option, owners, weights_of
 from linsep.data import formats
 from linsep.data.parts import Plan
 from linsep.data.reading import Reader, Stream
@@ -28,7 +28,7 @@ def command(kind):
 
     @made.command("try", cls=kind)
     def attempt(ctx: typer.Context, data: list[str]) -> None:
-        SAID[:] = [reading(ctx), given(ctx) if kind is not DataCommand else None]
+        SAID[:] = [reader_options(ctx), learner_options(ctx) if kind is not DataCommand else None]
 
     made.callback()(lambda: None)
     return made
@@ -75,11 +75,11 @@ def test_help_for_a_learner_shows_its_options_and_no_others(learner):
         assert bool(shown) == (name in described(learner)), name
 
 
-def test_help_without_a_learner_shows_all_options():
+def test_help_without_a_learner_shows_the_common_options():
     page = CliRunner().invoke(app, ["fit", "--help"]).stdout
-    assert all(f"{option(name)[2:]}" in page for name in names())
-    assert "\nOnly winnow, balanced-winnow\n" in page
-    assert "\nEvery learner that goes row by row but voted-perceptron and kernel-perceptron\n  --shards " in page
+    assert all(f"  {option(name)} " in page for name in COMMON)
+    assert "\nLearner; `root fit --learner NAME --help` shows all options\n" in page
+    assert not any(f"  {option(name)} " in page for name in names() if name not in COMMON)
 
 
 @pytest.mark.parametrize(("learner", "name"), PARAMETERS)
@@ -261,17 +261,27 @@ def test_an_option_of_the_wrong_kind_is_one_line(name, pair, tmp_path, monkeypat
     write_files(tmp_path)
     monkeypatch.chdir(tmp_path)
     label = ["--label", "income"] if name == "train.csv" and not pair.startswith("label") else []
-    for args in (["convert", name, "rows.npz"], ["fit", name, "-o", "m.linsep"], ["certify", name, "-o", "c.cert"]):
+    for args in (
+        ["convert", name, "-o", "rows.npz"],
+        ["fit", name, "-o", "m.linsep"],
+        ["certify", name, "-o", "c.cert"],
+    ):
         result = CliRunner().invoke(app, [*args, *label, "-O", pair])
         assert result.exit_code == 2, (args, result.output, result.exception)
         assert result.stderr.count("\n") == 1
-        assert pair.partition("=")[0] in result.stderr
+        assert pair.partition("=")[0].replace("n_jobs", "--threads") in result.stderr
     assert not [*tmp_path.glob("rows.npz"), *tmp_path.glob("m.linsep"), *tmp_path.glob("c.cert")]
 
 
 def test_a_quarantine_file_may_be_said_as_an_option(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rows.svm").write_text("1 1:1\n1 x\n")
-    result = CliRunner().invoke(app, ["convert", "rows.svm", "rows.npz", "-O", "quarantine=bad.svm"])
+    result = CliRunner().invoke(app, ["convert", "rows.svm", "-o", "rows.npz", "-O", "quarantine=bad.svm"])
     assert result.exit_code == 0, result.output
     assert (tmp_path / "bad.svm").read_text() == "1 x\n"
+
+
+def test_a_vocabulary_is_an_option_of_its_own():
+    assert said(DataCommand, "--vocabulary") == {"vocabulary": True}
+    assert said(DataCommand, "--no-vocabulary") == {"vocabulary": False}
+    assert said(DataCommand) == {}

@@ -42,9 +42,9 @@ WRITES = {
     "certify --report": ["certify", "train.svm", "--report", "X"],
     "certify --quarantine": ["certify", "train.svm", "--quarantine", "X"],
     "verify --quarantine": ["verify", "train.cert", "train.svm", "--quarantine", "X"],
-    "convert": ["convert", "train.svm", "X.npz"],
-    "convert of a model": ["convert", "model.linsep", "X.csv"],
-    "convert --quarantine": ["convert", "train.svm", "out.npz", "--quarantine", "X"],
+    "convert": ["convert", "train.svm", "-o", "X.npz"],
+    "convert of a model": ["convert", "model.linsep", "-o", "X.csv"],
+    "convert --quarantine": ["convert", "train.svm", "-o", "out.npz", "--quarantine", "X"],
     "bench --quarantine": ["bench", "train.svm", "--quarantine", "X"],
     "demo --report": ["demo", "--report", "X"],
 }
@@ -217,9 +217,9 @@ LATE = {
     "predict": (["predict", "model.linsep", "test.svm", "-o", "out"], "out was written"),
     "evaluate": (["evaluate", "model.linsep", "test.svm", "--report", "out"], "out was written"),
     "compare": (["compare", "train.svm", "-l", "perceptron", "--report", "out"], "out was written"),
-    "certify": (["certify", "train.svm", "-o", "out", "--time", "1"], "out was written"),
-    "convert": (["convert", "train.svm", "out.npz"], "out.npz was written"),
-    "convert of a model": (["convert", "model.linsep", "out.csv"], "out.csv was written"),
+    "certify": (["certify", "train.svm", "-o", "out", "--time-limit", "1"], "out was written"),
+    "convert": (["convert", "train.svm", "-o", "out.npz"], "out.npz was written"),
+    "convert of a model": (["convert", "model.linsep", "-o", "out.csv"], "out.csv was written"),
 }
 
 

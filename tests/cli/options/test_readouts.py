@@ -207,7 +207,7 @@ def test_a_kernel_is_inspected_without_weights():
     assert found["strongest"] == []
     shown = " ".join(command("inspect", "kernel.linsep").stdout.split())
     assert "a kernel's features are not written out" in shown
-    assert "are not written out" in refused("inspect", "kernel.linsep", "--label", "1")
+    assert "are not written out" in refused("inspect", "kernel.linsep", "--class", "1")
 
 
 @pytest.mark.parametrize("name", VOTERS)
@@ -226,17 +226,17 @@ def test_reports(name):
 
 def test_weights_are_written_of_readouts_that_have_some():
     for target in ("w.csv", "w.json", "w.onnx"):
-        said = refused("convert", "voted.linsep", target)
+        said = refused("convert", "voted.linsep", "-o", target)
         assert "the vote asks all weights of the run: choose one of them, such as --readout average" in said
-        said = refused("convert", "kernel.linsep", target, "--readout", "last")
+        said = refused("convert", "kernel.linsep", "-o", target, "--readout", "last")
         assert "a kernel's weights are those of rows" in said
         assert not Path(target).exists()
-    command("convert", "voted.linsep", "w.json", "--readout", "average", "--normalize")
+    command("convert", "voted.linsep", "-o", "w.json", "--readout", "average", "--normalize")
     coef = linsep.load("voted.linsep").set_params(readout="average", normalize=True).coef_
     written = {of["class"]: of["weights"] for of in json.loads(Path("w.json").read_text())["weights"]}
     assert [[written[k].get(str(1 + j), 0.0) for j in range(12)] for k in range(3)] == coef.tolist()
-    assert "--normalize is for models" in refused("convert", "train.svm", "t.npz", "--normalize")
-    assert "--readout is for models" in refused("convert", "train.svm", "t.npz", "--readout", "last")
+    assert "--normalize is for models" in refused("convert", "train.svm", "-o", "t.npz", "--normalize")
+    assert "--readout is for models" in refused("convert", "train.svm", "-o", "t.npz", "--readout", "last")
 
 
 def test_a_vote_has_a_certificate_and_a_kernel_has_none():
@@ -246,7 +246,7 @@ def test_a_vote_has_a_certificate_and_a_kernel_has_none():
     assert found["claims"].pop(of_remarks) != plain["claims"].pop(of_remarks)
     assert found["claims"] == plain["claims"]
     assert found["risk"] == plain["risk"]
-    assert command("verify", "a.cert", "train.csv", "--label", "income", "--quiet").stdout.startswith("every claim")
+    assert command("verify", "a.cert", "train.csv", "--label", "income", "--brief").stdout.startswith("every claim")
     shown = command("certify", "train.csv", "--label", "income", "-l", "voted-perceptron").stdout
     assert "the vote errs on new rows with probability 2 E[k] / m at most" in " ".join(shown.split())
     said = refused("certify", "nowhere.svm", "-l", "kernel-perceptron")
@@ -283,5 +283,5 @@ def test_a_kernel_is_compared_when_it_is_named():
     ],
 )
 def test_what_cant_be_trained_is_one_line_and_a_code(args, code, words):
-    assert words in refused("fit", "train.svm", "-o", "m.linsep", "--quiet", *args, code=code)
+    assert words in refused("fit", "train.svm", "-o", "m.linsep", "--brief", *args, code=code)
     assert not Path("m.linsep").exists()

@@ -82,18 +82,18 @@ def test_only_the_output_module_makes_texts_and_consoles_of_rich():
 
 SHOWN = {
     "fit": ["fit", "D/odd.csv", "--label", "kind", "-o", "D/m.linsep", "--holdout", "0.2"],
-    "fit -q": ["fit", "D/odd.csv", "--label", "kind", "-o", "D/m.linsep", "-q"],
+    "fit --brief": ["fit", "D/odd.csv", "--label", "kind", "-o", "D/m.linsep", "--brief"],
     "evaluate": ["evaluate", "D/odd.linsep", "D/odd.csv"],
     "inspect": ["inspect", "D/odd.linsep"],
     "inspect two": ["inspect", "D/two.linsep"],
-    "inspect --label": ["inspect", "D/odd.linsep", "--label", RED],
+    "inspect --class": ["inspect", "D/odd.linsep", "--class", RED],
     "compare": ["compare", "D/odd.csv", "--label", "kind", "-l", "perceptron", "--test", "D/odd.csv"],
-    "certify": ["certify", "D/odd.csv", "--label", "kind", "-l", "perceptron", "--time", "1", "-o", "D/odd.cert"],
-    "certify -q": ["certify", "D/odd.csv", "--label", "kind", "-l", "perceptron", "--time", "1", "-q"],
+    "certify": ["certify", "D/odd.csv", "--label", "kind", "-l", "perceptron", "--time-limit", "1", "-o", "D/odd.cert"],
+    "certify --brief": ["certify", "D/odd.csv", "--label", "kind", "-l", "perceptron", "--time-limit", "1", "--brief"],
     "verify": ["verify", "D/odd.cert", "D/odd.csv", "--label", "kind"],
-    "convert": ["convert", "D/odd.linsep", "D/odd.json"],
+    "convert": ["convert", "D/odd.linsep", "-o", "D/odd.json"],
 }
-WITH_LABELS = {"fit", "evaluate", "inspect", "certify", "certify -q", "verify", "inspect two"}
+WITH_LABELS = {"fit", "evaluate", "inspect", "certify", "certify --brief", "verify", "inspect two"}
 
 
 @pytest.mark.parametrize("case", SHOWN)
@@ -101,7 +101,7 @@ def test_labels_names_and_paths_are_shown_and_not_obeyed(case, files):
     result = run(*(word.replace("D", str(files), 1) if word.startswith("D/") else word for word in SHOWN[case]))
     assert UNPRINTABLE.search(result.output) is None
     flat = "".join(result.stdout.split())
-    assert "".join(escaped(FOLDER).split()) in flat or case in ("certify -q",)
+    assert "".join(escaped(FOLDER).split()) in flat or case in ("certify --brief",)
     if case in WITH_LABELS:
         assert r"[red]x[/red][/]\u202e" in flat
         assert r">50K\nor" in flat
@@ -113,7 +113,8 @@ def test_labels_names_and_paths_are_shown_and_not_obeyed(case, files):
     [
         ["inspect", "D/no\x1b[31m"], ["fit", "D/no\x1b", "-o", "m"], ["fit", "D/odd.csv", "-o", "D/\x1b/m"],
         ["fit", "D/odd.csv", "--label", "\x1b\x9b", "-o", "m"], ["fit", "--\x1b"], ["fi\u202et"],
-        ["inspect", "D/odd.linsep", "--label", "\x9b"], ["convert", "D/odd.csv", "\x1b"], ["demo", "-o", "D/odd.csv/x"],
+        ["inspect", "D/odd.linsep", "--class", "\x9b"], ["convert", "D/odd.csv", "-o", "\x1b"],
+        ["demo", "-o", "D/odd.csv/x"],
         ["predict", "D/odd.linsep", "D/odd.csv", "-o", "D/no\udcff/x"],
     ],
 )  # fmt: skip

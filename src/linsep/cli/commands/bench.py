@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from linsep.cli.options.common import Json, reading
+from linsep.cli.options.common import Json, quarantine_file, reader_options
 from linsep.cli.options.outputs import check_targets, interruptible
 from linsep.cli.terminal.text import words
 from linsep.validation.errors import InvalidDataError
@@ -53,10 +53,10 @@ def run(
     """
     from linsep.cli.terminal.output import Text, stderr, stdout, tell_json
 
-    check_targets({}, list(data or []), reading(ctx).get("quarantine"))
+    check_targets({}, list(data or []), quarantine_file(ctx))
     console = stderr()
     with (
-        interruptible(in_place=[reading(ctx).get("quarantine")]),
+        interruptible(in_place=[quarantine_file(ctx)]),
         _files(data, rows) as files,
         console.status("timing") if console.is_terminal else nullcontext() as status,
     ):
@@ -65,7 +65,7 @@ def run(
             if status is not None:
                 status.update(Text(f"timing {work}"))
 
-        timings = list(timed(files, reading(ctx), tell))
+        timings = list(timed(files, reader_options(ctx), tell))
     if json:
         tell_json({"runs": [timing._asdict() for timing in timings], **about()})
     else:

@@ -9,7 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linsep.cli.errors import UsageError
-from linsep.cli.options.common import SEED, Json, Quiet, Report, Sources, as_said, given, learner_from, reading
+from linsep.cli.options.common import (
+    SEED,
+    Brief,
+    Json,
+    Quiet,
+    Report,
+    Show,
+    Sources,
+    as_words,
+    learner_from,
+    learner_options,
+    quarantine_file,
+    reader_options,
+    show_of,
+)
 from linsep.cli.options.outputs import check_targets, interruptible
 from linsep.cli.terminal.text import say, word
 
@@ -20,7 +34,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 linsep certify train.csv --label income
-linsep certify train.csv --label income -o income.cert --time 10
+linsep certify train.csv --label income -o income.cert --time-limit 10
 linsep certify train.svm --learner perceptron --report run.html
 """
 PASSES, BIAS = 10, 1.0
@@ -32,8 +46,9 @@ def run(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="CERT", help="A file for the certificate, for verify.")
     ] = None,
-    time: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="For the search; what is proved by then is certified.")
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="End the search then, and certify what is proved. Default: no limit."),
     ] = None,
     passes: Annotated[
         int | None,
@@ -50,6 +65,7 @@ def run(
     ] = 0.95,
     report: Report = None,
     json: Json = False,
+    brief: Brief = False,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Prove what can be proved of data: whether a hyperplane separates them, margins, and bounds on mistakes.
@@ -57,11 +73,12 @@ def run(
     The bounds are those of the perceptron and of Winnow, in any order of the rows. With --learner, a run over the rows
     is held to its theorem, too: one pass in the order of the files, unless --epochs and --shuffle say otherwise.
     """
-    _refuse(time, bias, epsilon, confidence)
+    show_as = show_of(json, brief, quiet)
+    _refuse(time_limit, bias, epsilon, confidence)
     if str(out) == "-" and json:
         raise UsageError("-o - and --json both write to the standard output: give one of them")
     target = None if str(out) == "-" else out
-    check_targets({"-o": target, "--report": report}, list(data), reading(ctx).get("quarantine"))
+    check_targets({"-o": target, "--report": report}, list(data), quarantine_file(ctx))
     learner, began = _learner(ctx, passes, bias), perf_counter()
     if report is not None:
         import_module("linsep.cli.pages.certificate")  # so that a missing matplotlib is told before the work
@@ -70,25 +87,25 @@ def run(
     from linsep.cli.terminal.bracket_bar import bracket_bar
     from linsep.engine.runtime import threads
 
-    with interruptible(target, report, in_place=[reading(ctx).get("quarantine")]):
-        rows = labelled(ctx, data)
-        if rows.rejected:
+    with interruptible(target, report, in_place=[quarantine_file(ctx)]):
+        rows = labelled(ctx, data, show_as is not Show.NOTHING)
+        if rows.rejected and show_as is not Show.NOTHING:
             say(f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out")
-        plan: dict[str, Any] = {"epsilon": epsilon, "delta": round(1 - confidence, 12), "time_limit": time}
-        plan["n_jobs"] = threads(reading(ctx).get("n_jobs", -1))
-        with bracket_bar(time, shown=not (json or quiet)) as watch:
+        plan: dict[str, Any] = {"epsilon": epsilon, "delta": round(1 - confidence, 12), "time_limit": time_limit}
+        plan["n_jobs"] = threads(reader_options(ctx).get("n_jobs", -1))
+        with bracket_bar(time_limit, shown=show_as is Show.ALL) as watch:
             cert = _certified(rows, learner, {"watch": watch, **plan}, passes or PASSES, BIAS if bias is None else bias)
         written = _write(ctx, cert, rows, learner, data, out, report)
-        _tell(cert, data, learner, written, perf_counter() - began, json, quiet, str(out) == "-")
+        _tell(cert, data, learner, written, perf_counter() - began, show_as, str(out) == "-")
 
 
-def _refuse(time: float | None, bias: float | None, epsilon: float, confidence: float) -> None:
+def _refuse(time_limit: float | None, bias: float | None, epsilon: float, confidence: float) -> None:
     """Refuse numbers that make no sense."""
     for option, share in (("--epsilon", epsilon), ("--confidence", confidence)):
         if not 0 < share < 1:
             raise UsageError(f"{option} {share:g}: it is a share, between 0 and 1")
-    if time is not None and not time > 0:
-        raise UsageError(f"--time {time:g}: give a number of seconds above 0")
+    if time_limit is not None and not time_limit > 0:
+        raise UsageError(f"--time-limit {time_limit:g}: give a number of seconds above 0")
     if bias is not None and not 0 <= bias < float("inf"):
         raise UsageError(f"--bias {bias:g}: give a number of at least 0")
 
@@ -98,7 +115,7 @@ def _learner(ctx: typer.Context, passes: int | None, bias: float | None) -> "Lea
     from linsep.cli.options.learners import described, option
     from linsep.estimators.registry import LEARNERS
 
-    told = given(ctx)
+    told = learner_options(ctx)
     parameters = {name: value for name, value in told.parameters.items() if name not in ("n_jobs", "random_state")}
     if not told.learners:
         if parameters:
@@ -156,9 +173,9 @@ def commands(ctx: typer.Context, data: list[str], out: Path | None) -> list[list
     """Return the commands that make the certificate again and check it, with every option that says something of it."""
     from linsep.cli.options.learners import described, option
 
-    told, options = given(ctx), reading(ctx)
+    told, options = learner_options(ctx), reader_options(ctx)
     cert = "data.cert" if out is None or str(out) == "-" else str(out)
-    read = [*as_said(options), *(word for name in told.maps for word in ("--map", name))]
+    read = [*as_words(options), *(word for name in told.maps for word in ("--map", name))]
     dropped = ["--on-error", "skip"] if options.get("on_error") in ("skip", "quarantine") else []
     trains = ["--learner", told.learner] if told.learners else []
     for name, value in told.parameters.items():
@@ -167,8 +184,8 @@ def commands(ctx: typer.Context, data: list[str], out: Path | None) -> list[list
         elif name != "n_jobs":
             trains += _as_option(option(name), value, described(told.learner)[name].is_flag)
     own = {param.name: param.default for param in ctx.command.params}
-    for name in ("time", "passes", "bias", "epsilon", "confidence"):
-        trains += _as_option(f"--{name}", ctx.params[name]) if ctx.params[name] != own[name] else []
+    for name in ("time_limit", "passes", "bias", "epsilon", "confidence"):
+        trains += _as_option(f"--{name.replace('_', '-')}", ctx.params[name]) if ctx.params[name] != own[name] else []
     return [
         ["linsep", "certify", *data, *read, *dropped, *trains, "-o", cert],
         ["linsep", "verify", cert, *data, *read, *dropped],
@@ -196,15 +213,15 @@ def _as_option(option: str, value: Any, is_flag: bool = False) -> list[str]:
 
 def _tell(
     cert: "Certificate", data: list[str], learner: "Learner | None", written: dict[str, Path], took: float,
-    json: bool, quiet: bool, aside: bool,
+    show_as: Show, aside: bool,
 ) -> None:  # fmt: skip
     from linsep.cli.terminal.certificate import as_json, in_a_line, show
     from linsep.cli.terminal.output import stderr, stdout, tell_json
 
     console = stderr() if aside else stdout()
-    if json:
+    if show_as is Show.JSON:
         tell_json(as_json(cert, learner) | {name: str(path) for name, path in written.items()} | {"seconds": took})
-    elif quiet:
+    elif show_as is Show.BRIEF:
         console.print(word(in_a_line(cert, learner)), soft_wrap=True)
-    else:
+    elif show_as is Show.ALL:
         show(console, cert, data, learner, written, took)

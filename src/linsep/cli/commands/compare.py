@@ -4,7 +4,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linsep.cli.options.common import Json, Quiet, Report, Sources, as_said, given, reading
+from linsep.cli.options.common import (
+    Brief,
+    Json,
+    Quiet,
+    Report,
+    Show,
+    Sources,
+    as_words,
+    learner_options,
+    quarantine_file,
+    reader_options,
+    show_of,
+)
 from linsep.cli.options.outputs import check_targets, interruptible
 from linsep.cli.terminal.text import word, words
 
@@ -32,6 +44,7 @@ def run(
         float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="How many are set aside, of each class.")
     ] = 0.25,
     json: Json = False,
+    brief: Brief = False,
     quiet: Quiet = False,
     report: Report = None,
 ) -> None:
@@ -45,25 +58,27 @@ def run(
     from linsep.cli.terminal.learner_bar import LearnerBar
     from linsep.cli.terminal.output import percent, stderr, stdout, tell_json
 
-    check_targets({"--report": report}, [*data, *(test or [])], reading(ctx).get("quarantine"))
-    told, writes = given(ctx), _writer() if report is not None else None
+    show_as = show_of(json, brief, quiet)
+    check_targets({"--report": report}, [*data, *(test or [])], quarantine_file(ctx))
+    told, writes = learner_options(ctx), _writer() if report is not None else None
     names = chosen(told.learners)
     maps = maps_from(told.maps)
-    with interruptible(report, in_place=[reading(ctx).get("quarantine")]):
-        contest = Contest.of(*_read(data, test, reading(ctx)), holdout, told.parameters["random_state"]).mapped(maps)
+    with interruptible(report, in_place=[quarantine_file(ctx)]):
+        rows = _read(data, test, reader_options(ctx), show_as)
+        contest = Contest.of(*rows, holdout, told.parameters["random_state"]).mapped(maps)
         bar = LearnerBar(stderr(), len(names))
-        with bar.shown("comparing") as tell:
+        with bar.shown("comparing", show_as is not Show.NOTHING) as tell:
             attempts = ranked(list(contest.attempts(names, told.parameters, tell)))
         if writes is not None:
             mapped = [word for name in told.maps for word in ("--map", name)]
-            writes(report, data, test, contest, attempts, [*as_said(reading(ctx)), *mapped])
+            writes(report, data, test, contest, attempts, [*as_words(reader_options(ctx)), *mapped])
         best = attempts[0]
-        if json:
+        if show_as is Show.JSON:
             tell_json(as_json(contest, attempts))
-        elif quiet:
+        elif show_as is Show.BRIEF:
             line = f"{best.name}: error {percent(best.error)}" if best.error is not None else "no learner could"
             stdout().print(line, soft_wrap=True)
-        else:
+        elif show_as is Show.ALL:
             show(stdout(), data, test, contest, attempts, bar.compiling)
             if report is not None:
                 stdout().print(f"\nreport  {word(report)}", soft_wrap=True)
@@ -78,11 +93,11 @@ def _writer() -> Any:
     return write_comparison
 
 
-def _read(data: list[str], test: list[str] | None, options: dict[str, Any]) -> tuple[Any, Any]:
+def _read(data: list[str], test: list[str] | None, options: dict[str, Any], show_as: Show) -> tuple[Any, Any]:
     import linsep
     from linsep.cli.terminal.output import reading_bar
 
-    with reading_bar("reading") as tell:
+    with reading_bar("reading", show_as is not Show.NOTHING) as tell:
         rows = linsep.read(data, progress=tell, **options)
         general = {name: options[name] for name in ("on_error", "n_jobs") if name in options}
         if "on_error" in general:  # only rows to learn from are set aside for a second look

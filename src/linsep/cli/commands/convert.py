@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linsep.cli.errors import UsageError
-from linsep.cli.options.common import reading
+from linsep.cli.options.common import reader_options
 from linsep.cli.options.outputs import check_targets, interruptible
 from linsep.cli.options.readouts import Normalize, Readout, refuse_no_weights, reread
 from linsep.cli.terminal.text import word
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from linsep.models.save_load import Saved
 
 EXAMPLES = """
-linsep convert train.svm train.npz
-linsep convert 'train*.svm' all.npz
-linsep convert model.linsep weights.csv
-linsep convert model.linsep weights.json
+linsep convert train.svm -o train.npz
+linsep convert 'train*.svm' -o all.npz
+linsep convert model.linsep -o weights.csv
+linsep convert model.linsep -o weights.json
 """
 DATA, EXPORTS = (".npz",), (".json", ".csv", ".onnx")
 """How the names of targets end."""
@@ -28,31 +28,35 @@ def run(
     ctx: typer.Context,
     sources: Annotated[
         list[str],
-        typer.Argument(metavar="DATA... OUT.npz | MODEL OUT", show_default=False, help=(
-            "Data and a file that ends in .npz, the binary form, which opens at once and is read in place; or a model "
-            "and a file that ends in .json or .csv, its weights by name, or in .onnx, for other runtimes."
-        )),
+        typer.Argument(
+            metavar="DATA... | MODEL", show_default=False, help="Files, patterns in quotes or a folder; or one model."
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FILE",
+            help="The file to write. Its ending says what: .npz is data in binary form, which open at once; .json and "
+            ".csv are the weights of a model by name, .onnx is a model for other runtimes.",
+        ),
     ],
     readout: Readout = None,
     normalize: Normalize = None,
 ) -> None:  # fmt: skip
     """Write data in binary form, or a model in a form that other programs read."""
-    if len(sources) < 2:
-        raise UsageError("give what to convert, and the file to write: linsep convert train.svm train.npz")
-    *given, last = sources
-    target = Path(last)
-    if target.suffix in DATA:
-        if readout is not None or normalize is not None:
-            raise UsageError(
-                f"{'--normalize' if readout is None else '--readout'} is for models, which go to other forms"
-            )
-        _convert(given, target, reading(ctx))
-    elif target.suffix in EXPORTS:
-        if len(given) > 1:
-            raise UsageError(f"{target.suffix} takes one model; got {', '.join(given)}")
-        _export(Path(given[0]), target, readout, normalize)
-    else:
-        raise UsageError(f"{last}: the file to write ends in {', '.join([*DATA, *EXPORTS])}, which says what to write")
+    if str(out) != "-" and out.suffix not in (*DATA, *EXPORTS):
+        raise UsageError(
+            f"-o {out}: the file to write ends in {', '.join([*DATA, *EXPORTS])}, which says what to write"
+        )
+    if out.suffix in EXPORTS:
+        if len(sources) > 1:
+            raise UsageError(f"-o {out}: {out.suffix} takes one model; got {', '.join(sources)}")
+        _export(Path(sources[0]), out, readout, normalize)
+        return
+    if readout is not None or normalize is not None:
+        option = "--normalize" if readout is None else "--readout"
+        raise UsageError(f"{option} is for models, which go to other forms")
+    _convert(sources, out, reader_options(ctx))
 
 
 def _is_model(path: Path) -> bool:
@@ -67,8 +71,8 @@ def _convert(given: list[str], target: Path, options: dict[str, Any]) -> None:
     models = [name for name in given if _is_model(Path(name))]
     if models:
         raise UsageError(f"{models[0]} is a model, which goes to a file that ends in {', '.join(EXPORTS)}")
-    check_targets({"OUT": target}, [], options.get("quarantine"))
-    check_targets({}, given, options.get("quarantine"))  # the reader itself compares OUT to its sources
+    check_targets({"-o": target}, [], options.get("quarantine"))
+    check_targets({}, given, options.get("quarantine"))  # the reader itself compares -o to its sources
     import linsep
     from linsep.cli.terminal.output import reading_bar, size, stdout
 
@@ -87,7 +91,7 @@ def _export(source: Path, target: Path, readout: str | None, normalize: bool | N
 
     if source.is_file() and not _is_model(source):
         raise ModelError(source, f"it is no linsep model; data go to a file that ends in {', '.join(DATA)}")
-    check_targets({"OUT": target}, [source])
+    check_targets({"-o": target}, [source])
     saved = reread(opened_classifier(source), readout, normalize)
     refuse_no_weights(saved)
     with interruptible(target):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from linsep.cli.errors import UsageError
-from linsep.cli.options.common import Json, Model, Quiet, Report, Sources, reading
+from linsep.cli.options.common import Brief, Json, Model, Quiet, Report, Show, Sources, reader_options, show_of
 from linsep.cli.options.outputs import check_targets, interruptible
 from linsep.cli.options.readouts import Normalize, Readout, as_options, reread
 from linsep.cli.options.workers import Crew, Scheduler, Workers, at_work, crew_of, refuse_for_parts, refuse_threads
@@ -41,15 +41,16 @@ class LeftOut(NamedTuple):
 
 def run(
     ctx: typer.Context, model: Model, data: Sources, readout: Readout = None, normalize: Normalize = None,
-    workers: Workers = None, scheduler: Scheduler = None, json: Json = False, quiet: Quiet = False,
-    report: Report = None,
+    workers: Workers = None, scheduler: Scheduler = None, json: Json = False, brief: Brief = False,
+    quiet: Quiet = False, report: Report = None,
 ) -> None:  # fmt: skip
     """Tell how well a model answers rows whose labels are known.
 
     Error, precision and recall of each class, the confusion matrix, the distribution of margins; Brier score and
     calibration where the model gives probabilities. Data are read in blocks, and so may be larger than memory.
     """
-    crew, options = crew_of(workers, scheduler), reading(ctx)
+    show_as = show_of(json, brief, quiet)
+    crew, options = crew_of(workers, scheduler), reader_options(ctx)
     if crew is not None:
         refuse_for_parts(crew.said, data, options)
         refuse_threads(crew, options)
@@ -65,30 +66,36 @@ def run(
     with interruptible(report, in_place=[options.get("quarantine")]):
         saved, began = reread(opened_classifier(model), readout, normalize), perf_counter()
         gathered = _gathering(saved) if report is not None else None
-        scores, rows = _scored(saved, data, options, gathered) if crew is None else _shared(saved, data, options, crew)
+        scores, rows = (
+            _scored(saved, data, options, gathered, show_as)
+            if crew is None
+            else _shared(saved, data, options, crew, show_as)
+        )
         if not scores.rows:
             raise InvalidDataError(f"{', '.join(data)}: there is no row with a label")
         took = perf_counter() - began
         if gathered is not None and report is not None:
             gathered.write(report, str(model), data, scores, as_options(readout, normalize))
-        if json:
+        if show_as is Show.JSON:
             tell_json(as_json(scores) | {"unseen": rows.unseen, "rejected": rows.rejected, "seconds": took})
-        elif quiet:
+        elif show_as is Show.BRIEF:
             stdout().print(f"error {percent(scores.error)} ({scores.wrong:,} of {scores.rows:,} rows)", soft_wrap=True)
-        else:
+        elif show_as is Show.ALL:
             show(stdout(), str(model), saved, data, scores, rows, took)
             if report is not None:
                 stdout().print(f"\nreport  {word(report)}", soft_wrap=True)
 
 
-def _scored(saved: Any, data: list[str], options: dict[str, Any], gathered: Any) -> "tuple[Scores, LeftOut]":
+def _scored(
+    saved: Any, data: list[str], options: dict[str, Any], gathered: Any, show_as: Show
+) -> "tuple[Scores, LeftOut]":
     """Return what the answers are worth, and what was left out; a report gathers them."""
     from linsep.cli.jobs.saved_models import rows_for
     from linsep.cli.terminal.output import reading_bar
     from linsep.evaluation.scoring import Scoring, answers
 
     scoring = Scoring(saved.model.classes_)
-    with reading_bar("evaluating") as tell:
+    with reading_bar("evaluating", show_as is not Show.NOTHING) as tell:
         rows = rows_for(saved, data, {"progress": tell, **options})
         for block in rows:
             if len(block):
@@ -99,14 +106,16 @@ def _scored(saved: Any, data: list[str], options: dict[str, Any], gathered: Any)
     return scoring.result(), LeftOut(rows.rejected, rows.unseen)
 
 
-def _shared(saved: Any, data: list[str], options: dict[str, Any], crew: Crew) -> "tuple[Scores, LeftOut]":
+def _shared(
+    saved: Any, data: list[str], options: dict[str, Any], crew: Crew, show_as: Show
+) -> "tuple[Scores, LeftOut]":
     """Return what the answers are worth, which others find and judge, and what was left out."""
     from linsep.cli.jobs.parallel import judged
     from linsep.cli.terminal.output import parts_bar
     from linsep.evaluation.scoring import Scoring
 
     scoring, left_out = Scoring(saved.model.classes_), LeftOut(0, 0)
-    with parts_bar("evaluating") as tell, at_work(crew) as client:
+    with parts_bar("evaluating", show_as is not Show.NOTHING) as tell, at_work(crew) as client:
         for found, of in judged(saved, data, client, options):
             scoring.plus(found.scoring)
             left_out = LeftOut(left_out.rejected + found.rejected, left_out.unseen + found.unseen)

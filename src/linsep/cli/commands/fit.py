@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linsep.cli.errors import Interrupted
+from linsep.cli.errors import Interrupted, UsageError
 from linsep.cli.jobs.fit_checks import checked, refuse_for_shards, shared_by
-from linsep.cli.options.common import Json, Quiet, Report, Sources, given, reading
+from linsep.cli.options.common import (
+    Brief,
+    Json,
+    Quiet,
+    Report,
+    Show,
+    Sources,
+    learner_options,
+    reader_options,
+    show_of,
+)
 from linsep.cli.options.outputs import check_targets, interruptible
 from linsep.cli.options.workers import Scheduler, Workers, crew_of, refuse_for_parts, refuse_threads
 from linsep.cli.terminal.text import say
@@ -35,52 +45,55 @@ def run(
         list[str] | None, typer.Option("--test", metavar="FILE", help="Rows to judge the model by; again for more.")
     ] = None,
     holdout: Annotated[
-        float | None, typer.Option(metavar="SHARE", help="Judge the model by this share of the rows, held out.")
+        float | None, typer.Option(metavar="SHARE", help="Judge the model by this share of the rows.")
     ] = None,
     resume: Annotated[
-        Path | None, typer.Option("--resume", metavar="MODEL", help="Go on training this model.")
+        Path | None, typer.Option("--resume", metavar="MODEL", help="Continue to train this model.")
     ] = None,
+    restart: Annotated[
+        bool,
+        typer.Option(
+            "--restart", help="With shards: discard the epochs of an interrupted run."
+        ),
+    ] = False,
     stream: Annotated[
         bool,
         typer.Option(
             "--stream",
-            help="Learn rows as they come, in the order of the files, in bounded memory, and once unless --epochs says "
-            "more; no log is kept unless --log says so (voters keep it, and the rows of their mistakes). With "
-            "--shards, several are learned at a time. Otherwise all rows are read into memory first, and learned in a "
-            "random order.",
+            help="Learn rows in the order of the files, once or for --epochs, in bounded memory.",
         ),
     ] = False,
     open_labels: Annotated[
         bool,
         typer.Option(
-            "--open-labels", help="With --stream: let labels that are still unknown come when the model is resumed."
+            "--open-labels", help="With --stream: accept new labels when the model is resumed."
         ),
     ] = False,
     calibrate: Annotated[
         str | None,
         typer.Option(
             metavar="sigmoid|isotonic",
-            help="Turn scores into probabilities, by what they were worth on rows not yet learned: five folds, each "
-            "held out once, or with --stream each row before it is learned.",
+            help="Turn scores into probabilities, calibrated on rows held out.",
         ),
     ] = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
     report: Report = None,
     json: Json = False,
+    brief: Brief = False,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Train a learner on files, and write the model to a file.
 
-    While it runs, the progressive error is shown: each row is predicted before it is learned. Workers learn shards of
-    the files, which are mixed after every epoch; if such a run is cut off, the same command goes on after its last one.
+    The progressive error is shown while it runs: each row is predicted before it is learned.
     """
-    began, crew, options = perf_counter(), crew_of(workers, scheduler), reading(ctx)
-    said = shared_by(crew, given(ctx), stream)
+    show = show_of(json, brief, quiet)
+    began, crew, options = perf_counter(), crew_of(workers, scheduler), reader_options(ctx)
+    said = shared_by(crew, learner_options(ctx), stream)
     checked(test, holdout, calibrate, resume)
     if said is not None:
         refuse_for_parts(said, data, options)
-        refuse_for_shards(said, holdout, calibrate, resume, given(ctx).maps, open_labels)
+        refuse_for_shards(said, holdout, calibrate, resume, learner_options(ctx).maps, open_labels)
     if crew is not None:
         refuse_threads(crew, options)
     kept = None if said is None or (out.exists() and not out.is_file()) else Path(f"{out}.epochs")
@@ -89,7 +102,16 @@ def run(
 
     from linsep.cli.jobs.fit_setup import chosen, maps_of
     from linsep.cli.jobs.training import Task
+
+    if restart:
+        if kept is None:
+            raise UsageError(
+                "--restart discards the epochs of shards that MODEL.epochs keeps: add --shards, or omit it"
+            )
+        kept.unlink(missing_ok=True)
+
     from linsep.cli.jobs.word_counts import counted
+    from linsep.cli.options.learners import in_options
     from linsep.cli.terminal.fit_summary import about_of, tell
     from linsep.cli.terminal.shard_progress import WatchingShards
     from linsep.data.sources import sources_of
@@ -98,19 +120,20 @@ def run(
         import_module("linsep.plots.report")  # so that a missing matplotlib is told before the work
     for name in test or ():
         sources_of(name)  # so that a missing file is told before the work
-    watching, sharing, saved = WatchingShards(shown=not (json or quiet)), None, None
+    watching, sharing, saved = WatchingShards(shown=show is Show.ALL), None, None
+    watching.console.quiet = show is Show.NOTHING
     if said is None:
-        learner, epochs, saved = chosen(ctx, resume, stream)
+        learner, epochs, saved = chosen(learner_options(ctx), resume, stream)
     else:
         from linsep.cli.jobs.sharded import Sharing, learner_for
 
-        learner, epochs = learner_for(given(ctx), said, stream)
+        learner, epochs = learner_for(learner_options(ctx), said, stream)
         sharing = Sharing(watching, crew, kept, stream)
     options = counted(options, learner, data) if saved is None else options
-    seed = given(ctx).parameters["random_state"] if saved is None else learner.seed_
+    seed = learner_options(ctx).parameters["random_state"] if saved is None else learner.seed_
     task = Task(
         data, options, learner, epochs, seed, watching, test, holdout, saved,
-        report is not None, maps_of(ctx, resume, stream), open_labels, calibrate,
+        report is not None, maps_of(learner_options(ctx).maps, resume, stream), open_labels, calibrate,
         None if saved is None else saved.model,
     )  # fmt: skip
     with interruptible(
@@ -130,9 +153,10 @@ def run(
             fit_report(trained, about, watching, str(out)).write(report)
             about["report"] = str(report)
             about["seconds"]["all"] = perf_counter() - began
-        for remark in task.remarks:
-            say(f"linsep fit: {remark}")
-        tell(trained, about, out, json, quiet)
+        if show is not Show.NOTHING:
+            for remark in task.remarks:
+                say(f"linsep fit: {in_options(remark)}")
+            tell(trained, about, out, show)
 
 
 def _trained(task: "Task", stream: bool, sharing: "Sharing | None") -> "Trained":

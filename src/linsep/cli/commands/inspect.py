@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
 linsep inspect model.linsep
 linsep inspect model.linsep --top 20 --json
+linsep inspect model.linsep --class 1
 """
 SAID = (
     "learner", "features", "labels", "options", "learned", "found", "calibrated", "remarks", "shards", "mixing",
@@ -31,7 +32,8 @@ def run(
     model: Model,
     top: Annotated[int, typer.Option(metavar="N", min=1, help="Features of each class.")] = 10,
     label: Annotated[
-        str | None, typer.Option(metavar="LABEL", help="Show what speaks for this class, and what against it.")
+        str | None,
+        typer.Option("--class", metavar="LABEL", help="Show the features for this class, and those against it."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -197,7 +199,7 @@ def _show_many(console: "Console", parts: "list[tuple[Strongest, list[str]]]") -
     }
     facts(console, texts)
     if len(parts) > MOST_LABELS:
-        note(console, f"and {len(parts) - MOST_LABELS:,} more classes: --label shows one, --json all")
+        note(console, f"and {len(parts) - MOST_LABELS:,} more classes: --class shows one, --json all")
 
 
 def trained(about: dict[str, Any]) -> dict[str, str]:

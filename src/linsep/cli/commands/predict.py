@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from linsep.cli.errors import UsageError
-from linsep.cli.options.common import Model, reading
+from linsep.cli.options.common import Model, reader_options
 from linsep.cli.options.outputs import check_targets, interruptible
 from linsep.cli.options.readouts import Normalize, Readout, reread
 from linsep.cli.options.workers import Scheduler, Workers, crew_of, refuse_for_parts, refuse_threads
@@ -49,7 +49,7 @@ def run(
     Rows of a pipe are answered as they come, those of CSV too. The line of a blank line, or of a malformed one that is
     skipped, is empty. Tables have a line for each row, and none for the names of the columns.
     """
-    crew, options = crew_of(workers, scheduler), reading(ctx)
+    crew, options = crew_of(workers, scheduler), reader_options(ctx)
     if crew is not None:
         refuse_for_parts(crew.said, data or ["-"], options)
         refuse_threads(crew, options)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linsep.cli.options.common import Json, Quiet, Sources, reading
+from linsep.cli.options.common import Brief, Json, Quiet, Show, Sources, quarantine_file, show_of
 from linsep.cli.options.outputs import check_targets, interruptible
 from linsep.cli.terminal.text import say, word, words
 
@@ -32,6 +32,7 @@ def run(
     ],
     data: Sources,
     json: Json = False,
+    brief: Brief = False,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Check every claim of a certificate against the data, in exact arithmetic.
@@ -43,28 +44,29 @@ def run(
     from linsep.cli.jobs.loading import labelled
     from linsep.cli.terminal.output import stderr, stdout, tell_json
 
-    check_targets({}, [cert, *data], reading(ctx).get("quarantine"))
-    with interruptible(in_place=[reading(ctx).get("quarantine")]):
+    show_as = show_of(json, brief, quiet)
+    check_targets({}, [cert, *data], quarantine_file(ctx))
+    with interruptible(in_place=[quarantine_file(ctx)]):
         stated, began = Certificate.load(cert), perf_counter()
-        rows, console = labelled(ctx, data), stderr()
-        if rows.rejected:
+        rows, console = labelled(ctx, data, show_as is not Show.NOTHING), stderr()
+        if rows.rejected and show_as is not Show.NOTHING:
             say(f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out")
-        if console.is_terminal and not (json or quiet):
+        if console.is_terminal and show_as is Show.ALL:
             with console.status("checking in exact arithmetic"):
                 result = verify(stated, rows.X, rows.y)
         else:
             result = verify(stated, rows.X, rows.y)
         took = perf_counter() - began
-        if json:
+        if show_as is Show.JSON:
             checks = [{"claim": claim, "status": status, "detail": detail} for claim, status, detail in result.checks]
             tell_json({"holds": bool(result), "checks": checks, "seconds": took})
-        else:
-            show(stdout(), f"{word(cert)} on {words(data)}", result, took, quiet)
+        elif show_as is not Show.NOTHING:
+            show(stdout(), f"{word(cert)} on {words(data)}", result, took, show_as is Show.BRIEF)
         if not result:
             raise typer.Exit(1)
 
 
-def show(console: "Console", name: str, result: "Result", took: float, quiet: bool) -> None:
+def show(console: "Console", name: str, result: "Result", took: float, brief: bool) -> None:
     """Print what became of each claim, failures first, and how many hold."""
     from rich.table import Table
 
@@ -74,7 +76,7 @@ def show(console: "Console", name: str, result: "Result", took: float, quiet: bo
     counts = ", ".join(
         f"{count:,} {status if count == 1 else PLURAL[status]}" for status, count in many.items() if count
     )
-    if not quiet:
+    if not brief:
         title(console, name)
         console.print()
         made = Table.grid(padding=(0, 2, 0, 0))
@@ -94,8 +96,8 @@ def show(console: "Console", name: str, result: "Result", took: float, quiet: bo
         console.print()
     end = "every claim that can be checked holds" if result else "it does not hold for these data"
     line = Text.assemble((end, "bold green" if result else "bold red"), f": {counts}; {seconds(took)}")
-    console.print(line, soft_wrap=quiet)
-    if [claim for claim, _ in result.failures] == ["data"] and not quiet:
+    console.print(line, soft_wrap=brief)
+    if [claim for claim, _ in result.failures] == ["data"] and not brief:
         note(console, "are they read as they were for certify? --label, --map, -O and --on-error must be the same")
 
 

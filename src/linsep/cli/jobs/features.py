@@ -95,7 +95,7 @@ def strongest(model: Any, top: int, label: str | None = None) -> list[Strongest]
     learner = weighing(learner_of(model))
     if learner is None:
         if label is not None:
-            raise UsageError(f"--label: the weights of {type(learner_of(model)).__name__} are not written out")
+            raise UsageError(f"--class: the weights of {type(learner_of(model)).__name__} are not written out")
         return []
     classes, coef = learner.classes_, learner.coef_
     if len(classes) > 2 and learner._counts_rows:

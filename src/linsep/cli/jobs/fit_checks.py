@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from linsep.cli.errors import UsageError
-from linsep.cli.options.common import Given
+from linsep.cli.options.common import LearnerOptions
 from linsep.cli.options.workers import Crew
 
 
@@ -19,10 +19,10 @@ def checked(test: list[str] | None, holdout: float | None, calibrate: str | None
         raise UsageError(f"--calibrate: {resume} goes on with what it has")
 
 
-def shared_by(crew: Crew | None, told: Given, stream: bool) -> str | None:
+def shared_by(crew: Crew | None, told: LearnerOptions, stream: bool) -> str | None:
     """Return what says that files are learned in shards, in the words of the command; None if nothing does.
 
-    >>> shared_by(Crew(2), Given((), {}), False), shared_by(None, Given((), {"shards": 4}), True)
+    >>> shared_by(Crew(2), LearnerOptions((), {}), False), shared_by(None, LearnerOptions((), {"shards": 4}), True)
     ('--workers 2', '--stream --shards 4')
     """
     shards = told.parameters.get("shards")

@@ -3,11 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from linsep.cli.errors import UsageError
 from linsep.cli.jobs.saved_models import learner_of, name_of, opened_classifier
-from linsep.cli.options.common import NAMED, given, learner_from
+from linsep.cli.options.common import LearnerOptions, learner_from
 from linsep.cli.options.learners import described
 from linsep.cli.options.maps import maps_from
 from linsep.estimators.base.learner import Learner
@@ -17,19 +15,18 @@ from linsep.models.encode_estimators import is_calibrated, is_pipeline
 from linsep.models.save_load import Saved
 
 
-def chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> tuple[Learner, int, Saved | None]:
+def chosen(options: LearnerOptions, resume: Path | None, stream: bool) -> tuple[Learner, int, Saved | None]:
     """Return the learner to train, new or resumed, for how many epochs, and the model that it is resumed from."""
-    told = given(ctx)
-    parameters = {name: value for name, value in told.parameters.items() if name != "n_jobs"}
+    parameters = {name: value for name, value in options.parameters.items() if name != "n_jobs"}
     if stream and "shuffle" in parameters:
         raise UsageError("--stream learns rows in the order of the files: leave out --shuffle")
     saved, learner = None, None
     if resume is None:
-        learner = learner_from(told.learner, parameters)
+        learner = learner_from(options.learner, parameters)
     else:
-        saved, learner = _resumed(ctx, resume, parameters, stream)
+        saved, learner = _resumed(options, resume, parameters, stream)
     if stream and resume is None and "solver" not in parameters:
-        solver = described(told.learner).get("solver")
+        solver = described(options.learner).get("solver")
         if solver is not None and "stream" in solver.choices:
             learner.set_params(solver="stream")
     if stream and not hasattr(learner, "partial_fit"):
@@ -41,7 +38,7 @@ def chosen(ctx: typer.Context, resume: Path | None, stream: bool) -> tuple[Learn
         learner.set_params(log=False)  # it would grow with the stream
     epochs = (parameters.get("max_iter") or 1) if stream else getattr(learner, "_most_epochs", 1)
     shards = _shards(learner, parameters, resume, stream)
-    threads = told.parameters.get("n_jobs", -1) if shards else 1  # classes on several threads would not be compared
+    threads = options.parameters.get("n_jobs", -1) if shards else 1  # classes on several threads would not be compared
     return learner.set_params(n_jobs=threads) if "n_jobs" in known else learner, epochs, saved
 
 
@@ -67,9 +64,8 @@ def _called(learner: Any) -> str:
     return name_of(learner) + ("" if solver is None else f" by --solver {solver}")
 
 
-def maps_of(ctx: typer.Context, resume: Path | None, stream: bool) -> list[Any]:
+def maps_of(said: tuple[str, ...], resume: Path | None, stream: bool) -> list[Any]:
     """Return the maps before the learner."""
-    said = given(ctx).maps
     if said and stream:
         raise UsageError("--map looks at all rows before the first is learned: leave out --stream, or convert the data")
     if said and resume is not None:
@@ -77,17 +73,17 @@ def maps_of(ctx: typer.Context, resume: Path | None, stream: bool) -> list[Any]:
     return maps_from(said) if said else []
 
 
-def _resumed(ctx: typer.Context, resume: Path, parameters: dict[str, Any], stream: bool) -> tuple[Saved, Learner]:
-    saved, told = opened_classifier(resume), given(ctx)
-    if getattr(ctx.get_parameter_source("seed"), "name", "") == "COMMANDLINE":
+def _resumed(options: LearnerOptions, resume: Path, parameters: dict[str, Any], stream: bool) -> tuple[Saved, Learner]:
+    saved = opened_classifier(resume)
+    if options.seed_given:
         raise UsageError(f"{resume} goes on with the seed that it has: leave out --seed")
     if is_pipeline(saved.model):
         raise UsageError(f"{resume} is a pipeline: --resume goes on with learners")
     if is_calibrated(saved.model) and not stream:
         raise UsageError(f"{resume} is calibrated, and goes on with rows as they come: add --stream")
     name, learner = name_of(saved.model), learner_of(saved.model)
-    if ctx.meta[NAMED] and told.learner != name:
-        raise UsageError(f"{resume} is of the learner {name}: leave out --learner {told.learner}")
+    if options.named and options.learner != name:
+        raise UsageError(f"{resume} is of the learner {name}: leave out --learner {options.learner}")
     known = learner.get_params(deep=False)
     if not hasattr(learner, "partial_fit"):
         raise UsageError(f"{resume} is of the learner {_called(learner)}, which sees all rows at once: fit it anew")

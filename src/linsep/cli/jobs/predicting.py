@@ -21,6 +21,7 @@ from linsep.data.line_form import LineForm
 from linsep.data.reading import Stream
 from linsep.data.rows import Rows
 from linsep.data.sources import Source, sources_of
+from linsep.data.text.form import LabelledText
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write, naming
 from linsep.models.save_load import Saved
@@ -61,6 +62,8 @@ def predict(
     saved: Saved, data: list[str], what: str, out: Path | None, options: dict[str, Any], crew: Crew | None = None
 ) -> None:  # fmt: skip
     """Write the answers to all rows."""
+    if isinstance(saved.form, LabelledText):
+        saved.form.labels_optional = True  # type: ignore[misc]
     if crew is not None:
         _shared(saved, data, what, out, options, crew)
         return

@@ -5,7 +5,7 @@ from typing import Any
 
 import linsep
 from linsep.cli.errors import UsageError
-from linsep.cli.options.common import as_said
+from linsep.cli.options.common import as_words
 from linsep.data.formats import found, options_of
 from linsep.data.reading import Stream
 from linsep.data.sources import sources_of
@@ -24,8 +24,8 @@ def unsaid(form: Any, options: dict[str, Any]) -> dict[str, Any]:
     own = {name: getattr(form, name) for name in options_of(type(form)) if name in options}
     for name, value in own.items():
         found = getattr(getattr(form, "found", None), name, value)
-        if options[name] not in (value, found) and as_said({name: value}) != as_said({name: options[name]}):
-            raise UsageError(f"the model was trained with {' '.join(as_said({name: found}))}: leave out {name} here")
+        if options[name] not in (value, found) and as_words({name: value}) != as_words({name: options[name]}):
+            raise UsageError(f"the model was trained with {' '.join(as_words({name: found}))}: leave out {name} here")
     return {name: value for name, value in options.items() if name not in own}
 
 

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from linsep import distributed
 from linsep.cli.errors import UsageError
 from linsep.cli.jobs.training import Task, Trained, Work, judge_by_files
-from linsep.cli.options.common import Given, learner_from
+from linsep.cli.options.common import LearnerOptions, learner_from
 from linsep.cli.options.workers import Crew, at_work, hands
 from linsep.cli.terminal.shard_progress import WatchingShards
 from linsep.cli.terminal.text import say
@@ -45,7 +45,7 @@ class Sharing(NamedTuple):
         return f"{self.kept} has {epochs} epoch{'s' * (epochs != 1)}: the same command goes on from there"
 
 
-def learner_for(told: Given, said: str, stream: bool) -> tuple[Learner, int]:
+def learner_for(told: LearnerOptions, said: str, stream: bool) -> tuple[Learner, int]:
     """Return a learner that is trained on shards, as `said`, and for how many epochs; refuse one that is not."""
     parameters = {name: value for name, value in told.parameters.items() if name != "n_jobs"}
     name = told.learner

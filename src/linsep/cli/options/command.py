@@ -11,9 +11,9 @@ import typer
 from typer.core import TyperCommand
 
 from linsep.cli.errors import UsageError
-from linsep.cli.options.common import DATA, DEFAULT, LEARNER, NAMED, SEED, Given, known_learner
+from linsep.cli.options.common import DEFAULT, SEED, LearnerOptions, SharedOptions, known_learner
 from linsep.cli.options.help import Helpful
-from linsep.cli.startup import loaded
+from linsep.cli.startup import load_scikit_learn, loaded
 
 FORMATS = ("svmlight", "vw", "text", "csv", "tsv", "parquet", "arrow", "binary")
 MAPS = ("polynomial", "bias", "scale", "scale-columns", "delta-trick")
@@ -37,29 +37,35 @@ def _learner_names() -> list[tuple[str, str]]:
 
 def _of_data(
     format: Annotated[
-        str | None, typer.Option(metavar="NAME", help=f"{', '.join(FORMATS)}; found by itself if not said.")
+        str | None, typer.Option(metavar="NAME", help=f"{', '.join(FORMATS)}; detected if omitted.")
     ] = None,
     label: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of labels, in tables.")] = None,
     weight: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of weights, in tables.")] = None,
     on_error: Annotated[
         str | None,
-        typer.Option(
-            metavar="WHAT", help="What happens at a malformed row: raise (the default), skip or quarantine it."
-        ),
+        typer.Option(metavar="WHAT", help="A malformed row: raise, skip or quarantine. Default: raise."),
     ] = None,
     quarantine: Annotated[Path | None, typer.Option(metavar="FILE", help="Where malformed rows go.")] = None,
+    vocabulary: Annotated[
+        bool | None,
+        typer.Option(
+            "--vocabulary/--no-vocabulary",
+            show_default=False,
+            help="Give each word a named column instead of hashing words.",
+        ),
+    ] = None,
     option: Annotated[
         list[str] | None,
         typer.Option(
             "--option",
             "-O",
             metavar="NAME=VALUE",
-            help="Any other option of the reader, such as text=review; again for each.",
+            help="Any other option of the reader; again for each.",
         ),
     ] = None,
     threads: Annotated[
         int | None,
-        typer.Option(metavar="N", max=MOST_THREADS, help="Threads; all cores if not said. They never change a result."),
+        typer.Option(metavar="N", max=MOST_THREADS, help="Threads; never change a result. Default: all cores."),
     ] = None,
 ) -> None:
     """Declare the options of commands that read data."""
@@ -70,8 +76,7 @@ Maps = Annotated[
     typer.Option(
         "--map",
         metavar="NAME[:P=V,...]",
-        help=f"What is done to the features first, again for each: {', '.join(MAPS)}. Such as scale, or "
-        "polynomial:degree=2.",
+        help=f"A feature map, again for each: {', '.join(MAPS)}.",
     ),
 ]
 
@@ -81,7 +86,7 @@ def _of_training(
         str,
         typer.Option(
             "--learner", "-l", metavar="NAME", autocompletion=_learner_names,
-            help="LEARNERS; with it, --help shows the options of that learner alone.",
+            help="LEARNERS.",
         ),
     ] = DEFAULT,
     map: Maps = None,
@@ -109,7 +114,7 @@ def _of_runs(
         str | None,
         typer.Option(
             "--learner", "-l", metavar="NAME", autocompletion=_learner_names,
-            help="Train one, and certify its run, too: LEARNERS; with it, --help shows its options alone.",
+            help="Train one, and certify its run, too: LEARNERS.",
         ),
     ] = None,
     map: Maps = None,
@@ -155,6 +160,7 @@ class Command(Helpful, TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run the command, once what it needs is loaded."""
         if self.needs is not None:
+            load_scikit_learn()
             import_module(self.needs)
         loaded()
         return super().invoke(ctx)
@@ -175,7 +181,8 @@ class DataCommand(Command):
         return [*own, *self.added(ctx), last]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments; what was said of the data is kept apart from the command's own."""
+        """Parse the arguments; keep shared options apart from the command's own."""
+        ctx.obj = SharedOptions()
         rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
             own = {param.name for param in self.params}
@@ -183,7 +190,7 @@ class DataCommand(Command):
         return rest
 
     def keep(self, ctx: Any, said: dict[str, Any]) -> None:
-        """Keep what was said where `reading` finds it."""
+        """Set the options of data in the context."""
         names = ("format", "label", "weight", "on_error", "quarantine")
         options: dict[str, Any] = {name: said[name] for name in names if said[name] is not None}
         options |= {name: _value(options[name]) for name in ("label", "weight") if name in options}
@@ -208,7 +215,9 @@ class DataCommand(Command):
             raise UsageError("--threads 0: there would be no thread to run on; give 1 or more, or omit --threads")
         if said.get("threads") is not None:
             options["n_jobs"] = said["threads"]
-        ctx.meta[DATA] = options
+        if said.get("vocabulary") is not None:
+            options["vocabulary"] = said["vocabulary"]
+        ctx.obj.reader = options
 
 
 class MapCommand(DataCommand):
@@ -219,42 +228,48 @@ class MapCommand(DataCommand):
         return [*declared(_of_maps, "Data"), *super().added(ctx)]
 
     def keep(self, ctx: Any, said: dict[str, Any]) -> None:
-        """Keep what was said where `given` and `reading` find it."""
+        """Set the options of data and of learners in the context."""
         super().keep(ctx, said)
-        ctx.meta[LEARNER] = Given((), {}, tuple(said["map"] or ()))
+        ctx.obj.learner = LearnerOptions(maps=tuple(said["map"] or ()))
 
 
 class LearnerCommand(DataCommand):
     """A command that trains: it has the options of learners, too."""
 
     training: Callable[..., None] = staticmethod(_of_training)
+    named: tuple[str, ...] = ()
+    """The learners among the arguments, before they are parsed."""
 
     def added(self, ctx: Any) -> list[Any]:
         """Return the options that the command has beside its own."""
         learners = dict(_learner_names())
-        shown = tuple(name for name in ctx.meta[NAMED] if name in learners)
+        shown = tuple(name for name in self.named if name in learners)
         training = declared(self.training)
         training[0].help = training[0].help.replace("LEARNERS", ", ".join(learners))
-        return [*training, *super().added(ctx), *_of_learners(shown)]
+        own = {param.name for param in self.params}
+        of_learners = [param for param in _of_learners(shown) if param.name not in own]
+        return [*training, *super().added(ctx), *of_learners]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Look for the learner first, as help depends on it."""
-        ctx.meta[NAMED] = tuple(_named(args))
+        load_scikit_learn()
+        self.named = tuple(_named(args))
         return super().parse_args(ctx, args)
 
     def keep(self, ctx: Any, said: dict[str, Any]) -> None:
-        """Keep what was said where `given` and `reading` find it."""
+        """Set the options of data and of learners in the context."""
         from linsep.cli.options.learners import names
 
         super().keep(ctx, said)
         named = said["learner"] or []
         learners = tuple(map(known_learner, [named] if isinstance(named, str) else named))
-        parameters = {name: said[name] for name in names() if said[name] is not None}
+        parameters = {name: said[name] for name in names() if said.get(name) is not None}
         parameters = {name: _parameter(name, text, learners) for name, text in parameters.items()}
         parameters["random_state"] = said["seed"]
         if said["threads"] is not None:
             parameters["n_jobs"] = said["threads"]
-        ctx.meta[LEARNER] = Given(learners, parameters, tuple(said["map"] or ()))
+        seed_given = getattr(ctx.get_parameter_source("seed"), "name", "") == "COMMANDLINE"
+        ctx.obj.learner = LearnerOptions(learners, parameters, tuple(said["map"] or ()), self.named, seed_given)
 
 
 class TrialsCommand(LearnerCommand):

@@ -13,6 +13,8 @@ from linsep.cli.terminal.text import LEAST, columns
 
 WIDEST, NAMES = 100, 26
 """Columns of a page, and those of names at most."""
+NO_PANEL = "none"
+"""The panel of options that shells complete, and that help does not show."""
 TOGETHER = "\xa0"
 """A space at which no line is broken."""
 
@@ -29,6 +31,7 @@ def page(command: Any, ctx: Any) -> str:
     """Return a command's help."""
     width = min(columns(), WIDEST) - 1
     params = [param for param in command.get_params(ctx) if not getattr(param, "hidden", False)]
+    params = [param for param in params if getattr(param, "rich_help_panel", None) != NO_PANEL]
     arguments = [param for param in params if param.param_type_name == "argument"]
     pieces = ["[OPTIONS]", *map(_argument, arguments), *(["COMMAND ..."] if hasattr(command, "commands") else [])]
     parts = [f"{_styled('Usage:', bold=True)} {ctx.command_path} {' '.join(pieces)}"]
@@ -53,7 +56,7 @@ def _sections(command: Any, ctx: Any, arguments: list[Any], params: list[Any]) -
     panels: dict[str, Rows] = {"Options": []}
     for param in params:
         if param.param_type_name != "argument":
-            panel = getattr(param, "rich_help_panel", None) or "Options"
+            panel = (getattr(param, "rich_help_panel", None) or "Options").replace("COMMAND", ctx.command_path)
             panels.setdefault(panel, []).append((_names(param), _text(param, ctx)))
     yield from panels.items()
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
 
+from linsep.cli.options.help import NO_PANEL
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.registry import LEARNERS
 
@@ -21,6 +22,13 @@ OTHERWISE = {"max_iter": "epochs", "random_state": "seed", "n_jobs": "threads"}
 LEFT_OUT = ("random_state", "n_jobs", "warm_start", "rule")
 """Parameters without an option of their own: the first two are stated for every command, --resume is the third, and a
 rule is Python."""
+COMMON = {
+    "max_iter": "Epochs, or the most steps of a solver.",
+    "class_weight": "Weights of the classes' rows.",
+    "shards": "Learn so many shards at a time, and mix them after each epoch; another number is another model.",
+}
+"""Parameters that help shows if no learner is named, each in a sentence."""
+LEARNER_PANEL = "Learner; `COMMAND --learner NAME --help` shows all options"
 OF_SHARDS = ("shards", "mixing")
 """Parameters of learners that mix."""
 WORDS = {"true": True, "false": False}
@@ -183,22 +191,23 @@ def names() -> list[str]:
 
 
 def signature(shown: tuple[str, ...]) -> inspect.Signature:
-    """Return a signature whose parameters are the options; help shows those of some learners, or of all if none."""
+    """Return a signature whose parameters are the options; help shows those of some learners, or COMMON if none."""
     return inspect.Signature([_as_parameter(name, shown) for name in names()])
 
 
 def _as_parameter(name: str, shown: tuple[str, ...]) -> inspect.Parameter:
     having = owners(name)
-    wanted = [learner for learner in having if learner in shown] or ([] if shown else having)
+    wanted = [learner for learner in having if learner in shown]
     parameter = described((wanted or having)[0])[name]
+    common = not shown and name in COMMON
     flags = option(name) + (f"/--no-{option(name)[2:]}" if parameter.is_flag else "")
     about = typer.Option(
         flags,
-        help=_help(name, wanted or having),
-        metavar=None if parameter.is_flag else _forms(name, wanted or having),
+        help=COMMON[name] if common else _help(name, wanted or having),
+        metavar=None if parameter.is_flag else parameter.form if common else _forms(name, wanted or having),
         show_default=False,
-        hidden=not wanted,
-        rich_help_panel=_panel(having, wanted or having),
+        hidden=bool(shown) and not wanted,
+        rich_help_panel=LEARNER_PANEL if common else _panel(having, wanted or having) if shown else NO_PANEL,
         autocompletion=lambda: parameter.choices,
     )
     kind = bool | None if parameter.is_flag else str | None

@@ -95,6 +95,8 @@ def _check_folder(folder: Path, prefix: str = "") -> None:
 
 def make_folder(folder: Path) -> None:
     """Make a folder for results, if it is not there; refuse one that takes no files."""
+    if str(folder) == "-":
+        raise UsageError("-o -: the results are several files; give a folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -15,14 +15,14 @@ from linsep.cli.errors import SHOW, UsageError
 
 Workers = Annotated[
     int | None,
-    typer.Option("--workers", metavar="N", min=1, help="Share the work among N worker processes on this machine."),
+    typer.Option("--workers", metavar="N", min=1, help="Share the work among N processes on this machine."),
 ]
 Scheduler = Annotated[
     str | None,
     typer.Option(
         "--scheduler",
         metavar="ADDRESS",
-        help="Share the work among the workers of a Dask scheduler, which read the files by the same names.",
+        help="Share the work among the workers of a Dask scheduler.",
     ),
 ]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from linsep.cli.jobs.saved_models import name_of
 from linsep.cli.jobs.training import Task, Trained
-from linsep.cli.options.common import as_said
+from linsep.cli.options.common import Show, as_words
 from linsep.cli.terminal.learner_facts import AT_ONCE, MIXED, as_told, found, shards_of
 from linsep.cli.terminal.output import facts, percent, seconds, size, stdout, tell_json, title
 from linsep.cli.terminal.text import word, words
@@ -27,7 +27,7 @@ def about_of(task: Task, trained: Trained) -> dict[str, Any]:
         "maps": [repr(step) for step in task.maps],
         "labels": len(learner.classes_),
         "calibrated": getattr(last_of(trained.model), "method", None),
-        "options": as_said(task.options),
+        "options": as_words(task.options),
         "rejected": trained.rejected,
         "unseen": trained.unseen,
         "order": _order(learner, trained.streamed, trained.work is not None),
@@ -78,15 +78,15 @@ def _order(learner: Any, streamed: bool, apart: bool) -> str:
     return orders[learner.shuffle] + (" within each shard" if apart and learner.shuffle is not False else "")
 
 
-def tell(trained: Trained, about: dict[str, Any], out: Path, json: bool, quiet: bool) -> None:
+def tell(trained: Trained, about: dict[str, Any], out: Path, show: Show) -> None:
     """Print what matters, after the model is written."""
-    if json:
+    if show is Show.JSON:
         tell_json({"model": str(out), "bytes": out.stat().st_size, **about})
         return
     test = trained.test
     error = None if test is None else f"{percent(test.error)} of {test.rows:,} rows ({word(trained.test_name)})"
     progressive = about["progressive_error"]
-    if quiet:
+    if show is Show.BRIEF:
         judged = "" if test is None else f", test error {percent(test.error)}"
         learned = "" if progressive is None else f", progressive error {percent(progressive)}"
         line = f"{word(out)}: {about['rows']:,} rows{learned}{judged}, {seconds(about['seconds']['all'])}"

@@ -38,10 +38,12 @@ class LearnerBar:
         self.console, self.total, self.compiling = console, total, 0.0
 
     @contextmanager
-    def shown(self, title: str) -> Iterator[Tell]:
+    def shown(self, title: str, visible: bool = True) -> Iterator[Tell]:
         """Show it while learners train; give whom to tell."""
         columns = (SpinnerColumn(), title, BarColumn(bar_width=12), MofNCompleteColumn(), AtWork())
-        with Progress(*columns, console=self.console, transient=True, disable=not self.console.is_terminal) as bar:
+        with Progress(
+            *columns, console=self.console, transient=True, disable=not (visible and self.console.is_terminal)
+        ) as bar:
             task = bar.add_task("", total=self.total, learner="", since=None)
             since = perf_counter()
 

@@ -219,10 +219,10 @@ def size(bytes: float) -> str:
 
 
 @contextmanager
-def parts_bar(title: str) -> "Iterator[Callable[[int], None]]":
+def parts_bar(title: str, shown: bool = True) -> "Iterator[Callable[[int], None]]":
     """Show how many parts are done; give what is told, after each, how many there are."""
     console = stderr()
-    if not console.is_terminal or os.environ.get("TERM") == "dumb":
+    if not shown or not console.is_terminal or os.environ.get("TERM") == "dumb":
         yield lambda of: None
         return
     from rich import progress as bars
@@ -243,10 +243,10 @@ def parts_bar(title: str) -> "Iterator[Callable[[int], None]]":
 
 
 @contextmanager
-def reading_bar(title: str) -> "Iterator[Callable[[Progress], None] | None]":
+def reading_bar(title: str, shown: bool = True) -> "Iterator[Callable[[Progress], None] | None]":
     """Show how far the reading has come; give what is told of it, for `progress=`, or None without a terminal."""
     console = stderr()
-    if not console.is_terminal or os.environ.get("TERM") == "dumb":
+    if not shown or not console.is_terminal or os.environ.get("TERM") == "dumb":
         yield None
         return
     from rich import progress as bars
