@@ -222,7 +222,7 @@ def test_damaged_compressed_data_are_bad_data_for_every_command(kind, tmp_path, 
 PIPED = """
 import sys, typer
 from linsep.cli.app import CommandGroup
-from linsep.cli.terminal.output import stdout, tell_json
+from linsep.cli.terminal.output import stdout, print_json
 app = typer.Typer(cls=CommandGroup)
 @app.command()
 def rich(): [stdout().print("x" * 1000) for _ in range(1000)]

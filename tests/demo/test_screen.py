@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from linsep import Perceptron
-from linsep.cli.terminal.learner_bar import PATIENCE, AtWork
+from linsep.cli.terminal.progress import PATIENCE, LearnerColumn
 from linsep.demo.data_sets import prepared, text
 from linsep.demo.next_steps import NextSteps
 from linsep.demo.screen import Screen
@@ -98,10 +98,12 @@ def test_names_and_numbers_are_whole_at_any_width(data, capsys, monkeypatch, col
 
 def test_a_first_fit_that_drags_on_is_said_to_compile():
     now = perf_counter()
-    said = [AtWork().render(SimpleNamespace(fields={"learner": "winnow", "since": s})).plain for s in (None, now)]
+    said = [
+        LearnerColumn().render(SimpleNamespace(fields={"learner": "winnow", "since": s})).plain for s in (None, now)
+    ]
     assert said == ["winnow", "winnow"]
     task = SimpleNamespace(fields={"learner": "winnow", "since": now - 2 * PATIENCE})
-    assert AtWork().render(task).plain == "compiling winnow ... (once; kept on disk)"
+    assert LearnerColumn().render(task).plain == "compiling winnow ... (once; kept on disk)"
 
 
 def test_no_progress_where_there_is_no_terminal(capsys):

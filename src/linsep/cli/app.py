@@ -9,10 +9,10 @@ from linsep import __version__
 from linsep.cli.commands import bench, certify, compare, convert, demo, evaluate, figures, fit, inspect, predict, verify
 from linsep.cli.errors import reported
 from linsep.cli.options.command import Command, DataCommand, LearnerCommand, MapCommand, RunCommand, TrialsCommand
-from linsep.cli.options.help import Helpful
+from linsep.cli.options.help import HelpPage
 
 
-class CommandGroup(Helpful, TyperGroup):
+class CommandGroup(HelpPage, TyperGroup):
     """A group of commands whose failures are one line and an exit code."""
 
     def main(self, *args: Any, **more: Any) -> Any:

@@ -114,7 +114,7 @@ def _terminate(*_: Any) -> NoReturn:
 
 
 def load_scikit_learn() -> None:
-    """Import scikit-learn without pandas, in a process that :func:`start_lean` has begun."""
+    """Import scikit-learn without pandas, in a process that :func:`postpone_imports` has begun."""
     if UNUSED not in sys.modules and any(isinstance(finder, Lean) for finder in sys.meta_path):
         sys.modules[UNUSED] = None  # type: ignore[assignment]
         try:
@@ -133,7 +133,7 @@ def loaded() -> None:
         gc.enable()
 
 
-def start_lean() -> None:
+def postpone_imports() -> None:
     """Let this process load less, and leave sooner; until :func:`loaded`, nothing is garbage."""
     if not any(isinstance(finder, Lean) for finder in sys.meta_path):
         sys.meta_path.insert(0, Lean())

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from linsep.cli.jobs.fitting import quiet_fit
+from linsep.cli.jobs.fitting import fit_quietly
 from linsep.engine.arrays import Array
 from linsep.estimators.kernel_perceptron import KernelPerceptron
 from linsep.estimators.voted_perceptron import VotedPerceptron
@@ -166,10 +166,10 @@ def machines(degree: int, seed: int, n_jobs: int | None) -> VotedPerceptron | Ke
 def learn(clf: VotedPerceptron | KernelPerceptron, X: Any, y: Array, epochs: int) -> None:
     """Train for that many epochs, and no less if nothing is left to learn: what answers rightly goes on voting."""
     clf.set_params(max_iter=epochs, warm_start=False)
-    quiet_fit(clf, X, y)
+    fit_quietly(clf, X, y)
     clf.set_params(warm_start=True)
     while clf.t_ < epochs * len(y):
-        quiet_fit(clf, X, y)
+        fit_quietly(clf, X, y)
 
 
 def _watch(tell: Tell, rounds: int) -> Watch:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linsep.certificates.certificate import Certificate, Result, verify
-from linsep.cli.jobs.fitting import quiet_fit
+from linsep.cli.jobs.fitting import fit_quietly
 from linsep.demo.data_sets import DataSet
 from linsep.engine.arrays import Array
 from linsep.estimators.perceptron import Perceptron
@@ -25,6 +25,6 @@ def proved(data: DataSet) -> Proved:
     """Certify one pass over a data set, its first class against all others, and check the certificate."""
     y = np.where(data.y == 0, data.labels[0], "other")
     perceptron = Perceptron(max_iter=1, shuffle=False, log=True)
-    quiet_fit(perceptron, data.X, y)
+    fit_quietly(perceptron, data.X, y)
     certificate = perceptron.certificate(data.X, y)
     return Proved(data.X, y, perceptron, certificate, verify(certificate, data.X, y))

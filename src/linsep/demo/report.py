@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from linsep.certificates.words import verdict_sentence
-from linsep.cli.jobs.fitting import quiet_fit
+from linsep.cli.jobs.fitting import fit_quietly
 from linsep.cli.pages.certificate import run_parts, tables
 from linsep.cli.pages.certificate_runs import perceptron_run, problem_of
 from linsep.cli.terminal.output import percent, short
@@ -125,7 +125,7 @@ def promised(data: DataSet, seed: int) -> Promise:
     """Train a perceptron on rows that can be separated, and prove bounds on its mistakes, each by a separator."""
     perceptron = Perceptron(max_iter=data.epochs, random_state=seed, log=True)
     wide = PassiveAggressive(max_iter=data.epochs, random_state=seed)
-    settled, _ = (quiet_fit(learner, data.X, named(data, data.y)) for learner in (perceptron, wide))
+    settled, _ = (fit_quietly(learner, data.X, named(data, data.y)) for learner in (perceptron, wide))
     known = {"the topic itself": data.separator, "passive-aggressive": np.append(wide.coef_, wide.intercept_)}
     proofs = [proved(by, u, data) for by, u in known.items() if u is not None]
     return Promise(perceptron, settled, wide, [proof for proof in proofs if proof.margin > 0])
@@ -240,7 +240,7 @@ def _trained(one: Done, seed: int) -> tuple[str, OnlineLearner]:
     data = one[0]
     best = next(trial.name for trial in _ranking(one[1]) if not issubclass(ONLINE[trial.name].learner, Voter))
     learner: OnlineLearner = ONLINE[best].make_online(max_iter=data.epochs, random_state=seed)
-    quiet_fit(learner, data.X, named(data, data.y))
+    fit_quietly(learner, data.X, named(data, data.y))
     return best, learner
 
 
@@ -248,10 +248,10 @@ def _flowers(data: DataSet, seed: int) -> list[Part]:
     columns = [data.features.index(name) for name in PETALS]
     X, y = data.factor * np.vstack([data.X, data.X_test])[:, columns], np.append(data.y, data.y_test)
     smooth = LogisticRegression()
-    quiet_fit(smooth, X, named(data, y))
+    fit_quietly(smooth, X, named(data, y))
     regions = decision_boundary(smooth, X, named(data, y), feature_names=PETALS, ax=_axes(3.0))
     perceptron = Perceptron(max_iter=10, random_state=seed, log=True)
-    quiet_fit(perceptron, data.X, named(data, data.y))
+    fit_quietly(perceptron, data.X, named(data, data.y))
     return [
         Picture(regions, "Three kinds of iris and where they are told apart",
                 "All flowers, and logistic regression on two measures alone: the tint is its answer, rings are "

@@ -10,8 +10,8 @@ from rich.table import Table
 
 from linsep import __version__
 from linsep.certificates.words import rounded, verdict_sentence
-from linsep.cli.terminal.learner_bar import LearnerBar, Tell
 from linsep.cli.terminal.output import Text, short, stderr, stdout, table
+from linsep.cli.terminal.progress import LearnerBar, LearnerReport
 from linsep.cli.terminal.text import word
 from linsep.demo.data_sets import DataSet
 from linsep.demo.digits_study import Run
@@ -41,7 +41,7 @@ class Screen:
         )
 
     @contextmanager
-    def progress(self, title: str) -> Iterator[Tell]:
+    def progress(self, title: str) -> Iterator[LearnerReport]:
         """Show a bar over the learners while they train."""
         bar = LearnerBar(self.err, len(ONLINE))
         with bar.shown(title) as tell:

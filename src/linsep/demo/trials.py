@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.cli.jobs.fitting import quiet_fit
-from linsep.cli.terminal.learner_bar import Tell
+from linsep.cli.jobs.fitting import fit_quietly
+from linsep.cli.terminal.progress import LearnerReport
 from linsep.demo.data_sets import DataSet
 from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.registry import LEARNERS
@@ -42,12 +42,12 @@ class Trial(NamedTuple):
         return self.name + ("" if self.settled else f" {RAN_OUT}") + (f" {LIMITED}" if self.limited else "")
 
 
-def trials(data: DataSet, seed: int, tell: Tell) -> Iterator[Trial]:
+def trials(data: DataSet, seed: int, tell: LearnerReport) -> Iterator[Trial]:
     """Try every learner of the table that can go row by row, so, with its own defaults."""
     for name, entry in ONLINE.items():
         tell.begin(name)
         first = entry.make_online(random_state=seed, max_iter=1)
-        quiet_fit(first, data.X, data.y)
+        fit_quietly(first, data.X, data.y)
         first.predict(data.X_test)
         tell.ready()
         learner = entry.make_online(random_state=seed, max_iter=data.epochs)
@@ -62,7 +62,7 @@ def timed(learner: OnlineLearner, data: DataSet) -> tuple[bool, float]:
     began, fits, best = perf_counter(), 0, np.inf
     while fits < FEWEST or perf_counter() - began < ENOUGH:
         start = perf_counter()
-        settled = quiet_fit(learner, data.X, data.y)
+        settled = fit_quietly(learner, data.X, data.y)
         best = min(best, perf_counter() - start)
         fits += 1
     return settled, learner.t_ / best

@@ -18,12 +18,12 @@ import linsep
 from linsep.certificates import words as lines
 from linsep.certificates.schema import ProblemKey
 from linsep.cli.app import app
-from linsep.cli.jobs.fitting import quiet_fit
+from linsep.cli.jobs.fitting import fit_quietly
 from linsep.cli.pages import certificate as certify_report
 from linsep.cli.pages import certificate_runs as pictured
 from linsep.cli.terminal import certificate as certificate_screen
 from linsep.cli.terminal import shard_table
-from linsep.cli.terminal.bracket_bar import bracket_bar
+from linsep.cli.terminal.progress import bracket_bar
 from linsep.theory.paths import perceptron_path
 from tests.cli.files import write_svmlight
 from tests.plots import browser
@@ -113,7 +113,7 @@ def test_a_certificate_that_is_written_holds_and_is_the_same_each_time(here):
 def test_a_run_is_one_pass_in_the_order_of_the_file():
     rows = linsep.read("apart.csv", label="kind")
     clf = linsep.Perceptron(max_iter=1, shuffle=False, random_state=0)
-    quiet_fit(clf, rows.X, rows.y)
+    fit_quietly(clf, rows.X, rows.y)
     found = told("apart.csv", "--label", "kind", "--learner", "perceptron")
     assert found["runs"] == ["run"]
     assert found["claims"]["run: mistakes"] == int(clf.mistakes_)
@@ -308,7 +308,7 @@ def test_the_commands_on_the_page_make_the_same_certificate_again(here, options)
 
 def trained(learner, file="three.svm"):
     rows = linsep.read(file, **({"label": "kind"} if file.endswith(".csv") else {}))
-    quiet_fit(learner, rows.X, rows.y)
+    fit_quietly(learner, rows.X, rows.y)
     return rows, learner, learner.certificate(rows.X, rows.y)
 
 
@@ -461,7 +461,7 @@ def test_many_shards_and_epochs_are_told_in_short():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
     clf = linsep.Perceptron(max_iter=20, shards=9, random_state=0, tol=None)
-    quiet_fit(clf, X, y)
+    fit_quietly(clf, X, y)
     mixes = clf.mixes_
     assert not shard_table.few(mixes)
     found = shard_table.in_short(mixes)

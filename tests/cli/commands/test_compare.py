@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 import linsep
 from linsep.cli.app import app
 from linsep.cli.jobs.comparing import Attempt, Contest, chosen, ranked, set_aside
-from linsep.cli.jobs.fitting import quiet_fit
-from linsep.cli.terminal.learner_bar import Tell
+from linsep.cli.jobs.fitting import fit_quietly
+from linsep.cli.terminal.progress import LearnerReport
 from linsep.validation.errors import InvalidDataError
 from tests.cli.files import write_files
 
-SILENT = Tell(lambda name: None, lambda: None)
+SILENT = LearnerReport(lambda name: None, lambda: None)
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_a_learner_does_what_it_does_in_python(folder):
     train = linsep.read("train.svm")
     test = linsep.read("test.svm", like=train)
     learner = linsep.Pegasos(max_iter=3, random_state=5, fit_intercept=False)
-    quiet_fit(learner, train.X, train.y)
+    fit_quietly(learner, train.X, train.y)
     [only] = found["learners"]
     assert only["error"] == pytest.approx(1 - learner.score(test.X, test.y))
     assert only["mistakes"] == learner.mistakes_.sum()
@@ -131,7 +131,7 @@ def test_a_bug_is_not_a_reason(folder, monkeypatch):
     def broken(*args):
         return int("x")
 
-    monkeypatch.setattr("linsep.cli.jobs.comparing.quiet_fit", broken)
+    monkeypatch.setattr("linsep.cli.jobs.comparing.fit_quietly", broken)
     contest = Contest.of(linsep.read("train.svm"), None, 0.25, 0)
     with pytest.raises(ValueError, match="invalid literal"):
         list(contest.attempts(["perceptron"], {}, SILENT))

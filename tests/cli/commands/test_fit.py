@@ -20,9 +20,9 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli.app import app
-from linsep.cli.jobs.streaming import streamed
+from linsep.cli.jobs.streaming import train_on_stream
 from linsep.cli.jobs.training import Task
-from linsep.cli.terminal.training_progress import Watching
+from linsep.cli.terminal.training_progress import TrainingProgress
 from linsep.models.save_load import opened
 from linsep.transforms import Polynomial, Scale
 from tests.contracts.table import bits, problem, quiet
@@ -179,7 +179,7 @@ WRONG = {
     "another's option": (["train.svm", "--eta", "0.1"], 2, "averaged-perceptron has no --eta"),
     "a wrong value": (["train.svm", "--learner", "winnow", "--eta", "-1"], 2, "eta"),
     "a learner that is not": (["train.svm", "--learner", "perceptorn"], 2, "did you mean perceptron?"),
-    "entries that it can't take": (["train.svm", "--learner", "winnow"], 3, "x_max"),
+    "entries that it can't take": (["train.svm", "--learner", "winnow"], 3, "--x-max"),
     "an order": (["train.svm", "--stream", "--shuffle", "once"], 2, "leave out --shuffle"),
 }  # fmt: skip
 
@@ -467,6 +467,6 @@ def test_the_title_of_a_report_has_no_folders(folder):
 def test_rows_before_a_new_label_are_counted_once():
     Path("late.svm").write_text("0 1:1\n1 2:1\n" * 4 + "2 3:1\n" * 2)
     learner = linsep.Perceptron()
-    task = Task(["late.svm"], {"block_rows": 2, "n_jobs": 1}, learner, 1, 0, Watching(shown=False))
-    assert streamed(task).rows == 10
+    task = Task(["late.svm"], {"block_rows": 2, "n_jobs": 1}, learner, 1, 0, TrainingProgress(shown=False))
+    assert train_on_stream(task).rows == 10
     assert task.learned == 10

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli.app import app
+from linsep.cli.options.learners import in_options
 from linsep.models.save_load import opened
 from tests.cli.files import write_mail, write_svmlight
 from tests.contracts.table import bits
@@ -44,7 +45,7 @@ def test_what_a_solver_found_is_told_and_kept():
 
 
 CUT_SHORT = {
-    "a budget": (["--learner", "max-margin", "--epochs", "1", "--tol", "1e-9"], "raise max_iter"),
+    "a budget": (["--learner", "max-margin", "--epochs", "1", "--tol", "1e-9"], "raise --epochs"),
     "a witness": (["--learner", "max-margin", "--C", "none", "--no-fit-intercept"], "not separable"),
 }
 
@@ -56,7 +57,7 @@ def test_what_a_solver_warns_of_is_one_line_on_stderr(case):
     data = "cancel.svm" if case == "a witness" else "two.svm"
     told = run("fit", data, "-o", "m.linsep", *options, "--brief")
     assert [line for line in told.stderr.splitlines() if words in line] == told.stderr.splitlines()
-    assert opened("m.linsep").about["remarks"] == [
+    assert [in_options(remark) for remark in opened("m.linsep").about["remarks"]] == [
         line.removeprefix("linsep fit: ") for line in told.stderr.splitlines()
     ]
 

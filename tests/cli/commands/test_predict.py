@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli.app import app
-from linsep.cli.jobs.fitting import quiet_fit
+from linsep.cli.jobs.fitting import fit_quietly
 from linsep.cli.jobs.predicting import predict
 from linsep.models.save_load import opened, save
 from linsep.transforms import Scale
@@ -166,7 +166,7 @@ def test_labels_of_every_kind(folder):
 
 
 def quiet_fit_and_return(model, X, y):
-    quiet_fit(model, X, y)
+    fit_quietly(model, X, y)
     return model
 
 

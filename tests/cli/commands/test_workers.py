@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import linsep
 from linsep import distributed
 from linsep.cli.app import app
-from linsep.cli.terminal.shard_progress import WatchingShards
+from linsep.cli.terminal.training_progress import ShardsTrainingProgress
 from linsep.models.save_load import opened
 from tests.cli.files import let_threads_work, write_mail, write_table, write_vw
 from tests.contracts.table import bits, problem, quiet
@@ -120,14 +120,14 @@ def test_idle_workers_are_told():
 
 def cut_off(monkeypatch, at, error):
     """Let the next run end in some epoch."""
-    told = WatchingShards.shards
+    told = ShardsTrainingProgress.shards
 
     def shards(self, now):
         told(self, now)
         if (now.epoch, now.shards) == at:
             raise error
 
-    monkeypatch.setattr(WatchingShards, "shards", shards)
+    monkeypatch.setattr(ShardsTrainingProgress, "shards", shards)
 
 
 @pytest.mark.parametrize("how", [["--stream", "--epochs", "6"], ["--workers", "2", "--learner", "perceptron"]])
@@ -152,14 +152,14 @@ def test_a_run_that_was_cut_off_goes_on(how, folder, monkeypatch):
 
 @pytest.mark.usefixtures("threads_for_workers")
 def test_a_worker_that_is_lost_is_told_once(monkeypatch):
-    told = WatchingShards.shards
+    told = ShardsTrainingProgress.shards
 
     def shards(self, now):
         if (now.epoch, now.shards) == (3, 2):
             told(self, now._replace(gone=2, waiting=True))
         told(self, now._replace(gone=max(0, min(now.epoch - 1, 2))))
 
-    monkeypatch.setattr(WatchingShards, "shards", shards)
+    monkeypatch.setattr(ShardsTrainingProgress, "shards", shards)
     result = fit("--shards", "4", "--workers", "2", "--epochs", "3")
     assert result.stderr.count("linsep fit: 1 worker lost so far; others do the work again\n") == 1
     assert result.stderr.count("linsep fit: 2 workers lost so far; others do the work again\n") == 1

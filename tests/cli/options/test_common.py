@@ -78,7 +78,7 @@ def test_help_for_a_learner_shows_its_options_and_no_others(learner):
 def test_help_without_a_learner_shows_the_common_options():
     page = CliRunner().invoke(app, ["fit", "--help"]).stdout
     assert all(f"  {option(name)} " in page for name in COMMON)
-    assert "\nLearner; `root fit --learner NAME --help` shows all options\n" in page
+    assert "\nLearner; `linsep fit --learner NAME --help` shows all options\n" in page
     assert not any(f"  {option(name)} " in page for name in names() if name not in COMMON)
 
 

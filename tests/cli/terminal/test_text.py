@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 import linsep.cli
 from linsep.cli.app import app
 from linsep.cli.jobs.predicting import _output
-from linsep.cli.terminal.output import Text, facts, note, stderr, stdout, table, text_column, title
+from linsep.cli.terminal.output import Text, facts, note, stderr, stdout, table, title
+from linsep.cli.terminal.progress import PlainColumn
 from linsep.cli.terminal.text import UNPRINTABLE, escaped
 from tests.cli.files import write_files
 from tests.cli.test_app import COMMANDS
@@ -68,7 +69,7 @@ def test_control_characters_are_escaped(text, capsys):
 
 
 def test_bars_show_text_and_do_not_obey_it():
-    shown = text_column("{task.description}").render(Task(TaskID(0), "[red]a\x1b[/red]", 1, 0, lambda: 0.0))
+    shown = PlainColumn("{task.description}").render(Task(TaskID(0), "[red]a\x1b[/red]", 1, 0, lambda: 0.0))
     assert shown.plain == "[red]a\\x1b[/red]"
 
 

@@ -51,7 +51,7 @@ def run(
 
     The best of several runs is told; what is compiled is compiled before. Data have to fit into memory.
     """
-    from linsep.cli.terminal.output import Text, stderr, stdout, tell_json
+    from linsep.cli.terminal.output import Text, print_json, stderr, stdout
 
     check_targets({}, list(data or []), quarantine_file(ctx))
     console = stderr()
@@ -67,7 +67,7 @@ def run(
 
         timings = list(timed(files, reader_options(ctx), tell))
     if json:
-        tell_json({"runs": [timing._asdict() for timing in timings], **about()})
+        print_json({"runs": [timing._asdict() for timing in timings], **about()})
     else:
         show(stdout(), data, timings)
 
@@ -105,7 +105,7 @@ def timed(files: list[str], options: dict[str, Any], tell: Callable[[str], None]
     """Time reading, one pass of each learner, and prediction."""
     import linsep
     from linsep.cli.errors import explain
-    from linsep.cli.jobs.fitting import quiet_fit
+    from linsep.cli.jobs.fitting import fit_quietly
     from linsep.data.sources import sources_of
 
     tell("reading")
@@ -123,7 +123,7 @@ def timed(files: list[str], options: dict[str, Any], tell: Callable[[str], None]
         tell(name)
         learner = entry.make_online(random_state=0, **({"max_iter": 1} if entry.online else {}))
         try:
-            yield Timing(name, *best(partial(quiet_fit, learner, X, y)), len(y), entries)
+            yield Timing(name, *best(partial(fit_quietly, learner, X, y)), len(y), entries)
             trained = learner
         except ValueError as error:
             if explain(error) is None:

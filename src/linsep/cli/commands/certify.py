@@ -83,12 +83,12 @@ def run(
     if report is not None:
         import_module("linsep.cli.pages.certificate")  # so that a missing matplotlib is told before the work
 
-    from linsep.cli.jobs.loading import labelled
-    from linsep.cli.terminal.bracket_bar import bracket_bar
+    from linsep.cli.jobs.loading import load_rows
+    from linsep.cli.terminal.progress import bracket_bar
     from linsep.engine.runtime import threads
 
     with interruptible(target, report, in_place=[quarantine_file(ctx)]):
-        rows = labelled(ctx, data, show_as is not Show.NOTHING)
+        rows = load_rows(ctx, data, show_as is not Show.NOTHING)
         if rows.rejected and show_as is not Show.NOTHING:
             say(f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out")
         plan: dict[str, Any] = {"epsilon": epsilon, "delta": round(1 - confidence, 12), "time_limit": time_limit}
@@ -142,11 +142,11 @@ def _certified(
     rows: "Dataset", learner: "Learner | None", plan: dict[str, Any], passes: int, bias: float
 ) -> "Certificate":
     from linsep.certificates.certify import certify
-    from linsep.cli.jobs.fitting import quiet_fit
+    from linsep.cli.jobs.fitting import fit_quietly
 
     if learner is None:
         return certify(rows.X, rows.y, bias=bias, passes=passes, **plan)
-    quiet_fit(learner, rows.X, rows.y)
+    fit_quietly(learner, rows.X, rows.y)
     return learner.certificate(rows.X, rows.y, **plan)
 
 
@@ -216,11 +216,11 @@ def _tell(
     show_as: Show, aside: bool,
 ) -> None:  # fmt: skip
     from linsep.cli.terminal.certificate import as_json, in_a_line, show
-    from linsep.cli.terminal.output import stderr, stdout, tell_json
+    from linsep.cli.terminal.output import print_json, stderr, stdout
 
     console = stderr() if aside else stdout()
     if show_as is Show.JSON:
-        tell_json(as_json(cert, learner) | {name: str(path) for name, path in written.items()} | {"seconds": took})
+        print_json(as_json(cert, learner) | {name: str(path) for name, path in written.items()} | {"seconds": took})
     elif show_as is Show.BRIEF:
         console.print(word(in_a_line(cert, learner)), soft_wrap=True)
     elif show_as is Show.ALL:

@@ -55,8 +55,8 @@ def run(
     """
     from linsep.cli.jobs.comparing import Contest, chosen, ranked
     from linsep.cli.options.maps import maps_from
-    from linsep.cli.terminal.learner_bar import LearnerBar
-    from linsep.cli.terminal.output import percent, stderr, stdout, tell_json
+    from linsep.cli.terminal.output import percent, print_json, stderr, stdout
+    from linsep.cli.terminal.progress import LearnerBar
 
     show_as = show_of(json, brief, quiet)
     check_targets({"--report": report}, [*data, *(test or [])], quarantine_file(ctx))
@@ -74,7 +74,7 @@ def run(
             writes(report, data, test, contest, attempts, [*as_words(reader_options(ctx)), *mapped])
         best = attempts[0]
         if show_as is Show.JSON:
-            tell_json(as_json(contest, attempts))
+            print_json(as_json(contest, attempts))
         elif show_as is Show.BRIEF:
             line = f"{best.name}: error {percent(best.error)}" if best.error is not None else "no learner could"
             stdout().print(line, soft_wrap=True)
@@ -95,7 +95,7 @@ def _writer() -> Any:
 
 def _read(data: list[str], test: list[str] | None, options: dict[str, Any], show_as: Show) -> tuple[Any, Any]:
     import linsep
-    from linsep.cli.terminal.output import reading_bar
+    from linsep.cli.terminal.progress import reading_bar
 
     with reading_bar("reading", show_as is not Show.NOTHING) as tell:
         rows = linsep.read(data, progress=tell, **options)

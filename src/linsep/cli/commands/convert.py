@@ -8,7 +8,7 @@ import typer
 from linsep.cli.errors import UsageError
 from linsep.cli.options.common import reader_options
 from linsep.cli.options.outputs import check_targets, interruptible
-from linsep.cli.options.readouts import Normalize, Readout, refuse_no_weights, reread
+from linsep.cli.options.readouts import Normalize, Readout, refuse_no_weights, with_readout
 from linsep.cli.terminal.text import word
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def _convert(given: list[str], target: Path, options: dict[str, Any]) -> None:
     check_targets({"-o": target}, [], options.get("quarantine"))
     check_targets({}, given, options.get("quarantine"))  # the reader itself compares -o to its sources
     import linsep
-    from linsep.cli.terminal.output import reading_bar, size, stdout
+    from linsep.cli.terminal.output import size, stdout
+    from linsep.cli.terminal.progress import reading_bar
 
     with interruptible(target, in_place=[options.get("quarantine")]), reading_bar("converting") as tell:
         data = linsep.convert(given, target, progress=tell, **options)
@@ -92,7 +93,7 @@ def _export(source: Path, target: Path, readout: str | None, normalize: bool | N
     if source.is_file() and not _is_model(source):
         raise ModelError(source, f"it is no linsep model; data go to a file that ends in {', '.join(DATA)}")
     check_targets({"-o": target}, [source])
-    saved = reread(opened_classifier(source), readout, normalize)
+    saved = with_readout(opened_classifier(source), readout, normalize)
     refuse_no_weights(saved)
     with interruptible(target):
         _write(saved, target)

@@ -9,8 +9,16 @@ import typer
 from linsep.cli.errors import UsageError
 from linsep.cli.options.common import Brief, Json, Model, Quiet, Report, Show, Sources, reader_options, show_of
 from linsep.cli.options.outputs import check_targets, interruptible
-from linsep.cli.options.readouts import Normalize, Readout, as_options, reread
-from linsep.cli.options.workers import Crew, Scheduler, Workers, at_work, crew_of, refuse_for_parts, refuse_threads
+from linsep.cli.options.readouts import Normalize, Readout, as_options, with_readout
+from linsep.cli.options.workers import (
+    Scheduler,
+    WorkerPool,
+    Workers,
+    pool_of,
+    refuse_threads,
+    refuse_unsplittable,
+    started,
+)
 from linsep.cli.terminal.text import word, words
 from linsep.validation.errors import InvalidDataError
 
@@ -50,26 +58,26 @@ def run(
     calibration where the model gives probabilities. Data are read in blocks, and so may be larger than memory.
     """
     show_as = show_of(json, brief, quiet)
-    crew, options = crew_of(workers, scheduler), reader_options(ctx)
-    if crew is not None:
-        refuse_for_parts(crew.said, data, options)
-        refuse_threads(crew, options)
+    pool, options = pool_of(workers, scheduler), reader_options(ctx)
+    if pool is not None:
+        refuse_unsplittable(pool.option, data, options)
+        refuse_threads(pool, options)
         if report is not None:
             raise UsageError(
-                f"--report shows rows, and with {crew.said} these stay where they are: leave one of them out"
+                f"--report shows rows, and with {pool.option} these stay where they are: leave one of them out"
             )
 
     from linsep.cli.jobs.saved_models import opened_classifier
-    from linsep.cli.terminal.output import percent, stdout, tell_json
+    from linsep.cli.terminal.output import percent, print_json, stdout
 
     check_targets({"--report": report}, [model, *data], options.get("quarantine"))
     with interruptible(report, in_place=[options.get("quarantine")]):
-        saved, began = reread(opened_classifier(model), readout, normalize), perf_counter()
+        saved, began = with_readout(opened_classifier(model), readout, normalize), perf_counter()
         gathered = _gathering(saved) if report is not None else None
         scores, rows = (
             _scored(saved, data, options, gathered, show_as)
-            if crew is None
-            else _shared(saved, data, options, crew, show_as)
+            if pool is None
+            else _shared(saved, data, options, pool, show_as)
         )
         if not scores.rows:
             raise InvalidDataError(f"{', '.join(data)}: there is no row with a label")
@@ -77,7 +85,7 @@ def run(
         if gathered is not None and report is not None:
             gathered.write(report, str(model), data, scores, as_options(readout, normalize))
         if show_as is Show.JSON:
-            tell_json(as_json(scores) | {"unseen": rows.unseen, "rejected": rows.rejected, "seconds": took})
+            print_json(as_json(scores) | {"unseen": rows.unseen, "rejected": rows.rejected, "seconds": took})
         elif show_as is Show.BRIEF:
             stdout().print(f"error {percent(scores.error)} ({scores.wrong:,} of {scores.rows:,} rows)", soft_wrap=True)
         elif show_as is Show.ALL:
@@ -91,7 +99,7 @@ def _scored(
 ) -> "tuple[Scores, LeftOut]":
     """Return what the answers are worth, and what was left out; a report gathers them."""
     from linsep.cli.jobs.saved_models import rows_for
-    from linsep.cli.terminal.output import reading_bar
+    from linsep.cli.terminal.progress import reading_bar
     from linsep.evaluation.scoring import Scoring, answers
 
     scoring = Scoring(saved.model.classes_)
@@ -107,15 +115,15 @@ def _scored(
 
 
 def _shared(
-    saved: Any, data: list[str], options: dict[str, Any], crew: Crew, show_as: Show
+    saved: Any, data: list[str], options: dict[str, Any], pool: WorkerPool, show_as: Show
 ) -> "tuple[Scores, LeftOut]":
     """Return what the answers are worth, which others find and judge, and what was left out."""
     from linsep.cli.jobs.parallel import judged
-    from linsep.cli.terminal.output import parts_bar
+    from linsep.cli.terminal.progress import parts_bar
     from linsep.evaluation.scoring import Scoring
 
     scoring, left_out = Scoring(saved.model.classes_), LeftOut(0, 0)
-    with parts_bar("evaluating", show_as is not Show.NOTHING) as tell, at_work(crew) as client:
+    with parts_bar("evaluating", show_as is not Show.NOTHING) as tell, started(pool) as client:
         for found, of in judged(saved, data, client, options):
             scoring.plus(found.scoring)
             left_out = LeftOut(left_out.rejected + found.rejected, left_out.unseen + found.unseen)

@@ -1,7 +1,5 @@
 """`linsep figures`: the figures of the lecture notes, as files and on a page."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -58,11 +56,13 @@ def run(
         raise UsageError(f"--format {format}: a file is {' or '.join(FORMATS)}")
     import matplotlib  # noqa: F401
 
+    from linsep.cli.terminal.progress import items_bar
+
     make_folder(out)
     files = [out / f"{_outside(name)}.{format}" for name in names]
     before = {path: version(path) for path in [*files, out / PAGE]}
     try:
-        with _bar(len(names)) as tell:
+        with items_bar("drawing", len(names)) as tell:
             _write(names, files, out / PAGE, format, tell)
     except KeyboardInterrupt:
         drawn = sum(version(path) != before[path] for path in files)
@@ -119,30 +119,3 @@ def _write(names: list[str], files: list[Path], index: Path, format: str, tell: 
             save(figures[name], draft, format)
     tell(PAGE)
     page(figures).write(index)
-
-
-@contextmanager
-def _bar(total: int) -> "Iterator[Callable[[str], None]]":
-    """Show how many figures are drawn, on stderr and only on a terminal; give whom to tell what is next."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
-
-    from linsep.cli.terminal.output import stderr, text_column
-
-    console = stderr()
-    columns = (
-        SpinnerColumn(),
-        "drawing",
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        text_column("{task.description}"),
-    )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("", total=total)
-        begun = 0
-
-        def tell(name: str) -> None:
-            nonlocal begun
-            bar.update(task, completed=begun, description=name)
-            begun += 1
-
-        yield tell

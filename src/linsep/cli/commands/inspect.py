@@ -40,7 +40,7 @@ def run(
     """Show what a model is, its strongest features for each class, and how it was trained."""
     from linsep.cli.jobs.features import names_of, strongest
     from linsep.cli.jobs.saved_models import opened_classifier
-    from linsep.cli.terminal.output import stdout, tell_json
+    from linsep.cli.terminal.output import print_json, stdout
 
     saved = opened_classifier(model)
     facts, parts, name = described(model, saved), strongest(saved.model, top, label), names_of(saved)
@@ -53,7 +53,7 @@ def run(
             }
             for part, names in named
         ]
-        tell_json({**facts, "strongest": listed, "about": saved.about})
+        print_json({**facts, "strongest": listed, "about": saved.about})
         return
     show(stdout(), facts, named, saved.about)
 
@@ -64,7 +64,7 @@ def described(path: Path, saved: Any) -> dict[str, Any]:
 
     from linsep.cli.jobs.features import answering, weighing
     from linsep.cli.jobs.saved_models import name_of
-    from linsep.cli.terminal.learner_facts import found
+    from linsep.cli.terminal.learner_facts import solver_facts
     from linsep.models.encode_estimators import last_of, learner_of
 
     learner = learner_of(saved.model)
@@ -86,7 +86,7 @@ def described(path: Path, saved: Any) -> dict[str, Any]:
         "intercept": None if speaks is None else speaks.intercept_,
         "answers": answering(learner),
         "weights_of": None if speaks is None else answering(speaks),
-        "found": found(learner),
+        "found": solver_facts(learner),
         "shards": shards_of(learner),
         "calibrated": getattr(last_of(saved.model), "method", None),
         "format": None if saved.form is None else saved.form.name,
@@ -98,7 +98,7 @@ def show(
     console: "Console", known: dict[str, Any], parts: "list[tuple[Strongest, list[str]]]", about: dict[str, Any]
 ) -> None:  # fmt: skip
     """Print what the model is, what it listens to, and how it was trained."""
-    from linsep.cli.terminal.learner_facts import as_told
+    from linsep.cli.terminal.learner_facts import facts_in_words
     from linsep.cli.terminal.output import facts, note, size, title
 
     title(console, f"{known['learner']} of {word(known['file'])}")
@@ -112,7 +112,7 @@ def show(
             "classes": _listed(known["classes"].tolist()),
             "features": f"{known['features']:,}",
             **_weights(known),
-            **as_told(known["found"]),
+            **facts_in_words(known["found"]),
             "shards": _shards(known["shards"]),
             "probabilities": known["calibrated"],
             "read as": known["format"],

@@ -8,8 +8,8 @@ import typer
 from linsep.cli.errors import UsageError
 from linsep.cli.options.common import Model, reader_options
 from linsep.cli.options.outputs import check_targets, interruptible
-from linsep.cli.options.readouts import Normalize, Readout, reread
-from linsep.cli.options.workers import Scheduler, Workers, crew_of, refuse_for_parts, refuse_threads
+from linsep.cli.options.readouts import Normalize, Readout, with_readout
+from linsep.cli.options.workers import Scheduler, Workers, pool_of, refuse_threads, refuse_unsplittable
 
 EXAMPLES = """
 linsep predict model.linsep test.svm -o labels.txt
@@ -49,10 +49,10 @@ def run(
     Rows of a pipe are answered as they come, those of CSV too. The line of a blank line, or of a malformed one that is
     skipped, is empty. Tables have a line for each row, and none for the names of the columns.
     """
-    crew, options = crew_of(workers, scheduler), reader_options(ctx)
-    if crew is not None:
-        refuse_for_parts(crew.said, data or ["-"], options)
-        refuse_threads(crew, options)
+    pool, options = pool_of(workers, scheduler), reader_options(ctx)
+    if pool is not None:
+        refuse_unsplittable(pool.option, data or ["-"], options)
+        refuse_threads(pool, options)
     if scores and probabilities:
         raise UsageError("--scores and --probabilities: give one of them")
     target = None if str(out) == "-" else out
@@ -71,4 +71,4 @@ def run(
         in_place=[options.get("quarantine")],
         otherwise=lambda: "the lines so far are written" if live else None,
     ):
-        predict(reread(opened_classifier(model), readout, normalize), data or ["-"], what, out, options, crew)
+        predict(with_readout(opened_classifier(model), readout, normalize), data or ["-"], what, out, options, pool)

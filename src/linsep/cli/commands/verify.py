@@ -41,14 +41,14 @@ def run(
     if one does or the data are others.
     """
     from linsep.certificates.certificate import Certificate, verify
-    from linsep.cli.jobs.loading import labelled
-    from linsep.cli.terminal.output import stderr, stdout, tell_json
+    from linsep.cli.jobs.loading import load_rows
+    from linsep.cli.terminal.output import print_json, stderr, stdout
 
     show_as = show_of(json, brief, quiet)
     check_targets({}, [cert, *data], quarantine_file(ctx))
     with interruptible(in_place=[quarantine_file(ctx)]):
         stated, began = Certificate.load(cert), perf_counter()
-        rows, console = labelled(ctx, data, show_as is not Show.NOTHING), stderr()
+        rows, console = load_rows(ctx, data, show_as is not Show.NOTHING), stderr()
         if rows.rejected and show_as is not Show.NOTHING:
             say(f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out")
         if console.is_terminal and show_as is Show.ALL:
@@ -59,7 +59,7 @@ def run(
         took = perf_counter() - began
         if show_as is Show.JSON:
             checks = [{"claim": claim, "status": status, "detail": detail} for claim, status, detail in result.checks]
-            tell_json({"holds": bool(result), "checks": checks, "seconds": took})
+            print_json({"holds": bool(result), "checks": checks, "seconds": took})
         elif show_as is not Show.NOTHING:
             show(stdout(), f"{word(cert)} on {words(data)}", result, took, show_as is Show.BRIEF)
         if not result:

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.cli.errors import UsageError, explain
-from linsep.cli.jobs.fitting import quiet_fit
+from linsep.cli.jobs.fitting import fit_quietly
 from linsep.cli.options.common import learner_from
 from linsep.cli.options.learners import LEFT_OUT, option, owners
-from linsep.cli.terminal.learner_bar import Tell
+from linsep.cli.terminal.progress import LearnerReport
 from linsep.data.dataset import Dataset
 from linsep.engine.arrays import Array
 from linsep.estimators.base.online import OnlineLearner
@@ -61,9 +61,9 @@ class Contest:
     @classmethod
     def of(cls, data: Dataset, test: Dataset | None, holdout: float, seed: int) -> "Contest":
         """Return all rows and others to be judged by, or a part of the rows set aside for that."""
-        rows = labelled(data)
+        rows = rows_with_labels(data)
         if test is not None:
-            return cls(rows, labelled(test))
+            return cls(rows, rows_with_labels(test))
         aside = set_aside(rows.y, holdout, seed)
         return cls(rows.some(np.flatnonzero(~aside)), rows.some(np.flatnonzero(aside)))
 
@@ -80,7 +80,7 @@ class Contest:
         """The labels of the rows to learn from."""
         return np.unique(self.train.y)
 
-    def attempts(self, names: list[str], parameters: dict[str, Any], tell: Tell) -> Iterator[Attempt]:
+    def attempts(self, names: list[str], parameters: dict[str, Any], tell: LearnerReport) -> Iterator[Attempt]:
         """Try learners one after the other, each with those parameters that it has."""
         check_owned(parameters, names)
         for name in names:
@@ -95,15 +95,15 @@ class Contest:
                 tell.ready()
                 yield Attempt(name, why=found[1])
 
-    def _attempt(self, name: str, parameters: dict[str, Any], tell: Tell) -> Attempt:
+    def _attempt(self, name: str, parameters: dict[str, Any], tell: LearnerReport) -> Attempt:
         few = self.train.some(np.unique(self.train.y, return_index=True)[1])
         once = {"max_iter": 1} if LEARNERS[name].online else {}
         first = learner_from(name, parameters | once)
-        quiet_fit(first, *few)
+        fit_quietly(first, *few)
         first.predict(few.X)
         tell.ready()
         learner, began = learner_from(name, parameters), perf_counter()
-        settled = quiet_fit(learner, *self.train)
+        settled = fit_quietly(learner, *self.train)
         took = perf_counter() - began
         scores = Scoring(learner.classes_).add(self.test.y, learner.predict(self.test.X)).result()
         mistakes, updates, rounds = None, None, len(self.train.y)
@@ -130,7 +130,7 @@ def chosen(names: tuple[str, ...]) -> list[str]:
     return list(dict.fromkeys(names or (name for name, entry in LEARNERS.items() if not entry.small)))
 
 
-def labelled(data: Dataset) -> Rows:
+def rows_with_labels(data: Dataset) -> Rows:
     """Return the rows that have a label."""
     rows = Rows(data.X, data.y, data.weights)
     if data.y.dtype.kind == "f" and np.isnan(data.y).any():

@@ -8,14 +8,19 @@ from linsep.cli.jobs.saved_models import learner_of, name_of, opened_classifier
 from linsep.cli.options.common import LearnerOptions, learner_from
 from linsep.cli.options.learners import described
 from linsep.cli.options.maps import maps_from
+from linsep.data.formats import found
+from linsep.data.sources import sources_of
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.base.voter import Voter
 from linsep.models.encode_estimators import is_calibrated, is_pipeline
 from linsep.models.save_load import Saved
 
+HASHED = ("alternate_sign", "n_features", "keep_names")
+"""Options that speak of hashed words."""
 
-def chosen(options: LearnerOptions, resume: Path | None, stream: bool) -> tuple[Learner, int, Saved | None]:
+
+def choose_learner(options: LearnerOptions, resume: Path | None, stream: bool) -> tuple[Learner, int, Saved | None]:
     """Return the learner to train, new or resumed, for how many epochs, and the model that it is resumed from."""
     parameters = {name: value for name, value in options.parameters.items() if name != "n_jobs"}
     if stream and "shuffle" in parameters:
@@ -97,3 +102,26 @@ def _resumed(options: LearnerOptions, resume: Path, parameters: dict[str, Any], 
             f"{resume}: --solver {learner.solver} would fit it anew: add --stream, or --solver sgd, to go on row by row"
         )
     return saved, learner
+
+
+def with_word_counts(options: dict[str, Any], learner: Any, data: list[str]) -> dict[str, Any]:
+    """Return the reader's options; for naive Bayes text is read as counts of its words, unless it was said otherwise.
+
+    Hashed words would have columns for those that never occur, which take their share of the probability, and half of
+    them count below 0.
+
+    >>> from linsep import NaiveBayes, Perceptron
+    >>> (
+    ...     with_word_counts({"format": "text"}, NaiveBayes(), ["-"]),
+    ...     with_word_counts({"format": "text"}, Perceptron(), ["-"]),
+    ... )
+    ({'norm': None, 'vocabulary': True, 'format': 'text'}, {'format': 'text'})
+    """
+    if not learner._takes_counts:
+        return options
+    first = sources_of(data)[0]
+    format = options.get("format") or ("svmlight" if first.handle is not None else found(first))
+    if format != "text":
+        return options
+    hashed = options.get("vocabulary") is False or any(name in options for name in HASHED)
+    return {"norm": None, **({"alternate_sign": False} if hashed else {"vocabulary": True}), **options}

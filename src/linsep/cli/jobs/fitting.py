@@ -8,11 +8,11 @@ from sklearn.exceptions import ConvergenceWarning
 from linsep.estimators.base.learner import Learner
 
 
-def quiet_fit(learner: Learner, X: Any, y: Any, weights: Any = None) -> bool:
+def fit_quietly(learner: Learner, X: Any, y: Any, weights: Any = None) -> bool:
     """Fit, and return whether the learner settled instead of letting it warn.
 
     >>> from linsep import Perceptron
-    >>> quiet_fit(Perceptron(), [[0], [0]], [0, 1])
+    >>> fit_quietly(Perceptron(), [[0], [0]], [0, 1])
     False
     """
     with warnings.catch_warnings(record=True) as caught:

@@ -1,4 +1,4 @@
-"""All rows of some files, mapped and with their labels, for what is proved of them."""
+"""Load all rows of some files, with their labels, and apply feature maps."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from linsep.data.dataset import Dataset
 
 
-def labelled(ctx: typer.Context, data: list[str], remark: bool = True) -> "Dataset":
+def load_rows(ctx: typer.Context, data: list[str], remark: bool = True) -> "Dataset":
     """Return the rows that a command is given, as it was told to read and to map them; weights of rows are left out."""
     from dataclasses import replace
 
     import linsep
     from linsep.cli.options.common import learner_options, reader_options
     from linsep.cli.options.maps import maps_from
-    from linsep.cli.terminal.output import reading_bar
+    from linsep.cli.terminal.progress import reading_bar
 
     maps = maps_from(learner_options(ctx).maps)
     with reading_bar("reading", remark) as tell:

@@ -43,7 +43,7 @@ class Waiting(io.RawIOBase):
         super().close()
 
 
-def live_input(data: list[Any]) -> Waiting | None:
+def pipe_input(data: list[Any]) -> Waiting | None:
     """Return what the data are read from, if they are a pipe, a terminal or a device; else None."""
     if data == [STDIN]:
         if sys.stdin is None:

@@ -10,9 +10,9 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from linsep.cli.errors import UsageError
-from linsep.cli.jobs.pipes import Waiting, live_input
+from linsep.cli.jobs.pipes import Waiting, pipe_input
 from linsep.cli.jobs.saved_models import is_calibrated, rows_for
-from linsep.cli.options.workers import Crew, at_work
+from linsep.cli.options.workers import WorkerPool, started
 from linsep.cli.terminal.text import escaped
 from linsep.data.dataset import as_csr
 from linsep.data.errors import DataError, Fault, Policy
@@ -59,16 +59,16 @@ class Noted(Policy):
 
 
 def predict(
-    saved: Saved, data: list[str], what: str, out: Path | None, options: dict[str, Any], crew: Crew | None = None
+    saved: Saved, data: list[str], what: str, out: Path | None, options: dict[str, Any], pool: WorkerPool | None = None
 ) -> None:  # fmt: skip
     """Write the answers to all rows."""
     if isinstance(saved.form, LabelledText):
         saved.form.labels_optional = True  # type: ignore[misc]
-    if crew is not None:
-        _shared(saved, data, what, out, options, crew)
+    if pool is not None:
+        _shared(saved, data, what, out, options, pool)
         return
     write = writer(saved.model, what)
-    pipe = live_input(data)
+    pipe = pipe_input(data)
     with pipe or nullcontext():
         much = {"block_bytes": BLOCK_BYTES, **options}
         rows = rows_for(saved, data, much) if pipe is None else _live_rows(saved, pipe, options)
@@ -81,14 +81,14 @@ def predict(
 
 
 def _shared(
-    saved: Saved, data: list[str], what: str, out: Path | None, options: dict[str, Any], crew: Crew
+    saved: Saved, data: list[str], what: str, out: Path | None, options: dict[str, Any], pool: WorkerPool
 ) -> None:  # fmt: skip
     """Write the answers to all rows, which others find."""
     from linsep.cli.jobs.parallel import answered
 
     writer(saved.model, what)  # so that a model without probabilities is told before the work
     _refuse_target(out, sources_of(data))
-    with at_work(crew) as client, _output(out) as file:
+    with started(pool) as client, _output(out) as file:
         for lines in answered(saved, data, what, client, options):
             file.write(lines)
 

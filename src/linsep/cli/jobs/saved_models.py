@@ -19,7 +19,7 @@ NUMBERED = ("svmlight", "vw", "text")
 """Formats that can be told the number of columns."""
 
 
-def unsaid(form: Any, options: dict[str, Any]) -> dict[str, Any]:
+def without_known(form: Any, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options but for those that say again how a model's data were read; to say it otherwise is an error."""
     own = {name: getattr(form, name) for name in options_of(type(form)) if name in options}
     for name, value in own.items():
@@ -40,7 +40,7 @@ def reading_for(saved: Any, data: list[str], options: dict[str, Any]) -> dict[st
     If the file does not tell how the training data were read, they are read as the options say.
     """
     if saved.form is not None:
-        return {"like": saved, **unsaid(saved.form, options)}
+        return {"like": saved, **without_known(saved.form, options)}
     width = getattr(saved.model, "n_features_in_", None)
     if width is None:
         raise UsageError(

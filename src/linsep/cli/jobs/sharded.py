@@ -15,9 +15,9 @@ from linsep import distributed
 from linsep.cli.errors import UsageError
 from linsep.cli.jobs.training import Task, Trained, Work, judge_by_files
 from linsep.cli.options.common import LearnerOptions, learner_from
-from linsep.cli.options.workers import Crew, at_work, hands
-from linsep.cli.terminal.shard_progress import WatchingShards
+from linsep.cli.options.workers import WorkerPool, started, task_slots
 from linsep.cli.terminal.text import say
+from linsep.cli.terminal.training_progress import ShardsTrainingProgress
 from linsep.distributed.training import SHARDS
 from linsep.engine.runtime import threads
 from linsep.estimators.base.learner import Learner
@@ -28,8 +28,8 @@ from linsep.models.save_load import opened
 class Sharing(NamedTuple):
     """How the work on shards is shared."""
 
-    watching: WatchingShards
-    crew: Crew | None
+    progress: ShardsTrainingProgress
+    pool: WorkerPool | None
     """Who works; None is threads of this process."""
     kept: Path | None
     """Where each epoch is kept."""
@@ -67,25 +67,25 @@ def learner_for(told: LearnerOptions, said: str, stream: bool) -> tuple[Learner,
     return learner, learner._most_epochs
 
 
-def scaled(task: Task, sharing: Sharing) -> Trained:
+def train_on_shards(task: Task, sharing: Sharing) -> Trained:
     """Learn the shards of files, and judge the model by rows that it has not seen."""
-    began, learner, crew, seen = perf_counter(), task.learner, sharing.crew, sharing.watching
+    began, learner, pool, seen = perf_counter(), task.learner, sharing.pool, sharing.progress
     with ExitStack() as stack:
-        with seen.solving(f"starting {crew.workers} workers" if crew and crew.workers else "connecting"):
-            client = stack.enter_context(at_work(crew))
-        workers = threads(getattr(learner, "n_jobs", -1)) if client is None else hands(client)
-        if crew is not None:
+        with seen.solving(f"starting {pool.workers} workers" if pool and pool.workers else "connecting"):
+            client = stack.enter_context(started(pool))
+        workers = threads(getattr(learner, "n_jobs", -1)) if client is None else task_slots(client)
+        if pool is not None:
             _remark_idle(workers, getattr(learner, "shards", None))
         with seen.learning_shards(task.epochs, sharing.kept):
             _fit(task, sharing, client)
         done = perf_counter()
     who = Work(f"{workers} thread{'s' * (workers != 1)}", None, None)
-    if crew is not None:
-        lost = f", {seen.gone} lost on the way" if seen.gone else ""
-        who = Work(crew.told(workers) + lost, seen.moved, seen.began - began)
+    if pool is not None:
+        lost = f", {seen.lost} lost on the way" if seen.lost else ""
+        who = Work(pool.description(workers) + lost, seen.moved, seen.began - began)
     trained = Trained(
-        learner, learner, None, seen.rows, seen.rejected, 0, sharing.stream, seen.looked,
-        done - seen.began - seen.looked, work=who,
+        learner, learner, None, seen.rows, seen.rejected, 0, sharing.stream, seen.scanned,
+        done - seen.began - seen.scanned, work=who,
     )  # fmt: skip
     judge_by_files(task, trained)
     return trained
@@ -99,7 +99,7 @@ def _fit(task: Task, sharing: Sharing, client: Any) -> None:
         with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # the mistakes are told anyway
             distributed.fit(
                 task.learner, task.sources, client=client, epochs=None if counts else task.epochs,
-                checkpoint=None if counts else sharing.kept, progress=sharing.watching.shards, **options,
+                checkpoint=None if counts else sharing.kept, progress=sharing.progress.shards, **options,
             )  # fmt: skip
     except distributed.ClusterError as error:
         raise UsageError("; ".join(filter(None, (str(error), sharing.left)))) from error

@@ -15,8 +15,8 @@ from sklearn.base import clone
 
 import linsep
 from linsep.cli.errors import UsageError
-from linsep.cli.jobs.pipes import live_input
-from linsep.cli.jobs.saved_models import learner_of, unsaid
+from linsep.cli.jobs.pipes import pipe_input
+from linsep.cli.jobs.saved_models import learner_of, without_known
 from linsep.cli.jobs.training import (
     BLOCK_ROWS,
     Seen,
@@ -45,7 +45,7 @@ class NewLabelError(Exception):
     """A label that the first rows did not have."""
 
 
-def streamed(task: Task) -> Trained:
+def train_on_stream(task: Task) -> Trained:
     """Learn from the files, and judge the model by rows that it has not seen."""
     began = perf_counter()
     rows = _opened(task)
@@ -65,7 +65,7 @@ def streamed(task: Task) -> Trained:
         count, known = _learned(task, rows, share, closed)
     except NewLabelError:
         task.model, task.learned, rows = clone(task.model), 0, _opened(task)
-        task.watching.restart()
+        task.progress.restart()
         count, known = _learned(task, rows, share, closed=False)
     learner = learner_of(task.model)
     if len(learner.classes_) < 2:
@@ -73,7 +73,7 @@ def streamed(task: Task) -> Trained:
     seen = Seen(form_of(rows.form), known if marks_all(learner) else None)
     trained = Trained(learner, task.model, seen, count, rows.rejected, rows.unseen, True, 0.0, perf_counter() - began)
     if task.interrupted:
-        trained.rows = task.watching.curve[-1][0] if task.watching.curve else task.learned
+        trained.rows = task.progress.curve.rows or task.learned
         return trained
     if share is not None:
         judge(task, trained, _kept(rows, share, held=True), f"{100 * share:g} % of the rows, held out")
@@ -88,7 +88,7 @@ def _learned(task: Task, rows: Stream, share: float | None, closed: bool) -> tup
     with _kept_if_interrupted(task), _at_work(task), source_named(task.sources):
         for epoch in range(task.epochs):
             count = 0
-            with task.watching.learning(None, getattr(_at_hand(task), "_state", None) if epoch == 0 else None):
+            with task.progress.learning(None, getattr(_at_hand(task), "_state", None) if epoch == 0 else None):
                 for block in _kept(rows, share, held=False):
                     if closed and labels is None and len(block):
                         labels = np.unique(block.y)
@@ -100,7 +100,7 @@ def _learned(task: Task, rows: Stream, share: float | None, closed: bool) -> tup
             refuse_no_rows(count, task.sources)
             refuse_many_rounds(task.epochs, count)
             if epoch == 0 and isinstance(task.learner, OnlineLearner):
-                task.watching.end(_at_hand(task)._state)
+                task.progress.end(_at_hand(task)._state)
     return count, known
 
 
@@ -113,7 +113,7 @@ def _at_hand(task: Task) -> Any:
 def _at_work(task: Task) -> Iterator[None]:
     """Let a learner that goes row by row learn in place, and watch it."""
     if isinstance(task.learner, OnlineLearner):
-        with task.model._training_in_place(), _at_hand(task)._watched(task.watching):
+        with task.model._training_in_place(), _at_hand(task)._watched(task.progress):
             yield
     else:
         yield
@@ -129,7 +129,7 @@ def _kept_if_interrupted(task: Task) -> Iterator[None]:
             raise
         task.interrupted = True
         if isinstance(task.learner, OnlineLearner):
-            task.watching.end(_at_hand(task)._state)
+            task.progress.end(_at_hand(task)._state)
 
 
 def _learn(task: Task, block: Dataset, labels: Array | None) -> None:
@@ -157,10 +157,10 @@ def _opened(task: Task) -> Stream:
     Indices of svmlight are columns as they are, as nobody can look where they begin. Where training goes on, it goes on
     with new ones, too; of other formats, the columns are those of the model.
     """
-    handle, before = live_input(task.sources), None if task.resume is None else task.resume.form
-    how = {"block_rows": BLOCK_ROWS, "progress": task.watching.told, **task.options}
+    handle, before = pipe_input(task.sources), None if task.resume is None else task.resume.form
+    how = {"block_rows": BLOCK_ROWS, "progress": task.progress.read, **task.options}
     if isinstance(before, Svmlight):
-        unsaid(before, task.options)
+        without_known(before, task.options)
         if task.options.get("format", "svmlight") != "svmlight":
             raise UsageError(f"the model was trained on svmlight data: remove --format {task.options['format']}")
         how |= {"once": True, "format": "svmlight", "zero_based": before.zero_based}

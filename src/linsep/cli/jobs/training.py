@@ -19,7 +19,7 @@ from linsep.cli.errors import UsageError
 from linsep.cli.jobs.saved_models import learner_of, name_of
 from linsep.cli.options.maps import piped
 from linsep.cli.terminal.output import size as size_of
-from linsep.cli.terminal.training_progress import Watching
+from linsep.cli.terminal.training_progress import TrainingProgress
 from linsep.data.dataset import Dataset
 from linsep.data.form import Form
 from linsep.data.sources import sources_of
@@ -107,7 +107,7 @@ class Task:
     learner: Learner
     epochs: int
     seed: int
-    watching: Watching
+    progress: TrainingProgress
     test: list[str] | None = None
     holdout: float | None = None
     resume: Saved | None = None
@@ -135,11 +135,11 @@ class Task:
         return {"like": self.resume} if self.resume is not None and self.resume.form is not None else {}
 
 
-def in_memory(task: Task) -> Trained:
+def train_in_memory(task: Task) -> Trained:
     """Read all rows, learn them epoch after epoch, and judge the model by rows that it has not seen."""
     began = perf_counter()
     _refuse_too_much(task.sources)
-    with task.watching.reading() as tell:
+    with task.progress.reading() as tell:
         data = linsep.read(task.sources, progress=tell, **task.options, **task.like())
     train, held = _split(len(data), task.holdout, task.seed)
     read_done = perf_counter()
@@ -175,18 +175,18 @@ def _of_rounds(kind: type, learner: Learner) -> bool:
 
 def _fitted(task: Task, X: Any, rows: Dataset) -> Any:
     """Return the learner, or it with a calibration, trained on all rows; one that goes row by row is watched."""
-    learner, watching = task.learner, task.watching
+    learner, progress = task.learner, task.progress
     if task.calibrate is not None:
         model = CalibratedClassifier(learner, method=task.calibrate)
-        with watching.solving(f"learning, and {model.cv} times more to calibrate"):
+        with progress.solving(f"learning, and {model.cv} times more to calibrate"):
             return model.fit(X, rows.y, sample_weight=rows.weights)
     if not isinstance(learner, OnlineLearner) or learner._at_once:
-        with watching.solving("solving"):
+        with progress.solving("solving"):
             return learner.fit(X, rows.y, sample_weight=rows.weights)
     before = getattr(learner, "_state", None)
-    with _the_same_rows(task), watching.learning(learner._most_epochs * len(rows), before), learner._watched(watching):
+    with _the_same_rows(task), progress.learning(learner._most_epochs * len(rows), before), learner._watched(progress):
         learner.fit(X, rows.y, sample_weight=rows.weights)
-    watching.end(learner._state)
+    progress.end(learner._state)
     return learner
 
 

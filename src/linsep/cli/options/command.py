@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 
 from linsep.cli.errors import UsageError
 from linsep.cli.options.common import DEFAULT, SEED, LearnerOptions, SharedOptions, known_learner
-from linsep.cli.options.help import Helpful
+from linsep.cli.options.help import HelpPage
 from linsep.cli.startup import load_scikit_learn, loaded
 
 FORMATS = ("svmlight", "vw", "text", "csv", "tsv", "parquet", "arrow", "binary")
@@ -151,7 +151,7 @@ def _of_learners(shown: tuple[str, ...]) -> list[Any]:
     return declared(holder)
 
 
-class Command(Helpful, TyperCommand):
+class Command(HelpPage, TyperCommand):
     """A command with help of the house's kind."""
 
     needs: str | None = None

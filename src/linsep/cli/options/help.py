@@ -19,7 +19,7 @@ TOGETHER = "\xa0"
 """A space at which no line is broken."""
 
 
-class Helpful:
+class HelpPage:
     """A command whose help is a page of this kind."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

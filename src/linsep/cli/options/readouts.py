@@ -30,7 +30,7 @@ Normalize = Annotated[
 ]
 
 
-def reread(saved: "Saved", readout: str | None, normalize: bool | None) -> "Saved":
+def with_readout(saved: "Saved", readout: str | None, normalize: bool | None) -> "Saved":
     """Return a model that was opened, to answer as the options say."""
     said: dict[str, Any] = {"readout": readout, "normalize": normalize}
     said = {name: value for name, value in said.items() if value is not None}

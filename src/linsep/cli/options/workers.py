@@ -1,4 +1,4 @@
-"""Who shares the work of a command: worker processes of its own, or those of a Dask scheduler."""
+"""Workers that share the work of a command: processes of its own, or those of a Dask scheduler."""
 
 import logging
 import os
@@ -27,7 +27,7 @@ Scheduler = Annotated[
 ]
 
 
-class Crew(NamedTuple):
+class WorkerPool(NamedTuple):
     """Processes that share the work."""
 
     workers: int | None = None
@@ -36,18 +36,18 @@ class Crew(NamedTuple):
     """The address where others are found."""
 
     @property
-    def said(self) -> str:
-        """What was said, in the words of a command.
+    def option(self) -> str:
+        """The option that names the pool.
 
-        >>> Crew(2).said, Crew(scheduler="tcp://127.0.0.1:8786").said
+        >>> WorkerPool(2).option, WorkerPool(scheduler="tcp://127.0.0.1:8786").option
         ('--workers 2', '--scheduler tcp://127.0.0.1:8786')
         """
         return f"--workers {self.workers}" if self.scheduler is None else f"--scheduler {self.scheduler}"
 
-    def told(self, workers: int) -> str:
-        """Return who worked, for people to read.
+    def description(self, workers: int) -> str:
+        """Return how many workers there were, and where.
 
-        >>> Crew(2).told(2), Crew(scheduler="tcp://127.0.0.1:8786").told(16)
+        >>> WorkerPool(2).description(2), WorkerPool(scheduler="tcp://127.0.0.1:8786").description(16)
         ('2 processes on this machine', '16 of tcp://127.0.0.1:8786')
         """
         if self.scheduler is None:
@@ -55,14 +55,14 @@ class Crew(NamedTuple):
         return f"{workers} of {self.scheduler}"
 
 
-def crew_of(workers: int | None, scheduler: str | None) -> Crew | None:
+def pool_of(workers: int | None, scheduler: str | None) -> WorkerPool | None:
     """Return who shares the work; None if nobody does."""
     if workers is not None and scheduler is not None:
         raise UsageError("--workers and --scheduler both say who works: give one of them")
-    return None if workers is None and scheduler is None else Crew(workers, scheduler)
+    return None if workers is None and scheduler is None else WorkerPool(workers, scheduler)
 
 
-def refuse_for_parts(said: str, data: list[str], options: dict[str, Any]) -> None:
+def refuse_unsplittable(said: str, data: list[str], options: dict[str, Any]) -> None:
     """Refuse what can't be read in parts, before any work."""
     from linsep.data.sources import sources_of
 
@@ -76,32 +76,32 @@ def refuse_for_parts(said: str, data: list[str], options: dict[str, Any]) -> Non
         raise UsageError(f"--quarantine takes rows in their order, from one reader: with {said}, say --on-error skip")
 
 
-def refuse_threads(crew: Crew, options: dict[str, Any]) -> None:
+def refuse_threads(pool: WorkerPool, options: dict[str, Any]) -> None:
     """Refuse to say how many threads work where others do."""
     if "n_jobs" in options:
-        raise UsageError(f"--threads are those of this process, and with {crew.said} others work: leave it out")
+        raise UsageError(f"--threads are those of this process, and with {pool.option} others work: leave it out")
 
 
 @contextmanager
-def at_work(crew: Crew | None) -> Iterator[Any]:
+def started(pool: WorkerPool | None) -> Iterator[Any]:
     """Give a client of those who share the work, or None where that is nobody; what they log is not shown."""
     with ExitStack() as stack:
-        if crew is None:
+        if pool is None:
             yield None
             return
         from linsep.distributed.connecting import connected, local_workers
 
-        stack.enter_context(_unlogged())
-        if crew.scheduler is not None:
-            yield stack.enter_context(connected(crew.scheduler))
+        stack.enter_context(_without_log())
+        if pool.scheduler is not None:
+            yield stack.enter_context(connected(pool.scheduler))
             return
-        with _deaf():
-            client = stack.enter_context(local_workers(crew.workers or 1))
+        with _ignoring_interrupts():
+            client = stack.enter_context(local_workers(pool.workers or 1))
         yield client
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
+def _ignoring_interrupts() -> Iterator[None]:
     """Let what is started meanwhile not hear Ctrl-C, which goes to all: workers are ended by who started them.
 
     Nor is it heard here, until that has been done.
@@ -116,13 +116,13 @@ def _deaf() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def hands(client: Any) -> int:
+def task_slots(client: Any) -> int:
     """Return how many tasks the workers of a client work on at the same time."""
     return sum(client.nthreads().values())
 
 
 @contextmanager
-def _unlogged() -> Iterator[None]:
+def _without_log() -> Iterator[None]:
     """Keep Dask's log, and its warnings, from the terminal: what matters to a user comes as an error."""
     if os.environ.get(SHOW, "0") != "0":
         yield

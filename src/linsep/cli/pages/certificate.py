@@ -25,7 +25,7 @@ from linsep.certificates.words import (
 )
 from linsep.cli.jobs.saved_models import name_of
 from linsep.cli.pages.certificate_runs import (
-    Pictured,
+    DrawnRun,
     Problem,
     certified_run,
     entry_of,
@@ -211,7 +211,7 @@ def _below(label: str) -> str:
     return f"… {label.strip()}" if label.startswith(" ") else label
 
 
-def run_parts(cert: Certificate, problem: Problem, run: Pictured, learner: Learner | None) -> list[Part]:
+def run_parts(cert: Certificate, problem: Problem, run: DrawnRun, learner: Learner | None) -> list[Part]:
     """Return the mistakes under their bounds, and what the proof is made of: two lemmas, or Winnow's potential."""
     of = f", {problem.about}" if problem.about else ""
     if run.refused:
@@ -231,16 +231,16 @@ def run_parts(cert: Certificate, problem: Problem, run: Pictured, learner: Learn
     return parts if run.p != 2 else [*parts, *_lemmas(cert, problem, run)]
 
 
-def _who(run: Pictured, learner: Learner | None) -> str:
+def _who(run: DrawnRun, learner: Learner | None) -> str:
     return name_of(learner) if run.certified and learner is not None else "a perceptron"
 
 
-def _way(run: Pictured) -> str:
+def _way(run: DrawnRun) -> str:
     how = "" if run.weights is None else ", shards mixed after each"
     return counted(run.passes, "pass") + (how if run.certified else " in the order of the rows")
 
 
-def _lemmas(cert: Certificate, problem: Problem, run: Pictured) -> list[Part]:
+def _lemmas(cert: Certificate, problem: Problem, run: DrawnRun) -> list[Part]:
     """Return the two lemmas where the rows are separable."""
     u, margin = problem.witness("margin"), cert.number("perceptron's margin at least", problem.name)
     radius, most = (cert.number(f"{what} at most", problem.name) for what in ("R", "perceptron's mistakes"))
@@ -275,7 +275,7 @@ def _whole(ax: Axes, drawn: float, bound: float) -> Axes:
     return ax
 
 
-def allowed(cert: Certificate, problem: Problem, run: Pictured) -> dict[str, float]:
+def allowed(cert: Certificate, problem: Problem, run: DrawnRun) -> dict[str, float]:
     """Return the bounds that hold for a run: for the perceptron's those of its passes or more, else its theorem's."""
     if run.norm or run.p != 2:
         found = {"its theorem's bound": cert.number("mistakes at most", run.certified)}
@@ -311,7 +311,7 @@ def _experiments(cert: Certificate, problem: Problem, learner: Learner | None) -
     ]  # fmt: skip
 
 
-def _potential(cert: Certificate, problem: Problem, run: Pictured) -> list[Part]:
+def _potential(cert: Certificate, problem: Problem, run: DrawnRun) -> list[Part]:
     """Return Winnow's potential falling, where it has a bound and made mistakes."""
     if not len(run.rows):
         return []

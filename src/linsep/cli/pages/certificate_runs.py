@@ -9,7 +9,7 @@ from linsep.certificates.certificate import class_name
 from linsep.certificates.checker import vector
 from linsep.certificates.schema import ProblemKey
 from linsep.certificates.theorems import PerceptronTheorem, Run, WinnowTheorem
-from linsep.cli.jobs.fitting import quiet_fit
+from linsep.cli.jobs.fitting import fit_quietly
 from linsep.engine.arrays import Array
 from linsep.estimators.perceptron import Perceptron
 from linsep.estimators.winnow import Winnow
@@ -64,7 +64,7 @@ class Problem(NamedTuple):
         return sp.csr_array((values, places), shape=(made.shape[0], width * (1 + self.rivals)))
 
 
-class Pictured(NamedTuple):
+class DrawnRun(NamedTuple):
     """A run: the rounds and rows of its mistakes, how many rounds there were, or why there were none."""
 
     rounds: Array
@@ -127,7 +127,7 @@ def problem_of(cert: "Certificate", X: Any, y: Any) -> Problem:
     return Problem(name, about, X, np.where(own, 1.0, -1.0), bias, known)
 
 
-def certified_run(cert: "Certificate", problem: Problem, learner: "Learner | None") -> Pictured | None:
+def certified_run(cert: "Certificate", problem: Problem, learner: "Learner | None") -> DrawnRun | None:
     """Return the run on a problem that is certified, if its updates are its mistakes, as passive-aggressive's are not.
 
     Its rounds are in the learner's log.
@@ -135,7 +135,7 @@ def certified_run(cert: "Certificate", problem: Problem, learner: "Learner | Non
     for name, run in cert.facts["runs"].items():
         theorem = cert.theorem(name)
         if run["problem"] == problem.name and theorem.unit_steps:
-            found = Pictured(
+            found = DrawnRun(
                 _rounds(cert, problem.name, learner), np.array(run["rows"]), run["rounds"], run["passes"], name
             )
             found = _mixed(found, run["mixes"]) if "mixes" in run else found
@@ -146,7 +146,7 @@ def certified_run(cert: "Certificate", problem: Problem, learner: "Learner | Non
     return None
 
 
-def perceptron_run(cert: "Certificate", problem: Problem, learner: "Learner | None") -> Pictured:
+def perceptron_run(cert: "Certificate", problem: Problem, learner: "Learner | None") -> DrawnRun:
     """Return the run that is certified if it is a perceptron's, else one pass of a perceptron in the rows' order."""
     own = certified_run(cert, problem, learner)
     if own is not None and own.p == 2 and not own.norm:
@@ -154,7 +154,7 @@ def perceptron_run(cert: "Certificate", problem: Problem, learner: "Learner | No
     return _trained(Perceptron(**_in_order(problem)), problem)
 
 
-def winnow_run(cert: "Certificate", problem: Problem, learner: "Learner | None") -> Pictured | None:
+def winnow_run(cert: "Certificate", problem: Problem, learner: "Learner | None") -> DrawnRun | None:
     """Return Winnow's run that is certified, or one pass at the best rate; None where no u >= 0 is known to do."""
     own = certified_run(cert, problem, learner)
     if own is not None and own.norm:
@@ -177,15 +177,15 @@ def _in_order(problem: Problem) -> dict[str, Any]:
     return {"max_iter": 1, "shuffle": False, "log": True, **bias}
 
 
-def _trained(learner: Any, problem: Problem) -> Pictured:
+def _trained(learner: Any, problem: Problem) -> DrawnRun:
     try:
-        quiet_fit(learner, problem.X, problem.signs)
+        fit_quietly(learner, problem.X, problem.signs)
     except ValueError as error:
-        return Pictured(np.zeros(0, np.int64), np.zeros(0, np.int64), 0, 1, refused=str(error))
-    return Pictured(learner.log_.rounds, learner.log_.rows, len(problem.signs), 1)
+        return DrawnRun(np.zeros(0, np.int64), np.zeros(0, np.int64), 0, 1, refused=str(error))
+    return DrawnRun(learner.log_.rounds, learner.log_.rows, len(problem.signs), 1)
 
 
-def _mixed(run: Pictured, mixes: list[list[list[int]]]) -> Pictured:
+def _mixed(run: DrawnRun, mixes: list[list[list[int]]]) -> DrawnRun:
     """Return a run with the weights of its mistakes, and where its mixes are."""
     counts = [sum(count for count, _ in mix) for mix in mixes]
     weights = Run(run.rows, None, run.passes, run.total, mixes).weights()

@@ -1,4 +1,4 @@
-"""The page about a training: what was learned from what, how it went, and what the model is like."""
+"""The page record a training: what was learned from what, how it went, and what the model is like."""
 
 from shlex import join
 from typing import Any
@@ -6,12 +6,13 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from linsep.cli.jobs.learning_curve import LearningCurve
+from linsep.cli.jobs.record import TrainingRecord
 from linsep.cli.jobs.saved_models import name_of
 from linsep.cli.jobs.training import Trained
 from linsep.cli.pages.evaluation import features_of, file_names
-from linsep.cli.terminal.learner_facts import as_told
+from linsep.cli.terminal.learner_facts import facts_in_words
 from linsep.cli.terminal.output import percent, seconds, short
-from linsep.cli.terminal.training_progress import Watching
 from linsep.estimators.registry import LEARNERS
 from linsep.plots.likelihood_curve import ascent
 from linsep.plots.mistake_curve import mistakes
@@ -19,12 +20,12 @@ from linsep.plots.progress_curve import progress
 from linsep.plots.report import Code, Fact, Facts, Picture, Report, Section, Text
 
 
-def fit_report(trained: Trained, about: dict[str, Any], watching: Watching, out: str) -> Report:
+def fit_report(trained: Trained, record: TrainingRecord, curve: LearningCurve, out: str) -> Report:
     """Return the page."""
     name = name_of(trained.learner)
     sections = [
-        Section("What was trained on what", [Facts(_facts(trained, about, name))]),
-        Section("How it learned", _curves(trained, about, watching)),
+        Section("What was trained on what", [Facts(_facts(trained, record, name))]),
+        Section("How it learned", _curves(trained, record, curve)),
     ]
     if trained.gathered is not None and trained.shown is not None:
         sections += trained.gathered.sections(trained.shown)
@@ -34,67 +35,65 @@ def fit_report(trained: Trained, about: dict[str, Any], watching: Watching, out:
     else:
         features = features_of(trained.saved())
         sections += [] if features is None else [Section("Strongest features", [features])]
-    sections.append(Section("What next", [Code(_commands(trained, about, out))]))
+    sections.append(Section("What next", [Code(_commands(trained, record, out))]))
     return Report(
-        f"{name} on {file_names(about['data'])}",
+        f"{name} on {file_names(record.data)}",
         f"The training of {file_names([out])}",
-        _tiles(trained, about),
+        _tiles(trained, record),
         sections,
     )
 
 
-def _tiles(trained: Trained, about: dict[str, Any]) -> list[Fact]:
+def _tiles(trained: Trained, record: TrainingRecord) -> list[Fact]:
     """Return the numbers that matter most."""
     tiles = []
     if trained.test is not None:
         low, high = trained.test.interval
         note = f"{trained.test_name}; {percent(low)} to {percent(high)} on rows like these (95 %)"
         tiles.append(Fact("test error", percent(trained.test.error), note))
-    if about["progressive_error"] is not None:
-        tiles.append(
-            Fact("progressive error", percent(about["progressive_error"]), "each row predicted before learned")
-        )
-    tiles.append(Fact("rows", about["rows"], f"{about['features']:,} features, {about['labels']} labels"))
-    speed = about["learned"] / max(about["seconds"]["learn"], 1e-9)
-    tiles.append(Fact("time", seconds(about["seconds"]["all"]), f"{short(speed)} rows/s learning"))
+    if record.progressive_error is not None:
+        tiles.append(Fact("progressive error", percent(record.progressive_error), "each row predicted before learned"))
+    tiles.append(Fact("rows", record.rows, f"{record.features:,} features, {record.labels} labels"))
+    speed = record.learned / max(record.seconds["learn"], 1e-9)
+    tiles.append(Fact("time", seconds(record.seconds["all"]), f"{short(speed)} rows/s learning"))
     return tiles
 
 
-def _facts(trained: Trained, about: dict[str, Any], name: str) -> list[Fact]:
+def _facts(trained: Trained, record: TrainingRecord, name: str) -> list[Fact]:
     learner = trained.learner
     changed = {of: value for of, value in learner.get_params().items() if value != type(learner)().get_params()[of]}
     parameters = ", ".join(f"{of}={value!r}" for of, value in changed.items() if of not in ("n_jobs", "warm_start"))
     facts = [
         Fact("learner", name, LEARNERS[name].summary),
         Fact("parameters", parameters or "as by default"),
-        Fact("data", ", ".join(about["data"])),
-        *([Fact("maps", ", ".join(about["maps"]))] if about["maps"] else []),
-        *_of_rounds(about, name),
-        *([Fact("probabilities", f"calibrated, {about['calibrated']}")] if about["calibrated"] else []),
-        Fact("finished", about["date"]),
+        Fact("data", ", ".join(record.data)),
+        *([Fact("maps", ", ".join(record.maps))] if record.maps else []),
+        *_of_rounds(record, name),
+        *([Fact("probabilities", f"calibrated, {record.calibrated}")] if record.calibrated else []),
+        Fact("finished", record.date),
     ]
-    left_out = {"malformed rows left out": about["rejected"], "entries of unknown features": about["unseen"]}
+    left_out = {"malformed rows left out": record.rejected, "entries of unknown features": record.unseen}
     return facts + [Fact(of, count) for of, count in left_out.items() if count]
 
 
-def _of_rounds(about: dict[str, Any], name: str) -> list[Fact]:
+def _of_rounds(record: TrainingRecord, name: str) -> list[Fact]:
     """Return how rows were learned one by one, or by a solver, and what was found."""
-    found = [Fact(of, fact) for of, fact in as_told(about["found"]).items()]
-    if about["mistakes"] is None:
-        return [Fact("order", about["order"], f"{about['epochs']} step{'s' * (about['epochs'] != 1)}"), *found]
-    epochs = f"{about['epochs']} epoch{'s' * (about['epochs'] != 1)}, seed {about['seed']}"
+    found = [Fact(of, fact) for of, fact in facts_in_words(record.found).items()]
+    if record.mistakes is None:
+        return [Fact("order", record.order, f"{record.epochs} step{'s' * (record.epochs != 1)}"), *found]
+    epochs = f"{record.epochs} epoch{'s' * (record.epochs != 1)}, seed {record.seed}"
     return [
-        Fact("order", about["order"], epochs),
-        Fact("mistakes", about["mistakes"], f"{about['updates']:,} updates"),
+        Fact("order", record.order, epochs),
+        Fact("mistakes", record.mistakes, f"{record.updates:,} updates"),
         Fact("bound on mistakes", LEARNERS[name].bound),
         *found,
     ]
 
 
-def _curves(trained: Trained, about: dict[str, Any], watching: Watching) -> list[Any]:
+def _curves(trained: Trained, record: TrainingRecord, curve: LearningCurve) -> list[Any]:
     """Return the progressive error, and the mistakes where every one of them is in the log."""
-    last = watching.first_epoch[0] if watching.first_epoch is not None else 0
-    points = [(rows, wrong / rows) for rows, wrong in watching.curve if wrong is not None and rows <= last]
+    last = curve.first_epoch[0] if curve.first_epoch is not None else 0
+    points = [(rows, wrong / rows) for rows, wrong in curve.points if wrong is not None and rows <= last]
     parts: list[Any] = []
     if points:
         rows, errors = zip(*points, strict=True)
@@ -109,9 +108,9 @@ def _curves(trained: Trained, about: dict[str, Any], watching: Watching) -> list
     if hasattr(trained.learner, "history_"):
         drawn = ascent(trained.learner.history_, ax=_axes())
         return [Picture(drawn, "The likelihood rises", "A line that grows flat has come to the optimum.")]
-    if watching.first_epoch is None and about["calibrated"]:
+    if curve.first_epoch is None and record.calibrated:
         return [Text("To calibrate it, the learner was trained once for each fold: there is no single run to follow.")]
-    if watching.first_epoch is None:
+    if curve.first_epoch is None:
         return [Text("A solver saw all rows at once: there are no rounds to follow.")]
     return parts or [Text("The learner counts no errors in one number for all classes, and kept no log.")]
 
@@ -120,11 +119,11 @@ def _axes() -> Axes:
     return Figure(figsize=(5.2, 3.6), layout="constrained").add_subplot()
 
 
-def _commands(trained: Trained, about: dict[str, Any], out: str) -> str:
+def _commands(trained: Trained, record: TrainingRecord, out: str) -> str:
     commands = (
         ["inspect", out],
         ["evaluate", out, "NEW-DATA"],
         ["predict", out, "NEW-DATA"],
-        ["compare", *about["data"], *about["options"]],
+        ["compare", *record.data, *record.options],
     )
     return "\n".join(join(["linsep", *command]) for command in commands)

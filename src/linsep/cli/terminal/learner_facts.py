@@ -11,7 +11,7 @@ SUPPORT, BYTES = "n_support", "support_bytes"
 """How many rows a voter keeps, and the memory that they take."""
 
 
-def found(learner: Any) -> dict[str, Any]:
+def solver_facts(learner: Any) -> dict[str, Any]:
     """Return what a solver found, as far as it is a number or a sentence, and no parameter's echo; what voters keep."""
     told = {name.strip("_"): getattr(learner, name) for name in learner._facts if name in vars(learner)}
     hidden = HIDDEN | set(learner.get_params(deep=False)) - {"solver"}
@@ -20,12 +20,12 @@ def found(learner: Any) -> dict[str, Any]:
     return found | kept
 
 
-def as_told(facts: dict[str, Any]) -> dict[str, str]:
+def facts_in_words(facts: dict[str, Any]) -> dict[str, str]:
     """Return facts as a person reads them.
 
-    >>> as_told({"separable": True, "margin_bound": 0.000123456, "verdict": "not separable"})
+    >>> facts_in_words({"separable": True, "margin_bound": 0.000123456, "verdict": "not separable"})
     {'separable': 'yes', 'margin bound': '0.000123', 'verdict': 'not separable'}
-    >>> as_told({"n_support": 1200, "support_bytes": 96_000})
+    >>> facts_in_words({"n_support": 1200, "support_bytes": 96_000})
     {'rows kept': '1,200, which made mistakes; 96 kB'}
     """
     from linsep.cli.terminal.output import size

@@ -1,9 +1,6 @@
 """What commands show: results on stdout, progress on stderr and only on a terminal."""
 
-import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from itertools import count
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import rich.text
@@ -16,9 +13,7 @@ from linsep.cli.terminal.text import LEAST, UNPRINTABLE, escaped, word
 from linsep.engine.atomic_write import naming
 
 if TYPE_CHECKING:
-    from rich.progress import TextColumn
-
-    from linsep.data.lines import Progress
+    pass
 
 USUAL = 80
 """Columns, where the terminal does not tell."""
@@ -76,13 +71,13 @@ def stderr() -> Console:
     return Terminal(stderr=True)
 
 
-def tell_json(result: Any) -> None:
+def print_json(result: Any) -> None:
     r"""Print one JSON object, numbers of numpy among them; what is not a finite number is null.
 
     >>> import numpy as np
-    >>> tell_json({"error": np.float64(0.25), "counts": np.arange(3), "brier": float("nan")})
+    >>> print_json({"error": np.float64(0.25), "counts": np.arange(3), "brier": float("nan")})
     {"error": 0.25, "counts": [0, 1, 2], "brier": null}
-    >>> tell_json("\x9b")
+    >>> print_json("\x9b")
     "\u009b"
     """
     import json
@@ -137,17 +132,6 @@ def facts(console: Console, known: Mapping[str, Any]) -> None:
         lines = [line for part in value.split("\n") for line in wrapped(part, max(console.width - edge, 20))]
         for first, line in zip([name] + [""] * len(lines), lines, strict=False):
             console.print(Text.assemble((f"{first:{edge}}", "dim"), line), soft_wrap=True)
-
-
-def text_column(template: str) -> "TextColumn":
-    """Return a column of a progress bar: text as it is, without markup, control characters escaped."""
-    from rich.progress import TextColumn
-
-    class Shown(TextColumn):
-        def render(self, task: Any) -> Text:
-            return Text(self.text_format.format(task=task), style=self.style)
-
-    return Shown(template)
 
 
 def wrapped(text: str, width: int) -> list[str]:
@@ -216,50 +200,3 @@ def size(bytes: float) -> str:
     """
     text = short(bytes)
     return text + "B" if " " in text else f"{text} B"
-
-
-@contextmanager
-def parts_bar(title: str, shown: bool = True) -> "Iterator[Callable[[int], None]]":
-    """Show how many parts are done; give what is told, after each, how many there are."""
-    console = stderr()
-    if not shown or not console.is_terminal or os.environ.get("TERM") == "dumb":
-        yield lambda of: None
-        return
-    from rich import progress as bars
-
-    columns = (
-        bars.SpinnerColumn(), text_column("{task.description}"), bars.BarColumn(bar_width=24),
-        bars.TaskProgressColumn(), text_column("{task.fields[parts]}"),
-        bars.TimeRemainingColumn(compact=True),
-    )  # fmt: skip
-    with bars.Progress(*columns, console=console, transient=True) as bar:
-        task, done = bar.add_task(title, total=None, parts=""), count(1)
-
-        def tell(of: int) -> None:
-            now = next(done)
-            bar.update(task, completed=now, total=of, parts=f"{now} of {of} parts")
-
-        yield tell
-
-
-@contextmanager
-def reading_bar(title: str, shown: bool = True) -> "Iterator[Callable[[Progress], None] | None]":
-    """Show how far the reading has come; give what is told of it, for `progress=`, or None without a terminal."""
-    console = stderr()
-    if not shown or not console.is_terminal or os.environ.get("TERM") == "dumb":
-        yield None
-        return
-    from rich import progress as bars
-
-    columns = (
-        bars.SpinnerColumn(), text_column("{task.description}"), bars.BarColumn(bar_width=24),
-        bars.TaskProgressColumn(), text_column("{task.fields[speed]}"), bars.TimeRemainingColumn(compact=True),
-    )  # fmt: skip
-    with bars.Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(title, total=None, speed="")
-
-        def tell(now: "Progress") -> None:
-            speed = f"{now.rows:,} rows, {short(now.rows_per_second)} rows/s"
-            bar.update(task, completed=now.done, total=now.total, speed=speed)
-
-        yield tell

@@ -1,148 +1,138 @@
 """What fit shows while it learns: a bar on a terminal; elsewhere lines at powers of two, as Vowpal Wabbit has them."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Timer
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from linsep.cli.terminal.output import percent, short, stderr, text_column
+from linsep.cli.jobs.learning_curve import STEP, LearningCurve
+from linsep.cli.terminal.output import percent, short, stderr
+from linsep.cli.terminal.progress import Bar, is_shown, progress_bar
 
 if TYPE_CHECKING:
-    from linsep.data.lines import Progress
+    from linsep.data.lines import Progress as ReadingProgress
+    from linsep.distributed.training import Progress as ShardsProgress
     from linsep.training.state import TrainingState
 
 PATIENCE = 1.0
 """Seconds after which work that should have begun must be compiling: machine code on disk loads faster."""
 BLINK = 0.1
-"""Seconds between two looks for the bar."""
-STEP = 1.25
-"""From one point of the curve to the next, the rows grow by this factor."""
+"""Seconds between two updates of the bar."""
 COMPILING = "compiling, as in every first run of its kind (once; what is compiled is kept on disk) ..."
 
 
-class Watching:
-    """Follows a training: the rows and errors so far, kept as a curve, and shown.
+class TrainingProgress:
+    """Shows how far a training has come; it is called with the state of the learner, and keeps the curve up to date.
 
     Attributes
     ----------
-    curve : list of (int, int or None)
-        Rows learned, and how many of them had been predicted wrongly before; None where nobody counts.
+    curve : LearningCurve
+        Rows and errors so far.
     """
 
     def __init__(self, shown: bool = True) -> None:
-        self.console = stderr()
-        terminal = self.console.is_terminal and os.environ.get("TERM") != "dumb"
-        self.bar = Bar(self.console) if shown and terminal else None
-        self.lines = shown and not terminal
+        self.console, self.curve, self.bar = stderr(), LearningCurve(), Bar()
+        terminal = is_shown(self.console)
+        self.bars, self.lines = shown and terminal, shown and not terminal
+        self._what, self._by_rows = "", False
         self.restart()
 
     def restart(self) -> None:
-        """Forget what was seen."""
-        self.curve: list[tuple[int, int | None]] = []
-        self.first_epoch: tuple[int, int | None] | None = None
-        self._line, self._power, self._epochs = (0, 0), 1, 0
-        self._began, self._seen, self._before = 0.0, 0, (0, 0)
+        """Begin with the first row again."""
+        self.curve.restart()
+        self._line, self._power, self._began, self._seen = (0, 0), 1, 0.0, 0
 
     @contextmanager
-    def reading(self) -> "Iterator[Any]":
-        """Show how far the reading has come; give what is told of it."""
-        with self._unless_begun() as begun, self._showing("reading"):
+    def reading(self) -> Iterator[Any]:
+        """Show how far the reading has come; yield a function for `progress=`."""
+        with self._unless_begun() as begun, self._bar("reading"):
 
-            def tell(now: "Progress") -> None:
+            def report(now: "ReadingProgress") -> None:
                 begun()
-                if self.bar is not None:
-                    self.bar.read(now)
+                self.read(now)
 
-            yield tell
+            yield report
 
     @contextmanager
     def learning(self, rows: int | None, before: "TrainingState | None" = None) -> Iterator[None]:
         """Show how far the learning has come, of so many rows in all; None if only the reader knows.
 
-        What a machine has learned `before` does not count.
+        Rows that a learner has learned `before` do not count.
         """
         self._began = self._began or perf_counter()
         if before is not None:
-            self._before, self._epochs = (int(before.tally.rounds[0]), before.errors or 0), before.epochs
-        with self._unless_begun() as self._begun, self._showing("learning", rows):
+            self.curve.resume(before)
+        with self._unless_begun() as self._begun, self._bar("learning", rows):
             yield
 
     @contextmanager
-    def solving(self, what: str) -> "Iterator[None]":
-        """Show that something is at work of which nobody can tell how far it has come."""
-        with self._showing(what):
+    def solving(self, what: str) -> Iterator[None]:
+        """Show that some work is done that does not report how far it has come."""
+        with self._bar(what):
             yield
 
-    def told(self, now: "Progress") -> None:
-        """Hear how far the reading has come, while rows are learned as they are read."""
-        if self.bar is not None:
-            self.bar.read(now)
+    def read(self, now: "ReadingProgress") -> None:
+        """Show how far the reading has come."""
+        if not self._by_rows:
+            self.bar.update(completed=now.done, total=now.total)
+        if self._what == "reading":
+            text = f"{now.rows:,} rows, {short(now.done / max(now.seconds, 1e-9))}B/s"
+            self.bar.update(text=text, description=self._what)
 
     def __call__(self, state: "TrainingState") -> int:
-        """Look at the machine; return after how many rows to look again."""
-        rows, errors = self._of(state)
+        """Record and show the state; return after how many rows to call again."""
+        rows, errors = self.curve.observe(state)
         if rows and not self._seen:
             self._begun()
         self._seen = rows
-        if self.first_epoch is None and state.epochs > self._epochs:
-            self.first_epoch = rows, errors
-            self._note(rows, errors)
-        if not self.curve or rows >= STEP * self.curve[-1][0]:
-            self._note(rows, errors)
         if rows >= self._power:
-            self._tell_line(rows, errors)
+            self._print_line(rows, errors)
             self._power = 1 << rows.bit_length()
         speed = rows / max(perf_counter() - self._began, 1e-9)
-        if self.bar is not None:
-            self.bar.learn(rows, errors, speed)
-        wait = max(1, int(BLINK * speed)) if self.bar is not None else self._power
+        if self.bar.shown and rows:
+            self._show_rows(rows, errors, speed)
+        wait = max(1, int(BLINK * speed)) if self.bar.shown else self._power
         return max(1, min(self._power - rows, int((STEP - 1) * rows) + 1, wait))
 
     def end(self, state: "TrainingState") -> None:
-        """Look for the last time."""
-        rows, errors = self._of(state)
-        self._note(rows, errors)
-        if self.first_epoch is None:
-            self.first_epoch = rows, errors
+        """Record and print the last state."""
+        rows, errors = self.curve.end(state)
         if rows > self._line[0]:
-            self._tell_line(rows, errors)
+            self._print_line(rows, errors)
 
-    def _note(self, rows: int, errors: int | None) -> None:
-        if rows > (self.curve[-1][0] if self.curve else 0):
-            self.curve.append((rows, errors))
+    def _show_rows(self, rows: int, errors: int | None, speed: float) -> None:
+        error = "" if errors is None else f", error {percent(errors / rows)}"
+        self.bar.update(text=f"{rows:,} rows, {short(speed)} rows/s{error}", description=self._what)
+        if self._by_rows:
+            self.bar.update(completed=rows)
 
-    def _of(self, state: "TrainingState") -> tuple[int, int | None]:
-        rows, errors = int(state.tally.rounds[0]) - self._before[0], state.errors
-        return rows, None if errors is None else errors - self._before[1]
-
-    def _tell_line(self, rows: int, errors: int | None) -> None:
+    def _print_line(self, rows: int, errors: int | None) -> None:
         if not self.lines:
             return
         before, wrong = self._line
         if not before:
-            self._say(f"{'rows':>12}  {'error':>8}  {'since':>8}  {'rows/s':>8}")
+            self._print(f"{'rows':>12}  {'error':>8}  {'since':>8}  {'rows/s':>8}")
         cells = ["-", "-"] if errors is None else [percent(errors / rows), percent((errors - wrong) / (rows - before))]
         speed = short(rows / max(perf_counter() - self._began, 1e-9))
-        self._say(f"{rows:>12,}  {cells[0]:>8}  {cells[1]:>8}  {speed:>8}")
+        self._print(f"{rows:>12,}  {cells[0]:>8}  {cells[1]:>8}  {speed:>8}")
         self._line = rows, errors or 0
 
-    def _say(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         self.console.print(line, soft_wrap=True)
 
     @contextmanager
-    def _showing(self, what: str, rows: int | None = None) -> Iterator[None]:
-        if self.bar is None:
+    def _bar(self, what: str, rows: int | None = None) -> Iterator[None]:
+        self._what, self._by_rows = what, rows is not None
+        with progress_bar(what, shown=self.bars, total=rows, width=20, console=self.console) as self.bar:
             yield
-        else:
-            with self.bar.showing(what, rows):
-                yield
+        self.bar = Bar()
 
     @contextmanager
     def _unless_begun(self) -> Iterator[Any]:
-        """Say that something is compiled, unless the work has begun within a second."""
-        timer = Timer(PATIENCE, self._say_compiling)
+        """Report that something is compiled, unless the work has begun within a second."""
+        timer = Timer(PATIENCE, self._report_compiling)
         timer.daemon = True
         timer.start()
         try:
@@ -150,53 +140,107 @@ class Watching:
         finally:
             timer.cancel()
 
-    def _say_compiling(self) -> None:
-        if self.bar is not None:
-            self.bar.describe(COMPILING)
-        elif self.lines:
-            self._say(COMPILING)
+    def _report_compiling(self) -> None:
+        self.bar.update(description=COMPILING)
+        if self.lines:
+            self._print(COMPILING)
 
 
-class Bar:
-    """A bar on a terminal, by bytes read or by rows learned."""
+class ShardsTrainingProgress(TrainingProgress):
+    """Shows how far a training on shards has come: a bar, or a line each time the rows have doubled.
 
-    def __init__(self, console: Any) -> None:
-        self.console = console
-        self.bars: Any = None
-        self.task: Any = None
-        self.what, self.by_rows = "", False
+    Attributes
+    ----------
+    rows, rejected, lost : int
+        Rows of an epoch, malformed ones that were left out, and workers that were lost.
+    began, scanned : float
+        When workers were ready, by `perf_counter`, and the seconds until all shards had been scanned once.
+    """
+
+    def __init__(self, shown: bool = True) -> None:
+        super().__init__(shown)
+        self.rows, self.rejected, self.scanned, self.began, self.lost = 0, 0, 0.0, 0.0, 0
+        self.start: ShardsProgress | None = None
+        """How far the training had come when the first epoch of this run began."""
+        self.last: ShardsProgress | None = None
+
+    @property
+    def moved(self) -> int | None:
+        """Bytes of weights that were sent in an epoch, on average."""
+        if self.start is None or self.last is None or not self.last.sent:
+            return None
+        return round(self.last.sent / (self.last.epoch - self.start.epoch + 1))
 
     @contextmanager
-    def showing(self, what: str, rows: int | None) -> Iterator[None]:
-        """Show a bar for the time of some work."""
-        from rich import progress as bars
-
-        columns = (
-            bars.SpinnerColumn(), text_column("{task.description}"), bars.BarColumn(bar_width=20),
-            bars.TaskProgressColumn(), text_column("{task.fields[said]}"), bars.TimeRemainingColumn(compact=True),
-        )  # fmt: skip
-        self.what, self.by_rows = what, rows is not None
-        with bars.Progress(*columns, console=self.console, transient=True) as self.bars:
-            self.task = self.bars.add_task(what, total=rows, said="")
+    def learning_shards(self, epochs: int, checkpoint: Path | None) -> Iterator[None]:
+        """Show how far the learning has come, of so many epochs; report the checkpoint that is resumed."""
+        self.epochs, self.checkpoint = epochs, checkpoint
+        resumed = checkpoint is not None and checkpoint.exists()
+        with self._bar("scanning the shards"):
             yield
-
-    def describe(self, what: str) -> None:
-        """Say what is going on."""
-        self.bars.update(self.task, description=what)
-
-    def read(self, now: "Progress") -> None:
-        """Move on, as far as the reading has come."""
-        if not self.by_rows:
-            self.bars.update(self.task, completed=now.done, total=now.total)
-        if self.what == "reading":
-            speed = f"{now.rows:,} rows, {short(now.done / max(now.seconds, 1e-9))}B/s"
-            self.bars.update(self.task, said=speed, description=self.what)
-
-    def learn(self, rows: int, errors: int | None, speed: float) -> None:
-        """Say how many rows have been learned, how fast, and how many of them were mistaken before."""
-        if not rows:
+        if resumed and self.start is None:
+            self._print(f"linsep fit: {checkpoint} has all epochs already")
+        last, start = self.last, self.start
+        if last is None or start is None:
             return
-        error = "" if errors is None else f", error {percent(errors / rows)}"
-        self.bars.update(self.task, said=f"{rows:,} rows, {short(speed)} rows/s{error}", description=self.what)
-        if self.by_rows:
-            self.bars.update(self.task, completed=rows)
+        if last.rows > start.rows and self._line != (last.epoch, last.shards):
+            self._print_shards(last, self._speed(last, start))
+
+    def shards(self, now: "ShardsProgress") -> None:
+        """Record and show how far the training has come."""
+        if now.gone > self.lost or now.waiting:
+            self._report_lost(now)
+        if now.waiting:
+            return
+        if now.epoch == 0:
+            self.began = self.began or perf_counter() - now.seconds
+            self.rows, self.rejected, self.scanned = now.rows, now.rejected, now.seconds
+            text = f"{now.shards} of {now.of} shards, {now.rows:,} rows"
+            self.bar.update(completed=now.shards, total=now.of, text=text)
+            return
+        if self.start is None:
+            self._begin(now)
+        self.last = now
+        self._learned(now, now if self.start is None else self.start)
+
+    def _report_lost(self, now: "ShardsProgress") -> None:
+        self.lost = now.gone
+        if self.bars or self.lines:
+            what = "one is waited for, a minute at most" if now.waiting else "others do the work again"
+            self._print(f"linsep fit: {now.gone} worker{'s' * (now.gone != 1)} lost so far; {what}")
+
+    def _begin(self, now: "ShardsProgress") -> None:
+        self.start, self.curve.before = now, (now.rows, now.errors or 0)
+        if now.epoch > 1:
+            self._print(f"linsep fit: goes on after epoch {now.epoch - 1}, which {self.checkpoint} has")
+
+    def _learned(self, now: "ShardsProgress", start: "ShardsProgress") -> None:
+        """Record and show what was learned since this run began."""
+        rows, errors = now.rows - start.rows, None if now.errors is None else now.errors - self.curve.before[1]
+        speed = self._speed(now, start)
+        self.curve.add(rows, errors)
+        if now.epoch == 1 and now.shards == now.of:
+            self.curve.first_epoch = rows, errors
+        self._show_shards(now, speed)
+        if rows and rows >= self._power:
+            self._print_shards(now, speed)
+            self._power = 1 << rows.bit_length()
+
+    def _speed(self, now: "ShardsProgress", start: "ShardsProgress") -> float:
+        return (now.rows - start.rows) / max(now.seconds - start.seconds, 1e-9)
+
+    def _show_shards(self, now: "ShardsProgress", speed: float) -> None:
+        what = "learning" if self.epochs == 1 else f"epoch {now.epoch} of {self.epochs}"
+        text = f"{now.shards} of {now.of} shards" + (f", {short(speed)} rows/s" if speed else "")
+        text += f", {now.mistakes:,} mistakes" if now.mistakes else ""
+        done, all = (now.epoch - 1) * now.of + now.shards, self.epochs * now.of
+        self.bar.update(description=what, completed=done, total=all, text=text)
+
+    def _print_shards(self, now: "ShardsProgress", speed: float) -> None:
+        if not self.lines:
+            return
+        if self._line == (0, 0):
+            self._print(f"{'epoch':>8}  {'shards':>12}  {'rows':>14}  {'mistakes':>12}  {'rows/s':>8}")
+        self._line = now.epoch, now.shards
+        shards = f"{now.shards} of {now.of}"
+        self._print(f"{now.epoch:>8,}  {shards:>12}  {now.rows:>14,}  {now.mistakes:>12,}  {short(speed):>8}")
