@@ -40,16 +40,15 @@ def run(
     ctx: typer.Context,
     data: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="DATA...", show_default=False, help="Files to read; if none are said, rows are made up."
-        ),
+        typer.Argument(metavar="DATA...", show_default=False, help="Files to read. Default: generated rows."),
     ] = None,
     rows: Annotated[int, typer.Option(metavar="N", min=100, help="How many rows are made up.")] = 50_000,
     json: Json = False,
 ) -> None:
-    """Time reading, one pass of each learner, and prediction, on your data or on sparse rows made up.
+    """Time reading, training and prediction.
 
-    The best of several runs is told; what is compiled is compiled before. Data have to fit into memory.
+    The data are yours, or sparse rows that are generated; they have to fit into memory. The best of several runs is
+    printed. Compiling is not timed.
     """
     from linsep.cli.terminal.output import Text, print_json, stderr, stdout
 

@@ -52,10 +52,10 @@ def run(
     ] = None,
     passes: Annotated[
         int | None,
-        typer.Option(metavar="T", min=1, help=f"Bounds are stated for one pass and for so many; {PASSES} if not said."),
+        typer.Option(metavar="T", min=1, help=f"State bounds for one pass and for T. Default: {PASSES}."),
     ] = None,
     bias: Annotated[
-        float | None, typer.Option(metavar="B", help="The constant feature's value, 0 for none; 1 if not said.")
+        float | None, typer.Option(metavar="B", help="The constant feature's value, 0 for none. Default: 1.")
     ] = None,
     epsilon: Annotated[
         float, typer.Option(metavar="E", help="The error rate for which a sample size is stated.")
@@ -68,10 +68,11 @@ def run(
     brief: Brief = False,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
-    """Prove what can be proved of data: whether a hyperplane separates them, margins, and bounds on mistakes.
+    """Prove margins of data, and bounds on mistakes.
 
-    The bounds are those of the perceptron and of Winnow, in any order of the rows. With --learner, a run over the rows
-    is held to its theorem, too: one pass in the order of the files, unless --epochs and --shuffle say otherwise.
+    A certificate states whether a hyperplane separates the rows. The bounds are those of the perceptron and of Winnow,
+    in any order of the rows. With --learner, a run over the rows is held to its theorem, too: one pass in the order of
+    the files, unless --epochs and --shuffle say otherwise.
     """
     show_as = show_of(json, brief, quiet)
     _refuse(time_limit, bias, epsilon, confidence)

@@ -38,7 +38,7 @@ def run(
     data: Sources,
     test: Annotated[
         list[str] | None,
-        typer.Option(metavar="FILE", help="Rows to be judged by; if not said, some of DATA are set aside."),
+        typer.Option(metavar="FILE", help="Rows to be judged by. Default: some of DATA."),
     ] = None,
     holdout: Annotated[
         float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="How many are set aside, of each class.")
@@ -48,7 +48,7 @@ def run(
     quiet: Quiet = False,
     report: Report = None,
 ) -> None:
-    """Train learners on the same rows and rank them by their error on others.
+    """Rank learners by their error on the same split.
 
     All learners of the table but those for small data, or the ones that are named; each takes those options that it
     has. A learner that can't take the data is listed with the reason. All rows are in memory.

@@ -43,7 +43,7 @@ def run(
     readout: Readout = None,
     normalize: Normalize = None,
 ) -> None:  # fmt: skip
-    """Write data in binary form, or a model in a form that other programs read."""
+    """Convert data to binary form, or a model to other forms."""
     if str(out) != "-" and out.suffix not in (*DATA, *EXPORTS):
         raise UsageError(
             f"-o {out}: the file to write ends in {', '.join([*DATA, *EXPORTS])}, which says what to write"

@@ -36,15 +36,16 @@ def run(
         "linsep-demo"
     ),
     report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE.html", help="The page; report.html in FOLDER if not said.")
+        Path | None, typer.Option("--report", metavar="FILE.html", help="The page; Default: report.html in FOLDER.")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the splits, the orders and the text.")] = 0,
     quick: Annotated[bool, typer.Option("--quick", help="Less data and fewer epochs.")] = False,
 ) -> None:
-    """Train every learner on iris, breast cancer, digits and a generated text; print tables and a proof, write a page.
+    """Train every learner on four data sets, and write a page.
 
-    The page has pictures of it all, and needs matplotlib. The folder gets a table of digits, too, to try the other
-    commands on. The first run compiles the learners, which takes about a minute; what is compiled is kept on disk.
+    The data are iris, breast cancer, digits and a generated text. Tables and a proof are printed. The page has pictures
+    of it all, and needs matplotlib. The folder gets a table of digits, too, to try the other commands on. The first run
+    compiles the learners, which takes about a minute; what is compiled is kept on disk.
     """
     if report is not None:
         import matplotlib  # noqa: F401

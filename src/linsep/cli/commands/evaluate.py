@@ -52,7 +52,7 @@ def run(
     workers: Workers = None, scheduler: Scheduler = None, json: Json = False, brief: Brief = False,
     quiet: Quiet = False, report: Report = None,
 ) -> None:  # fmt: skip
-    """Tell how well a model answers rows whose labels are known.
+    """Measure the error of a model on rows with labels.
 
     Error, precision and recall of each class, the confusion matrix, the distribution of margins; Brier score and
     calibration where the model gives probabilities. Data are read in blocks, and so may be larger than memory.

@@ -38,15 +38,16 @@ def run(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            "--only", metavar="NAME", autocompletion=_names, help="A figure to draw, again for each; all if not said."
+            "--only", metavar="NAME", autocompletion=_names, help="A figure to draw, again for each. Default: all."
         ),
     ] = None,
     format: Annotated[str, typer.Option(metavar="NAME", help="Of the files: png or svg.")] = "png",
     list_: Annotated[bool, typer.Option("--list", help="Print the figures' names instead.")] = False,
 ) -> None:
-    """Draw the figures of the lecture notes: a file for each, and index.html with all of them.
+    """Draw the figures of the lecture notes.
 
-    Curves and numbers in them are computed. Files of the same names are replaced. It needs matplotlib.
+    Each figure is a file, and index.html shows all of them. Curves and numbers in them are computed. Files of the same
+    names are replaced. It needs matplotlib.
     """
     names = _chosen(only or [])
     if list_:

@@ -37,7 +37,7 @@ def run(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show what a model is, its strongest features for each class, and how it was trained."""
+    """Show a model, its strongest features and its training."""
     from linsep.cli.jobs.features import names_of, strongest
     from linsep.cli.jobs.saved_models import opened_classifier
     from linsep.cli.terminal.output import print_json, stdout

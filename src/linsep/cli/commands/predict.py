@@ -44,7 +44,7 @@ def run(
     workers: Workers = None,
     scheduler: Scheduler = None,
 ) -> None:  # fmt: skip
-    """Write a line for each line of the data: its label, scores or probabilities.
+    """Write a label, scores or probabilities for each line.
 
     Rows of a pipe are answered as they come, those of CSV too. The line of a blank line, or of a malformed one that is
     skipped, is empty. Tables have a line for each row, and none for the names of the columns.

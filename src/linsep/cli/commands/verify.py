@@ -35,7 +35,7 @@ def run(
     brief: Brief = False,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
-    """Check every claim of a certificate against the data, in exact arithmetic.
+    """Check a certificate in exact arithmetic.
 
     The data are read as certify was told to read them: give the same options. It ends with 0 if no claim fails, with 1
     if one does or the data are others.

@@ -17,7 +17,7 @@ Readout = Annotated[
     typer.Option(
         metavar="NAME",
         help=f"Which weights predict: {', '.join(READOUTS)}. For models of voted-perceptron and kernel-perceptron, "
-        "which keep them all; as fit was told if not said.",
+        "which keep them all. Default: the readout chosen at fit.",
     ),
 ]
 Normalize = Annotated[
