@@ -112,7 +112,7 @@ def test_probabilities():
 BROKEN = {
     "svm": ("# a comment\n\n{}1 2:x\n \n{}1 1:1 # more\n", [1, 1, 0, 1, 1, 0, 0]),
     "vw": ("\n{}1 no bar\n{}\n", [1, 0, 1, 0, 1]),
-    "txt": ("\n{}no tab\n\n{}", [1, 0, 1, 1, 0]),
+    "txt": ("\n{}\n{}no tab, and so no label\n", [1, 0, 1, 0, 0]),
 }
 
 
