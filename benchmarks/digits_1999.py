@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.cli.digits_study import METHODS, Run, mean_errors
+from linsep.demo.digits_study import METHODS, Run, mean_errors
 from linsep.plots.vote_curve import name_of
 
 SUPPORT, MISTAKES = "SupVec", "Mistake"

@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from benchmarks.digits_1999 import COUNTS, Cell
-from linsep.cli.digits_study import METHODS, Run, by_degree, mean_errors
-from linsep.cli.output import seconds as in_words
-from linsep.cli.output import table
+from linsep.cli.terminal.output import seconds as in_words
+from linsep.cli.terminal.output import table
+from linsep.demo.digits_study import METHODS, Run, by_degree, mean_errors
 from linsep.plots.vote_curve import name_of, vote_panels
 
 

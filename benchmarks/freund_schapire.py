@@ -29,8 +29,8 @@ from benchmarks.data import DataMissing
 from benchmarks.digits_1999 import COUNTS, cells
 from benchmarks.digits_report import Cost, Goal, figure_of, on_screen, record, verdicts, write_figure, write_table
 from benchmarks.timing import Line, Row, Skip
-from linsep.cli.digits_study import Run, Split, Tell, by_degree, epochs_of, study
-from linsep.cli.output import note, stdout, title
+from linsep.cli.terminal.output import note, stdout, title
+from linsep.demo.digits_study import Run, Split, Tell, by_degree, epochs_of, study
 
 DEGREES, HIGH = (1, 2, 3, 4), (5, 6)
 JOBS = 2

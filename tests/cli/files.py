@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import linsep
-from linsep.cli.quiet import quiet_fit
+from linsep.cli.jobs.fitting import fit_quietly
 from linsep.models.save_load import save
 
 WORDS = {"spam": "cheap pills offer click win money", "ham": "meet noon lunch project thanks report"}
@@ -80,7 +80,7 @@ def write_model(path, data, learner=None, about=None, **options):
     """Train on a file, and save the model."""
     rows = linsep.read(data, **options)
     model = linsep.AveragedPerceptron(random_state=0) if learner is None else learner
-    quiet_fit(model, rows.X, rows.y)
+    fit_quietly(model, rows.X, rows.y)
     save(model, path, data=rows, about=about)
     return model
 
@@ -93,7 +93,7 @@ def let_threads_work(patch):
         yield None
 
     patch.setattr("linsep.distributed.connecting.local_workers", local_workers)
-    patch.setattr("linsep.cli.scaled.hands", lambda client: 2)
+    patch.setattr("linsep.cli.jobs.sharded.task_slots", lambda client: 2)
 
 
 def write_certificate(path, data, **options):

@@ -10,7 +10,7 @@ from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
 import pytest
 from typer.testing import CliRunner
 
-from linsep.cli import app
+from linsep.cli.app import app
 from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "command-line.md"

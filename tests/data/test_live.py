@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linsep
-from linsep.cli.live import Waiting, live_input
+from linsep.cli.jobs.pipes import Waiting, pipe_input
 from linsep.data.lines import blocks
 from linsep.data.sources import HEAD, Source
 
@@ -172,10 +172,10 @@ def test_what_is_live(tmp_path):
     (tmp_path / "a.svm").write_text("1 1:1\n")
     os.mkfifo(tmp_path / "pipe")
     for data in ([str(tmp_path / "a.svm")], [str(tmp_path)], ["no such file"], ["-", "-"], [str(tmp_path / "*")]):
-        assert live_input(data) is None
+        assert pipe_input(data) is None
     writer = threading.Thread(target=written, args=(tmp_path / "pipe", [b"1 1:1\n"]))
     writer.start()
-    with live_input([str(tmp_path / "pipe")]) as found:
+    with pipe_input([str(tmp_path / "pipe")]) as found:
         assert found.name == str(tmp_path / "pipe")
         assert found.read(100) == b"1 1:1\n"
     writer.join()

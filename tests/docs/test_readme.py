@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from linsep import LEARNERS
-from linsep.cli.demo import FIRST_STEPS
+from linsep.cli.commands.demo import FIRST_STEPS
 from tests.docs.pages import PAGES, ROOT, blocks, established, readme_table
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

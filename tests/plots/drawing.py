@@ -1,6 +1,7 @@
 """A place to draw on that nobody has to close, and what was drawn there."""
 
 import io
+from itertools import pairwise
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -30,6 +31,16 @@ def svg(ax):
     file = io.StringIO()
     ax.figure.savefig(file, format="svg", transparent=True)
     return file.getvalue()
+
+
+def overlapping_ticks(ax):
+    """Pairs of labels along the x axis that touch each other."""
+    ax.figure.savefig(io.BytesIO())
+    low, high = ax.get_xlim()
+    labels = [(tick.label1.get_window_extent(), tick.label1.get_text()) for tick in ax.xaxis.get_major_ticks()
+              if low <= tick.get_loc() <= high and tick.label1.get_text()]  # fmt: skip
+    labels.sort(key=lambda label: label[0].x0)
+    return [(one[1], other[1]) for one, other in pairwise(labels) if one[0].x1 >= other[0].x0]
 
 
 def overhang(ax):

@@ -15,7 +15,7 @@ from linsep.plots.majority_curve import versus as draw_versus
 from linsep.plots.noise_curve import noise, noisy_runs
 from linsep.theory.majority import versus
 from linsep.theory.paths import perceptron_path, winnow_path
-from tests.plots.drawing import in_legend, overhang, place, svg, title
+from tests.plots.drawing import in_legend, overhang, overlapping_ticks, place, svg, title
 
 
 def tightest(X, signs):
@@ -258,3 +258,9 @@ def test_few_mistakes_among_many_rows_make_the_axis_logarithmic():
 def test_what_is_no_picture_is_refused(draw, message):
     with pytest.raises(ValueError, match=message):
         draw()
+
+
+@pytest.mark.parametrize("radius", [2, 10, 1e3, 1e4, 1e5, 1e6, 1e20])
+def test_ticks_of_the_lemmas_do_not_overlap(radius):
+    ax = squeeze([0, 1, 1.5], [0, 2, 4], radius=radius, margin=1.0, ax=place(5.2, 3.9))
+    assert overlapping_ticks(ax) == []

@@ -13,7 +13,7 @@ from linsep import Perceptron
 from linsep.plots import margins
 from linsep.plots.style import RIGHT, WRONG
 from tests.fits import fit
-from tests.plots.drawing import place, title
+from tests.plots.drawing import overlapping_ticks, place, title
 
 iris = load_iris()
 
@@ -87,3 +87,11 @@ def test_bad_rows_are_refused():
         margins(clf, iris.data[:0], [])
     with pytest.raises(TypeError, match="no decision_function"):
         margins(type("Other", (Given,), {"decision_function": property()})(), iris.data, iris.target)
+
+
+@pytest.mark.parametrize("unit", [1e-8, 3.3e-5, 1.0, 3.2e4, 1e9, 1e12, 1e30])
+@pytest.mark.parametrize("middle", [0, 5, 100])
+def test_ticks_do_not_overlap(unit, middle):
+    scores = unit * (np.random.default_rng(0).normal(size=(500, 1)) + middle)
+    ax = margins(Given(), scores, np.append(np.zeros(1, int), np.ones(499, int)), ax=place(5.2, 2.9))
+    assert overlapping_ticks(ax) == []

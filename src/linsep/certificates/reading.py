@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense, place_of
+from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import canonical, refuse_bad_entries, without_duplicates
 from linsep.validation.labels import clean, encode
 
@@ -56,7 +57,7 @@ def read_labels(y: Any, rows: int) -> tuple[list[str], Array]:
     (['-1', '2'], [1, 0, 1])
     """
     if y is None:
-        raise ValueError("y is None: give a label for each row")
+        raise InvalidDataError("y is None: give a label for each row")
     classes, codes = encode(clean(y, rows))
     return [class_name(label) for label in classes.tolist()], codes
 
@@ -103,10 +104,10 @@ def _arrays(X: Any) -> list[Array]:
     try:
         rows = np.asarray(X)
     except (TypeError, ValueError):
-        raise ValueError("the rows of X are not all of one length") from None
+        raise InvalidDataError("the rows of X are not all of one length") from None
     if rows.ndim != 2:
         plural = "" if rows.ndim == 1 else "s"
-        raise ValueError(f"X has {rows.ndim} dimension{plural}: it must have 2, rows and columns")
+        raise InvalidDataError(f"X has {rows.ndim} dimension{plural}: it must have 2, rows and columns")
     return [rows]
 
 
@@ -118,7 +119,7 @@ def _refuse_objects(X: Any) -> None:
     for k, value in enumerate(values.ravel().tolist()):
         if (fault := _fault(value)) is not None:
             row, column = place_of(k, rows.shape[1], *stored)
-            raise ValueError(f"row {row}, column {column} holds {shorten(value)}, {fault}")
+            raise InvalidDataError(f"row {row}, column {column} holds {shorten(value)}, {fault}")
 
 
 def _fault(value: Any) -> str | None:
@@ -144,4 +145,4 @@ def _refuse_rounding(values: Array) -> None:
         rounded = np.argwhere(values.astype(np.float64).astype(values.dtype) != values)
     if len(rounded):
         value = values[tuple(rounded[0])]
-        raise ValueError(f"X holds {value}, which no float of 64 bits equals: a certificate would be of other rows")
+        raise InvalidDataError(f"X holds {value}, which no float of 64 bits equals: a certificate would be of other rows")

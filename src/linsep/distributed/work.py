@@ -19,6 +19,7 @@ from linsep.solvers.naive_bayes.weights import ClassCounts
 from linsep.training.epochs import explain, order_of
 from linsep.training.mixing import fork, gain_of
 from linsep.training.state import StoppedError
+from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import LARGEST, canonical, refuse_bad_entries, without_duplicates
 from linsep.validation.labels import clean, codes_among
 
@@ -194,10 +195,11 @@ def _among_all(data: Dense | Csr, first: int) -> Iterator[None]:
         flat = np.ravel(data.values)
         k = first_beyond(flat, min(LARGEST, float(np.finfo(flat.dtype).max)))
         if k < 0:
-            raise ValueError(f"{error}; rows are counted from row {first:,} of all" if first else str(error)) from None
+            text = f"{error}; rows are counted from row {first:,} of all" if first else str(error)
+            raise (InvalidDataError(text) if isinstance(error, InvalidDataError) else ValueError(text)) from None
         row, column = data.place(k)
         kind = "NaN" if np.isnan(flat[k]) else f"{flat[k]}"
-        raise ValueError(
+        raise InvalidDataError(
             f"Input X contains {kind} (row {first + row:,}, column {column:,}): fill missing values in, or drop the row"
         ) from None
 

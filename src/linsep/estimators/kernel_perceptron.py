@@ -17,6 +17,7 @@ from linsep.rules import Perceptron as Rule
 from linsep.training.dual_weights import DualWeights
 from linsep.training.history import History
 from linsep.training.state import Parts
+from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import refuse_bad_entries
 
 MEGABYTE = 1 << 20
@@ -171,7 +172,7 @@ class KernelPerceptron(Voter):
         refuse_bad_entries(data)
         shape = data.n_rows, data.n_features
         if self.kernel == "precomputed" and shape[0] != shape[1]:
-            raise ValueError(f"a precomputed kernel has a row and a column for each example; X has shape {shape}")
+            raise InvalidDataError(f"a precomputed kernel has a row and a column for each example; X has shape {shape}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -33,6 +33,7 @@ from linsep.solvers.least_squares import (
 from linsep.solvers.products import times
 from linsep.training.state import NO_WEIGHTS
 from linsep.training.transaction import all_or_nothing, at_once
+from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import canonical, refuse_bad_entries
 
 SOLVERS = {"auto", "exact", "iterative", "stream"}
@@ -457,7 +458,7 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
             raise ValueError("this learner requires y to be passed, but the target y is None")
         values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         if values.ndim not in (1, 2) or len(values) != data.n_rows:
-            raise ValueError(
+            raise InvalidDataError(
                 f"X has {data.n_rows} rows and y has the shape {values.shape}: inconsistent numbers of samples"
             )
         refuse_bad_entries(data)

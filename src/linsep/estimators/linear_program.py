@@ -12,6 +12,7 @@ from linsep.estimators.base.facts import Fact, refuse_other_dual, refuse_other_v
 from linsep.solvers.programs.linear_program import Bracket, LeastError, l1_game, least_error, separate
 from linsep.solvers.programs.signed_rows import Budget
 from linsep.solvers.programs.zero_one import ZeroOne, fewest_errors
+from linsep.validation.errors import InvalidDataError
 
 
 class LinearProgram(BatchLearner):
@@ -150,7 +151,7 @@ class LinearProgram(BatchLearner):
 
     def _solve(self, problem: BatchProblem) -> BatchSolution:
         if len(problem.classes) > 2:
-            raise ValueError(
+            raise InvalidDataError(
                 f"Only binary classification is supported. y has the classes {problem.classes.tolist()}, and a linear "
                 "program separates two: keep the rows of two of them, or use OneVsRestClassifier(LinearProgram()) of "
                 "scikit-learn"

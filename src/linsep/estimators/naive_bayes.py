@@ -20,6 +20,7 @@ from linsep.solvers.naive_bayes.rows import groups_of, present, refuse_negative,
 from linsep.solvers.naive_bayes.weights import KINDS, NO_GROUPS, BayesWeights, ClassCounts, priors_of
 from linsep.training.state import TrainingState
 from linsep.training.transaction import all_or_nothing, at_once
+from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import canonical, refuse_bad_entries, single_row, without_duplicates
 from linsep.validation.labels import predicted_labels
 
@@ -258,7 +259,7 @@ class NaiveBayes(BatchLearner):
             scores = state.scorer(data.n_features).scores(data, threads(self.n_jobs))
         if not np.isfinite(scores).all():
             refuse_bad_entries(data)
-            raise ValueError("a score is too large for float64: divide all of X by one factor, in training too")
+            raise InvalidDataError("a score is too large for float64: divide all of X by one factor, in training too")
         if len(self.classes_) == 1:
             return scores
         weights = state.whole().link.s

@@ -64,8 +64,8 @@ class Entry(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """The first line of the learner's docstring."""
-        return (self.learner.__doc__ or "").strip().splitlines()[0]
+        """The first line of the learner's docstring; "" under `python -OO`, which drops docstrings."""
+        return (self.learner.__doc__ or "").strip().partition("\n")[0]
 
 
 LEARNERS = {

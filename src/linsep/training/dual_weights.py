@@ -13,6 +13,7 @@ from linsep.kernels.blocks import block_of
 from linsep.kernels.functions import Precomputed, kernel_matrix
 from linsep.training.history import History, OtherRows, Support, copy_rows, named, no_rows
 from linsep.training.state import IN_ORDER, StoppedError, TrainingState
+from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import refuse_bad_entries
 
 KERNEL_ROWS = 512
@@ -194,11 +195,11 @@ def refuse_no_kernel(kernels: Array, norms: Array, rows: Array) -> None:
     """Raise a ValueError if values of rows with each other are those of no feature space."""
     if len(norms) and norms.min() < 0:
         i = int(np.argmin(norms))
-        raise ValueError(
+        raise InvalidDataError(
             f"the kernel of row {rows[i]} with itself is {norms[i]:g}, and no feature space has a length below 0"
         )
     far = np.abs(kernels - kernels.T)
     if far.max(initial=0.0) > UNEVEN * np.abs(kernels).max(initial=0.0):
         i, j = (int(place) for place in np.unravel_index(int(np.argmax(far)), far.shape))
         values = f"{kernels[i, j]:g} and {kernels[j, i]:g}"
-        raise ValueError(f"the kernel of row {rows[i]} and row {rows[j]} is {values}: it must be symmetric")
+        raise InvalidDataError(f"the kernel of row {rows[i]} and row {rows[j]} is {values}: it must be symmetric")

@@ -16,6 +16,7 @@ from linsep.engine.step import settles
 from linsep.training.mixing import Shards
 from linsep.training.state import IN_ORDER, StoppedError, TrainingState
 from linsep.training.weights import in_range
+from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import refuse_bad_entries
 
 SHUFFLED_TOGETHER = 64
@@ -123,14 +124,14 @@ def explained(data: Dense | Csr, state: TrainingState) -> Iterator[None]:
 def refuse_overflow(state: TrainingState) -> None:
     """Raise a ValueError when a sum, or what an average is made of, has left the range of float64."""
     if not in_range(state.link, state.readout):
-        raise ValueError("the sum of the updates is too large for float64: divide all of X by one factor")
+        raise InvalidDataError("the sum of the updates is too large for float64: divide all of X by one factor")
 
 
 def explain(stop: StoppedError, data: Dense | Csr, rule: str) -> None:
     """Raise a ValueError with the reason why a pass stopped."""
     refuse_bad_entries(data)
     if stop.status == BAD_SCORE:
-        raise ValueError(
+        raise InvalidDataError(
             f"the score of row {stop.row} is too large for float64: divide all of X by one factor"
         ) from None
     raise ValueError(f"the rule {rule} gave a step that is not a finite number at row {stop.row}") from None

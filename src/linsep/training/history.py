@@ -14,6 +14,7 @@ from linsep.engine.votes import recurrence
 from linsep.kernels.blocks import KernelError, block_of
 from linsep.kernels.functions import Precomputed, kernel_matrix
 from linsep.training.transaction import shallow
+from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import refuse_bad_entries, without_duplicates
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class RoundClock(NamedTuple):
 def refuse_endless(time: float) -> None:
     """Raise a ValueError if a run has taken more time than float64 holds."""
     if not np.isfinite(time):
-        raise ValueError("the sample weights add up to more than float64 holds: divide all by one factor")
+        raise InvalidDataError("the sample weights add up to more than float64 holds: divide all by one factor")
 
 
 class Hypotheses(NamedTuple):
@@ -288,7 +289,7 @@ def refuse_long_rows(rows: Dense | Csr, numbers: Array) -> None:
             lengths = squares.sum(axis=1)
     long = ~np.isfinite(lengths)
     if long.any():
-        raise ValueError(
+        raise InvalidDataError(
             f"the squared length of row {numbers[np.argmax(long)]} is too large for float64: "
             "divide all of X by one factor"
         )
@@ -613,4 +614,4 @@ def named(rows: Sequence[int] | Array, of: int = 0) -> Iterator[None]:
     try:
         yield
     except KernelError as error:
-        raise ValueError(f"the kernel of row {rows[error.rows[of]]}: {error.text}") from None
+        raise InvalidDataError(f"the kernel of row {rows[error.rows[of]]}: {error.text}") from None

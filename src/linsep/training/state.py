@@ -38,6 +38,7 @@ from linsep.training.weights import (
     writable,
     write_columns,
 )
+from linsep.validation.errors import InvalidDataError
 
 if TYPE_CHECKING:
     from linsep.training.dual_weights import DualWeights
@@ -175,7 +176,7 @@ class TrainingState:
         if self._checked is self.link.s:
             return
         if not ready_for_single_rows(self.link, self.readout):
-            raise ValueError(
+            raise InvalidDataError(
                 "the sums of the updates are too large to learn single rows: divide all of X by one factor, and fit"
             )
         self._checked = self.link.s

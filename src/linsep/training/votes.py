@@ -16,6 +16,7 @@ from linsep.engine.runtime import one_blas_thread, share
 from linsep.engine.votes import poll, walk
 from linsep.training.history import Hypotheses, Replay
 from linsep.training.state import TOO_LARGE
+from linsep.validation.errors import InvalidDataError
 
 POINT_BYTES = 1 << 26
 """Kernel values in memory for one block of points."""
@@ -80,7 +81,7 @@ def in_blocks(run: Replay, data: Dense | Csr, jobs: int, ask: Ask) -> None:
 
     with one_blas_thread():
         if not all(share([partial(block, lo) for lo in range(0, n, size)], jobs)):
-            raise ValueError(TOO_LARGE)
+            raise InvalidDataError(TOO_LARGE)
 
 
 def linear(run: Replay, data: Dense | Csr, readout: str, normalize: bool, jobs: int) -> Array:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import ColumnIndexError, place_of
+from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import validated
 
 AT_ONCE = 1 << 20
@@ -30,7 +31,7 @@ def canonical(X: Any) -> Any:
     indices, indptr = X.indices, X.indptr
     ends = (len(indptr) == n + 1, indptr[0] == 0, indptr[-1] <= min(len(indices), len(X.data)))
     if not all(ends) or np.any(indptr[1:] < indptr[:-1]):
-        raise ValueError("X.indptr does not describe rows of X.indices and X.data: check X with X.check_format()")
+        raise InvalidDataError("X.indptr does not describe rows of X.indices and X.data: check X with X.check_format()")
     used = indices[: indptr[-1]]
     if len(used) and not 0 <= used.min() <= used.max() < width:
         k = int(np.flatnonzero((used < 0) | (used >= width))[0])
@@ -60,14 +61,14 @@ def refuse_not_finite(X: Any) -> None:
     if (found := _first_not_finite(X)) is not None:
         where, value = found
         what = "NaN" if np.isnan(value) else f"infinity or a value too large for {X.dtype}"
-        raise ValueError(f"Input X contains {what} ({where}): fill missing values in, or drop the row")
+        raise InvalidDataError(f"Input X contains {what} ({where}): fill missing values in, or drop the row")
 
 
 def refuse_overflow(result: Any) -> None:
     """Raise where an entry of a result is beyond what its type holds."""
     if (found := _first_not_finite(result)) is not None:
         what = f"{found[0]} of the result is too large for {result.dtype}"
-        raise ValueError(f"{what}: scale X first (linsep.transforms.Scale)")
+        raise InvalidDataError(f"{what}: scale X first (linsep.transforms.Scale)")
 
 
 def pieces(X: Any) -> Iterator[Any]:

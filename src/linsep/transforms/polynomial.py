@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.kernel_cache import cached_njit
 from linsep.transforms.base import FeatureMap, check_array, csr_like, index_type, is_sparse
+from linsep.validation.errors import InvalidDataError
 
 
 @cached_njit(nogil=True)
@@ -313,7 +314,7 @@ class Monomials:
         made = [sum(self.count(k, m) for m, end in enumerate(self.ends) if end >= 0) for k in distinct.tolist()]
         if made and made[-1] > min(MOST_OF_A_ROW, MOST // BYTES // len(lengths)):
             row = int(np.argmax(lengths))
-            raise ValueError(f"row {row} has {lengths[row]:,} entries, {made[-1]:,} products: lower the degree")
+            raise InvalidDataError(f"row {row} has {lengths[row]:,} entries, {made[-1]:,} products: lower the degree")
         return np.append(0, np.cumsum(np.array(made, np.int64)[place]))
 
     def _expand(self, values: Array, columns: Array, indptr: Array, products: Array, numbers: Array) -> None:

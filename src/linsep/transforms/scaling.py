@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from linsep.engine.arrays import Array
 from linsep.transforms.base import FeatureMap, check_array, check_count, csr_like, is_sparse, pieces
+from linsep.validation.errors import InvalidDataError
 
 MOST_ROWS = 1 << 62
 EXPONENTS = 1000
@@ -101,7 +102,7 @@ class Scale(FeatureMap):
         largest = max(seen, getattr(self, "largest_", 0.0))
         divisor = self._learned_divisor(largest) if self.divisor is None else float(self.divisor)
         if math.isinf(divisor):
-            raise ValueError(f"a row's {self.largest} is too large for float64: divide X by 1e100, say, first")
+            raise InvalidDataError(f"a row's {self.largest} is too large for float64: divide X by 1e100, say, first")
         self.largest_, self.divisor_ = largest, divisor
 
     def _learned_divisor(self, largest: float) -> float:
@@ -174,7 +175,7 @@ class ScaleColumns(FeatureMap):
         n, mean, squares = moments
         if not np.isfinite(squares).all():
             j = int(np.argmin(np.isfinite(squares)))
-            raise ValueError(f"column {j} has entries too large to be squared: use by='max'")
+            raise InvalidDataError(f"column {j} has entries too large to be squared: use by='max'")
         self.n_rows_, self.mean_, self.squares_ = n, mean, squares
         self.scale_ = self._learned_scale()
 

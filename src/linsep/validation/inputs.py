@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from linsep.engine.arrays import frozen
 from linsep.engine.data_kinds import ColumnIndexError, Csr, Dense, first_beyond, highest_index, rises
+from linsep.validation.errors import InvalidDataError
 
 FITS_FLOAT32 = ("b1", "i1", "u1", "i2", "u2")
 LITTLE = 1 << 20
@@ -29,7 +30,10 @@ def validated(estimator: Any, X: Any, **how: Any) -> Any:
             accept_large_sparse=True, **how,
         )  # fmt: skip
     except OverflowError:  # of an integer in an array of objects
-        raise ValueError("Input X contains an integer too large for float64: divide all of X by one factor") from None
+        text = "Input X contains an integer too large for float64: divide all of X by one factor"
+        raise InvalidDataError(text) from None
+    except ValueError as error:
+        raise InvalidDataError(str(error)) from error
 
 
 def canonical(learner: Any, X: Any, *, bias: float, reset: bool) -> Dense | Csr:
@@ -61,7 +65,7 @@ def _csr(X: Any, bias: float) -> Csr:
         indptr = indptr.astype(indices.dtype)
     ends = (len(indptr) == rows + 1, indptr[0] == 0, indptr[-1] <= min(len(indices), len(X.data)))
     if not all(ends) or np.any(indptr[1:] < indptr[:-1]):
-        raise ValueError("X.indptr does not describe rows of X.indices and X.data: check X with X.check_format()")
+        raise InvalidDataError("X.indptr does not describe rows of X.indices and X.data: check X with X.check_format()")
     values = _common(X.data, np.float64)
     if max(indices.nbytes, indptr.nbytes) <= LITTLE and np.all(indices.astype(np.int32) == indices):
         indices, indptr = indices.astype(np.int32, copy=False), indptr.astype(np.int32, copy=False)
@@ -105,10 +109,10 @@ def refuse_bad_entries(data: Dense | Csr, limit: float = LARGEST) -> None:
     value = float(flat[k])
     where = f"row {row}, column {column}"
     if np.isnan(value):
-        raise ValueError(f"Input X contains NaN ({where}): fill missing values in, or drop the row")
+        raise InvalidDataError(f"Input X contains NaN ({where}): fill missing values in, or drop the row")
     if np.isinf(value):
-        raise ValueError(f"Input X contains infinity or a value too large for {flat.dtype} ({where})")
-    raise ValueError(
+        raise InvalidDataError(f"Input X contains infinity or a value too large for {flat.dtype} ({where})")
+    raise InvalidDataError(
         f"X has the entry {value:g} ({where}), beyond x_max={limit:g}: divide all of X by one factor "
         f"(its largest |entry|), or state the true x_max"
     )

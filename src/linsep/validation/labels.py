@@ -9,6 +9,7 @@ from sklearn.utils.validation import column_or_1d
 
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import numbered
+from linsep.validation.errors import InvalidDataError
 
 TABLE = 1 << 20
 """Integer labels within a range of this size are numbered through a table, without sorting."""
@@ -17,12 +18,15 @@ TABLE = 1 << 20
 def clean(y: Any, rows: int) -> Array:
     """Return y as a 1-d array of class labels for that many rows, or say what is wrong with it."""
     if y is None:
-        raise ValueError("this learner requires y to be passed, but the target y is None")
+        raise InvalidDataError("this learner requires y to be passed, but the target y is None")
     if isinstance(y, (list, tuple)):
         refuse_mixed(y)
-    labels = column_or_1d(y, warn=True)
+    try:
+        labels = column_or_1d(y, warn=True)
+    except ValueError as error:
+        raise InvalidDataError(str(error)) from error
     if len(labels) != rows:
-        raise ValueError(f"X has {rows} rows and y has {len(labels)} labels: inconsistent numbers of samples")
+        raise InvalidDataError(f"X has {rows} rows and y has {len(labels)} labels: inconsistent numbers of samples")
     refuse_bad_labels(labels)
     return labels
 
@@ -32,26 +36,29 @@ def refuse_bad_labels(labels: Array) -> None:
     if labels.dtype == object:
         refuse_mixed(labels)
         if any(isinstance(label, (list, tuple, set, dict, np.ndarray)) for label in labels[:1]):
-            raise ValueError(f"y has the label {labels[0]!r:.60}: give strings or numbers, one for each row")
+            raise InvalidDataError(f"y has the label {labels[0]!r:.60}: give strings or numbers, one for each row")
         labels = np.array(labels.tolist())
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
-        raise ValueError(f"Input y contains NaN or infinity: the label of row {row} is {labels[row]}")
+        raise InvalidDataError(f"Input y contains NaN or infinity: the label of row {row} is {labels[row]}")
     if labels.dtype.kind not in "iub":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a few rows may well have as many labels
-            check_classification_targets(labels)
+            try:
+                check_classification_targets(labels)
+            except ValueError as error:
+                raise InvalidDataError(str(error)) from error
 
 
 def refuse_mixed(labels: Any) -> None:
     """Raise a ValueError when labels are not all of one kind, or become other labels in an array of text."""
     kinds = sorted({kind_of(label) for label in labels})
     if len(kinds) > 1:
-        raise ValueError(f"y mixes labels of different types ({', '.join(kinds)}): give all of them one type")
+        raise InvalidDataError(f"y mixes labels of different types ({', '.join(kinds)}): give all of them one type")
     if kinds == ["str"]:
         cut = next((label for label in labels if label.endswith("\0")), None)
         if cut is not None:
-            raise ValueError(
+            raise InvalidDataError(
                 f"y has the label {cut!r}, which ends with a NUL character, and arrays of text drop it: remove it"
             )
 
@@ -66,7 +73,7 @@ def kind_of(label: Any) -> str:
 def refuse_another_type(labels: Array, known: Array) -> None:
     """Raise a ValueError when new labels are words and those known are numbers, or the other way round."""
     if len(labels) and kind_of(labels[0]) != kind_of(known[0]):
-        raise ValueError(
+        raise InvalidDataError(
             f"the label {labels.tolist()[0]!r} is of another type than the classes so far, {known.tolist()}"
         )
 
@@ -93,7 +100,7 @@ def codes_among(labels: Array, classes: Array, fix: str = LATER) -> Array:
     strange = found[classes[places] != found]
     if len(strange):
         what = f"y contains the label {strange.tolist()[0]!r}, which is not among the classes {classes.tolist()}"
-        raise ValueError(f"{what}: {fix}")
+        raise InvalidDataError(f"{what}: {fix}")
     return places.astype(np.int32)[codes]
 
 

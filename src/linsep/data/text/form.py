@@ -17,6 +17,17 @@ from linsep.data.text.vocabulary import Vocabulary
 from linsep.engine.arrays import Array
 
 
+def with_labels(text: Array) -> Array:
+    r"""Return lines with a label in front of those that have none.
+
+    >>> with_labels(np.frombuffer(b"cheap pills\nspam\twin\n\n", np.uint8)).tobytes()
+    b'?\tcheap pills\nspam\twin\n\n'
+    """
+    lines = text.tobytes().split(b"\n")
+    whole = [line if b"\t" in line or not line.strip() else b"?\t" + line for line in lines]
+    return np.frombuffer(b"\n".join(whole), np.uint8)
+
+
 @dataclass
 class LabelledText(NamedForm):
     """Lines of `label<TAB>text`.
@@ -37,6 +48,8 @@ class LabelledText(NamedForm):
 
     name: ClassVar[str] = "text"
     default_features: ClassVar[int] = 1 << 20
+    labels_optional: ClassVar[bool] = False
+    """Set to True on a form that reads rows to predict: a line without a TAB is then a text without a label."""
 
     idf: bool = False
     ngram_range: tuple[int, int] = (1, 1)
@@ -67,6 +80,7 @@ class LabelledText(NamedForm):
 
     def parse(self, text: Array, dtype: Any) -> Rows:
         """Read a block of whole lines."""
+        text = with_labels(text) if self.labels_optional else text
         rows = parse(text, self._grams(), dtype, named=self.vocabulary or self.keeps)
         return self._hashed(rows) if self.keeps else rows
 

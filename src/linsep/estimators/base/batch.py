@@ -21,6 +21,7 @@ from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.rules import Solved
 from linsep.training.state import Parts, TrainingState
 from linsep.training.transaction import all_or_nothing
+from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import canonical, refuse_bad_entries
 from linsep.validation.labels import clean, codes_among, encode, first_classes, new_classes
 
@@ -172,7 +173,7 @@ def solved_state(solution: BatchSolution, features: int, bias: float, parts: Par
 def refuse_infinite(weights: Array) -> None:
     """Raise a ValueError when a solver's weights are not finite."""
     if not np.isfinite(weights).all():
-        raise ValueError("a weight is too large for float64: divide all of X by one factor")
+        raise InvalidDataError("a weight is too large for float64: divide all of X by one factor")
 
 
 def name_rows(rows: Array) -> str:
@@ -203,6 +204,6 @@ def refuse_empty_class(codes: Array, classes: Array, weights: Array) -> None:
     """Raise a ValueError that names a class whose rows all have weight zero."""
     empty = np.flatnonzero(np.bincount(codes, weights, len(classes)) == 0)
     if len(empty):
-        raise ValueError(
+        raise InvalidDataError(
             f"all rows of the class {classes.tolist()[empty[0]]!r} have weight zero: leave them out, or raise it"
         )

@@ -29,6 +29,7 @@ from linsep.training.history import History
 from linsep.training.single_rows import RowPredictor, refuse_unequal
 from linsep.training.state import NO_WEIGHTS, TOO_LARGE, TrainingState
 from linsep.training.transaction import PREPARED, all_or_nothing, at_once
+from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import canonical, refuse_bad_entries
 from linsep.validation.labels import predicted_labels
 
@@ -138,7 +139,7 @@ class Learner(ClassifierMixin, BaseEstimator):
             scores = self._of_classes(self._scores(data))
         if not np.isfinite(scores).all():
             refuse_bad_entries(data)
-            raise ValueError(TOO_LARGE)
+            raise InvalidDataError(TOO_LARGE)
         return scores
 
     @at_once
@@ -453,13 +454,16 @@ class Learner(ClassifierMixin, BaseEstimator):
         """Return the product of sample and class weights of each row, or an empty array if all are 1."""
         if sample_weight is None and self.class_weight is None:
             return NO_WEIGHTS
-        weights = _check_sample_weight(
-            sample_weight, np.empty((data.n_rows, 1)), dtype=np.float64, ensure_non_negative=True, copy=True
-        )
+        try:
+            weights = _check_sample_weight(
+                sample_weight, np.empty((data.n_rows, 1)), dtype=np.float64, ensure_non_negative=True, copy=True
+            )
+        except ValueError as error:
+            raise InvalidDataError(str(error)) from error
         if self.class_weight is not None:
             weights *= self._class_weights(codes, classes)[codes]
         if whole and not (weights > 0).any():
-            raise ValueError("every row has weight zero: there is nothing to learn from")
+            raise InvalidDataError("every row has weight zero: there is nothing to learn from")
         if not weights.all():
             refuse_bad_entries(data)  # rows of weight 0 are not visited, so the pass would not find theirs
         return weights
@@ -483,4 +487,4 @@ class Learner(ClassifierMixin, BaseEstimator):
 def refuse_one_class(classes: Array) -> None:
     """Raise a ValueError if there are fewer than two classes."""
     if len(classes) < 2:
-        raise ValueError(f"y has only one class, {classes.tolist()[0]!r}: a separator needs two classes at least")
+        raise InvalidDataError(f"y has only one class, {classes.tolist()[0]!r}: a separator needs two classes at least")

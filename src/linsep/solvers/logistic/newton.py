@@ -17,6 +17,7 @@ from linsep.solvers.logistic.dual_ascent import approach
 from linsep.solvers.logistic.objective import ROUNDING, Iterate, LogisticProblem, LogisticSolution, LossTerms
 from linsep.solvers.logistic.separation import endless, heaviest, runs_off, separated
 from linsep.solvers.products import TABLE_ENTRIES, add_up, as_table, sweep, times, times_transposed
+from linsep.validation.errors import InvalidDataError
 
 FEW = 500
 """Weights of a group up to which its curvature is formed and factored."""
@@ -126,7 +127,7 @@ def _solved(curvature: Array, right: Array) -> Array:
         except linalg.LinAlgError:
             continue
         return linalg.cho_solve(factors, right / scale) / scale
-    raise ValueError("the curvature is too large for float64: divide all of X by one factor")
+    raise InvalidDataError("the curvature is too large for float64: divide all of X by one factor")
 
 
 @one_blas_thread()

@@ -14,6 +14,7 @@ import numpy as np
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.products import largest_entry, times, times_transposed
+from linsep.validation.errors import InvalidDataError
 
 LEVEL = 1e-11
 """The sum of a column's residuals that counts as 0, relative to the sum of their sizes."""
@@ -272,9 +273,13 @@ def refuse_overflow(data: Dense | Csr, row_weights: Array, prior_variance: float
     with np.errstate(over="ignore"):
         total = float(row_weights.sum()) if len(row_weights) else float(data.n_rows)
     if not total * total <= MOST:
-        raise ValueError(f"the row weights add up to {total:g}, too much for float64: divide all of them by one factor")
+        raise InvalidDataError(
+            f"the row weights add up to {total:g}, too much for float64: divide all of them by one factor"
+        )
     if not max(1.0, total) * largest * max(1.0, total) * largest <= MOST:
-        raise ValueError(f"X has an entry of the size {largest:g}, too large to square: divide all of X by one factor")
+        raise InvalidDataError(
+            f"X has an entry of the size {largest:g}, too large to square: divide all of X by one factor"
+        )
     if prior_variance is None:
         return
     if not prior_variance >= 1.0 / MOST:

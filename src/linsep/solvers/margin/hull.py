@@ -25,6 +25,7 @@ from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.kernel_cache import cached_njit
 from linsep.engine.runtime import split
 from linsep.solvers.products import gather_rows, largest_entry, times, times_transposed
+from linsep.validation.errors import InvalidDataError
 
 AT_ONCE = 1 << 17
 """Entries of the data that are copied together, at most."""
@@ -47,7 +48,7 @@ class Points:
         self.group = (signs > 0).astype(np.int64) if apart else np.zeros(len(signs), np.int64)
         self.present = row_weights > 0 if len(row_weights) else np.ones(len(signs), np.bool_)
         if len(np.unique(self.group[self.present])) < self.groups:
-            raise ValueError("a margin needs rows, and with a free bias rows of both signs: some are missing")
+            raise InvalidDataError("a margin needs rows, and with a free bias rows of both signs: some are missing")
         self.scale = math.ldexp(1.0, -max(math.frexp(largest_entry(self.data))[1], -1000))
         self.norms = self._norms()
         self.radius = float(self.norms[self.present].max())

@@ -35,6 +35,7 @@ from linsep.solvers.products import (
     times,
     times_transposed,
 )
+from linsep.validation.errors import InvalidDataError
 
 TAME = 200
 """Numbers between 2**-TAME and 2**TAME have squares of squares, and sums of them, that floats hold."""
@@ -264,7 +265,7 @@ class SoftDescent:
         if not np.all(np.isfinite(self.norms)):
             i = int(np.argmin(np.isfinite(self.norms)))
             what = f"row {i} has an entry that is not a number, or too large to be squared"
-            raise ValueError(f"{what}: scale the columns")
+            raise InvalidDataError(f"{what}: scale the columns")
         self.dual = np.zeros(n)
         self.weights = np.zeros(data.n_features + 1)
         self.cost = 0.0

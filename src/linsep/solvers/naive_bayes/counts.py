@@ -11,6 +11,7 @@ from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.digest import engine_digest
 from linsep.engine.native import prefetch
 from linsep.engine.passes import Kernel, compiled
+from linsep.validation.errors import InvalidDataError
 
 TALL, WIDE = 256, 1024
 """Rows and columns of a table that are counted at a time."""
@@ -148,5 +149,7 @@ def merge_moments(a: Moments, b: Moments) -> Moments:
 def _finite(found: Moments) -> Moments:
     if not np.isfinite(found.squares).all():
         j = int(np.argmin(np.isfinite(found.squares).all(axis=0)))
-        raise ValueError(f"feature {j} has entries too large to be squared: divide the column by its largest entry")
+        raise InvalidDataError(
+            f"feature {j} has entries too large to be squared: divide the column by its largest entry"
+        )
     return found

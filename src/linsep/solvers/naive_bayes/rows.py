@@ -8,6 +8,7 @@ import numpy as np
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.products import pieces
+from linsep.validation.errors import InvalidDataError
 
 AT_ONCE = 1 << 20
 """Entries that are looked at in one go."""
@@ -19,14 +20,14 @@ def refuse_negative(data: Dense | Csr) -> None:
     >>> refuse_negative(Dense(np.array([[0.0, 2.0], [1.0, -1.0]]), 1.0))
     Traceback (most recent call last):
     ...
-    ValueError: Negative values in data passed to NaiveBayes: X has -1 in row 1, column 1, and counts ...
+    linsep.validation.errors.InvalidDataError: Negative values in data passed to NaiveBayes: X has -1 in row 1, ...
     """
     if not data.values.size or data.values.min() >= 0:
         return
     flat = np.ravel(data.values)
     k = int(np.argmax(flat < 0))
     row, column = data.place(k)
-    raise ValueError(
+    raise InvalidDataError(
         f"Negative values in data passed to NaiveBayes: X has {flat[k]:g} in row {row}, column {column}, and counts "
         "are not below 0 (hashed text: read it with alternate_sign=False); kind='gaussian' takes values of any sign"
     )
@@ -66,7 +67,7 @@ def refuse_not_one_hot(data: Dense | Csr, groups: Array) -> None:
     >>> refuse_not_one_hot(Dense(np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]), 1.0), np.array([0, 0, 1]))
     Traceback (most recent call last):
     ...
-    ValueError: X has ones in columns 0 and 1 of row 1, which belong to one variable (groups=0): a row has one value ...
+    linsep.validation.errors.InvalidDataError: X has ones in columns 0 and 1 of row 1, which belong to one variable ...
     """
     variables = int(groups.max()) + 1
     for rows, part in pieces(data, AT_ONCE // max(variables, len(groups) if isinstance(data, Dense) else 1)):
@@ -74,7 +75,7 @@ def refuse_not_one_hot(data: Dense | Csr, groups: Array) -> None:
         odd = np.flatnonzero(values != 1)
         if len(odd):
             k = int(odd[0])
-            raise ValueError(
+            raise InvalidDataError(
                 f"X has the entry {values[k]:g} in row {rows.start + row[k]}, column {column[k]}: kind='categorical' "
                 "takes one-hot columns, of 0 and 1 (scikit-learn's OneHotEncoder makes them of categories)"
             )
@@ -82,7 +83,7 @@ def refuse_not_one_hot(data: Dense | Csr, groups: Array) -> None:
         if seen.max(initial=0) > 1:
             i, variable = divmod(int(np.argmax(seen > 1)), variables)
             first, second = column[(row == i) & (groups[column] == variable)][:2]
-            raise ValueError(
+            raise InvalidDataError(
                 f"X has ones in columns {first} and {second} of row {rows.start + i}, which belong to one variable "
                 f"(groups={variable}): a row has one value of each variable, or none where it is missing"
             )

@@ -24,6 +24,7 @@ from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.naive_bayes.counts import Moments, count, empty_table, merge_moments, moments, weight_of
 from linsep.solvers.naive_bayes.precision import Pair, added, log_quotient, plus, product, sums
 from linsep.solvers.naive_bayes.rows import present
+from linsep.validation.errors import InvalidDataError
 
 EPS = float(np.finfo(float).eps)
 TOO_LARGE = "the counts are too large for float64: divide all of X by one factor"
@@ -151,7 +152,7 @@ def gaussian(found: Moments, priors: Array, floor: float, labels: Sequence[Any])
     weight, mean, squares = found.weight, np.asfortranarray(found.mean), np.asfortranarray(found.squares)
     if not weight.all():
         label = labels[int(np.argmin(weight))]
-        raise ValueError(f"the class {label!r} has had no rows, and so has no mean: give it some")
+        raise InvalidDataError(f"the class {label!r} has had no rows, and so has no mean: give it some")
     rows = weight.sum()
     variance = squares.sum(axis=0) / rows
     largest = np.abs(mean).max(axis=0)
@@ -162,7 +163,7 @@ def gaussian(found: Moments, priors: Array, floor: float, labels: Sequence[Any])
     if len(degenerate):
         j = int(degenerate[0])
         low, high = (labels[int(c)] for c in (mean[:, j].argmin(), mean[:, j].argmax()))
-        raise ValueError(
+        raise InvalidDataError(
             f"feature {j} does not vary within any class, and its means differ (class {low!r}: {mean[:, j].min():g}, "
             f"class {high!r}: {mean[:, j].max():g}): its variance is 0, and its weight infinite; {_cure(flat, floor)}"
         )
@@ -174,7 +175,9 @@ def gaussian(found: Moments, priors: Array, floor: float, labels: Sequence[Any])
         terms = table * (-0.5 * (others + first))
     if not (np.isfinite(table).all() and np.isfinite(terms).all()):
         j = int(np.argmin(np.isfinite(table + terms).all(axis=0)))
-        raise ValueError(f"the weight of feature {j} is too large for float64: divide the column by its largest entry")
+        raise InvalidDataError(
+            f"the weight of feature {j} is too large for float64: divide the column by its largest entry"
+        )
     return _found(lambda part: (table.T[part], terms.T[part]), len(first), priors, unit=0.0)
 
 
@@ -195,7 +198,7 @@ def refuse_impossible(counts: Array, alpha: float, labels: Sequence[Any], never:
     """Raise a ValueError that names the first class and feature whose probability is 0."""
     if alpha == 0 and (counts <= 0).any():
         c, j = (int(k[0]) for k in np.nonzero(counts <= 0))
-        raise ValueError(
+        raise InvalidDataError(
             f"the class {labels[c]!r} {never} has feature {j}, which with alpha=0 makes a probability of 0, and "
             "of its logarithm no weight: use alpha > 0, or leave the feature out"
         )
@@ -203,7 +206,7 @@ def refuse_impossible(counts: Array, alpha: float, labels: Sequence[Any], never:
 
 def _finite(totals: Array) -> Array:
     if not np.isfinite(totals).all():
-        raise ValueError(TOO_LARGE)
+        raise InvalidDataError(TOO_LARGE)
     return totals
 
 
@@ -322,7 +325,7 @@ class ClassCounts(NamedTuple):
         with np.errstate(over="ignore"):
             totals = self.feature_count.sum(axis=1)
         if not np.all(totals + self.class_count < MOST):
-            raise ValueError(TOO_LARGE)
+            raise InvalidDataError(TOO_LARGE)
         return self
 
     def admitted(self, places: Array) -> "ClassCounts":

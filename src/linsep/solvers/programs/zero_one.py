@@ -25,6 +25,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.programs.linear_program import decide, guess_bracket
 from linsep.solvers.programs.signed_rows import USUAL, Budget, mistakes, signed_rows
+from linsep.validation.errors import InvalidDataError
 
 TOLERANCE = 5e-6
 """How far HiGHS may be off, in units of the smallest cost; its absolute tolerances are 1e-6."""
@@ -187,7 +188,7 @@ def _refuse_wide(costs: Array) -> None:
     """Raise a ValueError when costs are too far apart for one program."""
     least, most = float(costs.min(initial=np.inf)), float(costs.max(initial=0.0))
     if most / least > WIDEST:
-        raise ValueError(
+        raise InvalidDataError(
             f"the weights of rows reach from {least:g} to {most:g}: the least weight of errors is found for weights "
             f'within a factor of {WIDEST:g}; set the smallest to 0 (absent), lower the largest, or use "hinge"'
         )

@@ -1,0 +1,228 @@
+"""`linsep certify`: what can be proved of data, and of a run on them."""
+
+import json as js
+from importlib import import_module
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linsep.cli.errors import UsageError
+from linsep.cli.options.common import (
+    SEED,
+    Brief,
+    Json,
+    Quiet,
+    Report,
+    Show,
+    Sources,
+    as_words,
+    learner_from,
+    learner_options,
+    quarantine_file,
+    reader_options,
+    show_of,
+)
+from linsep.cli.options.outputs import check_targets, interruptible
+from linsep.cli.terminal.text import say, word
+
+if TYPE_CHECKING:
+    from linsep.certificates.certificate import Certificate
+    from linsep.data.dataset import Dataset
+    from linsep.estimators.base.learner import Learner
+
+EXAMPLES = """
+linsep certify train.csv --label income
+linsep certify train.csv --label income -o income.cert --time-limit 10
+linsep certify train.svm --learner perceptron --report run.html
+"""
+PASSES, BIAS = 10, 1.0
+
+
+def run(
+    ctx: typer.Context,
+    data: Sources,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="CERT", help="A file for the certificate, for verify.")
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="End the search then, and certify what is proved. Default: no limit."),
+    ] = None,
+    passes: Annotated[
+        int | None,
+        typer.Option(metavar="T", min=1, help=f"State bounds for one pass and for T. Default: {PASSES}."),
+    ] = None,
+    bias: Annotated[
+        float | None, typer.Option(metavar="B", help="The constant feature's value, 0 for none. Default: 1.")
+    ] = None,
+    epsilon: Annotated[
+        float, typer.Option(metavar="E", help="The error rate for which a sample size is stated.")
+    ] = 0.05,
+    confidence: Annotated[
+        float, typer.Option(metavar="P", help="How sure statements about new rows are to be.")
+    ] = 0.95,
+    report: Report = None,
+    json: Json = False,
+    brief: Brief = False,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Prove margins of data, and bounds on mistakes.
+
+    A certificate states whether a hyperplane separates the rows. The bounds are those of the perceptron and of Winnow,
+    in any order of the rows. With --learner, a run over the rows is held to its theorem, too: one pass in the order of
+    the files, unless --epochs and --shuffle say otherwise.
+    """
+    show_as = show_of(json, brief, quiet)
+    _refuse(time_limit, bias, epsilon, confidence)
+    if str(out) == "-" and json:
+        raise UsageError("-o - and --json both write to the standard output: give one of them")
+    target = None if str(out) == "-" else out
+    check_targets({"-o": target, "--report": report}, list(data), quarantine_file(ctx))
+    learner, began = _learner(ctx, passes, bias), perf_counter()
+    if report is not None:
+        import_module("linsep.cli.pages.certificate")  # so that a missing matplotlib is told before the work
+
+    from linsep.cli.jobs.loading import load_rows
+    from linsep.cli.terminal.progress import bracket_bar
+    from linsep.engine.runtime import threads
+
+    with interruptible(target, report, in_place=[quarantine_file(ctx)]):
+        rows = load_rows(ctx, data, show_as is not Show.NOTHING)
+        if rows.rejected and show_as is not Show.NOTHING:
+            say(f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out")
+        plan: dict[str, Any] = {"epsilon": epsilon, "delta": round(1 - confidence, 12), "time_limit": time_limit}
+        plan["n_jobs"] = threads(reader_options(ctx).get("n_jobs", -1))
+        with bracket_bar(time_limit, shown=show_as is Show.ALL) as watch:
+            cert = _certified(rows, learner, {"watch": watch, **plan}, passes or PASSES, BIAS if bias is None else bias)
+        written = _write(ctx, cert, rows, learner, data, out, report)
+        _tell(cert, data, learner, written, perf_counter() - began, show_as, str(out) == "-")
+
+
+def _refuse(time_limit: float | None, bias: float | None, epsilon: float, confidence: float) -> None:
+    """Refuse numbers that make no sense."""
+    for option, share in (("--epsilon", epsilon), ("--confidence", confidence)):
+        if not 0 < share < 1:
+            raise UsageError(f"{option} {share:g}: it is a share, between 0 and 1")
+    if time_limit is not None and not time_limit > 0:
+        raise UsageError(f"--time-limit {time_limit:g}: give a number of seconds above 0")
+    if bias is not None and not 0 <= bias < float("inf"):
+        raise UsageError(f"--bias {bias:g}: give a number of at least 0")
+
+
+def _learner(ctx: typer.Context, passes: int | None, bias: float | None) -> "Learner | None":
+    """Return the learner that was named, to be trained once in the order of the files unless it was said otherwise."""
+    from linsep.cli.options.learners import described, option
+    from linsep.estimators.registry import LEARNERS
+
+    told = learner_options(ctx)
+    parameters = {name: value for name, value in told.parameters.items() if name not in ("n_jobs", "random_state")}
+    if not told.learners:
+        if parameters:
+            raise UsageError(
+                f"{option(next(iter(parameters)))} is an option of learners: name one, such as -l perceptron"
+            )
+        return None
+    if "kernel" in described(told.learner):
+        raise UsageError(
+            f"{told.learner}: a certificate is about separators in the features given, and a kernel's are others; "
+            "write them out, as by --map polynomial:degree=2, and certify -l voted-perceptron"
+        )
+    if passes is not None:
+        raise UsageError("--passes: with a learner, bounds are stated for its own passes, --epochs")
+    if bias is not None:
+        raise UsageError("--bias: with a learner it is --intercept-scaling, or --no-fit-intercept for none")
+    entry = LEARNERS[told.learner]
+    usual = {"max_iter": 1, "shuffle": False, "log": True, **entry.row_by_row} if entry.online else {}
+    usual = {name: value for name, value in usual.items() if name in described(told.learner)}
+    return learner_from(told.learner, {**usual, **parameters, "random_state": told.parameters["random_state"]})
+
+
+def _certified(
+    rows: "Dataset", learner: "Learner | None", plan: dict[str, Any], passes: int, bias: float
+) -> "Certificate":
+    from linsep.certificates.certify import certify
+    from linsep.cli.jobs.fitting import fit_quietly
+
+    if learner is None:
+        return certify(rows.X, rows.y, bias=bias, passes=passes, **plan)
+    fit_quietly(learner, rows.X, rows.y)
+    return learner.certificate(rows.X, rows.y, **plan)
+
+
+def _write(
+    ctx: typer.Context, cert: "Certificate", rows: "Dataset", learner: "Learner | None", data: list[str],
+    out: Path | None, report: Path | None,
+) -> dict[str, Path]:  # fmt: skip
+    """Write what was asked for; return the files."""
+    written = {}
+    if str(out) == "-":
+        typer.echo(cert.text(), nl=False)
+    elif out is not None:
+        cert.save(out)
+        written["certificate"] = out
+    if report is not None:
+        from linsep.cli.pages.certificate import certify_report
+
+        certify_report(cert, rows, learner, data, commands(ctx, data, out)).write(report)
+        written["report"] = report
+    return written
+
+
+def commands(ctx: typer.Context, data: list[str], out: Path | None) -> list[list[str]]:
+    """Return the commands that make the certificate again and check it, with every option that says something of it."""
+    from linsep.cli.options.learners import described, option
+
+    told, options = learner_options(ctx), reader_options(ctx)
+    cert = "data.cert" if out is None or str(out) == "-" else str(out)
+    read = [*as_words(options), *(word for name in told.maps for word in ("--map", name))]
+    dropped = ["--on-error", "skip"] if options.get("on_error") in ("skip", "quarantine") else []
+    trains = ["--learner", told.learner] if told.learners else []
+    for name, value in told.parameters.items():
+        if name == "random_state":
+            trains += ["--seed", str(value)] if value != SEED else []
+        elif name != "n_jobs":
+            trains += _as_option(option(name), value, described(told.learner)[name].is_flag)
+    own = {param.name: param.default for param in ctx.command.params}
+    for name in ("time_limit", "passes", "bias", "epsilon", "confidence"):
+        trains += _as_option(f"--{name.replace('_', '-')}", ctx.params[name]) if ctx.params[name] != own[name] else []
+    return [
+        ["linsep", "certify", *data, *read, *dropped, *trains, "-o", cert],
+        ["linsep", "verify", cert, *data, *read, *dropped],
+    ]
+
+
+def _as_option(option: str, value: Any, is_flag: bool = False) -> list[str]:
+    """Return an option of a learner in the words of a command.
+
+    >>> _as_option("--log", False, is_flag=True), _as_option("--shuffle", False), _as_option("--x-max", None)
+    (['--no-log'], ['--shuffle', 'false'], ['--x-max', 'none'])
+    >>> _as_option("--class-weight", {"a": 2.0, 1: 3.0})
+    ['--class-weight', '"a"=2.0,1=3.0']
+    """
+    if is_flag:
+        return [option if value else f"--no-{option[2:]}"]
+    if value is None or isinstance(value, bool):
+        return [option, str(value).lower()]
+    if isinstance(value, dict):
+        value = ",".join(f"{js.dumps(of) if isinstance(of, str) else of}={weight}" for of, weight in value.items())
+    elif isinstance(value, list):
+        value = ",".join(map(str, value))
+    return [option, str(value)]
+
+
+def _tell(
+    cert: "Certificate", data: list[str], learner: "Learner | None", written: dict[str, Path], took: float,
+    show_as: Show, aside: bool,
+) -> None:  # fmt: skip
+    from linsep.cli.terminal.certificate import as_json, in_a_line, show
+    from linsep.cli.terminal.output import print_json, stderr, stdout
+
+    console = stderr() if aside else stdout()
+    if show_as is Show.JSON:
+        print_json(as_json(cert, learner) | {name: str(path) for name, path in written.items()} | {"seconds": took})
+    elif show_as is Show.BRIEF:
+        console.print(word(in_a_line(cert, learner)), soft_wrap=True)
+    elif show_as is Show.ALL:
+        show(console, cert, data, learner, written, took)

@@ -1,0 +1,162 @@
+"""`linsep compare`: learners side by side."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linsep.cli.options.common import (
+    Brief,
+    Json,
+    Quiet,
+    Report,
+    Show,
+    Sources,
+    as_words,
+    learner_options,
+    quarantine_file,
+    reader_options,
+    show_of,
+)
+from linsep.cli.options.outputs import check_targets, interruptible
+from linsep.cli.terminal.text import word, words
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from linsep.cli.jobs.comparing import Attempt, Contest
+
+EXAMPLES = """
+linsep compare train.svm
+linsep compare train.svm --test test.svm --epochs 20 --report comparison.html
+linsep compare train.svm --map scale --learner winnow --learner perceptron
+"""
+RAN_OUT = "*"
+
+
+def run(
+    ctx: typer.Context,
+    data: Sources,
+    test: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="Rows to be judged by. Default: some of DATA."),
+    ] = None,
+    holdout: Annotated[
+        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="How many are set aside, of each class.")
+    ] = 0.25,
+    json: Json = False,
+    brief: Brief = False,
+    quiet: Quiet = False,
+    report: Report = None,
+) -> None:
+    """Rank learners by their error on the same split.
+
+    All learners of the table but those for small data, or the ones that are named; each takes those options that it
+    has. A learner that can't take the data is listed with the reason. All rows are in memory.
+    """
+    from linsep.cli.jobs.comparing import Contest, chosen, ranked
+    from linsep.cli.options.maps import maps_from
+    from linsep.cli.terminal.output import percent, print_json, stderr, stdout
+    from linsep.cli.terminal.progress import LearnerBar
+
+    show_as = show_of(json, brief, quiet)
+    check_targets({"--report": report}, [*data, *(test or [])], quarantine_file(ctx))
+    told, writes = learner_options(ctx), _writer() if report is not None else None
+    names = chosen(told.learners)
+    maps = maps_from(told.maps)
+    with interruptible(report, in_place=[quarantine_file(ctx)]):
+        rows = _read(data, test, reader_options(ctx), show_as)
+        contest = Contest.of(*rows, holdout, told.parameters["random_state"]).mapped(maps)
+        bar = LearnerBar(stderr(), len(names))
+        with bar.shown("comparing", show_as is not Show.NOTHING) as tell:
+            attempts = ranked(list(contest.attempts(names, told.parameters, tell)))
+        if writes is not None:
+            mapped = [word for name in told.maps for word in ("--map", name)]
+            writes(report, data, test, contest, attempts, [*as_words(reader_options(ctx)), *mapped])
+        best = attempts[0]
+        if show_as is Show.JSON:
+            print_json(as_json(contest, attempts))
+        elif show_as is Show.BRIEF:
+            line = f"{best.name}: error {percent(best.error)}" if best.error is not None else "no learner could"
+            stdout().print(line, soft_wrap=True)
+        elif show_as is Show.ALL:
+            show(stdout(), data, test, contest, attempts, bar.compiling)
+            if report is not None:
+                stdout().print(f"\nreport  {word(report)}", soft_wrap=True)
+        if best.error is None:
+            raise typer.Exit(1)
+
+
+def _writer() -> Any:
+    """Return what writes a report; it needs matplotlib, which is looked for before the work."""
+    from linsep.cli.pages.evaluation import write_comparison
+
+    return write_comparison
+
+
+def _read(data: list[str], test: list[str] | None, options: dict[str, Any], show_as: Show) -> tuple[Any, Any]:
+    import linsep
+    from linsep.cli.terminal.progress import reading_bar
+
+    with reading_bar("reading", show_as is not Show.NOTHING) as tell:
+        rows = linsep.read(data, progress=tell, **options)
+        general = {name: options[name] for name in ("on_error", "n_jobs") if name in options}
+        if "on_error" in general:  # only rows to learn from are set aside for a second look
+            general["on_error"] = general["on_error"].replace("quarantine", "skip")
+        return rows, None if test is None else linsep.read(test, like=rows, progress=tell, **general)
+
+
+def as_json(contest: "Contest", attempts: "list[Attempt]") -> dict[str, Any]:
+    """Return the ranking, for machines."""
+    return {
+        "rows": len(contest.train.y),
+        "test_rows": len(contest.test.y),
+        "features": contest.train.X.shape[1],
+        "classes": contest.classes,
+        "learners": [
+            {name: value for name, value in attempt._asdict().items() if name != "scores"} for attempt in attempts
+        ],
+    }
+
+
+def show(
+    console: "Console", data: list[str], test: list[str] | None, contest: "Contest", attempts: "list[Attempt]",
+    compiling: float,
+) -> None:  # fmt: skip
+    """Print the ranking."""
+    from linsep.cli.terminal.output import note, title
+    from linsep.estimators.registry import LEARNERS
+
+    title(console, f"{len(attempts)} learners on {words(data)}")
+    judges = f"{len(contest.test.y):,} of {words(test)}" if test else f"{len(contest.test.y):,} set aside"
+    rows, features, classes = len(contest.train.y), contest.train.X.shape[1], len(contest.classes)
+    note(console, f"{rows:,} rows to learn from, {judges} to be judged by; {features:,} features; {classes} classes")
+    console.print()
+    console.print(_table([attempt for attempt in attempts if attempt.error is not None]))
+    for why in dict.fromkeys(attempt.why for attempt in attempts if attempt.why is not None):
+        console.print()
+        note(console, f"{', '.join(attempt.name for attempt in attempts if attempt.why == why)}: {why}")
+    console.print()
+    if any(attempt.settled is False for attempt in attempts):
+        note(console, f"{RAN_OUT} was not done at the end: rows that no line separates, or more --epochs are needed")
+    if compiling >= 1:
+        note(console, f"compiling took {compiling:.0f} s on top, once")
+    left = [name for name in LEARNERS if name not in {attempt.name for attempt in attempts}]
+    if left and all(LEARNERS[name].small for name in left):
+        note(console, f"left out, as their time grows faster than the data: {', '.join(left)}")
+    note(console, "interval: of 95 %, for the error on rows like these; time: of training")
+
+
+def _table(attempts: "list[Attempt]") -> Any:
+    from linsep.cli.terminal.output import Text, percent, seconds, short, table
+
+    made = table("learner", ">error", ">interval", ">mistakes", ">time", ">rows/s")
+    for attempt in attempts:
+        assert attempt.scores is not None
+        low, high = attempt.scores.interval
+        best = "bold green" if attempt.error == attempts[0].error else ""
+        made.add_row(
+            attempt.name + ("" if attempt.settled else f" {RAN_OUT}"), Text(percent(attempt.scores.error), best),
+            f"{100 * low:.1f}–{100 * high:.1f} %", "" if attempt.mistakes is None else f"{attempt.mistakes:,}",
+            seconds(attempt.seconds or 0.0), short(attempt.rows_per_second or 0.0),
+        )  # fmt: skip
+    return made

@@ -1,0 +1,106 @@
+"""`linsep demo`: every learner on four data sets, and a page with pictures."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linsep.cli.options.outputs import check_writable, interruptible, make_folder
+
+if TYPE_CHECKING:
+    from linsep.demo.data_sets import DataSet
+    from linsep.demo.trials import Trial
+
+EXAMPLES = """
+linsep demo
+linsep demo --quick --out pictures --report demo.html
+"""
+FIRST_STEPS = """\
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from linsep import AveragedPerceptron
+
+X, y = load_digits(return_X_y=True)
+X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+
+clf = AveragedPerceptron(max_iter=100, tol=1e-3, random_state=0)
+clf.fit(X_train, y_train)
+print(clf.score(X_test, y_test))  # about 0.95
+print(clf.mistakes_)  # of each digit's machine while it learned
+"""
+"""How to begin in Python; the README's example is the same."""
+
+
+def run(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where all is written to.")] = Path(
+        "linsep-demo"
+    ),
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE.html", help="The page; Default: report.html in FOLDER.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the splits, the orders and the text.")] = 0,
+    quick: Annotated[bool, typer.Option("--quick", help="Less data and fewer epochs.")] = False,
+) -> None:
+    """Train every learner on four data sets, and write a page.
+
+    The data are iris, breast cancer, digits and a generated text. Tables and a proof are printed. The page has pictures
+    of it all, and needs matplotlib. The folder gets a table of digits, too, to try the other commands on. The first run
+    compiles the learners, which takes about a minute; what is compiled is kept on disk.
+    """
+    if report is not None:
+        import matplotlib  # noqa: F401
+
+        check_writable("--report", report)
+    make_folder(out)
+    with interruptible(report or out / "report.html", in_place=[out / "digits.csv", out / "new.csv"]):
+        _demo(out, report, seed, quick)
+
+
+def _demo(out: Path, report: Path | None, seed: int, quick: bool) -> None:
+    """Train, print, and write the page and the tables."""
+    # Loaded here and not above: `linsep --help` must not wait for the compiler.
+    from linsep.demo.data_sets import data_sets
+    from linsep.demo.next_steps import prepare
+    from linsep.demo.proof import proved
+    from linsep.demo.screen import Screen
+    from linsep.demo.trials import trials
+    from linsep.demo.votes import read_digits
+
+    screen = Screen()
+    screen.headline("Every learner on four data sets", f"seed {seed}{', quick' if quick else ''}")
+    done: list[tuple[DataSet, list[Trial]]] = []
+    for data in data_sets(seed, quick):
+        with screen.progress(data.name) as tell:
+            results = list(trials(data, seed, tell))
+        screen.results(data, results)
+        done.append((data, results))
+    screen.notes([trial for _, results in done for trial in results])
+    with screen.busy("proving"):
+        proof = proved(done[0][0])
+    screen.proof(proof)
+    with screen.busy("asking all hypotheses of a run"):
+        runs = read_digits(done[2][0], seed, quick)
+    screen.votes(runs)
+    pages = _pages()
+    steps = prepare(done[2][0], out, drawn=pages is not None)
+    page, pictures = None, []
+    if pages is not None:
+        page = report or out / "report.html"
+        with screen.busy("drawing the report"):
+            way = pages.boundary()
+            pictures = pages.save_boundary(way, out)
+            pages.demo_report(done, seed, way, proof, runs, steps, FIRST_STEPS).write(page)
+    screen.summary(done)
+    screen.written(page, pictures)
+    screen.next_steps(steps)
+
+
+def _pages() -> Any:
+    """Return what draws, or None where matplotlib is not installed."""
+    try:
+        from linsep.demo import report
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("jinja2", "matplotlib"):
+            raise
+        return None
+    return report

@@ -1,0 +1,291 @@
+"""`linsep evaluate`: how well a model answers."""
+
+from math import floor, log10
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import typer
+
+from linsep.cli.errors import UsageError
+from linsep.cli.options.common import Brief, Json, Model, Quiet, Report, Show, Sources, reader_options, show_of
+from linsep.cli.options.outputs import check_targets, interruptible
+from linsep.cli.options.readouts import Normalize, Readout, as_options, with_readout
+from linsep.cli.options.workers import (
+    Scheduler,
+    WorkerPool,
+    Workers,
+    pool_of,
+    refuse_threads,
+    refuse_unsplittable,
+    started,
+)
+from linsep.cli.terminal.text import word, words
+from linsep.validation.errors import InvalidDataError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from linsep.evaluation.scoring import Scores
+
+EXAMPLES = """
+linsep evaluate model.linsep test.svm
+linsep evaluate model.linsep test.svm --report evaluation.html
+linsep evaluate model.linsep 'test*.svm' --json
+linsep evaluate model.linsep 'test*.svm' --workers 2
+"""
+MOST_CLASSES, MOST_ACROSS = 40, 20
+"""Classes that the table shows, and those of a matrix if there is room for them."""
+QUANTILES = (0, 0.05, 0.25, 0.5, 0.75, 0.95, 1)
+"""Those that are shown."""
+MOST_CONFUSIONS = 10
+
+
+class LeftOut(NamedTuple):
+    """Malformed rows, and entries of features that the training data did not have."""
+
+    rejected: int
+    unseen: int
+
+
+def run(
+    ctx: typer.Context, model: Model, data: Sources, readout: Readout = None, normalize: Normalize = None,
+    workers: Workers = None, scheduler: Scheduler = None, json: Json = False, brief: Brief = False,
+    quiet: Quiet = False, report: Report = None,
+) -> None:  # fmt: skip
+    """Measure the error of a model on rows with labels.
+
+    Error, precision and recall of each class, the confusion matrix, the distribution of margins; Brier score and
+    calibration where the model gives probabilities. Data are read in blocks, and so may be larger than memory.
+    """
+    show_as = show_of(json, brief, quiet)
+    pool, options = pool_of(workers, scheduler), reader_options(ctx)
+    if pool is not None:
+        refuse_unsplittable(pool.option, data, options)
+        refuse_threads(pool, options)
+        if report is not None:
+            raise UsageError(
+                f"--report shows rows, and with {pool.option} these stay where they are: leave one of them out"
+            )
+
+    from linsep.cli.jobs.saved_models import opened_classifier
+    from linsep.cli.terminal.output import percent, print_json, stdout
+
+    check_targets({"--report": report}, [model, *data], options.get("quarantine"))
+    with interruptible(report, in_place=[options.get("quarantine")]):
+        saved, began = with_readout(opened_classifier(model), readout, normalize), perf_counter()
+        gathered = _gathering(saved) if report is not None else None
+        scores, rows = (
+            _scored(saved, data, options, gathered, show_as)
+            if pool is None
+            else _shared(saved, data, options, pool, show_as)
+        )
+        if not scores.rows:
+            raise InvalidDataError(f"{', '.join(data)}: there is no row with a label")
+        took = perf_counter() - began
+        if gathered is not None and report is not None:
+            gathered.write(report, str(model), data, scores, as_options(readout, normalize))
+        if show_as is Show.JSON:
+            print_json(as_json(scores) | {"unseen": rows.unseen, "rejected": rows.rejected, "seconds": took})
+        elif show_as is Show.BRIEF:
+            stdout().print(f"error {percent(scores.error)} ({scores.wrong:,} of {scores.rows:,} rows)", soft_wrap=True)
+        elif show_as is Show.ALL:
+            show(stdout(), str(model), saved, data, scores, rows, took)
+            if report is not None:
+                stdout().print(f"\nreport  {word(report)}", soft_wrap=True)
+
+
+def _scored(
+    saved: Any, data: list[str], options: dict[str, Any], gathered: Any, show_as: Show
+) -> "tuple[Scores, LeftOut]":
+    """Return what the answers are worth, and what was left out; a report gathers them."""
+    from linsep.cli.jobs.saved_models import rows_for
+    from linsep.cli.terminal.progress import reading_bar
+    from linsep.evaluation.scoring import Scoring, answers
+
+    scoring = Scoring(saved.model.classes_)
+    with reading_bar("evaluating", show_as is not Show.NOTHING) as tell:
+        rows = rows_for(saved, data, {"progress": tell, **options})
+        for block in rows:
+            if len(block):
+                found = answers(saved.model, block.X)
+                scoring.add(block.y, *found[1::-1], found.probabilities)
+                if gathered is not None:
+                    gathered.add(block, found)
+    return scoring.result(), LeftOut(rows.rejected, rows.unseen)
+
+
+def _shared(
+    saved: Any, data: list[str], options: dict[str, Any], pool: WorkerPool, show_as: Show
+) -> "tuple[Scores, LeftOut]":
+    """Return what the answers are worth, which others find and judge, and what was left out."""
+    from linsep.cli.jobs.parallel import judged
+    from linsep.cli.terminal.progress import parts_bar
+    from linsep.evaluation.scoring import Scoring
+
+    scoring, left_out = Scoring(saved.model.classes_), LeftOut(0, 0)
+    with parts_bar("evaluating", show_as is not Show.NOTHING) as tell, started(pool) as client:
+        for found, of in judged(saved, data, client, options):
+            scoring.plus(found.scoring)
+            left_out = LeftOut(left_out.rejected + found.rejected, left_out.unseen + found.unseen)
+            tell(of)
+    return scoring.result(), left_out
+
+
+def _gathering(saved: Any) -> Any:
+    """Return what gathers a report; it needs matplotlib, which is looked for before the work."""
+    from linsep.cli.pages.evaluation import Evaluation
+
+    return Evaluation(saved)
+
+
+def as_json(scores: "Scores") -> dict[str, Any]:
+    """Return what was counted, for machines."""
+    return {
+        "rows": scores.rows,
+        "wrong": scores.wrong,
+        "error": scores.error,
+        "interval": scores.interval,
+        "accuracy": scores.accuracy,
+        "macro_f1": scores.macro_f1,
+        "unlabelled": scores.unlabelled,
+        "brier": scores.brier,
+        "calibration_error": scores.calibration_error,
+        "calibration": None if scores.calibration is None else [group._asdict() for group in scores.calibration],
+        "margins": scores.margins,
+        "classes": [part._asdict() for part in scores.classes],
+        "confusion": [
+            {"label": scores.classes[i].label, "answer": scores.classes[j].label, "rows": int(n)}
+            for i, j, n in _pairs(scores)
+        ],
+    }
+
+
+def _pairs(scores: "Scores") -> list[tuple[int, int, int]]:
+    """Return which classes were answered as which, and how often."""
+    found = scores.confusion.tocoo()
+    return sorted(zip(found.row.tolist(), found.col.tolist(), found.data.tolist(), strict=True))
+
+
+def show(
+    console: "Console", model: str, saved: Any, data: list[str], scores: "Scores", rows: LeftOut, took: float
+) -> None:  # fmt: skip
+    """Print all of it."""
+    from linsep.cli.jobs.features import answering
+    from linsep.cli.jobs.saved_models import name_of
+    from linsep.cli.terminal.output import facts, percent, seconds, short, title
+
+    low, high = scores.interval
+    title(console, f"{name_of(saved.model)} of {word(model)} on {words(data)}")
+    console.print()
+    facts(
+        console,
+        {
+            "error": f"{percent(scores.error)}, {scores.wrong:,} of {scores.rows:,} rows; between {percent(low)} and "
+            f"{percent(high)} on rows like these (95 %)",
+            "macro F1": f"{scores.macro_f1:.3f}",
+            "answers": answering(saved.model),
+            "Brier": None if scores.brier is None else f"{scores.brier:.4f}",
+            "calibration": None if scores.calibration_error is None else f"off by {percent(scores.calibration_error)}",
+            "unlabelled": f"{scores.unlabelled:,} rows left out" if scores.unlabelled else None,
+            "malformed": f"{rows.rejected:,} rows left out" if rows.rejected else None,
+            "unseen": f"{rows.unseen:,} entries of features that the training data did not have"
+            if rows.unseen
+            else None,
+            "time": f"{seconds(took)}, {short(scores.rows / took)} rows/s",
+        },
+    )
+    console.print()
+    _show_classes(console, scores)
+    console.print()
+    _show_confusion(console, scores)
+    _show_margins(console, scores)
+    _show_calibration(console, scores)
+
+
+def _show_classes(console: "Console", scores: "Scores") -> None:
+    from linsep.cli.terminal.output import note, table
+
+    made = table("class", ">rows", ">answers", ">precision", ">recall", ">F1")
+    shown = scores.classes[:MOST_CLASSES]
+    for part in shown:
+        shares = ("–" if share != share else f"{share:.3f}" for share in (part.precision, part.recall, part.f1))
+        made.add_row(_cut(part.label), f"{part.rows:,}", f"{part.answered:,}", *shares)
+    console.print(made)
+    if len(shown) < len(scores.classes):
+        note(console, f"and {len(scores.classes) - len(shown):,} more classes: --json has them all")
+
+
+def _show_confusion(console: "Console", scores: "Scores") -> None:
+    """Print the matrix, if there is room for it; else the mistakes that are made most."""
+    from linsep.cli.terminal.output import Text, note, table
+
+    if len(scores.classes) <= MOST_ACROSS:
+        names = [_cut(part.label, 10) for part in scores.classes]
+        made = table("true / answer", *(f">{name}" for name in names))
+        for i, row in enumerate(scores.confusion.toarray().tolist()):
+            cells = (Text(f"{n:,}" if n else "·", _colour(i == j, n)) for j, n in enumerate(row))
+            made.add_row(names[i], *cells)
+        widths = [
+            max(len(name), *(len(f"{n:,}") for n in column))
+            for name, column in zip(names, scores.confusion.toarray().T.tolist(), strict=True)
+        ]
+        if max(map(len, [*names, "true / answer"])) + sum(width + 2 for width in widths) <= console.width:
+            console.print(made)
+            return
+    worst = sorted((pair for pair in _pairs(scores) if pair[0] != pair[1]), key=lambda pair: -pair[2])
+    made = table("true", "answered", ">rows")
+    for i, j, n in worst[:MOST_CONFUSIONS]:
+        made.add_row(_cut(scores.classes[i].label), _cut(scores.classes[j].label), f"{n:,}")
+    console.print(made)
+    note(console, f"the most frequent of {len(worst):,} confusions")
+
+
+def _colour(right: bool, rows: int) -> str:
+    return "dim" if not rows else "green" if right else "red"
+
+
+def _show_margins(console: "Console", scores: "Scores") -> None:
+    from linsep.cli.terminal.output import table
+
+    if scores.margins is None:
+        return
+    console.print()
+    unit, name = _unit(max(abs(margin) for margin in scores.margins.values()))
+    made = table("rows", *(f">{_share(share)}" for share in QUANTILES))
+    made.add_row(f"margin{name} <=", *(f"{scores.margins[share] / unit:.2f}" for share in QUANTILES))
+    console.print(made)
+
+
+def _unit(largest: float) -> tuple[float, str]:
+    """Return a power of ten in which numbers up to the largest have few digits, and how it is called.
+
+    >>> _unit(2_000_000), _unit(31), _unit(0.0002), _unit(0)
+    ((1000000.0, ' / 1e6'), (1.0, ''), (0.001, ' / 1e-3'), (1.0, ''))
+    """
+    if largest == 0 or 0.1 <= largest < 1000:
+        return 1.0, ""
+    power = 3 * floor(log10(largest) / 3 + (1 if largest < 0.1 else 0))
+    return 10.0**power, f" / 1e{power}"
+
+
+def _share(share: float) -> str:
+    return "least" if share == 0 else "all" if share == 1 else f"{100 * share:g} %"
+
+
+def _show_calibration(console: "Console", scores: "Scores") -> None:
+    from linsep.cli.terminal.output import percent, table
+
+    if not scores.calibration:
+        return
+    console.print()
+    made = table("probability", ">rows", ">mean", ">came true")
+    for group in scores.calibration:
+        made.add_row(
+            f"{group.low:.1f} to {group.high:.1f}", f"{group.rows:,}", percent(group.said), percent(group.came_true)
+        )
+    console.print(made)
+
+
+def _cut(label: Any, most: int = 30) -> str:
+    text = word(label)
+    return text if len(text) <= most else text[: most - 1] + "…"

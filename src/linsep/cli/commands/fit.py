@@ -1,0 +1,228 @@
+"""`linsep fit`: from files to a model."""
+
+from importlib import import_module
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from linsep.cli.errors import Interrupted, UsageError
+from linsep.cli.options.common import (
+    Brief,
+    Json,
+    LearnerOptions,
+    Quiet,
+    Report,
+    Show,
+    Sources,
+    learner_options,
+    reader_options,
+    show_of,
+)
+from linsep.cli.options.outputs import check_targets, interruptible
+from linsep.cli.options.workers import Scheduler, WorkerPool, Workers, pool_of, refuse_threads, refuse_unsplittable
+from linsep.cli.terminal.text import say
+
+if TYPE_CHECKING:
+    from linsep.cli.jobs.record import TrainingRecord
+    from linsep.cli.jobs.sharded import Sharing
+    from linsep.cli.jobs.training import Task, Trained
+
+EXAMPLES = """
+linsep fit train.svm -o model.linsep
+linsep fit train.csv --label income -o model.linsep --holdout 0.2
+linsep fit train.svm -o model.linsep --stream --epochs 2 --test test.svm
+linsep fit more.svm --resume model.linsep -o model.linsep
+linsep fit train.svm -o model.linsep --shards 8 --workers 2
+"""
+
+
+def run(
+    ctx: typer.Context,
+    data: Sources,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="The file that the model is written to.")],
+    test: Annotated[
+        list[str] | None, typer.Option("--test", metavar="FILE", help="Rows to judge the model by; again for more.")
+    ] = None,
+    holdout: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="Judge the model by this share of the rows.")
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option("--resume", metavar="MODEL", help="Continue to train this model.")
+    ] = None,
+    restart: Annotated[
+        bool,
+        typer.Option(
+            "--restart", help="With shards: discard the epochs of an interrupted run."
+        ),
+    ] = False,
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream",
+            help="Learn rows in the order of the files, once or for --epochs, in bounded memory.",
+        ),
+    ] = False,
+    open_labels: Annotated[
+        bool,
+        typer.Option(
+            "--open-labels", help="With --stream: accept new labels when the model is resumed."
+        ),
+    ] = False,
+    calibrate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="sigmoid|isotonic",
+            help="Turn scores into probabilities, calibrated on rows held out.",
+        ),
+    ] = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    report: Report = None,
+    json: Json = False,
+    brief: Brief = False,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Train a learner on files, and write the model to a file.
+
+    The progressive error is shown while it runs: each row is predicted before it is learned.
+    """
+    show = show_of(json, brief, quiet)
+    began, pool, options = perf_counter(), pool_of(workers, scheduler), reader_options(ctx)
+    said = shards_option(pool, learner_options(ctx), stream)
+    check_options(test, holdout, calibrate, resume)
+    if said is not None:
+        refuse_unsplittable(said, data, options)
+        refuse_with_shards(said, holdout, calibrate, resume, learner_options(ctx).maps, open_labels)
+    if pool is not None:
+        refuse_threads(pool, options)
+    kept = None if said is None or (out.exists() and not out.is_file()) else Path(f"{out}.epochs")
+    targets = {"-o": out, "--report": report, "the epochs of -o": kept}
+    check_targets(targets, [*data, *(test or [])], options.get("quarantine"))
+
+    from linsep.cli.jobs.fit_setup import choose_learner, maps_of, with_word_counts
+    from linsep.cli.jobs.record import TrainingRecord
+    from linsep.cli.jobs.training import Task
+
+    if restart:
+        if kept is None:
+            raise UsageError(
+                "--restart discards the epochs of shards that MODEL.epochs keeps: add --shards, or omit it"
+            )
+        kept.unlink(missing_ok=True)
+
+    from linsep.cli.options.learners import in_options
+    from linsep.cli.terminal.fit_summary import show_summary
+    from linsep.cli.terminal.training_progress import ShardsTrainingProgress
+    from linsep.data.sources import sources_of
+
+    if report is not None:
+        import_module("linsep.plots.report")  # so that a missing matplotlib is told before the work
+    for name in test or ():
+        sources_of(name)  # so that a missing file is told before the work
+    progress, sharing, saved = ShardsTrainingProgress(shown=show is Show.ALL), None, None
+    progress.console.quiet = show is Show.NOTHING
+    if said is None:
+        learner, epochs, saved = choose_learner(learner_options(ctx), resume, stream)
+    else:
+        from linsep.cli.jobs.sharded import Sharing, learner_for
+
+        learner, epochs = learner_for(learner_options(ctx), said, stream)
+        sharing = Sharing(progress, pool, kept, stream)
+    options = with_word_counts(options, learner, data) if saved is None else options
+    seed = learner_options(ctx).parameters["random_state"] if saved is None else learner.seed_
+    task = Task(
+        data, options, learner, epochs, seed, progress, test, holdout, saved,
+        report is not None, maps_of(learner_options(ctx).maps, resume, stream), open_labels, calibrate,
+        None if saved is None else saved.model,
+    )  # fmt: skip
+    with interruptible(
+        out, report, in_place=[options.get("quarantine")], otherwise=lambda: None if sharing is None else sharing.left
+    ):
+        trained = _trained(task, stream, sharing)
+        record = TrainingRecord.of(task, trained)
+        _save(trained, out, record)
+        if kept is not None and hasattr(trained.learner, "t_"):  # what was counted has no epochs
+            kept.unlink(missing_ok=True)
+        if task.interrupted:
+            raise Interrupted(kept=f"{out} has what was learned from {trained.rows:,} rows")
+        record.seconds["all"] = perf_counter() - began
+        if report is not None:
+            from linsep.cli.pages.training import fit_report
+
+            fit_report(trained, record, progress.curve, str(out)).write(report)
+            record.seconds["all"] = perf_counter() - began
+        if show is not Show.NOTHING:
+            for remark in task.remarks:
+                say(f"linsep fit: {in_options(remark)}")
+            show_summary(trained, record, out, report, show)
+
+
+def check_options(test: list[str] | None, holdout: float | None, calibrate: str | None, resume: Path | None) -> None:
+    """Refuse wrong values, and what contradicts itself."""
+    if holdout is not None and not 0 < holdout < 1:
+        raise UsageError(f"--holdout {holdout:g}: it is a share of the rows, between 0 and 1")
+    if test and holdout is not None:
+        raise UsageError("--test and --holdout both say what to judge the model by: give one of them")
+    if calibrate not in (None, "sigmoid", "isotonic"):
+        raise UsageError(f"--calibrate {calibrate}: there are sigmoid and isotonic")
+    if resume is not None and calibrate is not None:
+        raise UsageError(f"--calibrate: {resume} goes on with what it has")
+
+
+def shards_option(pool: WorkerPool | None, told: LearnerOptions, stream: bool) -> str | None:
+    """Return what says that files are learned in shards, in the words of the command; None if nothing does.
+
+    >>> (
+    ...     shards_option(WorkerPool(2), LearnerOptions((), {}), False),
+    ...     shards_option(None, LearnerOptions((), {"shards": 4}), True),
+    ... )
+    ('--workers 2', '--stream --shards 4')
+    """
+    shards = told.parameters.get("shards")
+    if pool is not None:
+        return pool.option
+    return f"--stream --shards {shards}" if stream and shards is not None else None
+
+
+def refuse_with_shards(
+    said: str, holdout: float | None, calibrate: str | None, resume: Path | None, maps: tuple[str, ...],
+    open_labels: bool,
+) -> None:  # fmt: skip
+    """Refuse what is not for rows in shards."""
+    if holdout is not None:
+        raise UsageError(f"--holdout takes rows from all of them: with {said}, judge the model by --test FILE")
+    if calibrate is not None:
+        raise UsageError(
+            f"--calibrate looks at each row before it is learned, in one process: leave it out with {said}"
+        )
+    if resume is not None:
+        raise UsageError(f"--resume: {said} begins anew; a run of it that was cut off goes on by itself")
+    if maps:
+        raise UsageError(
+            f"--map looks at all rows before the first is learned, and {said} can't: convert the data first"
+        )
+    if open_labels:
+        raise UsageError(f"--open-labels: {said} looks for all labels first, and is not resumed")
+
+
+def _trained(task: "Task", stream: bool, sharing: "Sharing | None") -> "Trained":
+    """Train as was said."""
+    if sharing is not None:
+        from linsep.cli.jobs.sharded import train_on_shards
+
+        return train_on_shards(task, sharing)
+    from linsep.cli.jobs.streaming import train_on_stream
+    from linsep.cli.jobs.training import train_in_memory
+
+    return train_on_stream(task) if stream else train_in_memory(task)
+
+
+def _save(trained: "Trained", out: Path, record: "TrainingRecord") -> None:
+    from linsep.models.save_load import save
+
+    passing = {"warm_start": False, "n_jobs": None}
+    known = trained.learner.get_params(deep=False)
+    trained.learner.set_params(**{name: value for name, value in passing.items() if name in known})
+    save(trained.model, out, data=trained.seen, about=record.stored())

@@ -1,0 +1,180 @@
+"""What went wrong as one line and an exit code; only a bug keeps its traceback.
+
+| code | means |
+|---|---|
+| 0 | done |
+| 1 | the answer is no |
+| 2 | usage: an option, a parameter, a file or a cluster that can't be reached, a package that is not installed |
+| 3 | bad data |
+| 4 | a corrupt or foreign model file or certificate |
+| 130 | interrupted |
+| 141 | the reader of the output is gone |
+"""
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import UnsupportedOperation
+from typing import Any, NoReturn
+
+import typer
+
+from linsep.cli.terminal.text import say, silence
+from linsep.validation.errors import InvalidDataError
+
+USAGE, BAD_DATA, BAD_MODEL, INTERRUPTED, CLOSED_PIPE = 2, 3, 4, 130, 141
+SHOW = "LINSEP_TRACEBACK"
+"""The variable that, set to anything but 0, shows where an error comes from."""
+EXTRAS = {
+    "pyarrow": "arrow", "jinja2": "plot", "matplotlib": "plot", "onnx": "onnx", "dask": "dask", "distributed": "dask",
+}  # fmt: skip
+"""The extra that a package comes with."""
+CODES = {
+    ("linsep.data.errors", "DataError"): BAD_DATA,
+    ("linsep.engine.data_kinds", "ColumnIndexError"): BAD_DATA,
+    ("linsep.models.archive", "ModelError"): BAD_MODEL,
+    ("linsep.certificates.certificate", "CertificateError"): BAD_MODEL,
+    ("linsep.distributed.cluster", "ClusterError"): USAGE,
+}
+"""The exit code of an error by its class; if the module of a class is not loaded, nothing has raised it."""
+OF_VALUES = ("linsep.", "sklearn.utils.")
+"""Where a ValueError is about a value that was given; one from anywhere else is a bug."""
+
+
+class UsageError(Exception):
+    """A wrong option, or one that contradicts another."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, with what is kept of the work.
+
+    >>> Interrupted(kept="the model after 3 epochs is in m.linsep").kept
+    'the model after 3 epochs is in m.linsep'
+    """
+
+    def __init__(self, kept: str = "nothing was written") -> None:
+        super().__init__(kept)
+        self.kept = kept
+
+
+@contextmanager
+def reported(name: Callable[[], str]) -> Iterator[None]:
+    """Turn exceptions into one line on stderr, which begins with the command's name, and an exit code."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: say(f"{name()}: warning: {message}")
+        try:
+            yield
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except BrokenPipeError:
+            leave_quietly()
+        except (Exception, KeyboardInterrupt) as error:
+            found = explain(error)
+            if found is None:
+                raise
+            if os.environ.get(SHOW, "0") != "0":
+                traceback.print_exc()
+            code, line = found
+            say(f"{name()}: {line}")
+            _discard_output()
+            raise SystemExit(code) from None
+
+
+def leave_quietly() -> NoReturn:
+    """End without a word, as the reader of the output is gone."""
+    silence(sys.stdout.fileno())
+    raise SystemExit(CLOSED_PIPE)
+
+
+def _discard_output() -> None:
+    """Discard output that can't be written, as on a full disk: Python would report it again at exit."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        silence(sys.stdout.fileno())
+
+
+def explain(error: BaseException) -> tuple[int, str] | None:
+    """Return the exit code and the line of an error; None for a bug, and for what ends a program without one.
+
+    >>> explain(UsageError("--eta is an option of winnow"))
+    (2, '--eta is an option of winnow')
+    >>> explain(ZeroDivisionError()) is None
+    True
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED, f"interrupted; {getattr(error, 'kept', 'nothing was written')}"
+    if isinstance(error, UsageError):
+        return USAGE, str(error)
+    if hasattr(error, "format_message"):
+        return _of_the_command_line(error)
+    if isinstance(error, ImportError):
+        return _of_a_package(error)
+    if isinstance(error, MemoryError):
+        return USAGE, f"not enough memory{f': {error}' if str(error) else ''}"
+    for (home, name), code in CODES.items():
+        if home in sys.modules and isinstance(error, getattr(sys.modules[home], name)):
+            return code, str(error)
+    if isinstance(error, OSError):
+        return _of_a_file(error)
+    if isinstance(error, InvalidDataError):
+        return BAD_DATA, _in_options(str(error))
+    if isinstance(error, ValueError) and _origin(error).startswith(OF_VALUES):
+        return USAGE, _of_a_value(error)
+    return None
+
+
+def _of_the_command_line(error: Any) -> tuple[int, str] | None:
+    """Return what is wrong with the options, as the parser says it."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        typer.echo(error.format_message(), err=True)  # it is the help
+        raise SystemExit(USAGE)
+    message, context = error.format_message().rstrip("."), getattr(error, "ctx", None)
+    see = f"; see {context.command_path} --help" if context is not None else ""
+    return USAGE, message[:1].lower() + message[1:] + see
+
+
+def _of_a_package(error: ImportError) -> tuple[int, str] | None:
+    """Return how to install what an extra has; anything else that is missing is a bug."""
+    if "pip install" in str(error):
+        return USAGE, str(error)
+    extra = EXTRAS.get((error.name or "").partition(".")[0])
+    return None if extra is None else (USAGE, f"this needs {error.name}: pip install 'linsep[{extra}]'")
+
+
+def _of_a_file(error: OSError) -> tuple[int, str] | None:
+    if isinstance(error, UnsupportedOperation):
+        return None
+    if error.strerror is None:  # as libraries that are not written in Python raise it
+        return (USAGE, str(error)) if str(error) else None
+    place = f"{error.filename}: " if error.filename is not None else ""
+    return USAGE, f"{place}{error.strerror[:1].lower()}{error.strerror[1:]}"
+
+
+def _of_a_value(error: ValueError) -> str:
+    """Return what is wrong with the value of an option of the reader, or of a learner's parameter."""
+    from linsep.cli.options.command import RESERVED
+    from linsep.data.formats import NoOptionError
+
+    return error.text(without=RESERVED) if isinstance(error, NoOptionError) else _in_options(str(error))
+
+
+def _in_options(text: str) -> str:
+    """Return a message of Python's in the words of the command line, if learners are loaded."""
+    if "linsep.cli.options.learners" not in sys.modules:
+        return text
+    from linsep.cli.options.learners import in_options
+
+    return in_options(text)
+
+
+def _origin(error: BaseException) -> str:
+    """Return the name of the module that raised an error."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    return "" if place is None else str(place.tb_frame.f_globals.get("__name__", ""))

@@ -1,0 +1,1 @@
+"""What commands do: read, train, predict, compare."""

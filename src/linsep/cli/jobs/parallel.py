@@ -1,0 +1,92 @@
+"""What `predict` and `evaluate` do in parts: each worker answers some bytes, row groups or rows of the files.
+
+Lines, faults and unknown features are counted as by one reader, so that the answers are the same, byte for byte.
+"""
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from linsep.cli.jobs.predicting import Noted, lines_of, writer
+from linsep.cli.jobs.saved_models import reading_for
+from linsep.data.errors import DataError
+from linsep.data.parts_reading import Pass
+from linsep.data.parts_spans import Reading
+from linsep.distributed.connecting import engine_of
+from linsep.distributed.engine import Engine
+from linsep.distributed.predicting import tasks_of
+from linsep.distributed.shard import Task
+from linsep.distributed.sources import Files
+from linsep.distributed.work import Question
+from linsep.evaluation.scoring import Scoring, answers
+from linsep.models.save_load import Saved
+
+
+class Lines(NamedTuple):
+    """The lines of a part, and what is wrong with the row after the last of them, if something is."""
+
+    lines: bytes
+    error: DataError | None
+
+
+class Judged(NamedTuple):
+    """How well the rows of a part are answered, and what was left out."""
+
+    scoring: Scoring
+    rejected: int
+    unseen: int
+
+
+def answered(saved: Saved, data: list[str], what: str, client: Any, options: dict[str, Any]) -> Iterator[bytes]:
+    """Yield the lines of answers of each part; raise at a malformed row, if asked to, after those before it."""
+    with _asked(saved, data, client, options) as (engine, tasks, reading):
+        for lines, error in engine.each(answer, tasks, Question(reading, saved.model, what)):
+            yield lines
+            if error is not None:
+                raise DataError(error.file, error.reason, error.line, error.column)
+
+
+def judged(saved: Saved, data: list[str], client: Any, options: dict[str, Any]) -> Iterator[tuple[Judged, int]]:
+    """Yield how well each part is answered, and how many parts there are."""
+    with _asked(saved, data, client, options) as (engine, tasks, reading):
+        for found in engine.each(judge, tasks, Question(reading, saved.model)):
+            yield found, len(tasks)
+
+
+@contextmanager
+def _asked(
+    saved: Saved, data: list[str], client: Any, options: dict[str, Any]
+) -> Iterator[tuple[Engine, Sequence[Task], Reading]]:  # fmt: skip
+    """Give who answers, the parts of the files, and how they are read."""
+    plan = Files(data, reading_for(saved, data, options))
+    with engine_of(client, -1) as engine:
+        yield engine, tasks_of(plan, engine), plan.reading
+
+
+def answer(task: Task, question: Question) -> Lines:
+    """Return the lines of a part's answers."""
+    form, write = question.reading.form, writer(question.model, question.what)
+    once, lines = Pass(task[0], question.reading), []
+    once.policy = policy = Noted(question.reading.on_error, None)
+    parts = iter(once)
+    assert isinstance(parts, Generator)
+    try:
+        for part in parts:
+            lines.append(lines_of(part, form, write, policy))
+            if policy.error is not None:
+                parts.throw(policy.error)  # so that it tells the place in the whole file
+            policy.lines = []
+    except DataError as error:
+        return Lines(b"".join(lines), error)
+    return Lines(b"".join(lines), None)
+
+
+def judge(task: Task, question: Question) -> Judged:
+    """Return how well a part is answered."""
+    scoring, once = Scoring(question.model.classes_), Pass(task[0], question.reading)
+    for part in once:
+        block = once.dataset([part], question.reading.form)
+        if len(block):
+            found = answers(question.model, block.X)
+            scoring.add(block.y, found.labels, found.scores, found.probabilities)
+    return Judged(scoring, once.policy.rejected, once.unseen)

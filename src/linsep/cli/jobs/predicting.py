@@ -1,0 +1,201 @@
+"""Answers as lines: for each line of text that is read there is one, as soon as it is there."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from linsep.cli.errors import UsageError
+from linsep.cli.jobs.pipes import Waiting, pipe_input
+from linsep.cli.jobs.saved_models import is_calibrated, rows_for
+from linsep.cli.options.workers import WorkerPool, started
+from linsep.cli.terminal.text import escaped
+from linsep.data.dataset import as_csr
+from linsep.data.errors import DataError, Fault, Policy
+from linsep.data.form import Form
+from linsep.data.line_form import LineForm
+from linsep.data.reading import Stream
+from linsep.data.rows import Rows
+from linsep.data.sources import Source, sources_of
+from linsep.data.text.form import LabelledText
+from linsep.engine.arrays import Array
+from linsep.engine.atomic_write import atomic_write, naming
+from linsep.models.save_load import Saved
+from linsep.validation.labels import predicted_labels
+
+BLOCK_BYTES = 1 << 23
+"""Text whose rows are answered in one go: each time costs as much as some thousand rows."""
+Writer = Callable[[Any], list[bytes]]
+TOLD = ("svmlight", "vw", "text", "csv", "tsv")
+"""Formats that a pipe has if the training data had them; another is looked for."""
+EMPTY = b"\n"
+
+
+class Noted(Policy):
+    """What happens to malformed rows, and where the last ones were; an error waits for the answers before it."""
+
+    def __init__(self, on_error: str, quarantine: Path | None) -> None:
+        super().__init__(on_error, quarantine)
+        self.lines: list[int] = []
+        self.error: DataError | None = None
+
+    def anew(self) -> "Noted":
+        """Return the same for another pass over the data."""
+        policy = Noted(self.on_error, self.path)
+        policy._file = None if self.path is None else self._opened(self.path)
+        return policy
+
+    def take(self, faults: list[Fault], file: str, first_line: int) -> None:
+        """Note the faults of a part, and deal with them."""
+        self.lines = [fault.line for fault in faults]
+        try:
+            super().take(faults, file, first_line)
+        except DataError as error:
+            self.error = error
+
+
+def predict(
+    saved: Saved, data: list[str], what: str, out: Path | None, options: dict[str, Any], pool: WorkerPool | None = None
+) -> None:  # fmt: skip
+    """Write the answers to all rows."""
+    if isinstance(saved.form, LabelledText):
+        saved.form.labels_optional = True  # type: ignore[misc]
+    if pool is not None:
+        _shared(saved, data, what, out, options, pool)
+        return
+    write = writer(saved.model, what)
+    pipe = pipe_input(data)
+    with pipe or nullcontext():
+        much = {"block_bytes": BLOCK_BYTES, **options}
+        rows = rows_for(saved, data, much) if pipe is None else _live_rows(saved, pipe, options)
+        _refuse_target(out, rows.reader.sources)
+        with _output(out) as file:
+            for lines in _answers(rows, write):
+                file.write(lines)
+                if pipe is not None:
+                    file.flush()
+
+
+def _shared(
+    saved: Saved, data: list[str], what: str, out: Path | None, options: dict[str, Any], pool: WorkerPool
+) -> None:  # fmt: skip
+    """Write the answers to all rows, which others find."""
+    from linsep.cli.jobs.parallel import answered
+
+    writer(saved.model, what)  # so that a model without probabilities is told before the work
+    _refuse_target(out, sources_of(data))
+    with started(pool) as client, _output(out) as file:
+        for lines in answered(saved, data, what, client, options):
+            file.write(lines)
+
+
+def writer(model: Any, what: str) -> Writer:
+    """Return what turns rows into lines."""
+    if what == "probabilities":
+        if not hasattr(model, "predict_proba"):
+            raise UsageError("the model has no probabilities: fit it with --calibrate sigmoid, or take its --scores")
+        return lambda X: _numbers(model.predict_proba(X))
+    if what == "scores":
+        return lambda X: _numbers(model.decision_function(X))
+    words = np.array([_word(label) for label in model.classes_.tolist()], object)
+    codes = np.arange(len(words))
+    if is_calibrated(model):
+        return lambda X: words[np.searchsorted(model.classes_, model.predict(X))].tolist()
+    return lambda X: words[predicted_labels(model.decision_function(X), codes)].tolist()
+
+
+def _word(label: Any) -> bytes:
+    r"""Return a label as a line; the ends of lines that it has in it, as quoted ones of tables may, are escaped.
+
+    >>> _word("two\nlines"), _word(-1)
+    (b'two\\nlines\n', b'-1\n')
+    """
+    text = str(label).replace("\r", "\\r").replace("\n", "\\n")
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _numbers(table: Array) -> list[bytes]:
+    if table.ndim == 1:
+        return [b"%r\n" % number for number in table.tolist()]
+    return ["\t".join(map(repr, row)).encode() + b"\n" for row in table.tolist()]
+
+
+def _live_rows(saved: Saved, pipe: Waiting, options: dict[str, Any]) -> Stream:
+    """Return the rows of a pipe, each as soon as it is there."""
+    if saved.form is not None and saved.form.name in TOLD:
+        options = {"format": saved.form.name, **options}
+    rows = rows_for(saved, [pipe], {**options, "n_jobs": 1})  # type: ignore[list-item]
+    for source in rows.reader.sources:
+        source.live = True
+    return rows
+
+
+def _answers(rows: Stream, write: Writer) -> Iterator[bytes]:
+    """Yield the lines of answers of each part; raises at a malformed row, if asked to, after those before it."""
+    form, reader = rows.form, rows.reader  # settled by a look at all rows, where that is needed
+    reader.policy = Noted(reader.policy.on_error, reader.policy.path)
+    for part in reader.parts(form, reader.clock()):
+        policy = reader.policy
+        assert isinstance(policy, Noted)
+        yield lines_of(part, form, write, policy)
+        if policy.error is not None:
+            raise policy.error
+        policy.lines = []
+
+
+def lines_of(part: Rows, form: Form, write: Writer, policy: Noted) -> bytes:
+    """Return a line for every line of a part, or every row of a table; that of a blank or malformed one is empty."""
+    rows = form.finish(part)
+    X: Any = rows.values
+    if rows.indptr is not None and rows.indices is not None:
+        X = as_csr(rows.values, rows.indices, rows.indptr, form.width)
+    answers = write(X) if len(rows) else []
+    of_lines = isinstance(form, LineForm)
+    if len(answers) == part.lines if of_lines else not policy.lines:
+        return b"".join(answers)
+    places = np.arange(part.lines) if of_lines else np.union1d(part.places, policy.lines)
+    lines = np.full(len(places), EMPTY, object)
+    lines[np.searchsorted(places, part.places)] = answers
+    end = len(places) if policy.error is None else int(np.searchsorted(places, policy.lines[0]))
+    return b"".join(lines[:end].tolist())
+
+
+def _refuse_target(out: Path | None, sources: list[Source]) -> None:
+    """Refuse to write answers over the data that they are for."""
+    if out is not None and any(source.is_at(out) for source in sources):
+        raise UsageError(f"--out {out} is one of the files to answer: give another name")
+
+
+class Shown(NamedTuple):
+    """A terminal: the control characters of labels are escaped there, and there alone."""
+
+    file: BinaryIO
+
+    def write(self, lines: bytes) -> None:
+        """Write lines."""
+        self.file.write(escaped(lines.decode()).encode())
+
+    def flush(self) -> None:
+        """Flush what was written."""
+        self.file.flush()
+
+
+@contextmanager
+def _output(out: Path | None) -> Iterator[Any]:
+    """Give the standard output, or a file that takes its place only when it is whole."""
+    if out is None or str(out) == "-":
+        if sys.stdout is None:
+            raise UsageError("there is no standard output: say --out FILE")
+        with naming("standard output"):
+            yield Shown(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
+            sys.stdout.buffer.flush()
+    elif os.path.exists(out) and not os.path.isfile(out):
+        with naming(out), open(out, "wb") as file:
+            yield file
+    else:
+        with atomic_write(out) as draft, open(draft, "wb") as file:
+            yield file

@@ -1,0 +1,199 @@
+"""`linsep fit --stream`: rows are learned as they come, in the order of the files, in bounded memory.
+
+Labels may come at any time, and a machine that stands in for all labels to come takes its time. So those of the first
+block are taken to be all of them; if another comes, all is begun again, with that machine. The result is the same.
+Pipes, which can't be read again, are read with it from the start.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+import linsep
+from linsep.cli.errors import UsageError
+from linsep.cli.jobs.pipes import pipe_input
+from linsep.cli.jobs.saved_models import learner_of, without_known
+from linsep.cli.jobs.training import (
+    BLOCK_ROWS,
+    Seen,
+    Task,
+    Trained,
+    columns_of,
+    form_of,
+    judge,
+    judge_by_files,
+    marks_all,
+    refuse_no_rows,
+    rows_of,
+    source_named,
+)
+from linsep.data.dataset import Dataset
+from linsep.data.reading import Stream
+from linsep.data.svmlight.form import Svmlight
+from linsep.engine.arrays import Array
+from linsep.estimators.base.online import OnlineLearner
+from linsep.models.save_load import Saved
+from linsep.training.epochs import refuse_many_rounds
+from linsep.validation.errors import InvalidDataError
+
+
+class NewLabelError(Exception):
+    """A label that the first rows did not have."""
+
+
+def train_on_stream(task: Task) -> Trained:
+    """Learn from the files, and judge the model by rows that it has not seen."""
+    began = perf_counter()
+    rows = _opened(task)
+    share = task.holdout
+    if share is not None and not rows.reader.again:
+        raise UsageError("--holdout reads the rows held out a second time, at the end, and a pipe is read only once")
+    if task.epochs > 1 and not rows.reader.again:
+        raise UsageError(f"--epochs {task.epochs} reads the rows {task.epochs} times, and a pipe is read only once")
+    try:
+        closed = (
+            task.resume is None
+            and rows.reader.again
+            and not task.open_labels
+            and isinstance(task.learner, OnlineLearner)
+            and task.learner.multi_class != "joint"
+        )
+        count, known = _learned(task, rows, share, closed)
+    except NewLabelError:
+        task.model, task.learned, rows = clone(task.model), 0, _opened(task)
+        task.progress.restart()
+        count, known = _learned(task, rows, share, closed=False)
+    learner = learner_of(task.model)
+    if len(learner.classes_) < 2:
+        raise InvalidDataError(f"all rows have the label {learner.classes_[0]}: a separator needs two labels at least")
+    seen = Seen(form_of(rows.form), known if marks_all(learner) else None)
+    trained = Trained(learner, task.model, seen, count, rows.rejected, rows.unseen, True, 0.0, perf_counter() - began)
+    if task.interrupted:
+        trained.rows = task.progress.curve.rows or task.learned
+        return trained
+    if share is not None:
+        judge(task, trained, _kept(rows, share, held=True), f"{100 * share:g} % of the rows, held out")
+    judge_by_files(task, trained)
+    return trained
+
+
+def _learned(task: Task, rows: Stream, share: float | None, closed: bool) -> tuple[int, Array]:
+    """Learn all epochs; return the rows of one, and which columns they had."""
+    known, labels = _known(task.resume), None
+    count = 0
+    with _kept_if_interrupted(task), _at_work(task), source_named(task.sources):
+        for epoch in range(task.epochs):
+            count = 0
+            with task.progress.learning(None, getattr(_at_hand(task), "_state", None) if epoch == 0 else None):
+                for block in _kept(rows, share, held=False):
+                    if closed and labels is None and len(block):
+                        labels = np.unique(block.y)
+                        closed = len(labels) > 1
+                    _learn(task, block, labels if closed else None)
+                    count += len(block)
+                    if epoch == 0 and marks_all(_at_hand(task)):
+                        known = columns_of([block], block.X.shape[1], known)
+            refuse_no_rows(count, task.sources)
+            refuse_many_rounds(task.epochs, count)
+            if epoch == 0 and isinstance(task.learner, OnlineLearner):
+                task.progress.end(_at_hand(task)._state)
+    return count, known
+
+
+def _at_hand(task: Task) -> Any:
+    """Return the learner itself, as it is by now; a calibration makes its own, which may not be there yet."""
+    return getattr(task.model, "estimator_", task.model)
+
+
+@contextmanager
+def _at_work(task: Task) -> Iterator[None]:
+    """Let a learner that goes row by row learn in place, and watch it."""
+    if isinstance(task.learner, OnlineLearner):
+        with task.model._training_in_place(), _at_hand(task)._watched(task.progress):
+            yield
+    else:
+        yield
+
+
+@contextmanager
+def _kept_if_interrupted(task: Task) -> Iterator[None]:
+    """Let Ctrl-C end the training of a stream, which may have no other end; what was learned is kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if len(getattr(task.model, "classes_", ())) < 2:
+            raise
+        task.interrupted = True
+        if isinstance(task.learner, OnlineLearner):
+            task.progress.end(_at_hand(task)._state)
+
+
+def _learn(task: Task, block: Dataset, labels: Array | None) -> None:
+    """Learn a block, of which all labels are among some, if these are said."""
+    model, learner = task.model, _at_hand(task)
+    if not len(block):
+        return
+    if labels is not None and not np.isin(block.y, labels).all():
+        raise NewLabelError
+    if hasattr(learner, "classes_") and not (learner._open or getattr(learner, "open_labels_", False)):
+        new = np.setdiff1d(block.y, learner.classes_)
+        if len(new):
+            raise InvalidDataError(
+                f"the label {new[0]} is new to the model: train it from the start with --open-labels"
+            )
+    if block.X.shape[1] > getattr(learner, "n_features_in_", 0):
+        model.grow(block.X.shape[1])
+    model.partial_fit(block.X, block.y, classes=labels, sample_weight=block.weights)
+    task.learned += len(block)
+
+
+def _opened(task: Task) -> Stream:
+    """Return the rows; those of a pipe as they come.
+
+    Indices of svmlight are columns as they are, as nobody can look where they begin. Where training goes on, it goes on
+    with new ones, too; of other formats, the columns are those of the model.
+    """
+    handle, before = pipe_input(task.sources), None if task.resume is None else task.resume.form
+    how = {"block_rows": BLOCK_ROWS, "progress": task.progress.read, **task.options}
+    if isinstance(before, Svmlight):
+        without_known(before, task.options)
+        if task.options.get("format", "svmlight") != "svmlight":
+            raise UsageError(f"the model was trained on svmlight data: remove --format {task.options['format']}")
+        how |= {"once": True, "format": "svmlight", "zero_based": before.zero_based}
+    elif before is not None:
+        how |= {"like": task.resume}
+    else:
+        how |= {"once": not task.options.get("idf", False)}
+    if handle is not None:
+        how["n_jobs"] = 1
+    rows = linsep.stream(task.sources if handle is None else handle, **how)
+    for source in rows.reader.sources:
+        source.live = handle is not None
+    form = rows.reader.form
+    if isinstance(form, Svmlight) and form.grows:
+        if "zero_based" not in how:
+            form.zero_based = True
+        form.high = form.first - 1 if before is None else form.first - 1 + before.width
+    return rows
+
+
+def _known(resume: Saved | None) -> Array:
+    """Return which columns the data had that a model was trained on before."""
+    known = None if resume is None or resume.form is None else resume.form.known
+    return np.zeros(0, bool) if known is None else np.array(known)
+
+
+def _kept(rows: Stream, share: float | None, held: bool) -> Iterator[Dataset]:
+    """Yield the blocks of a stream: all rows, or of those only the ones that are held out, or are not."""
+    first = 0
+    for block in rows:
+        if share is None:
+            yield block
+        else:
+            chosen = np.diff(np.floor(np.arange(first, first + len(block) + 1) * share + 1e-9)) > 0
+            first += len(block)
+            yield rows_of(block, np.flatnonzero(chosen == held))

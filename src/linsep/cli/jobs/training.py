@@ -1,0 +1,311 @@
+"""From files to a model: what `linsep fit` does, apart from what it shows.
+
+All rows are read into memory and learned epoch after epoch in an order of their own, as `fit` of a learner does. How
+they are learned as they come is in :mod:`linsep.cli.jobs.streaming`.
+"""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+import linsep
+from linsep.cli.errors import UsageError
+from linsep.cli.jobs.saved_models import learner_of, name_of
+from linsep.cli.options.maps import piped
+from linsep.cli.terminal.output import size as size_of
+from linsep.cli.terminal.training_progress import TrainingProgress
+from linsep.data.dataset import Dataset
+from linsep.data.form import Form
+from linsep.data.sources import sources_of
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import ColumnIndexError
+from linsep.estimators.base.learner import Learner
+from linsep.estimators.base.online import OnlineLearner
+from linsep.estimators.calibration import CalibratedClassifier
+from linsep.evaluation.scoring import Scores, Scoring, answers
+from linsep.models.save_load import Saved
+from linsep.training.history import OtherRows
+from linsep.validation.errors import InvalidDataError
+
+BLOCK_ROWS = 20_000
+HELD_OUT = 0x484F4C44
+"""Beside the seed, what the choice of the rows held out depends on: the order of epochs is another."""
+
+
+class Work(NamedTuple):
+    """Who worked on shards."""
+
+    told: str
+    """Who they were, for people to read."""
+    moved: int | None
+    """Bytes of weights that went to a worker and came back from all shards in an epoch; None where nothing moved."""
+    started: float | None
+    """Seconds until workers were there, if there were any."""
+
+
+@dataclass
+class Trained:
+    """A model, and how it came to be."""
+
+    learner: Learner
+    model: Any
+    """The learner, or a pipeline of the maps before it and it."""
+    seen: "Seen | None"
+    """None where the model itself tells how its data were read."""
+    rows: int
+    rejected: int
+    unseen: int
+    streamed: bool
+    read_seconds: float
+    learn_seconds: float
+    test: Scores | None = None
+    test_name: str = ""
+    gathered: Any = None
+    """What a report shows of the answers to some rows: those of the test or, without one, those learned from."""
+    shown: Scores | None = None
+    """What the answers to those rows are worth."""
+    work: Work | None = None
+    """Who worked, where the work was shared."""
+
+    def saved(self) -> Saved:
+        """Return the model as if it had been saved and opened."""
+        if self.seen is None:
+            return Saved(self.model, self.model.form_)
+        return Saved(self.model, self.seen.form.like(self.seen.columns(), strict=False))
+
+
+class Seen:
+    """How data were read, and the columns they had, as `save` wants to know them."""
+
+    block = False
+
+    def __init__(self, form: Form, known: Array | None) -> None:
+        self.form, self.known = form, known
+
+    def columns(self) -> list[Any]:
+        """Return a row, and no label, with an entry in every column that the data had; dense where that is all."""
+        if self.known is None:
+            return [(np.empty(0), None)]
+        from scipy.sparse import csr_array
+
+        return [(csr_array(self.known[None]), None)]
+
+
+@dataclass
+class Task:
+    """What is to be done."""
+
+    sources: list[str]
+    options: dict[str, Any]
+    """Those of the reader."""
+    learner: Learner
+    epochs: int
+    seed: int
+    progress: TrainingProgress
+    test: list[str] | None = None
+    holdout: float | None = None
+    resume: Saved | None = None
+    report: bool = False
+    maps: list[Any] = field(default_factory=list)
+    open_labels: bool = False
+    calibrate: str | None = None
+    """How scores become probabilities, if they are to."""
+    model: Any = None
+    """What a stream trains: the learner, or it with a calibration."""
+    interrupted: bool = False
+    remarks: list[str] = field(default_factory=list)
+    """What a solver warned of."""
+    learned: int = 0
+    """Rows of a stream that were learned to the end of their block."""
+
+    def __post_init__(self) -> None:
+        if self.model is None:
+            self.model = self.learner
+        if self.calibrate is not None:
+            self.model = CalibratedClassifier(self.learner, method=self.calibrate, on="progressive")
+
+    def like(self) -> dict[str, Any]:
+        """Return how a model that is resumed has its data read."""
+        return {"like": self.resume} if self.resume is not None and self.resume.form is not None else {}
+
+
+def train_in_memory(task: Task) -> Trained:
+    """Read all rows, learn them epoch after epoch, and judge the model by rows that it has not seen."""
+    began = perf_counter()
+    _refuse_too_much(task.sources)
+    with task.progress.reading() as tell:
+        data = linsep.read(task.sources, progress=tell, **task.options, **task.like())
+    train, held = _split(len(data), task.holdout, task.seed)
+    read_done = perf_counter()
+    rows = data if train is None else rows_of(data, train)
+    refuse_no_rows(len(rows), task.sources)
+    X = rows.X
+    with source_named(task.sources):
+        for step in task.maps:
+            X = step.fit_transform(X)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = _fitted(task, X, rows)
+    learner = learner_of(model)
+    task.remarks += [str(of.message) for of in caught if not _of_rounds(of.category, learner)]
+    seen = Seen(form_of(data.form), columns_of([data], data.X.shape[1]) if marks_all(learner) else None)
+    done = perf_counter()
+    trained = Trained(
+        learner, piped(task.maps, model), seen, len(rows), data.rejected, data.unseen, False,
+        read_done - began, done - read_done,
+    )  # fmt: skip
+    if held is not None:
+        judge(task, trained, [rows_of(data, held)], f"{len(held):,} rows held out", held)
+    judge_by_files(task, trained)
+    if task.report and trained.gathered is None:
+        _scored(task, trained, [rows])
+    return trained
+
+
+def _of_rounds(kind: type, learner: Learner) -> bool:
+    """Whether a warning says that mistakes are left after the last epoch: the errors are told anyway."""
+    return issubclass(kind, ConvergenceWarning) and getattr(learner, "t_", 0) > 0
+
+
+def _fitted(task: Task, X: Any, rows: Dataset) -> Any:
+    """Return the learner, or it with a calibration, trained on all rows; one that goes row by row is watched."""
+    learner, progress = task.learner, task.progress
+    if task.calibrate is not None:
+        model = CalibratedClassifier(learner, method=task.calibrate)
+        with progress.solving(f"learning, and {model.cv} times more to calibrate"):
+            return model.fit(X, rows.y, sample_weight=rows.weights)
+    if not isinstance(learner, OnlineLearner) or learner._at_once:
+        with progress.solving("solving"):
+            return learner.fit(X, rows.y, sample_weight=rows.weights)
+    before = getattr(learner, "_state", None)
+    with _the_same_rows(task), progress.learning(learner._most_epochs * len(rows), before), learner._watched(progress):
+        learner.fit(X, rows.y, sample_weight=rows.weights)
+    progress.end(learner._state)
+    return learner
+
+
+@contextmanager
+def _the_same_rows(task: Task) -> Iterator[None]:
+    """Say how to go on with other rows, where a learner that keeps some refuses them."""
+    try:
+        yield
+    except OtherRows:
+        if task.resume is None:
+            raise
+        name = name_of(task.learner)
+        raise UsageError(f"{name} goes on with the rows that it was trained on: add --stream for others") from None
+
+
+def _refuse_too_much(sources: list[str]) -> None:
+    """Refuse files that are larger than the memory that is free, before it is filled."""
+    if "-" in sources:
+        return
+    size = sum(source.size or 0 for source in sources_of(sources))
+    free = _free_memory()
+    if free is not None and size > free:
+        raise UsageError(
+            f"the files have {size_of(size)}, and {size_of(free)} of memory are free: --stream learns them in bounded "
+            "memory, in the order of the files"
+        )
+
+
+def _free_memory() -> int | None:
+    """Return the bytes of memory that are free or could be, where the system tells."""
+    try:
+        with open("/proc/meminfo") as file:
+            return next(1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        return None
+
+
+def rows_of(data: Dataset, rows: Array) -> Dataset:
+    """Return some rows."""
+    from dataclasses import replace
+
+    return replace(data, X=data.X[rows], y=data.y[rows], weights=None if data.weights is None else data.weights[rows])
+
+
+def _split(n: int, holdout: float | None, seed: int) -> tuple[Array | None, Array | None]:
+    """Return the rows to learn from and those held out, each in the order of the data; None for all and none."""
+    if holdout is None:
+        return None, None
+    order = np.random.default_rng([seed, HELD_OUT]).permutation(n)
+    few = min(max(1, round(holdout * n)), n)
+    return np.sort(order[few:]), np.sort(order[:few])
+
+
+def refuse_no_rows(n: int, sources: list[str]) -> None:
+    """Raise an error that names the files if they have no rows to learn from."""
+    if n == 0:
+        raise InvalidDataError(f"{', '.join(map(str, sources))}: there are no rows to learn from")
+
+
+@contextmanager
+def source_named(sources: list[str]) -> Iterator[None]:
+    """Name the files in the error of a column index out of range, which only damaged binary data have."""
+    try:
+        yield
+    except ColumnIndexError as error:
+        names = ", ".join(map(str, sources))
+        raise InvalidDataError(f"{names}: {error}: the data are damaged; -O verify=true finds the place") from None
+
+
+def marks_all(learner: Learner) -> bool:
+    """Whether a feature that was never seen has weight all the same, so that it must be known which were seen."""
+    return learner._weighs_unseen_features
+
+
+def columns_of(blocks: list[Dataset], width: int, known: Array | None = None) -> Array:
+    """Return which columns have an entry."""
+    seen = np.zeros(width, bool)
+    if known is not None:
+        seen[: len(known)] = known
+    for block in blocks:
+        seen[block.X.indices if hasattr(block.X, "indices") else slice(None)] = True
+    return seen
+
+
+def form_of(form: Form | None) -> Form:
+    """Return how data were read, which all that come from files tell."""
+    assert form is not None
+    return form
+
+
+def judge_by_files(task: Task, trained: Trained) -> None:
+    """Score the rows of test files, if there are any."""
+    if task.test is not None:
+        options = {name: value for name, value in task.options.items() if name in ("format", "n_jobs")}
+        if "on_error" in task.options:  # only rows to learn from are set aside for a second look
+            options["on_error"] = task.options["on_error"].replace("quarantine", "skip")
+        blocks = linsep.stream(task.test, block_rows=BLOCK_ROWS, like=trained.saved(), **options)
+        judge(task, trained, blocks, ", ".join(task.test))
+
+
+def judge(task: Task, trained: Trained, blocks: Any, name: str, places: Array | None = None) -> None:
+    """Score rows that were not learned from; `places` tells where in the data they are, if they are only some."""
+    trained.test, trained.test_name = _scored(task, trained, blocks, places), name
+    if not trained.test.rows:
+        raise InvalidDataError(f"{name}: there are no rows to be judged by")
+
+
+def _scored(task: Task, trained: Trained, blocks: Any, places: Array | None = None) -> Scores:
+    """Return what the answers to some rows are worth; a report shows them."""
+    scoring = Scoring(trained.learner.classes_)
+    if task.report:
+        from linsep.cli.pages.evaluation import Evaluation
+
+        trained.gathered = Evaluation(trained.saved(), places)
+    for block in blocks:
+        if len(block):
+            found = answers(trained.model, block.X)
+            scoring.add(block.y, found.labels, found.scores, found.probabilities)
+            if trained.gathered is not None:
+                trained.gathered.add(block, found)
+    trained.shown = scoring.result()
+    return trained.shown

@@ -1,0 +1,155 @@
+"""Options that several commands have: of learners and of data; how a command adds them and reads them.
+
+A command is registered with `cls=` one of the classes of :mod:`linsep.cli.options.command`, which add options of data
+and of learners. The command declares none of these, and reads them from its context:
+
+    def run(ctx: typer.Context, data: Sources) -> None:
+        learner = learner_from(learner_options(ctx).learner, learner_options(ctx).parameters)
+        for block in linsep.stream(data, **reader_options(ctx)): ...
+
+Parameters have the learners' own names: --epochs is max_iter, --seed random_state and --threads n_jobs. Learners are
+loaded only when a command that trains is run.
+"""
+
+import json
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linsep.cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from linsep.estimators.base.learner import Learner
+
+DEFAULT = "averaged-perceptron"
+"""The learner, if none is named."""
+SEED = 0
+
+Sources = Annotated[
+    list[str],
+    typer.Argument(metavar="DATA...", show_default=False, help="Files, patterns in quotes, a folder, or - for stdin."),
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A file that fit has written.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Brief = Annotated[bool, typer.Option("--brief", help="Print a single line.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Report = Annotated[Path | None, typer.Option("--report", metavar="FILE.html", help="Write a page with pictures, too.")]
+
+
+class Show(Enum):
+    """How much a command prints."""
+
+    ALL = "all"
+    BRIEF = "a line"
+    JSON = "JSON"
+    NOTHING = "errors alone"
+
+
+def show_of(json: bool, brief: bool, quiet: bool) -> Show:
+    """Return how much to print; options that contradict each other are refused."""
+    given = {"--json": (json, Show.JSON), "--brief": (brief, Show.BRIEF), "--quiet": (quiet, Show.NOTHING)}
+    chosen = [(name, show) for name, (is_given, show) in given.items() if is_given]
+    if len(chosen) > 1:
+        raise UsageError(f"{' and '.join(name for name, _ in chosen)} contradict each other: give one of them")
+    return chosen[0][1] if chosen else Show.ALL
+
+
+@dataclass(frozen=True)
+class LearnerOptions:
+    """The options of learners: their names, parameters, and the feature maps before them."""
+
+    learners: tuple[str, ...] = ()
+    """Empty if none was named and the command has no default."""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    maps: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+    """The learners on the command line: a default is not among them."""
+    seed_given: bool = False
+
+    @property
+    def learner(self) -> str:
+        """The learner, for a command that trains one."""
+        return self.learners[0] if self.learners else DEFAULT
+
+
+@dataclass
+class SharedOptions:
+    """The options of a command beside its own; a context keeps them as its `obj`."""
+
+    reader: dict[str, Any] = field(default_factory=dict)
+    """Keywords of `linsep.read`, `stream` and `convert`."""
+    learner: LearnerOptions = LearnerOptions()
+
+
+def shared_options(ctx: typer.Context) -> SharedOptions:
+    """Return the options that a command shares with others."""
+    options: SharedOptions = ctx.obj
+    return options
+
+
+def learner_options(ctx: typer.Context) -> LearnerOptions:
+    """Return the options of learners."""
+    return shared_options(ctx).learner
+
+
+def reader_options(ctx: typer.Context) -> dict[str, Any]:
+    """Return the options of data, as keywords of `linsep.read`, `stream` and `convert`."""
+    return dict(shared_options(ctx).reader)
+
+
+def quarantine_file(ctx: typer.Context) -> Path | None:
+    """Return the file that malformed rows are written to."""
+    file: Path | None = shared_options(ctx).reader.get("quarantine")
+    return file
+
+
+def as_words(options: dict[str, Any]) -> list[str]:
+    """Return the options of data as words of a command.
+
+    >>> as_words({"label": "income", "ngram_range": [1, 2], "n_jobs": 2, "idf": True, "vocabulary": True})
+    ['--label', 'income', '-O', 'ngram_range=[1, 2]', '-O', 'idf=true', '--vocabulary']
+    """
+    words = []
+    for name, value in options.items():
+        text = value if isinstance(value, str) else json.dumps(value, default=str)
+        if name in ("format", "label", "weight"):
+            words += [f"--{name}", text]
+        elif name == "vocabulary" and isinstance(value, bool):
+            words.append("--vocabulary" if value else "--no-vocabulary")
+        elif name not in ("n_jobs", "on_error", "quarantine"):
+            words += ["-O", f"{name}={text}"]
+    return words
+
+
+def learner_from(name: str, parameters: dict[str, Any]) -> "Learner":
+    """Return a learner of the table with these parameters; the seed is 0 unless it is among them.
+
+    >>> learner_from("winnow", {"eta": 0.1})
+    Winnow(eta=0.1, random_state=0)
+    """
+    from linsep.cli.options.learners import LEFT_OUT, OF_SHARDS, option, owners
+    from linsep.estimators.registry import LEARNERS
+
+    entry = LEARNERS[known_learner(name)]
+    for parameter in parameters:
+        if parameter in OF_SHARDS and entry.no_mixing:
+            raise UsageError(f"{name} has no {option(parameter)}, as {entry.no_mixing}")
+        if parameter not in LEFT_OUT and name not in owners(parameter):
+            raise UsageError(f"{name} has no {option(parameter)}; it is an option of {', '.join(owners(parameter))}")
+    learner: Learner = entry.make(**{"random_state": SEED, **parameters})
+    return learner
+
+
+def known_learner(name: str) -> str:
+    """Return a learner's name, if there is such a learner."""
+    from linsep.estimators.registry import LEARNERS
+
+    if name in LEARNERS:
+        return name
+    close = get_close_matches(name, LEARNERS, 1)
+    cure = f"did you mean {close[0]}?" if close else f"there are {', '.join(LEARNERS)}"
+    raise UsageError(f"there is no learner {name!r}; {cure}")

@@ -1,0 +1,281 @@
+"""Pages about an evaluation and a comparison; they need matplotlib."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from shlex import join
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from sklearn.base import BaseEstimator
+
+from linsep.cli.jobs.comparing import Attempt, Contest
+from linsep.cli.jobs.features import answering, names_of, weighing
+from linsep.cli.jobs.saved_models import name_of
+from linsep.cli.terminal.output import percent, seconds, short
+from linsep.data.dataset import Dataset
+from linsep.engine.arrays import Array
+from linsep.evaluation.scoring import Answers, Scores
+from linsep.models.encode_estimators import is_calibrated, learner_of
+from linsep.plots.confusion_matrix import MOST as MOST_CLASSES
+from linsep.plots.confusion_matrix import confusion
+from linsep.plots.confusion_matrix import figure_size as matrix_size
+from linsep.plots.margin_histogram import margins
+from linsep.plots.ranking import comparison
+from linsep.plots.ranking import figure_size as ranking_size
+from linsep.plots.reliability import calibration
+from linsep.plots.report import Code, Column, Example, Examples, Fact, Facts, Picture, Report, Section, Table, Text
+from linsep.plots.weight_bars import MOST_BARS, weights
+from linsep.plots.weight_bars import figure_size as bars_size
+from linsep.validation.labels import margins_of
+
+SAMPLE = 20_000
+"""Rows that pictures are drawn of; of more, every second, fourth, ... is."""
+WORST = 10
+"""Rows that a page shows of those that the model is most wrong about."""
+OF_WEIGHTS = "Weights times features add up to a score."
+MOST_ENTRIES = 40
+"""Entries of such a row that are kept."""
+
+
+class Row(NamedTuple):
+    """A row that the model is wrong about: its margin, its number, labels, and entries by name."""
+
+    margin: float
+    number: int
+    true: Any
+    predicted: Any
+    entries: dict[str, float]
+
+
+class Drawn(NamedTuple):
+    """What pictures need of some rows."""
+
+    y: Any
+    labels: Any
+    scores: Any
+    probabilities: Any
+
+    def each(self, work: Callable[[Any], Any]) -> "Drawn":
+        """Return the same of other rows: the work done on each part that is there."""
+        return Drawn(*(None if part is None else work(part) for part in self))
+
+
+class Scored(BaseEstimator):
+    """Stands for a model whose scores are known already: its rows are their scores."""
+
+    def __init__(self, classes: Any) -> None:
+        self.classes_ = classes
+
+    def fit(self, X: Any, y: Any) -> "Scored":
+        """Learn nothing."""
+        return self
+
+    def decision_function(self, X: Array) -> Array:
+        """Return what it is given."""
+        return X
+
+
+class Evaluation:
+    """Gathers what a page about an evaluation shows, block by block, in bounded memory."""
+
+    def __init__(self, saved: Any, places: Array | None = None) -> None:
+        self.saved, self.classes, self.places = saved, saved.model.classes_, places
+        self.name = names_of(saved)
+        self.seen, self.step = 0, 1
+        self.drawn: list[Drawn] = []
+        self.worst: list[Row] = []
+
+    @cached_property
+    def coef(self) -> Any:
+        """The weights of the learner, put together once; None where they are not written out."""
+        learner = weighing(learner_of(self.saved.model))
+        return None if learner is None else learner.coef_
+
+    def add(self, block: Dataset, found: Answers) -> None:
+        """Take a block and the answers to it; rows whose label the model does not know are left out."""
+        known = np.flatnonzero(np.isin(block.y, self.classes))
+        codes = np.searchsorted(self.classes, block.y[known])
+        self._add_worst(block, known, margins_of(codes, found.scores[known]), found.labels)
+        chosen = known[(self.seen + np.arange(len(known))) % self.step == 0]
+        rows = Drawn(block.y, found.labels, found.scores, found.probabilities)
+        self.drawn.append(rows.each(lambda part: part[chosen]))
+        self.seen += len(block)
+        while sum(len(part.y) for part in self.drawn) > SAMPLE:
+            self.step *= 2
+            self.drawn = [self.all_drawn().each(lambda part: part[::2])]
+
+    def _add_worst(self, block: Dataset, known: Array, found: Array, labels: Array) -> None:
+        limit = self.worst[-1].margin if len(self.worst) == WORST else 0.0
+        wrong = np.flatnonzero((found <= limit) & (labels[known] != block.y[known]))
+        for k in wrong[np.argsort(found[wrong], kind="stable")[:WORST]].tolist():
+            at = int(known[k])
+            entries = self._entries(block.X[[at]], labels[at])
+            place = self.seen + at if self.places is None else int(self.places[self.seen + at])
+            row = Row(float(found[k]), place, block.y[at], labels[at], entries)
+            self.worst = sorted([*self.worst, row], key=lambda row: (row.margin, row.number))[:WORST]
+
+    def _entries(self, X: Any, answer: Any) -> dict[str, float]:
+        """Return the entries of a row that speak most for the answer, by name; of a pipeline, what its learner sees.
+
+        Of weights that are not written out, the largest entries.
+        """
+        model = self.saved.model
+        X = model[:-1].transform(X) if hasattr(model, "steps") and len(model.steps) > 1 else X
+        columns, values = (X.indices, X.data) if hasattr(X, "indices") else (np.arange(X.shape[1]), np.ravel(X))
+        coef, speaks = self.coef, np.abs(values)
+        if coef is not None:
+            code = int(np.searchsorted(self.classes, answer))
+            row, sign = (0, 1 if code else -1) if len(self.classes) == 2 else (code, 1)
+            own = coef[[row]][:, columns]
+            speaks = sign * values * np.ravel(own.toarray() if hasattr(own, "toarray") else own)
+        order = [k for k in np.argsort(-speaks, kind="stable")[:MOST_ENTRIES].tolist() if values[k] != 0]
+        return {self.name(int(columns[k])): float(values[k]) for k in order}
+
+    def all_drawn(self) -> Drawn:
+        """Return the rows that pictures are drawn of."""
+        parts: list[Any] = [None if part[0] is None else np.concatenate(part) for part in zip(*self.drawn, strict=True)]
+        return Drawn(*parts)
+
+    def write(self, path: Path, model: str, data: list[str], scores: Scores, said: list[str]) -> None:
+        """Write the page."""
+        low, high = scores.interval
+        tiles = [
+            Fact("error", percent(scores.error), f"{percent(low)} to {percent(high)} on rows like these (95 %)"),
+            Fact("rows", scores.rows, f"{scores.wrong:,} answered wrongly"),
+            Fact("macro F1", f"{scores.macro_f1:.3f}", "mean over classes"),
+        ]
+        if scores.brier is not None and scores.calibration_error is not None:
+            gap = percent(scores.calibration_error)
+            tiles.append(Fact("Brier score", f"{scores.brier:.4f}", f"probabilities are off by {gap}"))
+        title = f"{name_of(self.saved.model)} on {file_names(data)}"
+        again = Section("Again", [Code(join(["linsep", "evaluate", model, *data, *said]))])
+        answers = answering(self.saved.model)
+        subtitle = f"Evaluation of {file_names([model])}" + (f"; {answers}, answers" if answers else "")
+        Report(title, subtitle, tiles, [*self.sections(scores), again]).write(path)
+
+    def sections(self, scores: Scores) -> list[Section]:
+        """Return what is told of the answers."""
+        drawn = self.all_drawn()
+        sections = [Section("Classes", [_of_classes(scores)])]
+        if len(drawn.y):
+            of = f" Of {scores.rows:,} rows, every {self.step}th is drawn." if self.step > 1 else ""
+            sections.append(Section("Answers", self._pictures(drawn, of)))
+        sections.append(Section("Most wrong about", [_worst(self.worst)]))
+        features = features_of(self.saved)
+        if features is not None:
+            sections.append(Section("Strongest features", [features]))
+        return sections
+
+    def _pictures(self, drawn: Drawn, of: str) -> list[Picture]:
+        histogram = margins(Scored(self.classes), drawn.scores, drawn.y, ax=_axes(4.0))
+        raw = " The scores are the learner's own; the answers go by the calibrated probabilities."
+        more = raw if is_calibrated(self.saved.model) else ""
+        caption = f"How far each row is on the right side of the boundary.{more}{of}"
+        pictures = [Picture(histogram, "Margins", caption)]
+        if drawn.probabilities is not None:
+            curve = calibration(drawn.y, drawn.probabilities, labels=self.classes, ax=_axes(5.0))
+            pictures.append(Picture(curve, "Calibration", f"How often what was said to be probable was true.{of}"))
+        if len(self.classes) <= MOST_CLASSES:
+            size = matrix_size(self.classes)
+            matrix = confusion(drawn.y, drawn.labels, labels=self.classes, ax=_axes(size[1], size[0]))
+            pictures.insert(0, Picture(matrix, "The confusion matrix", f"Which class was taken for which.{of}"))
+        return pictures
+
+
+def file_names(paths: Sequence[str]) -> str:
+    """Return the names of files for a title, without their folders: a page may be passed on.
+
+    >>> file_names(["/home/ada/train.svm", "more/", "-"])
+    'train.svm, more, standard input'
+    """
+    return ", ".join("standard input" if path == "-" else Path(path).name or str(path) for path in paths)
+
+
+def _axes(height: float, width: float = 5.2) -> Axes:
+    """Return axes of half a page's width, or another, that no window knows of."""
+    return Figure(figsize=(width, height), layout="constrained").add_subplot()
+
+
+def _of_classes(scores: Scores) -> Table:
+    columns: list[str | Column] = [
+        "class", Column("rows", "right"), Column("answers", "right"), Column("precision", bars=True, write=_share),
+        Column("recall", bars=True, write=_share), Column("F1", bars=True, write=_share),
+    ]  # fmt: skip
+    rows = [[None if isinstance(cell, float) and np.isnan(cell) else cell for cell in part] for part in scores.classes]
+    return Table(columns, rows)
+
+
+def _share(share: float | None) -> str:
+    return "–" if share is None else f"{share:.3f}"
+
+
+def _worst(rows: list[Row]) -> Examples:
+    shown = [Example(row.entries, row.true, row.predicted, row.margin, f"row {row.number + 1:,}") for row in rows]
+    return Examples(shown, otherwise="Every answer is right.")
+
+
+def features_of(saved: Any, top: int = 10) -> Picture | None:
+    """Return the strongest features as a picture, or None where there are too many classes for one, or no weights."""
+    learner = weighing(learner_of(saved.model))
+    if learner is None or not 1 < len(learner.classes_) <= MOST_BARS:
+        return None
+    name = names_of(saved)
+
+    class Names:
+        """Names that are made when asked for."""
+
+        def __len__(self) -> int:
+            return int(learner.n_features_in_)
+
+        def __getitem__(self, column: int) -> str:
+            return name(column)
+
+    width, height = bars_size(learner, top=top)
+    drawn = weights(learner, names=Names(), top=top, ax=_axes(height, width))  # type: ignore[arg-type]
+    voting = answering(saved.model) != answering(learner)
+    caption = f"Those of {answering(learner)}: a vote has no weights of its own." if voting else OF_WEIGHTS
+    return Picture(drawn, "The strongest features of each class", caption)
+
+
+def write_comparison(
+    path: Path, data: list[str], test: list[str] | None, contest: Contest, attempts: list[Attempt], said: list[str]
+) -> None:  # fmt: skip
+    """Write a page about learners side by side."""
+    able = [attempt for attempt in attempts if attempt.error is not None]
+    refused = [Fact(attempt.name, attempt.why or "") for attempt in attempts if attempt.error is None]
+    tiles = [Fact("rows to learn from", len(contest.train.y)), Fact("rows to be judged by", len(contest.test.y)),
+             Fact("features", contest.train.X.shape[1]), Fact("classes", len(contest.classes))]  # fmt: skip
+    if able:
+        tiles.insert(0, Fact("lowest error", percent(able[0].error or 0.0), able[0].name))
+    width, height = ranking_size(len(able))
+    parts: list[Any] = []
+    if able:
+        parts.append(Picture(comparison(able, ax=_axes(height, width)), "Learners ranked by test error"))
+    sections = [Section("Ranking", [*parts, _ranking(able)])]
+    if refused:
+        sections.append(Section("Not on these data", [Facts(refused)]))
+    best = able[0].name if able else "averaged-perceptron"
+    judged_by = [word for name in test or () for word in ("--test", name)]
+    compare = join(["linsep", "compare", *data, *said, *judged_by])
+    commands = f"{compare}\n{join(['linsep', 'fit', *data, *said, '--learner', best, '-o', 'model.linsep'])}"
+    note = Text("Intervals hold the error on rows like these with 95 %. Time is that of training, on one thread.")
+    sections.append(Section("Again, and next", [note, Code(commands)]))
+    Report(f"{len(attempts)} learners on {file_names(data)}", "Learners side by side", tiles, sections).write(path)
+
+
+def _ranking(able: list[Attempt]) -> Table:
+    columns: list[str | Column] = [
+        "learner", Column("error", bars=True, write=percent), Column("interval", "right"),
+        Column("mistakes", "right"), Column("epochs", "right"), Column("time", "right"), Column("rows/s", "right"),
+    ]  # fmt: skip
+    rows = []
+    for attempt in able:
+        low, high = attempt.scores.interval if attempt.scores is not None else (0.0, 0.0)
+        rows.append([
+            attempt.name, attempt.error, f"{percent(low)} to {percent(high)}", attempt.mistakes, attempt.epochs,
+            seconds(attempt.seconds or 0.0), short(attempt.rows_per_second or 0.0),
+        ])  # fmt: skip
+    return Table(columns, rows, best=0 if rows else None)

@@ -1,0 +1,128 @@
+"""The page record a training: what was learned from what, how it went, and what the model is like."""
+
+from shlex import join
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from linsep.cli.jobs.learning_curve import LearningCurve
+from linsep.cli.jobs.record import TrainingRecord
+from linsep.cli.jobs.saved_models import name_of
+from linsep.cli.jobs.training import Trained
+from linsep.cli.pages.evaluation import features_of, file_names
+from linsep.cli.terminal.learner_facts import facts_in_words
+from linsep.cli.terminal.output import percent, seconds, short
+from linsep.estimators.registry import LEARNERS
+from linsep.plots.mistake_curve import mistakes
+from linsep.plots.progress_curve import ascent, progress
+from linsep.plots.report import Code, Fact, Facts, Picture, Report, Section, Text
+
+
+def fit_report(trained: Trained, record: TrainingRecord, curve: LearningCurve, out: str) -> Report:
+    """Return the page."""
+    name = name_of(trained.learner)
+    sections = [
+        Section("What was trained on what", [Facts(_facts(trained, record, name))]),
+        Section("How it learned", _curves(trained, record, curve)),
+    ]
+    if trained.gathered is not None and trained.shown is not None:
+        sections += trained.gathered.sections(trained.shown)
+        if trained.test is None:
+            note = "There were no test rows: what follows is of the rows that it was trained on, and so flatters it."
+            sections[2] = Section(sections[2].heading, [Text(note), *sections[2].parts])
+    else:
+        features = features_of(trained.saved())
+        sections += [] if features is None else [Section("Strongest features", [features])]
+    sections.append(Section("What next", [Code(_commands(trained, record, out))]))
+    return Report(
+        f"{name} on {file_names(record.data)}",
+        f"The training of {file_names([out])}",
+        _tiles(trained, record),
+        sections,
+    )
+
+
+def _tiles(trained: Trained, record: TrainingRecord) -> list[Fact]:
+    """Return the numbers that matter most."""
+    tiles = []
+    if trained.test is not None:
+        low, high = trained.test.interval
+        note = f"{trained.test_name}; {percent(low)} to {percent(high)} on rows like these (95 %)"
+        tiles.append(Fact("test error", percent(trained.test.error), note))
+    if record.progressive_error is not None:
+        tiles.append(Fact("progressive error", percent(record.progressive_error), "each row predicted before learned"))
+    tiles.append(Fact("rows", record.rows, f"{record.features:,} features, {record.labels} labels"))
+    speed = record.learned / max(record.seconds["learn"], 1e-9)
+    tiles.append(Fact("time", seconds(record.seconds["all"]), f"{short(speed)} rows/s learning"))
+    return tiles
+
+
+def _facts(trained: Trained, record: TrainingRecord, name: str) -> list[Fact]:
+    learner = trained.learner
+    changed = {of: value for of, value in learner.get_params().items() if value != type(learner)().get_params()[of]}
+    parameters = ", ".join(f"{of}={value!r}" for of, value in changed.items() if of not in ("n_jobs", "warm_start"))
+    facts = [
+        Fact("learner", name, LEARNERS[name].summary),
+        Fact("parameters", parameters or "as by default"),
+        Fact("data", ", ".join(record.data)),
+        *([Fact("maps", ", ".join(record.maps))] if record.maps else []),
+        *_of_rounds(record, name),
+        *([Fact("probabilities", f"calibrated, {record.calibrated}")] if record.calibrated else []),
+        Fact("finished", record.date),
+    ]
+    left_out = {"malformed rows left out": record.rejected, "entries of unknown features": record.unseen}
+    return facts + [Fact(of, count) for of, count in left_out.items() if count]
+
+
+def _of_rounds(record: TrainingRecord, name: str) -> list[Fact]:
+    """Return how rows were learned one by one, or by a solver, and what was found."""
+    found = [Fact(of, fact) for of, fact in facts_in_words(record.found).items()]
+    if record.mistakes is None:
+        return [Fact("order", record.order, f"{record.epochs} step{'s' * (record.epochs != 1)}"), *found]
+    epochs = f"{record.epochs} epoch{'s' * (record.epochs != 1)}, seed {record.seed}"
+    return [
+        Fact("order", record.order, epochs),
+        Fact("mistakes", record.mistakes, f"{record.updates:,} updates"),
+        Fact("bound on mistakes", LEARNERS[name].bound),
+        *found,
+    ]
+
+
+def _curves(trained: Trained, record: TrainingRecord, curve: LearningCurve) -> list[Any]:
+    """Return the progressive error, and the mistakes where every one of them is in the log."""
+    last = curve.first_epoch[0] if curve.first_epoch is not None else 0
+    points = [(rows, wrong / rows) for rows, wrong in curve.points if wrong is not None and rows <= last]
+    parts: list[Any] = []
+    if points:
+        rows, errors = zip(*points, strict=True)
+        caption = "In the first epoch: the share of rows so far that were predicted wrongly before they were learned."
+        parts.append(
+            Picture(progress(rows, errors, ax=_axes()), "The progressive error falls as rows are learned", caption)
+        )
+    if hasattr(trained.learner, "log_") and len(trained.learner.log_):
+        drawn = mistakes(trained.learner, ax=_axes())
+        drawn.set_title("Mistakes in all epochs", loc="left")
+        parts.append(Picture(drawn, "Mistakes over rounds", "A line that grows flat has found its separator."))
+    if hasattr(trained.learner, "history_"):
+        drawn = ascent(trained.learner.history_, ax=_axes())
+        return [Picture(drawn, "The likelihood rises", "A line that grows flat has come to the optimum.")]
+    if curve.first_epoch is None and record.calibrated:
+        return [Text("To calibrate it, the learner was trained once for each fold: there is no single run to follow.")]
+    if curve.first_epoch is None:
+        return [Text("A solver saw all rows at once: there are no rounds to follow.")]
+    return parts or [Text("The learner counts no errors in one number for all classes, and kept no log.")]
+
+
+def _axes() -> Axes:
+    return Figure(figsize=(5.2, 3.6), layout="constrained").add_subplot()
+
+
+def _commands(trained: Trained, record: TrainingRecord, out: str) -> str:
+    commands = (
+        ["inspect", out],
+        ["evaluate", out, "NEW-DATA"],
+        ["predict", out, "NEW-DATA"],
+        ["compare", *record.data, *record.options],
+    )
+    return "\n".join(join(["linsep", *command]) for command in commands)

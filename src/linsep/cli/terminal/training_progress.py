@@ -1,0 +1,246 @@
+"""What fit shows while it learns: a bar on a terminal; elsewhere lines at powers of two, as Vowpal Wabbit has them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Timer
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from linsep.cli.jobs.learning_curve import STEP, LearningCurve
+from linsep.cli.terminal.output import percent, short, stderr
+from linsep.cli.terminal.progress import Bar, is_shown, progress_bar
+
+if TYPE_CHECKING:
+    from linsep.data.lines import Progress as ReadingProgress
+    from linsep.distributed.training import Progress as ShardsProgress
+    from linsep.training.state import TrainingState
+
+PATIENCE = 1.0
+"""Seconds after which work that should have begun must be compiling: machine code on disk loads faster."""
+BLINK = 0.1
+"""Seconds between two updates of the bar."""
+COMPILING = "compiling, as in every first run of its kind (once; what is compiled is kept on disk) ..."
+
+
+class TrainingProgress:
+    """Shows how far a training has come; it is called with the state of the learner, and keeps the curve up to date.
+
+    Attributes
+    ----------
+    curve : LearningCurve
+        Rows and errors so far.
+    """
+
+    def __init__(self, shown: bool = True) -> None:
+        self.console, self.curve, self.bar = stderr(), LearningCurve(), Bar()
+        terminal = is_shown(self.console)
+        self.bars, self.lines = shown and terminal, shown and not terminal
+        self._what, self._by_rows = "", False
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin with the first row again."""
+        self.curve.restart()
+        self._line, self._power, self._began, self._seen = (0, 0), 1, 0.0, 0
+
+    @contextmanager
+    def reading(self) -> Iterator[Any]:
+        """Show how far the reading has come; yield a function for `progress=`."""
+        with self._unless_begun() as begun, self._bar("reading"):
+
+            def report(now: "ReadingProgress") -> None:
+                begun()
+                self.read(now)
+
+            yield report
+
+    @contextmanager
+    def learning(self, rows: int | None, before: "TrainingState | None" = None) -> Iterator[None]:
+        """Show how far the learning has come, of so many rows in all; None if only the reader knows.
+
+        Rows that a learner has learned `before` do not count.
+        """
+        self._began = self._began or perf_counter()
+        if before is not None:
+            self.curve.resume(before)
+        with self._unless_begun() as self._begun, self._bar("learning", rows):
+            yield
+
+    @contextmanager
+    def solving(self, what: str) -> Iterator[None]:
+        """Show that some work is done that does not report how far it has come."""
+        with self._bar(what):
+            yield
+
+    def read(self, now: "ReadingProgress") -> None:
+        """Show how far the reading has come."""
+        if not self._by_rows:
+            self.bar.update(completed=now.done, total=now.total)
+        if self._what == "reading":
+            text = f"{now.rows:,} rows, {short(now.done / max(now.seconds, 1e-9))}B/s"
+            self.bar.update(text=text, description=self._what)
+
+    def __call__(self, state: "TrainingState") -> int:
+        """Record and show the state; return after how many rows to call again."""
+        rows, errors = self.curve.observe(state)
+        if rows and not self._seen:
+            self._begun()
+        self._seen = rows
+        if rows >= self._power:
+            self._print_line(rows, errors)
+            self._power = 1 << rows.bit_length()
+        speed = rows / max(perf_counter() - self._began, 1e-9)
+        if self.bar.shown and rows:
+            self._show_rows(rows, errors, speed)
+        wait = max(1, int(BLINK * speed)) if self.bar.shown else self._power
+        return max(1, min(self._power - rows, int((STEP - 1) * rows) + 1, wait))
+
+    def end(self, state: "TrainingState") -> None:
+        """Record and print the last state."""
+        rows, errors = self.curve.end(state)
+        if rows > self._line[0]:
+            self._print_line(rows, errors)
+
+    def _show_rows(self, rows: int, errors: int | None, speed: float) -> None:
+        error = "" if errors is None else f", error {percent(errors / rows)}"
+        self.bar.update(text=f"{rows:,} rows, {short(speed)} rows/s{error}", description=self._what)
+        if self._by_rows:
+            self.bar.update(completed=rows)
+
+    def _print_line(self, rows: int, errors: int | None) -> None:
+        if not self.lines:
+            return
+        before, wrong = self._line
+        if not before:
+            self._print(f"{'rows':>12}  {'error':>8}  {'since':>8}  {'rows/s':>8}")
+        cells = ["-", "-"] if errors is None else [percent(errors / rows), percent((errors - wrong) / (rows - before))]
+        speed = short(rows / max(perf_counter() - self._began, 1e-9))
+        self._print(f"{rows:>12,}  {cells[0]:>8}  {cells[1]:>8}  {speed:>8}")
+        self._line = rows, errors or 0
+
+    def _print(self, line: str) -> None:
+        self.console.print(line, soft_wrap=True)
+
+    @contextmanager
+    def _bar(self, what: str, rows: int | None = None) -> Iterator[None]:
+        self._what, self._by_rows = what, rows is not None
+        with progress_bar(what, shown=self.bars, total=rows, width=20, console=self.console) as self.bar:
+            yield
+        self.bar = Bar()
+
+    @contextmanager
+    def _unless_begun(self) -> Iterator[Any]:
+        """Report that something is compiled, unless the work has begun within a second."""
+        timer = Timer(PATIENCE, self._report_compiling)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield timer.cancel
+        finally:
+            timer.cancel()
+
+    def _report_compiling(self) -> None:
+        self.bar.update(description=COMPILING)
+        if self.lines:
+            self._print(COMPILING)
+
+
+class ShardsTrainingProgress(TrainingProgress):
+    """Shows how far a training on shards has come: a bar, or a line each time the rows have doubled.
+
+    Attributes
+    ----------
+    rows, rejected, lost : int
+        Rows of an epoch, malformed ones that were left out, and workers that were lost.
+    began, scanned : float
+        When workers were ready, by `perf_counter`, and the seconds until all shards had been scanned once.
+    """
+
+    def __init__(self, shown: bool = True) -> None:
+        super().__init__(shown)
+        self.rows, self.rejected, self.scanned, self.began, self.lost = 0, 0, 0.0, 0.0, 0
+        self.start: ShardsProgress | None = None
+        """How far the training had come when the first epoch of this run began."""
+        self.last: ShardsProgress | None = None
+
+    @property
+    def moved(self) -> int | None:
+        """Bytes of weights that were sent in an epoch, on average."""
+        if self.start is None or self.last is None or not self.last.sent:
+            return None
+        return round(self.last.sent / (self.last.epoch - self.start.epoch + 1))
+
+    @contextmanager
+    def learning_shards(self, epochs: int, checkpoint: Path | None) -> Iterator[None]:
+        """Show how far the learning has come, of so many epochs; report the checkpoint that is resumed."""
+        self.epochs, self.checkpoint = epochs, checkpoint
+        resumed = checkpoint is not None and checkpoint.exists()
+        with self._bar("scanning the shards"):
+            yield
+        if resumed and self.start is None:
+            self._print(f"linsep fit: {checkpoint} has all epochs already")
+        last, start = self.last, self.start
+        if last is None or start is None:
+            return
+        if last.rows > start.rows and self._line != (last.epoch, last.shards):
+            self._print_shards(last, self._speed(last, start))
+
+    def shards(self, now: "ShardsProgress") -> None:
+        """Record and show how far the training has come."""
+        if now.gone > self.lost or now.waiting:
+            self._report_lost(now)
+        if now.waiting:
+            return
+        if now.epoch == 0:
+            self.began = self.began or perf_counter() - now.seconds
+            self.rows, self.rejected, self.scanned = now.rows, now.rejected, now.seconds
+            text = f"{now.shards} of {now.of} shards, {now.rows:,} rows"
+            self.bar.update(completed=now.shards, total=now.of, text=text)
+            return
+        if self.start is None:
+            self._begin(now)
+        self.last = now
+        self._learned(now, now if self.start is None else self.start)
+
+    def _report_lost(self, now: "ShardsProgress") -> None:
+        self.lost = now.gone
+        if self.bars or self.lines:
+            what = "one is waited for, a minute at most" if now.waiting else "others do the work again"
+            self._print(f"linsep fit: {now.gone} worker{'s' * (now.gone != 1)} lost so far; {what}")
+
+    def _begin(self, now: "ShardsProgress") -> None:
+        self.start, self.curve.before = now, (now.rows, now.errors or 0)
+        if now.epoch > 1:
+            self._print(f"linsep fit: goes on after epoch {now.epoch - 1}, which {self.checkpoint} has")
+
+    def _learned(self, now: "ShardsProgress", start: "ShardsProgress") -> None:
+        """Record and show what was learned since this run began."""
+        rows, errors = now.rows - start.rows, None if now.errors is None else now.errors - self.curve.before[1]
+        speed = self._speed(now, start)
+        self.curve.add(rows, errors)
+        if now.epoch == 1 and now.shards == now.of:
+            self.curve.first_epoch = rows, errors
+        self._show_shards(now, speed)
+        if rows and rows >= self._power:
+            self._print_shards(now, speed)
+            self._power = 1 << rows.bit_length()
+
+    def _speed(self, now: "ShardsProgress", start: "ShardsProgress") -> float:
+        return (now.rows - start.rows) / max(now.seconds - start.seconds, 1e-9)
+
+    def _show_shards(self, now: "ShardsProgress", speed: float) -> None:
+        what = "learning" if self.epochs == 1 else f"epoch {now.epoch} of {self.epochs}"
+        text = f"{now.shards} of {now.of} shards" + (f", {short(speed)} rows/s" if speed else "")
+        text += f", {now.mistakes:,} mistakes" if now.mistakes else ""
+        done, all = (now.epoch - 1) * now.of + now.shards, self.epochs * now.of
+        self.bar.update(description=what, completed=done, total=all, text=text)
+
+    def _print_shards(self, now: "ShardsProgress", speed: float) -> None:
+        if not self.lines:
+            return
+        if self._line == (0, 0):
+            self._print(f"{'epoch':>8}  {'shards':>12}  {'rows':>14}  {'mistakes':>12}  {'rows/s':>8}")
+        self._line = now.epoch, now.shards
+        shards = f"{now.shards} of {now.of}"
+        self._print(f"{now.epoch:>8,}  {shards:>12}  {now.rows:>14,}  {now.mistakes:>12,}  {short(speed):>8}")

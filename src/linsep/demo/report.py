@@ -1,0 +1,328 @@
+"""The demo's page; it needs matplotlib."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from linsep.certificates.words import verdict_sentence
+from linsep.cli.jobs.fitting import fit_quietly
+from linsep.cli.pages.certificate import run_parts, tables
+from linsep.cli.pages.certificate_runs import perceptron_run, problem_of
+from linsep.cli.terminal.output import percent, short
+from linsep.demo.data_sets import DataSet
+from linsep.demo.digits_study import Run
+from linsep.demo.next_steps import NextSteps
+from linsep.demo.pictures import boundary, digit_weights, digits, save_boundary
+from linsep.demo.proof import Proved
+from linsep.demo.trials import ONLINE, Trial
+from linsep.demo.votes_report import vote_parts
+from linsep.engine.arrays import Array
+from linsep.estimators.base.online import OnlineLearner
+from linsep.estimators.base.voter import Voter
+from linsep.estimators.logistic import LogisticRegression
+from linsep.estimators.passive_aggressive import PassiveAggressive
+from linsep.estimators.perceptron import Perceptron
+from linsep.plots import style
+from linsep.plots.confusion_matrix import confusion
+from linsep.plots.decision_regions import decision_boundary
+from linsep.plots.margin_histogram import margins
+from linsep.plots.mistake_curve import mistakes
+from linsep.plots.ranking import comparison
+from linsep.plots.report import Code, Column, Fact, Part, Picture, Report, Section, Table, Text
+from linsep.plots.weight_bars import weights
+
+__all__ = ["boundary", "demo_report", "save_boundary"]
+
+Done = tuple[DataSet, Sequence[Trial]]
+WORST, STRONGEST = 12, 12
+"""Digits shown of those that a learner is most wrong about, and weights of those that say most."""
+PETALS = ["petal length (cm)", "petal width (cm)"]
+TITLE = f"{len(ONLINE)} ways to draw a line between things"
+SUBTITLE = (
+    f"A linear classifier tells classes apart by weighing features: on paper that is a straight line, in many "
+    f"dimensions a flat boundary. Here {len(ONLINE)} of them learn four data sets, one row at a time, on one thread."
+)
+GLANCE = """
+The share of rows that each learner gets wrong, of rows that it has not seen before. The last column is a theorem, where
+there is one: if the rows can be separated at all, the learner never makes more mistakes than that, however many rows
+there are and in whatever order they come.
+
+In the tables below, mistakes are those made while learning, in all epochs together. A star, *, marks a learner that
+made mistakes to the end: its rows are not separable, or it needs more epochs. A ring, °, marks one that by its nature
+can't fit every data set.
+"""
+LEARNING = """
+Every flower is a point. The perceptron begins with no line at all and looks at one flower after the other. If a flower
+lies on the right side of the line, nothing happens; if not, that is a mistake, and the line turns towards that flower.
+Once every flower is on its side, nothing moves any more: it has learned.
+"""
+PROMISE = """
+In 1962 Novikoff proved that a perceptron makes at most (R / gamma)² mistakes on rows that can be separated. R is the
+length of the longest row; gamma is the margin, the least distance of a row from a boundary that separates them. Neither
+the number of rows nor that of features matters.
+
+So any separator that one happens to know proves a bound, and the wider its margin, the lower the bound. Of the text
+below two are known: the topic that it was generated from, and what a learner with an eye for margins found.
+"""
+CERTIFICATE = """
+What is proved can be written down, with the vectors that prove it, and checked by anyone in exact arithmetic: that is a
+certificate, as the command certify writes it. This one is of iris, one kind against the two others, and of one pass of
+a perceptron over them.
+"""
+NEXT = """
+These commands work as they are, in the folder that the demo was started in: digits.csv has the digits above, new.csv
+one of each to be read. Put a table of your own in their place, and the name of its column of labels.
+"""
+
+
+class Proof(NamedTuple):
+    """A separator of rows: its margin, and what Novikoff's theorem makes of it, (R / gamma)²."""
+
+    by: str
+    margin: float
+    bound: float
+
+
+class Promise(NamedTuple):
+    """A perceptron on rows that can be separated and whether it settled, a learner of wide margins, and bounds."""
+
+    perceptron: OnlineLearner
+    settled: bool
+    wide: OnlineLearner
+    proofs: list[Proof]
+
+    @property
+    def bound(self) -> float:
+        """The lowest bound."""
+        return min(proof.bound for proof in self.proofs)
+
+
+def demo_report(
+    done: Sequence[Done], seed: int, way: Figure, proof: Proved, runs: Sequence[Run], steps: NextSteps, python: str
+) -> Report:  # fmt: skip
+    """Return the page about what the demo did; `way` is the picture of the perceptron's boundary."""
+    iris, cancer, written, text = done
+    promise = promised(text[0], seed)
+    sections = [
+        Section("At a glance", [_text(GLANCE), _glance(done)]),
+        Section("How a perceptron learns", [_text(LEARNING), _way(way)]),
+        Section("A promise, kept", [_text(PROMISE), *_kept(promise, text[0])]),
+        Section("A certificate", _certified(proof)),
+        Section("Which hypothesis should answer?", vote_parts(runs)),
+        Section("Iris", [_about(iris), *_ranked(iris), *_flowers(iris[0], seed)]),
+        Section("Breast cancer", [_about(cancer), *_ranked(cancer), *_tumours(cancer, seed)]),
+        Section("Digits", [_about(written), *_ranked(written), *_digits(written, seed)]),
+        Section("Text", [_about(text), *_ranked(text), *_words(text, promise)]),
+        Section("Next, on a file of your own", [_text(NEXT), *_next(steps, python)]),
+    ]
+    return Report(TITLE, SUBTITLE, _tiles(done, promise), sections)
+
+
+def promised(data: DataSet, seed: int) -> Promise:
+    """Train a perceptron on rows that can be separated, and prove bounds on its mistakes, each by a separator."""
+    perceptron = Perceptron(max_iter=data.epochs, random_state=seed, log=True)
+    wide = PassiveAggressive(max_iter=data.epochs, random_state=seed)
+    settled, _ = (fit_quietly(learner, data.X, named(data, data.y)) for learner in (perceptron, wide))
+    known = {"the topic itself": data.separator, "passive-aggressive": np.append(wide.coef_, wide.intercept_)}
+    proofs = [proved(by, u, data) for by, u in known.items() if u is not None]
+    return Promise(perceptron, settled, wide, [proof for proof in proofs if proof.margin > 0])
+
+
+def proved(by: str, u: Array, data: DataSet) -> Proof:
+    """Return the margin of weights, the bias last, on the rows with their constant feature 1, and what it proves."""
+    lowest = (np.where(data.y, 1.0, -1.0) * (data.X @ u[:-1] + u[-1])).min()
+    margin = float(lowest / np.linalg.norm(u))
+    longest = float(data.X.multiply(data.X).sum(axis=1).max()) + 1.0
+    return Proof(by, margin, longest / margin**2)
+
+
+def named(data: DataSet, y: Array) -> Array:
+    """Return labels as names."""
+    return np.array(data.labels)[y.astype(np.intp)]
+
+
+def _tiles(done: Sequence[Done], promise: Promise) -> list[Fact]:
+    digits_read, best = done[2][0], _ranking(done[2][1])[0]
+    fastest, where = max(
+        ((trial, data.name) for data, trials in done for trial in trials), key=lambda pair: pair[0].rows_per_second
+    )
+    proved_ones = sum(entry.bound != "none" for entry in ONLINE.values())
+    return [
+        Fact("learners", len(ONLINE), f"{proved_ones} of them with a bound on their mistakes"),
+        Fact("digits read rightly", percent(1 - best.test_error),
+             f"of {len(digits_read.y_test)} that {best.name} had not seen"),
+        Fact("mistakes of the perceptron", int(promise.perceptron.mistakes_),
+             f"on separable text, where the theorem allows {promise.bound:,.0f}"),
+        Fact("rows a second", short(fastest.rows_per_second), f"learned by {fastest.name} on {where}"),
+    ]  # fmt: skip
+
+
+def _glance(done: Sequence[Done]) -> Table:
+    columns = [Column(data.name, "right", write=style.percent) for data, _ in done]
+    rows = [
+        [of_learner[0].name, *(trial.test_error for trial in of_learner), of_learner[0].bound]
+        for of_learner in zip(*(trials for _, trials in done), strict=True)
+    ]
+    return Table(["learner", *columns, "bound on mistakes"], rows)
+
+
+def _way(drawn: Figure) -> Picture:
+    return Picture(
+        drawn,
+        "A line between two kinds of iris after each mistake of a perceptron",
+        "Two widths of setosa and versicolor. Ringed flowers are mistakes, numbered as they came. Each mistake left a "
+        "line, from faint to bold.",
+    )
+
+
+def _kept(promise: Promise, data: DataSet) -> list[Part]:
+    made = int(promise.perceptron.mistakes_)
+    share = percent(made / promise.bound).replace(" ", "\xa0")
+    left = ", and no mistakes are left" if promise.settled else ""
+    curve = mistakes(promise.perceptron, bound=promise.bound, ax=_axes(3.7))
+    flat = f"The curve can't cross the dashed line. In the end it has come to {share} of it{left}."
+    margin = decision_boundary(promise.wide, data.X, named(data, data.y), view="score", ax=_axes(3.7))
+    columns: list[str | Column] = [
+        "separator", Column("margin", "right"), Column("bound", "right", write=lambda bound: f"{bound:,.0f}"),
+        Column("mistakes made", "right"), Column("share of the bound", "right", write=percent),
+    ]  # fmt: skip
+    rows = [[proof.by, proof.margin, proof.bound, made, made / proof.bound] for proof in promise.proofs]
+    return [
+        Picture(curve, "Mistakes of a perceptron over rounds, below their bound", flat),
+        Picture(margin, "Documents on both sides of a boundary", "The documents seen along a boundary that separates."),
+        Table(columns, rows),
+    ]
+
+
+def _certified(proof: Proved) -> list[Part]:
+    cert = proof.certificate
+    problem = problem_of(cert, proof.X, proof.y)
+    run = perceptron_run(cert, problem, proof.perceptron)
+    found = "and every claim in it was found to hold" if proof.result else "and it was found not to hold"
+    about = f"{CERTIFICATE.strip()} It was checked again by a short program of its own, {found}."
+    return [_text(about), Text(verdict_sentence(cert)), *run_parts(cert, problem, run, proof.perceptron), *tables(cert)]
+
+
+def _about(one: Done) -> Text:
+    data, ranking = one[0], _ranking(one[1])
+    rows, features = data.X.shape
+    tests, least = len(data.y_test), ranking[0].test_error
+    *others, last = [trial.name for trial in ranking if trial.test_error == least]
+    by = f"{', '.join(others)} and {last}" if others else last
+    machines = f" Each of the {data.classes} classes has a machine that tells it from all others." * (data.classes > 2)
+    return Text(
+        f"{data.about[0].upper()}{data.about[1:]}. {rows:,} rows of {features:,} features to learn from, in at most "
+        f"{data.epochs} epochs; {tests:,} others to be judged by.{machines} The fewest wrong answers, "
+        f"{round(least * tests):,} of {tests:,}: {by}."
+    )
+
+
+def _ranking(trials: Sequence[Trial]) -> list[Trial]:
+    return sorted(trials, key=lambda trial: (trial.test_error, trial.mistakes))
+
+
+def _ranked(one: Done) -> list[Part]:
+    ranking = _ranking(one[1])
+    drawn = comparison([{"name": trial.name, "error": trial.test_error} for trial in ranking], ax=_axes(3.7))
+    columns: list[str | Column] = [
+        "learner", Column("error", "right", write=style.percent), Column("mistakes", "right"),
+        Column("rows/s", "right", write=short),
+    ]  # fmt: skip
+    rows = [[trial.marked, trial.test_error, trial.mistakes, trial.rows_per_second] for trial in ranking]
+    return [Picture(drawn, f"Learners ranked by test error on {one[0].name}"), Table(columns, rows, best=0)]
+
+
+def _trained(one: Done, seed: int) -> tuple[str, OnlineLearner]:
+    """Return the best learner on a data set among those with weights to draw, trained once more by names of classes."""
+    data = one[0]
+    best = next(trial.name for trial in _ranking(one[1]) if not issubclass(ONLINE[trial.name].learner, Voter))
+    learner: OnlineLearner = ONLINE[best].make_online(max_iter=data.epochs, random_state=seed)
+    fit_quietly(learner, data.X, named(data, data.y))
+    return best, learner
+
+
+def _flowers(data: DataSet, seed: int) -> list[Part]:
+    columns = [data.features.index(name) for name in PETALS]
+    X, y = data.factor * np.vstack([data.X, data.X_test])[:, columns], np.append(data.y, data.y_test)
+    smooth = LogisticRegression()
+    fit_quietly(smooth, X, named(data, y))
+    regions = decision_boundary(smooth, X, named(data, y), feature_names=PETALS, ax=_axes(3.0))
+    perceptron = Perceptron(max_iter=10, random_state=seed, log=True)
+    fit_quietly(perceptron, data.X, named(data, data.y))
+    return [
+        Picture(regions, "Three kinds of iris and where they are told apart",
+                "All flowers, and logistic regression on two measures alone: the tint is its answer, rings are "
+                "mistakes."),
+        Picture(mistakes(perceptron, ax=_axes(3.0)), "Mistakes of three machines on iris",
+                "Why perceptrons fail here. Setosa can be told from the others by a line: its machine soon makes no "
+                "more mistakes. Versicolor lies between the other two: its machine never stops."),
+    ]  # fmt: skip
+
+
+def _tumours(one: Done, seed: int) -> list[Part]:
+    data, (best, learner) = one[0], _trained(one, seed)
+    sides = decision_boundary(learner, data.X_test, named(data, data.y_test), view="score", ax=_axes(3.9))
+    bars = weights(learner, names=data.features, top=STRONGEST, ax=_axes(3.9))
+    return [
+        Picture(sides, "Tumours on both sides of the boundary",
+                f"The {len(data.y_test)} tumours that {best} had not seen. The nearer to the boundary, the less clear "
+                f"the answer."),
+        Picture(bars, "The measures that say most", "What it goes by: weights times measures add up to the answer."),
+    ]  # fmt: skip
+
+
+def _digits(one: Done, seed: int) -> list[Part]:
+    data, (best, learner) = one[0], _trained(one, seed)
+    answers, truth = learner.predict(data.X_test), named(data, data.y_test)
+    scores: Array = learner.decision_function(data.X_test)
+    own = np.take_along_axis(scores, data.y_test[:, None], axis=1)[:, 0]
+    wrong = np.flatnonzero(answers != truth)
+    worst = wrong[np.argsort((own - scores.max(axis=1))[wrong], kind="stable")[:WORST]]
+    matrix = confusion(truth, answers, labels=np.array(data.labels), ax=_axes(5.0))
+    parts: list[Part] = [Picture(matrix, "Which digit was taken for which", f"Which digit {best} took for which.")]
+    if len(worst):
+        titles = [f"{truth[k]}, read as {answers[k]}" for k in worst]
+        misread = digits(data.X_test[worst], titles, "Most wrong about")
+        parts.append(Picture(misread, "Digits that were misread", "Would you have known?"))
+    machines = digit_weights(learner.coef_, data.labels, "What each machine looks for")
+    sure = margins(learner, data.X_test, truth, ax=_axes(2.9))
+    parts += [
+        Picture(machines, "The weights of each digit's machine as pictures",
+                "Its weights as a picture: ink in blue places speaks for the digit, in orange places against it."),
+        Picture(sure, "Margins of digits", "How clearly the true digit wins, or loses, against its best rival."),
+    ]  # fmt: skip
+    return parts
+
+
+def _words(one: Done, promise: Promise) -> list[Part]:
+    data, (best, learner) = one[0], _trained(one, int(promise.perceptron.seed_))
+    learners = [learner, promise.perceptron]
+    drawn = [weights(learner, names=data.features, top=STRONGEST, ax=_axes(3.7)) for learner in learners]
+    topic = np.array([name.startswith("topic") for name in data.features])
+    sizes = [np.abs(learner.coef_[0]) for learner in learners]
+    shares = [style.percent(size[topic].sum() / size.sum()).replace(" ", "\xa0") for size in sizes]
+    return [
+        Picture(drawn[0], f"The strongest words of {best}",
+                f"{best}: {topic.sum()} of {len(topic):,} words are the topic's, and have {shares[0]} of its "
+                f"weight. It was told which documents are about the topic, never which words."),
+        Picture(drawn[1], "The strongest words of the perceptron",
+                f"The perceptron: it adds up the documents that it was wrong about, with all their words. Those of "
+                f"the topic have {shares[1]} of its weight."),
+    ]  # fmt: skip
+
+
+def _next(steps: NextSteps, python: str) -> list[Part]:
+    return [Code("\n".join(steps.commands(96)), "In a terminal"), Code(python, "In Python")]
+
+
+def _text(words: str) -> Text:
+    """Return paragraphs, their lines joined."""
+    return Text("\n\n".join(" ".join(paragraph.split()) for paragraph in words.split("\n\n")))
+
+
+def _axes(height: float) -> Axes:
+    """Return axes of half a page's width."""
+    return Figure(figsize=(5.2, height), layout="constrained").add_subplot()

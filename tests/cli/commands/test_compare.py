@@ -1,0 +1,158 @@
+"""`linsep compare`: every learner on the same rows, ranked; those that can't say why."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import linsep
+from linsep.cli.app import app
+from linsep.cli.jobs.comparing import Attempt, Contest, chosen, ranked, set_aside
+from linsep.cli.jobs.fitting import fit_quietly
+from linsep.cli.terminal.progress import LearnerReport
+from linsep.validation.errors import InvalidDataError
+from tests.cli.files import write_files
+
+SILENT = LearnerReport(lambda name: None, lambda: None)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*args):
+    return CliRunner().invoke(app, ["compare", *map(str, args)])
+
+
+def told(*args):
+    result = run(*args, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_all_learners_are_ranked_by_error(folder):
+    found = told("train.svm", "--test", "test.svm")
+    errors = [learner["error"] for learner in found["learners"]]
+    assert {learner["name"] for learner in found["learners"]} == set(chosen(()))
+    assert errors == sorted(errors)
+    assert (found["rows"], found["test_rows"], found["features"], found["classes"]) == (120, 40, 12, [0, 1, 2])
+
+
+def test_a_learner_does_what_it_does_in_python(folder):
+    how = ["-l", "pegasos", "--epochs", "3", "--seed", "5", "--no-fit-intercept"]
+    found = told("train.svm", "--test", "test.svm", *how)
+    train = linsep.read("train.svm")
+    test = linsep.read("test.svm", like=train)
+    learner = linsep.Pegasos(max_iter=3, random_state=5, fit_intercept=False)
+    fit_quietly(learner, train.X, train.y)
+    [only] = found["learners"]
+    assert only["error"] == pytest.approx(1 - learner.score(test.X, test.y))
+    assert only["mistakes"] == learner.mistakes_.sum()
+    assert only["updates"] == learner.updates_.sum()
+
+
+def test_the_same_seed_gives_the_same_split(folder):
+    one, two, other = (
+        [
+            (learner["name"], learner["error"], learner["mistakes"])
+            for learner in told("train.svm", "--seed", s)["learners"]
+        ]
+        for s in (3, 3, 4)
+    )
+    assert sorted(one) == sorted(two)
+    assert sorted(one) != sorted(other)
+
+
+def test_a_learner_that_cant_is_listed_with_the_reason(folder):
+    (folder / "large.svm").write_text((folder / "train.svm").read_text().replace(":1.0", ":5"))
+    result = run("large.svm", "-l", "winnow", "-l", "perceptron")
+    assert result.exit_code == 0
+    assert "X has the entry 5" in result.stdout
+    assert [learner["name"] for learner in told("large.svm", "-l", "winnow", "-l", "perceptron")["learners"]] == [
+        "perceptron",
+        "winnow",
+    ]
+    assert told("large.svm", "-l", "winnow", "--x-max", "5")["learners"][0]["why"] is None
+
+
+def test_none_that_can_is_a_no(folder):
+    (folder / "large.svm").write_text((folder / "train.svm").read_text().replace(":1.0", ":5"))
+    assert run("large.svm", "-l", "winnow").exit_code == 1
+
+
+def test_options_go_to_those_that_have_them(folder):
+    assert len(told("train.svm", "-l", "winnow", "-l", "romma", "--eta", "0.1")["learners"]) == 2
+    result = run("train.svm", "-l", "romma", "--eta", "0.1")
+    assert result.exit_code == 2
+    assert "none of these learners has --eta; it is an option of winnow, balanced-winnow" in result.stderr
+
+
+@given(st.lists(st.integers(0, 4), min_size=8, max_size=200), st.floats(0.2, 0.8), st.integers(0, 9))
+def test_the_part_set_aside_has_its_share_of_each_class(labels, share, seed):
+    y = np.array(labels)
+    aside = set_aside(y, share, seed)
+    assert abs(aside.sum() - share * len(y)) <= 1
+    for label in np.unique(y):
+        assert abs(aside[y == label].sum() - share * (y == label).sum()) <= 1
+    assert np.array_equal(aside, set_aside(y, share, seed))
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_a_split_needs_two_parts(share):
+    with pytest.raises(InvalidDataError, match="too few"):
+        set_aside(np.arange(5), share, 0)
+
+
+def test_rows_are_judged_or_learned_from(folder):
+    data = linsep.read("train.svm")
+    contest = Contest.of(data, None, 0.25, 0)
+    both = np.vstack([contest.train.X.toarray(), contest.test.X.toarray()])
+    assert sorted(map(tuple, both)) == sorted(map(tuple, data.X.toarray()))
+    assert len(contest.test.y) == 30
+
+
+def test_rows_without_a_label_are_left_out(folder):
+    (folder / "some.vw").write_text((folder / "train.vw").read_text() + "|a up\n")
+    assert told("some.vw", "-l", "perceptron")["rows"] + told("some.vw", "-l", "perceptron")["test_rows"] == 120
+
+
+def test_failures_come_last():
+    attempts = [Attempt("a", why="so"), Attempt("b", 0.5, seconds=1.0), Attempt("c", 0.0, seconds=2.0)]
+    assert [attempt.name for attempt in ranked(attempts)] == ["c", "b", "a"]
+
+
+def test_a_bug_is_not_a_reason(folder, monkeypatch):
+    def broken(*args):
+        return int("x")
+
+    monkeypatch.setattr("linsep.cli.jobs.comparing.fit_quietly", broken)
+    contest = Contest.of(linsep.read("train.svm"), None, 0.25, 0)
+    with pytest.raises(ValueError, match="invalid literal"):
+        list(contest.attempts(["perceptron"], {}, SILENT))
+
+
+def test_one_line_if_quiet(folder):
+    out = run("train.svm", "-l", "perceptron", "--brief").stdout
+    assert out.startswith("perceptron: error ")
+    assert out.count("\n") == 1
+
+
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_lines_fit_the_terminal(folder, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    out = run("train.svm", "--epochs", "1").stdout
+    assert max(map(len, out.splitlines())) <= int(columns)
+    assert "…" not in out
+
+
+def test_the_report_has_the_ranking(folder):
+    assert run("train.svm", "--report", "page.html").exit_code == 0
+    page = (folder / "page.html").read_text()
+    assert all(name in page for name in chosen(()))
+    assert "<svg" in page
