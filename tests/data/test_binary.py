@@ -719,7 +719,7 @@ def test_another_version_of_the_code_makes_caches_stale(tmp_path, monkeypatch):
     source = tmp_path / "rows.svm"
     source.touch()
     key = cache_key(sources_of(source), {})
-    monkeypatch.setattr("linsep.data.binary.cache.data_digest", lambda *_: "another")
+    monkeypatch.setattr("linsep.data.binary.cache.code_digest", lambda *_: "another")
     assert cache_key(sources_of(source), {}) != key
 
 

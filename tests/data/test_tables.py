@@ -27,16 +27,17 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer, TfidfVectorizer
 
 import linsep
+from linsep.data.compiled.csv import mark_rows
+from linsep.data.compiled.hashing import hashed
+from linsep.data.compiled.numbers import exactly
 from linsep.data.errors import DataError, Policy
 from linsep.data.form import Job
 from linsep.data.lines import BLOCK_BYTES, Clock
-from linsep.data.numbers import exactly
 from linsep.data.sources import Source
 from linsep.data.tables import csv_text
 from linsep.data.tables.columns import NUMBER, WORDS, Plan
-from linsep.data.tables.csv_text import Text, mark_rows
+from linsep.data.tables.csv_text import Text
 from linsep.data.tables.form import Arrow, Csv, InMemory, Parquet, Tsv
-from linsep.data.text.hashing import hashed
 
 FORMS = {form.name: form for form in (Arrow, Csv, InMemory, Parquet, Tsv)}
 DATE = pa.array([1], pa.date32())

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 
-from linsep.data.text.hashing import hashed
-from linsep.data.vw.names import column_of
-from linsep.data.vw.rows import HASHED, NAMED, NUMBERED, parse
+from linsep.data.compiled.hashing import hashed
+from linsep.data.compiled.vw import HASHED, NAMED, NUMBERED
+from linsep.data.vw.form import column_of, parse
 from tests.data.wall import at_the_wall
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from linsep.data.binary.file import VERSION, about
 from linsep.data.binary.writer import Writer
-from linsep.data.digest import data_digest
 from linsep.data.errors import DataError
 from linsep.data.sources import Source
+from linsep.engine.digest import engine_digest
 
 Where = bool | str | os.PathLike[str] | None
 
@@ -69,8 +69,13 @@ def cache_key(sources: Sequence[Source], options: dict[str, Any]) -> str:
 
     Take it before the sources are read: what changes meanwhile then makes the cache stale.
     """
-    code = data_digest()
-    return _digest([VERSION, code, _paths(sources), [source.stamp() for source in sources], options])
+    return _digest([VERSION, code_digest(), _paths(sources), [source.stamp() for source in sources], options])
+
+
+def code_digest() -> str:
+    """Return a digest of the engine's source files and of all files of linsep.data."""
+    folder = Path(__file__).parents[1]
+    return engine_digest(folder, *sorted(inner for inner in folder.iterdir() if inner.is_dir()))
 
 
 def fresh(path: str | os.PathLike[str], key: str) -> bool:

@@ -1,15 +1,36 @@
-"""svmlight text as a format: where indices begin, and how many features there are."""
+"""svmlight and libsvm text: `label [qid:n] index:value index:value ... [# comment]`, one row a line.
+
+Labels are numbers. Indices rise within a row and are whole numbers from 0 or from 1; the user states which, or all rows
+are scanned. Values are decimal numbers, read to the nearest float. A `qid` is checked and left out, a comment is left
+out; blank lines are no rows.
+"""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
+from linsep.data.compiled.arena import ScratchArena
+from linsep.data.compiled.numbers import exactly, fives
+from linsep.data.compiled.svmlight import (
+    BAD_LABEL,
+    FALLING,
+    MOST_FAULTS,
+    MOST_HARD,
+    NEWLINE,
+    REASONS,
+    TOO_HIGH,
+    TOO_LARGE,
+    lines_in,
+    reading_kernel,
+)
+from linsep.data.errors import Fault, shown
 from linsep.data.form import Wrong, flag, row_of, whole
 from linsep.data.line_form import LineForm
 from linsep.data.rows import NO_INDEX, Rows, without
-from linsep.data.svmlight.rows import parse
 from linsep.engine.arrays import Array
+
+arena = ScratchArena()
 
 
 @dataclass
@@ -116,3 +137,74 @@ class Svmlight(LineForm):
             self.note(NO_INDEX, int(rows.indices.max()))
         np.subtract(rows.indices, self.first, out=rows.indices)
         return rows
+
+
+def parse(text: Array, dtype: Any = np.float64, index: Any = np.int32) -> Rows:
+    r"""Read a block of whole lines, the last of which ends with a newline.
+
+    >>> rows = parse(np.frombuffer(b"1 3:0.5 7:2e3  # a comment\n-1\n", np.uint8))
+    >>> rows.labels, rows.indices, rows.values, rows.indptr
+    (array([ 1., -1.]), array([3, 7], dtype=int32), array([5.e-01, 2.e+03]), array([0, 2, 2]))
+    """
+    text = text.view()
+    text.flags.writeable = False  # numba compiles anew for arrays that can be written to
+    most_rows = lines_in(text)
+    labels, places, indptr = np.empty(most_rows), np.empty(most_rows, np.int64), np.zeros(most_rows + 1, np.int64)
+    indices, values = arena.reserve(len(text) // 4 + 1, index, dtype)  # " 1:1" is the shortest entry
+    faulty, hard = np.empty((MOST_FAULTS, 2), np.int64), np.empty((MOST_HARD, 3), np.int64)
+    counts = np.array([0, 0, 0, 0, NO_INDEX, -1, 0])
+    found: list[list[int]] = []
+    lost: list[int] = []
+    kernel, begin = reading_kernel(), 0
+    while begin < len(text):
+        before = begin
+        begin = int(kernel(text, begin, labels, places, indptr, indices, values, faulty, hard, fives(), counts))
+        if index is np.int32 and TOO_HIGH in faulty[: counts[2], 1]:
+            return parse(text, dtype, np.int64)
+        found += faulty[: counts[2]].tolist()
+        for entry, at, end in hard[: counts[3]].tolist():
+            value = exactly(text[at:end].tobytes(), np.float64 if entry < 0 else dtype)
+            if entry < 0:
+                labels[-entry - 1] = value
+            else:
+                values[entry] = value
+            if not np.isfinite(value):
+                row_of_entry = np.searchsorted(indptr[: counts[0] + 1], entry, "right") - 1
+                lost.append(-entry - 1 if entry < 0 else int(row_of_entry))
+                found.append([at, BAD_LABEL if entry < 0 else TOO_LARGE])
+        if begin == before:
+            hard = np.empty((4 * len(hard), 3), np.int64)
+        counts[2:4] = 0
+    n, m, _, _, low, high, lines = counts.tolist()
+    faults = _faults(text, sorted(found))
+    rows = Rows(labels[:n], indptr[: n + 1], *arena.keep(m), places[:n], lines, faults, low=low, high=high)
+    return _of_others(rows, lost) if lost else rows
+
+
+def _of_others(rows: Rows, lost: list[int]) -> Rows:
+    """Return the rows but for those of some numbers, whose indices count for nothing, either."""
+    rows = without(rows, lost)
+    assert rows.indices is not None
+    low, high = (int(rows.indices.min()), int(rows.indices.max())) if len(rows.indices) else (NO_INDEX, -1)
+    return replace(rows, low=low, high=high)
+
+
+def _faults(text: Array, found: list[list[int]]) -> list[Fault]:
+    """Return the first fault of each line; faults are given by where they begin, in rising order, and the reasons."""
+    if not found:
+        return []
+    ends = np.flatnonzero(text == NEWLINE)
+    lines, first = np.unique(np.searchsorted(ends, [at for at, _ in found]), return_index=True)
+    found = [found[k] for k in first]
+    begins = np.append(0, ends + 1)[lines]
+    places = zip(found, lines.tolist(), begins.tolist(), ends[lines].tolist(), strict=True)
+    return [_fault(text[begin:end].tobytes(), line, at - begin, reason) for (at, reason), line, begin, end in places]
+
+
+def _fault(row: bytes, line: int, at: int, reason: int) -> Fault:
+    """Return what is told of a fault at row[at]."""
+    words = row[at:].split(maxsplit=1)
+    word = words[0] if words else b""
+    if reason == FALLING:
+        word = word.split(b":")[0]
+    return Fault(line, at + 1, REASONS[reason].format(shown(word)), row)

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep.data.compiled.utf8 import not_utf8
 from linsep.data.errors import shown
 from linsep.data.rows import Spelling
 from linsep.data.tables.documents import Documents, Named, as_text, chosen, counted, placed, told
 from linsep.data.tables.documents import spelled as spelling_of
 from linsep.data.text.grams import Counts
-from linsep.data.text.utf8 import not_utf8
 from linsep.engine.arrays import Array
 
 try:

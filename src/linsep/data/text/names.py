@@ -1,19 +1,15 @@
 """The n-grams of documents by name: listed, counted, kept so that hashed columns can be read."""
 
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.data.digest import data_digest
+from linsep.data.compiled.ngrams import listing_kernel
+from linsep.data.compiled.utf8 import not_utf8, tables
 from linsep.data.rows import Spelling
-from linsep.data.text.grams import Counts, Grams, grams_of, ready, to_unit
-from linsep.data.text.utf8 import not_utf8, tables
+from linsep.data.text.grams import Counts, Grams, ready, to_unit
 from linsep.data.text.vocabulary import Vocabulary
-from linsep.data.text.words import pieces, room
 from linsep.engine.arrays import Array
-from linsep.engine.multimethods import inlined
-from linsep.engine.passes import Kernel, compiled
 
 
 class Listed(NamedTuple):
@@ -30,62 +26,10 @@ class Listed(NamedTuple):
     faults: Array
 
 
-@inlined
-def _list(
-    text: Any, begins: Any, ends: Any, chars: bool, low: Any, high: Any, fold: Any, small: Any, kinds: Any,
-) -> Any:  # fmt: skip
-    """Return what `Listed` holds."""
-    documents = begins.shape[0]
-    lengths, faults = np.empty(documents, np.int64), np.empty(documents, np.int64)
-    counts = np.empty(documents, np.int64)
-    longest = size = 0
-    for i in range(documents):
-        longest = max(longest, ends[i] - begins[i])
-        size += ends[i] - begins[i] + 1
-    small_text, clean = np.empty(room(longest), np.uint8), np.empty(room(size), np.uint8)
-    starts = np.empty(size + 1, np.int64)
-    w = s = total = 0
-    for i in range(documents):
-        n, fault = pieces(text, begins[i], ends[i], chars, fold, small, kinds, small_text, clean[w:], starts[s:])
-        n = np.int64(n) if fault < 0 else np.int64(0)
-        faults[i] = fault - begins[i] if fault >= 0 else -1
-        counts[i], lengths[i] = n, grams_of(n, low, high)
-        total += lengths[i]
-        if n:
-            for k in range(s, s + n + 1):
-                starts[k] += w
-            s += int(n) + 1
-            w = int(starts[s - 1])
-    firsts, lasts = np.empty(total, np.int64), np.empty(total, np.int64)
-    gap = 0 if chars else 1
-    m = s = 0
-    for i in range(documents):
-        for length in range(low, min(high, counts[i]) + 1):
-            for k in range(s, s + counts[i] - length + 1):
-                firsts[m], lasts[m] = starts[k], starts[k + length] - gap
-                m += 1
-        s += counts[i] + 1 if counts[i] else 0
-    return clean, firsts, lasts, lengths, faults
-
-
-@cache
-def _lister() -> Kernel:
-    digest = data_digest()
-
-    def kernel(
-        text: Array, begins: Array, ends: Array, chars: bool, low: int, high: int,
-        fold: Array, small: Array, kinds: Array,
-    ) -> Any:  # fmt: skip
-        digest  # noqa: B018  (part of the compiled code's identity on disk)
-        return _list(text, begins, ends, chars, low, high, fold, small, kinds)
-
-    return compiled(kernel, digest)
-
-
 def listed(text: Array, begins: Array, ends: Array, grams: Grams) -> Listed:
     """List the n-grams of the documents text[begins[i]:ends[i]]: of each, first those with the fewest pieces."""
     text, begins, ends = ready(text, begins, ends, grams.lowercase)
-    return Listed(*_lister()(text, begins, ends, grams.chars, grams.low, grams.high, *tables(grams.lowercase)))
+    return Listed(*listing_kernel()(text, begins, ends, grams.chars, grams.low, grams.high, *tables(grams.lowercase)))
 
 
 def tokens(text: str | bytes, analyzer: str = "word", lowercase: bool = True) -> list[str]:

@@ -16,10 +16,42 @@ Rows that Vowpal Wabbit makes something of, though hardly what was meant, are ma
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
+from linsep.data.compiled.arena import ScratchArena
+from linsep.data.compiled.hashing import hashed
+from linsep.data.compiled.name_table import table_for
+from linsep.data.compiled.numbers import exactly, fives
+from linsep.data.compiled.vw import (
+    ENOUGH,
+    ENTRIES,
+    FAULTS,
+    HARDS,
+    HASHED,
+    MORE_NAMES,
+    MOST_BITS,
+    MOST_DIGITS,
+    MOST_FAULTS,
+    MOST_HARD,
+    NAMED,
+    NAMES,
+    NO_BAR,
+    NUMBERED,
+    REASONS,
+    ROOM,
+    ROWS,
+    SLOTTED,
+    TOO_MANY,
+    most_in,
+    reading_kernel,
+)
+from linsep.data.errors import Fault, shown
+from linsep.data.rows import Spelling
 from linsep.data.text.hashed_names import HashedNames, HashedRows, VocabularyNames
 from linsep.data.text.named_form import NamedForm
-from linsep.data.vw.rows import HASHED, MOST_BITS, NAMED, NUMBERED, parse
 from linsep.engine.arrays import Array
+
+arena = ScratchArena()
 
 
 def _shown(name: str) -> str:
@@ -74,3 +106,77 @@ class Vw(NamedForm):
         if self.n_features is None:
             return parse(text, dtype, mode=NUMBERED)
         return parse(text, dtype, self.n_features.bit_length() - 1, NAMED if self.keeps else HASHED)
+
+
+def parse(text: Array, dtype: Any = np.float64, bits: int = 18, mode: int = HASHED) -> HashedRows:
+    r"""Read a block of whole lines, the last of which ends with a newline.
+
+    Each value is the number of type `dtype` nearest to the text, then multiplied with the scale of its namespace and
+    added to others of its column. Values of 0 are left out.
+
+    >>> rows = parse(np.frombuffer(b"1 2.5 'first| 7:0.5 3 3\n|a:2 x\n", np.uint8))
+    >>> rows.labels, rows.weights, rows.indptr
+    (array([ 1., nan]), array([2.5, 1. ]), array([0, 2, 3]))
+    >>> rows.indices.tolist(), rows.values.tolist()
+    ([3, 7, 55432], [2.0, 0.5, 2.0])
+    """
+    text = text.view()
+    text.flags.writeable = False  # the reader is compiled once, for texts that can't be written to
+    most_rows, most_entries = most_in(text)
+    labels, importances, places = np.empty(most_rows + 1), np.empty(most_rows + 1), np.empty(most_rows, np.int64)
+    indptr = np.zeros(most_rows + 1, np.int64)
+    indices, values = arena.reserve(most_entries, np.int32, dtype)
+    rows = (labels, importances, places, indptr, indices, values)
+    faulty, hard = np.empty((MOST_FAULTS, 5), np.int64), np.empty((MOST_HARD, 3), np.int64)
+    known, counts = np.empty((0, 2)), np.zeros(MORE_NAMES + 1, np.int64)
+    counts[ROOM] = ENOUGH
+    names = table_for(1, 1) if mode == HASHED else table_for(len(text) // 32 + 1, len(text) // 4 + 1)
+    faults: list[Fault] = []
+    kernel, begin = reading_kernel(), 0
+    while begin < len(text):
+        room = counts[ROOM]
+        scratch = np.empty(2 * room, np.uint64), np.empty(room, dtype), np.empty(MOST_DIGITS, np.uint64)
+        if counts[MORE_NAMES]:
+            names = table_for(4 * len(names.hashes), 4 * len(names.letters), names)
+            counts[MORE_NAMES] = counts[SLOTTED] = 0
+        begin = int(kernel(text, begin, bits, mode, *rows, faulty, fives(), known, hard, counts, *scratch, *names))
+        faults += [_fault(text, *line) for line in faulty[: counts[FAULTS]].tolist()]
+        counts[FAULTS] = 0
+        read = [
+            (at, exactly(bytes(text.data[at:end]), np.float64 if size == 8 else np.float32))
+            for at, end, size in hard[: counts[HARDS]].tolist()
+        ]
+        known = np.concatenate([known[known[:, 0] >= begin], np.array(read).reshape(-1, 2)])
+    n, m, named = int(counts[ROWS]), int(counts[ENTRIES]), int(counts[NAMES])
+    weights = None if np.all(importances[:n] == 1) else importances[:n]
+    spelling = Spelling(names.letters[: names.marks[named]].copy(), names.marks[: named + 1].copy())
+    return HashedRows(
+        labels[:n], indptr[: n + 1], *arena.keep(m), places[:n], most_rows, faults, weights,
+        names=None if mode == HASHED else spelling,
+        columns=names.hashes[:named].astype(np.int64) & ((1 << bits) - 1) if mode == NAMED else None,
+    )  # fmt: skip
+
+
+def _fault(text: Array, number: int, row: int, end: int, at: int, reason: int) -> Fault:
+    """Return what is told of a fault at text[at], in the line text[row:end] of this number."""
+    line = text[row : end - 1].tobytes()
+    if reason <= TOO_MANY and b"|" not in line:
+        reason = NO_BAR
+    rest = line[at - row :]
+    word = b"" if rest[:1].isspace() else rest.replace(b"|", b" ").strip().split(b" ")[0]
+    return Fault(number, at - row + 1, REASONS[reason].format(shown(word)), line)
+
+
+def _hash_of(name: bytes, seed: int) -> int:
+    """Return the hash of a name, of which the last 32 bits count."""
+    return int(name[-32:]) + seed if name.isdigit() else hashed(name, seed & 0xFFFFFFFF)
+
+
+def column_of(feature: str, namespace: str = "", n_features: int = 1 << 18) -> int:
+    """Return the column of a feature; no namespace means the default one.
+
+    >>> column_of("7"), column_of("x", "a")
+    (7, 55432)
+    """
+    seed = _hash_of(namespace.encode(), 0) if namespace else 0
+    return _hash_of(feature.encode(), seed) & (n_features - 1)

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numba.extending import register_jitable
 
-from linsep.data.numbers import trailing_zeros
-from linsep.data.text.utf8 import CASED, ONE, TWO, WHITE, WORD, ZERO, decoded, encoded
-from linsep.data.text.vectors import BLOCK, STEP, copy_step, look_at_block
+from linsep.data.compiled.intrinsics import BLOCK, STEP, copy_step, scan_block, trailing_zeros
+from linsep.data.compiled.utf8 import CASED, ONE, TWO, WHITE, WORD, ZERO, decoded, encoded
 
 SPACE = np.uint8(32)
 
@@ -40,11 +39,11 @@ def _ascii_words(text: Any, k: Any, stop: Any, fold: Any, low: Any, clean: Any, 
     size = stop - k
     while base < size:
         if k + base + BLOCK <= np.uint64(text.shape[0]):
-            within, beyond = look_at_block(text, k + base, low, base, bit)
+            within, beyond = scan_block(text, k + base, low, base, bit)
         else:
             for j in range(base, size):
                 low[j] = text[k + np.uint64(j)]
-            within, beyond = look_at_block(low, base, low, base, bit)
+            within, beyond = scan_block(low, base, low, base, bit)
         if size - base < BLOCK:
             valid = (ONE << (size - base)) - ONE
             within &= valid

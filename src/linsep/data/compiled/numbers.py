@@ -17,6 +17,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from linsep.data.compiled.intrinsics import eight_bytes, leading_zeros, trailing_zeros
 from linsep.engine.arrays import Array
 from linsep.engine.multimethods import cold, inlined
 
@@ -26,13 +27,15 @@ LOWEST, HIGHEST = -342, 308
 """Powers of ten beyond which 19 digits are 0 or infinite."""
 MOST_DIGITS, FAR = 19, 100_000
 """Digits that fit into a word, and exponents that are not read to their end here."""
-ONE, ZERO, NINE, TEN = (np.uint64(k) for k in (1, 0, 9, 10))
+ZERO, ONE, TWO, THREE, NINE, TEN = (np.uint64(k) for k in (0, 1, 2, 3, 9, 10))
 POINT, PLUS, MINUS, SMALL_E, LARGE_E = 46, 43, 45, 101, 69
 FOUR, EIGHT, SIXTEEN = (np.uint64(k) for k in (4, 8, 16))
 HIGH_HALVES, SIXES, THREES, ZEROS = (np.uint64(0x0101010101010101 * byte) for byte in (0xF0, 0x06, 0x33, 0x30))
 PAIRS, FIRST, SECOND = (np.uint64(w) for w in (0x000000FF000000FF, 0x000F424000000064, 0x0000271000000001))
 TENS = np.array([10.0**k for k in range(23)])
 TENS.flags.writeable = False
+WHOLE_TENS = np.array([10**k for k in range(8)], np.uint64)
+WHOLE_TENS.flags.writeable = False
 
 
 @cache
@@ -65,26 +68,6 @@ def wide_product(typing_context: Any, a: Any, b: Any) -> Any:
         return context.make_tuple(builder, signature.return_type, [high, builder.trunc(product, word)])
 
     return types.UniTuple(types.uint64, 2)(types.uint64, types.uint64), generate
-
-
-@intrinsic
-def leading_zeros(typing_context: Any, word: Any) -> Any:
-    """Return the zero bits before the first one of a word that is not 0."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.uint64(types.uint64), generate
-
-
-@intrinsic
-def trailing_zeros(typing_context: Any, word: Any) -> Any:
-    """Return the zero bits after the last one of a word that is not 0."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.uint64(types.uint64), generate
 
 
 @intrinsic
@@ -186,23 +169,22 @@ def digit(byte: Any) -> Any:
     return np.uint64(byte) - np.uint64(48)
 
 
-@intrinsic
-def eight_bytes(typing_context: Any, text: Any, k: Any) -> Any:
-    """Return text[k : k + 8] as one word, the first byte lowest."""
+@inlined
+def eight_digits(digits: Any) -> Any:
+    """Return the number of eight digits, a byte each, the first digit lowest.
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        place = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(64).as_pointer())
-        return builder.load(place, align=1)
-
-    return types.uint64(text, types.uint64), generate
+    Neighbours are joined to numbers of two, four and eight digits.
+    """
+    digits = digits * TEN + (digits >> EIGHT)
+    pairs, others = digits & PAIRS, (digits >> SIXTEEN) & PAIRS
+    return (pairs * FIRST + others * SECOND) >> np.uint64(32)
 
 
 @inlined
 def digits_at(text: Any, k: Any, m: Any) -> tuple[Any, Any]:
     """Return where a run of digits ends that begins at text[k], and m with these digits after its own.
 
-    Eight digits are read as one word: neighbours are joined to numbers of two, four and eight digits at once.
+    Eight digits are read as one word.
     """
     stop = np.uint64(text.shape[0])
     while k + EIGHT <= stop:
@@ -211,10 +193,7 @@ def digits_at(text: Any, k: Any, m: Any) -> tuple[Any, Any]:
         above = (word_ + SIXES) & HIGH_HALVES
         if high | (above >> FOUR) != THREES:
             break
-        word_ -= ZEROS
-        word_ = word_ * TEN + (word_ >> EIGHT)
-        pairs, others = word_ & PAIRS, (word_ >> SIXTEEN) & PAIRS
-        m = m * np.uint64(100_000_000) + ((pairs * FIRST + others * SECOND) >> np.uint64(32))
+        m = m * np.uint64(100_000_000) + eight_digits(word_ - ZEROS)
         k += EIGHT
     d = digit(text[k])
     while d <= NINE:
@@ -285,3 +264,27 @@ def number(text: Any, k: Any, powers: Any) -> tuple[int, Any, float]:
     else:
         value, status = scaled(m, e, powers)
     return status, k, -value if negative else value
+
+
+@inlined
+def short_number(text: Any, k: Any) -> tuple[Any, float]:
+    """Read a number of one digit, a point and up to seven digits: return where it ends, and its value.
+
+    Return k itself for any other text. The digits are below 2^53 and are divided once, by a power of ten, so that the
+    value is that of `number`; but there is no loop, whose end the processor can't predict.
+    """
+    negative = text[k] == MINUS
+    begin = k + (ONE if negative else ZERO)
+    first = digit(text[begin])
+    if begin + TEN <= np.uint64(text.shape[0]) and first <= NINE and text[begin + ONE] == POINT:
+        eight = eight_bytes(text, begin + TWO)
+        other = ((eight & HIGH_HALVES) | (((eight + SIXES) & HIGH_HALVES) >> FOUR)) ^ THREES
+        if other != ZERO:
+            n = trailing_zeros(other) >> THREE
+            end = begin + TWO + n
+            if text[end] != SMALL_E and text[end] != LARGE_E:
+                up = np.uint64(56) - (n << THREE)
+                digits = ((eight << up) << EIGHT) - ((ZEROS << up) << EIGHT)
+                value = np.float64(first * WHOLE_TENS[n] + eight_digits(digits)) / TENS[n]
+                return end, -value if negative else value
+    return k, 0.0

@@ -1,14 +1,28 @@
-"""Words for compiled loops over bytes: several of them read, copied or looked at in one go."""
+"""LLVM instructions for compiled loops over bytes: load, copy or scan several bytes at once, count zero bits."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, register_jitable
 
+Function = Callable[..., Any]
+LEAN = {"_nrt": False, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""Do not count references to arrays that are passed on: for many arrays, the counting takes longer than the work."""
 BLOCK, STEP = np.uint64(64), np.uint64(16)
-"""Bytes that are looked at in one go, and those that are copied in one."""
+"""Bytes that `scan_block` reads at once, and bytes that `copy_step` copies at once."""
+
+
+def called(function: Function) -> Function:
+    """Let compiled code call this plain function, not inlined: for what is done once a row, or rarely."""
+    return register_jitable(**LEAN)(function)
+
+
+def written_out(function: Function) -> Function:
+    """Let compiled code call this plain function, inlined by LLVM: for what is done for every feature."""
+    return register_jitable(**LEAN, forceinline=True)(function)
 
 
 def _pointer(context: Any, builder: Any, kind: Any, array: Any, k: Any, target: Any) -> Any:
@@ -42,7 +56,7 @@ def copy_step(typing_context: Any, text: Any, k: Any, copy: Any, w: Any) -> Any:
 
 
 @intrinsic
-def look_at_block(typing_context: Any, text: Any, k: Any, small: Any, w: Any, bit: Any) -> Any:
+def scan_block(typing_context: Any, text: Any, k: Any, small: Any, w: Any, bit: Any) -> Any:
     """Write BLOCK bytes from text[k] on to small[w] on, with this bit set in capitals.
 
     Returns two words with a bit for each byte: which are ASCII characters of words, which are not ASCII.
@@ -71,3 +85,33 @@ def look_at_block(typing_context: Any, text: Any, k: Any, small: Any, w: Any, bi
         return context.make_tuple(builder, signature.return_type, masks)
 
     return types.UniTuple(types.uint64, 2)(text, types.uint64, small, types.uint64, types.uint8), generate
+
+
+@intrinsic
+def leading_zeros(typing_context: Any, word: Any) -> Any:
+    """Return the zero bits before the first one of a word that is not 0."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def trailing_zeros(typing_context: Any, word: Any) -> Any:
+    """Return the zero bits after the last one of a word that is not 0."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def eight_bytes(typing_context: Any, text: Any, k: Any) -> Any:
+    """Return text[k : k + 8] as one word, the first byte lowest."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load(_pointer(context, builder, signature.args[0], args[0], args[1], ir.IntType(64)), align=1)
+
+    return types.uint64(text, types.uint64), generate
