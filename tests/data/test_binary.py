@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import linsep
 from linsep import PassiveAggressive, Perceptron
 from linsep.data.binary.cache import cache_file, cache_folder, cache_key, cache_writer, fresh
 from linsep.data.binary.file import about, blocks, is_binary, open_binary
@@ -774,3 +775,23 @@ def test_two_processes_write_the_same_cache(tmp_path):
     assert [writer.wait() for writer in writers] == [0, 0]
     assert looks
     assert os.listdir(tmp_path) == ["rows.npz"]
+
+
+def test_whole_labels_are_integers_however_a_file_is_read(tmp_path):
+    path = tmp_path / "rows.npz"
+    np.savez(path, X=np.eye(2), y=[0.0, 1.0])
+    [block] = linsep.stream(path)
+    for y in (linsep.read(path).y, block.y, linsep.read([path, path]).y[:2]):
+        assert y.dtype == np.int64
+        assert y.tolist() == [0, 1]
+
+
+def test_labels_that_are_no_unicode_are_an_error(tmp_path):
+    path = tmp_path / "rows.npz"
+    np.savez(path, X=np.eye(2), y=np.array(["a", "b"]))
+    saved = path.read_bytes()
+    at = saved.rindex(b"b\0\0\0")
+    path.write_bytes(saved[:at] + b"\xff\xff\xff\xff" + saved[at + 4 :])
+    for load in (linsep.read, lambda path: list(linsep.stream(path))):
+        with pytest.raises(DataError, match=r"rows\.npz: y holds text that is not Unicode"):
+            load(path)

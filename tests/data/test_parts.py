@@ -6,6 +6,7 @@ import io
 import lzma
 import os
 import pickle
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -232,8 +233,12 @@ def test_a_line_that_begins_like_something_compressed(tmp_path):
 
 
 def test_nothing_at_all(tmp_path):
-    assert assert_parts(put(tmp_path, "rows.svm", [], last=b""), 3) == 0
-    assert assert_parts(put(tmp_path, "rows.svm", [b"# only", b"", b"# comments"]), 3) == 3
+    for lines in ([], [b"# only", b"", b"# comments"]):
+        path = put(tmp_path, "rows.svm", lines, last=b"")
+        with pytest.raises(DataError) as wanted:
+            linsep.read(path)
+        with pytest.raises(DataError, match=f"^{re.escape(str(wanted.value))}$"):
+            read_parts(path, 3)
     for text in (b"", b"\n\n", b"a,label\n", b"a,label\n\n\n"):
         (tmp_path / "rows.csv").write_bytes(text)
         with pytest.raises(DataError) as wanted:
@@ -248,7 +253,7 @@ def test_nothing_at_all(tmp_path):
     st.integers(1, 20), st.sampled_from([b"", b"\n", b"\n\n"]),
 )  # fmt: skip
 def test_any_lines_in_any_parts(tmp_path_factory, lines, count, last):
-    assert_parts(put(tmp_path_factory.getbasetemp(), "any.svm", lines, last=last), count)
+    assert_parts(put(tmp_path_factory.getbasetemp(), "any.svm", [*lines, b"1 1:2"], last=last), count)
 
 
 FIELDS = st.sampled_from([b"a", b"", b'"q"', b'"\n"', b'"a""b\r\n,"', b'a"b', b'"x"y', b"7"])

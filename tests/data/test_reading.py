@@ -18,7 +18,8 @@ import pytest
 
 import linsep
 from linsep.data.errors import DataError
-from linsep.data.formats import COMMON, FORMATS, STREAMS, NoOptionError, form_named, options_of
+from linsep.data.formats import COMMON, FORMATS, STREAMS, NoOptionError, form_named, found, options_of
+from linsep.data.sources import Source
 from linsep.data.tables.form import OF_TEXT
 from tests.docs.pages import ROOT
 
@@ -533,3 +534,46 @@ def test_a_stream_shows_what_it_is(tmp_path):
     assert repr(linsep.stream(tmp_path / "rows.svm")).endswith("rows.svm', block_rows=10000)")
     assert linsep.stream(tmp_path / "rows.svm").feature_names is None
     assert linsep.DataError is DataError
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.svm", b""),
+        ("a.svm", b"# a comment\n\n"),
+        ("a.vw", b"\n"),
+        ("a.txt", b""),
+        ("a.csv", b"a,label\n"),
+        ("a.tsv", b"a\tlabel\n\n"),
+    ],
+)
+def test_data_without_rows_are_an_error_in_every_format(name, text, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(text)
+    loads = (linsep.read, lambda path: list(linsep.stream(path)), lambda path: linsep.convert(path, tmp_path / "b.npz"))
+    for load in loads:
+        with pytest.raises(DataError, match="there are no rows"):
+            load(path)
+
+
+def test_rows_that_are_all_rejected_are_no_error(tmp_path):
+    path = tmp_path / "a.svm"
+    path.write_bytes(b"one 1:1\n")
+    data = linsep.read(path, on_error="skip")
+    assert (len(data), data.rejected) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [
+        (b"1 1:1\n-1 2:1\n", "svmlight"),
+        (b"1 |a x\n-1 |a y\n", "vw"),
+        (b"spam\tfree | money\n", "text"),
+        (b"1\t10:30 meeting\n0\tat noon\n", "text"),
+        (b"1 1:1\n" + b"1 " + b"1:1" * (1 << 16), "svmlight"),
+    ],
+)
+def test_a_file_named_txt_is_known_by_its_lines(text, format, tmp_path):
+    path = tmp_path / "rows.txt"
+    path.write_bytes(text)
+    assert found(Source(str(path))) == format

@@ -437,3 +437,12 @@ def test_bytes_after_the_compressed_data_are_named(pack, tmp_path):
     path.write_bytes(pack(b"1 1:1\n-1 2:1\n") + b"junk that is no member")
     with pytest.raises(DataError, match="bytes after the end of the compressed data"):
         linsep.read(path)
+
+
+def test_an_open_file_is_read_from_where_it_stands():
+    file = io.BytesIO(b"label,a\n1,5\n0,7\n1,9\n")
+    file.readline()
+    rows = linsep.stream(file, format="csv", header=False, label=0)
+    assert [block.y.tolist() for block in rows] == [block.y.tolist() for block in rows] == [[1, 0, 1]]
+    file.seek(len(b"label,a\n1,5\n"))
+    assert linsep.read(file, format="csv", header=False, label=0).y.tolist() == [0, 1]

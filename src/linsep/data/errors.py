@@ -10,6 +10,8 @@ from linsep.engine.atomic_write import naming
 
 POLICIES = ("raise", "skip", "quarantine")
 """What may happen to malformed rows."""
+NO_ROWS = "there are no rows to learn from or to predict"
+"""The reason of an error where the sources hold no row, neither a sound nor a malformed one."""
 SHOWN = 60
 """Characters of the text at fault that an error shows."""
 

@@ -32,8 +32,6 @@ class Job(NamedTuple):
     clock: Clock
     jobs: int
     block_bytes: int
-    part: bool = False
-    """Whether the sources are a part of the data, which may have no rows, as there are others."""
 
 
 class FewColumns:

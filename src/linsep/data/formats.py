@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from linsep.data.errors import DataError, is_one_of, shown
 from linsep.data.form import Form
-from linsep.data.sources import Source, suffix_of
+from linsep.data.sources import HEAD, Source, suffix_of
 
 NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 SVMLIGHT = re.compile(rb"[ \t]*" + NUMBER + rb"(?:[ \t]+qid:\d+)?(?:[ \t]+\d+:" + NUMBER + rb")*[ \t\r]*(?:#.*)?")
@@ -18,6 +18,8 @@ ENTRY, LABEL = re.compile(rb"\S+[ \t]+\d+:"), re.compile(rb"[ \t]*" + NUMBER + r
 COMMON = ("format", "dtype", "like", "strict", "on_error", "quarantine", "n_jobs", "progress", "block_bytes")
 STREAMS = ("block_rows", "cache", "once")
 """Options of all formats, and those of streams."""
+PLAIN_TEXT = ".txt"
+"""The end of names that tells nothing about the lines."""
 LINES = 20
 """Lines that are looked at to tell a format."""
 
@@ -69,9 +71,13 @@ def found(source: Source) -> str:
         if head.startswith(format.begins or (b"\0no",)):
             return name
     for name, format in FORMATS.items():
-        if suffix in format.suffixes:
+        if suffix in format.suffixes and suffix != PLAIN_TEXT:
             return name
     lines = [line for line in head.splitlines() if line.strip() and not line.lstrip().startswith(b"#")]
+    if len(head) == HEAD:
+        lines = lines[:-1] or lines  # the last line is cut off
+    if suffix == PLAIN_TEXT:
+        return _format_of_text(lines[:LINES])
     if not lines:
         return "svmlight"
     for name, looks in LOOKS:
@@ -79,6 +85,17 @@ def found(source: Source) -> str:
             return name
     names = ", ".join(FORMATS)
     raise DataError(source.name, f"it begins with {shown(lines[0])}, like no known format: say format=, one of {names}")
+
+
+def _format_of_text(lines: list[bytes]) -> str:
+    r"""Return the format of a file whose name ends in .txt: svmlight or Vowpal Wabbit if all lines look so, else text.
+
+    >>> _format_of_text([b"1 3:0.5", b"-1 2:1"]), _format_of_text([b"1 |a x"]), _format_of_text([b"1\t10:30 meeting"])
+    ('svmlight', 'vw', 'text')
+    """
+    if not lines:
+        return "text"
+    return "svmlight" if all(map(SVMLIGHT.fullmatch, lines)) else "vw" if all(map(VW.match, lines)) else "text"
 
 
 def format_of(sources: list[Source], format: str | None) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.data.errors import DataError
+from linsep.data.errors import NO_ROWS, DataError
 from linsep.data.form import Form, whole
 from linsep.data.lines import Clock
 from linsep.data.parts_cutting import cut
@@ -131,6 +131,8 @@ class Plan:
     def settle(self, surveys: Iterable[Survey]) -> Survey:
         """Settle what was left open by what was found in all parts; return the survey of all, by settled columns."""
         found = merged(surveys)
+        if not found.rows + found.rejected:
+            raise DataError(self.sources[0].name, NO_ROWS)
         form = deepcopy(self.form)
         if isinstance(form, Svmlight) and not form.settled:
             form.note(found.low, found.high)

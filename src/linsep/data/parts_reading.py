@@ -42,7 +42,7 @@ class Pass:
 
     def _job(self, source: Source) -> Job:
         dtype, size = self.reading.dtype, self.reading.block_bytes
-        return Job([source], dtype, self.policy, Clock([source], None), 1, size, part=True)
+        return Job([source], dtype, self.policy, Clock([source], None), 1, size)
 
     def dataset(self, rows: list[Rows], form: Form, block: bool = False) -> Dataset:
         """Return rows of this pass, finished in a form that is settled."""
@@ -214,5 +214,4 @@ def _in_place(part: Part, reading: Reading) -> Dataset | None:
         if not hasattr(X, "indptr"):
             raise DataError(span.file, f"its table has {X.shape[1]} columns, that of another file {form.width}")
         X = as_csr(X.data, X.indices, X.indptr, form.width)
-    y = data.y if reading.files == 1 else as_labels(data.y)
-    return replace(data, X=X, y=y, feature_names=form.feature_names, form=form)
+    return replace(data, X=X, feature_names=form.feature_names, form=form)

@@ -15,7 +15,7 @@ from linsep.data.binary.form import Stored
 from linsep.data.binary.keeping import Keeper, Record, kept_blocks, widen
 from linsep.data.binary.writer import Writer
 from linsep.data.dataset import Dataset, as_csr, as_labels
-from linsep.data.errors import DataError, Policy
+from linsep.data.errors import NO_ROWS, DataError, Policy
 from linsep.data.form import Form, Job, flag, whole
 from linsep.data.formats import form_of, format_of, options_of
 from linsep.data.lines import BLOCK_BYTES, Clock, Progress
@@ -84,10 +84,15 @@ class Reader:
     def parts(self, form: Form, clock: Clock) -> Iterator[Rows]:
         """Yield the rows in parts; malformed rows go the way of the policy."""
         policy = self.policy = self.policy.anew()
+        n_rows = 0
         try:
-            yield from form.parts(Job(self.sources, self.dtype, policy, clock, self.jobs, self.block_bytes))
+            for rows in form.parts(Job(self.sources, self.dtype, policy, clock, self.jobs, self.block_bytes)):
+                n_rows += len(rows)
+                yield rows
         finally:
             policy.close()
+        if not n_rows + policy.rejected:
+            raise DataError(self.sources[0].name, NO_ROWS)
 
     def settle(self, form: Form) -> None:
         """Let the form be settled, after it has seen all rows."""
@@ -248,11 +253,14 @@ class Stream:
         These are all columns, if the data can't be read again to see.
         """
         if self._columns is None:
-            told, self.reader.progress = self.reader.progress, None
-            seen = np.full(self.form.width, not self.reader.again)
-            for X, _ in self if self.reader.again else []:
-                seen[X.indices if hasattr(X, "indices") else slice(None)] = True
-            self.reader.progress, self._columns = told, seen
+            progress, self.reader.progress = self.reader.progress, None
+            try:
+                seen = np.full(self.form.width, not self.reader.again)
+                for X, _ in self if self.reader.again else []:
+                    seen[X.indices if hasattr(X, "indices") else slice(None)] = True
+            finally:
+                self.reader.progress = progress
+            self._columns = seen
         return [(sp.csr_array(self._columns[None]), None)]
 
     def __repr__(self) -> str:

@@ -51,6 +51,8 @@ class Source:
     """Whether its lines are wanted as soon as they are there."""
     span: tuple[int, int] | None = None
     """Which of a file's bytes, row groups, record batches or rows are read, from one to before another; None: all."""
+    start: int = 0
+    """The position of an open file when it was given: its rows begin there in every pass."""
     _begun: "Bytes | None" = None
 
     @property
@@ -110,7 +112,7 @@ class Source:
                 raise DataError(self.name, (error.strerror or str(error)).lower()) from None
             return Bytes(self.name, raw if self.span is None else Range(raw, *self.span), own=True)
         if self.again:
-            self.handle.seek(0)
+            self.handle.seek(self.start)
         return Bytes(self.name, getattr(self.handle, "buffer", self.handle), own=False)
 
 
@@ -365,7 +367,8 @@ def sources_of(what: Any) -> list[Source]:
     if isinstance(what, (str, os.PathLike)):
         return _named(os.path.expanduser(os.fspath(what)))
     if hasattr(what, "read"):
-        return [Source(str(getattr(what, "name", "<file>")), what)]
+        seekable = hasattr(what, "seekable") and what.seekable()
+        return [Source(str(getattr(what, "name", "<file>")), what, start=what.tell() if seekable else 0)]
     if isinstance(what, (list, tuple, set, frozenset, Iterator)):
         found = [source for part in what for source in sources_of(part)]
         if not found:

@@ -77,7 +77,7 @@ class FrameRows(NamedTuple):
     def words(self, reading: Reading) -> dict[str, Any]:
         """Return the state of a form that has seen these rows."""
         form, sources = deepcopy(reading.form), [span.source() for span in self.spans]
-        job = Job(sources, reading.dtype, Policy(reading.on_error), Clock(sources, None), 1, BLOCK_BYTES, part=True)
+        job = Job(sources, reading.dtype, Policy(reading.on_error), Clock(sources, None), 1, BLOCK_BYTES)
         for _ in form.parts(job):
             pass
         return form.state()

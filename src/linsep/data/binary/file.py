@@ -6,6 +6,7 @@ It is an uncompressed `.npz` archive, whose arrays lie in the file as they do in
 """
 
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -72,6 +73,8 @@ def open_binary(path: Named, *, verify: bool = False) -> Dataset:
     """
     archive = _opened(path)
     data = _dataset(archive)[0]
+    if data.y.dtype.kind == "U" and aligned(data.y).view(np.uint32).max(initial=0) > sys.maxunicode:
+        raise archive.error("y holds text that is not Unicode: the file was damaged, or is not what it claims to be")
     if verify:
         archive.verify()
         for _ in blocks(data, 1 << 16, verify=True):

@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from linsep.data.binary.file import about, blocks, open_binary
-from linsep.data.dataset import Dataset, as_csr
-from linsep.data.errors import DataError, Fault
+from linsep.data.dataset import Dataset, as_csr, as_labels
+from linsep.data.errors import NO_ROWS, DataError, Fault
 from linsep.data.form import Form, Job, flag
 from linsep.data.formats import form_named
 from linsep.data.parts_cutting import Marks, Ruler
@@ -92,7 +92,11 @@ class Stored(Form):
         self.look(sources)
         data = self._opened(sources[0])
         same = self.cast is None or self.cast == data.X.dtype
-        return data if len(sources) == 1 and self.known is None and same else None
+        if len(sources) > 1 or self.known is not None or not same:
+            return None
+        if not len(data) + data.rejected:
+            raise DataError(sources[0].name, NO_ROWS)
+        return replace(data, y=as_labels(data.y))
 
     def ruler(self, source: Source) -> Ruler:
         """Return where a file can be cut: between rows."""

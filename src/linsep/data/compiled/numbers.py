@@ -288,3 +288,16 @@ def short_number(text: Any, k: Any) -> tuple[Any, float]:
                 value = np.float64(first * WHOLE_TENS[n] + eight_digits(digits)) / TENS[n]
                 return end, -value if negative else value
     return k, 0.0
+
+
+@inlined
+def quick_number(text: Any, k: Any, powers: Any) -> tuple[int, Any, float]:
+    """Read a number as `number` does; short numbers without a loop.
+
+    Twice as fast as `number` after the names of Vowpal Wabbit text, and twice as slow on svmlight values such as 1.
+    """
+    end, value = short_number(text, k)
+    status = READ
+    if end == k:
+        status, end, value = number(text, k, powers)
+    return status, end, value

@@ -6,7 +6,18 @@ from typing import Any
 import numpy as np
 
 from linsep.data.compiled.digest import data_digest
-from linsep.data.compiled.numbers import HARD, NINE, NO_NUMBER, ONE, TEN, THREE, TWO, digit, doubtful, number
+from linsep.data.compiled.numbers import (
+    HARD,
+    NINE,
+    NO_NUMBER,
+    ONE,
+    TEN,
+    THREE,
+    TWO,
+    digit,
+    doubtful,
+    number,
+)
 from linsep.engine.arrays import Array
 from linsep.engine.kernel_cache import cached_njit
 from linsep.engine.multimethods import cold, inlined

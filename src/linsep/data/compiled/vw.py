@@ -26,8 +26,7 @@ from linsep.data.compiled.numbers import (
     digit,
     doubtful,
     eight_digits,
-    number,
-    short_number,
+    quick_number,
 )
 from linsep.engine.arrays import Array
 from linsep.engine.kernel_cache import cached_njit
@@ -156,10 +155,7 @@ def number_for(
 ) -> tuple[int, Any, float]:
     """Read a number that goes to this array, as `number` does; HARD is left where Python has not read it yet."""
     at = k
-    k, value = short_number(text, k)
-    status = READ
-    if k == at:
-        status, k, value = number(text, k, powers)
+    status, k, value = quick_number(text, k, powers)
     if status == HARD or (status == READ and doubtful(value, array)):
         found = _known(np.float64(at), known)
         if found >= 0:

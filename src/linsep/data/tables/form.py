@@ -379,8 +379,8 @@ class Table(Form):
 
         Rows at fault go the way of the policy; where it raises, nothing of their part is learned or counted.
         """
-        sources, dtype, policy, clock, jobs, block_bytes, part_of_more = job
-        self.unseen, line, any_rows = 0, 1, False
+        sources, dtype, policy, clock, jobs, block_bytes = job
+        self.unseen, line = 0, 1
 
         def work(task: Task) -> tuple[Text | Records, Cells | None]:
             part, plan = task
@@ -390,12 +390,9 @@ class Table(Form):
             line = 1 if part.first else line
             if cells is not None:
                 rows = self._rows(part, cells, policy, line)
-                any_rows = True
                 clock.tick(part.done, len(rows))
                 yield rows
             line += part.lines
-        if not (any_rows or part_of_more):
-            raise DataError(sources[0].name, "there are no rows")
         self.complete = True
 
     def _tasks(self, sources: list[Source], block_bytes: int) -> Iterator["Task"]:
