@@ -14,7 +14,7 @@ from linsep.cli.commands import FORMATS, MAPS, RESERVED, DataCommand, LearnerCom
 from linsep.cli.frame import Frame
 from linsep.cli.learner_options import LEFT_OUT, described, names, option, owners, weights_of
 from linsep.cli.options import given, learner_from, reading
-from linsep.data import formats
+from linsep.data import registry as formats
 from linsep.data.parts import Plan
 from linsep.data.reading import Reader, Stream
 from linsep.transforms import MAPS as ALL_MAPS

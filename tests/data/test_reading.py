@@ -18,9 +18,9 @@ import pytest
 
 import linsep
 from linsep.data.errors import DataError
-from linsep.data.formats import COMMON, FORMATS, STREAMS, NoOptionError, form_named, found, options_of
+from linsep.data.registry import COMMON, FORMATS, STREAMS, NoOptionError, format_class, found, options_of
 from linsep.data.sources import Source
-from linsep.data.tables.form import OF_TEXT
+from linsep.data.tables.format import OF_TEXT
 from tests.docs.pages import ROOT
 
 
@@ -225,7 +225,9 @@ def small_files(tmp_path_factory):
     return {name: frame if name == "table" else folder / name for name in FORMATS}
 
 
-OPTIONS = [(name, option) for name in FORMATS for option in (*options_of(form_named(name)), *COMMON, *STREAMS, "self")]
+OPTIONS = [
+    (name, option) for name in FORMATS for option in (*options_of(format_class(name)), *COMMON, *STREAMS, "self")
+]
 
 
 @pytest.mark.filterwarnings("ignore:Data type alias 'a':DeprecationWarning")
@@ -352,7 +354,7 @@ def test_the_docs_tell_every_format_and_option():
     for name, format in FORMATS.items():
         assert f'"{name}"' in page
         assert all(f"`{suffix}`" in page for suffix in format.suffixes)
-        assert all(re.search(rf"`[^`\n]*\b{field.name}\b", page) for field in fields(form_named(name)) if field.init)
+        assert all(re.search(rf"`[^`\n]*\b{field.name}\b", page) for field in fields(format_class(name)) if field.init)
 
 
 LINES_OF = {
@@ -396,7 +398,7 @@ def test_formats_are_found_by_their_lines(name, tmp_path, piped):
 @pytest.mark.parametrize("name", LINES_OF)
 def test_states_of_forms_are_json(name):
     first = from_text(LINES_OF[name])
-    form = form_named(name).restored(json.loads(json.dumps(first.form.state())))
+    form = format_class(name).restored(json.loads(json.dumps(first.form.state())))
     again = from_text(LINES_OF[name], like=replace(first, form=form))
     assert again.X.shape == first.X.shape
     assert again.unseen == 0

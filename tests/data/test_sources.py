@@ -16,9 +16,9 @@ import pytest
 
 import linsep
 from linsep.data import sources
+from linsep.data.blocks import blocks
 from linsep.data.errors import DataError
-from linsep.data.lines import blocks
-from linsep.data.parts import Plan, blocks_of, rows_of, survey_of
+from linsep.data.parts import Plan, blocks_of, profile_of, rows_of
 from linsep.data.sources import sources_of
 
 TEXT = b"".join(b"%d %d:%d.5 7:1\n" % (k % 2, k % 5 + 1, k) for k in range(3000))
@@ -99,7 +99,7 @@ READINGS = [
     lambda path: list(linsep.stream(path, block_rows=500)),
     lambda path: list(linsep.stream(path, once=True)),
     lambda path: linsep.convert(path, path.parent / "rows.npz"),
-    lambda path: in_parts(path, survey_of),
+    lambda path: in_parts(path, profile_of),
     lambda path: in_parts(path, rows_of),
     lambda path: in_parts(path, lambda *how: list(blocks_of(*how))),
 ]

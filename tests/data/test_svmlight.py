@@ -12,7 +12,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from linsep.data.errors import DataError
 from linsep.data.reading import read, stream
-from linsep.data.svmlight.form import parse
+from linsep.data.svmlight.format import parse
 
 
 def rows_of(text, **options):

@@ -27,17 +27,17 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer, TfidfVectorizer
 
 import linsep
+from linsep.data.blocks import BLOCK_BYTES, Clock
 from linsep.data.compiled.csv import mark_rows
 from linsep.data.compiled.hashing import hashed
 from linsep.data.compiled.numbers import exactly
-from linsep.data.errors import DataError, Policy
-from linsep.data.form import Job
-from linsep.data.lines import BLOCK_BYTES, Clock
+from linsep.data.errors import DataError, ErrorPolicy
+from linsep.data.format import ReadPass
 from linsep.data.sources import Source
 from linsep.data.tables import csv_text
 from linsep.data.tables.columns import NUMBER, WORDS, Plan
-from linsep.data.tables.csv_text import Text
-from linsep.data.tables.form import Arrow, Csv, InMemory, Parquet, Tsv
+from linsep.data.tables.csv import Text
+from linsep.data.tables.format import Arrow, Csv, InMemory, Parquet, Tsv
 
 FORMS = {form.name: form for form in (Arrow, Csv, InMemory, Parquet, Tsv)}
 DATE = pa.array([1], pa.date32())
@@ -55,8 +55,8 @@ def read(
 ):  # fmt: skip
     """All rows of some sources, as one matrix, and how they were read."""
     table = FORMS[format](**options) if table is None else table
-    policy, where = Policy(on_error, quarantine), sources(data)
-    parts = list(table.parts(Job(where, dtype, policy, Clock(where, None), jobs, block_bytes)))
+    policy, where = ErrorPolicy(on_error, quarantine), sources(data)
+    parts = list(table.parts(ReadPass(where, dtype, policy, Clock(where, None), jobs, block_bytes)))
     policy.close()
     if table.sparse:
         shapes = [(len(rows), table.width) for rows in parts]
@@ -1021,7 +1021,7 @@ def test_progress_and_looks(tmp_path):
         table.look(where)
         assert table.settled
         assert table.feature_names == ["a"]
-        for _ in table.parts(Job(where, np.float64, Policy(), Clock(where, told.append), 2, 1000)):
+        for _ in table.parts(ReadPass(where, np.float64, ErrorPolicy(), Clock(where, told.append), 2, 1000)):
             pass
         assert told[-1].done == told[-1].total == 2 * path.stat().st_size
         assert told[-1].rows == 10_000
@@ -1030,7 +1030,7 @@ def test_progress_and_looks(tmp_path):
 def test_a_file_that_changes_is_refused(tmp_path):
     path, _ = written("parquet", tmp_path)
     where = [Source(str(path))]
-    walk = Parquet().parts(Job(where, np.float64, Policy(), Clock(where, None), 1, 1000))
+    walk = Parquet().parts(ReadPass(where, np.float64, ErrorPolicy(), Clock(where, None), 1, 1000))
     next(walk)
     path.write_bytes(path.read_bytes() + b" ")
     with pytest.raises(DataError, match="changed while it was read"):

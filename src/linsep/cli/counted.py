@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from linsep.data.formats import found
+from linsep.data.registry import found
 from linsep.data.sources import sources_of
 
 HASHED = ("alternate_sign", "n_features", "keep_names")

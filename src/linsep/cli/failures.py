@@ -163,7 +163,7 @@ def _of_a_value(error: ValueError | TypeError) -> tuple[int, str]:
     """Return what a reader, a model file or a learner says, by whom it is said and of what."""
     from linsep.cli.commands import RESERVED
     from linsep.data.errors import DataError
-    from linsep.data.formats import NoOptionError
+    from linsep.data.registry import NoOptionError
 
     if isinstance(error, NoOptionError):
         return USAGE, error.text(without=RESERVED)

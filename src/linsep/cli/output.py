@@ -18,7 +18,7 @@ from linsep.engine.atomic_write import naming
 if TYPE_CHECKING:
     from rich.progress import TextColumn
 
-    from linsep.data.lines import Progress
+    from linsep.data.blocks import Progress
 
 USUAL = 80
 """Columns, where the terminal does not tell."""

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from linsep.cli.answering import reading_for
 from linsep.cli.predicting import Noted, lines_of, writer
 from linsep.data.errors import DataError
-from linsep.data.parts_reading import Pass
-from linsep.data.parts_spans import Reading
+from linsep.data.parts import PartReader, Reading
 from linsep.distributed.answering import tasks_of
 from linsep.distributed.connecting import engine_of
 from linsep.distributed.engines import Engine
@@ -65,7 +64,7 @@ def _asked(
 def answer(task: Task, question: Question) -> Lines:
     """Return the lines of a part's answers."""
     form, write = question.reading.form, writer(question.model, question.what)
-    once, lines = Pass(task[0], question.reading), []
+    once, lines = PartReader(task[0], question.reading), []
     once.policy = policy = Noted(question.reading.on_error, None)
     parts = iter(once)
     assert isinstance(parts, Generator)
@@ -82,7 +81,7 @@ def answer(task: Task, question: Question) -> Lines:
 
 def judge(task: Task, question: Question) -> Judged:
     """Return how well a part is answered."""
-    scoring, once = Scoring(question.model.classes_), Pass(task[0], question.reading)
+    scoring, once = Scoring(question.model.classes_), PartReader(task[0], question.reading)
     for part in once:
         block = once.dataset([part], question.reading.form)
         if len(block):

@@ -15,9 +15,8 @@ from linsep.cli.failures import Usage
 from linsep.cli.live import Waiting, live_input
 from linsep.cli.terminal import escaped
 from linsep.data.dataset import as_csr
-from linsep.data.errors import DataError, Fault, Policy
-from linsep.data.form import Form
-from linsep.data.line_form import LineForm
+from linsep.data.errors import DataError, ErrorPolicy, RowError
+from linsep.data.format import Format, LineFormat
 from linsep.data.reading import Stream
 from linsep.data.rows import Rows
 from linsep.data.sources import Source, sources_of
@@ -34,7 +33,7 @@ TOLD = ("svmlight", "vw", "text", "csv", "tsv")
 EMPTY = b"\n"
 
 
-class Noted(Policy):
+class Noted(ErrorPolicy):
     """What happens to malformed rows, and where the last ones were; an error waits for the answers before it."""
 
     def __init__(self, on_error: str, quarantine: Path | None) -> None:
@@ -48,7 +47,7 @@ class Noted(Policy):
         policy._file = None if self.path is None else self._opened(self.path)
         return policy
 
-    def take(self, faults: list[Fault], file: str, first_line: int) -> None:
+    def take(self, faults: list[RowError], file: str, first_line: int) -> None:
         """Note the faults of a part, and deal with them."""
         self.lines = [fault.line for fault in faults]
         try:
@@ -144,14 +143,14 @@ def _answers(rows: Stream, write: Writer) -> Iterator[bytes]:
         policy.lines = []
 
 
-def lines_of(part: Rows, form: Form, write: Writer, policy: Noted) -> bytes:
+def lines_of(part: Rows, form: Format, write: Writer, policy: Noted) -> bytes:
     """Return a line for every line of a part, or every row of a table; that of a blank or malformed one is empty."""
     rows = form.finish(part)
     X: Any = rows.values
     if rows.indptr is not None and rows.indices is not None:
         X = as_csr(rows.values, rows.indices, rows.indptr, form.width)
     answers = write(X) if len(rows) else []
-    of_lines = isinstance(form, LineForm)
+    of_lines = isinstance(form, LineFormat)
     if len(answers) == part.lines if of_lines else not policy.lines:
         return b"".join(answers)
     places = np.arange(part.lines) if of_lines else np.union1d(part.places, policy.lines)

@@ -21,7 +21,7 @@ from linsep.cli.mapping import piped
 from linsep.cli.output import size as size_of
 from linsep.cli.watching import Watching
 from linsep.data.dataset import Dataset
-from linsep.data.form import Form
+from linsep.data.format import Format
 from linsep.data.sources import sources_of
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import ColumnIndexError
@@ -84,7 +84,7 @@ class Seen:
 
     block = False
 
-    def __init__(self, form: Form, known: Array | None) -> None:
+    def __init__(self, form: Format, known: Array | None) -> None:
         self.form, self.known = form, known
 
     def columns(self) -> list[Any]:
@@ -270,7 +270,7 @@ def columns_of(blocks: list[Dataset], width: int, known: Array | None = None) ->
     return seen
 
 
-def form_of(form: Form | None) -> Form:
+def form_of(form: Format | None) -> Format:
     """Return how data were read, which all that come from files tell."""
     assert form is not None
     return form

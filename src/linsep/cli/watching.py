@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from linsep.cli.output import percent, short, stderr, text_column
 
 if TYPE_CHECKING:
-    from linsep.data.lines import Progress
+    from linsep.data.blocks import Progress
     from linsep.training.state import TrainingState
 
 PATIENCE = 1.0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.data.form import Form
+from linsep.data.format import Format
 from linsep.engine.arrays import Array
 
 
@@ -32,7 +32,7 @@ class Dataset:
         Rows that were malformed, and left out because `on_error` says so; in blocks of a stream, so far.
     unseen : int
         Entries of features that the data these were read `like` did not have; they count for nothing.
-    form : Form, or None
+    form : Format, or None
         How the data were read, so that others can be read like them.
     block : bool
         Whether these are only some rows of a stream.
@@ -44,7 +44,7 @@ class Dataset:
     weights: Array | None = None
     rejected: int = 0
     unseen: int = 0
-    form: Form | None = None
+    form: Format | None = None
     block: bool = False
 
     def __iter__(self) -> Iterator[Any]:

@@ -38,7 +38,7 @@ class DataError(ValueError):
         return type(self), (self.file, self.reason, self.line, self.column)
 
 
-class Fault(NamedTuple):
+class RowError(NamedTuple):
     """A row that can't be used: its line in the block (from 0), the place and the text at fault, the row itself."""
 
     line: int
@@ -58,7 +58,7 @@ def is_one_of(value: Any, words: Iterable[str]) -> bool:
     return isinstance(value, str) and value in words
 
 
-class Policy:
+class ErrorPolicy:
     """What happens to malformed rows: "raise", "skip" or "quarantine"; counts them.
 
     Quarantined rows are written to a file as they were, one after the other.
@@ -77,13 +77,13 @@ class Policy:
         self.first: DataError | None = None
         self._file: BinaryIO | None = None
 
-    def anew(self) -> "Policy":
+    def anew(self) -> "ErrorPolicy":
         """Return the same for another pass over the data: counts, and the quarantine file, start again."""
-        policy = Policy(self.on_error, self.path)
+        policy = ErrorPolicy(self.on_error, self.path)
         policy._file = None if self.path is None else self._opened(self.path)
         return policy
 
-    def take(self, faults: list[Fault], file: str, first_line: int) -> None:
+    def take(self, faults: list[RowError], file: str, first_line: int) -> None:
         """Deal with the faults of a block whose first line has this number; raises at the first if asked to."""
         for fault in faults:
             error = DataError(file, fault.reason, first_line + fault.line, fault.column)

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.data.binary.form import Stored
-from linsep.data.binary.keeping import Keeper, Record, kept_blocks, widen
-from linsep.data.binary.writer import Writer
+from linsep.data.blocks import BLOCK_BYTES, Clock, Progress
 from linsep.data.dataset import Dataset, as_csr, as_labels
-from linsep.data.errors import NO_ROWS, DataError, Policy
-from linsep.data.form import Form, Job, flag, whole
-from linsep.data.formats import form_of, format_of, options_of
-from linsep.data.lines import BLOCK_BYTES, Clock, Progress
+from linsep.data.errors import NO_ROWS, DataError, ErrorPolicy
+from linsep.data.format import Format, ReadPass, flag, whole
+from linsep.data.npz.format import NpzFormat
+from linsep.data.npz.writer import Writer
+from linsep.data.pass_cache import PassCache, PassRecord, kept_blocks, widen
+from linsep.data.registry import format_for, format_of, options_of
 from linsep.data.rows import Rows, cut, joined
 from linsep.data.sources import Source, sources_of
 from linsep.engine.arrays import Array
@@ -54,20 +54,20 @@ class Reader:
         if flag("strict", strict) and like is None:
             raise ValueError("strict=True refuses features that earlier data did not have: say which with like=")
         self.sources = sources_of(source)
-        self.policy = Policy(on_error, quarantine)
+        self.policy = ErrorPolicy(on_error, quarantine)
         self.jobs, self.progress, self.block_bytes = (
             threads(n_jobs),
             progress,
             whole("block_bytes", block_bytes, most=MOST_BYTES),
         )
         if like is None:
-            self.form = form_of(self.sources, format, options)
+            self.form = format_for(self.sources, format, options)
         else:
             self.form = _form_like(like, self.sources, format, options, strict)
-        if isinstance(self.form, Stored):
+        if isinstance(self.form, NpzFormat):
             self.form.cast = None if dtype is None else np.dtype(dtype)
         for source in self.sources:
-            if quarantine is not None and (source.is_at(quarantine) or isinstance(self.form, Stored)):
+            if quarantine is not None and (source.is_at(quarantine) or isinstance(self.form, NpzFormat)):
                 raise ValueError(f"quarantine={str(quarantine)!r}: rows of {source.name} can't be written there")
         if not self.again:
             self.form.read_once()
@@ -81,12 +81,12 @@ class Reader:
         """Whether the sources can be read more than once."""
         return all(source.again for source in self.sources)
 
-    def parts(self, form: Form, clock: Clock) -> Iterator[Rows]:
+    def parts(self, form: Format, clock: Clock) -> Iterator[Rows]:
         """Yield the rows in parts; malformed rows go the way of the policy."""
         policy = self.policy = self.policy.anew()
         n_rows = 0
         try:
-            for rows in form.parts(Job(self.sources, self.dtype, policy, clock, self.jobs, self.block_bytes)):
+            for rows in form.parts(ReadPass(self.sources, self.dtype, policy, clock, self.jobs, self.block_bytes)):
                 n_rows += len(rows)
                 yield rows
         finally:
@@ -94,14 +94,14 @@ class Reader:
         if not n_rows + policy.rejected:
             raise DataError(self.sources[0].name, NO_ROWS)
 
-    def settle(self, form: Form) -> None:
+    def settle(self, form: Format) -> None:
         """Let the form be settled, after it has seen all rows."""
         contradiction = form.settle()
         if contradiction is not None:
             raise DataError(self.sources[0].name, contradiction)
         self.form = form
 
-    def scan(self, keeper: Keeper) -> None:
+    def scan(self, keeper: PassCache) -> None:
         """Look at all rows, if need be, to settle what was not said; the keeper may keep them."""
         self.form.look(self.sources)
         if self.form.settled:
@@ -129,7 +129,7 @@ class Reader:
 
 def _form_like(
     like: Any, sources: list[Source], format: str | None, options: dict[str, Any], strict: bool
-) -> Form:  # fmt: skip
+) -> Format:  # fmt: skip
     """Return the form of earlier data, which knows the columns that those had."""
     form = getattr(like, "form", None) or getattr(like, "form_", None)
     of_rows = isinstance(like, (Dataset, Stream))
@@ -146,11 +146,11 @@ def _form_like(
         return _again(form, name, strict).for_format(name, sources[0].name)
     seen = [like] if isinstance(like, Dataset) else like.columns()
     if name == "binary":
-        return Stored.with_columns_of(form, seen, strict)
+        return NpzFormat.with_columns_of(form, seen, strict)
     return form.like(seen, strict).for_format(name, sources[0].name)
 
 
-def _refuse_otherwise(form: Form, options: dict[str, Any]) -> None:
+def _refuse_otherwise(form: Format, options: dict[str, Any]) -> None:
     """Raise a ValueError unless options say again how earlier data were read."""
     for name, said in options.items():
         if name not in options_of(type(form)) or not (said is None or _says_again(form, name, said)):
@@ -160,17 +160,17 @@ def _refuse_otherwise(form: Form, options: dict[str, Any]) -> None:
             )
 
 
-def _says_again(form: Form, name: str, said: Any) -> bool:
+def _says_again(form: Format, name: str, said: Any) -> bool:
     """Tell whether an option, as a form understands it, is what the form has, or what it has found."""
     own, meant = getattr(form, name), getattr(replace(form, **{name: said}), name)
     return meant in (own, getattr(getattr(form, "found", None), name, own))
 
 
-def _again(form: Form, name: str, strict: bool) -> Form:
+def _again(form: Format, name: str, strict: bool) -> Format:
     """Return a form that knows its columns for more rows, or for rows in binary form; what it knows is not copied."""
-    again: Form
+    again: Format
     if name == "binary":
-        again = Stored()
+        again = NpzFormat()
         again.columns, again.names = form.width, form.feature_names
     else:
         again = deepcopy(form, {id(form.known): form.known})
@@ -201,7 +201,7 @@ def read(source: Any, **options: Any) -> Dataset:
     n_jobs : int, default=-1
         Threads that parse.
     progress : callable, optional
-        Is called with a :class:`linsep.data.lines.Progress` now and then.
+        Is called with a :class:`linsep.data.blocks.Progress` now and then.
     **options
         Those of the format, such as `n_features` and `zero_based` of svmlight.
 
@@ -210,7 +210,7 @@ def read(source: Any, **options: Any) -> Dataset:
     Dataset
     """
     reader = Reader(source, **options)
-    if isinstance(reader.form, Stored):
+    if isinstance(reader.form, NpzFormat):
         opened = reader.form.opened(reader.sources)
         if opened is not None:
             return replace(opened, form=reader.form)
@@ -232,12 +232,12 @@ class Stream:
         reader = self.reader
         if once and reader.again:
             reader.form.read_once()
-        self.keeper = Keeper(reader.sources, reader.form, reader.dtype, reader.policy, cache)
+        self.keeper = PassCache(reader.sources, reader.form, reader.dtype, reader.policy, cache)
         self._walks, self._walking, self._as_kept = 0, 0, False
         self._columns: Array | None = None
 
     @property
-    def form(self) -> Form:
+    def form(self) -> Format:
         """How the data are read, all settled."""
         self._settle()
         return self.reader.form
@@ -287,7 +287,7 @@ class Stream:
         self._walks, self._walking = self._walks + 1, self._walking + 1
         try:
             data = keeper.opened() if self._settle() else None
-            if isinstance(reader.form, Stored):
+            if isinstance(reader.form, NpzFormat):
                 data = reader.form.opened(reader.sources)
             if data is None:
                 blocks = self._read()
@@ -310,7 +310,7 @@ class Stream:
     def _read(self) -> Iterator[Dataset]:
         """Yield blocks from the sources themselves; they are kept if others will want them."""
         reader, keeper = self.reader, self.keeper
-        record = keeper.begin() if keeper.stated or self._walks > 1 else Record(keeper)
+        record = keeper.begin() if keeper.stated or self._walks > 1 else PassRecord(keeper)
         waiting: list[Rows] = []
         least = 1 if any(source.live for source in reader.sources) else self.block_rows
         try:
@@ -387,7 +387,7 @@ def convert(source: Any, target: str | Path, *, block_rows: int = 10_000, **opti
         for block in rows:
             writer.write(block.X, block.y, block.weights)
         widen(writer, rows.form.width)
-        form = rows.form.before if isinstance(rows.form, Stored) else rows.form
+        form = rows.form.before if isinstance(rows.form, NpzFormat) else rows.form
         writer.rejected, names = rows.rejected, rows.form.feature_names
         writer.feature_names = None if getattr(names, "hashed", False) else names
         if form is not None:

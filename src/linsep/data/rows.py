@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.data.errors import Fault
+from linsep.data.errors import RowError
 from linsep.engine.arrays import Array
 from linsep.engine.runtime import in_order
 
@@ -39,7 +39,7 @@ class Rows:
     values: Array
     places: Array
     lines: int
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[RowError] = field(default_factory=list)
     weights: Array | None = None
     low: int = NO_INDEX
     high: int = -1

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.data.dataset import Dataset
-from linsep.data.parts_survey import Survey
+from linsep.data.parts import Profile
 from linsep.data.rows import NO_INDEX
 from linsep.engine.arrays import Array
 from linsep.validation.labels import clean
@@ -47,16 +47,16 @@ class ArrayRows(NamedTuple):
         return self.nbytes
 
     @property
-    def survey(self) -> Survey:
+    def survey(self) -> Profile:
         """What the rows hold."""
         rows, width = self.X.shape
         try:
             labels = np.unique(clean(self.y, rows)) if rows else np.empty(0)
         except ValueError as error:
             raise ValueError(f"{self.name}: {error}") from None
-        return Survey(rows, labels, None, NO_INDEX, width - 1, False, 0, 0)
+        return Profile(rows, labels, None, NO_INDEX, width - 1, False, 0, 0)
 
-    def surveyed(self, reading: AsTheyAre) -> Survey:
+    def surveyed(self, reading: AsTheyAre) -> Profile:
         """Return what the rows hold."""
         return self.survey
 
@@ -89,16 +89,16 @@ class ArrayRows(NamedTuple):
         return ArrayRows(X, np.concatenate(labels) if labels else None, name)
 
     @staticmethod
-    def merged(surveys: Iterable[Survey]) -> Survey:
+    def merged(surveys: Iterable[Profile]) -> Profile:
         """Return what all rows hold; labels are as they were given."""
         found = [one for one in surveys if one.rows]
         if not found:
-            return Survey(0, np.empty(0), None, NO_INDEX, -1, False, 0, 0)
+            return Profile(0, np.empty(0), None, NO_INDEX, -1, False, 0, 0)
         if len({one.labels.dtype.kind in "biuf" for one in found}) > 1:
             raise ValueError("y mixes labels of different types, numbers and words: give all of them one type")
         labels = np.unique(np.concatenate([one.labels for one in found]))
         rows, high = sum(one.rows for one in found), max(one.high for one in found)
-        return Survey(rows, labels, None, NO_INDEX, high, False, 0, 0)
+        return Profile(rows, labels, None, NO_INDEX, high, False, 0, 0)
 
 
 def array_rows(X: Any, y: Any, number: int) -> ArrayRows:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.data.parts_survey import Survey
+from linsep.data.parts import Profile
 from linsep.distributed import work
 from linsep.distributed.array_pieces import ArrayRows, AsTheyAre, array_rows
 from linsep.distributed.engines import Engine
@@ -30,7 +30,7 @@ class Arrays:
         blocks = X.to_delayed().ravel().tolist()
         pieces = [rows(block, label, k) for k, (block, label) in enumerate(zip(blocks, labels, strict=True))]
         known = [0 if np.isnan(c * X.shape[1]) else int(c * X.shape[1] * X.dtype.itemsize) for c in X.chunks[0]]
-        self._partitions, self._surveys = Partitions(pieces, ArrayRows, engine, known), list[Survey]()
+        self._partitions, self._surveys = Partitions(pieces, ArrayRows, engine, known), list[Profile]()
         self.name, self.labelled, self.token = "the Dask array", y is not None, str(tokenize(X, y))
         self.width = 0 if np.isnan(X.shape[1]) else int(X.shape[1])
 
@@ -47,7 +47,7 @@ class Arrays:
         """Return the partitions, to be answered."""
         return self._partitions.tasks()
 
-    def settle(self, surveys: list[Survey]) -> Survey:
+    def settle(self, surveys: list[Profile]) -> Profile:
         """Settle what all shards together tell."""
         self._surveys, found = surveys, ArrayRows.merged(surveys)
         self.width = found.high + 1

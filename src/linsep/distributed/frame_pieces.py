@@ -5,15 +5,13 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any, NamedTuple
 
+from linsep.data.blocks import BLOCK_BYTES, Clock
 from linsep.data.dataset import Dataset
-from linsep.data.errors import DataError, Policy
-from linsep.data.form import Job
-from linsep.data.lines import BLOCK_BYTES, Clock
-from linsep.data.parts_reading import Parsed, blocks_of, parsed, survey_of
-from linsep.data.parts_spans import Reading
-from linsep.data.parts_survey import Survey, merged
+from linsep.data.errors import DataError, ErrorPolicy
+from linsep.data.format import ReadPass
+from linsep.data.parts import PartRows, Profile, Reading, blocks_of, merged, profile_of, read_part
 from linsep.data.sources import Source
-from linsep.data.tables.form import Table
+from linsep.data.tables.format import Table
 
 FRAMED = 2
 """Bytes that rows may take for each byte of the frame they are in."""
@@ -58,13 +56,13 @@ class FrameRows(NamedTuple):
         """These frames, which are read as parts of files are."""
         return self
 
-    def surveyed(self, reading: Reading) -> Survey:
+    def surveyed(self, reading: Reading) -> Profile:
         """Return what the rows hold."""
-        return survey_of(self._part, reading)
+        return profile_of(self._part, reading)
 
-    def parsed(self, reading: Reading) -> Parsed:
+    def parsed(self, reading: Reading) -> PartRows:
         """Return all rows."""
-        return parsed(self._part, reading)
+        return read_part(self._part, reading)
 
     def blocks(self, reading: Reading, rows: int) -> Iterator[Dataset]:
         """Yield the rows in blocks."""
@@ -77,7 +75,7 @@ class FrameRows(NamedTuple):
     def words(self, reading: Reading) -> dict[str, Any]:
         """Return the state of a form that has seen these rows."""
         form, sources = deepcopy(reading.form), [span.source() for span in self.spans]
-        job = Job(sources, reading.dtype, Policy(reading.on_error), Clock(sources, None), 1, BLOCK_BYTES)
+        job = ReadPass(sources, reading.dtype, ErrorPolicy(reading.on_error), Clock(sources, None), 1, BLOCK_BYTES)
         for _ in form.parts(job):
             pass
         return form.state()
@@ -88,7 +86,7 @@ class FrameRows(NamedTuple):
         return FrameRows(tuple(span for one in some for span in one.spans))
 
     @staticmethod
-    def merged(surveys: Iterable[Survey]) -> Survey:
+    def merged(surveys: Iterable[Profile]) -> Profile:
         """Return what all rows hold."""
         return merged(surveys)
 

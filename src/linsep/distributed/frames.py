@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from linsep.data.form import Form
-from linsep.data.parts import NOT_HERE
-from linsep.data.parts_spans import Reading
-from linsep.data.parts_survey import Survey
+from linsep.data.format import Format
+from linsep.data.parts import NOT_HERE, Profile, Reading
 from linsep.data.reading import Reader
-from linsep.data.tables.form import Table
+from linsep.data.tables.format import Table
 from linsep.distributed import work
 from linsep.distributed.engines import Engine
 from linsep.distributed.frame_pieces import FrameRows, columns_of, frame_rows, schema_of, together, unified
@@ -28,7 +26,7 @@ class Frames:
                 raise ValueError(reason)
         refuse_lost([frame], engine)
         self.name, self.token = "the dataframe", str(tokenize(frame))
-        self._engine, self._surveys = engine, list[Survey]()
+        self._engine, self._surveys = engine, list[Profile]()
         self._reader = Reader(self._schema(frame).empty_table(), **options)
         self._reader.sources[0].name = self.name
         form = self.form
@@ -58,7 +56,7 @@ class Frames:
         return pa.schema([(looked if name in looked.names else told).field(name) for name in names])
 
     @property
-    def form(self) -> Form:
+    def form(self) -> Format:
         """How the data are read, as far as that is settled."""
         return self._reader.form
 
@@ -102,7 +100,7 @@ class Frames:
             states = self._engine.each(work.words, tasks, self.reading)
             self._reader.settle(type(form).restored(together(states)))
 
-    def settle(self, surveys: list[Survey]) -> Survey:
+    def settle(self, surveys: list[Profile]) -> Profile:
         """Settle what all shards together tell."""
         self._surveys = surveys
         return FrameRows.merged(surveys)

@@ -8,7 +8,7 @@ it. Partitions that are only passed by, to be answered, are let go as soon as th
 from collections.abc import Sequence
 from typing import Any
 
-from linsep.data.parts_survey import Survey
+from linsep.data.parts import Profile
 from linsep.distributed import work
 from linsep.distributed.engines import Cluster, Engine
 from linsep.distributed.pieces import Later, Placed
@@ -72,7 +72,7 @@ class Partitions:
         rows = delayed(self.kind.joined, pure=False, traverse=False)(self.pieces[begin:end])
         return Placed(cluster.client.compute(rows, priority=priority), _name(begin, end))
 
-    def identity(self, token: str, surveys: list[Survey]) -> list[Any]:
+    def identity(self, token: str, surveys: list[Profile]) -> list[Any]:
         """Return what tells the shards of a collection from others, as plain values."""
         shards = [[*span, found.rows] for span, found in zip(self.spans, surveys, strict=True)]
         return [token, len(self), *shards]

@@ -4,9 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 from linsep.data.dataset import Dataset
-from linsep.data.parts_reading import blocks_of, parsed, survey_of
-from linsep.data.parts_spans import Part, Reading
-from linsep.data.parts_survey import Survey
+from linsep.data.parts import Part, Profile, Reading, blocks_of, profile_of, read_part
 
 PARSED = 4
 """Bytes that rows may take for each byte of the file they are in."""
@@ -16,7 +14,7 @@ class Held(Protocol):
     """All rows of a shard in memory."""
 
     @property
-    def survey(self) -> Survey:
+    def survey(self) -> Profile:
         """What they hold."""
 
     @property
@@ -34,7 +32,7 @@ class Piece(Protocol):
     def room(self) -> int:
         """The memory that they may take; 0 if nobody knows."""
 
-    def surveyed(self, reading: Any) -> Survey:
+    def surveyed(self, reading: Any) -> Profile:
         """Return what they hold."""
 
     def parsed(self, reading: Any) -> Held:
@@ -54,13 +52,13 @@ class InFiles(NamedTuple):
         """The memory that the rows may take."""
         return PARSED * self.part.size
 
-    def surveyed(self, reading: Reading) -> Survey:
+    def surveyed(self, reading: Reading) -> Profile:
         """Return what the rows hold."""
-        return survey_of(self.part, reading)
+        return profile_of(self.part, reading)
 
     def parsed(self, reading: Reading) -> Held:
         """Return all rows."""
-        return parsed(self.part, reading)
+        return read_part(self.part, reading)
 
     def blocks(self, reading: Reading, rows: int) -> Iterator[Dataset]:
         """Yield the rows in blocks."""
@@ -94,9 +92,9 @@ class Later:
     def _each(self, ask: Callable[[Any], Any]) -> Iterator[Any]:
         return (ask(partition.compute(scheduler="synchronous")) for partition in self.partitions)
 
-    def surveyed(self, reading: Any) -> Survey:
+    def surveyed(self, reading: Any) -> Profile:
         """Return what the rows hold; one partition is in memory at a time."""
-        found: Survey = self.kind.merged(self._each(lambda piece: piece.surveyed(reading)))
+        found: Profile = self.kind.merged(self._each(lambda piece: piece.surveyed(reading)))
         return found
 
     def parsed(self, reading: Any) -> Held:
@@ -132,7 +130,7 @@ class Placed(NamedTuple):
         """The memory that the rows may take."""
         return self.rows.room
 
-    def surveyed(self, reading: Any) -> Survey:
+    def surveyed(self, reading: Any) -> Profile:
         """Return what the rows hold."""
         return self.rows.surveyed(reading)
 

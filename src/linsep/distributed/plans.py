@@ -3,10 +3,8 @@
 from typing import Any
 
 from linsep.data.dataset import Dataset
-from linsep.data.form import Form
-from linsep.data.parts import Plan
-from linsep.data.parts_spans import Part, Reading, Span
-from linsep.data.parts_survey import Survey
+from linsep.data.format import Format
+from linsep.data.parts import Part, Plan, Profile, Reading, Span
 from linsep.distributed.engines import Engine, Threads
 from linsep.distributed.work import Task
 
@@ -29,7 +27,7 @@ class Files:
         """Return at most so many parts."""
         return self._plan.parts(count)
 
-    def settle(self, surveys: list[Survey]) -> Survey:
+    def settle(self, surveys: list[Profile]) -> Profile:
         """Settle what all parts together tell."""
         return self._plan.settle(surveys)
 
@@ -39,7 +37,7 @@ class Files:
         return self._plan.reading
 
     @property
-    def form(self) -> Form:
+    def form(self) -> Format:
         """How the data are read."""
         return self._plan.form
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from linsep.data.errors import DataError
-from linsep.data.parts_survey import Survey
+from linsep.data.parts import Profile
 from linsep.distributed import work
 from linsep.distributed.checkpoints import Checkpoint, identity_of
 from linsep.distributed.connecting import engine_of
@@ -157,7 +157,7 @@ class Run:
         engine.notice = self._tell_waiting
         self._rows = self._rejected = 0
 
-    def look(self, count: int) -> Survey:
+    def look(self, count: int) -> Profile:
         """Look at all shards, and tell the twin of the learner what they hold."""
         plan, twin = self.plan, self.twin
         tasks = [(part, number, 0) for number, part in enumerate(plan.parts(count))]
@@ -240,7 +240,7 @@ class Run:
         refuse_overflow(state)
         state.epochs += 1
 
-    def _start(self, survey: Survey) -> TrainingState:
+    def _start(self, survey: Profile) -> TrainingState:
         """Return a machine before its first round."""
         twin = self.twin
         twin.seed_ = twin._draw_seed()
@@ -291,6 +291,6 @@ def _bare(twin: Any) -> Any:
     return bare
 
 
-def _columns(survey: Survey, width: int) -> Any:
+def _columns(survey: Profile, width: int) -> Any:
     """Return a row with an entry in every column that the data have; dense where that is all."""
     return np.empty(0) if survey.seen is None else sp.csr_array(survey.columns[None, :width])

@@ -8,7 +8,7 @@ import numpy as np
 
 from linsep.data.dataset import Dataset
 from linsep.data.errors import DataError
-from linsep.data.parts_survey import Survey
+from linsep.data.parts import Profile
 from linsep.distributed.pieces import Held, piece_of
 from linsep.distributed.shelf import SHELF
 from linsep.distributed.wire import Sent, Start, received, sent_back
@@ -77,7 +77,7 @@ class Examples(NamedTuple):
     weights: Array
 
 
-def look(task: Task, shared: Look) -> Survey:
+def look(task: Task, shared: Look) -> Profile:
     """Return what all shards together decide: their rows, labels, columns."""
     part, number, _ = task
     piece = piece_of(part)
@@ -114,7 +114,7 @@ def count(task: Task, shared: Job) -> ClassCounts:
     return tally
 
 
-def scan(task: Task, reading: Reading) -> Survey:
+def scan(task: Task, reading: Reading) -> Profile:
     """Return what all parts together decide, and keep nothing."""
     return piece_of(task[0]).surveyed(reading)
 

@@ -76,7 +76,7 @@ Choose = Callable[[str, list[str], Callable[[list[str]], dict[str, str | None]]]
 """Is told a file, its columns, and how to find what they hold; returns how they are read."""
 
 
-class Trouble(NamedTuple):
+class CellError(NamedTuple):
     """What is wrong with a row, and in which column, if in one."""
 
     row: int
@@ -104,7 +104,7 @@ class Cells:
     labels: Array
     weights: Array | None
     origin: Array
-    troubles: list[Trouble] = field(default_factory=list)
+    troubles: list[CellError] = field(default_factory=list)
     documents: Counts | None = None
     grams: Named | None = None
     """The names of the n-grams, if they are kept or numbered."""
@@ -153,7 +153,7 @@ def numbers(column: Any, dtype: Any) -> tuple[Array, Array | None]:
         column = _decoded(column)
     kind = column.type
     if _textual(kind) or pa.types.is_binary(kind):
-        return parsed(column, dtype)
+        return parse_numbers(column, dtype)
     if pa.types.is_null(kind):
         return np.zeros(len(column), dtype), np.full(len(column), MISSING, np.uint8)
     if pa.types.is_boolean(kind) or pa.types.is_decimal(kind):
@@ -174,7 +174,7 @@ def numbers(column: Any, dtype: Any) -> tuple[Array, Array | None]:
     return np.where(finite, values, dtype(0)), state
 
 
-def parsed(column: Any, dtype: Any) -> tuple[Array, Array | None]:
+def parse_numbers(column: Any, dtype: Any) -> tuple[Array, Array | None]:
     """Return the numbers that a column of text, or of bytes, stands for, each rounded once; and what is the matter."""
     cells = pc.ascii_trim(_text(column, check=False), " \t")
     fine = pc.match_substring_regex(cells, DECIMAL)
@@ -280,7 +280,7 @@ class _Reader:
 
     def __init__(self, columns: dict[str, Any], rows: int, plan: Plan) -> None:
         self.columns, self.rows, self.plan = columns, rows, plan
-        self.troubles: dict[int, Trouble] = {}
+        self.troubles: dict[int, CellError] = {}
 
     def note(self, rows: Array, name: str, reason: str) -> None:
         """Note the rows in which a column is at fault; {} in the reason is what stands there."""
@@ -288,7 +288,7 @@ class _Reader:
             cell = self.columns[name][row].as_py()
             text = cell if isinstance(cell, bytes) else b"" if cell is None else str(cell).encode()
             told = reason.format(shown(text), name=name, first=FIRST if self.plan.fixed else "")
-            self.troubles.setdefault(row, Trouble(row, name, told))
+            self.troubles.setdefault(row, CellError(row, name, told))
 
     def number(self, name: str, dtype: Any, missing: str | None) -> tuple[Array, Array | None]:
         """Return the numbers of a column, and a mask of those that are missing, if they may be."""
@@ -307,7 +307,7 @@ class _Reader:
         if pa.types.is_binary(column.type):
             wrong = _not_utf8(column)
             for row, reason in wrong.items():
-                self.troubles.setdefault(row, Trouble(row, name, f"column {name!r}: {reason}"))
+                self.troubles.setdefault(row, CellError(row, name, f"column {name!r}: {reason}"))
             bad = np.isin(np.arange(self.rows), list(wrong))
             column = _text(pc.if_else(pa.array(bad), pa.scalar(None, column.type), column))
         words = coded(name, column)
@@ -327,7 +327,7 @@ class _Reader:
         counts, named = counted(text, begins, ends, how, dtype)
         for row in np.flatnonzero(counts.faults >= 0).tolist():
             reason = not_utf8(text[begins[row] : ends[row]].tobytes(), int(counts.faults[row]))
-            self.troubles.setdefault(row, Trouble(row, name, f"column {name!r}: {reason}"))
+            self.troubles.setdefault(row, CellError(row, name, f"column {name!r}: {reason}"))
         if missing is not None:
             self.note(np.flatnonzero(absent), name, missing)
         return counts, named, absent

@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from linsep.data.errors import DataError, Fault
-from linsep.data.parts_cutting import Marks, Ruler
+from linsep.data.errors import DataError, RowError
 from linsep.data.sources import Bytes, Source
-from linsep.data.tables.columns import FIRST, Cells, Choose, Plan, Trouble, cells_of, kind_of
+from linsep.data.splitting import MarkSplitter, Splitter
+from linsep.data.tables.columns import FIRST, CellError, Cells, Choose, Plan, cells_of, kind_of
 from linsep.data.tables.documents import as_bytes
 from linsep.engine.arrays import Array
 
@@ -49,13 +49,13 @@ class Records:
         """Return the number of each row, from 0."""
         return cells.origin
 
-    def faults(self, troubles: list[Trouble]) -> list[Fault]:
+    def faults(self, troubles: list[CellError]) -> list[RowError]:
         """Return what is told of rows at fault, which are written as CSV."""
         found = []
         for row, _, reason in troubles:
             line = io.StringIO(newline="")
             csv.writer(line, lineterminator="").writerow([_shown(column[row].as_py()) for column in self.batch.columns])
-            found.append(Fault(row, 0, reason, line.getvalue().encode("utf-8", "surrogateescape")))
+            found.append(RowError(row, 0, reason, line.getvalue().encode("utf-8", "surrogateescape")))
         return found
 
 
@@ -217,7 +217,7 @@ def _check_end(name: str, raw: Raw, within_file: bool) -> None:
         )
 
 
-def record_ruler(source: Source, format: str) -> Ruler:
+def record_splitter(source: Source, format: str) -> Splitter:
     """Return where a file can be cut: between row groups, or between record batches of an Arrow file."""
     size = source.size or 0
     with _told(source.name, OPENED[format]):
@@ -225,12 +225,12 @@ def record_ruler(source: Source, format: str) -> Ruler:
             with parquet.ParquetFile(source.name) as file:
                 told = file.metadata
                 sizes = [0, *accumulate(told.row_group(i).total_byte_size for i in range(told.num_row_groups))]
-            return Marks("row groups", range(len(sizes)), lambda group: size * sizes[group] // max(1, sizes[-1]))
+            return MarkSplitter("row groups", range(len(sizes)), lambda group: size * sizes[group] // max(1, sizes[-1]))
         if source.packed or not source.head().startswith(IPC_FILE):
-            return Marks("file", range(2), lambda place: size * place)
+            return MarkSplitter("file", range(2), lambda place: size * place)
         with pa.OSFile(source.name) as file:
             count = pa.ipc.open_file(file).num_record_batches
-        return Marks("record batches", range(count + 1), lambda batch: size * batch // max(1, count))
+        return MarkSplitter("record batches", range(count + 1), lambda batch: size * batch // max(1, count))
 
 
 def records_before(source: Source, format: str) -> int:

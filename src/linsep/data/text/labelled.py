@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.data.errors import Fault, shown
+from linsep.data.errors import RowError, shown
 from linsep.data.rows import Rows, without
 from linsep.data.text.grams import Grams, hash_text
 from linsep.data.text.names import count_text
@@ -35,13 +35,13 @@ class _Lines:
         tabs = np.append(np.flatnonzero(text == TAB), len(text))
         self.tabs = np.minimum(tabs[np.searchsorted(tabs, self.begins)], self.ends)
         self.fine = self.ends > self.begins
-        self.faults: list[Fault] = []
+        self.faults: list[RowError] = []
 
     def blame(self, line: int, at: int, reason: str) -> None:
         """Say what is wrong with a line at text[at]."""
         begin = int(self.begins[line])
         row = self.text[begin : self.newlines[line]].tobytes()
-        self.faults.append(Fault(line, at - begin + 1, reason, row))
+        self.faults.append(RowError(line, at - begin + 1, reason, row))
         self.fine[line] = False
 
     def shown(self, begin: int, end: int) -> str:

@@ -6,8 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from linsep.data.form import Wrong, flag, row_of, whole
-from linsep.data.line_form import LineForm
+from linsep.data.format import LineFormat, RowErrors, flag, row_of, whole
 from linsep.data.rows import Rows, renumbered
 from linsep.data.text.hashed_names import HashedNames, HashedRows, VocabularyNames
 from linsep.data.text.vocabulary import Vocabulary
@@ -16,7 +15,7 @@ LATE = "the row has a name that was not there before: the data have changed sinc
 
 
 @dataclass
-class NamedForm(LineForm):
+class NamedFormat(LineFormat):
     r"""A form whose columns have names.
 
     A subclass parses: to rows with `names` that are numbered for a block if there is a vocabulary, to `HashedRows` that
@@ -31,7 +30,7 @@ class NamedForm(LineForm):
     keep_names : bool, default=False
         Whether the names that are hashed are kept, so that `feature_names` can tell what a column means.
 
-    >>> from linsep.data.vw.form import Vw
+    >>> from linsep.data.vw.format import Vw
     >>> form = Vw(vocabulary=True)
     >>> rows, wrong = form.take(form.parse(np.frombuffer(b"1 |a x y\n1 |a z x\n", np.uint8), np.float64))
     >>> rows.indices, list(form.feature_names)
@@ -91,7 +90,7 @@ class NamedForm(LineForm):
         if self.known is None:
             self.grows = self.vocabulary
 
-    def take(self, rows: Rows) -> tuple[Rows, Wrong]:
+    def take(self, rows: Rows) -> tuple[Rows, RowErrors]:
         """Keep the names; number the columns by those of all rows so far, instead of this block's."""
         if rows.names is None:
             return rows, {}
@@ -129,7 +128,7 @@ class NamedForm(LineForm):
             form.seen.restore(state["seen"])
         return form
 
-    def _numbered(self, rows: Rows) -> tuple[Rows, Wrong]:
+    def _numbered(self, rows: Rows) -> tuple[Rows, RowErrors]:
         """Number the columns; names that may not be new come after all others, and their rows are at fault."""
         assert rows.names is not None
         numbers = self.numbers.take(rows.names, grow=self.known is None and not self.looked)

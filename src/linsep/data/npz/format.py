@@ -6,20 +6,20 @@ from typing import Any, Self
 
 import numpy as np
 
-from linsep.data.binary.file import about, blocks, open_binary
 from linsep.data.dataset import Dataset, as_csr, as_labels
-from linsep.data.errors import NO_ROWS, DataError, Fault
-from linsep.data.form import Form, Job, flag
-from linsep.data.formats import form_named
-from linsep.data.parts_cutting import Marks, Ruler
+from linsep.data.errors import NO_ROWS, DataError, RowError
+from linsep.data.format import Format, ReadPass, flag
+from linsep.data.npz.file import about, blocks, open_binary
+from linsep.data.registry import format_class
 from linsep.data.rows import Rows, without
 from linsep.data.sources import Source
+from linsep.data.splitting import MarkSplitter, Splitter
 
 PART_ROWS = 1 << 16
 
 
 @dataclass
-class Stored(Form):
+class NpzFormat(Format):
     """Files in binary form.
 
     Parameters
@@ -34,7 +34,7 @@ class Stored(Form):
     """The type of the values, if it need not be that of the file."""
     columns: int | None = field(default=None, init=False, repr=False)
     names: Any = field(default=None, init=False, repr=False)
-    before: Form | None = field(default=None, init=False, repr=False)
+    before: Format | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.verify = flag("verify", self.verify)
@@ -63,7 +63,7 @@ class Stored(Form):
                     self.columns, self.names = data.X.shape[1], data.feature_names
             self.before = _form_before(sources[0].name)
 
-    def parts(self, job: Job) -> Iterator[Rows]:
+    def parts(self, job: ReadPass) -> Iterator[Rows]:
         """Yield the rows of all files in parts."""
         self.look(job.sources)
         self.unseen = before = 0
@@ -76,7 +76,9 @@ class Stored(Form):
                 wrong: dict[int, tuple[bytes, str]] = {}
                 if self.known is not None and rows.indices is not None:
                     rows = self._of_known(rows, self.known, wrong)
-                job.policy.take([Fault(row, None, why, b"") for row, (_, why) in wrong.items()], source.name, first + 1)
+                job.policy.take(
+                    [RowError(row, None, why, b"") for row, (_, why) in wrong.items()], source.name, first + 1
+                )
                 rows = without(rows, list(wrong)) if wrong else rows
                 first += len(block)
                 job.clock.tick(before + size * first // len(data), len(block))
@@ -98,28 +100,28 @@ class Stored(Form):
             raise DataError(sources[0].name, NO_ROWS)
         return replace(data, y=as_labels(data.y))
 
-    def ruler(self, source: Source) -> Ruler:
+    def splitter(self, source: Source) -> Splitter:
         """Return where a file can be cut: between rows."""
         data, size = open_binary(source.name), source.size or 0
         X, rows = data.X, len(data)
         if not hasattr(X, "indptr"):
-            return Marks("rows", range(rows + 1), lambda row: size * row // max(rows, 1))
+            return MarkSplitter("rows", range(rows + 1), lambda row: size * row // max(rows, 1))
         entry, row_bytes = X.data.itemsize + X.indices.itemsize, X.indptr.itemsize + data.y.itemsize
-        return Marks("rows", range(rows + 1), lambda row: int(X.indptr[row]) * entry + row * row_bytes)
+        return MarkSplitter("rows", range(rows + 1), lambda row: int(X.indptr[row]) * entry + row * row_bytes)
 
     def lines_before(self, source: Source) -> int:
         """Return how many rows a file has before the part of it that is read."""
         return 0 if source.span is None else source.span[0]
 
     @classmethod
-    def with_columns_of(cls, form: Form, data: Iterable[Any], strict: bool) -> Self:
+    def with_columns_of(cls, form: Format, data: Iterable[Any], strict: bool) -> Self:
         """Return how to read files in binary form into the columns that other data have."""
         stored, like = cls(), form._like(data, strict)
         stored.known, stored.strict = like.known, strict
         stored.columns, stored.names = form.width, form.feature_names
         return stored
 
-    def like(self, data: Iterable[Any], strict: bool) -> Form:
+    def like(self, data: Iterable[Any], strict: bool) -> Format:
         """Return how to read rows, in the form that these had before, into the columns that these have."""
         return self._like(data, strict) if self.before is None else self.before.like(data, strict)
 
@@ -154,12 +156,12 @@ def _some(data: Dataset, begin: int, end: int, file: str) -> Dataset:
     return next(blocks(some, end - begin))
 
 
-def _form_before(path: str) -> Form | None:
+def _form_before(path: str) -> Format | None:
     """Return the form in which rows were read before they were written to a file, if it tells."""
     told = about(path).get("form")
     if told is None:
         return None
     try:
-        return form_named(told["format"]).restored(told["state"])
+        return format_class(told["format"]).restored(told["state"])
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(path, f"what it says of how its rows were read is broken ({error!r})") from None

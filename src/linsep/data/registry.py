@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from linsep.data.errors import DataError, is_one_of, shown
-from linsep.data.form import Form
+from linsep.data.format import Format
 from linsep.data.sources import HEAD, Source, suffix_of
 
 NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
@@ -24,7 +24,7 @@ LINES = 20
 """Lines that are looked at to tell a format."""
 
 
-class Format(NamedTuple):
+class FormatEntry(NamedTuple):
     """A format: the form that reads it, how its files are called, and how they begin, where that tells them."""
 
     form: str
@@ -33,15 +33,17 @@ class Format(NamedTuple):
 
 
 FORMATS = {
-    "svmlight": Format("svmlight.form:Svmlight", (".svm", ".svmlight", ".libsvm")),
-    "vw": Format("vw.form:Vw", (".vw",)),
-    "text": Format("text.form:LabelledText", (".txt",)),
-    "csv": Format("tables.form:Csv", (".csv",)),
-    "tsv": Format("tables.form:Tsv", (".tsv",)),
-    "parquet": Format("tables.form:Parquet", (".parquet", ".pq"), (b"PAR1",)),
-    "arrow": Format("tables.form:Arrow", (".arrow", ".feather", ".ipc"), (b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")),
-    "table": Format("tables.form:InMemory", ()),
-    "binary": Format("binary.form:Stored", (".npz",), (b"PK\x03\x04",)),
+    "svmlight": FormatEntry("svmlight.format:Svmlight", (".svm", ".svmlight", ".libsvm")),
+    "vw": FormatEntry("vw.format:Vw", (".vw",)),
+    "text": FormatEntry("text.format:LabelledText", (".txt",)),
+    "csv": FormatEntry("tables.format:Csv", (".csv",)),
+    "tsv": FormatEntry("tables.format:Tsv", (".tsv",)),
+    "parquet": FormatEntry("tables.format:Parquet", (".parquet", ".pq"), (b"PAR1",)),
+    "arrow": FormatEntry(
+        "tables.format:Arrow", (".arrow", ".feather", ".ipc"), (b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")
+    ),
+    "table": FormatEntry("tables.format:InMemory", ()),
+    "binary": FormatEntry("npz.format:NpzFormat", (".npz",), (b"PK\x03\x04",)),
 }
 LOOKS: list[tuple[str, Callable[[bytes], Any]]] = [
     ("svmlight", SVMLIGHT.fullmatch),
@@ -55,7 +57,7 @@ LOOKS: list[tuple[str, Callable[[bytes], Any]]] = [
 """How a line of each format looks, from the strictest to the vaguest."""
 
 
-def form_named(name: str) -> type[Form]:
+def format_class(name: str) -> type[Format]:
     """Return the form that reads a format."""
     module, form = FORMATS[name].form.split(":")
     return getattr(import_module(f"linsep.data.{module}"), form)
@@ -106,10 +108,10 @@ def format_of(sources: list[Source], format: str | None) -> str:
     return name
 
 
-def form_of(sources: list[Source], format: str | None, options: dict[str, Any]) -> Form:
+def format_for(sources: list[Source], format: str | None, options: dict[str, Any]) -> Format:
     """Return the form that reads these sources, with the options it was given."""
     name = format_of(sources, format)
-    form = form_named(name)
+    form = format_class(name)
     if sources[0].table and not FORMATS[name].form.startswith("tables"):
         raise DataError(sources[0].name, f"it is a table in memory, and not {name}: leave out format=")
     for option in options:
@@ -118,7 +120,7 @@ def form_of(sources: list[Source], format: str | None, options: dict[str, Any]) 
     return form(**options)
 
 
-def options_of(form: type[Form]) -> list[str]:
+def options_of(form: type[Format]) -> list[str]:
     """Return the options that a form takes."""
     return [field.name for field in fields(form) if field.init]
 

@@ -20,11 +20,11 @@ from hypothesis.extra import numpy as hnp
 
 import linsep
 from linsep import PassiveAggressive, Perceptron
-from linsep.data.binary.cache import cache_file, cache_folder, cache_key, cache_writer, fresh
-from linsep.data.binary.file import about, blocks, is_binary, open_binary
-from linsep.data.binary.writer import Section, Writer
 from linsep.data.dataset import Dataset
 from linsep.data.errors import DataError
+from linsep.data.npz.file import about, blocks, is_binary, open_binary
+from linsep.data.npz.writer import Section, Writer
+from linsep.data.pass_cache import cache_file, cache_folder, cache_key, cache_writer, fresh
 from linsep.data.sources import sources_of
 
 many = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
@@ -291,7 +291,7 @@ def test_a_killed_writer_leaves_the_old_file_and_no_litter(tmp_path):
     path = written(tmp_path / "rows.npz", some_rows())
     before = path.read_bytes()
     code = (
-        "import os, sys, numpy as np\nfrom linsep.data.binary.writer import Writer\n"
+        "import os, sys, numpy as np\nfrom linsep.data.npz.writer import Writer\n"
         "with Writer(sys.argv[1]) as file:\n    file.write(np.eye(300), np.arange(300))\n    os.kill(os.getpid(), 9)"
     )
     assert subprocess.run([sys.executable, "-c", code, path], check=False).returncode == -9
@@ -302,7 +302,7 @@ def test_a_killed_writer_leaves_the_old_file_and_no_litter(tmp_path):
 def test_the_next_writer_removes_what_a_killed_one_left(tmp_path):
     path = tmp_path / "rows.npz"
     code = (
-        "import os, sys, numpy as np\nfrom linsep.data.binary.writer import Writer\n"
+        "import os, sys, numpy as np\nfrom linsep.data.npz.writer import Writer\n"
         "with Writer(sys.argv[1]) as file:\n    file.write(np.eye(300), np.arange(300))\n"
         "    os.fsync = lambda _: os.kill(os.getpid(), 9)"
     )
@@ -720,7 +720,7 @@ def test_another_version_of_the_code_makes_caches_stale(tmp_path, monkeypatch):
     source = tmp_path / "rows.svm"
     source.touch()
     key = cache_key(sources_of(source), {})
-    monkeypatch.setattr("linsep.data.binary.cache.code_digest", lambda *_: "another")
+    monkeypatch.setattr("linsep.data.pass_cache.code_digest", lambda *_: "another")
     assert cache_key(sources_of(source), {}) != key
 
 
@@ -760,7 +760,7 @@ def test_what_has_no_cache(tmp_path):
 def test_two_processes_write_the_same_cache(tmp_path):
     path = tmp_path / "rows.npz"
     code = (
-        "import sys, numpy as np\nfrom linsep.data.binary.cache import cache_writer, fresh\n"
+        "import sys, numpy as np\nfrom linsep.data.pass_cache import cache_writer, fresh\n"
         "for i in range(5):\n    with cache_writer(sys.argv[1], 'key') as file:\n"
         "        file.write(np.full((500, 9), float(i)), np.full(500, i))\n    assert fresh(sys.argv[1], 'key')"
     )

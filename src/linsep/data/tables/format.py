@@ -12,19 +12,19 @@ from typing import Any, Self
 
 import numpy as np
 
-from linsep.data.errors import DataError, Policy, is_one_of, shown
-from linsep.data.form import Form, Job, flag, refuse_other_types, whole
-from linsep.data.lines import BLOCK_BYTES
-from linsep.data.parts_cutting import Ruler, newlines
+from linsep.data.blocks import BLOCK_BYTES
+from linsep.data.errors import DataError, ErrorPolicy, is_one_of, shown
+from linsep.data.format import Format, ReadPass, flag, refuse_other_types, whole
 from linsep.data.rows import Rows, Spelling
 from linsep.data.sources import Source
-from linsep.data.tables.columns import NUMBER, TRUTH, WORDS, Cells, Plan, Trouble, kept, named
-from linsep.data.tables.csv_text import Text, beginning, no_names, text_parts, text_ruler
+from linsep.data.splitting import Splitter, newlines
+from linsep.data.tables.assembly import numbers_and_words, with_documents, with_numbered
+from linsep.data.tables.columns import NUMBER, TRUTH, WORDS, CellError, Cells, Plan, kept, named
+from linsep.data.tables.csv import Text, beginning, no_names, text_parts, text_splitter
 from linsep.data.tables.documents import Documents, hashed_columns, without
 from linsep.data.tables.names import TableNames
-from linsep.data.tables.record_batches import Records, record_parts, record_ruler, records_before
+from linsep.data.tables.record_batches import Records, record_parts, record_splitter, records_before
 from linsep.data.tables.roles import Found, Kinds, listed, resolved, roles
-from linsep.data.tables.sparse_cells import numbers_and_words, with_documents, with_numbered
 from linsep.data.text.frequencies import Frequencies
 from linsep.data.text.grams import LARGEST, Counts, Grams, to_unit
 from linsep.data.text.hashed_names import HashedNames, VocabularyNames
@@ -45,7 +45,7 @@ CHANGED = "was not there before: the data have changed since they were first loo
 
 
 @dataclass
-class Table(Form):
+class Table(Format):
     r"""How a table is read: its options, and what was found out about its columns.
 
     Parameters
@@ -108,9 +108,9 @@ class Table(Form):
     Examples
     --------
     >>> from io import BytesIO
-    >>> from linsep.data.lines import Clock
+    >>> from linsep.data.blocks import Clock
     >>> table, source = Csv(), [Source("people.csv", BytesIO(b"age,city,label\n31,Oslo,1\n27,Rome,0\n"))]
-    >>> [rows] = table.parts(Job(source, np.float64, Policy(), Clock(source, None), 1, 1000))
+    >>> [rows] = table.parts(ReadPass(source, np.float64, ErrorPolicy(), Clock(source, None), 1, 1000))
     >>> table.feature_names, rows.indices, rows.values
     (['age', 'city=Oslo', 'city=Rome'], array([0, 1, 0, 2], dtype=int32), array([31.,  1., 27.,  1.]))
     """
@@ -184,7 +184,7 @@ class Table(Form):
                 raise ValueError(f"{option.name}= says how documents are read: say which column holds them with text=")
         return grams._replace(unit=not self.idf)
 
-    def like(self, data: Iterable[Any], strict: bool) -> Form:
+    def like(self, data: Iterable[Any], strict: bool) -> Format:
         """Return how other data are read to the same columns, found by name; what is new is left out or refused.
 
         The labels and the weights may be absent.
@@ -305,7 +305,7 @@ class Table(Form):
         """Return the names that begin as those of n-grams do."""
         return [name for name in names if self.text is not None and name.startswith(f"{self.text}:")]
 
-    def for_format(self, name: str, file: str) -> Form:
+    def for_format(self, name: str, file: str) -> Format:
         """Return this form for a table in another format: columns are matched by their names."""
         if name not in FORMATS:
             return super().for_format(name, file)
@@ -318,16 +318,16 @@ class Table(Form):
         if self.found is None and all(source.again for source in sources):
             next((plan for _, plan in self._tasks(sources, BLOCK_BYTES) if plan is not None), None)
 
-    def ruler(self, source: Source) -> Ruler:
+    def splitter(self, source: Source) -> Splitter:
         """Return where a file can be cut: between rows of text, row groups or record batches."""
         if self.name not in DELIMITERS:
-            return record_ruler(source, self.name)
+            return record_splitter(source, self.name)
         if source.packed:
-            return super().ruler(source)
+            return super().splitter(source)
         names, begin = beginning(source, *self._written)
         if self.found is not None:  # files without rows have names, too
             self._plan(source.name, names, None)
-        return text_ruler(source, self._written[0], begin)
+        return text_splitter(source, self._written[0], begin)
 
     def lines_before(self, source: Source) -> int:
         """Return how many lines, or rows, a file has before the part of it that is read."""
@@ -374,7 +374,7 @@ class Table(Form):
             return Rows(labels, np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, dtype), places, 0)
         return Rows(labels, None, None, np.empty((0, self.width), dtype), places, 0)
 
-    def parts(self, job: Job) -> Iterator[Rows]:
+    def parts(self, job: ReadPass) -> Iterator[Rows]:
         """Yield the rows of all sources in parts.
 
         Rows at fault go the way of the policy; where it raises, nothing of their part is learned or counted.
@@ -455,7 +455,7 @@ class Table(Form):
         """Tell whether a text file that should begin with names begins with numbers."""
         return self.name in DELIMITERS and self.header is not False and no_names(names)
 
-    def _rows(self, part: Text | Records, cells: Cells, policy: Policy, line: int) -> Rows:
+    def _rows(self, part: Text | Records, cells: Cells, policy: ErrorPolicy, line: int) -> Rows:
         """Return the rows of a part, after those at fault have gone the way of the policy."""
         troubles, words = cells.troubles, None
         if self.complete and not self.grows:
@@ -498,19 +498,19 @@ class Table(Form):
             to_unit(documents.indptr, documents.values)
         return with_numbered(cells.values, documents, words)
 
-    def _new(self, cells: Cells, words: list[Array]) -> list[Trouble]:
+    def _new(self, cells: Cells, words: list[Array]) -> list[CellError]:
         """Return the rows with words or n-grams that earlier data, or these when first looked at, did not have."""
-        found: dict[int, Trouble] = {}
+        found: dict[int, CellError] = {}
         for (name, codes, values), columns in zip(cells.words, words, strict=True):
             for row in np.flatnonzero(columns == UNSEEN).tolist():
                 text = shown((values[int(codes[row])].as_py() or "").encode())
                 reason = f"{text} in column {name!r} {NEW if self.fixed else CHANGED}"
-                found.setdefault(row, Trouble(int(cells.origin[row]), name, reason))
+                found.setdefault(row, CellError(int(cells.origin[row]), name, reason))
         if cells.documents is not None:
             entries = np.flatnonzero(self._new_grams(cells.documents))
             reason = f"an n-gram in column {self.text!r} {NEW if self.fixed else CHANGED}"
             for row in np.unique(np.searchsorted(cells.documents.indptr, entries, "right") - 1).tolist():
-                found.setdefault(row, Trouble(int(cells.origin[row]), self.text, reason))
+                found.setdefault(row, CellError(int(cells.origin[row]), self.text, reason))
         return list(found.values())
 
     def _new_grams(self, documents: Counts) -> Array:

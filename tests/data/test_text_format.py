@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 
 import linsep
 from linsep.data.errors import DataError
-from linsep.data.text.form import LabelledText
+from linsep.data.text.format import LabelledText
 
 DOCUMENTS = [
     "Free money, free!", "lunch at noon?", "noon is fine", "MONEY for nothing", "x", "Straße café naïve café",

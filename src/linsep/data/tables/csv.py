@@ -18,13 +18,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
 
+from linsep.data.blocks import BLOCK_BYTES, MARK, NEWLINE, Block, blocks
 from linsep.data.compiled.csv import LETTERS, SKIP, RowMarks, filling_kernel, mark_rows
 from linsep.data.compiled.numbers import fives
 from linsep.data.compiled.utf8 import not_utf8
-from linsep.data.errors import DataError, Fault
-from linsep.data.lines import BLOCK_BYTES, MARK, NEWLINE, Block, blocks
-from linsep.data.parts_cutting import Lines, Marks, Ruler, chunks
+from linsep.data.errors import DataError, RowError
 from linsep.data.sources import Source
+from linsep.data.splitting import LineSplitter, MarkSplitter, Splitter, chunks
 from linsep.data.tables.columns import (
     DECIMAL,
     MISSING,
@@ -33,14 +33,14 @@ from linsep.data.tables.columns import (
     NUMBER,
     TRUTH,
     WORDS,
+    CellError,
     Cells,
     Choose,
     Plan,
-    Trouble,
     cells_of,
     coded,
     inexact,
-    parsed,
+    parse_numbers,
     spelled,
 )
 from linsep.data.tables.columns import NO_NUMBER as NO_NUMBER_HERE
@@ -84,7 +84,7 @@ class Text:
         """Return what columns hold: words, where fewer than half of the cells that are not missing are numbers."""
         with _told(self.file):
             origin, _, columns = self._bytes(names)
-            states = {name: parsed(columns[name], np.float64)[1] for name in names}
+            states = {name: parse_numbers(columns[name], np.float64)[1] for name in names}
         found: dict[str, str | None] = {}
         for name, state in states.items():
             counts = np.bincount(np.zeros(len(origin), np.uint8) if state is None else state, minlength=4)
@@ -108,7 +108,7 @@ class Text:
             return cells.origin + self.above
         return self.rows.lines[cells.origin] + self.above
 
-    def faults(self, troubles: list[Trouble]) -> list[Fault]:
+    def faults(self, troubles: list[CellError]) -> list[RowError]:
         """Return what is told of rows at fault."""
         if not troubles:
             return []
@@ -117,7 +117,7 @@ class Text:
         for row, column, reason in troubles:
             line = raw[rows.begins[row] : rows.ends[row]]
             field = 0 if column is None else _begin_of(line, self.names.index(column), self.delimiter) + 1
-            found.append(Fault(int(rows.lines[row]) + self.above, field, reason, line))
+            found.append(RowError(int(rows.lines[row]) + self.above, field, reason, line))
         return found
 
     def _filled(self, plan: Plan, dtype: Any) -> Cells | None:
@@ -173,7 +173,7 @@ class Text:
         troubles += [trouble._replace(row=int(origin[trouble.row])) for trouble in cells.troubles]
         return replace(cells, origin=origin[cells.origin], troubles=sorted(troubles, key=lambda trouble: trouble.row))
 
-    def _bytes(self, names: list[str]) -> tuple[Array, list[Trouble], dict[str, Any]]:
+    def _bytes(self, names: list[str]) -> tuple[Array, list[CellError], dict[str, Any]]:
         """Return which rows can be told apart, what is wrong with the others, and the former's columns as bytes."""
         rows, many = self.rows, len(self.names)
         counts = {row: f"{rows.fields[row]} fields, but {many} columns" for row in _where(rows.fields != many)}
@@ -186,7 +186,7 @@ class Text:
         columns, count = self._arrow(text, dict.fromkeys(names, pa.binary()))
         if count != np.count_nonzero(good):
             raise DataError(self.file, "the rows can't be told apart: quotes or ends of lines are mixed up")
-        return np.flatnonzero(good), [Trouble(row, None, reason) for row, reason in wrong.items()], columns
+        return np.flatnonzero(good), [CellError(row, None, reason) for row, reason in wrong.items()], columns
 
     def _arrow(self, text: Array, types: dict[str, Any]) -> tuple[dict[str, Any], int]:
         """Let Arrow read columns of these types; return them, and how many rows there are."""
@@ -310,14 +310,14 @@ def _mark_of(source: Source) -> int:
     return len(MARK) if source.head().startswith(MARK) else 0
 
 
-def text_ruler(source: Source, delimiter: str, begin: int) -> Ruler:
+def text_splitter(source: Source, delimiter: str, begin: int) -> Splitter:
     """Return where a file can be cut from a byte on: where a line begins, but for those within quotes.
 
     Of a file with quotes, a sample of the beginnings of rows is kept that is large enough for any number of parts.
     """
     last = source.size or 0
     if begin >= last or not any(b'"' in chunk for chunk in chunks(source.name, begin)):
-        return Lines(source.name, min(begin, last), last)
+        return LineSplitter(source.name, min(begin, last), last)
     at = _mark_of(source)
     found, first, seen, step = [np.array([begin])], max(begin, at), 0, 1
     for block in _whole_rows(source, ord(delimiter), BLOCK_BYTES):
@@ -327,7 +327,7 @@ def text_ruler(source: Source, delimiter: str, begin: int) -> Ruler:
         seen, at = seen + len(begins), at + len(block.text)
         if sum(map(len, found)) > MOST_MARKS:
             found, step = [found[0], np.concatenate(found[1:])[::2]], 2 * step
-    return Marks("bytes", np.concatenate([*found, [last]]), lambda place: place - begin)
+    return MarkSplitter("bytes", np.concatenate([*found, [last]]), lambda place: place - begin)
 
 
 def _header(block: Block, delimiter: str, header: bool | None) -> tuple[list[str], int, int]:

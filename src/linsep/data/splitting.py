@@ -14,7 +14,7 @@ CHUNK, FEW = 1 << 22, 1 << 16
 """Bytes that are read at once, and those that are read to find the end of a line."""
 
 
-class Ruler(ABC):
+class Splitter(ABC):
     """The places where a file can be cut, which are numbers that rise: the first and the last are its ends."""
 
     unit: str
@@ -38,11 +38,11 @@ class Ruler(ABC):
         """Return the place before; the first stays where it is."""
 
 
-class Marks(Ruler):
+class MarkSplitter(Splitter):
     """Places that are known beforehand.
 
-    >>> ruler = Marks("rows", range(4), lambda row: 10 * row)
-    >>> ruler.at_or_after(11), ruler.after(1), ruler.before(1)
+    >>> splitter = MarkSplitter("rows", range(4), lambda row: 10 * row)
+    >>> splitter.at_or_after(11), splitter.after(1), splitter.before(1)
     (2, 2, 0)
     """
 
@@ -71,7 +71,7 @@ class Marks(Ruler):
 
 
 @dataclass(frozen=True)
-class Lines(Ruler):
+class LineSplitter(Splitter):
     """The bytes of a file where a line begins; they are looked for when they are asked for."""
 
     path: str
@@ -110,26 +110,26 @@ class Lines(Ruler):
 
 
 class Stretch(NamedTuple):
-    """What a part has of a file: which ruler is that of the file, and where the part begins and ends there."""
+    """What a part has of a file: which splitter is that of the file, and where the part begins and ends there."""
 
     file: int
     begin: int
     end: int
 
 
-def cut(rulers: Sequence[Ruler], count: int) -> list[list[Stretch]]:
+def cut(splitters: Sequence[Splitter], count: int) -> list[list[Stretch]]:
     """Cut files, one after the other, into at most `count` parts of about equal size, none of them empty.
 
     Part k begins at the first place that has k / count of all bytes before it, or more; where that would leave a part
     empty, at the next place, or else the last before what follows. So there are fewer than `count` parts only where
     there are fewer places.
 
-    >>> files = [Marks("rows", range(4), lambda row: row), Marks("rows", range(2), lambda row: row)]
+    >>> files = [MarkSplitter("rows", range(4), lambda row: row), MarkSplitter("rows", range(2), lambda row: row)]
     >>> cut(files, 2)
     [[Stretch(file=0, begin=0, end=2)], [Stretch(file=0, begin=2, end=3), Stretch(file=1, begin=0, end=1)]]
     """
-    whole = _Whole(rulers)
-    begin, end = whole.tidy(0, rulers[0].first if rulers else 0), (len(rulers), 0)
+    whole = _Whole(splitters)
+    begin, end = whole.tidy(0, splitters[0].first if splitters else 0), (len(splitters), 0)
     if begin == end:
         return []
     here, places = begin, []
@@ -152,40 +152,40 @@ Place = tuple[int, int]
 class _Whole:
     """Files one after the other."""
 
-    def __init__(self, rulers: Sequence[Ruler]) -> None:
-        self.rulers = rulers
-        self.ends = list(accumulate((ruler.size(ruler.last) for ruler in rulers), initial=0))
+    def __init__(self, splitters: Sequence[Splitter]) -> None:
+        self.splitters = splitters
+        self.ends = list(accumulate((splitter.size(splitter.last) for splitter in splitters), initial=0))
         self.total = self.ends[-1]
 
     def tidy(self, file: int, place: int) -> Place:
-        while file < len(self.rulers) and place == self.rulers[file].last:
+        while file < len(self.splitters) and place == self.splitters[file].last:
             file += 1
-            place = self.rulers[file].first if file < len(self.rulers) else 0
+            place = self.splitters[file].first if file < len(self.splitters) else 0
         return file, place
 
     def at_or_after(self, size: int) -> Place:
-        file = min(bisect_right(self.ends, size), len(self.rulers)) - 1
-        return self.tidy(file, self.rulers[file].at_or_after(size - self.ends[file]))
+        file = min(bisect_right(self.ends, size), len(self.splitters)) - 1
+        return self.tidy(file, self.splitters[file].at_or_after(size - self.ends[file]))
 
     def after(self, here: Place) -> Place:
         file, place = here
-        return here if file == len(self.rulers) else self.tidy(file, self.rulers[file].after(place))
+        return here if file == len(self.splitters) else self.tidy(file, self.splitters[file].after(place))
 
     def before(self, here: Place) -> Place:
         file, place = here
-        while file == len(self.rulers) or place == self.rulers[file].first:
+        while file == len(self.splitters) or place == self.splitters[file].first:
             if file == 0:
                 return here
             file -= 1
-            place = self.rulers[file].last
-        return file, self.rulers[file].before(place)
+            place = self.splitters[file].last
+        return file, self.splitters[file].before(place)
 
     def between(self, begin: Place, end: Place) -> list[Stretch]:
         found = []
-        for file in range(begin[0], min(end[0] + 1, len(self.rulers))):
-            ruler = self.rulers[file]
-            first = begin[1] if file == begin[0] else ruler.first
-            last = end[1] if file == end[0] else ruler.last
+        for file in range(begin[0], min(end[0] + 1, len(self.splitters))):
+            splitter = self.splitters[file]
+            first = begin[1] if file == begin[0] else splitter.first
+            last = end[1] if file == end[0] else splitter.last
             if first < last:
                 found.append(Stretch(file, first, last))
         return found

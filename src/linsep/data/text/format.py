@@ -5,20 +5,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from linsep.data.form import Wrong, flag
+from linsep.data.format import RowErrors, flag
 from linsep.data.rows import Rows, renumbered
 from linsep.data.text.frequencies import Frequencies
 from linsep.data.text.grams import Grams, to_unit
 from linsep.data.text.hashed_names import HashedRows
 from linsep.data.text.hasher import grams_of
 from linsep.data.text.labelled import parse
-from linsep.data.text.named_form import NamedForm
+from linsep.data.text.named_format import NamedFormat
 from linsep.data.text.vocabulary import Vocabulary
 from linsep.engine.arrays import Array
 
 
 @dataclass
-class LabelledText(NamedForm):
+class LabelledText(NamedFormat):
     """Lines of `label<TAB>text`.
 
     Parameters
@@ -70,7 +70,7 @@ class LabelledText(NamedForm):
         rows = parse(text, self._grams(), dtype, named=self.vocabulary or self.keeps)
         return self._hashed(rows) if self.keeps else rows
 
-    def take(self, rows: Rows) -> tuple[Rows, Wrong]:
+    def take(self, rows: Rows) -> tuple[Rows, RowErrors]:
         """Number the n-grams, or keep their names; count the rows that each is in."""
         rows, wrong = super().take(rows)
         if self.idf and not self.looked:

@@ -24,9 +24,8 @@ from linsep.data.compiled.svmlight import (
     lines_in,
     reading_kernel,
 )
-from linsep.data.errors import Fault, shown
-from linsep.data.form import Wrong, flag, row_of, whole
-from linsep.data.line_form import LineForm
+from linsep.data.errors import RowError, shown
+from linsep.data.format import LineFormat, RowErrors, flag, row_of, whole
 from linsep.data.rows import NO_INDEX, Rows, without
 from linsep.engine.arrays import Array
 
@@ -34,7 +33,7 @@ arena = ScratchArena()
 
 
 @dataclass
-class Svmlight(LineForm):
+class Svmlight(LineFormat):
     """svmlight text.
 
     Parameters
@@ -84,7 +83,7 @@ class Svmlight(LineForm):
         """Keep the lowest and the highest index of rows that were seen, here or elsewhere."""
         self.low, self.high = min(self.low, low), max(self.high, high)
 
-    def take(self, rows: Rows) -> tuple[Rows, Wrong]:
+    def take(self, rows: Rows) -> tuple[Rows, RowErrors]:
         """Keep the lowest and the highest index; tell the rows with one outside of what was stated."""
         least = 1 if self.zero_based is False else 0
         most = NO_INDEX
@@ -96,7 +95,7 @@ class Svmlight(LineForm):
             return rows, {}
         assert rows.indices is not None
         outside = np.flatnonzero((rows.indices < least) | (rows.indices > most))
-        wrong: Wrong = {}
+        wrong: RowErrors = {}
         for entry, row in zip(outside.tolist(), row_of(rows, outside).tolist(), strict=True):
             index = int(rows.indices[entry])
             low = "index 0: indices are said to begin at 1; pass zero_based=True if they begin at 0"
@@ -189,7 +188,7 @@ def _of_others(rows: Rows, lost: list[int]) -> Rows:
     return replace(rows, low=low, high=high)
 
 
-def _faults(text: Array, found: list[list[int]]) -> list[Fault]:
+def _faults(text: Array, found: list[list[int]]) -> list[RowError]:
     """Return the first fault of each line; faults are given by where they begin, in rising order, and the reasons."""
     if not found:
         return []
@@ -201,10 +200,10 @@ def _faults(text: Array, found: list[list[int]]) -> list[Fault]:
     return [_fault(text[begin:end].tobytes(), line, at - begin, reason) for (at, reason), line, begin, end in places]
 
 
-def _fault(row: bytes, line: int, at: int, reason: int) -> Fault:
+def _fault(row: bytes, line: int, at: int, reason: int) -> RowError:
     """Return what is told of a fault at row[at]."""
     words = row[at:].split(maxsplit=1)
     word = words[0] if words else b""
     if reason == FALLING:
         word = word.split(b":")[0]
-    return Fault(line, at + 1, REASONS[reason].format(shown(word)), row)
+    return RowError(line, at + 1, REASONS[reason].format(shown(word)), row)

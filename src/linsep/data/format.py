@@ -1,5 +1,6 @@
-"""What a format is to the reader: options, sources to rows, and what a look at all rows settles."""
+"""Formats: their options, how sources become rows, and what a scan of all rows decides."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
@@ -9,26 +10,27 @@ from typing import Any, ClassVar, NamedTuple, Self, get_args, get_origin, get_ty
 
 import numpy as np
 
-from linsep.data.errors import DataError, Policy
-from linsep.data.lines import Clock
-from linsep.data.parts_cutting import Marks, Ruler
-from linsep.data.rows import Rows, without_entries
+from linsep.data.blocks import NEWLINE, Block, Clock, blocks, unmarked
+from linsep.data.errors import DataError, ErrorPolicy, RowError
+from linsep.data.rows import Rows, without, without_entries
 from linsep.data.sources import Source
+from linsep.data.splitting import LineSplitter, MarkSplitter, Splitter, newlines
 from linsep.engine.arrays import Array
+from linsep.engine.runtime import in_order
 
-Wrong = dict[int, tuple[bytes, str]]
+RowErrors = dict[int, tuple[bytes, str]]
 MOST_COLUMNS = 1 << 62
 """Columns that data may have."""
 MOST_KNOWN = 1 << 32
 """Columns of data that others can be read like."""
 
 
-class Job(NamedTuple):
+class ReadPass(NamedTuple):
     """What a pass over some sources needs to know."""
 
     sources: list[Source]
     dtype: Any
-    policy: Policy
+    policy: ErrorPolicy
     clock: Clock
     jobs: int
     block_bytes: int
@@ -65,7 +67,7 @@ class FewColumns:
 
 
 @dataclass
-class Form(ABC):
+class Format(ABC):
     """How the sources of a format become rows. The fields are its options, with what was found out filled in.
 
     Rows come in parts, and are finished once all is settled.
@@ -98,7 +100,7 @@ class Form(ABC):
         """The number of features, as far as is known."""
 
     @abstractmethod
-    def parts(self, job: Job) -> Iterator[Rows]:
+    def parts(self, job: ReadPass) -> Iterator[Rows]:
         """Yield the rows of all sources in parts; malformed rows go the way of the policy."""
 
     @abstractmethod
@@ -125,10 +127,10 @@ class Form(ABC):
     def look(self, sources: list[Source]) -> None:  # noqa: B027  (most need not)
         """Find out what the first rows tell."""
 
-    def ruler(self, source: Source) -> Ruler:
+    def splitter(self, source: Source) -> Splitter:
         """Return where a file can be cut: by default nowhere."""
         size = source.size or 0
-        return Marks("file", range(2), lambda place: size * place)
+        return MarkSplitter("file", range(2), lambda place: size * place)
 
     def lines_before(self, source: Source) -> int:
         """Return how many lines, or rows, a file has before the part of it that is read."""
@@ -149,7 +151,7 @@ class Form(ABC):
                 setattr(form, name, state[name])
         return form
 
-    def like(self, data: Iterable[Any], strict: bool) -> "Form":
+    def like(self, data: Iterable[Any], strict: bool) -> "Format":
         """Return how to read rows into the columns that these data, read in this form, have."""
         return self._like(data, strict)
 
@@ -163,7 +165,7 @@ class Form(ABC):
         form.known, form.strict = known, strict
         return form
 
-    def for_format(self, name: str, file: str) -> "Form":
+    def for_format(self, name: str, file: str) -> "Format":
         """Return this form for data of another format, if that is possible."""
         if name != self.name:
             raise DataError(
@@ -183,7 +185,7 @@ class Form(ABC):
             looked = vars(self)["_looked_at"] = known, bool(known.all())
         return looked[1]
 
-    def _of_known(self, rows: Rows, known: Array | FewColumns, wrong: Wrong) -> Rows:
+    def _of_known(self, rows: Rows, known: Array | FewColumns, wrong: RowErrors) -> Rows:
         """Leave out the entries of features that earlier data did not have; or refuse their rows."""
         assert rows.indices is not None
         if self._knows_all(known):
@@ -248,3 +250,65 @@ def flag(name: str, value: Any, *, none: bool = False) -> Any:
     if value is None and none:
         return None
     raise ValueError(f"{name}={value!r}: it is {'True, False or None' if none else 'True or False'}")
+
+
+class LineFormat(Format):
+    """How the lines of a format become rows."""
+
+    @abstractmethod
+    def parse(self, text: Array, dtype: Any) -> Rows:
+        """Read a block of whole lines."""
+
+    def take(self, rows: Rows) -> tuple[Rows, RowErrors]:
+        """Note what all rows together settle; tell the rows that can't be: the word at fault, and why."""
+        return rows, {}
+
+    def parts(self, job: ReadPass) -> Iterator[Rows]:
+        """Yield the rows of all sources block by block; malformed rows go the way of the policy."""
+        self.unseen = 0
+        line = 1
+
+        def parse_block(block: Block) -> tuple[Block, Rows]:
+            return block, self.parse(block.text, job.dtype)
+
+        for block, rows in in_order(parse_block, blocks(job.sources, job.block_bytes), job.jobs):
+            line = 1 if block.first else line
+            rows = self._taken(rows, block, job.policy, line)
+            line += rows.lines
+            job.clock.tick(block.done, len(rows))
+            yield rows
+
+    def splitter(self, source: Source) -> Splitter:
+        """Return where a file can be cut: where a line begins, unless it is compressed."""
+        if source.packed:
+            return super().splitter(source)
+        unmarked(np.frombuffer(source.head(), np.uint8), source.name)
+        return LineSplitter(source.name, 0, source.size or 0)
+
+    def lines_before(self, source: Source) -> int:
+        """Return how many lines a file has before the part of it that is read."""
+        return 0 if source.span is None else newlines(source.name, source.span[0])
+
+    def none(self, dtype: Any) -> Rows:
+        """Return no rows."""
+        return self.parse(np.empty(0, np.uint8), dtype)
+
+    def _taken(self, rows: Rows, block: Block, policy: ErrorPolicy, line: int) -> Rows:
+        """Return the rows of a block that are sound, after the others have gone the way of the policy."""
+        rows, wrong = self.take(rows)
+        if self.known is not None:
+            rows = self._of_known(rows, self.known, wrong)
+        faults = rows.faults
+        if wrong:
+            ends = np.flatnonzero(block.text == NEWLINE)
+            found = (_fault(block, ends, int(rows.places[i]), *why) for i, why in wrong.items())
+            faults = sorted([*faults, *found])
+        policy.take(faults, block.file, line)
+        return without(rows, list(wrong)) if wrong else rows
+
+
+def _fault(block: Block, ends: Array, place: int, word: bytes, reason: str) -> RowError:
+    """Return what is told of a word in the line of a block, counted from 0; lines end at `ends`."""
+    line = block.text[0 if place == 0 else ends[place - 1] + 1 : ends[place]].tobytes()
+    found = re.search(rb"(?<!\S)" + re.escape(word), line) if word else None
+    return RowError(place, found.start() + 1 if found else None, reason, line)

@@ -45,10 +45,10 @@ from linsep.data.compiled.vw import (
     most_in,
     reading_kernel,
 )
-from linsep.data.errors import Fault, shown
+from linsep.data.errors import RowError, shown
 from linsep.data.rows import Spelling
 from linsep.data.text.hashed_names import HashedNames, HashedRows, VocabularyNames
-from linsep.data.text.named_form import NamedForm
+from linsep.data.text.named_format import NamedFormat
 from linsep.engine.arrays import Array
 
 arena = ScratchArena()
@@ -76,7 +76,7 @@ class _Numbered(VocabularyNames):
 
 
 @dataclass
-class Vw(NamedForm):
+class Vw(NamedFormat):
     """Vowpal Wabbit text.
 
     Parameters
@@ -131,7 +131,7 @@ def parse(text: Array, dtype: Any = np.float64, bits: int = 18, mode: int = HASH
     known, counts = np.empty((0, 2)), np.zeros(MORE_NAMES + 1, np.int64)
     counts[ROOM] = ENOUGH
     names = table_for(1, 1) if mode == HASHED else table_for(len(text) // 32 + 1, len(text) // 4 + 1)
-    faults: list[Fault] = []
+    faults: list[RowError] = []
     kernel, begin = reading_kernel(), 0
     while begin < len(text):
         room = counts[ROOM]
@@ -157,14 +157,14 @@ def parse(text: Array, dtype: Any = np.float64, bits: int = 18, mode: int = HASH
     )  # fmt: skip
 
 
-def _fault(text: Array, number: int, row: int, end: int, at: int, reason: int) -> Fault:
+def _fault(text: Array, number: int, row: int, end: int, at: int, reason: int) -> RowError:
     """Return what is told of a fault at text[at], in the line text[row:end] of this number."""
     line = text[row : end - 1].tobytes()
     if reason <= TOO_MANY and b"|" not in line:
         reason = NO_BAR
     rest = line[at - row :]
     word = b"" if rest[:1].isspace() else rest.replace(b"|", b" ").strip().split(b" ")[0]
-    return Fault(number, at - row + 1, REASONS[reason].format(shown(word)), line)
+    return RowError(number, at - row + 1, REASONS[reason].format(shown(word)), line)
 
 
 def _hash_of(name: bytes, seed: int) -> int:

@@ -13,10 +13,10 @@ from typing import IO, Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.data.binary.archive import CHUNK, Named
-from linsep.data.binary.file import VERSION, flaw_of
 from linsep.data.dataset import Dataset, as_csr
 from linsep.data.errors import DataError
+from linsep.data.npz.archive import CHUNK, Named
+from linsep.data.npz.file import VERSION, flaw_of
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write
 from linsep.validation.labels import refuse_mixed
@@ -84,7 +84,7 @@ class Writer:
     path : path
         The file. One that exists is replaced; those who have it open keep the old one.
     about : dict, optional
-        Anything that can be JSON, to be kept with the data (see :func:`linsep.data.binary.file.about`).
+        Anything that can be JSON, to be kept with the data (see :func:`linsep.data.npz.file.about`).
     private : bool, default=False
         Let only the user read the file.
 

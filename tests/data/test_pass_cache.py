@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 import linsep
-from linsep.data.binary import keeping
+from linsep.data import pass_cache
 from linsep.data.errors import DataError
 
 TEXT = "".join(f"{k % 3} {k % 7 + 1}:{k}.25 {k % 5 + 8}:1\n" for k in range(1000))
@@ -30,7 +30,7 @@ def rows(tmp_path):
 def folder(tmp_path, monkeypatch):
     """The user's folder of caches; any text is much."""
     monkeypatch.setenv("LINSEP_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(keeping, "MUCH", 1)
+    monkeypatch.setattr(pass_cache, "MUCH", 1)
     return tmp_path / "cache"
 
 
@@ -137,7 +137,7 @@ def test_a_full_disk(rows, folder, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(keeping.Writer, "write", full)
+    monkeypatch.setattr(pass_cache.Writer, "write", full)
     source = linsep.stream(rows)
     with pytest.warns(UserWarning, match="later passes will read the text again.*No space left"):
         assert len(list(source)) == 1
@@ -240,7 +240,7 @@ def test_a_first_look_that_fails_leaves_nothing_behind(rows, options):
 
 def test_a_folder_of_caches_that_can_not_be_made(rows, monkeypatch):
     monkeypatch.setenv("LINSEP_CACHE", "/proc/nowhere/cache")
-    monkeypatch.setattr(keeping, "MUCH", 1)
+    monkeypatch.setattr(pass_cache, "MUCH", 1)
     source = linsep.stream(rows)
     with pytest.warns(UserWarning, match="later passes will read the text again"):
         assert len(list(source)) == 1
@@ -251,7 +251,7 @@ def test_a_user_without_a_home_folder_has_no_cache(rows, monkeypatch):
     monkeypatch.delenv("LINSEP_CACHE", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)
-    monkeypatch.setattr(keeping, "MUCH", 1)
+    monkeypatch.setattr(pass_cache, "MUCH", 1)
     with pytest.warns(UserWarning, match=r"no home folder; set LINSEP_CACHE to a writable folder") as told:
         source = linsep.stream(rows)
     assert told[0].filename == __file__
@@ -275,7 +275,7 @@ def test_what_a_dead_process_left_is_removed(rows, folder):
 
 def test_what_a_process_killed_in_a_write_left_is_removed(rows, folder):
     code = (
-        "import os, sys, linsep\nfrom linsep.data.binary import keeping\nkeeping.MUCH = 1\n"
+        "import os, sys, linsep\nfrom linsep.data import pass_cache\nkeeping.MUCH = 1\n"
         "os.fsync = lambda _: os.kill(os.getpid(), 9)\nfor _ in range(2):\n    list(linsep.stream(sys.argv[1]))"
     )
     assert subprocess.run([sys.executable, "-c", code, rows], check=False).returncode == -9

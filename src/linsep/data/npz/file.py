@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.data.binary.archive import MOST, START, Archive, Named, Pages, aligned, frozen, mapped
 from linsep.data.dataset import Dataset, as_csr
 from linsep.data.errors import DataError
+from linsep.data.npz.archive import MOST, START, Archive, Named, Pages, aligned, frozen, mapped
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import first_beyond, highest_index, place_of, rises
 
@@ -46,7 +46,7 @@ def open_binary(path: Named, *, verify: bool = False) -> Dataset:
     Parameters
     ----------
     path : path
-        A file that :class:`~linsep.data.binary.writer.Writer` wrote; or scipy's `save_npz(..., compressed=False)`,
+        A file that :class:`~linsep.data.npz.writer.Writer` wrote; or scipy's `save_npz(..., compressed=False)`,
         with `y` added.
     verify : bool, default=False
         Read it all once: checksums, columns within the width and rising in each row, finite values.
@@ -63,7 +63,7 @@ def open_binary(path: Named, *, verify: bool = False) -> Dataset:
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from linsep.data.binary.writer import Writer
+    >>> from linsep.data.npz.writer import Writer
     >>> with TemporaryDirectory() as folder:
     ...     with Writer(f"{folder}/rows.npz") as file:
     ...         file.write(np.eye(2), np.array([1, -1]))
@@ -86,7 +86,7 @@ def about(path: Named) -> dict[str, Any]:
     """Return what the writer of a file said about it.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from linsep.data.binary.writer import Writer
+    >>> from linsep.data.npz.writer import Writer
     >>> with TemporaryDirectory() as folder:
     ...     with Writer(f"{folder}/rows.npz", about={"source": "rows.svm"}) as file:
     ...         file.write(np.eye(2), np.array([1, -1]))
