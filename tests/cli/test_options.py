@@ -16,7 +16,8 @@ from linsep.cli.learner_options import LEFT_OUT, described, names, option, owner
 from linsep.cli.options import given, learner_from, reading
 from linsep.data import registry as formats
 from linsep.data.parts import Plan
-from linsep.data.reading import Reader, Stream
+from linsep.data.reading import Reader
+from linsep.data.streaming import Stream
 from linsep.transforms import MAPS as ALL_MAPS
 from tests.cli.files import write_files
 

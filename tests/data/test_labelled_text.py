@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
-from linsep.data.text.grams import Grams
-from linsep.data.text.labelled import LONGEST_LABEL, parse
+from linsep.data.text.format import LONGEST_LABEL, parse
+from linsep.data.text.ngrams import Grams
 from linsep.data.text.vocabulary import Vocabulary
 
 COUNTS = Grams(unit=False)

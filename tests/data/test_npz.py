@@ -367,7 +367,7 @@ def resident():
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="tells what is resident on Linux only")
 @pytest.mark.parametrize("dense", [False, True])
-def test_blocks_that_were_used_are_let_go(tmp_path, dense):
+def test_blocks_that_were_used_are_release(tmp_path, dense):
     rng = np.random.default_rng(0)
     table = rng.normal(size=(20_000, 100))
     X = table if dense else sp.csr_array(table)

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import linsep
 from linsep.data.errors import DataError
 from linsep.data.parts import Plan, blocks_of, profile_of, read_part, rows_of
-from linsep.data.tables import csv_text
+from linsep.data.tables import csv as csv_text
 from linsep.engine.runtime import share
 
 SVM = [

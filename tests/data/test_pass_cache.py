@@ -275,7 +275,7 @@ def test_what_a_dead_process_left_is_removed(rows, folder):
 
 def test_what_a_process_killed_in_a_write_left_is_removed(rows, folder):
     code = (
-        "import os, sys, linsep\nfrom linsep.data import pass_cache\nkeeping.MUCH = 1\n"
+        "import os, sys, linsep\nfrom linsep.data import pass_cache\npass_cache.MUCH = 1\n"
         "os.fsync = lambda _: os.kill(os.getpid(), 9)\nfor _ in range(2):\n    list(linsep.stream(sys.argv[1]))"
     )
     assert subprocess.run([sys.executable, "-c", code, rows], check=False).returncode == -9
@@ -299,12 +299,12 @@ def test_progress_and_counts_of_binary_data(rows, tmp_path):
 
 
 def test_no_rows_keep_their_width(rows, tmp_path):
-    rows.write_text("# nothing\n")
-    assert linsep.convert(rows, tmp_path / "rows.npz", n_features=5).X.shape == (0, 5)
+    rows.write_text("one 1:1\n")
+    assert linsep.convert(rows, tmp_path / "rows.npz", n_features=5, on_error="skip").X.shape == (0, 5)
 
 
 def test_like_no_rows_at_all(rows):
-    nothing = linsep.read(io.BytesIO(b"# nothing\n"))
+    nothing = linsep.read(io.BytesIO(b"one 1:1\n"), format="svmlight", on_error="skip")
     assert linsep.read(rows, like=nothing).X.shape == (1000, 0)
     wide = linsep.read(io.BytesIO(b"1 99999999999999999:1\n"))
     with pytest.raises(ValueError, match="which of the columns were seen, and can't do so for 99,999,999,999,999,999"):
@@ -316,3 +316,29 @@ def test_many_rows_outside_of_what_was_stated(rows):
     began = time.perf_counter()
     assert linsep.read(rows, n_features=5, zero_based=False, on_error="skip").rejected == 50_000
     assert time.perf_counter() - began < 5
+
+
+@pytest.mark.parametrize("value", ["off", "OFF", "0"])
+def test_the_cache_can_be_disabled(value, rows, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LINSEP_CACHE", value)
+    monkeypatch.setattr(pass_cache, "MUCH", 1)
+    source = linsep.stream(rows)
+    for _ in range(3):
+        assert sum(len(block) for block in source) > 0
+    assert not (tmp_path / value).exists()
+
+
+def test_the_oldest_files_make_room_for_new_ones(rows, folder, monkeypatch):
+    monkeypatch.setattr(pass_cache, "MOST_CACHED", 2500)
+    folder.mkdir()
+    kept = [folder / f".{os.getpid()}-{k:016x}.npz" for k in range(4)]
+    for k, path in enumerate(kept):
+        path.write_bytes(bytes(1000))
+        os.utime(path, (k, k))
+    (folder / "notes.txt").write_bytes(bytes(10_000))
+    source = linsep.stream(rows)
+    for _ in range(3):
+        assert sum(len(block) for block in source) > 0
+    assert [path.exists() for path in kept] == [False, False, True, True]
+    assert (folder / "notes.txt").exists()

@@ -18,6 +18,7 @@ import pytest
 
 import linsep
 from linsep.data.errors import DataError
+from linsep.data.parts import PartReader, Plan
 from linsep.data.registry import COMMON, FORMATS, STREAMS, NoOptionError, format_class, found, options_of
 from linsep.data.sources import Source
 from linsep.data.tables.format import OF_TEXT
@@ -579,3 +580,39 @@ def test_a_file_named_txt_is_known_by_its_lines(text, format, tmp_path):
     path = tmp_path / "rows.txt"
     path.write_bytes(text)
     assert found(Source(str(path))) == format
+
+
+ALIGNED = {
+    "rows.svm": (b"1 1:1\n\n0 2:one\n1 2:1\n", {"n_features": 3, "zero_based": False}, ([0, 3], 4), ([0], 2, 3)),
+    "rows.csv": (b"a,label\n1,1\r2,0\n\nx,1\n3,1\n", {}, ([0, 1, 3], 4), ([0, 1], 2, 4)),
+}
+
+
+@pytest.mark.parametrize("name", ALIGNED)
+def test_parts_are_aligned_with_the_lines_of_text_and_the_rows_of_tables(name, tmp_path):
+    """A blank line of text has a place, one of a table has none; a malformed row has one in both."""
+    text, options, skipped, raised = ALIGNED[name]
+    (tmp_path / name).write_bytes(text)
+    [part] = linsep.stream(tmp_path / name, on_error="skip", **options).aligned_parts()
+    assert (part.places.tolist(), part.n_lines, part.error) == (*skipped, None)
+    assert part.X.shape[0] == len(part.places)
+    [part] = linsep.stream(tmp_path / name, **options).aligned_parts()
+    assert (part.places.tolist(), part.n_lines, part.error.line) == raised
+    assert part.X.shape[0] == len(part.places)
+
+
+@pytest.mark.parametrize("name", ALIGNED)
+def test_parts_of_files_are_aligned_as_the_whole_is(name, tmp_path):
+    text, options, (places, n_lines), (_, before, line) = ALIGNED[name]
+    (tmp_path / name).write_bytes(text)
+    for on_error in ("skip", "raise"):
+        plan = Plan(tmp_path / name, on_error=on_error, **options)
+        total, found = 0, []
+        for part in (part for one in plan.parts(9) for part in PartReader(one, plan.reading).aligned_parts()):
+            found += (part.places + total).tolist()
+            total += part.n_lines
+            if part.error is not None:
+                assert (total, part.error.line) == (before, line)
+                break
+        else:
+            assert (found, total) == (places, n_lines)

@@ -123,6 +123,6 @@ def test_progress_is_reported_after_a_failed_scan_of_the_columns(tmp_path):
     path.write_bytes(b"1 1:1\n0 2:one\n")
     rows = linsep.stream(path, n_features=2, zero_based=False, progress=seen.append)
     with pytest.raises(linsep.DataError):
-        rows.columns()
+        rows.seen_columns()
     path.write_bytes(b"1 1:1\n0 2:1\n")
     assert len(list(rows)) == len(seen) == 1

@@ -23,9 +23,8 @@ from linsep.data.compiled.ngrams import hashing_kernel, listing_kernel
 from linsep.data.compiled.utf8 import CASED, CONTEXTUAL, POINTS, WHITE, WORD, tables
 from linsep.data.compiled.words import room
 from linsep.data.text.counter import TextCounter
-from linsep.data.text.grams import Grams, hash_text
 from linsep.data.text.hasher import TextHasher, chunks
-from linsep.data.text.names import tokens
+from linsep.data.text.ngrams import Grams, hash_text, tokens
 
 HARD = [
     "", "a", "B", "_", "__", "a_", "42", "3.14159 and 1e-5", "x²+y² ½ Ⅷ ٣٤ ௧௨", "e\u0301te\u0301 n\u0303an\u0303a",

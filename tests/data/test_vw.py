@@ -337,7 +337,7 @@ def test_names_are_those_of_plain_python(written, bits):
     names = dict(name for line in written for name in spelled(line))
     named, plain = rows_of(text, bits=bits, mode=NAMED), rows_of(text, bits=bits, mode=HASHED)
     assert names_of(named) == list(names)
-    assert named.columns.tolist() == [column_of(*parts, 2**bits) for parts in names.values()]
+    assert named.name_columns.tolist() == [column_of(*parts, 2**bits) for parts in names.values()]
     assert entries_of(named) == entries_of(plain)
     numbered = rows_of(text, mode=NUMBERED)
     assert names_of(numbered) == list(names)

@@ -228,8 +228,10 @@ def test_data_that_change_between_epochs(tmp_path):
 
 def test_no_rows():
     for how, width in (({}, 2**18), ({"vocabulary": True}, 0), ({"keep_names": True}, 2**18)):
-        assert from_text("\n", **how).X.shape == (0, width)
-        assert list(blocks_of("", once=True, **how)) == []
+        assert from_text("no bar\n", on_error="skip", **how).X.shape == (0, width)
+        for load in (from_text, lambda text, **how: list(blocks_of(text, once=True, **how))):
+            with pytest.raises(DataError, match="there are no rows"):
+                load("\n", **how)
 
 
 def test_names_that_are_not_utf_8():
@@ -242,7 +244,7 @@ line = st.lists(st.tuples(st.sampled_from(["", "a", "b", "7"]), st.lists(some, m
 
 
 @settings(max_examples=60, deadline=None)
-@given(written=st.lists(line, max_size=8), size=st.integers(1, 100), n_jobs=st.sampled_from([1, 2]))
+@given(written=st.lists(line, min_size=1, max_size=8), size=st.integers(1, 100), n_jobs=st.sampled_from([1, 2]))
 def test_any_names_in_any_blocks(written, size, n_jobs):
     text = "".join("1 " + "".join(f"|{space} {' '.join(names)} " for space, names in line) + "\n" for line in written)
     rows = []

@@ -6,9 +6,9 @@ from typing import Any
 import linsep
 from linsep.cli.failures import Usage
 from linsep.cli.options import as_said
-from linsep.data.reading import Stream
 from linsep.data.registry import found, options_of
 from linsep.data.sources import sources_of
+from linsep.data.streaming import Stream
 from linsep.estimators.least_squares import LeastSquaresRegression
 from linsep.models.encode_estimators import is_calibrated as is_calibrated
 from linsep.models.encode_estimators import last_of

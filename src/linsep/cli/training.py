@@ -76,7 +76,7 @@ class Trained:
         """Return the model as if it had been saved and opened."""
         if self.seen is None:
             return Saved(self.model, self.model.form_)
-        return Saved(self.model, self.seen.form.like(self.seen.columns(), strict=False))
+        return Saved(self.model, self.seen.form.like(self.seen.seen_columns, strict=False))
 
 
 class Seen:
@@ -87,13 +87,9 @@ class Seen:
     def __init__(self, form: Format, known: Array | None) -> None:
         self.form, self.known = form, known
 
-    def columns(self) -> list[Any]:
-        """Return a row, and no label, with an entry in every column that the data had; dense where that is all."""
-        if self.known is None:
-            return [(np.empty(0), None)]
-        from scipy.sparse import csr_array
-
-        return [(csr_array(self.known[None]), None)]
+    def seen_columns(self) -> Array:
+        """Return a mask of the columns that the data had."""
+        return np.ones(self.form.width, bool) if self.known is None else self.known.astype(bool, copy=False)
 
 
 @dataclass

@@ -11,7 +11,7 @@ from linsep.data.sources import Bytes, Source
 from linsep.engine.arrays import Array
 
 BLOCK_BYTES = 1 << 21
-"""Text that is read and parsed in one go: enough to share among threads, little enough to stay in the cache."""
+"""Text that is read and parsed at once: enough to share among threads, little enough to stay in the cache."""
 NEWLINE = 10
 MARK = b"\xef\xbb\xbf"
 """How some programs begin a file in UTF-8; it is no part of the first line."""
@@ -52,16 +52,16 @@ class Progress(NamedTuple):
 class Clock:
     """Tells a callback about the progress of a pass."""
 
-    def __init__(self, sources: list[Source], tell: Callable[[Progress], None] | None) -> None:
+    def __init__(self, sources: list[Source], report: Callable[[Progress], None] | None) -> None:
         sizes = [source.size for source in sources]
         self.total = None if None in sizes else sum(size or 0 for size in sizes)
-        self.tell, self.rows, self.began = tell, 0, monotonic()
+        self.report, self.rows, self.began = report, 0, monotonic()
 
     def tick(self, done: int, rows: int) -> None:
-        """Count more rows, and tell."""
+        """Count more rows, and report the progress."""
         self.rows += rows
-        if self.tell is not None:
-            self.tell(Progress(done, self.total, self.rows, monotonic() - self.began))
+        if self.report is not None:
+            self.report(Progress(done, self.total, self.rows, monotonic() - self.began))
 
 
 def blocks(sources: Iterable[Source], size: int = BLOCK_BYTES) -> Iterator[Block]:

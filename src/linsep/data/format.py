@@ -2,8 +2,8 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from copy import deepcopy
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy, deepcopy
 from dataclasses import dataclass, field, fields
 from types import NoneType, UnionType
 from typing import Any, ClassVar, NamedTuple, Self, get_args, get_origin, get_type_hints
@@ -12,7 +12,7 @@ import numpy as np
 
 from linsep.data.blocks import NEWLINE, Block, Clock, blocks, unmarked
 from linsep.data.errors import DataError, ErrorPolicy, RowError
-from linsep.data.rows import Rows, without, without_entries
+from linsep.data.rows import Rows
 from linsep.data.sources import Source
 from linsep.data.splitting import LineSplitter, MarkSplitter, Splitter, newlines
 from linsep.engine.arrays import Array
@@ -62,7 +62,7 @@ class FewColumns:
         return mask if dtype is None else mask.astype(dtype)
 
     def all(self) -> bool:
-        """Tell whether the mask has all columns."""
+        """Return whether the mask has all columns."""
         return len(self.listed) == self._width
 
 
@@ -101,7 +101,7 @@ class Format(ABC):
 
     @abstractmethod
     def parts(self, job: ReadPass) -> Iterator[Rows]:
-        """Yield the rows of all sources in parts; malformed rows go the way of the policy."""
+        """Yield the rows of all sources in parts; the policy handles malformed rows."""
 
     @abstractmethod
     def none(self, dtype: Any) -> Rows:
@@ -113,7 +113,7 @@ class Format(ABC):
         return None
 
     def settle(self) -> str | None:
-        """Fix what was left open, after a look at all rows; return what contradicts itself, if anything does."""
+        """Fix what was left open, after a scan of all rows; return what contradicts itself, if anything does."""
         return None
 
     def draft(self, rows: Rows) -> Rows | None:
@@ -124,8 +124,8 @@ class Format(ABC):
         """Return the rows, which may be changed in place, with columns and values as learners see them."""
         return rows
 
-    def look(self, sources: list[Source]) -> None:  # noqa: B027  (most need not)
-        """Find out what the first rows tell."""
+    def sniff(self, sources: list[Source]) -> None:  # noqa: B027  (most need not)
+        """Decide what the first rows determine."""
 
     def splitter(self, source: Source) -> Splitter:
         """Return where a file can be cut: by default nowhere."""
@@ -151,19 +151,22 @@ class Format(ABC):
                 setattr(form, name, state[name])
         return form
 
-    def like(self, data: Iterable[Any], strict: bool) -> "Format":
-        """Return how to read rows into the columns that these data, read in this form, have."""
-        return self._like(data, strict)
+    def like(self, seen: Callable[[], Array], strict: bool) -> "Format":
+        """Return a format that reads rows into the columns of these data; `seen` returns a mask of those columns."""
+        return self._like(seen, strict)
 
-    def _like(self, data: Iterable[Any], strict: bool) -> Self:
+    def _like(self, seen: Callable[[], Array], strict: bool) -> Self:
         if self.width > MOST_KNOWN:
             raise ValueError(f"like= remembers which of the columns were seen, and can't do so for {self.width:,}")
-        known = np.zeros(self.width, bool)
-        for X, _ in data:
-            known[X.indices if hasattr(X, "indices") else slice(None)] = True
+        columns = seen()[: self.width]
         form = deepcopy(self)
-        form.known, form.strict = known, strict
+        form.known, form.strict = np.zeros(self.width, bool), strict
+        form.known[: len(columns)] = columns
         return form
+
+    def for_part(self) -> Self:
+        """Return a copy that counts for itself; vocabularies, which no longer grow once all is decided, are shared."""
+        return copy(self) if self.settled else deepcopy(self)
 
     def for_format(self, name: str, file: str) -> "Format":
         """Return this form for data of another format, if that is possible."""
@@ -174,12 +177,12 @@ class Format(ABC):
             )  # fmt: skip
         return self
 
-    def told(self, index: int) -> tuple[bytes, str]:
+    def describe_index(self, index: int) -> tuple[bytes, str]:
         """Return the word of a row that an index comes from, if that is known, and what to call it."""
         return b"", "the row has a feature that"
 
     def _knows_all(self, known: Array | FewColumns) -> bool:
-        """Tell whether earlier data had every column; looked at once."""
+        """Return whether earlier data had every column; looked at once."""
         looked: tuple[Any, bool] | None = vars(self).get("_looked_at")
         if looked is None or looked[0] is not known:
             looked = vars(self)["_looked_at"] = known, bool(known.all())
@@ -200,12 +203,12 @@ class Format(ABC):
             return rows
         if self.strict:
             entries = np.flatnonzero(unknown)
-            for row, entry in zip(row_of(rows, entries).tolist(), entries.tolist(), strict=True):
-                word, what = self.told(int(rows.indices[entry]))
+            for row, entry in zip(rows.rows_of_entries(entries).tolist(), entries.tolist(), strict=True):
+                word, what = self.describe_index(int(rows.indices[entry]))
                 wrong.setdefault(row, (word, f"{what} the data it is read like did not have"))
             return rows
         self.unseen += int(np.count_nonzero(unknown))
-        return without_entries(rows, unknown)
+        return rows.without_entries(unknown)
 
 
 def refuse_other_types(state: dict[str, Any], of: type) -> None:
@@ -216,7 +219,7 @@ def refuse_other_types(state: dict[str, Any], of: type) -> None:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Tell whether a value of JSON is of a type; what is no type of JSON is checked where it is restored."""
+    """Return whether a value of JSON is of a type; what is no type of JSON is checked where it is restored."""
     of, parts = get_origin(hint), get_args(hint)
     if of is UnionType:
         return any(_fits(value, part) for part in parts)
@@ -226,12 +229,6 @@ def _fits(value: Any, hint: Any) -> bool:
     if of is tuple:
         return isinstance(value, (list, tuple)) and len(value) == len(parts) and all(map(_fits, value, parts))
     return type(value) is hint if hint in (bool, int, str, NoneType) else True
-
-
-def row_of(rows: Rows, entry: Any) -> Any:
-    """Return the rows that entries are in."""
-    assert rows.indptr is not None
-    return np.searchsorted(rows.indptr, entry, "right") - 1
 
 
 def whole(name: str, value: Any, least: int = 1, most: int = MOST_COLUMNS) -> int:
@@ -264,7 +261,7 @@ class LineFormat(Format):
         return rows, {}
 
     def parts(self, job: ReadPass) -> Iterator[Rows]:
-        """Yield the rows of all sources block by block; malformed rows go the way of the policy."""
+        """Yield the rows of all sources block by block; the policy handles malformed rows."""
         self.unseen = 0
         line = 1
 
@@ -294,7 +291,7 @@ class LineFormat(Format):
         return self.parse(np.empty(0, np.uint8), dtype)
 
     def _taken(self, rows: Rows, block: Block, policy: ErrorPolicy, line: int) -> Rows:
-        """Return the rows of a block that are sound, after the others have gone the way of the policy."""
+        """Return the rows of a block that are sound, after the policy has handled the others."""
         rows, wrong = self.take(rows)
         if self.known is not None:
             rows = self._of_known(rows, self.known, wrong)
@@ -304,7 +301,7 @@ class LineFormat(Format):
             found = (_fault(block, ends, int(rows.places[i]), *why) for i, why in wrong.items())
             faults = sorted([*faults, *found])
         policy.take(faults, block.file, line)
-        return without(rows, list(wrong)) if wrong else rows
+        return rows.without(list(wrong)) if wrong else rows
 
 
 def _fault(block: Block, ends: Array, place: int, word: bytes, reason: str) -> RowError:

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.data.blocks import BLOCK_BYTES, Clock
-from linsep.data.dataset import Dataset, as_csr, as_labels
+from linsep.data.dataset import AlignedPart, Dataset, align, as_labels, assemble
 from linsep.data.errors import NO_ROWS, DataError, ErrorPolicy
 from linsep.data.format import Format, ReadPass, whole
 from linsep.data.npz.file import blocks as stored_blocks
 from linsep.data.npz.format import NpzFormat
 from linsep.data.reading import Reader
-from linsep.data.rows import NO_INDEX, Rows, joined
-from linsep.data.rows import cut as cut_rows
+from linsep.data.rows import NO_INDEX, Rows, as_csr, in_blocks
 from linsep.data.sources import Source, sources_of
 from linsep.data.splitting import cut
 from linsep.data.svmlight.format import Svmlight
@@ -137,11 +136,11 @@ class Profile(NamedTuple):
 
 
 class ProfileBuilder:
-    """Counts what rows hold, part after part.
+    """Count what rows hold, part after part.
 
-    >>> tally = ProfileBuilder()
-    >>> tally.add(Rows(np.array([1.0, -1.0]), np.array([0, 1, 2]), np.array([0, 2]), np.ones(2), np.arange(2), 2))
-    >>> tally.columns, tally.labels
+    >>> builder = ProfileBuilder()
+    >>> builder.add(Rows(np.array([1.0, -1.0]), np.array([0, 1, 2]), np.array([0, 2]), np.ones(2), np.arange(2), 2))
+    >>> builder.columns, builder.labels
     (array([ True, False,  True]), array([-1.,  1.]))
     """
 
@@ -164,14 +163,14 @@ class ProfileBuilder:
             self.columns = np.concatenate([self.columns, np.zeros(max(lacking, len(self.columns)), bool)])
         self.columns[rows.indices] = True
 
-    def survey(self, form: Format, rejected: int, unseen: int) -> Profile:
+    def profile(self, form: Format, rejected: int, unseen: int) -> Profile:
         """Return what was counted of rows that were read in a form."""
         low, high = (form.low, form.high) if isinstance(form, Svmlight) else (NO_INDEX, -1)
         seen = None if self.columns is None else np.packbits(self.columns)
         return Profile(self.rows, as_labels(self.labels), seen, low, high, self.weighted, rejected, unseen)
 
 
-def merged(surveys: Iterable[Profile]) -> Profile:
+def merged(profiles: Iterable[Profile]) -> Profile:
     """Return what all rows hold.
 
     >>> one = Profile(2, np.array([1]), np.packbits([True, False]), 1, 1, False, 0, 0)
@@ -181,7 +180,7 @@ def merged(surveys: Iterable[Profile]) -> Profile:
     (3, array([0.5, 1. ]), array([ True,  True, False]), 1)
     """
     total = Profile(0, np.empty(0), np.empty(0, np.uint8), NO_INDEX, -1, False, 0, 0)
-    for one in surveys:
+    for one in profiles:
         seen = None if one.seen is None or total.seen is None else _either(one.seen, total.seen)
         labels = _together(total.labels, one.labels)
         low, high = min(total.low, one.low), max(total.high, one.high)
@@ -206,12 +205,11 @@ def _either(some: Array, others: Array) -> Array:
 
 
 class PartReader:
-    """One pass over a part, with a form of its own, so that nothing is counted twice where threads share a reading."""
+    """One pass over a part, with a format of its own, as threads share a reading and each counts for itself."""
 
     def __init__(self, part: Part, reading: Reading) -> None:
         self.part, self.reading = part, reading
-        known = reading.form.known
-        self.form: Format = deepcopy(reading.form, {id(known): known})
+        self.form = reading.form.for_part()
         self.policy = ErrorPolicy(reading.on_error)
         self._unseen = 0
 
@@ -221,9 +219,13 @@ class PartReader:
         return self._unseen + self.form.unseen
 
     def __iter__(self) -> Iterator[Rows]:
+        return (rows for _, rows in self._by_span())
+
+    def _by_span(self) -> Iterator[tuple[Span, Rows]]:
         for span in self.part.spans:
             with _as_cut(span, self.form):
-                yield from self.form.parts(self._job(span.source()))
+                for rows in self.form.parts(self._job(span.source())):
+                    yield span, rows
             self._unseen, self.form.unseen = self.unseen, 0
 
     def _job(self, source: Source) -> ReadPass:
@@ -231,21 +233,26 @@ class PartReader:
         return ReadPass([source], dtype, self.policy, Clock([source], None), 1, size)
 
     def dataset(self, rows: list[Rows], form: Format, block: bool = False) -> Dataset:
-        """Return rows of this pass, finished in a form that is settled."""
-        dtype = self.reading.dtype
-        done = form.finish(joined(rows or [form.none(dtype)]))
-        X: Any = done.values
-        if done.indptr is not None and done.indices is not None:
-            X = as_csr(done.values, done.indices, done.indptr, form.width)
-        return Dataset(
-            X, as_labels(done.labels), feature_names=form.feature_names, weights=done.weights,
-            rejected=self.policy.rejected, unseen=self.unseen, form=form, block=block,
+        """Return rows of this pass, finished in a format whose columns are decided."""
+        return assemble(
+            rows, form, self.reading.dtype, rejected=self.policy.rejected, unseen=self.unseen, block=block
         )  # fmt: skip
+
+    def aligned_parts(self) -> Iterator[AlignedPart]:
+        """Yield the rows with their places; a part with an error, which is not raised, is the last."""
+        self.policy = policy = ErrorPolicy(self.reading.on_error, deferred=True)
+        for span, rows in self._by_span():
+            part = align(rows, self.reading.form, policy)
+            if part.error is not None:
+                yield part._replace(error=_in_whole_file(part.error, span, self.form))
+                return
+            yield part
+            policy.lines = []
 
 
 @contextmanager
 def _as_cut(span: Span, form: Format) -> Iterator[None]:
-    """See that a file is as it was when it was cut, and that errors tell the place in all of it."""
+    """Check that a file has not changed since it was cut; errors have their place in the whole file."""
     span.check()
     try:
         yield
@@ -253,13 +260,18 @@ def _as_cut(span: Span, form: Format) -> Iterator[None]:
         span.check()
         if error.file != span.path:
             raise
-        line = error.line if error.line is None else error.line + form.lines_before(span.source())
-        raise DataError(span.file, error.reason, line, error.column) from None
+        raise _in_whole_file(error, span, form) from None
     span.check()
 
 
+def _in_whole_file(error: DataError, span: Span, form: Format) -> DataError:
+    """Return an error in a part of a file as one that has its place in the whole file."""
+    line = error.line if error.line is None else error.line + form.lines_before(span.source())
+    return DataError(span.file, error.reason, line, error.column)
+
+
 class PartRows:
-    """The rows of a part as they were read, to be finished once all parts have been surveyed."""
+    """The rows of a part as they were read, to be finished once the profiles of all parts are known."""
 
     def __init__(self, part: Part, reading: Reading) -> None:
         self._pass = PartReader(part, reading)
@@ -271,10 +283,10 @@ class PartRows:
         """What the rows hold."""
         if self._stored is not None:
             return profile_of(self._pass.part, self._pass.reading)
-        tally = ProfileBuilder()
+        builder = ProfileBuilder()
         for rows in self._rows:
-            tally.add(rows)
-        return tally.survey(self._pass.form, self._pass.policy.rejected, self._pass.unseen)
+            builder.add(rows)
+        return builder.profile(self._pass.form, self._pass.policy.rejected, self._pass.unseen)
 
     @property
     def nbytes(self) -> int:
@@ -314,10 +326,10 @@ def read_part(part: Part, reading: Reading) -> PartRows:
 
 def profile_of(part: Part, reading: Reading) -> Profile:
     """Return what a part holds, after one pass over it in bounded memory; parameters as in :func:`read_part`."""
-    once, tally = PartReader(part, reading), ProfileBuilder()
-    for some in once:
-        tally.add(some)
-    return tally.survey(once.form, once.policy.rejected, once.unseen)
+    reader, builder = PartReader(part, reading), ProfileBuilder()
+    for rows in reader:
+        builder.add(rows)
+    return builder.profile(reader.form, reader.policy.rejected, reader.unseen)
 
 
 def rows_of(part: Part, reading: Reading) -> Dataset:
@@ -355,26 +367,9 @@ def _blocks(part: Part, reading: Reading, block_rows: int) -> Iterator[Dataset]:
             for block in stored_blocks(stored, block_rows):
                 yield replace(block, block=True)
         return
-    once, waiting = PartReader(part, reading), list[Rows]()
-    for some in once:
-        waiting.append(some)
-        while sum(map(len, waiting)) >= block_rows:
-            yield once.dataset(_first(waiting, block_rows), form, block=True)
-    if any(map(len, waiting)):
-        yield once.dataset(waiting, form, block=True)
-
-
-def _first(waiting: list[Rows], count: int) -> list[Rows]:
-    """Take the first rows out of those that wait."""
-    taken = []
-    while count:
-        some = waiting.pop(0)
-        first, rest = cut_rows(some, min(count, len(some)))
-        taken.append(first)
-        count -= len(first)
-        if len(rest):
-            waiting.insert(0, rest)
-    return taken
+    reader = PartReader(part, reading)
+    for group in in_blocks(reader, block_rows, block_rows):
+        yield reader.dataset(group, form, block=True)
 
 
 def _check_settled(form: Format) -> None:
@@ -456,12 +451,12 @@ class Plan:
                 )
         self._stamps = [stamp_of(found.name) for found in named]
         self._reader = Reader([found.name for found in named], on_error=on_error, **options)
-        self._look()
+        self._sniff()
 
-    def _look(self) -> None:
-        """Settle the form, but for what surveys tell."""
+    def _sniff(self) -> None:
+        """Decide the columns, except what profiles of the parts decide."""
         form, sources = self.form, self.sources
-        form.look(sources)
+        form.sniff(sources)
         named = getattr(form, "keep_names", False) and form.known is None
         if isinstance(form, Svmlight) or (form.settled and not named):
             return

@@ -16,18 +16,22 @@ from weakref import finalize
 import numpy as np
 
 from linsep.data.blocks import Clock
-from linsep.data.dataset import Dataset, as_csr, as_labels
+from linsep.data.dataset import Dataset, as_labels
 from linsep.data.errors import DataError, ErrorPolicy
 from linsep.data.format import Format
 from linsep.data.npz.file import VERSION, about, blocks, open_binary
 from linsep.data.npz.format import NpzFormat
 from linsep.data.npz.writer import Writer
-from linsep.data.rows import Rows
+from linsep.data.rows import Rows, as_csr
 from linsep.data.sources import Source
 from linsep.engine.atomic_write import remove_dead_drafts
 from linsep.engine.digest import engine_digest
 
 Where = bool | str | os.PathLike[str] | None
+DISABLED = ("off", "0", "false", "no")
+"""Values of LINSEP_CACHE that disable the cache of streams that do not ask for one."""
+MOST_CACHED = 16 << 30
+"""Bytes of all files in the user's folder of caches; beyond, the oldest files are removed."""
 
 
 def cache_folder() -> Path:
@@ -41,6 +45,11 @@ def cache_folder() -> Path:
         return Path.home() / ".cache" / "linsep"
     except RuntimeError:
         raise FileNotFoundError("this user has no home folder") from None
+
+
+def cache_disabled() -> bool:
+    """Return whether LINSEP_CACHE disables the cache of streams that do not ask for one."""
+    return os.environ.get("LINSEP_CACHE", "").lower() in DISABLED
 
 
 def cache_file(sources: Sequence[Source], options: dict[str, Any], where: Where = None) -> Path:
@@ -93,7 +102,7 @@ def code_digest() -> str:
 
 
 def fresh(path: str | os.PathLike[str], key: str) -> bool:
-    """Tell whether a file is there, whole, and was written for exactly this key.
+    """Return whether a file is there, whole, and was written for exactly this key.
 
     Examples
     --------
@@ -161,7 +170,7 @@ class PassCache:
         options = {"form": form.name, "options": form.state(), "dtype": np.dtype(dtype).name, "skip": policy.on_error}
         if self.stated:
             self.path = cache_file(sources, options, where)
-        elif sum(source.size or 0 for source in sources) >= MUCH:
+        elif not cache_disabled() and sum(source.size or 0 for source in sources) >= MUCH:
             try:
                 self.path = cache_folder() / f".{os.getpid()}-{secrets.token_hex(8)}.npz"
                 finalize(self, _remove, self.path)
@@ -170,7 +179,7 @@ class PassCache:
         self.sources, self.options = sources, options
 
     def ready(self) -> bool:
-        """Tell whether the rows are kept, and are still those of the text."""
+        """Return whether the rows are kept, and are still those of the text."""
         return self.path is not None and fresh(self.path, cache_key(self.sources, self.options))
 
     def form_as_kept(self, form: Format) -> Format:
@@ -196,8 +205,8 @@ class PassCache:
 class PassRecord:
     """The rows of one pass over the text, as far as they are kept."""
 
-    def __init__(self, keeper: PassCache) -> None:
-        self.keeper = keeper
+    def __init__(self, cache: PassCache) -> None:
+        self.cache = cache
         self.writer: Writer | None = None
 
     def add(self, form: Format, part: Rows) -> None:
@@ -208,9 +217,7 @@ class PassRecord:
         rows = form.draft(part)
         if rows is None:
             return self.drop()
-        X: Any = rows.values
-        if rows.indices is not None and rows.indptr is not None:
-            X = as_csr(X, rows.indices, rows.indptr, int(rows.indices.max(initial=-1)) + 1)
+        X = rows.matrix(0 if rows.indices is None else int(rows.indices.max(initial=-1)) + 1)
         self.tried(lambda: writer.write(X, as_labels(rows.labels), rows.weights))
 
     def end(self, form: Format, rejected: int) -> None:
@@ -231,12 +238,12 @@ class PassRecord:
     def tried(self, write: Callable[[], object]) -> None:
         """Write; where that is not possible and nobody asked for a cache, go on without one."""
         try:
-            if self.keeper.path is not None:
+            if self.cache.path is not None:
                 write()
         except (OSError, ValueError) as error:
             self.drop()
-            self.keeper.path = None
-            if self.keeper.stated:
+            self.cache.path = None
+            if self.cache.stated:
                 raise
             warn_not_kept(error, depth=6)
 
@@ -274,13 +281,27 @@ def _remove(path: Path) -> None:
 
 
 def _make_room(folder: Path) -> None:
-    """Make the folder of caches, and remove what processes left there that did not come to their end."""
+    """Create the folder of caches; remove files of dead processes and, beyond MOST_CACHED bytes, the oldest files.
+
+    A process whose file is removed reads the text again.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    files: list[tuple[float, int, Path]] = []
     for path in folder.iterdir():
         owner = re.fullmatch(r"\.(\d+)-[0-9a-f]{16}\.npz", path.name)
         if owner and not _lives(int(owner[1])):
             _remove(path)
+        elif owner:
+            with suppress(FileNotFoundError):
+                found = path.stat()
+                files.append((found.st_mtime, found.st_size, path))
     remove_dead_drafts(folder)
+    total = sum(size for _, size, _ in files)
+    for _, size, path in sorted(files):
+        if total <= MOST_CACHED:
+            break
+        _remove(path)
+        total -= size
 
 
 def _lives(process: int) -> bool:

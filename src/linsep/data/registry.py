@@ -25,7 +25,7 @@ LINES = 20
 
 
 class FormatEntry(NamedTuple):
-    """A format: the form that reads it, how its files are called, and how they begin, where that tells them."""
+    """A format: the format that reads it, how its files are called, and how they begin, where that tells them."""
 
     form: str
     suffixes: tuple[str, ...]
@@ -58,7 +58,7 @@ LOOKS: list[tuple[str, Callable[[bytes], Any]]] = [
 
 
 def format_class(name: str) -> type[Format]:
-    """Return the form that reads a format."""
+    """Return the format that reads a format."""
     module, form = FORMATS[name].form.split(":")
     return getattr(import_module(f"linsep.data.{module}"), form)
 
@@ -109,7 +109,7 @@ def format_of(sources: list[Source], format: str | None) -> str:
 
 
 def format_for(sources: list[Source], format: str | None, options: dict[str, Any]) -> Format:
-    """Return the form that reads these sources, with the options it was given."""
+    """Return the format that reads these sources, with the options it was given."""
     name = format_of(sources, format)
     form = format_class(name)
     if sources[0].table and not FORMATS[name].form.startswith("tables"):

@@ -56,7 +56,7 @@ class Source:
     _begun: "Bytes | None" = None
 
     @property
-    def again(self) -> bool:
+    def rereadable(self) -> bool:
         """Whether it can be read more than once."""
         if self.once:
             return False
@@ -89,12 +89,12 @@ class Source:
             return file.compression is not None
 
     def is_at(self, path: Any) -> bool:
-        """Tell whether it is the file at this path."""
+        """Return whether it is the file at this path."""
         return self.handle is None and os.path.exists(path) and os.path.samefile(self.name, path)
 
     def head(self) -> bytes:
         """Return how its decompressed bytes begin; they are not lost to what opens it next."""
-        if self.again:
+        if self.rereadable:
             with self.open() as file:
                 return file.peek()
         self._begun = self._begun or self.open()
@@ -111,7 +111,7 @@ class Source:
             except OSError as error:
                 raise DataError(self.name, (error.strerror or str(error)).lower()) from None
             return Bytes(self.name, raw if self.span is None else Range(raw, *self.span), own=True)
-        if self.again:
+        if self.rereadable:
             self.handle.seek(self.start)
         return Bytes(self.name, getattr(self.handle, "buffer", self.handle), own=False)
 
@@ -124,7 +124,7 @@ class Pipe(io.RawIOBase):
         self._opened = False
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return True: the bytes can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int | None:
@@ -151,7 +151,7 @@ class Range(io.RawIOBase):
         raw.seek(begin)
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return True: the bytes can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -181,7 +181,7 @@ class Counted(io.RawIOBase):
             self.head += more
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return True: the bytes can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -226,7 +226,7 @@ class Members(io.RawIOBase):
         self._member, self._ended = decompressor(), False
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return True: the bytes can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:

@@ -32,7 +32,7 @@ class Frames:
         form = self.form
         if not isinstance(form, Table):
             raise ValueError(f"format={form.name!r}: a dataframe is a table, leave it out")
-        form.look(self._reader.sources)
+        form.sniff(self._reader.sources)
         used = columns_of(form)
         self._partitions = self._cut(frame[[name for name in frame.columns if str(name) in used]])
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from linsep import __version__
-from linsep.data.dataset import Dataset
 from linsep.data.format import MOST_KNOWN, FewColumns, Format
 from linsep.data.registry import FORMATS, format_class
 from linsep.engine.arrays import Array
@@ -169,7 +168,7 @@ def _form_of(model: Any, data: Any) -> Format | None:
     form = getattr(data, "form", None)
     if form is None or getattr(data, "block", False):
         raise TypeError(f"data= takes a data set or a stream that linsep read, all of it; got {type(data).__name__}")
-    return form.like([data] if isinstance(data, Dataset) else data.columns(), strict=False)
+    return form.like(data.seen_columns, strict=False)
 
 
 def _packed_form(form: Format | None, model: Any, arrays: Arrays) -> Any:

@@ -17,7 +17,7 @@ from linsep.engine.arrays import Array
 Named = str | os.PathLike[str]
 
 CHUNK = 1 << 22
-"""Bytes that are summed up in one go."""
+"""Bytes that are summed up at once."""
 MOST_DIRECTORY, MOST_HEADER, MOST = 1 << 16, 1 << 10, 2**62
 """A directory or a header of an array with more bytes than this, or more rows or columns, are no data of ours."""
 START, END = b"PK\x03\x04", b"PK\x05\x06"
@@ -141,7 +141,7 @@ class Archive:
             checksum = 0
             for begin in range(member.begin, member.end, CHUNK):
                 checksum = zlib.crc32(memoryview(self.map)[begin : min(begin + CHUNK, member.end)], checksum)
-                pages.let_go(begin)
+                pages.release(begin)
             if checksum != member.checksum:
                 raise self.error(f"the checksum of {name} is wrong: the file was damaged, or changed")
 
@@ -159,8 +159,8 @@ class Pages:
         self.begin = array.ctypes.data - whole.ctypes.data
         self.held = self.begin // mmap.PAGESIZE * mmap.PAGESIZE
 
-    def let_go(self, rows: int) -> None:
-        """Let go the pages before a row: the system may use them otherwise, and they come back when they are read."""
+    def release(self, rows: int) -> None:
+        """Release the pages before a row; they are read from the file again when they are used."""
         stop = (self.begin + rows * self.row_bytes) // mmap.PAGESIZE * mmap.PAGESIZE
         if self.map is not None and stop > self.held and hasattr(mmap, "MADV_DONTNEED"):
             self.map.madvise(mmap.MADV_DONTNEED, self.held, stop - self.held)

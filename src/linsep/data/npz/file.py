@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.data.dataset import Dataset, as_csr
+from linsep.data.dataset import Dataset
 from linsep.data.errors import DataError
 from linsep.data.npz.archive import MOST, START, Archive, Named, Pages, aligned, frozen, mapped
+from linsep.data.rows import as_csr
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import first_beyond, highest_index, place_of, rises
 
@@ -26,7 +27,7 @@ NUMBERS = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 
 
 def is_binary(head: bytes) -> bool:
-    r"""Tell whether a file that begins so is in binary form; the first 64 bytes are enough to tell for sure.
+    r"""Return whether a file that begins so is in binary form; the first 64 bytes are enough to tell for sure.
 
     >>> is_binary(b"PK\x03\x04"), is_binary(b"1 3:0.5")
     (True, False)
@@ -99,8 +100,8 @@ def about(path: Named) -> dict[str, Any]:
 def blocks(data: Named | Dataset, block_rows: int = 10_000, *, verify: bool = False) -> Iterator[Dataset]:
     """Yield the rows in blocks, in place; memory stays flat, whatever the size of the file.
 
-    Once the next block is asked for, the pages of the file before it are let go. Blocks that are kept stay valid: their
-    pages come back when they are used.
+    Once the next block is asked for, the pages of the file before it are released. Blocks that are kept stay valid:
+    their pages come back when they are used.
 
     Parameters
     ----------
@@ -133,7 +134,7 @@ def _walk(data: Dataset, block_rows: int, verify: bool) -> Iterator[Dataset]:
         end = min(begin + block_rows, len(data))
         if any(found.size() < len(found) for found in maps):
             raise DataError(name, "the file was cut off while it was read")
-        block = _part(data, begin, end, name)
+        block = rows_between(data, begin, end, name)
         flaw = flaw_of(block, begin) if verify else None
         if flaw is not None:
             raise DataError(name, flaw)
@@ -141,12 +142,12 @@ def _walk(data: Dataset, block_rows: int, verify: bool) -> Iterator[Dataset]:
         yield block
         del block
         for held in by_entry:
-            held.let_go(entries)
+            held.release(entries)
         for held in by_row:
-            held.let_go(end)
+            held.release(end)
 
 
-def _part(data: Dataset, begin: int, end: int, name: str) -> Dataset:
+def rows_between(data: Dataset, begin: int, end: int, name: str) -> Dataset:
     """Return some of the rows, as views."""
     X = data.X
     if isinstance(X, np.ndarray):

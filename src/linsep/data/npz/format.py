@@ -1,19 +1,20 @@
 """Rows that are in binary form already, as a format like the others."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 
-from linsep.data.dataset import Dataset, as_csr, as_labels
+from linsep.data.dataset import Dataset, as_labels
 from linsep.data.errors import NO_ROWS, DataError, RowError
 from linsep.data.format import Format, ReadPass, flag
-from linsep.data.npz.file import about, blocks, open_binary
+from linsep.data.npz.file import about, blocks, open_binary, rows_between
 from linsep.data.registry import format_class
-from linsep.data.rows import Rows, without
+from linsep.data.rows import Rows
 from linsep.data.sources import Source
 from linsep.data.splitting import MarkSplitter, Splitter
+from linsep.engine.arrays import Array
 
 PART_ROWS = 1 << 16
 
@@ -25,7 +26,7 @@ class NpzFormat(Format):
     Parameters
     ----------
     verify : bool
-        Whether what the arrays hold is checked too, which takes a look at all of it: for files from elsewhere.
+        Whether what the arrays hold is checked too, which takes a scan of all of it: for files from elsewhere.
     """
 
     name = "binary"
@@ -54,7 +55,7 @@ class NpzFormat(Format):
         """The names of the features, if the file has them."""
         return self.names
 
-    def look(self, sources: list[Source]) -> None:
+    def sniff(self, sources: list[Source]) -> None:
         """Take the number of features, and their names, from the headers of all files."""
         if self.columns is None:
             for source in sources:
@@ -65,7 +66,7 @@ class NpzFormat(Format):
 
     def parts(self, job: ReadPass) -> Iterator[Rows]:
         """Yield the rows of all files in parts."""
-        self.look(job.sources)
+        self.sniff(job.sources)
         self.unseen = before = 0
         for source in job.sources:
             size, data = source.size or 0, self._opened(source)
@@ -79,7 +80,7 @@ class NpzFormat(Format):
                 job.policy.take(
                     [RowError(row, None, why, b"") for row, (_, why) in wrong.items()], source.name, first + 1
                 )
-                rows = without(rows, list(wrong)) if wrong else rows
+                rows = rows.without(list(wrong)) if wrong else rows
                 first += len(block)
                 job.clock.tick(before + size * first // len(data), len(block))
                 yield rows
@@ -91,7 +92,7 @@ class NpzFormat(Format):
 
     def opened(self, sources: list[Source]) -> Dataset | None:
         """Return a single file in place; None if there are several, only some columns count, or numbers must change."""
-        self.look(sources)
+        self.sniff(sources)
         data = self._opened(sources[0])
         same = self.cast is None or self.cast == data.X.dtype
         if len(sources) > 1 or self.known is not None or not same:
@@ -114,46 +115,31 @@ class NpzFormat(Format):
         return 0 if source.span is None else source.span[0]
 
     @classmethod
-    def with_columns_of(cls, form: Format, data: Iterable[Any], strict: bool) -> Self:
+    def with_columns_of(cls, form: Format, seen: Callable[[], Array], strict: bool) -> Self:
         """Return how to read files in binary form into the columns that other data have."""
-        stored, like = cls(), form._like(data, strict)
+        stored, like = cls(), form._like(seen, strict)
         stored.known, stored.strict = like.known, strict
         stored.columns, stored.names = form.width, form.feature_names
         return stored
 
-    def like(self, data: Iterable[Any], strict: bool) -> Format:
+    def like(self, seen: Callable[[], Array], strict: bool) -> Format:
         """Return how to read rows, in the form that these had before, into the columns that these have."""
-        return self._like(data, strict) if self.before is None else self.before.like(data, strict)
+        return self._like(seen, strict) if self.before is None else self.before.like(seen, strict)
 
     def _opened(self, source: Source) -> Dataset:
         if source.handle is not None:
             raise DataError(source.name, "data in binary form are mapped into memory: give the file by its name")
         if source.span is None:
             return open_binary(source.name, verify=self.verify)
-        return _some(open_binary(source.name), *source.span, source.name)
+        data, (begin, end) = open_binary(source.name), source.span
+        rows = rows_between(data, begin, end, source.name)
+        return replace(rows, rejected=0 if begin else data.rejected)  # those of the file count with its first rows
 
     def _rows(self, block: Dataset) -> Rows:
         X, places = block.X, np.arange(len(block))
         indptr, indices, values = (X.indptr, X.indices, X.data) if hasattr(X, "indptr") else (None, None, X)
         values = values if self.cast is None else values.astype(self.cast, copy=False)
         return Rows(block.y, indptr, indices, values, places, len(block), weights=block.weights)
-
-
-def _some(data: Dataset, begin: int, end: int, file: str) -> Dataset:
-    """Return some rows of a file, one at least, in place; those rejected are told with the first."""
-    X: Any = data.X
-    if hasattr(X, "indptr"):
-        indptr = X.indptr[begin : end + 1]
-        entries = slice(int(indptr[0]), int(indptr[-1]))
-        if entries.start < 0 or entries.stop > len(X.data) or np.any(indptr[1:] < indptr[:-1]):
-            reason = f"rows {begin} to {end - 1} do not lie one after the other (indptr is broken)"
-            raise DataError(file, reason)
-        X = as_csr(X.data[entries], X.indices[entries], indptr - indptr[0], X.shape[1])
-    else:
-        X = X[begin:end]
-    weights = None if data.weights is None else data.weights[begin:end]
-    some = replace(data, X=X, y=data.y[begin:end], weights=weights, rejected=0 if begin else data.rejected)
-    return next(blocks(some, end - begin))
 
 
 def _form_before(path: str) -> Format | None:

@@ -13,10 +13,11 @@ from typing import IO, Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.data.dataset import Dataset, as_csr
+from linsep.data.dataset import Dataset
 from linsep.data.errors import DataError
 from linsep.data.npz.archive import CHUNK, Named
 from linsep.data.npz.file import VERSION, flaw_of
+from linsep.data.rows import as_csr
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write
 from linsep.validation.labels import refuse_mixed

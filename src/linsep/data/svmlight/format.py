@@ -25,8 +25,8 @@ from linsep.data.compiled.svmlight import (
     reading_kernel,
 )
 from linsep.data.errors import RowError, shown
-from linsep.data.format import LineFormat, RowErrors, flag, row_of, whole
-from linsep.data.rows import NO_INDEX, Rows, without
+from linsep.data.format import LineFormat, RowErrors, flag, whole
+from linsep.data.rows import NO_INDEX, Rows
 from linsep.engine.arrays import Array
 
 arena = ScratchArena()
@@ -96,17 +96,17 @@ class Svmlight(LineFormat):
         assert rows.indices is not None
         outside = np.flatnonzero((rows.indices < least) | (rows.indices > most))
         wrong: RowErrors = {}
-        for entry, row in zip(outside.tolist(), row_of(rows, outside).tolist(), strict=True):
+        for entry, row in zip(outside.tolist(), rows.rows_of_entries(outside).tolist(), strict=True):
             index = int(rows.indices[entry])
             low = "index 0: indices are said to begin at 1; pass zero_based=True if they begin at 0"
             high = f"index {index} is beyond the {self.n_features} features that were stated"
             wrong.setdefault(row, (b"%d:" % index, low if index < least else high))
-        kept = without(rows, list(wrong)).indices
+        kept = rows.without(list(wrong)).indices
         if kept is not None and len(kept):
             self.note(int(kept.min()), int(kept.max()))
         return rows, wrong
 
-    def told(self, index: int) -> tuple[bytes, str]:
+    def describe_index(self, index: int) -> tuple[bytes, str]:
         """Return an index as it is written, and what to call it."""
         return b"%d:" % index, f"index {index} is one that"
 
@@ -146,7 +146,7 @@ def parse(text: Array, dtype: Any = np.float64, index: Any = np.int32) -> Rows:
     (array([ 1., -1.]), array([3, 7], dtype=int32), array([5.e-01, 2.e+03]), array([0, 2, 2]))
     """
     text = text.view()
-    text.flags.writeable = False  # numba compiles anew for arrays that can be written to
+    text.flags.writeable = False  # numba compiles again for arrays that can be written to
     most_rows = lines_in(text)
     labels, places, indptr = np.empty(most_rows), np.empty(most_rows, np.int64), np.zeros(most_rows + 1, np.int64)
     indices, values = arena.reserve(len(text) // 4 + 1, index, dtype)  # " 1:1" is the shortest entry
@@ -182,7 +182,7 @@ def parse(text: Array, dtype: Any = np.float64, index: Any = np.int32) -> Rows:
 
 def _of_others(rows: Rows, lost: list[int]) -> Rows:
     """Return the rows but for those of some numbers, whose indices count for nothing, either."""
-    rows = without(rows, lost)
+    rows = rows.without(lost)
     assert rows.indices is not None
     low, high = (int(rows.indices.min()), int(rows.indices.max())) if len(rows.indices) else (NO_INDEX, -1)
     return replace(rows, low=low, high=high)

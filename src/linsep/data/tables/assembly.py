@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.data.text.grams import Counts
+from linsep.data.text.ngrams import Counts
 from linsep.engine.arrays import Array
 
 

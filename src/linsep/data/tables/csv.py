@@ -35,8 +35,8 @@ from linsep.data.tables.columns import (
     WORDS,
     CellError,
     Cells,
-    Choose,
     Plan,
+    all_numbers,
     cells_of,
     coded,
     inexact,
@@ -82,10 +82,11 @@ class Text:
 
     def kinds(self, names: list[str]) -> dict[str, str | None]:
         """Return what columns hold: words, where fewer than half of the cells that are not missing are numbers."""
-        with _told(self.file):
+        with _arrow_errors(self.file):
             origin, _, columns = self._bytes(names)
-            states = {name: parse_numbers(columns[name], np.float64)[1] for name in names}
-        found: dict[str, str | None] = {}
+            doubtful = [name for name in names if not all_numbers(columns[name])]
+            states = {name: parse_numbers(columns[name], np.float64)[1] for name in doubtful}
+        found: dict[str, str | None] = dict.fromkeys(names, NUMBER)
         for name, state in states.items():
             counts = np.bincount(np.zeros(len(origin), np.uint8) if state is None else state, minlength=4)
             found[name] = WORDS if 2 * counts[NO_NUMBER_HERE] > counts.sum() - counts[MISSING] else NUMBER
@@ -99,7 +100,7 @@ class Text:
         cells = self._filled(plan, dtype) if sound and _only_numbers(plan) and self.text[-1] == NEWLINE else None
         if cells is None and sound:
             cells = self._read_plainly(plan, dtype)
-        with _told(self.file):
+        with _arrow_errors(self.file):
             return self._read_strictly(plan, dtype) if cells is None else cells
 
     def places(self, cells: Cells) -> Array:
@@ -204,8 +205,8 @@ class Text:
 
 
 @contextmanager
-def _told(file: str) -> Iterator[None]:
-    """Tell the file where Arrow can't read its text."""
+def _arrow_errors(file: str) -> Iterator[None]:
+    """Raise errors of Arrow as a DataError that names the file."""
     try:
         yield
     except pa.ArrowException as error:
@@ -253,9 +254,9 @@ def _begin_of(row: bytes, field: int, delimiter: str) -> int:
 
 
 def text_parts(
-    sources: list[Source], delimiter: str, header: bool | None, choose: Choose, size: int = BLOCK_BYTES
+    sources: list[Source], delimiter: str, header: bool | None, size: int = BLOCK_BYTES
 ) -> Iterator[Text]:  # fmt: skip
-    """Yield the rows of CSV files in parts; `choose` is told the columns of each file that has rows."""
+    """Yield the rows of CSV files in parts."""
     before = 0
     for source in sources:
         part: Text | None = None
@@ -266,12 +267,8 @@ def text_parts(
                 else:  # the header stands elsewhere
                     names, begin, above = beginning(source, delimiter, header)[0], 0, 0
                 part = Text(names, block.text[begin:], block.file, True, before + block.done, above, delimiter)
-                chosen = False
             else:
                 part = Text(part.names, block.text, block.file, False, before + block.done, 0, delimiter)
-            if not chosen and len(part.rows.begins):
-                choose(part.file, part.names, part.kinds)
-                chosen = True
             yield part
         if part is None:
             raise DataError(source.name, "the file is empty")
@@ -356,7 +353,7 @@ def _header(block: Block, delimiter: str, header: bool | None) -> tuple[list[str
 
 
 def no_names(names: list[str]) -> bool:
-    """Tell whether what should be names are numbers, though some may be missing.
+    """Return whether what should be names are numbers, though some may be missing.
 
     >>> no_names(["5.1", "", "-3e2"]), no_names(["0", "1", "label"])
     (True, False)

@@ -6,7 +6,7 @@ hashed n-grams, unless these are numbered along with words. Words, booleans and 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
@@ -19,16 +19,15 @@ from linsep.data.rows import Rows, Spelling
 from linsep.data.sources import Source
 from linsep.data.splitting import Splitter, newlines
 from linsep.data.tables.assembly import numbers_and_words, with_documents, with_numbered
-from linsep.data.tables.columns import NUMBER, TRUTH, WORDS, CellError, Cells, Plan, kept, named
+from linsep.data.tables.columns import NUMBER, TRUTH, WORDS, CellError, Cells, Plan, Schema, kept, named
 from linsep.data.tables.csv import Text, beginning, no_names, text_parts, text_splitter
-from linsep.data.tables.documents import Documents, hashed_columns, without
-from linsep.data.tables.names import TableNames
-from linsep.data.tables.record_batches import Records, record_parts, record_splitter, records_before
-from linsep.data.tables.roles import Found, Kinds, listed, resolved, roles
+from linsep.data.tables.documents import Documents, without
+from linsep.data.tables.record_batches import Records, open_records, record_splitter, records_before
+from linsep.data.tables.roles import Found, listed, resolved, roles
 from linsep.data.text.frequencies import Frequencies
-from linsep.data.text.grams import LARGEST, Counts, Grams, to_unit
-from linsep.data.text.hashed_names import HashedNames, VocabularyNames
 from linsep.data.text.hasher import TextHasher, grams_of
+from linsep.data.text.names import HashedNames, TableNames, VocabularyNames
+from linsep.data.text.ngrams import LARGEST, Counts, Grams, to_unit
 from linsep.data.text.vocabulary import Vocabulary
 from linsep.engine.arrays import Array
 from linsep.engine.runtime import in_order
@@ -184,7 +183,13 @@ class Table(Format):
                 raise ValueError(f"{option.name}= says how documents are read: say which column holds them with text=")
         return grams._replace(unit=not self.idf)
 
-    def like(self, data: Iterable[Any], strict: bool) -> Format:
+    def for_part(self) -> Self:
+        """Return a copy that counts for itself."""
+        table = super().for_part()
+        table.extra = list(self.extra)
+        return table
+
+    def like(self, seen: Callable[[], Array], strict: bool) -> Format:
         """Return how other data are read to the same columns, found by name; what is new is left out or refused.
 
         The labels and the weights may be absent.
@@ -192,8 +197,7 @@ class Table(Format):
         if self.found is None:
             raise ValueError("nothing has been read yet that other data could be like")
         hashed = self._hashed_grams or (self._worded and self.n_features is not None)
-        every_column = [(np.empty(0), None)]
-        table = self._like(data if hashed else every_column, strict)
+        table = self._like(seen if hashed else lambda: np.ones(self.width, bool), strict)
         table.fixed = table.complete = True
         table.grows = False
         return table
@@ -286,7 +290,7 @@ class Table(Format):
             return numbers.index(name)
         if self._hashed_grams and self._like_grams([name]) and not self._like_grams(self._all_columns):
             gram = Vocabulary.of([name.removeprefix(f"{self.text}:")])
-            return len(numbers) + int(hashed_columns(gram, self.text_features)[0][0])
+            return len(numbers) + int(gram.hashed_columns(self.text_features)[0][0])
         begin, mark, number = name.rpartition("#")
         if mark and begin == self.text and number.isdecimal() and int(number) < self._hashed_grams:
             return len(numbers) + int(number)
@@ -313,9 +317,9 @@ class Table(Format):
         table.known = self.known
         return table
 
-    def look(self, sources: list[Source]) -> None:
-        """Find out what the columns are for, from the first rows."""
-        if self.found is None and all(source.again for source in sources):
+    def sniff(self, sources: list[Source]) -> None:
+        """Decide from the first rows what the columns are for."""
+        if self.found is None and all(source.rereadable for source in sources):
             next((plan for _, plan in self._tasks(sources, BLOCK_BYTES) if plan is not None), None)
 
     def splitter(self, source: Source) -> Splitter:
@@ -377,7 +381,7 @@ class Table(Format):
     def parts(self, job: ReadPass) -> Iterator[Rows]:
         """Yield the rows of all sources in parts.
 
-        Rows at fault go the way of the policy; where it raises, nothing of their part is learned or counted.
+        The policy handles malformed rows; where it raises, nothing of their part is learned or counted.
         """
         sources, dtype, policy, clock, jobs, block_bytes = job
         self.unseen, line = 0, 1
@@ -397,30 +401,35 @@ class Table(Format):
 
     def _tasks(self, sources: list[Source], block_bytes: int) -> Iterator["Task"]:
         """Yield the parts of all sources with what their columns are for, which is None if there are no rows."""
-        plan: Plan | None = None
-        unchecked: list[tuple[str, list[str]]] = []
-
-        def choose(file: str, names: list[str], kinds: Kinds) -> Plan:
-            nonlocal plan
-            plan = self._plan(file, names, kinds)
-            return plan
-
         for source in sources:
             if source.table and self.name != InMemory.name:
                 raise DataError(source.name, f"it is a table in memory, and not {self.name}: leave out format=")
-        if self.name in DELIMITERS:
-            for text in text_parts(sources, *self._written, choose, block_bytes):
-                if text.first:
-                    unchecked.append((text.file, text.names))
-                while unchecked and self.found is not None:  # files without rows have names, too
-                    self._plan(*unchecked.pop(0), None)
-                yield text, plan if len(text.text) else None
-        else:
-            for records in record_parts(sources, self.name, choose):
-                yield records, plan
+        return self._text_tasks(sources, block_bytes) if self.name in DELIMITERS else self._record_tasks(sources)
 
-    def _plan(self, file: str, names: list[str], kinds: Kinds) -> Plan:
-        """Return what the columns of a file are for."""
+    def _text_tasks(self, sources: list[Source], block_bytes: int) -> Iterator["Task"]:
+        plan: Plan | None = None
+        unchecked: list[tuple[str, list[str]]] = []
+        for text in text_parts(sources, *self._written, block_bytes):
+            if text.first:
+                unchecked.append((text.file, text.names))
+                chosen = False
+            if not chosen and len(text.rows.begins):
+                plan, chosen = self._plan(text.file, text.names, text), True
+            while unchecked and self.found is not None:  # files without rows have names, too
+                self._plan(*unchecked.pop(0), None)
+            yield text, plan if len(text.text) else None
+
+    def _record_tasks(self, sources: list[Source]) -> Iterator["Task"]:
+        before = 0
+        for source in sources:
+            with open_records(source, self.name) as records:
+                plan = self._plan(source.name, records.schema.names, records.schema)
+                for part in records.parts(plan, before):
+                    yield part, plan
+            before += source.size or 0 if source.handle is None else 0
+
+    def _plan(self, file: str, names: list[str], schema: Schema | None) -> Plan:
+        """Return what the columns of a file are for; the first schema decides, and later files must agree."""
         there = set(names)
         if len(there) < len(names):
             twice = next(name for name, count in Counter(names).items() if count > 1)
@@ -428,7 +437,8 @@ class Table(Format):
         if self.found is None:
             self.columns = None if self.columns is None else resolved(self.columns, file, names)
             self.ignore, self.words = (resolved(some, file, names) for some in (self.ignore, self.words))
-            found = roles(file, names, kinds, self)
+            assert schema is not None
+            found = roles(file, schema, self)
             alike = self._like_grams([*found.numbers, *found.words]) if self.vocabulary else []
             if alike:
                 reason = f"column {alike[0]!r} is called as n-grams of column {self.text!r} are"
@@ -452,11 +462,11 @@ class Table(Format):
         return plan
 
     def _lacks_names(self, names: list[str]) -> bool:
-        """Tell whether a text file that should begin with names begins with numbers."""
+        """Return whether a text file that should begin with names begins with numbers."""
         return self.name in DELIMITERS and self.header is not False and no_names(names)
 
     def _rows(self, part: Text | Records, cells: Cells, policy: ErrorPolicy, line: int) -> Rows:
-        """Return the rows of a part, after those at fault have gone the way of the policy."""
+        """Return the rows of a part, after the policy has handled the malformed ones."""
         troubles, words = cells.troubles, None
         if self.complete and not self.grows:
             cells, words = self._columns(cells, grow=False)
@@ -563,7 +573,7 @@ class Table(Format):
             return self._vocabulary.take(names, grow)
         seen = Vocabulary()
         numbers = seen.take(names)
-        columns = hashed_columns(seen, self.n_features)[0][numbers]
+        columns = seen.hashed_columns(self.n_features)[0][numbers]
         if self.known is not None:
             columns[~self.known[self._first_word + columns]] = NONE
         elif grow and self._keeps:
@@ -592,7 +602,7 @@ def _several(name: str, columns: Any) -> list[Any]:
 
 
 def _separates(delimiter: Any) -> bool:
-    """Tell whether an option can separate fields."""
+    """Return whether an option can separate fields."""
     return isinstance(delimiter, str) and len(delimiter) == 1 and "\0" < delimiter <= "~" and delimiter not in '"\r\n'
 
 

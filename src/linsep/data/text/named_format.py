@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from linsep.data.format import LineFormat, RowErrors, flag, row_of, whole
-from linsep.data.rows import Rows, renumbered
-from linsep.data.text.hashed_names import HashedNames, HashedRows, VocabularyNames
+from linsep.data.format import LineFormat, RowErrors, flag, whole
+from linsep.data.rows import Rows
+from linsep.data.text.names import HashedNames, VocabularyNames
 from linsep.data.text.vocabulary import Vocabulary
 
 LATE = "the row has a name that was not there before: the data have changed since they were first looked at"
@@ -18,8 +18,8 @@ LATE = "the row has a name that was not there before: the data have changed sinc
 class NamedFormat(LineFormat):
     r"""A form whose columns have names.
 
-    A subclass parses: to rows with `names` that are numbered for a block if there is a vocabulary, to `HashedRows` that
-    tell their names if it `keeps` those, and else to hashed rows.
+    A subclass parses: to rows with `names` that are numbered for a block if there is a vocabulary, to rows with
+    `names` and `name_columns` if it `keeps` those, and else to hashed rows.
 
     Parameters
     ----------
@@ -42,6 +42,8 @@ class NamedFormat(LineFormat):
     hashed_names: ClassVar[type[HashedNames]] = HashedNames
     numbered_names: ClassVar[type[VocabularyNames]] = VocabularyNames
 
+    shares_names: ClassVar[bool] = False
+    """Whether the names are those of another format, which has seen all of them."""
     n_features: int | None = None
     vocabulary: bool = False
     keep_names: bool = False
@@ -90,6 +92,12 @@ class NamedFormat(LineFormat):
         if self.known is None:
             self.grows = self.vocabulary
 
+    def for_part(self) -> Self:
+        """Return a copy that counts for itself; where all names are known, the copy adds none."""
+        form = super().for_part()
+        vars(form)["shares_names"] = self.looked
+        return form
+
     def take(self, rows: Rows) -> tuple[Rows, RowErrors]:
         """Keep the names; number the columns by those of all rows so far, instead of this block's."""
         if rows.names is None:
@@ -97,10 +105,10 @@ class NamedFormat(LineFormat):
         if self.vocabulary:
             return self._numbered(rows)
         assert self.seen is not None
-        assert isinstance(rows, HashedRows)
-        assert rows.columns is not None
-        self.seen.see(rows.names, rows.columns)
-        return replace(rows, names=None, columns=None), {}
+        assert rows.name_columns is not None
+        if not self.shares_names:
+            self.seen.see(rows.names, rows.name_columns)
+        return replace(rows, names=None, name_columns=None), {}
 
     def settle(self) -> str | None:
         """Fix how many features there are."""
@@ -134,9 +142,9 @@ class NamedFormat(LineFormat):
         numbers = self.numbers.take(rows.names, grow=self.known is None and not self.looked)
         new, width = np.flatnonzero(numbers < 0), len(self.numbers)
         numbers[new] = width + np.arange(len(new))
-        rows = renumbered(rows, numbers)
+        rows = rows.renumbered(numbers)
         if self.known is not None or not len(new):
             return rows, {}
         assert rows.indices is not None
-        late = row_of(rows, np.flatnonzero(rows.indices >= width)).tolist()
+        late = rows.rows_of_entries(np.flatnonzero(rows.indices >= width)).tolist()
         return rows, dict.fromkeys(late, (b"", LATE))

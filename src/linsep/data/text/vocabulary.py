@@ -15,7 +15,7 @@ MOST_NAMES = (1 << 31) - 1
 
 
 def frozen(array: Array, dtype: Any) -> Array:
-    """Return an array that can't be written to: numba compiles anew for those that can."""
+    """Return an array that can't be written to: numba compiles again for those that can."""
     view = np.ascontiguousarray(array, dtype).view()
     view.flags.writeable = False
     return view
@@ -92,6 +92,15 @@ class Vocabulary:
     def hashes(self) -> Array:
         """The 32-bit hash of every name."""
         return frozen(self._table.hashes[: len(self)], np.uint32)
+
+    def hashed_columns(self, n_features: int) -> tuple[Array, Array]:
+        """Return the columns that names are hashed to, and their signs.
+
+        >>> Vocabulary.of(["no", "yes"]).hashed_columns(1 << 20)
+        (array([992878, 369542]), array([ 1, -1]))
+        """
+        hashes = self.hashes.view(np.int32).astype(np.int64)
+        return np.abs(hashes) % n_features, np.where(hashes < 0, -1, 1)
 
     def name(self, number: int) -> str:
         """Return the name of a number."""

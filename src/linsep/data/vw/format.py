@@ -46,9 +46,9 @@ from linsep.data.compiled.vw import (
     reading_kernel,
 )
 from linsep.data.errors import RowError, shown
-from linsep.data.rows import Spelling
-from linsep.data.text.hashed_names import HashedNames, HashedRows, VocabularyNames
+from linsep.data.rows import Rows, Spelling
 from linsep.data.text.named_format import NamedFormat
+from linsep.data.text.names import HashedNames, VocabularyNames
 from linsep.engine.arrays import Array
 
 arena = ScratchArena()
@@ -101,14 +101,14 @@ class Vw(NamedFormat):
         if n is not None and (n & (n - 1) or n > 1 << MOST_BITS):
             raise ValueError(f"n_features={n}: names are hashed to a power of two columns, 2**{MOST_BITS} at most")
 
-    def parse(self, text: Array, dtype: Any) -> HashedRows:
+    def parse(self, text: Array, dtype: Any) -> Rows:
         """Read a block of whole lines."""
         if self.n_features is None:
             return parse(text, dtype, mode=NUMBERED)
         return parse(text, dtype, self.n_features.bit_length() - 1, NAMED if self.keeps else HASHED)
 
 
-def parse(text: Array, dtype: Any = np.float64, bits: int = 18, mode: int = HASHED) -> HashedRows:
+def parse(text: Array, dtype: Any = np.float64, bits: int = 18, mode: int = HASHED) -> Rows:
     r"""Read a block of whole lines, the last of which ends with a newline.
 
     Each value is the number of type `dtype` nearest to the text, then multiplied with the scale of its namespace and
@@ -150,10 +150,10 @@ def parse(text: Array, dtype: Any = np.float64, bits: int = 18, mode: int = HASH
     n, m, named = int(counts[ROWS]), int(counts[ENTRIES]), int(counts[NAMES])
     weights = None if np.all(importances[:n] == 1) else importances[:n]
     spelling = Spelling(names.letters[: names.marks[named]].copy(), names.marks[: named + 1].copy())
-    return HashedRows(
+    return Rows(
         labels[:n], indptr[: n + 1], *arena.keep(m), places[:n], most_rows, faults, weights,
         names=None if mode == HASHED else spelling,
-        columns=names.hashes[:named].astype(np.int64) & ((1 << bits) - 1) if mode == NAMED else None,
+        name_columns=names.hashes[:named].astype(np.int64) & ((1 << bits) - 1) if mode == NAMED else None,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Documents to rows of hashed n-gram counts, compiled.
+"""Documents to rows of n-gram counts: hashed, or numbered by a vocabulary.
 
 An n-gram g of hash h(g), a number of 32 bits with a sign, counts in column |h(g)| mod n_features, with the sign of h(g)
 if signs alternate, so that n-grams that meet in a column cancel on average (Weinberger et al. 2009). The same columns
@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.data.compiled.ngrams import hashing_kernel
-from linsep.data.compiled.utf8 import CONTEXTUAL, lowered, tables
-from linsep.data.text.vocabulary import frozen
+from linsep.data.compiled.ngrams import hashing_kernel, listing_kernel
+from linsep.data.compiled.utf8 import CONTEXTUAL, lowered, not_utf8, tables
+from linsep.data.text.vocabulary import Vocabulary, frozen
 from linsep.engine.arrays import Array
 
 LARGEST = 1 << 31
@@ -95,3 +95,70 @@ def joined(documents: list[bytes]) -> tuple[Array, Array, Array]:
     """Return documents as one text, and where each begins and ends."""
     marks = np.cumsum([0, *map(len, documents)])
     return np.frombuffer(b"".join(documents), np.uint8), marks[:-1], marks[1:]
+
+
+class Listed(NamedTuple):
+    """All n-grams of some documents, in order: n-gram i is clean[begins[i]:ends[i]].
+
+    `lengths` has the number of each document's n-grams, `faults` the place of its first byte that is not UTF-8, or -1;
+    such a document has no n-grams.
+    """
+
+    clean: Array
+    begins: Array
+    ends: Array
+    lengths: Array
+    faults: Array
+
+
+def listed(text: Array, begins: Array, ends: Array, grams: Grams) -> Listed:
+    """List the n-grams of the documents text[begins[i]:ends[i]]: of each, first those with the fewest pieces."""
+    text, begins, ends = ready(text, begins, ends, grams.lowercase)
+    return Listed(*listing_kernel()(text, begins, ends, grams.chars, grams.low, grams.high, *tables(grams.lowercase)))
+
+
+def tokens(text: str | bytes, analyzer: str = "word", lowercase: bool = True) -> list[str]:
+    """Return the words (or the characters, for analyzer "char") of a document in order.
+
+    >>> tokens("The Perceptron's 2nd mistake: naïve_Bayes, a Σίσυφος!")
+    ['the', 'perceptron', '2nd', 'mistake', 'naïve_bayes', 'σίσυφος']
+    """
+    data = text.encode() if isinstance(text, str) else text
+    grams = Grams(analyzer == "char", lowercase=lowercase)
+    clean, begins, ends, _, faults = listed(np.frombuffer(data, np.uint8), np.array([0]), np.array([len(data)]), grams)
+    if faults[0] >= 0:
+        raise ValueError(not_utf8(data, int(faults[0])))
+    whole = clean.tobytes()
+    return [whole[i:k].decode() for i, k in zip(begins.tolist(), ends.tolist(), strict=True)]
+
+
+def count_text(
+    text: Array, begins: Array, ends: Array, grams: Grams, vocabulary: Vocabulary, *, grow: bool = True,
+    dtype: Any = np.float64,
+) -> tuple[Counts, int]:  # fmt: skip
+    """Count the n-grams of the documents text[begins[i]:ends[i]]; the column of one is its number in a vocabulary.
+
+    Unless the vocabulary may grow, n-grams that are not in it are left out; how many is returned beside the rows.
+
+    >>> vocabulary, how = Vocabulary(), Grams(unit=False)
+    >>> rows, _ = count_text(np.frombuffer(b"no no yes", np.uint8), np.array([0]), np.array([9]), how, vocabulary)
+    >>> rows.indices, rows.values, vocabulary.names()
+    (array([0, 1], dtype=int32), array([2., 1.]), ['no', 'yes'])
+    """
+    clean, firsts, lasts, lengths, faults = listed(text, begins, ends, grams)
+    columns = vocabulary.number(clean, firsts, lasts, grow)
+    entries = np.repeat(np.arange(len(lengths)) << 32, lengths) | columns
+    unseen = 0
+    if not grow:
+        entries = entries[columns >= 0]
+        unseen = len(columns) - len(entries)
+    entries.sort(kind="stable")  # rows are in order already: only what is within them has to be moved
+    new = np.ones(len(entries), bool)
+    np.not_equal(entries[1:], entries[:-1], out=new[1:])
+    at = np.flatnonzero(new)
+    indices = (entries[at] & ((1 << 32) - 1)).astype(np.int32)
+    indptr = np.searchsorted(entries[at], np.arange(len(lengths) + 1) << 32)
+    values = np.ones(len(at), dtype) if grams.binary else np.diff(at, append=len(entries)).astype(dtype)
+    if grams.unit:
+        to_unit(indptr, values)
+    return Counts(indptr, indices, values, faults), unseen
