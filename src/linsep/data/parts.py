@@ -134,6 +134,10 @@ class Profile(NamedTuple):
         """
         return None if self.seen is None else np.unpackbits(self.seen).astype(bool)
 
+    def seen_columns(self, width: int) -> Array:
+        """Return a mask of the columns with an entry, of so many columns; of dense rows, all columns."""
+        return np.ones(width, bool) if self.seen is None else self.columns[:width]
+
 
 class ProfileBuilder:
     """Count what rows hold, part after part.

@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 
 from linsep.data.errors import DataError
@@ -176,7 +175,7 @@ class Run:
         refuse_one_class(survey.labels)
         twin.classes_, twin._open, twin.n_features_in_ = survey.labels, False, plan.width
         if plan.form is not None:
-            twin.form_ = plan.form.like([(_columns(survey, plan.width), None)], strict=False)
+            twin.form_ = plan.form.like(lambda: survey.seen_columns(plan.width), strict=False)
         return survey
 
     def count(self) -> None:
@@ -289,8 +288,3 @@ def _bare(twin: Any) -> Any:
     for name in ("classes_", "_open", "n_features_in_", "seed_"):
         setattr(bare, name, getattr(twin, name))
     return bare
-
-
-def _columns(survey: Profile, width: int) -> Any:
-    """Return a row with an entry in every column that the data have; dense where that is all."""
-    return np.empty(0) if survey.seen is None else sp.csr_array(survey.columns[None, :width])
