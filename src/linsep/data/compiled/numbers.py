@@ -294,7 +294,7 @@ def short_number(text: Any, k: Any) -> tuple[Any, float]:
 def quick_number(text: Any, k: Any, powers: Any) -> tuple[int, Any, float]:
     """Read a number as `number` does; short numbers without a loop.
 
-    Twice as fast as `number` after the names of Vowpal Wabbit text, and twice as slow on svmlight values such as 1.
+    svmlight text is read by `number` alone: with this function, rows of values 1 took 78 ms instead of 42 ms.
     """
     end, value = short_number(text, k)
     status = READ
