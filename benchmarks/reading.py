@@ -26,7 +26,7 @@ import linsep
 from benchmarks import data
 from benchmarks.data import Array
 from benchmarks.timing import Line, Row, Skip, race
-from linsep.data.reading import Stream
+from linsep.data.streaming import Stream
 
 ALLOWED = 400e6
 """Bytes that a stream may take, whatever the size of its file."""

@@ -19,7 +19,7 @@ from benchmarks import data
 from benchmarks.data import Array, Split
 from benchmarks.timing import Row
 from linsep import AveragedPerceptron, PassiveAggressive, Perceptron, distributed
-from linsep.data.binary.writer import Writer
+from linsep.data.npz.writer import Writer
 from linsep.engine.runtime import split as ranges
 
 SHARDS, EPOCHS, SEEDS = 8, 10, (0, 1, 2, 3, 4)

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from benchmarks.timing import Row
 from linsep import AveragedPerceptron, Perceptron, Winnow, distributed
-from linsep.data.binary.writer import Writer
+from linsep.data.npz.writer import Writer
 from linsep.distributed import Progress
 
 WEIGHTS, FEW, SHARDS, EPOCHS = 1_000_000, 1_000, 8, 12

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from linsep.certificates.certificate import verify as verify
     from linsep.certificates.certify import certify as certify
     from linsep.data.errors import DataError as DataError
-    from linsep.data.reading import convert as convert
     from linsep.data.reading import read as read
-    from linsep.data.reading import stream as stream
+    from linsep.data.streaming import convert as convert
+    from linsep.data.streaming import stream as stream
     from linsep.data.text.counter import TextCounter as TextCounter
     from linsep.data.text.hasher import TextHasher as TextHasher
     from linsep.estimators.calibration import CalibratedClassifier as CalibratedClassifier
@@ -59,7 +59,7 @@ _HOMES = {entry.name: entry.home for entry in LEARNERS.values()} | {
     "TextHasher": "linsep.data.text.hasher",
     "brier_score": "linsep.theory.brier",
     "certify": "linsep.certificates.certify",
-    "convert": "linsep.data.reading",
+    "convert": "linsep.data.streaming",
     "export_csv": "linsep.models.named_weights",
     "export_json": "linsep.models.named_weights",
     "export_onnx": "linsep.models.onnx",
@@ -67,7 +67,7 @@ _HOMES = {entry.name: entry.home for entry in LEARNERS.values()} | {
     "merge": "linsep.models.merge",
     "read": "linsep.data.reading",
     "save": "linsep.models.save_load",
-    "stream": "linsep.data.reading",
+    "stream": "linsep.data.streaming",
     "verify": "linsep.certificates.certificate",
 }
 

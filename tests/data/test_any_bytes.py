@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 import linsep
 from linsep.data.errors import DataError
-from linsep.data.formats import FORMATS, form_named
-from linsep.data.line_form import LineForm
+from linsep.data.format import LineFormat
+from linsep.data.registry import FORMATS, format_class
 from tests.data.wall import at_the_wall
 
-FORMS = {name: form_named(name) for name in FORMATS}
-LINES = [name for name, form in FORMS.items() if issubclass(form, LineForm)]
+FORMS = {name: format_class(name) for name in FORMATS}
+LINES = [name for name, form in FORMS.items() if issubclass(form, LineFormat)]
 PIECES = [
     *(bytes([byte]) for byte in b" \t\n\r#:|',.+-eE01\x00_"), b"1:", b"|a ", b"qid:3", b"12345678",
     b"0.1234567890123456789", b"1e-320", b"1e400", b"99999999999999999999", b"x:2", b"word", b"nan", b"inf", b"0x10",

@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
-from linsep.data.text.grams import Grams
-from linsep.data.text.labelled import LONGEST_LABEL, parse
+from linsep.data.text.format import LONGEST_LABEL, parse
+from linsep.data.text.ngrams import Grams
 from linsep.data.text.vocabulary import Vocabulary
 
 COUNTS = Grams(unit=False)
 
 
-def parsed(data, how=COUNTS, **options):
+def read_part(data, how=COUNTS, **options):
     return parse(np.frombuffer(data, np.uint8), how, **options)
 
 
@@ -40,7 +40,7 @@ def plainly(data):
 
 def check(data, how=COUNTS, **options):
     """Compare with the plain reader; return the rows of the text as scikit-learn counts them, and ours."""
-    rows, (expected, faults) = parsed(data, how, **options), plainly(data)
+    rows, (expected, faults) = read_part(data, how, **options), plainly(data)
     assert rows.labels.tolist() == [label for _, label, _ in expected]
     assert rows.labels.dtype.kind == "U"
     assert rows.places.tolist() == [place for place, _, _ in expected]
@@ -102,7 +102,7 @@ def test_n_grams_are_numbered_as_they_are_seen(how, options):
 
 def test_columns_and_values_are_those_of_the_hasher():
     texts = ["No no yes", "", "tab\ttab and more"]
-    rows = parsed("".join(f"{k}\t{text}\n" for k, text in enumerate(texts)).encode(), Grams(), dtype=np.float32)
+    rows = read_part("".join(f"{k}\t{text}\n" for k, text in enumerate(texts)).encode(), Grams(), dtype=np.float32)
     X = HashingVectorizer(dtype=np.float32).transform(texts)
     assert rows.values.dtype == np.float32
     np.testing.assert_array_equal(rows.indices, X.indices)
@@ -112,7 +112,7 @@ def test_columns_and_values_are_those_of_the_hasher():
 
 
 def test_unit_rows_by_name():
-    rows = parsed(b"a\tno no no no yes yes yes\n", Grams(), named=True)
+    rows = read_part(b"a\tno no no no yes yes yes\n", Grams(), named=True)
     np.testing.assert_allclose(rows.values, [0.8, 0.6])
 
 
@@ -130,7 +130,7 @@ def test_unit_rows_by_name():
     ],
 )
 def test_a_row_at_fault_is_told(line, column, reason):
-    rows = parsed(b"ham\tfine\n\n" + line + b"\nham\talso fine\n", named=True)
+    rows = read_part(b"ham\tfine\n\n" + line + b"\nham\talso fine\n", named=True)
     assert [tuple(fault) for fault in rows.faults] == [(2, column, reason, line)]
     assert rows.places.tolist() == [0, 3]
     assert rows.lines == 4
@@ -139,7 +139,7 @@ def test_a_row_at_fault_is_told(line, column, reason):
 
 def test_many_lines_at_fault():
     lines = [b"%d\xff\ttext" % k if k % 2 else b"%d" % k for k in range(20_000)]
-    rows = parsed(b"\n".join(lines) + b"\n")
+    rows = read_part(b"\n".join(lines) + b"\n")
     assert len(rows) == 0
     assert [fault.row for fault in rows.faults] == lines
 
@@ -147,7 +147,7 @@ def test_many_lines_at_fault():
 @pytest.mark.parametrize("data", [b"", b"\n", b"\r\n\n  \n"])
 def test_no_rows(data):
     for named in (False, True):
-        rows = parsed(data, named=named)
+        rows = read_part(data, named=named)
         assert len(rows) == len(rows.faults) == len(rows.indices) == 0
         assert rows.lines == data.count(b"\n")
         assert rows.labels.dtype.kind == "U"
@@ -156,6 +156,6 @@ def test_no_rows(data):
 
 def test_a_label_of_the_longest_kind_and_one_long_line():
     data = b"a" * 256 + b"\t" + b"word " * 100_000 + b"\nb\tword\n"
-    rows = parsed(data)
+    rows = read_part(data)
     assert rows.labels.tolist() == ["a" * 256, "b"]
     assert rows.values.tolist() == [100_000, 1] or rows.values.tolist() == [-100_000, -1]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import linsep
 from linsep.cli.jobs.pipes import Waiting, pipe_input
-from linsep.data.lines import blocks
+from linsep.data.blocks import blocks
 from linsep.data.sources import HEAD, Source
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from numba import njit
 
-from linsep.data.numbers import HARD, NO_NUMBER, doubtful, exactly, fives, number
+from linsep.data.compiled.numbers import HARD, NO_NUMBER, doubtful, exactly, fives, number
 
 
 @njit

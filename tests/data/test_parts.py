@@ -6,6 +6,7 @@ import io
 import lzma
 import os
 import pickle
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -21,8 +22,8 @@ from hypothesis import strategies as st
 
 import linsep
 from linsep.data.errors import DataError
-from linsep.data.parts import Plan, blocks_of, parsed, rows_of, survey_of
-from linsep.data.tables import csv_text
+from linsep.data.parts import Plan, blocks_of, profile_of, read_part, rows_of
+from linsep.data.tables import csv as csv_text
 from linsep.engine.runtime import share
 
 SVM = [
@@ -80,7 +81,7 @@ def read_parts(source, count, how=rows_of, **options):
     """The rows of all parts, each read from what a pickle brings."""
     plan = Plan(source, **options)
     parts = pickle.loads(pickle.dumps(plan.parts(count)))
-    found = plan.settle([survey_of(part, pickle.loads(pickle.dumps(plan.reading))) for part in parts])
+    found = plan.settle([profile_of(part, pickle.loads(pickle.dumps(plan.reading))) for part in parts])
     reading = pickle.loads(pickle.dumps(plan.reading))
     data = [how(part, reading) for part in parts]
     return plan, parts, found, [block for one in data for block in (one if isinstance(one, Iterator) else [one])]
@@ -232,8 +233,12 @@ def test_a_line_that_begins_like_something_compressed(tmp_path):
 
 
 def test_nothing_at_all(tmp_path):
-    assert assert_parts(put(tmp_path, "rows.svm", [], last=b""), 3) == 0
-    assert assert_parts(put(tmp_path, "rows.svm", [b"# only", b"", b"# comments"]), 3) == 3
+    for lines in ([], [b"# only", b"", b"# comments"]):
+        path = put(tmp_path, "rows.svm", lines, last=b"")
+        with pytest.raises(DataError) as wanted:
+            linsep.read(path)
+        with pytest.raises(DataError, match=f"^{re.escape(str(wanted.value))}$"):
+            read_parts(path, 3)
     for text in (b"", b"\n\n", b"a,label\n", b"a,label\n\n\n"):
         (tmp_path / "rows.csv").write_bytes(text)
         with pytest.raises(DataError) as wanted:
@@ -248,7 +253,7 @@ def test_nothing_at_all(tmp_path):
     st.integers(1, 20), st.sampled_from([b"", b"\n", b"\n\n"]),
 )  # fmt: skip
 def test_any_lines_in_any_parts(tmp_path_factory, lines, count, last):
-    assert_parts(put(tmp_path_factory.getbasetemp(), "any.svm", lines, last=last), count)
+    assert_parts(put(tmp_path_factory.getbasetemp(), "any.svm", [*lines, b"1 1:2"], last=last), count)
 
 
 FIELDS = st.sampled_from([b"a", b"", b'"q"', b'"\n"', b'"a""b\r\n,"', b'a"b', b'"x"y', b"7"])
@@ -370,7 +375,7 @@ def stored(path, sparse, n=50, width=6, seed=0):
     rng = np.random.default_rng(seed)
     X = sp.random_array((n, width), density=0.3, rng=rng, format="csr") if sparse else rng.normal(size=(n, width))
     y, weights = rng.integers(0, 3, n), rng.random(n)
-    with linsep.data.binary.writer.Writer(path) as file:
+    with linsep.data.npz.writer.Writer(path) as file:
         file.write(X, y, weights)
         file.rejected = 3
     return path
@@ -384,7 +389,7 @@ def test_binary_files_are_read_in_place(tmp_path, sparse):
     assert assert_parts(path, TOO_MANY) == 50
     plan = Plan(path)
     for part in plan.parts(3):
-        for data in (rows_of(part, plan.reading), parsed(part, plan.reading).finished(plan.form)):
+        for data in (rows_of(part, plan.reading), read_part(part, plan.reading).finished(plan.form)):
             values = data.X.data if sparse else data.X
             assert not values.flags.owndata
             assert not values.flags.writeable
@@ -440,7 +445,7 @@ def test_rows_are_parsed_once_and_finished_later(tmp_path):
         lines, options = TEXTS[name]
         path = put(tmp_path, name, lines)
         plan = Plan(path, **options)
-        some = [parsed(part, plan.reading) for part in plan.parts(4)]
+        some = [read_part(part, plan.reading) for part in plan.parts(4)]
         plan.settle(one.survey for one in some)
         for _ in range(2):
             assert_same([one.finished(plan.form) for one in some], linsep.read(path, **options))
@@ -449,12 +454,12 @@ def test_rows_are_parsed_once_and_finished_later(tmp_path):
 def test_what_is_not_settled_is_told(tmp_path):
     plan = Plan(put(tmp_path, "rows.svm", SVM))
     [part] = plan.parts(1)
-    for use in (rows_of, blocks_of, lambda part, reading: parsed(part, reading).finished(reading.form)):
+    for use in (rows_of, blocks_of, lambda part, reading: read_part(part, reading).finished(reading.form)):
         with pytest.raises(ValueError, match=r"plan\.settle"):
             use(part, plan.reading)
     plan = Plan(put(tmp_path, "rows.svm", [*SVM, b"1 0:1"]), n_features=12)
     with pytest.raises(DataError, match="one feature more than the 12 that were stated"):
-        plan.settle(survey_of(part, plan.reading) for part in plan.parts(3))
+        plan.settle(profile_of(part, plan.reading) for part in plan.parts(3))
 
 
 def test_a_file_that_changes_is_told(tmp_path):
@@ -481,7 +486,7 @@ def test_a_copy_is_as_good_as_the_file(tmp_path):
     path.unlink()
     path.write_bytes(text)
     os.utime(path, ns=(when, when))
-    assert plan.settle(survey_of(part, plan.reading) for part in parts).rows == len(linsep.read(path))
+    assert plan.settle(profile_of(part, plan.reading) for part in parts).rows == len(linsep.read(path))
 
 
 def test_columns_of_all_files_are_checked(tmp_path):
@@ -521,7 +526,7 @@ def test_workers_may_stand_elsewhere(tmp_path, monkeypatch):
     plan = Plan("rows.svm")
     parts = plan.parts(2)
     monkeypatch.chdir("/")
-    assert plan.settle(survey_of(part, plan.reading) for part in parts).rows == 18
+    assert plan.settle(profile_of(part, plan.reading) for part in parts).rows == 18
     assert str(parts[0]).startswith("rows.svm, bytes 0 to ")
 
 
@@ -531,7 +536,7 @@ def test_what_travels_is_small(tmp_path):
     assert len(pickle.dumps(plan.parts(1))) < 1000
     assert len(pickle.dumps(plan.reading)) < 1000
     [part] = plan.parts(1)
-    assert len(pickle.dumps(survey_of(part, plan.reading))) < 10_000
+    assert len(pickle.dumps(profile_of(part, plan.reading))) < 10_000
 
 
 def test_threads_share_a_reading(tmp_path):

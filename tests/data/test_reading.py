@@ -18,8 +18,10 @@ import pytest
 
 import linsep
 from linsep.data.errors import DataError
-from linsep.data.formats import COMMON, FORMATS, STREAMS, NoOptionError, form_named, options_of
-from linsep.data.tables.form import OF_TEXT
+from linsep.data.parts import PartReader, Plan
+from linsep.data.registry import COMMON, FORMATS, STREAMS, NoOptionError, format_class, found, options_of
+from linsep.data.sources import Source
+from linsep.data.tables.format import OF_TEXT
 from tests.docs.pages import ROOT
 
 
@@ -224,7 +226,9 @@ def small_files(tmp_path_factory):
     return {name: frame if name == "table" else folder / name for name in FORMATS}
 
 
-OPTIONS = [(name, option) for name in FORMATS for option in (*options_of(form_named(name)), *COMMON, *STREAMS, "self")]
+OPTIONS = [
+    (name, option) for name in FORMATS for option in (*options_of(format_class(name)), *COMMON, *STREAMS, "self")
+]
 
 
 @pytest.mark.filterwarnings("ignore:Data type alias 'a':DeprecationWarning")
@@ -351,7 +355,7 @@ def test_the_docs_tell_every_format_and_option():
     for name, format in FORMATS.items():
         assert f'"{name}"' in page
         assert all(f"`{suffix}`" in page for suffix in format.suffixes)
-        assert all(re.search(rf"`[^`\n]*\b{field.name}\b", page) for field in fields(form_named(name)) if field.init)
+        assert all(re.search(rf"`[^`\n]*\b{field.name}\b", page) for field in fields(format_class(name)) if field.init)
 
 
 LINES_OF = {
@@ -395,7 +399,7 @@ def test_formats_are_found_by_their_lines(name, tmp_path, piped):
 @pytest.mark.parametrize("name", LINES_OF)
 def test_states_of_forms_are_json(name):
     first = from_text(LINES_OF[name])
-    form = form_named(name).restored(json.loads(json.dumps(first.form.state())))
+    form = format_class(name).restored(json.loads(json.dumps(first.form.state())))
     again = from_text(LINES_OF[name], like=replace(first, form=form))
     assert again.X.shape == first.X.shape
     assert again.unseen == 0
@@ -533,3 +537,82 @@ def test_a_stream_shows_what_it_is(tmp_path):
     assert repr(linsep.stream(tmp_path / "rows.svm")).endswith("rows.svm', block_rows=10000)")
     assert linsep.stream(tmp_path / "rows.svm").feature_names is None
     assert linsep.DataError is DataError
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.svm", b""),
+        ("a.svm", b"# a comment\n\n"),
+        ("a.vw", b"\n"),
+        ("a.txt", b""),
+        ("a.csv", b"a,label\n"),
+        ("a.tsv", b"a\tlabel\n\n"),
+    ],
+)
+def test_data_without_rows_are_an_error_in_every_format(name, text, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(text)
+    loads = (linsep.read, lambda path: list(linsep.stream(path)), lambda path: linsep.convert(path, tmp_path / "b.npz"))
+    for load in loads:
+        with pytest.raises(DataError, match="there are no rows"):
+            load(path)
+
+
+def test_rows_that_are_all_rejected_are_no_error(tmp_path):
+    path = tmp_path / "a.svm"
+    path.write_bytes(b"one 1:1\n")
+    data = linsep.read(path, on_error="skip")
+    assert (len(data), data.rejected) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [
+        (b"1 1:1\n-1 2:1\n", "svmlight"),
+        (b"1 |a x\n-1 |a y\n", "vw"),
+        (b"spam\tfree | money\n", "text"),
+        (b"1\t10:30 meeting\n0\tat noon\n", "text"),
+        (b"1 1:1\n" + b"1 " + b"1:1" * (1 << 16), "svmlight"),
+    ],
+)
+def test_a_file_named_txt_is_known_by_its_lines(text, format, tmp_path):
+    path = tmp_path / "rows.txt"
+    path.write_bytes(text)
+    assert found(Source(str(path))) == format
+
+
+ALIGNED = {
+    "rows.svm": (b"1 1:1\n\n0 2:one\n1 2:1\n", {"n_features": 3, "zero_based": False}, ([0, 3], 4), ([0], 2, 3)),
+    "rows.csv": (b"a,label\n1,1\r2,0\n\nx,1\n3,1\n", {}, ([0, 1, 3], 4), ([0, 1], 2, 4)),
+}
+
+
+@pytest.mark.parametrize("name", ALIGNED)
+def test_parts_are_aligned_with_the_lines_of_text_and_the_rows_of_tables(name, tmp_path):
+    """A blank line of text has a place, one of a table has none; a malformed row has one in both."""
+    text, options, skipped, raised = ALIGNED[name]
+    (tmp_path / name).write_bytes(text)
+    [part] = linsep.stream(tmp_path / name, on_error="skip", **options).aligned_parts()
+    assert (part.places.tolist(), part.n_lines, part.error) == (*skipped, None)
+    assert part.X.shape[0] == len(part.places)
+    [part] = linsep.stream(tmp_path / name, **options).aligned_parts()
+    assert (part.places.tolist(), part.n_lines, part.error.line) == raised
+    assert part.X.shape[0] == len(part.places)
+
+
+@pytest.mark.parametrize("name", ALIGNED)
+def test_parts_of_files_are_aligned_as_the_whole_is(name, tmp_path):
+    text, options, (places, n_lines), (_, before, line) = ALIGNED[name]
+    (tmp_path / name).write_bytes(text)
+    for on_error in ("skip", "raise"):
+        plan = Plan(tmp_path / name, on_error=on_error, **options)
+        total, found = 0, []
+        for part in (part for one in plan.parts(9) for part in PartReader(one, plan.reading).aligned_parts()):
+            found += (part.places + total).tolist()
+            total += part.n_lines
+            if part.error is not None:
+                assert (total, part.error.line) == (before, line)
+                break
+        else:
+            assert (found, total) == (places, n_lines)

@@ -16,9 +16,9 @@ import pytest
 
 import linsep
 from linsep.data import sources
+from linsep.data.blocks import blocks
 from linsep.data.errors import DataError
-from linsep.data.lines import blocks
-from linsep.data.parts import Plan, blocks_of, rows_of, survey_of
+from linsep.data.parts import Plan, blocks_of, profile_of, rows_of
 from linsep.data.sources import sources_of
 
 TEXT = b"".join(b"%d %d:%d.5 7:1\n" % (k % 2, k % 5 + 1, k) for k in range(3000))
@@ -99,7 +99,7 @@ READINGS = [
     lambda path: list(linsep.stream(path, block_rows=500)),
     lambda path: list(linsep.stream(path, once=True)),
     lambda path: linsep.convert(path, path.parent / "rows.npz"),
-    lambda path: in_parts(path, survey_of),
+    lambda path: in_parts(path, profile_of),
     lambda path: in_parts(path, rows_of),
     lambda path: in_parts(path, lambda *how: list(blocks_of(*how))),
 ]
@@ -437,3 +437,12 @@ def test_bytes_after_the_compressed_data_are_named(pack, tmp_path):
     path.write_bytes(pack(b"1 1:1\n-1 2:1\n") + b"junk that is no member")
     with pytest.raises(DataError, match="bytes after the end of the compressed data"):
         linsep.read(path)
+
+
+def test_an_open_file_is_read_from_where_it_stands():
+    file = io.BytesIO(b"label,a\n1,5\n0,7\n1,9\n")
+    file.readline()
+    rows = linsep.stream(file, format="csv", header=False, label=0)
+    assert [block.y.tolist() for block in rows] == [block.y.tolist() for block in rows] == [[1, 0, 1]]
+    file.seek(len(b"label,a\n1,5\n"))
+    assert linsep.read(file, format="csv", header=False, label=0).y.tolist() == [0, 1]

@@ -116,3 +116,13 @@ def test_block_rows():
         linsep.stream(io.BytesIO(b"1 1:1\n"), block_rows=0)
     with pytest.raises(ValueError, match="block_bytes=0: it is a whole number, 1 at least"):
         linsep.stream(io.BytesIO(b"1 1:1\n"), block_bytes=0)
+
+
+def test_progress_is_reported_after_a_failed_scan_of_the_columns(tmp_path):
+    path, seen = tmp_path / "rows.svm", []
+    path.write_bytes(b"1 1:1\n0 2:one\n")
+    rows = linsep.stream(path, n_features=2, zero_based=False, progress=seen.append)
+    with pytest.raises(linsep.DataError):
+        rows.seen_columns()
+    path.write_bytes(b"1 1:1\n0 2:1\n")
+    assert len(list(rows)) == len(seen) == 1

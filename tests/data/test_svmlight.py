@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from linsep.data.errors import DataError
-from linsep.data.reading import read, stream
-from linsep.data.svmlight.rows import parse
+from linsep.data.reading import read
+from linsep.data.streaming import stream
+from linsep.data.svmlight.format import parse
 
 
 def rows_of(text, **options):
@@ -145,9 +146,11 @@ def test_labels():
 
 def test_no_rows():
     for text in ("", "\n\n", "# nothing\n"):
-        data = from_text(text)
-        assert data.X.shape == (0, 0)
-        assert len(data.y) == 0
+        with pytest.raises(DataError, match="there are no rows"):
+            from_text(text)
+    data = from_text("one\n", format="svmlight", on_error="skip")
+    assert data.X.shape == (0, 0)
+    assert len(data.y) == 0
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -171,7 +174,7 @@ entries = st.dictionaries(st.integers(1, 10**6), numbers, max_size=8)
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
-@given(rows=st.lists(st.tuples(st.integers(-5, 5), entries), max_size=8), size=st.integers(1, 200))
+@given(rows=st.lists(st.tuples(st.integers(-5, 5), entries), min_size=1, max_size=8), size=st.integers(1, 200))
 def test_what_is_written_is_read(rows, size):
     text = "".join(f"{label} {' '.join(f'{j}:{v!r}' for j, v in sorted(row.items()))}\n" for label, row in rows)
     data = from_text(text, zero_based=False, n_features=10**6, block_bytes=size)

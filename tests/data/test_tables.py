@@ -27,16 +27,17 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer, TfidfVectorizer
 
 import linsep
-from linsep.data.errors import DataError, Policy
-from linsep.data.form import Job
-from linsep.data.lines import BLOCK_BYTES, Clock
-from linsep.data.numbers import exactly
+from linsep.data.blocks import BLOCK_BYTES, Clock
+from linsep.data.compiled.csv import mark_rows
+from linsep.data.compiled.hashing import hashed
+from linsep.data.compiled.numbers import exactly
+from linsep.data.errors import DataError, ErrorPolicy
+from linsep.data.format import ReadPass
 from linsep.data.sources import Source
-from linsep.data.tables import csv_text
+from linsep.data.tables import csv as csv_text
 from linsep.data.tables.columns import NUMBER, WORDS, Plan
-from linsep.data.tables.csv_text import Text, mark_rows
-from linsep.data.tables.form import Arrow, Csv, InMemory, Parquet, Tsv
-from linsep.data.text.hashing import hashed
+from linsep.data.tables.csv import Text
+from linsep.data.tables.format import Arrow, Csv, InMemory, Parquet, Tsv
 
 FORMS = {form.name: form for form in (Arrow, Csv, InMemory, Parquet, Tsv)}
 DATE = pa.array([1], pa.date32())
@@ -54,8 +55,8 @@ def read(
 ):  # fmt: skip
     """All rows of some sources, as one matrix, and how they were read."""
     table = FORMS[format](**options) if table is None else table
-    policy, where = Policy(on_error, quarantine), sources(data)
-    parts = list(table.parts(Job(where, dtype, policy, Clock(where, None), jobs, block_bytes)))
+    policy, where = ErrorPolicy(on_error, quarantine), sources(data)
+    parts = list(table.parts(ReadPass(where, dtype, policy, Clock(where, None), jobs, block_bytes)))
     policy.close()
     if table.sparse:
         shapes = [(len(rows), table.width) for rows in parts]
@@ -71,6 +72,11 @@ def read(
         X=X, y=np.concatenate([rows.labels for rows in parts]), weights=weights, parts=parts, table=table,
         names=table.feature_names, rejected=policy.rejected, first=policy.first,
     )  # fmt: skip
+
+
+def no_scan():
+    """Where columns are known by their names, nobody asks which of them have entries."""
+    raise AssertionError
 
 
 def fails(reason, data, format="csv", **options):
@@ -278,7 +284,7 @@ def test_hashed_words_come_after_the_numbers(n_features):
         assert np.array_equal(X[[i], 1:].toarray()[0], expected)
     assert X[:, [0]].toarray().ravel().tolist() == [3, 40, 5.5]
     table = Csv(categories="hashed", n_features=n_features)
-    table.look(sources(CITIES))
+    table.sniff(sources(CITIES))
     assert table.settled
     assert table.width == 1 + n_features
     assert table.feature_names is None
@@ -328,7 +334,7 @@ def test_labels_that_text_would_blur_are_faults(row, label):
     assert got.y.tolist() == [9007199254740991, 3]
     assert got.rejected == 1
     assert [y.strip() for y in read(text, words=["y"]).y] == ["9007199254740991", label, "3"]
-    like = read(b"y,w\n1,1\n").table.like([], strict=False)
+    like = read(b"y,w\n1,1\n").table.like(no_scan, strict=False)
     if "x" not in row:
         fails("exact number: read the first data with words=['y'] takes", text, table=like)
 
@@ -384,8 +390,6 @@ def test_the_place_of_a_fault_is_that_of_its_field():
     [
         (b"", "the file is empty"),
         (b"\n\n", "the file is empty"),
-        (b"a,y\n", "there are no rows"),
-        (b"a,y\n\n\n", "there are no rows"),
         (b"a,a,y\n1,2,3\n", "there are two columns called 'a'"),
         (b"a,b\n1,2\n", "none is called like one; say label=..., or label=None if there are none; the columns are 'a'"),
         (b"a,y,Class\n1,2,1\n", "'y', 'Class' might all be one"),
@@ -596,9 +600,9 @@ def test_data_that_are_read_like_others_are_told_other_cures():
     }
     for row, reason in cures.items():
         text = b"age,city,y\n3,Oslo,1\n3,Oslo,1\n" + row + b"\n"
-        assert fails(reason, text, table=first.like([], strict=False)).line == 4
+        assert fails(reason, text, table=first.like(no_scan, strict=False)).line == 4
         assert "the first data" not in fails(reason.split(":")[0], text).reason
-    dates = read(pa.table({"a": [1.0], "y": [1]}), "table").table.like([], strict=False)
+    dates = read(pa.table({"a": [1.0], "y": [1]}), "table").table.like(no_scan, strict=False)
     fails("neither numbers nor words: convert it, or read the first data with ignore=['a']", pa.table({"a": DATE}),
           "table", table=dates)  # fmt: skip
 
@@ -665,7 +669,7 @@ def test_columns_are_chosen_by_number():
     assert read(text, ignore=0).names == ["a", "b", "day"]
     assert read(text, columns=[1, "a", -4]).names == ["a"]
     assert read(b"1,2,3\n", header=False, label=0, columns=range(1, 3)).X.tolist() == [[2, 3]]
-    like = read(text, ignore=[0]).table.like([], strict=False)
+    like = read(text, ignore=[0]).table.like(no_scan, strict=False)
     assert read(b"day,y,b,a\n3,1,2,1\n", table=like).X.tolist() == [[1, 2, 3]]
 
 
@@ -704,11 +708,15 @@ def test_several_files_have_the_same_columns_in_any_order():
 @pytest.mark.parametrize("categories", ["indexed", "hashed"])
 def test_other_data_are_read_like_the_first(categories):
     got = read(CITIES, categories=categories, n_features=50 if categories == "hashed" else None)
-    first, rows = got.table, [(sp.csr_array(got.X), got.y)]
+    first, X = got.table, got.X
+
+    def seen():
+        return np.any(X != 0, axis=0)
+
     stored = Csv.restored(json.loads(json.dumps(first.state())))
     assert stored == first
     assert stored.feature_names == first.feature_names
-    like = stored.like(rows, strict=False)
+    like = stored.like(seen, strict=False)
     text = b"fair,more,city,age\ntrue,1,Rome,1\nTRUE,2,Paris,2\n"
     got = read(text, table=like)
     assert got.X.shape[1] == first.width
@@ -717,21 +725,21 @@ def test_other_data_are_read_like_the_first(categories):
     assert got.X[1, first.column_of("city=Paris")] == 1
     assert got.X[0, first.column_of("fair=true")] == 1
     assert like.unseen == 1
-    fails("there is no column 'age'", b"fair,city,label\ntrue,Oslo,1\n", table=first.like(rows, strict=False))
+    fails("there is no column 'age'", b"fair,city,label\ntrue,Oslo,1\n", table=first.like(seen, strict=False))
 
 
 def test_words_that_were_not_seen_are_refused_if_asked():
     first = read(CITIES).table
     text = b"age,city,fair,label\nx,Oslo,True,1\n1,Rome,True,1\n2,Oslo,True,1\n3,Oslo,maybe,1\n"
     rome = text.replace(b"x,Oslo,True,1\n", b"")
-    error = fails("'Rome' in column 'city' does not occur in the data", rome, table=first.like([], strict=True))
+    error = fails("'Rome' in column 'city' does not occur in the data", rome, table=first.like(no_scan, strict=True))
     assert (error.line, error.column) == (2, 3)
-    got = read(text, table=first.like([], strict=True), on_error="skip")
+    got = read(text, table=first.like(no_scan, strict=True), on_error="skip")
     assert got.X.tolist() == [[2, 1, 1, 0, 0]]
     assert got.rejected == 3
     assert got.first.line == 2
     with pytest.raises(ValueError, match="nothing has been read"):
-        Csv().like([], strict=False)
+        Csv().like(no_scan, strict=False)
 
 
 FRAME = pd.DataFrame(
@@ -983,7 +991,9 @@ def test_tables_that_can_not_be_read():
     fails("two columns called 'a'", pa.table([[1], [2], [3]], names=["a", "a", "y"]), "table")
     fails("Duplicate column names", pd.DataFrame([[1, 2]], columns=["a", "a"]), "table")
     fails("the table can't be read", pd.DataFrame({"a": [1, "x", {}], "y": 1}), "table")
-    fails("there are no rows", FRAME[:0], "table")
+    for nothing in (FRAME[:0], io.BytesIO(b"a,y\n"), io.BytesIO(b"a,y\n\n\n")):
+        with pytest.raises(DataError, match="there are no rows"):
+            linsep.read(nothing)
 
 
 def test_parts_are_small_whatever_the_batches_of_a_file(tmp_path):
@@ -1017,10 +1027,10 @@ def test_progress_and_looks(tmp_path):
         where = [Source(str(path)), Source(str(path))]
         assert not table.settled
         assert table.width == 0
-        table.look(where)
+        table.sniff(where)
         assert table.settled
         assert table.feature_names == ["a"]
-        for _ in table.parts(Job(where, np.float64, Policy(), Clock(where, told.append), 2, 1000)):
+        for _ in table.parts(ReadPass(where, np.float64, ErrorPolicy(), Clock(where, told.append), 2, 1000)):
             pass
         assert told[-1].done == told[-1].total == 2 * path.stat().st_size
         assert told[-1].rows == 10_000
@@ -1029,7 +1039,7 @@ def test_progress_and_looks(tmp_path):
 def test_a_file_that_changes_is_refused(tmp_path):
     path, _ = written("parquet", tmp_path)
     where = [Source(str(path))]
-    walk = Parquet().parts(Job(where, np.float64, Policy(), Clock(where, None), 1, 1000))
+    walk = Parquet().parts(ReadPass(where, np.float64, ErrorPolicy(), Clock(where, None), 1, 1000))
     next(walk)
     path.write_bytes(path.read_bytes() + b" ")
     with pytest.raises(DataError, match="changed while it was read"):
@@ -1541,7 +1551,7 @@ def test_weights_count_sound_rows_and_need_them_all():
     with pytest.raises(ValueError, match="idf= says how documents are read: say which column holds them with text="):
         Csv(idf=True)
     table = Csv(text="t", idf=True)
-    table.look([Source("t", io.BytesIO(text))])
+    table.sniff([Source("t", io.BytesIO(text))])
     assert not table.settled
 
 
@@ -1672,3 +1682,19 @@ def test_columns_that_are_called_like_n_grams():
     got = read(data, text="t", text_features=4)
     assert got.table.column_of("t:x=q") == 5
     assert read(data, text="t", vocabulary=True, ignore=["t:x"]).names[:] == ["t:good", "t:bad"]
+
+
+@pytest.mark.parametrize("labels", [("1", "0"), ("yes", "no")], ids=["numbers", "words"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_table_of_plain_numbers_is_read_by_the_compiled_loop(labels, dtype, monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("the slow path was taken")
+
+    monkeypatch.setattr(Text, "_read_plainly", refuse)
+    monkeypatch.setattr(Text, "_read_strictly", refuse)
+    monkeypatch.setattr(csv_text, "parse_numbers", refuse if labels[0] == "1" else csv_text.parse_numbers)
+    text = "a,b,label\n" + "".join(f"{k / 8},-{k}e-3,{labels[k % 2]}\r\n" for k in range(1000))
+    data = linsep.read(io.BytesIO(text.encode()), format="csv", dtype=dtype)
+    assert data.X.dtype == dtype
+    assert np.array_equal(data.X[:, 0], np.arange(1000) / 8)
+    assert data.y.tolist() == [type(data.y.tolist()[0])(labels[k % 2]) for k in range(1000)]

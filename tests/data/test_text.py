@@ -18,13 +18,13 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 from sklearn.linear_model import Perceptron
 from sklearn.pipeline import make_pipeline
 
+from linsep.data.compiled.hashing import hashed
+from linsep.data.compiled.ngrams import hashing_kernel, listing_kernel
+from linsep.data.compiled.utf8 import CASED, CONTEXTUAL, POINTS, WHITE, WORD, tables
+from linsep.data.compiled.words import room
 from linsep.data.text.counter import TextCounter
-from linsep.data.text.grams import Grams, _hasher, hash_text
 from linsep.data.text.hasher import TextHasher, chunks
-from linsep.data.text.hashing import hashed
-from linsep.data.text.names import _lister, tokens
-from linsep.data.text.utf8 import CASED, CONTEXTUAL, POINTS, WHITE, WORD, tables
-from linsep.data.text.words import room
+from linsep.data.text.ngrams import Grams, hash_text, tokens
 
 HARD = [
     "", "a", "B", "_", "__", "a_", "42", "3.14159 and 1e-5", "x²+y² ½ Ⅷ ٣٤ ௧௨", "e\u0301te\u0301 n\u0303an\u0303a",
@@ -381,8 +381,8 @@ def test_few_kernels_are_compiled():
     for dtype in (np.float32, np.float64):
         hash_text(text, np.array([0]), np.array([15]), Grams(), dtype)
     assert [chunk.first for chunk in chunks(["ab", b"cd", "ef"], 3)] == [0, 2]
-    assert len(_hasher().signatures) <= 2
-    assert len(_lister().signatures) <= 1
+    assert len(hashing_kernel().signatures) <= 2
+    assert len(listing_kernel().signatures) <= 1
 
 
 @pytest.mark.parametrize("make", [lambda: TextCounter(idf=True), lambda: TextHasher(64, idf=True, keep_names=True)])

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 
-from linsep.data.text.hashing import hashed
-from linsep.data.vw.names import column_of
-from linsep.data.vw.rows import HASHED, NAMED, NUMBERED, parse
+from linsep.data.compiled.hashing import hashed
+from linsep.data.compiled.vw import HASHED, NAMED, NUMBERED
+from linsep.data.vw.format import column_of, parse
 from tests.data.wall import at_the_wall
 
 
@@ -337,7 +337,7 @@ def test_names_are_those_of_plain_python(written, bits):
     names = dict(name for line in written for name in spelled(line))
     named, plain = rows_of(text, bits=bits, mode=NAMED), rows_of(text, bits=bits, mode=HASHED)
     assert names_of(named) == list(names)
-    assert named.columns.tolist() == [column_of(*parts, 2**bits) for parts in names.values()]
+    assert named.name_columns.tolist() == [column_of(*parts, 2**bits) for parts in names.values()]
     assert entries_of(named) == entries_of(plain)
     numbered = rows_of(text, mode=NUMBERED)
     assert names_of(numbered) == list(names)

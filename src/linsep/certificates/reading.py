@@ -145,4 +145,5 @@ def _refuse_rounding(values: Array) -> None:
         rounded = np.argwhere(values.astype(np.float64).astype(values.dtype) != values)
     if len(rounded):
         value = values[tuple(rounded[0])]
-        raise InvalidDataError(f"X holds {value}, which no float of 64 bits equals: a certificate would be of other rows")
+        reason = "which no float of 64 bits equals: a certificate would be of other rows"
+        raise InvalidDataError(f"X holds {value}, {reason}")

@@ -158,7 +158,7 @@ def _of_a_file(error: OSError) -> tuple[int, str] | None:
 def _of_a_value(error: ValueError) -> str:
     """Return what is wrong with the value of an option of the reader, or of a learner's parameter."""
     from linsep.cli.options.command import RESERVED
-    from linsep.data.formats import NoOptionError
+    from linsep.data.registry import NoOptionError
 
     return error.text(without=RESERVED) if isinstance(error, NoOptionError) else _in_options(str(error))
 

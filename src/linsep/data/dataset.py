@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from linsep.data.form import Form
+from linsep.data.errors import DataError, ErrorPolicy
+from linsep.data.format import Format, LineFormat
+from linsep.data.rows import Rows, join_rows
 from linsep.engine.arrays import Array
 
 
@@ -32,7 +33,7 @@ class Dataset:
         Rows that were malformed, and left out because `on_error` says so; in blocks of a stream, so far.
     unseen : int
         Entries of features that the data these were read `like` did not have; they count for nothing.
-    form : Form, or None
+    form : Format, or None
         How the data were read, so that others can be read like them.
     block : bool
         Whether these are only some rows of a stream.
@@ -44,7 +45,7 @@ class Dataset:
     weights: Array | None = None
     rejected: int = 0
     unseen: int = 0
-    form: Form | None = None
+    form: Format | None = None
     block: bool = False
 
     def __iter__(self) -> Iterator[Any]:
@@ -55,6 +56,12 @@ class Dataset:
     def label_names(self) -> Sequence[str] | None:
         """The distinct labels in order, where they are words."""
         return np.unique(self.y).tolist() if self.y.dtype.kind == "U" else None
+
+    def seen_columns(self) -> Array:
+        """Return a mask of the columns with an entry; of a dense table, all columns."""
+        seen = np.zeros(self.X.shape[1], bool)
+        seen[self.X.indices if hasattr(self.X, "indices") else slice(None)] = True
+        return seen
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError("this is a data set, which unpacks as X, y: give its X")
@@ -75,11 +82,50 @@ def as_labels(numbers: Array) -> Array:
     return whole if whole is not None and np.array_equal(whole, numbers) else numbers
 
 
-def as_csr(values: Array, indices: Array, indptr: Array, width: int) -> sp.csr_array:
-    """Return sparse rows without a copy, but for indptr, whose type must be that of the indices."""
-    small = len(values) < 2**31 and width <= 2**31
-    kind = np.dtype(np.int32 if small and indices.dtype == np.int32 else np.int64)
-    parts = (values, indices.astype(kind, copy=False), indptr.astype(kind, copy=False))
-    X = sp.csr_array((len(indptr) - 1, width), dtype=values.dtype)
-    X.data, X.indices, X.indptr = parts
-    return X
+def assemble(
+    parts: list[Rows], form: Format, dtype: Any, *, jobs: int = 1, rejected: int = 0, unseen: int = 0,
+    block: bool = False,
+) -> Dataset:  # fmt: skip
+    """Return the rows of some parts as a data set, with columns and values as learners see them."""
+    rows = form.finish(join_rows(parts or [form.none(dtype)], jobs))
+    return Dataset(
+        rows.matrix(form.width), as_labels(rows.labels), feature_names=form.feature_names, weights=rows.weights,
+        rejected=rejected, unseen=unseen, form=form, block=block,
+    )  # fmt: skip
+
+
+class AlignedPart(NamedTuple):
+    """Rows of a part, and their places among its lines; or among the rows of a table, malformed ones included.
+
+    Attributes
+    ----------
+    X : csr_array or array
+        The rows that are sound; if `error` is not None, those before the malformed row.
+    places : array
+        The place of each row, from 0.
+    n_lines : int
+        The number of places: blank lines, and malformed rows that are skipped, have one, too.
+    error : DataError or None
+        The malformed row that ends the reading, which comes after the last place.
+    """
+
+    X: Any
+    places: Array
+    n_lines: int
+    error: DataError | None
+
+
+def align(rows: Rows, form: Format, policy: ErrorPolicy) -> AlignedPart:
+    """Return the rows of a part, finished, with their places; the policy has just handled the part's malformed rows."""
+    places, n_lines = rows.places, rows.lines
+    if policy.error is not None:
+        end = policy.lines[0]
+        rows = rows.between(0, int(np.searchsorted(rows.places, end)))
+        places, n_lines = rows.places, end
+    if not isinstance(form, LineFormat):
+        wrong = [] if policy.error is not None else policy.lines
+        order = np.argsort(np.concatenate([places, np.array(wrong, np.int64)]), kind="stable")
+        ranks = np.empty(len(order), np.int64)
+        ranks[order] = np.arange(len(order))
+        places, n_lines = ranks[: len(places)], len(order)
+    return AlignedPart(form.finish(rows).matrix(form.width), places, n_lines, policy.error)

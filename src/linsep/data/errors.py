@@ -10,6 +10,8 @@ from linsep.engine.atomic_write import naming
 
 POLICIES = ("raise", "skip", "quarantine")
 """What may happen to malformed rows."""
+NO_ROWS = "there are no rows to learn from or to predict"
+"""The reason of an error where the sources hold no row, neither a sound nor a malformed one."""
 SHOWN = 60
 """Characters of the text at fault that an error shows."""
 
@@ -36,7 +38,7 @@ class DataError(ValueError):
         return type(self), (self.file, self.reason, self.line, self.column)
 
 
-class Fault(NamedTuple):
+class RowError(NamedTuple):
     """A row that can't be used: its line in the block (from 0), the place and the text at fault, the row itself."""
 
     line: int
@@ -52,17 +54,20 @@ def shown(text: bytes) -> str:
 
 
 def is_one_of(value: Any, words: Iterable[str]) -> bool:
-    """Tell whether a value that may be of any type is one of some words."""
+    """Return whether a value that may be of any type is one of some words."""
     return isinstance(value, str) and value in words
 
 
-class Policy:
-    """What happens to malformed rows: "raise", "skip" or "quarantine"; counts them.
+class ErrorPolicy:
+    """Handle malformed rows: "raise", "skip" or "quarantine"; count them.
 
-    Quarantined rows are written to a file as they were, one after the other.
+    Quarantined rows are written to a file as they were, one after the other. If `deferred` is True, the error of the
+    first malformed row is kept in `error` instead of raised, for the caller to raise after the rows before it.
     """
 
-    def __init__(self, on_error: str = "raise", quarantine: str | Path | None = None) -> None:
+    def __init__(
+        self, on_error: str = "raise", quarantine: str | Path | None = None, *, deferred: bool = False
+    ) -> None:  # fmt: skip
         if not is_one_of(on_error, POLICIES):
             raise ValueError(f"on_error={on_error!r}: it is 'raise', 'skip' or 'quarantine'")
         if not isinstance(quarantine, (str, PathLike, NoneType)):
@@ -71,21 +76,29 @@ class Policy:
             raise ValueError('on_error="quarantine" and quarantine=<file for the rows> go together')
         self.on_error = on_error
         self.path = None if quarantine is None else Path(quarantine)
+        self.deferred = deferred
         self.rejected = 0
         self.first: DataError | None = None
+        self.error: DataError | None = None
+        self.lines: list[int] = []
+        """The lines of the malformed rows of the last part, from 0 at the part's first."""
         self._file: BinaryIO | None = None
 
-    def anew(self) -> "Policy":
-        """Return the same for another pass over the data: counts, and the quarantine file, start again."""
-        policy = Policy(self.on_error, self.path)
+    def restarted(self, *, deferred: bool = False) -> "ErrorPolicy":
+        """Return the policy for another pass over the data: counts, and the quarantine file, start again."""
+        policy = ErrorPolicy(self.on_error, self.path, deferred=deferred)
         policy._file = None if self.path is None else self._opened(self.path)
         return policy
 
-    def take(self, faults: list[Fault], file: str, first_line: int) -> None:
-        """Deal with the faults of a block whose first line has this number; raises at the first if asked to."""
+    def take(self, faults: list[RowError], file: str, first_line: int) -> None:
+        """Handle the malformed rows of a part whose first line has this number; raise at the first if asked to."""
+        self.lines = [fault.line for fault in faults]
         for fault in faults:
             error = DataError(file, fault.reason, first_line + fault.line, fault.column)
             if self.on_error == "raise":
+                self.error = error
+                if self.deferred:
+                    return
                 raise error
             self.first = self.first or error
             self.rejected += 1

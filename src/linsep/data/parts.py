@@ -1,24 +1,408 @@
-"""Files cut into parts that threads, processes and machines read each for itself."""
+"""Parts of files, which threads, processes and machines read independently."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.data.errors import DataError
-from linsep.data.form import Form, whole
-from linsep.data.lines import Clock
-from linsep.data.parts_cutting import cut
-from linsep.data.parts_reading import Parsed, blocks_of, parsed, rows_of, survey_of
-from linsep.data.parts_spans import Part, Reading, Span, stamp_of
-from linsep.data.parts_survey import Survey, merged
+from linsep.data.blocks import BLOCK_BYTES, Clock
+from linsep.data.dataset import AlignedPart, Dataset, align, as_labels, assemble
+from linsep.data.errors import NO_ROWS, DataError, ErrorPolicy
+from linsep.data.format import Format, ReadPass, whole
+from linsep.data.npz.file import blocks as stored_blocks
+from linsep.data.npz.format import NpzFormat
 from linsep.data.reading import Reader
+from linsep.data.rows import NO_INDEX, Rows, as_csr, in_blocks
 from linsep.data.sources import Source, sources_of
-from linsep.data.svmlight.form import Svmlight
+from linsep.data.splitting import cut
+from linsep.data.svmlight.format import Svmlight
+from linsep.engine.arrays import Array
 
-__all__ = ["Parsed", "Part", "Plan", "Reading", "Span", "Survey", "blocks_of", "parsed", "rows_of", "survey_of"]
+CHANGED = "the file changed since it was cut into parts: cut it again"
+
+
+class Span(NamedTuple):
+    """Some bytes, row groups, record batches or rows of a file, or all of it.
+
+    Attributes
+    ----------
+    file, path : str
+        The file as it was called, for messages, and where it is.
+    begin, end : int
+        From which to before which of its units.
+    unit : str
+        "bytes", "row groups", "record batches", "rows", or "file", which is one.
+    size : int
+        The stored bytes that it stands for.
+    stamp : tuple of int
+        The file's size and time of modification when it was cut.
+    """
+
+    file: str
+    path: str
+    begin: int
+    end: int
+    unit: str
+    size: int
+    stamp: tuple[int, int]
+
+    def source(self) -> Source:
+        """Return what reads it."""
+        return Source(self.path, span=None if self.unit == "file" else (self.begin, self.end))
+
+    def check(self) -> None:
+        """Raise an error if the file is not there, or not as it was."""
+        try:
+            stamp = stamp_of(self.path)
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            reason = f"{why}: a machine that reads a part needs the file at {self.path!r}"
+            raise DataError(self.file, reason) from None
+        if stamp != self.stamp:
+            raise DataError(self.file, CHANGED)
+
+
+class Part(NamedTuple):
+    """Rows that stand one after the other, in one file or several: where they are, and nothing of what they hold."""
+
+    spans: tuple[Span, ...]
+
+    @property
+    def size(self) -> int:
+        """The stored bytes that it stands for."""
+        return sum(span.size for span in self.spans)
+
+    def __str__(self) -> str:
+        return "; ".join(f"{span.file}, {span.unit} {span.begin:,} to {span.end:,}" for span in self.spans)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How parts are read: all that their readers need to know, and small, unless the names of the columns are many."""
+
+    form: Format
+    dtype: Any
+    on_error: str = "raise"
+    block_bytes: int = BLOCK_BYTES
+    files: int = 1
+    """How many files there are in all."""
+
+
+def stamp_of(path: str) -> tuple[int, int]:
+    """Return what changes when a file does, on every machine that sees it."""
+    found = os.stat(path)
+    return found.st_size, found.st_mtime_ns
+
+
+class Profile(NamedTuple):
+    """What some rows hold.
+
+    Attributes
+    ----------
+    rows : int
+        How many there are.
+    labels : array
+        The distinct ones, in order; NaN is that of rows without.
+    seen : array of bytes, or None
+        The columns with an entry, as bits; None where rows are dense, and have all.
+    low, high : int
+        The lowest and the highest index as written, where these settle something.
+    weighted : bool
+        Whether some have a weight.
+    rejected, unseen : int
+        As in :class:`~linsep.data.dataset.Dataset`.
+    """
+
+    rows: int
+    labels: Array
+    seen: Array | None
+    low: int
+    high: int
+    weighted: bool
+    rejected: int
+    unseen: int
+
+    @property
+    def columns(self) -> Any:
+        """Which columns have an entry, as far as the last that does, or a few more; None where all have.
+
+        Those of svmlight text that is not settled yet are numbered as they are written.
+        """
+        return None if self.seen is None else np.unpackbits(self.seen).astype(bool)
+
+    def seen_columns(self, width: int) -> Array:
+        """Return a mask of the columns with an entry, of so many columns; of dense rows, all columns."""
+        return np.ones(width, bool) if self.seen is None else self.columns[:width]
+
+
+class ProfileBuilder:
+    """Count what rows hold, part after part.
+
+    >>> builder = ProfileBuilder()
+    >>> builder.add(Rows(np.array([1.0, -1.0]), np.array([0, 1, 2]), np.array([0, 2]), np.ones(2), np.arange(2), 2))
+    >>> builder.columns, builder.labels
+    (array([ True, False,  True]), array([-1.,  1.]))
+    """
+
+    def __init__(self) -> None:
+        self.rows, self.weighted, self.labels = 0, False, np.empty(0)
+        self.columns: Array | None = np.zeros(0, bool)
+
+    def add(self, rows: Rows) -> None:
+        """Count more rows."""
+        if not len(rows):
+            return
+        self.rows += len(rows)
+        self.weighted |= rows.weights is not None
+        self.labels = _together(self.labels, np.unique(rows.labels))
+        if rows.indices is None or self.columns is None:
+            self.columns = None
+            return
+        lacking = int(rows.indices.max(initial=-1)) + 1 - len(self.columns)
+        if lacking > 0:
+            self.columns = np.concatenate([self.columns, np.zeros(max(lacking, len(self.columns)), bool)])
+        self.columns[rows.indices] = True
+
+    def profile(self, form: Format, rejected: int, unseen: int) -> Profile:
+        """Return what was counted of rows that were read in a form."""
+        low, high = (form.low, form.high) if isinstance(form, Svmlight) else (NO_INDEX, -1)
+        seen = None if self.columns is None else np.packbits(self.columns)
+        return Profile(self.rows, as_labels(self.labels), seen, low, high, self.weighted, rejected, unseen)
+
+
+def merged(profiles: Iterable[Profile]) -> Profile:
+    """Return what all rows hold.
+
+    >>> one = Profile(2, np.array([1]), np.packbits([True, False]), 1, 1, False, 0, 0)
+    >>> other = Profile(1, np.array([0.5]), np.packbits([False, True]), 2, 2, False, 1, 0)
+    >>> all = merged([one, other])
+    >>> all.rows, all.labels, all.columns[:3], all.rejected
+    (3, array([0.5, 1. ]), array([ True,  True, False]), 1)
+    """
+    total = Profile(0, np.empty(0), np.empty(0, np.uint8), NO_INDEX, -1, False, 0, 0)
+    for one in profiles:
+        seen = None if one.seen is None or total.seen is None else _either(one.seen, total.seen)
+        labels = _together(total.labels, one.labels)
+        low, high = min(total.low, one.low), max(total.high, one.high)
+        counts = (total.rejected + one.rejected, total.unseen + one.unseen)
+        total = Profile(total.rows + one.rows, labels, seen, low, high, total.weighted or one.weighted, *counts)
+    return total._replace(labels=as_labels(total.labels))
+
+
+def _together(some: Array, others: Array) -> Array:
+    """Return the distinct labels of both, in order."""
+    if not len(some) or not len(others):
+        return some if len(some) else others
+    return np.unique(np.concatenate([some, others]))
+
+
+def _either(some: Array, others: Array) -> Array:
+    """Return the bits that are set in one of both."""
+    short, long = sorted((some, others), key=len)
+    both = long.copy()
+    both[: len(short)] |= short
+    return both
+
+
+class PartReader:
+    """One pass over a part, with a format of its own, as threads share a reading and each counts for itself."""
+
+    def __init__(self, part: Part, reading: Reading) -> None:
+        self.part, self.reading = part, reading
+        self.form = reading.form.for_part()
+        self.policy = ErrorPolicy(reading.on_error)
+        self._unseen = 0
+
+    @property
+    def unseen(self) -> int:
+        """Entries of unknown features so far."""
+        return self._unseen + self.form.unseen
+
+    def __iter__(self) -> Iterator[Rows]:
+        return (rows for _, rows in self._by_span())
+
+    def _by_span(self) -> Iterator[tuple[Span, Rows]]:
+        for span in self.part.spans:
+            with _as_cut(span, self.form):
+                for rows in self.form.parts(self._job(span.source())):
+                    yield span, rows
+            self._unseen, self.form.unseen = self.unseen, 0
+
+    def _job(self, source: Source) -> ReadPass:
+        dtype, size = self.reading.dtype, self.reading.block_bytes
+        return ReadPass([source], dtype, self.policy, Clock([source], None), 1, size)
+
+    def dataset(self, rows: list[Rows], form: Format, block: bool = False) -> Dataset:
+        """Return rows of this pass, finished in a format whose columns are decided."""
+        return assemble(
+            rows, form, self.reading.dtype, rejected=self.policy.rejected, unseen=self.unseen, block=block
+        )  # fmt: skip
+
+    def aligned_parts(self) -> Iterator[AlignedPart]:
+        """Yield the rows with their places; a part with an error, which is not raised, is the last."""
+        self.policy = policy = ErrorPolicy(self.reading.on_error, deferred=True)
+        for span, rows in self._by_span():
+            part = align(rows, self.reading.form, policy)
+            if part.error is not None:
+                yield part._replace(error=_in_whole_file(part.error, span, self.form))
+                return
+            yield part
+            policy.lines = []
+
+
+@contextmanager
+def _as_cut(span: Span, form: Format) -> Iterator[None]:
+    """Check that a file has not changed since it was cut; errors have their place in the whole file."""
+    span.check()
+    try:
+        yield
+    except DataError as error:
+        span.check()
+        if error.file != span.path:
+            raise
+        raise _in_whole_file(error, span, form) from None
+    span.check()
+
+
+def _in_whole_file(error: DataError, span: Span, form: Format) -> DataError:
+    """Return an error in a part of a file as one that has its place in the whole file."""
+    line = error.line if error.line is None else error.line + form.lines_before(span.source())
+    return DataError(span.file, error.reason, line, error.column)
+
+
+class PartRows:
+    """The rows of a part as they were read, to be finished once the profiles of all parts are known."""
+
+    def __init__(self, part: Part, reading: Reading) -> None:
+        self._pass = PartReader(part, reading)
+        self._stored = _in_place(part, reading)
+        self._rows = list(self._pass) if self._stored is None else []
+
+    @property
+    def survey(self) -> Profile:
+        """What the rows hold."""
+        if self._stored is not None:
+            return profile_of(self._pass.part, self._pass.reading)
+        builder = ProfileBuilder()
+        for rows in self._rows:
+            builder.add(rows)
+        return builder.profile(self._pass.form, self._pass.policy.rejected, self._pass.unseen)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the rows take: none where they are read in place."""
+        return sum(array.nbytes for rows in self._rows for array in vars(rows).values() if hasattr(array, "nbytes"))
+
+    def finished(self, form: Format) -> Dataset:
+        """Return the rows as learners see them, in the plan's form once that is settled."""
+        _check_settled(form)
+        return self._pass.dataset(self._rows, form) if self._stored is None else self._stored
+
+
+def read_part(part: Part, reading: Reading) -> PartRows:
+    r"""Read all rows of a part, to be surveyed, and finished later without being read again.
+
+    Parameters
+    ----------
+    part : Part
+    reading : Reading
+        That of the plan, which need not be settled.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from linsep.data.parts import Plan
+    >>> with TemporaryDirectory() as folder:
+    ...     with open(f"{folder}/rows.svm", "w") as file:
+    ...         _ = file.write("1 1:1\n-1 2:3\n")
+    ...     plan = Plan(f"{folder}/rows.svm")
+    ...     both = [read_part(part, plan.reading) for part in plan.parts(2)]
+    ...     _ = plan.settle(one.survey for one in both)
+    >>> [one.finished(plan.form).X.toarray() for one in both]
+    [array([[1., 0.]]), array([[0., 3.]])]
+    """
+    return PartRows(part, reading)
+
+
+def profile_of(part: Part, reading: Reading) -> Profile:
+    """Return what a part holds, after one pass over it in bounded memory; parameters as in :func:`read_part`."""
+    reader, builder = PartReader(part, reading), ProfileBuilder()
+    for rows in reader:
+        builder.add(rows)
+    return builder.profile(reader.form, reader.policy.rejected, reader.unseen)
+
+
+def rows_of(part: Part, reading: Reading) -> Dataset:
+    """Return all rows of a part; those of a file in binary form in place.
+
+    Parameters
+    ----------
+    part : Part
+    reading : Reading
+        That of the plan, settled.
+    """
+    _check_settled(reading.form)
+    return PartRows(part, reading).finished(reading.form)
+
+
+def blocks_of(part: Part, reading: Reading, block_rows: int = 10_000) -> Iterator[Dataset]:
+    """Yield the rows of a part in blocks of `block_rows`, the last of which may have fewer, in bounded memory.
+
+    Parameters
+    ----------
+    part : Part
+    reading : Reading
+        That of the plan, settled.
+    block_rows : int, default=10_000
+        Rows of a block.
+    """
+    _check_settled(reading.form)
+    return _blocks(part, reading, whole("block_rows", block_rows))
+
+
+def _blocks(part: Part, reading: Reading, block_rows: int) -> Iterator[Dataset]:
+    stored, form = _in_place(part, reading), reading.form
+    if stored is not None:
+        with _as_cut(part.spans[0], form):
+            for block in stored_blocks(stored, block_rows):
+                yield replace(block, block=True)
+        return
+    reader = PartReader(part, reading)
+    for group in in_blocks(reader, block_rows, block_rows):
+        yield reader.dataset(group, form, block=True)
+
+
+def _check_settled(form: Format) -> None:
+    if not form.settled:
+        raise ValueError(
+            "where the indices begin, and how many features there are, is not known yet: "
+            "plan.settle(surveys of all parts) finds out, or say zero_based= and n_features="
+        )
+
+
+def _in_place(part: Part, reading: Reading) -> Dataset | None:
+    """Return rows of one file in binary form as views of it; None where they must be read."""
+    form = reading.form
+    if not isinstance(form, NpzFormat) or len(part.spans) > 1:
+        return None
+    [span] = part.spans
+    with _as_cut(span, form):
+        data = form.opened([span.source()])
+    if data is None:
+        return None
+    X = data.X
+    if X.shape[1] != form.width:
+        if not hasattr(X, "indptr"):
+            raise DataError(span.file, f"its table has {X.shape[1]} columns, that of another file {form.width}")
+        X = as_csr(X.data, X.indices, X.indptr, form.width)
+    return replace(data, X=X, feature_names=form.feature_names, form=form)
+
+
+__all__ = ["Part", "PartRows", "Plan", "Profile", "Reading", "Span", "blocks_of", "profile_of", "read_part", "rows_of"]
 
 NOT_HERE = {
     "quarantine": "rows can't be quarantined by several readers at once: say on_error='skip', or 'raise'",
@@ -51,7 +435,7 @@ class Plan:
     ...         _ = file.write("1 1:1\n-1 2:3\n1 3:2\n")
     ...     plan = Plan(f"{folder}/rows.svm")
     ...     parts = plan.parts(2)
-    ...     all = plan.settle([survey_of(part, plan.reading) for part in parts])
+    ...     all = plan.settle([profile_of(part, plan.reading) for part in parts])
     ...     data = [rows_of(part, plan.reading) for part in parts]
     >>> [(span.begin, span.end) for part in parts for span in part.spans], all.rows, all.labels
     ([(0, 13), (13, 19)], 3, array([-1,  1]))
@@ -71,12 +455,12 @@ class Plan:
                 )
         self._stamps = [stamp_of(found.name) for found in named]
         self._reader = Reader([found.name for found in named], on_error=on_error, **options)
-        self._look()
+        self._sniff()
 
-    def _look(self) -> None:
-        """Settle the form, but for what surveys tell."""
+    def _sniff(self) -> None:
+        """Decide the columns, except what profiles of the parts decide."""
         form, sources = self.form, self.sources
-        form.look(sources)
+        form.sniff(sources)
         named = getattr(form, "keep_names", False) and form.known is None
         if isinstance(form, Svmlight) or (form.settled and not named):
             return
@@ -85,7 +469,7 @@ class Plan:
         self._reader.settle(form)
 
     @property
-    def form(self) -> Form:
+    def form(self) -> Format:
         """How the data are read, as far as that is settled."""
         return self._reader.form
 
@@ -116,21 +500,23 @@ class Plan:
         that holds only comments or blank lines has no rows.
         """
         count = whole("count", count)
-        rulers = [self.form.ruler(source) for source in self.sources]
+        splitters = [self.form.splitter(source) for source in self.sources]
         parts = []
-        for stretches in cut(rulers, count):
+        for stretches in cut(splitters, count):
             spans = []
             for k, begin, end in stretches:
-                name, ruler = self.sources[k].name, rulers[k]
-                size = ruler.size(end) - ruler.size(begin)
-                spans.append(Span(name, os.path.abspath(name), begin, end, ruler.unit, size, self._stamps[k]))
+                name, splitter = self.sources[k].name, splitters[k]
+                size = splitter.size(end) - splitter.size(begin)
+                spans.append(Span(name, os.path.abspath(name), begin, end, splitter.unit, size, self._stamps[k]))
                 spans[-1].check()
             parts.append(Part(tuple(spans)))
         return parts
 
-    def settle(self, surveys: Iterable[Survey]) -> Survey:
+    def settle(self, surveys: Iterable[Profile]) -> Profile:
         """Settle what was left open by what was found in all parts; return the survey of all, by settled columns."""
         found = merged(surveys)
+        if not found.rows + found.rejected:
+            raise DataError(self.sources[0].name, NO_ROWS)
         form = deepcopy(self.form)
         if isinstance(form, Svmlight) and not form.settled:
             form.note(found.low, found.high)

@@ -1,18 +1,19 @@
-"""Rows as a format gives them, a part of a file at a time; they are filtered, cut and joined here."""
+"""Rows as a format reads them, a part of a file at a time; only here are rows sliced, filtered and joined."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.data.errors import Fault
+from linsep.data.errors import RowError
 from linsep.engine.arrays import Array
 from linsep.engine.runtime import in_order
 
 NO_INDEX = 1 << 62
 MUCH = 1 << 24
-"""Bytes above which it pays to copy with several threads."""
+"""Bytes above which copying with several threads is faster."""
 
 
 class Spelling(NamedTuple):
@@ -29,8 +30,8 @@ class Rows:
     Sparse rows are `indptr`, `indices`, `values`, columns rising within a row; dense rows are those of a matrix
     `values`, and have no `indptr`. Labels are numbers (NaN: none) or words. `places` holds the line of each row, from 0
     at the part's first; `lines` counts all lines, blank and malformed ones included. `low` and `high` are the
-    lowest and the highest index as written, where that is not settled yet. `names` are the names of the columns, if
-    these are numbered for this part only.
+    lowest and the highest index as written, where columns are not decided yet. `names` are the names of the columns, if
+    these are numbered for this part only; if columns are hashed, `name_columns` holds the column of each name.
     """
 
     labels: Array
@@ -39,55 +40,65 @@ class Rows:
     values: Array
     places: Array
     lines: int
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[RowError] = field(default_factory=list)
     weights: Array | None = None
     low: int = NO_INDEX
     high: int = -1
     names: Spelling | None = None
+    name_columns: Array | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
 
+    def matrix(self, width: int) -> Any:
+        """Return the rows as learners take them: a csr_array of this width, or an array."""
+        if self.indptr is None or self.indices is None:
+            return self.values
+        return as_csr(self.values, self.indices, self.indptr, width)
 
-def without(rows: Rows, lost: Any) -> Rows:
-    """Return the rows but for those of some numbers."""
-    keep = np.ones(len(rows), bool)
-    keep[lost] = False
-    weights = None if rows.weights is None else rows.weights[keep]
-    left = replace(rows, labels=rows.labels[keep], places=rows.places[keep], weights=weights)
-    if rows.indptr is None or rows.indices is None:
-        return replace(left, values=rows.values[keep])
-    lengths = np.diff(rows.indptr)
-    entries = np.repeat(keep, lengths)
-    indptr = np.concatenate([[0], np.cumsum(lengths[keep])])
-    return replace(left, indptr=indptr, indices=rows.indices[entries], values=rows.values[entries])
+    def without(self, lost: Any) -> Self:
+        """Return the rows except those of some numbers."""
+        keep = np.ones(len(self), bool)
+        keep[lost] = False
+        weights = None if self.weights is None else self.weights[keep]
+        left = replace(self, labels=self.labels[keep], places=self.places[keep], weights=weights)
+        if self.indptr is None or self.indices is None:
+            return replace(left, values=self.values[keep])
+        indptr, entries = entries_of_rows(self.indptr, keep)
+        return replace(left, indptr=indptr, indices=self.indices[entries], values=self.values[entries])
+
+    def without_entries(self, lost: Array) -> Self:
+        """Return sparse rows except the entries of a mask."""
+        assert self.indptr is not None
+        assert self.indices is not None
+        indptr = indptr_without(self.indptr, lost)
+        return replace(self, indptr=indptr, indices=self.indices[~lost], values=self.values[~lost])
+
+    def between(self, begin: int, end: int) -> Self:
+        """Return the rows from one number to before another, as views."""
+        here = slice(begin, end)
+        weights = None if self.weights is None else self.weights[here]
+        part = replace(self, labels=self.labels[here], places=self.places[here], weights=weights)
+        if self.indptr is None or self.indices is None:
+            return replace(part, values=self.values[here])
+        indptr = self.indptr[begin : end + 1]
+        entries = slice(int(indptr[0]), int(indptr[-1]))
+        return replace(part, indptr=indptr - indptr[0], indices=self.indices[entries], values=self.values[entries])
+
+    def rows_of_entries(self, entries: Any) -> Any:
+        """Return the numbers of the rows that entries are in."""
+        assert self.indptr is not None
+        return np.searchsorted(self.indptr, entries, "right") - 1
+
+    def renumbered(self, numbers: Array, signs: Array | None = None) -> Self:
+        """Return sparse rows whose column k becomes numbers[k], in order; equal columns add up, by their signs."""
+        assert self.indptr is not None
+        assert self.indices is not None
+        indptr, indices, values = added_up(self.indptr, self.indices, self.values, numbers, signs)
+        return replace(self, indptr=indptr, indices=indices, values=values, names=None)
 
 
-def without_entries(rows: Rows, lost: Array) -> Rows:
-    """Return sparse rows but for the entries that a mask tells."""
-    assert rows.indptr is not None
-    assert rows.indices is not None
-    indptr = rows.indptr - np.concatenate([[0], np.cumsum(lost)])[rows.indptr]
-    return replace(rows, indptr=indptr, indices=rows.indices[~lost], values=rows.values[~lost])
-
-
-def cut(rows: Rows, count: int) -> tuple[Rows, Rows]:
-    """Return the first rows, and the rest, as views."""
-    return _part(rows, 0, count), _part(rows, count, len(rows))
-
-
-def _part(rows: Rows, begin: int, end: int) -> Rows:
-    here = slice(begin, end)
-    weights = None if rows.weights is None else rows.weights[here]
-    part = replace(rows, labels=rows.labels[here], places=rows.places[here], weights=weights)
-    if rows.indptr is None or rows.indices is None:
-        return replace(part, values=rows.values[here])
-    indptr = rows.indptr[begin : end + 1]
-    entries = slice(int(indptr[0]), int(indptr[-1]))
-    return replace(part, indptr=indptr - indptr[0], indices=rows.indices[entries], values=rows.values[entries])
-
-
-def joined(parts: list[Rows], jobs: int = 1) -> Rows:
+def join_rows(parts: list[Rows], jobs: int = 1) -> Rows:
     """Return the rows of some parts, one at least, in arrays of their own."""
     weights = None
     if any(rows.weights is not None for rows in parts):
@@ -109,6 +120,80 @@ def joined(parts: list[Rows], jobs: int = 1) -> Rows:
     )
 
 
+def in_blocks(parts: Iterable[Rows], count: int, least: int) -> Iterator[list[Rows]]:
+    """Yield the rows in groups of `count`, each as a list of parts; the last group may have fewer rows.
+
+    If `least` is below `count`, a group is yielded as soon as it has so many rows.
+    """
+    waiting: list[Rows] = []
+    n_rows = 0
+    for rows in parts:
+        waiting.append(rows)
+        n_rows += len(rows)
+        while n_rows >= least:
+            n_rows -= min(count, n_rows)
+            yield _first_rows(waiting, count)
+    if n_rows:
+        yield waiting
+
+
+def _first_rows(waiting: list[Rows], count: int) -> list[Rows]:
+    """Remove the first rows of a list of parts, as many as there are up to `count`, and return them."""
+    taken: list[Rows] = []
+    while count and waiting:
+        rows = waiting.pop(0)
+        if len(rows) > count:
+            waiting.insert(0, rows.between(count, len(rows)))
+            rows = rows.between(0, count)
+        taken.append(rows)
+        count -= len(rows)
+    return taken
+
+
+def as_csr(values: Array, indices: Array, indptr: Array, width: int) -> sp.csr_array:
+    """Return sparse rows without a copy, but for indptr, whose type must be that of the indices."""
+    small = len(values) < 2**31 and width <= 2**31
+    kind = np.dtype(np.int32 if small and indices.dtype == np.int32 else np.int64)
+    parts = (values, indices.astype(kind, copy=False), indptr.astype(kind, copy=False))
+    X = sp.csr_array((len(indptr) - 1, width), dtype=values.dtype)
+    X.data, X.indices, X.indptr = parts
+    return X
+
+
+def entries_of_rows(indptr: Array, keep: Array) -> tuple[Array, Array]:
+    """Return the indptr of the rows of a mask, and the mask of their entries.
+
+    >>> entries_of_rows(np.array([0, 2, 3]), np.array([False, True]))
+    (array([0, 1]), array([False, False,  True]))
+    """
+    lengths = np.diff(indptr)
+    return np.concatenate([[0], np.cumsum(lengths[keep])]), np.repeat(keep, lengths)
+
+
+def indptr_without(indptr: Array, lost: Array) -> Array:
+    """Return the indptr of sparse rows without the entries of a mask.
+
+    >>> indptr_without(np.array([0, 2, 3]), np.array([True, False, False]))
+    array([0, 1, 2])
+    """
+    return indptr - np.concatenate([[0], np.cumsum(lost)])[indptr]
+
+
+def added_up(
+    indptr: Array, indices: Array, values: Array, numbers: Array, signs: Array | None = None
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Return sparse entries whose column k becomes numbers[k], in order; equal columns add up, by their signs.
+
+    >>> added_up(np.array([0, 3]), np.array([0, 1, 2]), np.ones(3), np.array([5, 1, 5]))
+    (array([0, 2]), array([1, 5]), array([1., 2.]))
+    """
+    values = values if signs is None else values * signs[indices]
+    X: Any = sp.csr_array((len(indptr) - 1, int(numbers.max(initial=-1)) + 1), dtype=values.dtype)
+    X.data, X.indices, X.indptr = values.copy(), numbers[indices], indptr.astype(numbers.dtype)
+    X.sum_duplicates()
+    return X.indptr.astype(np.int64), X.indices, X.data
+
+
 def _stacked(arrays: list[Array], jobs: int) -> Array:
     """Return arrays one after the other, in the widest of their types; threads share the copying."""
     kind = max((array.dtype for array in arrays), key=lambda dtype: dtype.itemsize)
@@ -121,26 +206,3 @@ def _stacked(arrays: list[Array], jobs: int) -> Array:
     for _ in in_order(copy, range(len(arrays)), jobs if whole.nbytes > MUCH else 1):
         pass
     return whole
-
-
-def renumbered(rows: Rows, numbers: Array, signs: Array | None = None) -> Rows:
-    """Return sparse rows whose column k becomes numbers[k], in order; those that become one add up, by their signs."""
-    assert rows.indptr is not None
-    assert rows.indices is not None
-    indptr, indices, values = added_up(rows.indptr, rows.indices, rows.values, numbers, signs)
-    return replace(rows, indptr=indptr, indices=indices, values=values, names=None)
-
-
-def added_up(
-    indptr: Array, indices: Array, values: Array, numbers: Array, signs: Array | None = None
-) -> tuple[Array, Array, Array]:  # fmt: skip
-    """Return sparse entries whose column k becomes numbers[k], in order; those that become one add up, by their signs.
-
-    >>> added_up(np.array([0, 3]), np.array([0, 1, 2]), np.ones(3), np.array([5, 1, 5]))
-    (array([0, 2]), array([1, 5]), array([1., 2.]))
-    """
-    values = values if signs is None else values * signs[indices]
-    X: Any = sp.csr_array((len(indptr) - 1, int(numbers.max(initial=-1)) + 1), dtype=values.dtype)
-    X.data, X.indices, X.indptr = values.copy(), numbers[indices], indptr.astype(numbers.dtype)
-    X.sum_duplicates()
-    return X.indptr.astype(np.int64), X.indices, X.data

@@ -51,10 +51,12 @@ class Source:
     """Whether its lines are wanted as soon as they are there."""
     span: tuple[int, int] | None = None
     """Which of a file's bytes, row groups, record batches or rows are read, from one to before another; None: all."""
+    start: int = 0
+    """The position of an open file when it was given: its rows begin there in every pass."""
     _begun: "Bytes | None" = None
 
     @property
-    def again(self) -> bool:
+    def rereadable(self) -> bool:
         """Whether it can be read more than once."""
         if self.once:
             return False
@@ -87,12 +89,12 @@ class Source:
             return file.compression is not None
 
     def is_at(self, path: Any) -> bool:
-        """Tell whether it is the file at this path."""
+        """Return whether it is the file at this path."""
         return self.handle is None and os.path.exists(path) and os.path.samefile(self.name, path)
 
     def head(self) -> bytes:
         """Return how its decompressed bytes begin; they are not lost to what opens it next."""
-        if self.again:
+        if self.rereadable:
             with self.open() as file:
                 return file.peek()
         self._begun = self._begun or self.open()
@@ -109,8 +111,8 @@ class Source:
             except OSError as error:
                 raise DataError(self.name, (error.strerror or str(error)).lower()) from None
             return Bytes(self.name, raw if self.span is None else Range(raw, *self.span), own=True)
-        if self.again:
-            self.handle.seek(0)
+        if self.rereadable:
+            self.handle.seek(self.start)
         return Bytes(self.name, getattr(self.handle, "buffer", self.handle), own=False)
 
 
@@ -122,7 +124,7 @@ class Pipe(io.RawIOBase):
         self._opened = False
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return True: the bytes can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int | None:
@@ -149,7 +151,7 @@ class Range(io.RawIOBase):
         raw.seek(begin)
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return True: the bytes can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -179,7 +181,7 @@ class Counted(io.RawIOBase):
             self.head += more
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return True: the bytes can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -224,7 +226,7 @@ class Members(io.RawIOBase):
         self._member, self._ended = decompressor(), False
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return True: the bytes can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -365,7 +367,8 @@ def sources_of(what: Any) -> list[Source]:
     if isinstance(what, (str, os.PathLike)):
         return _named(os.path.expanduser(os.fspath(what)))
     if hasattr(what, "read"):
-        return [Source(str(getattr(what, "name", "<file>")), what)]
+        seekable = hasattr(what, "seekable") and what.seekable()
+        return [Source(str(getattr(what, "name", "<file>")), what, start=what.tell() if seekable else 0)]
     if isinstance(what, (list, tuple, set, frozenset, Iterator)):
         found = [source for part in what for source in sources_of(part)]
         if not found:

@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from linsep.data.form import Form
-from linsep.data.parts import NOT_HERE
-from linsep.data.parts_spans import Reading
-from linsep.data.parts_survey import Survey
+from linsep.data.format import Format
+from linsep.data.parts import NOT_HERE, Profile, Reading
 from linsep.data.reading import Reader
-from linsep.data.tables.form import Table
+from linsep.data.tables.format import Table
 from linsep.distributed import work
 from linsep.distributed.cluster import Cluster
 from linsep.distributed.engine import Engine
@@ -126,7 +124,7 @@ class Collection:
 
     def __init__(self, partitions: Partitions, name: str, token: str) -> None:
         self._partitions, self.name, self._token = partitions, name, token
-        self._surveys: list[Survey] = []
+        self._surveys: list[Profile] = []
 
     @property
     def pieces(self) -> int:
@@ -141,10 +139,10 @@ class Collection:
         """Return the partitions, to be predicted."""
         return self._partitions.tasks()
 
-    def settle(self, surveys: list[Survey]) -> Survey:
+    def settle(self, surveys: list[Profile]) -> Profile:
         """Merge the surveys of all shards."""
         self._surveys = surveys
-        merged: Survey = self._partitions.kind.merged(surveys)
+        merged: Profile = self._partitions.kind.merged(surveys)
         return merged
 
     def release(self) -> None:
@@ -179,7 +177,7 @@ class ArrayInput(Collection):
         self.labelled = y is not None
         self.width = 0 if np.isnan(X.shape[1]) else int(X.shape[1])
 
-    def settle(self, surveys: list[Survey]) -> Survey:
+    def settle(self, surveys: list[Profile]) -> Profile:
         """Merge the surveys of all shards."""
         merged = super().settle(surveys)
         self.width = merged.high + 1
@@ -204,13 +202,13 @@ class FrameInput(Collection):
         form = self.form
         if not isinstance(form, Table):
             raise ValueError(f"format={form.name!r}: a dataframe is a table, leave it out")
-        form.look(self._reader.sources)
+        form.sniff(self._reader.sources)
         used = _columns_of(form)
         partitions = _cut(frame[[column for column in frame.columns if str(column) in used]], engine)
         super().__init__(partitions, name, str(tokenize(frame)))
 
     @property
-    def form(self) -> Form:
+    def form(self) -> Format:
         """The form of the data, as far as it is settled."""
         return self._reader.form
 

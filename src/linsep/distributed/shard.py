@@ -8,13 +8,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.data.blocks import BLOCK_BYTES, Clock
 from linsep.data.dataset import Dataset
-from linsep.data.errors import DataError, Policy
-from linsep.data.form import Job
-from linsep.data.lines import BLOCK_BYTES, Clock
-from linsep.data.parts_reading import Parsed, blocks_of, parsed, survey_of
-from linsep.data.parts_spans import Part, Reading, Span
-from linsep.data.parts_survey import Survey, merged
+from linsep.data.errors import DataError, ErrorPolicy
+from linsep.data.format import ReadPass
+from linsep.data.parts import Part, PartRows, Profile, Reading, Span, blocks_of, merged, profile_of, read_part
 from linsep.data.rows import NO_INDEX
 from linsep.data.sources import Source
 from linsep.engine.arrays import Array
@@ -28,7 +26,7 @@ class LoadedRows(Protocol):
     """All rows of a shard in memory."""
 
     @property
-    def survey(self) -> Survey:
+    def survey(self) -> Profile:
         """The number of rows, the labels and the columns."""
 
     @property
@@ -46,7 +44,7 @@ class Shard(Protocol):
     def memory(self) -> int:
         """The memory that the rows may take, in bytes; 0 if it is unknown."""
 
-    def scan(self, reading: Any) -> Survey:
+    def scan(self, reading: Any) -> Profile:
         """Return the number of rows, the labels and the columns."""
 
     def load(self, reading: Any) -> LoadedRows:
@@ -83,13 +81,13 @@ class FileShard(NamedTuple):
         """The memory that the rows may take."""
         return PARSED * self.part.size
 
-    def scan(self, reading: Reading) -> Survey:
+    def scan(self, reading: Reading) -> Profile:
         """Return the number of rows, the labels and the columns."""
-        return survey_of(self.part, reading)
+        return profile_of(self.part, reading)
 
-    def load(self, reading: Reading) -> Parsed:
+    def load(self, reading: Reading) -> PartRows:
         """Read all rows."""
-        return parsed(self.part, reading)
+        return read_part(self.part, reading)
 
     def blocks(self, reading: Reading, rows: int) -> Iterator[Dataset]:
         """Yield the rows in blocks."""
@@ -133,16 +131,16 @@ class ArrayShard(NamedTuple):
         return self.nbytes
 
     @property
-    def survey(self) -> Survey:
+    def survey(self) -> Profile:
         """The number of rows, the labels and the columns."""
         rows, width = self.X.shape
         try:
             labels = np.unique(clean(self.y, rows)) if rows else np.empty(0)
         except ValueError as error:
             raise ValueError(f"{self.name}: {error}") from None
-        return Survey(rows, labels, None, NO_INDEX, width - 1, False, 0, 0)
+        return Profile(rows, labels, None, NO_INDEX, width - 1, False, 0, 0)
 
-    def scan(self, reading: ArrayReading) -> Survey:
+    def scan(self, reading: ArrayReading) -> Profile:
         """Return the number of rows, the labels and the columns."""
         return self.survey
 
@@ -175,16 +173,16 @@ class ArrayShard(NamedTuple):
         return ArrayShard(X, np.concatenate(labels) if labels else None, name)
 
     @staticmethod
-    def merged(surveys: Iterable[Survey]) -> Survey:
+    def merged(surveys: Iterable[Profile]) -> Profile:
         """Merge the surveys of several shards; labels keep their type."""
         found = [one for one in surveys if one.rows]
         if not found:
-            return Survey(0, np.empty(0), None, NO_INDEX, -1, False, 0, 0)
+            return Profile(0, np.empty(0), None, NO_INDEX, -1, False, 0, 0)
         if len({one.labels.dtype.kind in "biuf" for one in found}) > 1:
             raise ValueError("y mixes labels of different types, numbers and words: give all of them one type")
         labels = np.unique(np.concatenate([one.labels for one in found]))
         rows, high = sum(one.rows for one in found), max(one.high for one in found)
-        return Survey(rows, labels, None, NO_INDEX, high, False, 0, 0)
+        return Profile(rows, labels, None, NO_INDEX, high, False, 0, 0)
 
 
 def array_shard(X: Any, y: Any, number: int) -> ArrayShard:
@@ -233,13 +231,13 @@ class FrameShard(NamedTuple):
         """The shard as a part of files: its spans are read in the same way."""
         return self
 
-    def scan(self, reading: Reading) -> Survey:
+    def scan(self, reading: Reading) -> Profile:
         """Return the number of rows, the labels and the columns."""
-        return survey_of(self._part, reading)
+        return profile_of(self._part, reading)
 
-    def load(self, reading: Reading) -> Parsed:
+    def load(self, reading: Reading) -> PartRows:
         """Read all rows."""
-        return parsed(self._part, reading)
+        return read_part(self._part, reading)
 
     def blocks(self, reading: Reading, rows: int) -> Iterator[Dataset]:
         """Yield the rows in blocks."""
@@ -252,7 +250,7 @@ class FrameShard(NamedTuple):
     def words(self, reading: Reading) -> dict[str, Any]:
         """Return the state of a form that has read these rows."""
         form, sources = deepcopy(reading.form), [span.source() for span in self.spans]
-        job = Job(sources, reading.dtype, Policy(reading.on_error), Clock(sources, None), 1, BLOCK_BYTES, part=True)
+        job = ReadPass(sources, reading.dtype, ErrorPolicy(reading.on_error), Clock(sources, None), 1, BLOCK_BYTES)
         for _ in form.parts(job):
             pass
         return form.state()
@@ -263,7 +261,7 @@ class FrameShard(NamedTuple):
         return FrameShard(tuple(span for one in some for span in one.spans))
 
     @staticmethod
-    def merged(surveys: Iterable[Survey]) -> Survey:
+    def merged(surveys: Iterable[Profile]) -> Profile:
         """Merge the surveys of several shards."""
         return merged(surveys)
 
@@ -291,9 +289,9 @@ class LazyShard:
     def _each(self, ask: Callable[[Any], Any]) -> Iterator[Any]:
         return (ask(partition.compute(scheduler="synchronous")) for partition in self.partitions)
 
-    def scan(self, reading: Any) -> Survey:
+    def scan(self, reading: Any) -> Profile:
         """Return the number of rows, the labels and the columns; one partition is in memory at a time."""
-        found: Survey = self.kind.merged(self._each(lambda shard: shard.scan(reading)))
+        found: Profile = self.kind.merged(self._each(lambda shard: shard.scan(reading)))
         return found
 
     def load(self, reading: Any) -> LoadedRows:

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from linsep.data.dataset import Dataset
-from linsep.data.form import Form
-from linsep.data.parts import Plan
-from linsep.data.parts_spans import Reading
-from linsep.data.parts_survey import Survey
+from linsep.data.format import Format
+from linsep.data.parts import Plan, Profile, Reading
 from linsep.distributed.engine import Engine, Threads
 from linsep.distributed.shard import FileShard, Task
 
@@ -34,7 +32,7 @@ class Source(Protocol):
         """The number of features, once it is settled."""
 
     @property
-    def form(self) -> Form | None:
+    def form(self) -> Format | None:
         """The form of the data, or None if they have none."""
 
     @property
@@ -51,7 +49,7 @@ class Source(Protocol):
     def tasks(self) -> Sequence[Task]:
         """Return shards to predict."""
 
-    def settle(self, surveys: list[Survey]) -> Survey:
+    def settle(self, surveys: list[Profile]) -> Profile:
         """Merge the surveys of all shards, and settle how they are read."""
 
     def release(self) -> None:
@@ -75,7 +73,7 @@ class Files:
         parts = self._plan.parts(count)
         return [Task(FileShard(part), number, name=str(part)) for number, part in enumerate(parts)]
 
-    def settle(self, surveys: list[Survey]) -> Survey:
+    def settle(self, surveys: list[Profile]) -> Profile:
         """Merge the surveys of all shards, and settle how they are read."""
         return self._plan.settle(surveys)
 
@@ -85,7 +83,7 @@ class Files:
         return self._plan.reading
 
     @property
-    def form(self) -> Form:
+    def form(self) -> Format:
         """The form of the data."""
         return self._plan.form
 

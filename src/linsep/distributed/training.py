@@ -8,11 +8,10 @@ from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 
 from linsep.data.errors import DataError
-from linsep.data.parts_survey import Survey
+from linsep.data.parts import Profile
 from linsep.distributed import work
 from linsep.distributed.checkpoint import Checkpoint, identity_of
 from linsep.distributed.connecting import engine_of
@@ -156,8 +155,8 @@ class Run:
         engine.notice = self._report_waiting
         self._rows = self._rejected = 0
 
-    def survey(self, count: int) -> Survey:
-        """Survey all shards, and set the classes and the number of features of the learner's twin."""
+    def survey(self, count: int) -> Profile:
+        """Profile all shards, and set the classes and the number of features of the learner's twin."""
         source, twin = self.source, self.twin
         tasks = source.shards(count)
         surveys = []
@@ -175,7 +174,7 @@ class Run:
         refuse_one_class(survey.labels)
         twin.classes_, twin._open, twin.n_features_in_ = survey.labels, False, source.width
         if source.form is not None:
-            twin.form_ = source.form.like([(_columns(survey, source.width), None)], strict=False)
+            twin.form_ = source.form.like(lambda: survey.seen_columns(source.width), strict=False)
         return survey
 
     def count(self) -> None:
@@ -239,7 +238,7 @@ class Run:
         refuse_overflow(state)
         state.epochs += 1
 
-    def _start(self, survey: Survey) -> TrainingState:
+    def _start(self, survey: Profile) -> TrainingState:
         """Return the state before the first round."""
         twin = self.twin
         twin.seed_ = twin._draw_seed()
@@ -290,8 +289,3 @@ def _bare(twin: Any) -> Any:
     for name in ("classes_", "_open", "n_features_in_", "seed_"):
         setattr(bare, name, getattr(twin, name))
     return bare
-
-
-def _columns(survey: Survey, width: int) -> Any:
-    """Return a row with an entry in every column that the data have; an empty array stands for all columns."""
-    return np.empty(0) if survey.seen is None else sp.csr_array(survey.columns[None, :width])

@@ -8,7 +8,7 @@ import numpy as np
 
 from linsep.data.dataset import Dataset
 from linsep.data.errors import DataError
-from linsep.data.parts_survey import Survey
+from linsep.data.parts import Profile
 from linsep.distributed.packing import PackedGain, PackedState, packed_gain, unpacked_state
 from linsep.distributed.row_cache import ROW_CACHE
 from linsep.distributed.shard import LoadedRows, Task
@@ -76,7 +76,7 @@ class Examples(NamedTuple):
     weights: Array
 
 
-def survey(task: Task, shared: SurveyJob) -> Survey:
+def survey(task: Task, shared: SurveyJob) -> Profile:
     """Return the number of rows, the labels and the columns of a shard; cache its rows if there is room."""
     shard = task.shard
     if not ROW_CACHE.has_room(shared.run, shard.memory):
@@ -112,9 +112,9 @@ def count(task: Task, shared: Job) -> ClassCounts:
     return tally
 
 
-def scan(task: Task, reading: Reading) -> Survey:
+def scan(task: Task, reading: Reading) -> Profile:
     """Return the number of rows, the labels and the columns of a shard; cache nothing."""
-    found: Survey = task.shard.scan(reading)
+    found: Profile = task.shard.scan(reading)
     return found
 
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from linsep import __version__
-from linsep.data.dataset import Dataset
-from linsep.data.form import MOST_KNOWN, FewColumns, Form
-from linsep.data.formats import FORMATS, form_named
+from linsep.data.format import MOST_KNOWN, FewColumns, Format
+from linsep.data.registry import FORMATS, format_class
 from linsep.engine.arrays import Array
 from linsep.models.archive import ModelError, read, write
 from linsep.models.encode_estimators import decode_model, encode_model
@@ -41,7 +40,7 @@ class Saved:
     ----------
     model : learner or Pipeline
         The model.
-    form : Form or None
+    form : Format or None
         How the data that it was trained on were read, if the file tells: `linsep.read(new, like=saved)`.
     about : dict
         What was said of the model when it was saved.
@@ -50,7 +49,7 @@ class Saved:
     """
 
     model: Any
-    form: Form | None = None
+    form: Format | None = None
     about: dict[str, Any] = field(default_factory=dict)
     version: str = __version__
 
@@ -168,7 +167,7 @@ def width_of(model: Any) -> int:
     return int(getattr(model, "n_features_in_", -1))
 
 
-def _form_of(model: Any, data: Any) -> Form | None:
+def _form_of(model: Any, data: Any) -> Format | None:
     """Return how to read data like those that a model was trained on, if that is known.
 
     What a model was loaded with is of no use any more once it was trained on data of another width.
@@ -179,10 +178,10 @@ def _form_of(model: Any, data: Any) -> Form | None:
     form = getattr(data, "form", None)
     if form is None or getattr(data, "block", False):
         raise TypeError(f"data= takes a data set or a stream that linsep read, all of it; got {type(data).__name__}")
-    return form.like([data] if isinstance(data, Dataset) else data.columns(), strict=False)
+    return form.like(data.seen_columns, strict=False)
 
 
-def _encode_form(form: Form | None, model: Any, to: Encoder) -> Any:
+def _encode_form(form: Format | None, model: Any, to: Encoder) -> Any:
     if form is None:
         return None
     if form.width != width_of(model):
@@ -197,12 +196,12 @@ def _encode_form(form: Form | None, model: Any, to: Encoder) -> Any:
     return {"format": form.name, "known": "bits" if as_bits else "list"}
 
 
-def lasting_state(form: Form) -> dict[str, Any]:
+def lasting_state(form: Format) -> dict[str, Any]:
     """Return what of a form's state other data are read by, without what belongs to one reading."""
     return {name: value for name, value in form.state().items() if name not in OF_ONE_READING}
 
 
-def same_form(one: Form | None, other: Form | None) -> bool:
+def same_form(one: Format | None, other: Format | None) -> bool:
     """Tell whether two forms read data into the same columns."""
     if one is None or other is None:
         return one is other
@@ -216,16 +215,16 @@ def same_form(one: Form | None, other: Form | None) -> bool:
     return len(mine) == len(theirs) and np.array_equal(np.asarray(mine), np.asarray(theirs))
 
 
-def _known(form: Form) -> Array | FewColumns:
+def _known(form: Format) -> Array | FewColumns:
     return np.broadcast_to(np.True_, form.width) if form.known is None else form.known
 
 
-def _decode_form(meta: Any, read: Decoder) -> Form | None:
+def _decode_form(meta: Any, read: Decoder) -> Format | None:
     if meta is None:
         return None
     if meta["format"] not in FORMATS:
         raise Foreign(f"its data were in the format {meta['format']!r:.40}, which does not exist")
-    form: Form = form_named(meta["format"]).restored(read.text("form"))
+    form: Format = format_class(meta["format"]).restored(read.text("form"))
     width = form.width
     if type(width) is not int or not 0 <= width <= MOST_KNOWN:
         raise Foreign(f"its data have {width!r:.20} columns")

@@ -180,7 +180,7 @@ def test_no_rows_are_bad_data(folder):
     (folder / "empty.svm").write_text("")
     result = run("model.linsep", "empty.svm")
     assert result.exit_code == 3
-    assert "there is no row with a label" in result.stderr
+    assert "empty.svm: there are no rows" in result.stderr
 
 
 @pytest.mark.parametrize("columns", ["60", "80", "140"])

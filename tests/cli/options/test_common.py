@@ -13,9 +13,10 @@ from linsep.cli.app import CommandGroup, app
 from linsep.cli.options.command import FORMATS, MAPS, RESERVED, DataCommand, LearnerCommand, TrialsCommand
 from linsep.cli.options.common import learner_from, learner_options, reader_options
 from linsep.cli.options.learners import COMMON, LEFT_OUT, described, names, option, owners, weights_of
-from linsep.data import formats
+from linsep.data import registry as formats
 from linsep.data.parts import Plan
-from linsep.data.reading import Reader, Stream
+from linsep.data.reading import Reader
+from linsep.data.streaming import Stream
 from linsep.transforms import MAPS as ALL_MAPS
 from tests.cli.files import write_files
 

@@ -8,7 +8,7 @@ from linsep.cli.jobs.saved_models import learner_of, name_of, opened_classifier
 from linsep.cli.options.common import LearnerOptions, learner_from
 from linsep.cli.options.learners import described
 from linsep.cli.options.maps import maps_from
-from linsep.data.formats import found
+from linsep.data.registry import found
 from linsep.data.sources import sources_of
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner

@@ -3,15 +3,14 @@
 Lines, faults and unknown features are counted as by one reader, so that the answers are the same, byte for byte.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from linsep.cli.jobs.predicting import Noted, lines_of, writer
+from linsep.cli.jobs.predicting import lines_of, writer
 from linsep.cli.jobs.saved_models import reading_for
 from linsep.data.errors import DataError
-from linsep.data.parts_reading import Pass
-from linsep.data.parts_spans import Reading
+from linsep.data.parts import PartReader, Reading
 from linsep.distributed.connecting import engine_of
 from linsep.distributed.engine import Engine
 from linsep.distributed.predicting import tasks_of
@@ -65,17 +64,12 @@ def _asked(
 
 def answer(task: Task, question: Question) -> Lines:
     """Return the lines of a part's answers."""
-    form, write = question.reading.form, writer(question.model, question.what)
-    once, lines = Pass(task[0], question.reading), []
-    once.policy = policy = Noted(question.reading.on_error, None)
-    parts = iter(once)
-    assert isinstance(parts, Generator)
+    write, lines = writer(question.model, question.what), []
     try:
-        for part in parts:
-            lines.append(lines_of(part, form, write, policy))
-            if policy.error is not None:
-                parts.throw(policy.error)  # so that it tells the place in the whole file
-            policy.lines = []
+        for part in PartReader(task[0], question.reading).aligned_parts():
+            lines.append(lines_of(part, write))
+            if part.error is not None:
+                return Lines(b"".join(lines), part.error)
     except DataError as error:
         return Lines(b"".join(lines), error)
     return Lines(b"".join(lines), None)
@@ -83,7 +77,7 @@ def answer(task: Task, question: Question) -> Lines:
 
 def judge(task: Task, question: Question) -> Judged:
     """Return how well a part is answered."""
-    scoring, once = Scoring(question.model.classes_), Pass(task[0], question.reading)
+    scoring, once = Scoring(question.model.classes_), PartReader(task[0], question.reading)
     for part in once:
         block = once.dataset([part], question.reading.form)
         if len(block):

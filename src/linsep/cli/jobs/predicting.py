@@ -14,14 +14,10 @@ from linsep.cli.jobs.pipes import Waiting, pipe_input
 from linsep.cli.jobs.saved_models import is_calibrated, rows_for
 from linsep.cli.options.workers import WorkerPool, started
 from linsep.cli.terminal.text import escaped
-from linsep.data.dataset import as_csr
-from linsep.data.errors import DataError, Fault, Policy
-from linsep.data.form import Form
-from linsep.data.line_form import LineForm
-from linsep.data.reading import Stream
-from linsep.data.rows import Rows
+from linsep.data.dataset import AlignedPart
 from linsep.data.sources import Source, sources_of
-from linsep.data.text.form import LabelledText
+from linsep.data.streaming import Stream
+from linsep.data.text.format import LabelledText
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write, naming
 from linsep.models.save_load import Saved
@@ -33,29 +29,6 @@ Writer = Callable[[Any], list[bytes]]
 TOLD = ("svmlight", "vw", "text", "csv", "tsv")
 """Formats that a pipe has if the training data had them; another is looked for."""
 EMPTY = b"\n"
-
-
-class Noted(Policy):
-    """What happens to malformed rows, and where the last ones were; an error waits for the answers before it."""
-
-    def __init__(self, on_error: str, quarantine: Path | None) -> None:
-        super().__init__(on_error, quarantine)
-        self.lines: list[int] = []
-        self.error: DataError | None = None
-
-    def anew(self) -> "Noted":
-        """Return the same for another pass over the data."""
-        policy = Noted(self.on_error, self.path)
-        policy._file = None if self.path is None else self._opened(self.path)
-        return policy
-
-    def take(self, faults: list[Fault], file: str, first_line: int) -> None:
-        """Note the faults of a part, and deal with them."""
-        self.lines = [fault.line for fault in faults]
-        try:
-            super().take(faults, file, first_line)
-        except DataError as error:
-            self.error = error
 
 
 def predict(
@@ -136,32 +109,20 @@ def _live_rows(saved: Saved, pipe: Waiting, options: dict[str, Any]) -> Stream:
 
 def _answers(rows: Stream, write: Writer) -> Iterator[bytes]:
     """Yield the lines of answers of each part; raises at a malformed row, if asked to, after those before it."""
-    form, reader = rows.form, rows.reader  # settled by a look at all rows, where that is needed
-    reader.policy = Noted(reader.policy.on_error, reader.policy.path)
-    for part in reader.parts(form, reader.clock()):
-        policy = reader.policy
-        assert isinstance(policy, Noted)
-        yield lines_of(part, form, write, policy)
-        if policy.error is not None:
-            raise policy.error
-        policy.lines = []
+    for part in rows.aligned_parts():
+        yield lines_of(part, write)
+        if part.error is not None:
+            raise part.error
 
 
-def lines_of(part: Rows, form: Form, write: Writer, policy: Noted) -> bytes:
+def lines_of(part: AlignedPart, write: Writer) -> bytes:
     """Return a line for every line of a part, or every row of a table; that of a blank or malformed one is empty."""
-    rows = form.finish(part)
-    X: Any = rows.values
-    if rows.indptr is not None and rows.indices is not None:
-        X = as_csr(rows.values, rows.indices, rows.indptr, form.width)
-    answers = write(X) if len(rows) else []
-    of_lines = isinstance(form, LineForm)
-    if len(answers) == part.lines if of_lines else not policy.lines:
+    answers = write(part.X) if len(part.places) else []
+    if len(answers) == part.n_lines:
         return b"".join(answers)
-    places = np.arange(part.lines) if of_lines else np.union1d(part.places, policy.lines)
-    lines = np.full(len(places), EMPTY, object)
-    lines[np.searchsorted(places, part.places)] = answers
-    end = len(places) if policy.error is None else int(np.searchsorted(places, policy.lines[0]))
-    return b"".join(lines[:end].tolist())
+    lines = np.full(part.n_lines, EMPTY, object)
+    lines[part.places] = answers
+    return b"".join(lines.tolist())
 
 
 def _refuse_target(out: Path | None, sources: list[Source]) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 import linsep
 from linsep.cli.errors import UsageError
 from linsep.cli.options.common import as_words
-from linsep.data.formats import found, options_of
-from linsep.data.reading import Stream
+from linsep.data.registry import found, options_of
 from linsep.data.sources import sources_of
+from linsep.data.streaming import Stream
 from linsep.estimators.least_squares import LeastSquaresRegression
 from linsep.models.encode_estimators import is_calibrated as is_calibrated
 from linsep.models.encode_estimators import last_of

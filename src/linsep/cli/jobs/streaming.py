@@ -32,8 +32,8 @@ from linsep.cli.jobs.training import (
     source_named,
 )
 from linsep.data.dataset import Dataset
-from linsep.data.reading import Stream
-from linsep.data.svmlight.form import Svmlight
+from linsep.data.streaming import Stream
+from linsep.data.svmlight.format import Svmlight
 from linsep.engine.arrays import Array
 from linsep.estimators.base.online import OnlineLearner
 from linsep.models.save_load import Saved
@@ -50,14 +50,14 @@ def train_on_stream(task: Task) -> Trained:
     began = perf_counter()
     rows = _opened(task)
     share = task.holdout
-    if share is not None and not rows.reader.again:
+    if share is not None and not rows.reader.rereadable:
         raise UsageError("--holdout reads the rows held out a second time, at the end, and a pipe is read only once")
-    if task.epochs > 1 and not rows.reader.again:
+    if task.epochs > 1 and not rows.reader.rereadable:
         raise UsageError(f"--epochs {task.epochs} reads the rows {task.epochs} times, and a pipe is read only once")
     try:
         closed = (
             task.resume is None
-            and rows.reader.again
+            and rows.reader.rereadable
             and not task.open_labels
             and isinstance(task.learner, OnlineLearner)
             and task.learner.multi_class != "joint"

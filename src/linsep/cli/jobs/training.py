@@ -21,7 +21,7 @@ from linsep.cli.options.maps import piped
 from linsep.cli.terminal.output import size as size_of
 from linsep.cli.terminal.training_progress import TrainingProgress
 from linsep.data.dataset import Dataset
-from linsep.data.form import Form
+from linsep.data.format import Format
 from linsep.data.sources import sources_of
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import ColumnIndexError
@@ -77,7 +77,7 @@ class Trained:
         """Return the model as if it had been saved and opened."""
         if self.seen is None:
             return Saved(self.model, self.model.form_)
-        return Saved(self.model, self.seen.form.like(self.seen.columns(), strict=False))
+        return Saved(self.model, self.seen.form.like(self.seen.seen_columns, strict=False))
 
 
 class Seen:
@@ -85,16 +85,12 @@ class Seen:
 
     block = False
 
-    def __init__(self, form: Form, known: Array | None) -> None:
+    def __init__(self, form: Format, known: Array | None) -> None:
         self.form, self.known = form, known
 
-    def columns(self) -> list[Any]:
-        """Return a row, and no label, with an entry in every column that the data had; dense where that is all."""
-        if self.known is None:
-            return [(np.empty(0), None)]
-        from scipy.sparse import csr_array
-
-        return [(csr_array(self.known[None]), None)]
+    def seen_columns(self) -> Array:
+        """Return a mask of the columns that the data had."""
+        return np.ones(self.form.width, bool) if self.known is None else self.known.astype(bool, copy=False)
 
 
 @dataclass
@@ -271,7 +267,7 @@ def columns_of(blocks: list[Dataset], width: int, known: Array | None = None) ->
     return seen
 
 
-def form_of(form: Form | None) -> Form:
+def form_of(form: Format | None) -> Format:
     """Return how data were read, which all that come from files tell."""
     assert form is not None
     return form

@@ -1,7 +1,7 @@
 """What commands show: results on stdout, progress on stderr and only on a terminal."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import Any, NoReturn, Self
 
 import rich.text
 from rich.console import Console, ConsoleDimensions
@@ -11,9 +11,6 @@ from rich.table import Table
 from linsep.cli.errors import leave_quietly
 from linsep.cli.terminal.text import LEAST, UNPRINTABLE, escaped, word
 from linsep.engine.atomic_write import naming
-
-if TYPE_CHECKING:
-    pass
 
 USUAL = 80
 """Columns, where the terminal does not tell."""

@@ -27,7 +27,7 @@ from rich.progress import (
 from linsep.cli.terminal.output import Text, percent, seconds, short, stderr
 
 if TYPE_CHECKING:
-    from linsep.data.lines import Progress as ReadingProgress
+    from linsep.data.blocks import Progress as ReadingProgress
 
 PATIENCE = 0.4
 """Seconds after which a first fit that is not done must be compiling: machine code on disk loads faster."""

@@ -12,7 +12,7 @@ from linsep.cli.terminal.output import percent, short, stderr
 from linsep.cli.terminal.progress import Bar, is_shown, progress_bar
 
 if TYPE_CHECKING:
-    from linsep.data.lines import Progress as ReadingProgress
+    from linsep.data.blocks import Progress as ReadingProgress
     from linsep.distributed.training import Progress as ShardsProgress
     from linsep.training.state import TrainingState
 

@@ -4,18 +4,17 @@ A cell is missing if it is null, NaN, an empty word or, where text stands for a 
 nothing, such as NA. True, TRUE and true are one word, `true`.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from linsep.data.compiled.utf8 import not_utf8
 from linsep.data.errors import shown
 from linsep.data.rows import Spelling
 from linsep.data.tables.documents import Documents, Named, as_text, chosen, counted, placed, told
 from linsep.data.tables.documents import spelled as spelling_of
-from linsep.data.text.grams import Counts
-from linsep.data.text.utf8 import not_utf8
+from linsep.data.text.ngrams import Counts
 from linsep.engine.arrays import Array
 
 try:
@@ -33,6 +32,8 @@ NOTHING = r"^(?:|#?n/?a|<na>|#n/a n/a|-?1\.#(?:ind|qnan)|[+-]?nan(?:\([0-9a-z_]*
 NULLS = [*("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "1.#IND", "1.#QNAN", "N/A", "n/a", "NA", "<NA>"),
          *("NULL", "Null", "null", "NaN", "NAN", "nan", "-NaN", "-nan", "None", "none")]  # fmt: skip
 """The usual ones of the latter: text with others is read with more care, and less speed."""
+FIRST_CELLS = 16
+"""Cells that are tried first to find out whether a column holds numbers."""
 EXACT = 2.0**53
 """Where floats begin to leave out whole numbers: two labels beyond may become one."""
 FINE, MISSING, NO_NUMBER, INFINITE = range(4)
@@ -72,11 +73,18 @@ class Plan(NamedTuple):
         return list(dict.fromkeys([*self.numbers, *self.words, *more]))
 
 
-Choose = Callable[[str, list[str], Callable[[list[str]], dict[str, str | None]]], Plan]
-"""Is told a file, its columns, and how to find what they hold; returns how they are read."""
+class Schema(Protocol):
+    """What is known of a file's columns before its rows are read."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+
+    def kinds(self, names: list[str]) -> dict[str, str | None]:
+        """Return what columns hold: numbers, words, truth, or None for any other type."""
 
 
-class Trouble(NamedTuple):
+class CellError(NamedTuple):
     """What is wrong with a row, and in which column, if in one."""
 
     row: int
@@ -104,7 +112,7 @@ class Cells:
     labels: Array
     weights: Array | None
     origin: Array
-    troubles: list[Trouble] = field(default_factory=list)
+    troubles: list[CellError] = field(default_factory=list)
     documents: Counts | None = None
     grams: Named | None = None
     """The names of the n-grams, if they are kept or numbered."""
@@ -153,7 +161,7 @@ def numbers(column: Any, dtype: Any) -> tuple[Array, Array | None]:
         column = _decoded(column)
     kind = column.type
     if _textual(kind) or pa.types.is_binary(kind):
-        return parsed(column, dtype)
+        return parse_numbers(column, dtype)
     if pa.types.is_null(kind):
         return np.zeros(len(column), dtype), np.full(len(column), MISSING, np.uint8)
     if pa.types.is_boolean(kind) or pa.types.is_decimal(kind):
@@ -174,7 +182,21 @@ def numbers(column: Any, dtype: Any) -> tuple[Array, Array | None]:
     return np.where(finite, values, dtype(0)), state
 
 
-def parsed(column: Any, dtype: Any) -> tuple[Array, Array | None]:
+def all_numbers(column: Any) -> bool:
+    """Return whether Arrow reads every cell of a column of bytes as a number; False does not exclude that all are.
+
+    Much faster than `parse_numbers`, and enough to know that a column holds no words. The first cells are cast first:
+    Arrow spends more time on a cell that is no number than on one that is.
+    """
+    try:
+        for cells in (column[:FIRST_CELLS], column):
+            _text(cells, check=False).cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def parse_numbers(column: Any, dtype: Any) -> tuple[Array, Array | None]:
     """Return the numbers that a column of text, or of bytes, stands for, each rounded once; and what is the matter."""
     cells = pc.ascii_trim(_text(column, check=False), " \t")
     fine = pc.match_substring_regex(cells, DECIMAL)
@@ -280,7 +302,7 @@ class _Reader:
 
     def __init__(self, columns: dict[str, Any], rows: int, plan: Plan) -> None:
         self.columns, self.rows, self.plan = columns, rows, plan
-        self.troubles: dict[int, Trouble] = {}
+        self.troubles: dict[int, CellError] = {}
 
     def note(self, rows: Array, name: str, reason: str) -> None:
         """Note the rows in which a column is at fault; {} in the reason is what stands there."""
@@ -288,7 +310,7 @@ class _Reader:
             cell = self.columns[name][row].as_py()
             text = cell if isinstance(cell, bytes) else b"" if cell is None else str(cell).encode()
             told = reason.format(shown(text), name=name, first=FIRST if self.plan.fixed else "")
-            self.troubles.setdefault(row, Trouble(row, name, told))
+            self.troubles.setdefault(row, CellError(row, name, told))
 
     def number(self, name: str, dtype: Any, missing: str | None) -> tuple[Array, Array | None]:
         """Return the numbers of a column, and a mask of those that are missing, if they may be."""
@@ -307,7 +329,7 @@ class _Reader:
         if pa.types.is_binary(column.type):
             wrong = _not_utf8(column)
             for row, reason in wrong.items():
-                self.troubles.setdefault(row, Trouble(row, name, f"column {name!r}: {reason}"))
+                self.troubles.setdefault(row, CellError(row, name, f"column {name!r}: {reason}"))
             bad = np.isin(np.arange(self.rows), list(wrong))
             column = _text(pc.if_else(pa.array(bad), pa.scalar(None, column.type), column))
         words = coded(name, column)
@@ -327,7 +349,7 @@ class _Reader:
         counts, named = counted(text, begins, ends, how, dtype)
         for row in np.flatnonzero(counts.faults >= 0).tolist():
             reason = not_utf8(text[begins[row] : ends[row]].tobytes(), int(counts.faults[row]))
-            self.troubles.setdefault(row, Trouble(row, name, f"column {name!r}: {reason}"))
+            self.troubles.setdefault(row, CellError(row, name, f"column {name!r}: {reason}"))
         if missing is not None:
             self.note(np.flatnonzero(absent), name, missing)
         return counts, named, absent

@@ -6,9 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from linsep.data.rows import Spelling, added_up
-from linsep.data.text.grams import Counts, Grams, hash_text, to_unit
-from linsep.data.text.names import count_text
+from linsep.data.rows import Spelling, added_up, entries_of_rows, indptr_without
+from linsep.data.text.ngrams import Counts, Grams, count_text, hash_text, to_unit
 from linsep.data.text.vocabulary import Vocabulary
 from linsep.engine.arrays import Array
 
@@ -82,23 +81,13 @@ def counted(text: Array, begins: Array, ends: Array, how: Documents, dtype: Any)
     names = spelled(told(f"{how.column}:", as_text(seen.spelling)))
     if how.numbered:
         return counts, Named(names, None)
-    columns, signs = hashed_columns(seen, how.grams.n_features)
+    columns, signs = seen.hashed_columns(how.grams.n_features)
     counts = Counts(*added_up(*counts[:3], columns.astype(np.int32), signs.astype(dtype)), counts.faults)
     if how.grams.binary:
         counts.values[:] = 1
     if how.grams.unit:
         to_unit(counts.indptr, counts.values)
     return counts, Named(names, columns)
-
-
-def hashed_columns(names: Vocabulary, n_features: int) -> tuple[Array, Array]:
-    """Return the columns that names are hashed to, and their signs.
-
-    >>> hashed_columns(Vocabulary.of(["no", "yes"]), 1 << 20)
-    (array([992878, 369542]), array([ 1, -1]))
-    """
-    hashes = names.hashes.view(np.int32).astype(np.int64)
-    return np.abs(hashes) % n_features, np.where(hashes < 0, -1, 1)
 
 
 def as_text(spelling: Spelling) -> Any:
@@ -135,9 +124,7 @@ def chosen(counts: Counts, keep: Array) -> Counts:
     >>> chosen(counts, np.array([False, True])).indices
     array([5])
     """
-    lengths = np.diff(counts.indptr)
-    entries = np.repeat(keep, lengths)
-    indptr = np.concatenate([[0], np.cumsum(lengths[keep])])
+    indptr, entries = entries_of_rows(counts.indptr, keep)
     return Counts(indptr, counts.indices[entries], counts.values[entries], counts.faults[keep])
 
 
@@ -150,5 +137,4 @@ def without(counts: Counts, lost: Array) -> Counts:
     """
     if not lost.any():
         return counts
-    indptr = counts.indptr - np.concatenate([[0], np.cumsum(lost)])[counts.indptr]
-    return Counts(indptr, counts.indices[~lost], counts.values[~lost], counts.faults)
+    return Counts(indptr_without(counts.indptr, lost), counts.indices[~lost], counts.values[~lost], counts.faults)

@@ -2,19 +2,19 @@
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from linsep.data.errors import DataError, Fault
-from linsep.data.parts_cutting import Marks, Ruler
+from linsep.data.errors import DataError, RowError
 from linsep.data.sources import Bytes, Source
-from linsep.data.tables.columns import FIRST, Cells, Choose, Plan, Trouble, cells_of, kind_of
+from linsep.data.splitting import MarkSplitter, Splitter
+from linsep.data.tables.columns import FIRST, CellError, Cells, Plan, cells_of, kind_of
 from linsep.data.tables.documents import as_bytes
 from linsep.engine.arrays import Array
 
@@ -41,7 +41,7 @@ class Records:
 
     def cells(self, plan: Plan, dtype: Any) -> Cells:
         """Return what the rows hold; those at fault are told, and left out."""
-        with _told(self.file, "a table"):
+        with _arrow_errors(self.file, "a table"):
             columns = dict(zip(self.batch.schema.names, self.batch.columns, strict=True))
             return cells_of(columns, self.batch.num_rows, plan, dtype)
 
@@ -49,13 +49,13 @@ class Records:
         """Return the number of each row, from 0."""
         return cells.origin
 
-    def faults(self, troubles: list[Trouble]) -> list[Fault]:
+    def faults(self, troubles: list[CellError]) -> list[RowError]:
         """Return what is told of rows at fault, which are written as CSV."""
         found = []
         for row, _, reason in troubles:
             line = io.StringIO(newline="")
             csv.writer(line, lineterminator="").writerow([_shown(column[row].as_py()) for column in self.batch.columns])
-            found.append(Fault(row, 0, reason, line.getvalue().encode("utf-8", "surrogateescape")))
+            found.append(RowError(row, 0, reason, line.getvalue().encode("utf-8", "surrogateescape")))
         return found
 
 
@@ -65,8 +65,8 @@ def _shown(cell: Any) -> Any:
 
 
 @contextmanager
-def _told(file: str, what: str) -> Iterator[None]:
-    """Tell the file where Arrow finds something wrong with it."""
+def _arrow_errors(file: str, what: str) -> Iterator[None]:
+    """Raise errors of Arrow as a DataError that names the file."""
     try:
         yield
     except DataError:
@@ -80,7 +80,7 @@ def _told(file: str, what: str) -> Iterator[None]:
 
 @contextmanager
 def _unchanged(source: Source) -> Iterator[None]:
-    """Tell if a file changes while it is read, whatever else is wrong with it then."""
+    """Raise an error if a file changes while it is read, in place of any other error."""
     stamp = source.stamp() if source.handle is None else None
     try:
         yield
@@ -102,7 +102,7 @@ class Raw(io.RawIOBase):
         self.data, self.ended = data, False
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return True: the bytes can be read."""
         return True
 
     def read(self, size: int = -1, /) -> bytes:
@@ -116,19 +116,51 @@ class Raw(io.RawIOBase):
         return b"".join(parts)
 
 
-def record_parts(sources: list[Source], format: str, choose: Choose) -> Iterator[Records]:
-    """Yield the rows of Parquet or Arrow files, or of tables in memory, in parts of the columns that are chosen."""
-    opener = {"parquet": _parquet, "arrow": _arrow, "table": _table}[format]
-    before = 0
-    for source in sources:
+class ArrowSchema(NamedTuple):
+    """The columns of a table with types; what pandas keeps as an index is no column."""
+
+    arrow: Any
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        pandas = self.arrow.pandas_metadata
+        index = pandas.get("index_columns") if isinstance(pandas, dict) else None
+        return [name for name in self.arrow.names if not (isinstance(index, list) and name in index)]
+
+    def kinds(self, names: list[str]) -> dict[str, str | None]:
+        """Return what columns hold."""
+        return {name: kind_of(self.arrow.field(name).type) for name in names}
+
+
+class OpenRecords(NamedTuple):
+    """An open table: its schema, and a function that yields batches of the columns of a plan and the bytes read."""
+
+    file: str
+    schema: ArrowSchema
+    batches: Callable[[Plan], Iterator[tuple[Any, int]]]
+
+    def parts(self, plan: Plan, before: int) -> Iterator[Records]:
+        """Yield the rows in parts; `before` is the size of the files before this one."""
+        for name, kind in self.schema.kinds(plan.columns).items():
+            if kind is None:
+                reason = f"column {name!r} holds {self.schema.arrow.field(name).type}, neither numbers nor words"
+                cure = f"{FIRST if plan.fixed else 'leave it out with '}ignore=[{name!r}]"
+                raise DataError(self.file, f"{reason}: convert it, or {cure}")
         first = True
-        with _unchanged(source), _told(source.name, OPENED[format]):
-            for batch, done in opener(source, choose):
-                rows = _rows_of_part(batch)
-                for begin in range(0, batch.num_rows, rows):
-                    yield Records(batch.slice(begin, rows), source.name, first, before + done)
-                    first = False
-        before += source.size or 0 if source.handle is None else 0
+        for batch, done in self.batches(plan):
+            rows = _rows_of_part(batch)
+            for begin in range(0, batch.num_rows, rows):
+                yield Records(batch.slice(begin, rows), self.file, first, before + done)
+                first = False
+
+
+@contextmanager
+def open_records(source: Source, format: str) -> Iterator[OpenRecords]:
+    """Open a Parquet or Arrow file, or a table in memory."""
+    opener = {"parquet": _parquet, "arrow": _arrow, "table": _table}[format]
+    with _unchanged(source), _arrow_errors(source.name, OPENED[format]), opener(source) as (schema, batches):
+        yield OpenRecords(source.name, ArrowSchema(schema), batches)
 
 
 def _rows_of_part(batch: Any) -> int:
@@ -139,65 +171,61 @@ def _rows_of_part(batch: Any) -> int:
 
 
 OPENED = {"parquet": "Parquet", "arrow": "Arrow IPC or Feather", "table": "a table"}
-Opened = Iterator[tuple[Any, int]]
+Opened = Iterator[tuple[Any, Callable[[Plan], Iterator[tuple[Any, int]]]]]
 
 
-def _chosen(source: Source, schema: Any, choose: Choose) -> Plan:
-    """Return how the columns are read; what pandas keeps as an index is no column."""
-    told = schema.pandas_metadata
-    index = told.get("index_columns") if isinstance(told, dict) else None
-    names = [name for name in schema.names if not (isinstance(index, list) and name in index)]
-    kinds = {name: kind_of(kind) for name, kind in zip(schema.names, schema.types, strict=True)}
-    plan = choose(source.name, names, lambda some: {name: kinds[name] for name in some})
-    for name in plan.columns:
-        if kinds[name] is None:
-            reason = f"column {name!r} holds {schema.field(name).type}, neither numbers nor words"
-            cure = f"{FIRST if plan.fixed else 'leave it out with '}ignore=[{name!r}]"
-            raise DataError(source.name, f"{reason}: convert it, or {cure}")
-    return plan
-
-
-def _parquet(source: Source, choose: Choose) -> Opened:
-    if source.handle is not None and not source.again:
+@contextmanager
+def _parquet(source: Source) -> Opened:
+    if source.handle is not None and not source.rereadable:
         raise DataError(source.name, "Parquet is not read in order: save it as a file first")
     if source.handle is not None:
         source.handle.seek(0)
     opened = source.name if source.handle is None else source.handle
     with parquet.ParquetFile(opened, buffer_size=BUFFER_BYTES, pre_buffer=False) as file:
-        plan = _chosen(source, file.schema_arrow, choose)
-        rows, size, told = 0, source.size or 0, file.metadata
-        all_bytes = sum(told.row_group(i).total_byte_size for i in range(told.num_row_groups))
-        at_once = max(1, min(BATCH_ROWS, READ_BYTES * told.num_rows // max(1, all_bytes)))
-        groups = list(range(*(source.span or (0, told.num_row_groups))))
-        for batch in file.iter_batches(at_once, row_groups=groups, columns=plan.columns):
-            rows += batch.num_rows
-            yield _checked(_selected(batch, plan)), size * rows // told.num_rows
+
+        def batches(plan: Plan) -> Iterator[tuple[Any, int]]:
+            rows, size, meta = 0, source.size or 0, file.metadata
+            all_bytes = sum(meta.row_group(i).total_byte_size for i in range(meta.num_row_groups))
+            at_once = max(1, min(BATCH_ROWS, READ_BYTES * meta.num_rows // max(1, all_bytes)))
+            groups = list(range(*(source.span or (0, meta.num_row_groups))))
+            for batch in file.iter_batches(at_once, row_groups=groups, columns=plan.columns):
+                rows += batch.num_rows
+                yield _checked(_selected(batch, plan)), size * rows // meta.num_rows
+
+        yield file.schema_arrow, batches
 
 
-def _arrow(source: Source, choose: Choose) -> Opened:
-    span, source = source.span, replace(source, span=None)
-    head = source.head()
+@contextmanager
+def _arrow(source: Source) -> Opened:
+    whole = replace(source, span=None)
+    head = whole.head()
     if head.startswith(b"FEA1"):
         raise DataError(source.name, "it is Feather of version 1: write it again as version 2")
-    with source.open() as data:
+    with whole.open() as data:
         if source.handle is None and data.compression is None and head.startswith(IPC_FILE):
             with pa.OSFile(source.name) as file:  # a map of a file that is cut off ends the process
-                schema, size = pa.ipc.open_file(file).schema, source.size or 0
-                plan = _chosen(source, schema, choose)
-                read = pa.ipc.IpcReadOptions(included_fields=sorted(map(schema.get_field_index, plan.columns)))
-                reader = pa.ipc.open_file(file, options=read)
-                for i in range(*(span or (0, reader.num_record_batches))):
-                    batch = _selected(reader.get_batch(i), plan)
-                    yield _checked(batch), size * (i + 1) // reader.num_record_batches
+                schema = pa.ipc.open_file(file).schema
+
+                def batches_of_file(plan: Plan) -> Iterator[tuple[Any, int]]:
+                    read = pa.ipc.IpcReadOptions(included_fields=sorted(map(schema.get_field_index, plan.columns)))
+                    reader, size = pa.ipc.open_file(file, options=read), source.size or 0
+                    for i in range(*(source.span or (0, reader.num_record_batches))):
+                        batch = _selected(reader.get_batch(i), plan)
+                        yield _checked(batch), size * (i + 1) // reader.num_record_batches
+
+                yield schema, batches_of_file
             return
         if head.startswith(IPC_FILE):  # a file is a stream between two marks
             data.read_into(memoryview(bytearray(len(IPC_FILE))))
         raw = Raw(data)
         stream = pa.ipc.open_stream(pa.PythonFile(raw, mode="r"))
-        plan = _chosen(source, stream.schema, choose)
-        for batch in stream:
-            yield _checked(_selected(batch, plan)), data.position
-        _check_end(source.name, raw, head.startswith(IPC_FILE))
+
+        def batches_of_stream(plan: Plan) -> Iterator[tuple[Any, int]]:
+            for batch in stream:
+                yield _checked(_selected(batch, plan)), data.position
+            _check_end(source.name, raw, head.startswith(IPC_FILE))
+
+        yield stream.schema, batches_of_stream
 
 
 def _check_end(name: str, raw: Raw, within_file: bool) -> None:
@@ -217,20 +245,20 @@ def _check_end(name: str, raw: Raw, within_file: bool) -> None:
         )
 
 
-def record_ruler(source: Source, format: str) -> Ruler:
+def record_splitter(source: Source, format: str) -> Splitter:
     """Return where a file can be cut: between row groups, or between record batches of an Arrow file."""
     size = source.size or 0
-    with _told(source.name, OPENED[format]):
+    with _arrow_errors(source.name, OPENED[format]):
         if format == "parquet":
             with parquet.ParquetFile(source.name) as file:
                 told = file.metadata
                 sizes = [0, *accumulate(told.row_group(i).total_byte_size for i in range(told.num_row_groups))]
-            return Marks("row groups", range(len(sizes)), lambda group: size * sizes[group] // max(1, sizes[-1]))
+            return MarkSplitter("row groups", range(len(sizes)), lambda group: size * sizes[group] // max(1, sizes[-1]))
         if source.packed or not source.head().startswith(IPC_FILE):
-            return Marks("file", range(2), lambda place: size * place)
+            return MarkSplitter("file", range(2), lambda place: size * place)
         with pa.OSFile(source.name) as file:
             count = pa.ipc.open_file(file).num_record_batches
-        return Marks("record batches", range(count + 1), lambda batch: size * batch // max(1, count))
+        return MarkSplitter("record batches", range(count + 1), lambda batch: size * batch // max(1, count))
 
 
 def records_before(source: Source, format: str) -> int:
@@ -244,11 +272,15 @@ def records_before(source: Source, format: str) -> int:
         return sum(reader.get_batch(i).num_rows for i in before)
 
 
-def _table(source: Source, choose: Choose) -> Opened:
+@contextmanager
+def _table(source: Source) -> Opened:
     reader = _reader(source)
-    plan = _chosen(source, reader.schema, choose)
-    for batch in reader:
-        yield _selected(batch, plan), 0
+
+    def batches(plan: Plan) -> Iterator[tuple[Any, int]]:
+        for batch in reader:
+            yield _selected(batch, plan), 0
+
+    yield reader.schema, batches
 
 
 def _reader(source: Source) -> Any:

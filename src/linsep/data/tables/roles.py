@@ -3,9 +3,7 @@
 from typing import Any, NamedTuple
 
 from linsep.data.errors import DataError
-from linsep.data.tables.columns import NUMBER, TRUTH, WORDS
-
-Kinds = Any
+from linsep.data.tables.columns import NUMBER, TRUTH, WORDS, Schema
 
 LABELS = ("label", "target", "y", "class")
 """What a column of labels is called, if nobody says."""
@@ -25,16 +23,17 @@ class Found(NamedTuple):
     weight: str | None
 
 
-def roles(file: str, names: list[str], kinds: Kinds, said: Any) -> Found:
-    """Return what the columns of a file are for, by what was said of them and what they hold.
+def roles(file: str, schema: Schema, said: Any) -> Found:
+    """Return what the columns of a file are for, by the options of a table and by what the columns hold.
 
     >>> from types import SimpleNamespace
     >>> said = SimpleNamespace(label="", weight=None, columns=None, ignore=["id"], words=[], text=None)
-    >>> roles(
-    ...     "t.csv", ["id", "age", "city", "y"], lambda names: {"age": "number", "city": "words", "y": "number"}, said
-    ... )
+    >>> kinds = {"age": "number", "city": "words", "y": "number"}
+    >>> schema = SimpleNamespace(names=["id", "age", "city", "y"], kinds=lambda names: {k: kinds[k] for k in names})
+    >>> roles("t.csv", schema, said)
     Found(numbers=['age'], words=['city'], label='y', label_kind='number', weight=None)
     """
+    names = schema.names
     label = _named(said.label, file, names) if said.label != "" else _label_among(file, names)
     weight = _named(said.weight, file, names)
     if said.text is not None:
@@ -51,7 +50,7 @@ def roles(file: str, names: list[str], kinds: Kinds, said: Any) -> Found:
         number = names.index("") + 1
         raise DataError(file, f"column {number} has no name: give it one, or leave it out with ignore=['']")
     asked = [*chosen, label] if label is not None else chosen
-    holds = kinds(asked) if asked else {}
+    holds = schema.kinds(asked) if asked else {}
     plain = {name for name, kind in holds.items() if kind == NUMBER} - set(said.words)
     numbers, words = [name for name in chosen if name in plain], [name for name in chosen if name not in plain]
     truth = label is not None and holds[label] == TRUTH and label not in said.words

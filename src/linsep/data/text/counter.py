@@ -8,9 +8,8 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
 from linsep.data.text.frequencies import Frequencies
-from linsep.data.text.grams import Counts
 from linsep.data.text.hasher import Chunk, TextTransformer
-from linsep.data.text.names import count_text
+from linsep.data.text.ngrams import Counts, count_text
 from linsep.data.text.vocabulary import Vocabulary
 from linsep.engine.arrays import Array
 

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from linsep.data.text.grams import to_unit
+from linsep.data.text.ngrams import to_unit
 from linsep.engine.arrays import Array
 
 

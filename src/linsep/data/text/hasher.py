@@ -11,12 +11,12 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
+from linsep.data.compiled.utf8 import not_utf8
 from linsep.data.errors import is_one_of
 from linsep.data.rows import Spelling
 from linsep.data.text.frequencies import Frequencies
-from linsep.data.text.grams import LARGEST, Counts, Grams, hash_text, joined
-from linsep.data.text.names import Names, listed
-from linsep.data.text.utf8 import not_utf8
+from linsep.data.text.names import Names
+from linsep.data.text.ngrams import LARGEST, Counts, Grams, hash_text, joined, listed
 from linsep.data.text.vocabulary import Vocabulary
 from linsep.engine.arrays import Array
 from linsep.engine.runtime import in_order, share, threads

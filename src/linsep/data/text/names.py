@@ -1,138 +1,175 @@
-"""The n-grams of documents by name: listed, counted, kept so that hashed columns can be read."""
+"""Names of columns, each spelled out when it is asked for: by number, or by hash, where several may share a column."""
 
-from functools import cache
-from typing import Any, NamedTuple
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from linsep.data.digest import data_digest
 from linsep.data.rows import Spelling
-from linsep.data.text.grams import Counts, Grams, grams_of, ready, to_unit
-from linsep.data.text.utf8 import not_utf8, tables
 from linsep.data.text.vocabulary import Vocabulary
-from linsep.data.text.words import pieces, room
 from linsep.engine.arrays import Array
-from linsep.engine.multimethods import inlined
-from linsep.engine.passes import Kernel, compiled
 
 
-class Listed(NamedTuple):
-    """All n-grams of some documents, in order: n-gram i is clean[begins[i]:ends[i]].
+class LazyNames(Sequence[str]):
+    """Names, of which each is made when it is asked for; a subclass tells how many there are, and what each is."""
 
-    `lengths` has the number of each document's n-grams, `faults` the place of its first byte that is not UTF-8, or -1;
-    such a document has no n-grams.
+    hashed = False
+    """Whether there are as many as a hash has values, most of them never seen."""
+
+    @abstractmethod
+    def name(self, column: int) -> str:
+        """Return the name of a column."""
+
+    def __getitem__(self, column: Any) -> Any:
+        if isinstance(column, slice):
+            return [self.name(k) for k in range(len(self))[column]]
+        if not -len(self) <= column < len(self):
+            raise IndexError(f"there is no column {column:,}: there are {len(self):,}")
+        return self.name(column % len(self))
+
+    def __repr__(self) -> str:
+        return f"<names of {len(self):,} columns>"
+
+
+class VocabularyNames(LazyNames):
+    """The first names of a vocabulary."""
+
+    def __init__(self, vocabulary: Vocabulary, count: int) -> None:
+        self.vocabulary, self.length = vocabulary, count
+
+    def __len__(self) -> int:
+        return self.length
+
+    def name(self, column: int) -> str:
+        """Return the name of a column."""
+        return self.vocabulary.name(column)
+
+
+class HashedNames(LazyNames):
+    """The names of hashed columns: of each its own, those that collide joined, or `#` and its number if none was seen.
+
+    >>> names = HashedNames(4)
+    >>> names.see(Spelling(np.frombuffer(b"aroseis", np.uint8), np.array([0, 1, 5, 7])), np.array([3, 0, 3]))
+    >>> list(names)
+    ['rose', '#1', '#2', 'a / is']
+    >>> names.of(3), names.collisions
+    (['a', 'is'], 1)
     """
 
-    clean: Array
-    begins: Array
-    ends: Array
-    lengths: Array
-    faults: Array
+    hashed = True
+
+    def __init__(self, n_features: int) -> None:
+        self.n_features = n_features
+        self._seen = Vocabulary()
+        self._columns: list[Array] = []
+        self._sorted: tuple[Array, Array] | None = None
+
+    def __len__(self) -> int:
+        return self.n_features
+
+    def see(self, spelling: Spelling, columns: Array) -> None:
+        """Keep names, which may have been seen before, and the column of each."""
+        before = len(self._seen)
+        ids = self._seen.take(spelling)
+        news = np.flatnonzero(ids >= before)
+        if len(news):
+            _, firsts = np.unique(ids[news], return_index=True)
+            self._columns.append(columns[news[firsts]])
+            self._sorted = None
+
+    def _by_column(self) -> tuple[Array, Array]:
+        """Return the columns of all names in order, and which name each is of."""
+        if self._sorted is None:
+            columns = np.concatenate([np.empty(0, np.int64), *self._columns])
+            names = np.argsort(columns, kind="stable")
+            self._columns, self._sorted = [columns], (columns[names], names)
+        return self._sorted
+
+    def columns(self) -> frozenset[int]:
+        """Return the columns that have names."""
+        return frozenset(self._by_column()[0].tolist())
+
+    def of(self, column: int) -> list[str]:
+        """Return the names of a column, in the order in which they were seen."""
+        columns, names = self._by_column()
+        found = names[slice(*np.searchsorted(columns, [column, column + 1]))]
+        return [self._seen.name(name) for name in found.tolist()]
+
+    def __iter__(self) -> Iterator[str]:
+        seen = self.columns()
+        return (self.name(column) if column in seen else f"#{column}" for column in range(len(self)))
+
+    def name(self, column: int) -> str:
+        """Return the names of a column as one."""
+        return " / ".join(self.of(column)) or f"#{column}"
+
+    def state(self) -> dict[str, Any]:
+        """Return the names and their columns, ready for JSON."""
+        columns = np.concatenate([np.empty(0, np.int64), *self._columns])
+        return {"names": self._seen.names(), "columns": columns.tolist()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Let the names be those of a state, and no others."""
+        self._seen, self._sorted = Vocabulary.of(state["names"]), None
+        columns = np.array(state["columns"], np.int64)
+        if columns.shape != (len(self._seen),) or np.any(columns < 0):
+            raise ValueError("the names of hashed columns have other columns than names")
+        self._columns = [columns]
+
+    @property
+    def collisions(self) -> int:
+        """How many columns have more than one name."""
+        columns, _ = self._by_column()
+        return int(np.count_nonzero(np.unique(columns, return_counts=True)[1] > 1))
 
 
-@inlined
-def _list(
-    text: Any, begins: Any, ends: Any, chars: bool, low: Any, high: Any, fold: Any, small: Any, kinds: Any,
-) -> Any:  # fmt: skip
-    """Return what `Listed` holds."""
-    documents = begins.shape[0]
-    lengths, faults = np.empty(documents, np.int64), np.empty(documents, np.int64)
-    counts = np.empty(documents, np.int64)
-    longest = size = 0
-    for i in range(documents):
-        longest = max(longest, ends[i] - begins[i])
-        size += ends[i] - begins[i] + 1
-    small_text, clean = np.empty(room(longest), np.uint8), np.empty(room(size), np.uint8)
-    starts = np.empty(size + 1, np.int64)
-    w = s = total = 0
-    for i in range(documents):
-        n, fault = pieces(text, begins[i], ends[i], chars, fold, small, kinds, small_text, clean[w:], starts[s:])
-        n = np.int64(n) if fault < 0 else np.int64(0)
-        faults[i] = fault - begins[i] if fault >= 0 else -1
-        counts[i], lengths[i] = n, grams_of(n, low, high)
-        total += lengths[i]
-        if n:
-            for k in range(s, s + n + 1):
-                starts[k] += w
-            s += int(n) + 1
-            w = int(starts[s - 1])
-    firsts, lasts = np.empty(total, np.int64), np.empty(total, np.int64)
-    gap = 0 if chars else 1
-    m = s = 0
-    for i in range(documents):
-        for length in range(low, min(high, counts[i]) + 1):
-            for k in range(s, s + counts[i] - length + 1):
-                firsts[m], lasts[m] = starts[k], starts[k + length] - gap
-                m += 1
-        s += counts[i] + 1 if counts[i] else 0
-    return clean, firsts, lasts, lengths, faults
+class TableNames(LazyNames):
+    """Names of numbers, then of the hashed n-grams of a column of documents, then of words.
 
+    Words that are hashed are given by how many columns they have. What is hashed has the names that were seen, if these
+    are kept, joined where they collide; an n-gram `text#` and its number else, and a word `#` and its column.
 
-@cache
-def _lister() -> Kernel:
-    digest = data_digest()
-
-    def kernel(
-        text: Array, begins: Array, ends: Array, chars: bool, low: int, high: int,
-        fold: Array, small: Array, kinds: Array,
-    ) -> Any:  # fmt: skip
-        digest  # noqa: B018  (part of the compiled code's identity on disk)
-        return _list(text, begins, ends, chars, low, high, fold, small, kinds)
-
-    return compiled(kernel, digest)
-
-
-def listed(text: Array, begins: Array, ends: Array, grams: Grams) -> Listed:
-    """List the n-grams of the documents text[begins[i]:ends[i]]: of each, first those with the fewest pieces."""
-    text, begins, ends = ready(text, begins, ends, grams.lowercase)
-    return Listed(*_lister()(text, begins, ends, grams.chars, grams.low, grams.high, *tables(grams.lowercase)))
-
-
-def tokens(text: str | bytes, analyzer: str = "word", lowercase: bool = True) -> list[str]:
-    """Return the words (or the characters, for analyzer "char") of a document in order.
-
-    >>> tokens("The Perceptron's 2nd mistake: naïve_Bayes, a Σίσυφος!")
-    ['the', 'perceptron', '2nd', 'mistake', 'naïve_bayes', 'σίσυφος']
+    >>> names = TableNames(["age"], "review", 1000, ["city=Oslo"])
+    >>> names[0], names[1], names[1000], names[1001], len(names)
+    ('age', 'review#0', 'review#999', 'city=Oslo', 1002)
     """
-    data = text.encode() if isinstance(text, str) else text
-    grams = Grams(analyzer == "char", lowercase=lowercase)
-    clean, begins, ends, _, faults = listed(np.frombuffer(data, np.uint8), np.array([0]), np.array([len(data)]), grams)
-    if faults[0] >= 0:
-        raise ValueError(not_utf8(data, int(faults[0])))
-    whole = clean.tobytes()
-    return [whole[i:k].decode() for i, k in zip(begins.tolist(), ends.tolist(), strict=True)]
 
+    def __init__(
+        self, numbers: Sequence[str], text: str | None, text_features: int, words: Sequence[str] | int,
+        seen: HashedNames | None = None,
+    ) -> None:  # fmt: skip
+        self.numbers, self.text, self.words, self.seen = numbers, text, words, seen
+        self.first_word = len(numbers) + (0 if text is None else text_features)
+        self.hashed = self.first_word > len(numbers) or isinstance(words, int)
 
-def count_text(
-    text: Array, begins: Array, ends: Array, grams: Grams, vocabulary: Vocabulary, *, grow: bool = True,
-    dtype: Any = np.float64,
-) -> tuple[Counts, int]:  # fmt: skip
-    """Count the n-grams of the documents text[begins[i]:ends[i]]; the column of one is its number in a vocabulary.
+    def __len__(self) -> int:
+        return self.first_word + (self.words if isinstance(self.words, int) else len(self.words))
 
-    Unless the vocabulary may grow, n-grams that are not in it are left out; how many is returned beside the rows.
+    def __iter__(self) -> Iterator[str]:
+        kept = frozenset() if self.seen is None else self.seen.columns()
+        return (self.name(column) if column in kept else self._plain(column) for column in range(len(self)))
 
-    >>> vocabulary, how = Vocabulary(), Grams(unit=False)
-    >>> rows, _ = count_text(np.frombuffer(b"no no yes", np.uint8), np.array([0]), np.array([9]), how, vocabulary)
-    >>> rows.indices, rows.values, vocabulary.names()
-    (array([0, 1], dtype=int32), array([2., 1.]), ['no', 'yes'])
-    """
-    clean, firsts, lasts, lengths, faults = listed(text, begins, ends, grams)
-    columns = vocabulary.number(clean, firsts, lasts, grow)
-    entries = np.repeat(np.arange(len(lengths)) << 32, lengths) | columns
-    unseen = 0
-    if not grow:
-        entries = entries[columns >= 0]
-        unseen = len(columns) - len(entries)
-    entries.sort(kind="stable")  # rows are in order already: only what is within them has to be moved
-    new = np.ones(len(entries), bool)
-    np.not_equal(entries[1:], entries[:-1], out=new[1:])
-    at = np.flatnonzero(new)
-    indices = (entries[at] & ((1 << 32) - 1)).astype(np.int32)
-    indptr = np.searchsorted(entries[at], np.arange(len(lengths) + 1) << 32)
-    values = np.ones(len(at), dtype) if grams.binary else np.diff(at, append=len(entries)).astype(dtype)
-    if grams.unit:
-        to_unit(indptr, values)
-    return Counts(indptr, indices, values, faults), unseen
+    def name(self, column: int) -> str:
+        """Return the name of a column."""
+        return " / ".join(self.of(column)) or self._plain(column)
+
+    def of(self, column: int) -> list[str]:
+        """Return the names of a hashed column that were seen, in the order in which they were."""
+        return [] if self.seen is None else self.seen.of(column)
+
+    @property
+    def collisions(self) -> int:
+        """How many columns have more than one name."""
+        return 0 if self.seen is None else self.seen.collisions
+
+    def _plain(self, column: int) -> str:
+        """Return the name of a column, if it is hashed and none was seen."""
+        if column < len(self.numbers):
+            return self.numbers[column]
+        if column < self.first_word:
+            return f"{self.text}#{column - len(self.numbers)}"
+        return f"#{column}" if isinstance(self.words, int) else self.words[column - self.first_word]
 
 
 class Names:
@@ -150,7 +187,7 @@ class Names:
 
     def columns(self, n_features: int) -> Array:
         """Return the column of every name."""
-        return np.abs(self._seen.hashes.view(np.int32).astype(np.int64)) % n_features
+        return self._seen.hashed_columns(n_features)[0]
 
     def of(self, column: int, n_features: int) -> list[str]:
         """Return the names of a column."""

@@ -1,0 +1,140 @@
+"""CSV text, compiled: where its rows are, and plain numbers straight into a matrix."""
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.data.compiled.digest import data_digest
+from linsep.data.compiled.numbers import HARD, NO_NUMBER, ONE, doubtful, number
+from linsep.engine.arrays import Array
+from linsep.engine.kernel_cache import cached_njit
+from linsep.engine.multimethods import inlined
+from linsep.engine.passes import Kernel, compiled
+
+NEWLINE, RETURN, QUOTE = 10, 13, 34
+SKIP, LETTERS = -1, -2
+"""Places of cells that are not read, and of those that are kept as text."""
+SINGLE = np.empty(0, np.float32)
+
+
+class RowMarks(NamedTuple):
+    """Where the rows of a text begin and end, the line each begins in (from 0), its fields, and where the last ends."""
+
+    begins: Array
+    ends: Array
+    lines: Array
+    fields: Array
+    stop: int
+
+
+@cached_njit(nogil=True)
+def _mark_rows(
+    text: Array, delimiter: int, begins: Array, ends: Array, lines: Array, fields: Array
+) -> tuple[int, int]:  # fmt: skip
+    """Find the rows of a text as Arrow does; return how many there are, and where the last whole one ends.
+
+    A field that begins with a quote goes on to the next single one, whatever is between; what follows is as it is.
+    """
+    n = k = line = begin = first_line = 0
+    count, start, inside = 1, True, False
+    while k < text.shape[0]:
+        c = text[k]
+        line += 1 if c == NEWLINE else 0
+        if inside:
+            if c == QUOTE:
+                inside = k + 1 < text.shape[0] and text[k + 1] == QUOTE
+                k += 1 if inside else 0
+        elif start and c == QUOTE:
+            inside, start = True, False
+        elif c in (NEWLINE, RETURN):
+            end = k
+            if c == RETURN and k + 1 < text.shape[0] and text[k + 1] == NEWLINE:
+                k += 1
+                line += 1
+            if end > begin:
+                begins[n], ends[n], lines[n], fields[n] = begin, end, first_line, count
+                n += 1
+            begin, first_line, count, start = k + 1, line, 1, True
+        else:
+            start = c == delimiter
+            count += 1 if start else 0
+        k += 1
+    return n, begin
+
+
+def mark_rows(text: Array, delimiter: int) -> RowMarks:
+    r"""Return where the rows of a text are; blank lines are none.
+
+    >>> rows = mark_rows(np.frombuffer(b'a,"b\nc"\n\nd,e\n', np.uint8), ord(","))
+    >>> rows.begins, rows.lines, rows.fields
+    (array([0, 9]), array([0, 3]), array([2, 2]))
+    """
+    text = text.view()
+    text.flags.writeable = False
+    most = np.count_nonzero(text == NEWLINE) + np.count_nonzero(text == RETURN) + 1
+    marks = [np.empty(most, np.int64) for _ in range(4)]
+    n, stop = _mark_rows(text, delimiter, *marks)
+    begins, ends, lines, fields = (mark[:n] for mark in marks)
+    return RowMarks(begins, ends, lines, fields, stop)
+
+
+@inlined
+def _fill(
+    text: Array, delimiter: int, places: Array, values: Array, aside: Array, letters: Array, marks: Array,
+    hard: Array, powers: Array, single: bool,
+) -> tuple[int, int]:  # fmt: skip
+    """Read rows of plain numbers; return how many there are, and how many numbers are to be read exactly.
+
+    Field j goes to column places[j] of the values or, beyond these, of what is kept aside; or its text to the letters.
+    Returns -1 rows where the text holds anything else: blanks, quotes, empty fields, too many or too few of them.
+    """
+    k, stop, last, width = np.uint64(0), np.uint64(text.shape[0]), places.shape[0] - 1, values.shape[1]
+    n = h = 0
+    used = np.int64(0)
+    while k < stop:
+        for j in range(last + 1):
+            place, begin = places[j], k
+            if place < 0:
+                while text[k] not in (delimiter, NEWLINE, RETURN, QUOTE):
+                    k += ONE
+                if place == LETTERS:
+                    size = np.int64(k - begin)
+                    letters[used : used + size] = text[begin:k]
+                    used += size
+                    marks[n + 1] = used
+            else:
+                status, k, value = number(text, k, powers)
+                if status == NO_NUMBER:
+                    return -1, 0
+                if status == HARD or (single and place < width and doubtful(value, SINGLE)):
+                    if h == hard.shape[0]:
+                        return -1, 0
+                    hard[h, 0], hard[h, 1], hard[h, 2], hard[h, 3] = n, place, begin, k
+                    h += 1
+                if place < width:
+                    values[n, place] = value
+                else:
+                    aside[n, place - width] = value
+            if j == last and text[k] == RETURN:
+                k += ONE
+            if text[k] != (delimiter if j < last else NEWLINE):
+                return -1, 0
+            k += ONE
+        n += 1
+    return n, h
+
+
+@cache
+def filling_kernel() -> Kernel:
+    """Return the compiled `_fill`."""
+    digest = data_digest()
+
+    def kernel(
+        text: Array, delimiter: int, places: Array, values: Array, aside: Array, letters: Array, marks: Array,
+        hard: Array, powers: Array, single: bool,
+    ) -> Any:  # fmt: skip
+        digest  # noqa: B018  (part of the compiled code's identity on disk)
+        return _fill(text, delimiter, places, values, aside, letters, marks, hard, powers, single)
+
+    return compiled(kernel, digest)

@@ -1,0 +1,363 @@
+"""CSV text to parts of whole rows, and these to cells.
+
+A part is read in one of three ways, the fastest that can: numbers alone by a compiled loop straight into the matrix,
+plain text by Arrow, and text with something wrong in it as bytes, row by row, so that each fault is found. All three
+give the same cells.
+"""
+
+import csv as python_csv
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+
+from linsep.data.blocks import BLOCK_BYTES, MARK, NEWLINE, Block, blocks
+from linsep.data.compiled.csv import LETTERS, SKIP, RowMarks, filling_kernel, mark_rows
+from linsep.data.compiled.numbers import fives
+from linsep.data.compiled.utf8 import not_utf8
+from linsep.data.errors import DataError, RowError
+from linsep.data.sources import Source
+from linsep.data.splitting import LineSplitter, MarkSplitter, Splitter, chunks
+from linsep.data.tables.columns import (
+    DECIMAL,
+    MISSING,
+    NOTHING,
+    NULLS,
+    NUMBER,
+    TRUTH,
+    WORDS,
+    CellError,
+    Cells,
+    Plan,
+    all_numbers,
+    cells_of,
+    coded,
+    inexact,
+    parse_numbers,
+    spelled,
+)
+from linsep.data.tables.columns import NO_NUMBER as NO_NUMBER_HERE
+from linsep.engine.arrays import Array
+
+MOST_QUOTED = 1 << 26
+"""Bytes after which a quote that is not closed is taken for an error."""
+MOST_MARKS = 1 << 20
+"""Beginnings of rows that are kept to cut a file."""
+WORD = pa.dictionary(pa.int32(), pa.string())
+
+
+@dataclass
+class Text:
+    """Whole rows of CSV text, below `above` lines of a header that came with them."""
+
+    names: list[str]
+    text: Array
+    file: str
+    first: bool
+    done: int
+    above: int
+    delimiter: str
+
+    @cached_property
+    def body(self) -> int:
+        """How many lines the text has."""
+        return int(np.count_nonzero(self.text == NEWLINE))
+
+    @property
+    def lines(self) -> int:
+        """How many lines it has, with those of the header."""
+        return self.above + self.body
+
+    @cached_property
+    def rows(self) -> RowMarks:
+        """Where its rows are."""
+        return mark_rows(self.text, ord(self.delimiter))
+
+    def kinds(self, names: list[str]) -> dict[str, str | None]:
+        """Return what columns hold: words, where fewer than half of the cells that are not missing are numbers."""
+        with _arrow_errors(self.file):
+            origin, _, columns = self._bytes(names)
+            doubtful = [name for name in names if not all_numbers(columns[name])]
+            states = {name: parse_numbers(columns[name], np.float64)[1] for name in doubtful}
+        found: dict[str, str | None] = dict.fromkeys(names, NUMBER)
+        for name, state in states.items():
+            counts = np.bincount(np.zeros(len(origin), np.uint8) if state is None else state, minlength=4)
+            found[name] = WORDS if 2 * counts[NO_NUMBER_HERE] > counts.sum() - counts[MISSING] else NUMBER
+        return found
+
+    def cells(self, plan: Plan, dtype: Any) -> Cells:
+        """Return what the rows hold; those at fault are told, and left out."""
+        if not len(self.text):
+            return cells_of({name: pa.array([], pa.string()) for name in plan.columns}, 0, plan, dtype)
+        sound = self.text.min() > 0
+        cells = self._filled(plan, dtype) if sound and _only_numbers(plan) and self.text[-1] == NEWLINE else None
+        if cells is None and sound:
+            cells = self._read_plainly(plan, dtype)
+        with _arrow_errors(self.file):
+            return self._read_strictly(plan, dtype) if cells is None else cells
+
+    def places(self, cells: Cells) -> Array:
+        """Return the line of each row, from 0."""
+        if not cells.troubles and len(cells) == self.body:
+            return cells.origin + self.above
+        return self.rows.lines[cells.origin] + self.above
+
+    def faults(self, troubles: list[CellError]) -> list[RowError]:
+        """Return what is told of rows at fault."""
+        if not troubles:
+            return []
+        raw, rows = self.text.tobytes(), self.rows
+        found = []
+        for row, column, reason in troubles:
+            line = raw[rows.begins[row] : rows.ends[row]]
+            field = 0 if column is None else _begin_of(line, self.names.index(column), self.delimiter) + 1
+            found.append(RowError(int(rows.lines[row]) + self.above, field, reason, line))
+        return found
+
+    def _filled(self, plan: Plan, dtype: Any) -> Cells | None:
+        """Return the cells of rows that are plain numbers, but for words as labels; None if there is anything else."""
+        width, most, worded = len(plan.numbers), self.body, plan.label_kind == WORDS
+        places = {name: j for j, name in enumerate(plan.numbers)}
+        if plan.weight is not None:
+            places[plan.weight] = width + 1
+        if plan.label is not None:
+            places[plan.label] = LETTERS if worded else width
+        values, aside = np.empty((most, width)), np.zeros((most, 2))
+        letters = np.empty(len(self.text) if worded else 0, np.uint8)
+        marks, hard = np.zeros(most + 1, np.int64), np.empty((len(self.text) // 20 + 1, 4), np.int64)
+        text, spots = self.text.view(), np.array([places.get(name, SKIP) for name in self.names])
+        text.flags.writeable = spots.flags.writeable = False
+        n, doubts = filling_kernel()(
+            text, ord(self.delimiter), spots, values, aside, letters, marks, hard, fives(), dtype is np.float32
+        )  # fmt: skip
+        if n != most or (aside[:, 1] < 0).any():
+            return None
+        with np.errstate(over="ignore"):
+            values = values.astype(dtype, copy=False)
+        if (doubts and not _exactly(self.text, hard[:doubts], values, aside)) or inexact(aside[:, 0]).any():
+            return None
+        labels = aside[:, 0] if plan.label is not None else np.full(most, np.nan)
+        if worded:
+            words = _words(letters, marks)
+            if words is None:
+                return None
+            labels = words
+        return Cells(values, [], labels, None if plan.weight is None else aside[:, 1], np.arange(most))
+
+    def _read_plainly(self, plan: Plan, dtype: Any) -> Cells | None:
+        """Return the cells of rows none of which is at fault; None if one is."""
+        types = dict.fromkeys(plan.columns, pa.float64()) | dict.fromkeys(plan.words, WORD)
+        types |= dict.fromkeys(plan.numbers, pa.from_numpy_dtype(dtype))
+        if plan.label is not None and plan.label_kind != NUMBER:
+            types[plan.label] = WORD
+        if plan.documents is not None:
+            types[plan.documents.column] = pa.binary()
+        try:
+            columns, rows = self._arrow(self.text, types)
+        except pa.ArrowInvalid:
+            return None
+        cells = cells_of(columns, rows, plan, dtype)
+        blurred = plan.label_kind == NUMBER and inexact(cells.labels).any()
+        return None if cells.troubles or blurred else cells
+
+    def _read_strictly(self, plan: Plan, dtype: Any) -> Cells:
+        """Return the cells of the rows that are sound, and what is wrong with the others."""
+        origin, troubles, columns = self._bytes(plan.columns)
+        cells = cells_of(columns, len(origin), plan, dtype)
+        troubles += [trouble._replace(row=int(origin[trouble.row])) for trouble in cells.troubles]
+        return replace(cells, origin=origin[cells.origin], troubles=sorted(troubles, key=lambda trouble: trouble.row))
+
+    def _bytes(self, names: list[str]) -> tuple[Array, list[CellError], dict[str, Any]]:
+        """Return which rows can be told apart, what is wrong with the others, and the former's columns as bytes."""
+        rows, many = self.rows, len(self.names)
+        counts = {row: f"{rows.fields[row]} fields, but {many} columns" for row in _where(rows.fields != many)}
+        null = np.searchsorted(rows.begins, np.flatnonzero(self.text == 0), "right") - 1
+        wrong = dict.fromkeys(null.tolist(), "there is a NUL byte") | counts
+        good = np.ones(len(rows.begins), bool)
+        good[list(wrong)] = False
+        lengths = np.diff(rows.begins, append=len(self.text))
+        text = self.text if good.all() else self.text[len(self.text) - lengths.sum() :][np.repeat(good, lengths)]
+        columns, count = self._arrow(text, dict.fromkeys(names, pa.binary()))
+        if count != np.count_nonzero(good):
+            raise DataError(self.file, "the rows can't be told apart: quotes or ends of lines are mixed up")
+        return np.flatnonzero(good), [CellError(row, None, reason) for row, reason in wrong.items()], columns
+
+    def _arrow(self, text: Array, types: dict[str, Any]) -> tuple[dict[str, Any], int]:
+        """Let Arrow read columns of these types; return them, and how many rows there are."""
+        if not len(text):
+            return {name: pa.array([], kind) for name, kind in types.items()}, 0
+        if text[0] == MARK[0]:  # which Arrow leaves out where a text begins, though it is part of a row here
+            text = np.insert(text, 0, NEWLINE)
+        table = csv.read_csv(
+            pa.BufferReader(pa.py_buffer(text)),
+            csv.ReadOptions(column_names=self.names, use_threads=False, block_size=len(text) + 1),
+            csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+            csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=NULLS),
+        )
+        return {name: table[name].combine_chunks() for name in types}, table.num_rows
+
+
+@contextmanager
+def _arrow_errors(file: str) -> Iterator[None]:
+    """Raise errors of Arrow as a DataError that names the file."""
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise DataError(file, f"it can't be read as CSV: {str(error).splitlines()[0]}") from None
+
+
+def _only_numbers(plan: Plan) -> bool:
+    return not plan.words and plan.documents is None and plan.label_kind != TRUTH
+
+
+def _where(mask: Array) -> list[int]:
+    return np.flatnonzero(mask).tolist()
+
+
+def _exactly(text: Array, hard: Array, values: Array, aside: Array) -> bool:
+    """Read numbers that the compiled loop could not; tell whether all are finite."""
+    whole, width = text.tobytes(), values.shape[1]
+    for table, here, first in ((values, hard[hard[:, 1] < width], 0), (aside, hard[hard[:, 1] >= width], width)):
+        cells = pa.array([whole[begin:end].lstrip(b"+") for begin, end in here[:, 2:].tolist()], pa.binary())
+        exact = cells.cast(pa.string()).cast(pa.from_numpy_dtype(table.dtype)).to_numpy()
+        if not np.isfinite(exact).all():
+            return False
+        table[here[:, 0], here[:, 1] - first] = exact
+    return True
+
+
+def _words(letters: Array, marks: Array) -> Array | None:
+    """Return words that were kept as letters; None if one is empty or not UTF-8."""
+    buffers = [None, pa.py_buffer(marks), pa.py_buffer(letters)]
+    try:
+        words = coded("", pa.Array.from_buffers(pa.large_binary(), len(marks) - 1, buffers).cast(pa.large_string()))
+    except pa.ArrowInvalid:
+        return None
+    return None if (words.codes < 0).any() else spelled(words)
+
+
+def _begin_of(row: bytes, field: int, delimiter: str) -> int:
+    """Return where a field of a row begins."""
+    one = re.compile(rb'(?:"(?:[^"]|"")*+"?)?[^%b]*+' % re.escape(delimiter.encode()))
+    at = 0
+    for _ in range(field):
+        found = one.match(row, at)
+        at = found.end() + 1 if found else at
+    return at
+
+
+def text_parts(
+    sources: list[Source], delimiter: str, header: bool | None, size: int = BLOCK_BYTES
+) -> Iterator[Text]:  # fmt: skip
+    """Yield the rows of CSV files in parts."""
+    before = 0
+    for source in sources:
+        part: Text | None = None
+        for block in _whole_rows(source, ord(delimiter), size):
+            if part is None:
+                if source.span is None:
+                    names, begin, above = _header(block, delimiter, header)
+                else:  # the header stands elsewhere
+                    names, begin, above = beginning(source, delimiter, header)[0], 0, 0
+                part = Text(names, block.text[begin:], block.file, True, before + block.done, above, delimiter)
+            else:
+                part = Text(part.names, block.text, block.file, False, before + block.done, 0, delimiter)
+            yield part
+        if part is None:
+            raise DataError(source.name, "the file is empty")
+        before = part.done
+
+
+def _whole_rows(source: Source, delimiter: int, size: int) -> Iterator[Block]:
+    """Yield the text of a source in blocks of whole rows, though a quoted field may hold many lines."""
+    rest, lines, first = np.empty(0, np.uint8), 0, True
+    for block in blocks([source], size):
+        text = np.concatenate([rest, block.text]) if len(rest) else block.text
+        stop = mark_rows(text, delimiter).stop if b'"' in text.tobytes() else len(text)
+        text, rest = text[:stop], text[stop:]
+        lines += int(np.count_nonzero(text == NEWLINE))
+        if len(rest) > MOST_QUOTED:
+            break
+        if len(text):
+            yield block._replace(text=text, first=first)
+            first = False
+    if len(rest):
+        raise DataError(source.name, "a quote that is opened in this row is not closed", line=lines + 1)
+
+
+def beginning(source: Source, delimiter: str, header: bool | None) -> tuple[list[str], int]:
+    """Return the names of a file's columns, and the byte where its rows begin."""
+    source = replace(source, span=None)
+    block = next(_whole_rows(source, ord(delimiter), BLOCK_BYTES), None)
+    if block is None:
+        raise DataError(source.name, "the file is empty")
+    names, begin, _ = _header(block, delimiter, header)
+    return names, begin + _mark_of(source) if begin else 0
+
+
+def _mark_of(source: Source) -> int:
+    """Return how many bytes a file has before its first line."""
+    return len(MARK) if source.head().startswith(MARK) else 0
+
+
+def text_splitter(source: Source, delimiter: str, begin: int) -> Splitter:
+    """Return where a file can be cut from a byte on: where a line begins, but for those within quotes.
+
+    Of a file with quotes, a sample of the beginnings of rows is kept that is large enough for any number of parts.
+    """
+    last = source.size or 0
+    if begin >= last or not any(b'"' in chunk for chunk in chunks(source.name, begin)):
+        return LineSplitter(source.name, min(begin, last), last)
+    at = _mark_of(source)
+    found, first, seen, step = [np.array([begin])], max(begin, at), 0, 1
+    for block in _whole_rows(source, ord(delimiter), BLOCK_BYTES):
+        begins = at + mark_rows(block.text, ord(delimiter)).begins
+        begins = begins[begins > first]
+        found.append(begins[-seen % step :: step])
+        seen, at = seen + len(begins), at + len(block.text)
+        if sum(map(len, found)) > MOST_MARKS:
+            found, step = [found[0], np.concatenate(found[1:])[::2]], 2 * step
+    return MarkSplitter("bytes", np.concatenate([*found, [last]]), lambda place: place - begin)
+
+
+def _header(block: Block, delimiter: str, header: bool | None) -> tuple[list[str], int, int]:
+    """Return the names of the columns, and where the rows begin: the byte, and the line."""
+    rows = mark_rows(block.text, ord(delimiter))
+    if not len(rows.begins):
+        raise DataError(block.file, "the file is empty")
+    if header is False:
+        return [str(j) for j in range(rows.fields[0])], 0, 0
+    row = block.text[rows.begins[0] : rows.ends[0]].tobytes()
+    line = int(rows.lines[0]) + 1
+    if b"\0" in row:
+        raise DataError(block.file, "there is a NUL byte in the header", line, row.index(b"\0") + 1)
+    try:
+        names = next(python_csv.reader(io.StringIO(row.decode(), newline=""), delimiter=delimiter))
+    except UnicodeDecodeError as error:
+        raise DataError(block.file, not_utf8(row, error.start), line, error.start + 1) from None
+    except python_csv.Error as error:
+        raise DataError(block.file, f"the header can't be read: {error}", line) from None
+    if header is None and no_names(names):
+        reason = "the first line holds numbers: header=False is for files without names, header=True if these are names"
+        raise DataError(block.file, reason, line)
+    if len(rows.begins) == 1:
+        return names, len(block.text), int(np.count_nonzero(block.text == NEWLINE))
+    return names, int(rows.begins[1]), int(rows.lines[1])
+
+
+def no_names(names: list[str]) -> bool:
+    """Return whether what should be names are numbers, though some may be missing.
+
+    >>> no_names(["5.1", "", "-3e2"]), no_names(["0", "1", "label"])
+    (True, False)
+    """
+    cells = [name.strip(" \t").lower() for name in names]
+    numbers = [re.match(DECIMAL, cell) is not None for cell in cells]
+    return any(numbers) and all(number or re.match(NOTHING, cell) for number, cell in zip(numbers, cells, strict=True))
