@@ -17,10 +17,11 @@ A pass over a single row holds Python's lock, so that a thread that predicts sin
 an update or from after it.
 """
 
+import hashlib
 from collections.abc import Callable
 from functools import cache
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -28,6 +29,7 @@ from numba import njit
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import (
     FINE,
+    Dense,
     Single,
     announce,
     entries,
@@ -42,9 +44,10 @@ from linsep.engine.data_kinds import (
 from linsep.engine.digest import digest_of, engine_digest
 from linsep.engine.dots import all_trusted, best_rival, gather_all, settle, settle_all
 from linsep.engine.kernel_cache import cached_njit
-from linsep.engine.links import Imaged, debts, factor, measure, norm2, read, recenter, trusted
+from linsep.engine.links import Imaged, factor, measure, norm2, read, recenter, trusted
 from linsep.engine.multimethods import inlined
-from linsep.engine.native import opened, prefetch
+from linsep.engine.flatten import flatten
+from linsep.engine.native import LANES, NATIVE, opened, prefetch
 from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, tick
 from linsep.engine.step import reads_norm, step
 from linsep.engine.updates import fits, record, shrink, spread, spread_all
@@ -56,6 +59,34 @@ AHEAD = 8
 Kernel = Callable[..., Any]
 
 
+class Room(NamedTuple):
+    """Arrays that a pass writes to and that mean nothing after it; those that a pass does not need are empty.
+
+    `values` and `indices` hold the nonzeros of one dense row, `scores`, `keeps`, `amounts` and `columns` the step of
+    each class, `debts` a copy of an image's debts.
+    """
+
+    values: Array
+    indices: Array
+    scores: Array
+    keeps: Array
+    amounts: Array
+    columns: Array
+    debts: Array
+
+    @classmethod
+    def make(cls, data: Any, columns: int) -> "Room":
+        """Return room for rows of these data and so many columns of weights."""
+        width = data.values.shape[1] + LANES if isinstance(data, Dense) else 0
+        values = np.empty(width, data.values.dtype)
+        scores, keeps, amounts = np.empty((3, columns))
+        return cls(values, np.empty(width, np.int32), scores, keeps, amounts, np.empty(columns, np.uint64), np.empty(columns, np.int64))
+
+
+def _name(name: str, *kinds: type) -> str:
+    return "_".join([name, *(kind.__name__ for kind in kinds)])
+
+
 @inlined
 def fault(score: float, keep: float, amount: float) -> int:
     """Return the status of a row with this score and step."""
@@ -64,13 +95,20 @@ def fault(score: float, keep: float, amount: float) -> int:
     return DONE if isfinite(keep) and isfinite(amount) else BAD_STEP
 
 
-def compiled(function: Kernel, digest: str | None, nogil: bool = True) -> Kernel:
-    """Compile a kernel, kept on disk where its identity is known.
+def compiled(template: Kernel, name: str, digest: str | None, nogil: bool = True) -> Kernel:
+    """Compile a pass as one flat function, kept on disk where its identity is known.
 
     If `nogil` is False, no other thread runs Python while the kernel does.
     """
+    source, names = flatten(template, name)
+    lines = "\n".join(f"    {line}" for line in source.splitlines()[1:])
+    head = source.splitlines()[0]
+    made = f"def make(digest):\n    {head}\n        digest\n{lines}\n    return {name}\n"
+    space = {"__name__": __name__, **{key: NATIVE.get(value, value) if callable(value) else value for key, value in names.items()}}
+    exec(compile(made, __file__, "exec"), space)
+    identity = None if digest is None else hashlib.sha256(f"{digest} {source}".encode()).hexdigest()
     compiler = njit if digest is None else cached_njit
-    return compiler(nogil=nogil, error_model="numpy")(function)
+    return compiler(nogil=nogil, error_model="numpy")(space["make"](identity))
 
 
 @inlined
@@ -114,16 +152,16 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
     digest, normed, imaged, single = digest_of(Rule), reads_norm(Rule), Link is Imaged, Data is Single
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
-        digest  # noqa: B018  (part of the compiled code's identity on disk)
-        rule_, w_, readout_, tally_, log_, data_, codes, weights, order = opened(bound)
+        rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_ = opened(bound)
         rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*(row_ + data_))
-        tally, log = Tally(*tally_), Log(*log_)
+        tally, log, room = Tally(*tally_), Log(*log_), Room(*room_)
         defect = flaw(X)
         if defect != FINE:
             return defect, FLAW
-        S = sparse(X)
-        column, debt = read(w).reshape(read(w).size), debts(w)
-        before = debt.copy() if single else debt
+        S = sparse(X, room.values, room.indices)
+        column = read(w).reshape(read(w).size)
+        if single and imaged:
+            room.debts[:] = w.debt
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
             i = order[p] if shuffled else p
@@ -137,7 +175,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 continue
             if logged and log.filled[0] == log.numbers.shape[0]:
                 return p, LOG_FULL
-            if imaged and debt[0] >= column.shape[0]:
+            if imaged and w.debt[0] >= column.shape[0]:
                 recenter(w, 0, 1)
             x = row(X, i)
             score = gather(X, x, column)
@@ -150,10 +188,12 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             amount *= weight
             status = fault(score + 0.0 * xx if normed else score, keep, amount)
             if status != DONE:
-                debt[:] = before
+                if single and imaged:
+                    w.debt[:] = room.debts
                 return p, status
             if single and not (fits(w, readout, S, x, 0, 1, keep, amount) and keepable(log, xx)):
-                debt[:] = before
+                if single and imaged:
+                    w.debt[:] = room.debts
                 return p, TOO_LARGE
             tally.rounds[0] = t
             tick(readout, w, weight)
@@ -169,7 +209,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             record(log, first + i, t, 0, 0, score, keep, amount)
         return stop, DONE
 
-    return compiled(kernel, digest, nogil=Data is not Single)
+    return compiled(kernel, _name("learn_rows", Rule, Link, Readout, Data), digest, nogil=Data is not Single)
 
 
 @cache
@@ -184,19 +224,19 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
     digest, normed, imaged, single = digest_of(Rule), reads_norm(Rule), Link is Imaged, Data is Single
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
-        digest  # noqa: B018
-        rule_, w_, readout_, tally_, log_, data_, codes, weights, order, pair, base, far, known = opened(bound)
+        rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_, pair, base, far, known = opened(bound)
         rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*(row_ + data_))
-        tally, log = Tally(*tally_), Log(*log_)
+        tally, log, room = Tally(*tally_), Log(*log_), Room(*room_)
         defect = flaw(X)
         if defect != FINE:
             return defect, FLAW
-        S = sparse(X)
+        S = sparse(X, room.values, room.indices)
         table = read(w)
         K = table.shape[1]
-        width, debt = K if pair else 1, debts(w)
-        before = debt.copy() if single else debt
-        scores, keeps, amounts, columns = np.empty(K), np.empty(K), np.empty(K), np.empty(K, np.uint64)
+        width = K if pair else 1
+        scores, keeps, amounts, columns = room.scores, room.keeps, room.amounts, room.columns
+        if single and imaged:
+            room.debts[:] = w.debt
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
             i = order[p] if shuffled else p
@@ -213,7 +253,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             if logged and log.filled[0] + K > log.numbers.shape[0]:
                 return p, LOG_FULL
             for lo in range(0, K, width):
-                if imaged and debt[lo] >= table.shape[0] * width:
+                if imaged and w.debt[lo] >= table.shape[0] * width:
                     recenter(w, lo, lo + width)
             x = entries(X, row(X, i), S)
             gather_all(S, x, table, scores)
@@ -236,10 +276,12 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 amount *= weight
                 status = fault(margin + 0.0 * xx if normed else margin, keep, amount)
                 if status != DONE:
-                    debt[:] = before
+                    if single and imaged:
+                        w.debt[:] = room.debts
                     return p, status
                 if single and not (fits(w, readout, S, x, 0, K, keep, amount) and keepable(log, xx)):
-                    debt[:] = before
+                    if single and imaged:
+                        w.debt[:] = room.debts
                     return p, TOO_LARGE
                 tally.rounds[0] = t
                 tick(readout, w, weight)
@@ -261,10 +303,12 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                     amounts[c] *= weight
                     status = fault(scores[c] + 0.0 * xx if normed else scores[c], keeps[c], amounts[c])
                     if status != DONE:
-                        debt[:] = before
+                        if single and imaged:
+                            w.debt[:] = room.debts
                         return p, status
                     if single and not (fits(w, readout, S, x, c, c + 1, keeps[c], amounts[c]) and keepable(log, xx)):
-                        debt[:] = before
+                        if single and imaged:
+                            w.debt[:] = room.debts
                         return p, TOO_LARGE
                 tally.rounds[0] = t
                 tick(readout, w, weight)
@@ -284,7 +328,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 spread_all(w, readout, S, x, columns, amounts, n)
         return stop, DONE
 
-    return compiled(kernel, digest, nogil=Data is not Single)
+    return compiled(kernel, _name("learn_classes", Rule, Link, Readout, Data), digest, nogil=Data is not Single)
 
 
 @cache
@@ -292,16 +336,15 @@ def score_rows(Link: type, Data: type) -> Kernel:
     """Return the kernel that writes the score of rows start to stop under one column of weights to `out`."""
     digest = engine_digest()
 
-    def kernel(w_: Any, data_: Any, start: int, stop: int, out: Any) -> None:
-        digest  # noqa: B018
-        w, X = Link(*w_), Data(*data_)
-        S = sparse(X)
+    def kernel(w_: Any, data_: Any, room_: Any, start: int, stop: int, out: Any) -> None:
+        w, X, room = Link(*w_), Data(*data_), Room(*room_)
+        S = sparse(X, room.values, room.indices)
         column = read(w).reshape(read(w).size)
         for i in range(start, stop):
             x = row(X, i)
             out[i] = settle(w, gather(X, x, column), X, x, S)
 
-    return compiled(kernel, digest)
+    return compiled(kernel, _name("score_rows", Link, Data), digest)
 
 
 @cache
@@ -309,10 +352,9 @@ def score_classes(Link: type, Data: type) -> Kernel:
     """Return the kernel that writes the scores of rows start to stop under every column of weights to `out`."""
     digest = engine_digest()
 
-    def kernel(w_: Any, data_: Any, start: int, stop: int, out: Any, pair: bool) -> None:
-        digest  # noqa: B018
-        w, X = Link(*w_), Data(*data_)
-        S = sparse(X)
+    def kernel(w_: Any, data_: Any, room_: Any, start: int, stop: int, out: Any, pair: bool) -> None:
+        w, X, room = Link(*w_), Data(*data_), Room(*room_)
+        S = sparse(X, room.values, room.indices)
         table = read(w)
         K = table.shape[1]
         for i in range(start, stop):
@@ -324,4 +366,4 @@ def score_classes(Link: type, Data: type) -> Kernel:
                 for c in range(K):
                     settle_all(w, out[i], S, x, c, c + 1)
 
-    return compiled(kernel, digest)
+    return compiled(kernel, _name("score_classes", Link, Data), digest)

@@ -18,7 +18,7 @@ from linsep.training.state import IN_ORDER, TrainingState
 from linsep.training.weights import for_reading
 from linsep.validation.inputs import single_row
 
-ARRAY = np.ndarray
+ARRAY, EMPTY = np.ndarray, np.empty(0)
 
 
 def refuse_unequal(indices: Array, values: Array) -> None:
@@ -133,7 +133,7 @@ class RowLearner(Direct):
 
     def _bind(self) -> None:
         codes, numbers = np.arange(len(self.codes), dtype=np.int32), (self.state.features, self.bias)
-        self.bound = [self.state.bound((*numbers, d), codes, self.weights, IN_ORDER) for d in (False, True)]
+        self.bound = [self.state.bound(Single(EMPTY, EMPTY, *numbers, d), codes, self.weights, IN_ORDER) for d in (False, True)]
 
     def _retry(self, indices: Array, values: Array, distinct: bool, code: int, flaw: int, status: int) -> None:
         """Learn the row after all, where that takes no more than room in the log or the row in another form."""
@@ -179,7 +179,8 @@ class RowPredictor(Direct):
             link, readout = with_zero_row(link), with_zero_row(readout)
         self.width = len(link.s) - 1
         numbers = (self.width, bias, False)
-        self.bound = Bound(tuple(for_reading(link)), tuple(for_reading(readout)), numbers, len(labels), state.pair)
+        parts = tuple(for_reading(link)), tuple(for_reading(readout)), numbers
+        self.bound = Bound(*parts, len(labels), state.pair, np.empty(link.s.shape[1]))
 
     def fits(self, x: tuple[Any, ...]) -> bool:
         """Return whether x is a pair of arrays as the last row's, for dense weights of features without names."""
