@@ -5,11 +5,14 @@ import json
 import math
 import os
 import re
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
@@ -162,7 +165,7 @@ def test_the_balanced_example_of_the_notes():
     cert = certify([[1.0, 0.7, -0.4]], [1], bias=0, passes=1)
     facts = json.loads(json.dumps(cert.facts))
     facts["problems"]["no bias"]["w"] = {k: {"exponent": 0, "values": [5, 2, -3, 0]} for k in ("margin", "delta 1")}
-    claims = checker.claims(facts, checker.Rows([[1.0, 0.7, -0.4]], [1], ["1"]))
+    claims = checker.claims(facts, checker.CheckedRows([[1.0, 0.7, -0.4]], [1], ["1"]))
     assert float(claims["no bias: balanced Winnow's margin at least"]) == pytest.approx(0.76, abs=2e-9)
     assert "no bias: Winnow's margin at least" not in claims
 
@@ -450,3 +453,56 @@ def test_all_that_is_said_of_a_run_is_true(name, noise, classes):
     assert {k for k in cert.claims if "sha256" not in k} == set(proved)
     assert [k for k, value in proved.items() if not plain.true(k, cert.claims[k], value)] == []
     assert cert.runs or cert.remarks
+
+
+TABLES = {
+    "pandas": lambda columns, y: (pd.DataFrame(columns), pd.Series(y)),
+    "polars": lambda columns, y: (pl.DataFrame(columns), pl.Series(y)),
+    "arrow": lambda columns, y: (pa.table(columns), pa.array(y)),
+    "chunks": lambda columns, y: (pa.table(columns), pa.chunked_array([y[:1], y[1:]])),
+    "dictionary": lambda columns, y: (pa.table(columns), pa.array(y).dictionary_encode()),
+    "batch": lambda columns, y: (pa.record_batch(columns), pa.array(y)),
+}
+COLUMNS = {"column_names": [0.0, 2.0, 3.0], "b": [1, 0, 1]}
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 1], ["no", "yes", "yes"], [-1.0, 1.0, 1.0], [False, True, True]])
+@pytest.mark.parametrize("kind", TABLES)
+def test_tables_are_read_as_fit_reads_them(kind, labels):
+    rows, y = TABLES[kind](COLUMNS, labels)
+    plain = np.column_stack([*COLUMNS.values()])
+    cert = certify(rows, y)
+    assert cert.claims == certify(plain, labels).claims
+    assert verify(cert, rows, y)
+    assert verify(cert, plain, labels)
+    learner = Perceptron(shuffle=False).fit(rows, y)
+    assert verify(learner.certificate(rows, y), rows, y)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+def test_integers_of_tables_that_are_no_floats_are_refused(kind):
+    rows, y = TABLES[kind]({"a": [2**53 + 1, 0], "b": [0.5, 1.0]}, [0, 1])
+    with pytest.raises(ValueError, match="9007199254740993, which no float of 64 bits equals"):
+        certify(rows, y)
+    assert not verify(certify([[2.0**53, 0.5], [0.0, 1.0]], [0, 1]), rows, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+def test_verify_reads_what_certify_reads():
+    for rows, y in (
+        (X, np.array(Y)[:, None]), (np.array(X, object), Y), (np.asarray(X, np.float32), Y), (csc_array(X), Y)
+    ):  # fmt: skip
+        assert verify(certify(rows, y), rows, y)
+    for entry in ("0", Decimal("0.1"), None):
+        rows = np.array(X, object)
+        rows[0, 0] = entry
+        with pytest.raises(ValueError, match="row 0, column 0 holds"):
+            certify(rows, Y)
+
+
+def test_n_jobs_is_read_as_learners_read_it():
+    known = certify(X, Y).facts
+    for jobs in (-1, 2, None):
+        assert certify(X, Y, n_jobs=jobs).facts == known
+    with pytest.raises(ValueError, match="n_jobs == 0 has no meaning"):
+        certify(X, Y, n_jobs=0)

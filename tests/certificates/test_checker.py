@@ -86,7 +86,7 @@ def forms():
 @pytest.mark.parametrize("name", forms())
 def test_all_forms_of_the_rows_are_one(name):
     given_form = forms()[name]
-    rows = checker.Rows(given_form, Y, ["no", "yes"])
+    rows = checker.CheckedRows(given_form, Y, ["no", "yes"])
     assert rows.sha256 == plain.sha256(X, Y, ["no", "yes"])
     assert np.array_equal(np.asarray(given_form.todense() if hasattr(given_form, "todense") else given_form), X)
 
@@ -95,20 +95,20 @@ def test_all_forms_of_the_rows_are_one(name):
 def test_integers_are_the_floats_they_are(dtype):
     whole = np.array([[0, 1], [1, 1], [1, 0]])
     for form in (np.asarray, csr_array):
-        rows = checker.Rows(form(whole.astype(dtype)), [0, 1, 1], ["0", "1"])
+        rows = checker.CheckedRows(form(whole.astype(dtype)), [0, 1, 1], ["0", "1"])
         assert rows.sha256 == plain.sha256(whole, ["0", "1", "1"], ["0", "1"])
 
 
 def test_a_row_is_read_alike_in_blocks_of_any_size(monkeypatch):
-    whole = checker.Rows(X, Y, ["no", "yes"]).sha256
+    whole = checker.CheckedRows(X, Y, ["no", "yes"]).sha256
     for size in (1, 2, 3, 5):
-        monkeypatch.setattr(checker, "BLOCK", size)
-        assert {checker.Rows(form, Y, ["no", "yes"]).sha256 for form in (X, csr_array(X))} == {whole}
+        monkeypatch.setattr(checker, "BLOCK_ENTRIES", size)
+        assert {checker.CheckedRows(form, Y, ["no", "yes"]).sha256 for form in (X, csr_array(X))} == {whole}
 
 
 def test_any_change_of_the_data_changes_their_digest():
     def digest(X, y, classes=("no", "yes")):
-        return checker.Rows(X, y, list(classes)).sha256
+        return checker.CheckedRows(X, y, list(classes)).sha256
 
     seen = {
         digest(X, Y),
@@ -137,36 +137,36 @@ def test_any_change_of_the_data_changes_their_digest():
     "labels", [[0, 1, 0, 1], [0.0, 1.0, 0.0, 1.0], ["0", "1", "0", "1"], np.array([0, 1, 0, 1], np.int8)]
 )
 def test_labels_are_known_by_their_names(labels):
-    assert checker.Rows(X, labels, ["0", "1"]).sha256 == plain.sha256(X, ["0", "1", "0", "1"], ["0", "1"])
+    assert checker.CheckedRows(X, labels, ["0", "1"]).sha256 == plain.sha256(X, ["0", "1", "0", "1"], ["0", "1"])
 
 
 def test_labels_that_differ_are_never_one():
     with pytest.raises(ValueError, match=r"1\.0"):
-        checker.Rows(X, ["1", "1.0", "1", "1.0"], ["1", "2"])
+        checker.CheckedRows(X, ["1", "1.0", "1", "1.0"], ["1", "2"])
 
 
 def test_integers_that_are_no_floats_are_refused():
     for wide in (np.array([[2**53 + 1]]), np.array([[2**63 + 1]], np.uint64), csr_array(np.array([[2**60 + 1]]))):
         with pytest.raises(ValueError, match="row 0"):
-            checker.Rows(wide, ["a"], ["a"])
+            checker.CheckedRows(wide, ["a"], ["a"])
 
 
 def test_integers_that_are_no_floats_are_refused_in_rows_with_columns_in_any_order():
     for columns in ([2, 0], [0, 0]):
         wide = csr_array((np.array([1, 2**53 + 1]), np.array(columns), np.array([0, 2])), shape=(1, 3))
         with pytest.raises(ValueError, match="row 0"):
-            checker.Rows(wide, ["a"], ["a"])
+            checker.CheckedRows(wide, ["a"], ["a"])
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_what_is_not_finite_is_refused(bad):
     for form in (np.asarray, csr_array):
         with pytest.raises(ValueError, match="row 1"):
-            checker.Rows(form([[1.0], [bad]]), ["a", "a"], ["a"])
+            checker.CheckedRows(form([[1.0], [bad]]), ["a", "a"], ["a"])
 
 
 def test_the_longest_row_is_found_though_floats_lose_more_the_more_entries_rows_have():
-    class Wide(checker.Problem):
+    class Wide(checker.SignedProblem):
         """Two rows of a billion entries; the sums of the floats are those that rounding leaves."""
 
         def __init__(self):
@@ -233,7 +233,7 @@ def separating(X, y, facts):
 
 def agreed(X, y, facts):
     """Hold all claims of the checker against the definitions."""
-    rows = checker.Rows(X, y, facts["data"]["classes"])
+    rows = checker.CheckedRows(X, y, facts["data"]["classes"])
     facts["data"]["sha256"] = rows.sha256
     found, proved = checker.claims(facts, rows), plain.claims(facts, X, y)
     found.pop("witnesses: sha256")
@@ -276,7 +276,7 @@ def test_claims_are_exact_on_wild_exponents(made):
 def test_products_are_exact_on_wild_exponents(made):
     X, y, facts = made
     (known,) = facts["problems"].values()
-    problem = checker.Problem(checker.Rows(csr_array(X), y, ["a", "b"]), known, ["a", "b"])
+    problem = checker.SignedProblem(checker.CheckedRows(csr_array(X), y, ["a", "b"]), known, ["a", "b"])
     Z = plain.signed(X, y, "b", known["bias"])
     for k, w in problem.w.items():
         assert [s * problem.unit for s in problem.scores[k]] == [plain.dot(z, w) for z in Z]
@@ -293,10 +293,10 @@ def test_claims_of_pairs_of_classes(made):
 
 def test_products_are_exact_in_blocks_of_any_size(monkeypatch):
     facts = certify(X, Y, passes=2).facts
-    whole = checker.claims(facts, checker.Rows(X, Y, ["no", "yes"]))
+    whole = checker.claims(facts, checker.CheckedRows(X, Y, ["no", "yes"]))
     for size in (1, 4, 9):
-        monkeypatch.setattr(checker, "BLOCK", size)
-        assert checker.claims(facts, checker.Rows(csr_array(X), Y, ["no", "yes"])) == whole
+        monkeypatch.setattr(checker, "BLOCK_ENTRIES", size)
+        assert checker.claims(facts, checker.CheckedRows(csr_array(X), Y, ["no", "yes"])) == whole
 
 
 def played(data, made, **run):

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import weakref
+from decimal import Decimal
 from functools import cache
 
 import numpy as np
@@ -38,7 +39,7 @@ def kept(cert, X, y):
     """The certificate without the best bias, the one problem that may be left out."""
     problems = {k: v for k, v in cert.facts["problems"].items() if not k.startswith("best bias, ")}
     facts = {**cert.facts, "problems": problems}
-    rows = checker.Rows(X, y, facts["data"]["classes"])
+    rows = checker.CheckedRows(X, y, facts["data"]["classes"])
     return json.loads(json.dumps(facts | {"claims": checker.claims(facts, rows)}))
 
 
@@ -48,7 +49,7 @@ def undecided():
     problem = facts["problems"]["bias 1"]
     problem["w"] = {k: {"exponent": 0, "at": [], "values": []} for k in ("margin", "delta 1")}
     problem["lambda"] = {k: {"exponent": 0, "values": [1, 1, 1, 1]} for k in ("margin", "delta 1")}
-    return facts | {"claims": checker.claims(facts, checker.Rows(X, Y, ["a", "b"]))}, X, Y
+    return facts | {"claims": checker.claims(facts, checker.CheckedRows(X, Y, ["a", "b"]))}, X, Y
 
 
 def run(learner, X, y):
@@ -255,7 +256,7 @@ def recomputed(facts, X, y):
     """What a forger makes of it who lets the checker compute all claims; None where that refuses."""
     facts = copy.deepcopy(facts)
     try:
-        rows = checker.Rows(X, y, facts["data"]["classes"])
+        rows = checker.CheckedRows(X, y, facts["data"]["classes"])
         facts["data"]["sha256"] = rows.sha256
         facts["claims"] = checker.claims(facts, rows)
         facts["risk"] = risks_of(facts["runs"], facts["claims"])
@@ -383,21 +384,37 @@ def test_whatever_the_data_are_it_answers(X, y):
         assert not verify(made(name)[0], X, y)
 
 
+UNKNOWN = "Unknown label type: unknown. Maybe you are trying to fit a classifier"
+FINITE = [[1.0, 2.0], [0.0, 1.0]]
 BAD = {
     "row 0, column 1 holds None, not a number": ([[1.0, None], [0.0, 1.0]], [0, 1]),
     "row 1, column 0 holds 'x', not a number": ([[1.0, 2.0], ["x", 1.0]], [0, 1]),
-    "row 0, column 0 holds nan, not a finite number": ([[math.nan, 2.0], [0.0, 1.0]], [0, 1]),
-    "row 1, column 1 holds inf, not a finite number": (csr_array([[1.0, 2.0], [0.0, math.inf]]), [0, 1]),
+    "Input X contains NaN (row 0, column 0): fill missing values in, or drop the row": (
+        [[math.nan, 2.0], [0.0, 1.0]],
+        [0, 1],
+    ),
+    "Input X contains infinity or a value too large for float64 (row 1, column 1)": (
+        csr_array([[1.0, 2.0], [0.0, math.inf]]),
+        [0, 1],
+    ),
     "row 0, column 1 holds 100000000000000000..., too large for a float": ([[1.0, 10**400], [0.0, 1.0]], [0, 1]),
-    "label 'None' of row 1 is not among the certificate's labels": ([[1.0, 2.0], [0.0, 1.0]], ["a", None]),
+    "y mixes labels of different types (NoneType, str): give all of them one type": (
+        [[1.0, 2.0], [0.0, 1.0]],
+        ["a", None],
+    ),
     "row 1, column 0 holds 0x1000000000000000..., too large for a float": ([[1.0, 2.0], [1 << 20_000, 1.0]], [0, 1]),
-    "label '0x100000000000000... of row 0 is not among the certificate's labels": ([[1.0]], [1 << 20_000]),
-    "label 'c' of row 0 is not among the certificate's labels": ([[1.0, 2.0], [0.0, 1.0]], ["c", "a"]),
+    "label 'ccccccccccccccccc... of row 0 is not among the certificate's labels": ([[1.0]], ["c" * 40]),
+    f"{UNKNOWN}, which expects discrete classes on a regression target with continuous values.": (
+        [[1.0]],
+        [1 << 20_000],
+    ),
+    "label 'c' of row 0 is not among the certificate's labels": (FINITE, ["c", "a"]),
     "X has 1 dimension: it must have 2, rows and columns": ([1.0, 2.0], ["a", "b"]),
     "X has 3 dimensions: it must have 2, rows and columns": (np.zeros((2, 2, 2)), ["a", "b"]),
-    "y has 2 dimensions: it must have 1, a label for each row": ([[1.0, 2.0], [0.0, 1.0]], [["a"], ["b"]]),
+    "y should be a 1d array, got an array of shape (2, 2) instead.": (FINITE, [["a", "b"]] * 2),
+    "row 0, column 0 holds Decimal('0.1'), which no float of 64 bits equals": ([[Decimal("0.1"), 1.0]], ["a"]),
     "the rows of X are not all of one length": ([[1.0, 2.0], [0.0]], ["a", "b"]),
-    "X has 2 rows, but y has 1 label": ([[1.0, 2.0], [0.0, 1.0]], ["a"]),
+    "X has 2 rows and y has 1 labels: inconsistent numbers of samples": (FINITE, ["a"]),
 }
 
 
@@ -566,7 +583,7 @@ def test_control_characters_do_not_reach_the_terminal():
 def test_one_problem_at_a_time_is_in_memory():
     """Classes without a row cost a forger a few bytes each, and the checker as much memory as there are rows."""
 
-    class Counted(checker.Problem):
+    class Counted(checker.SignedProblem):
         alive, most = weakref.WeakSet(), 0
 
         def __init__(self, *args):
@@ -575,7 +592,7 @@ def test_one_problem_at_a_time_is_in_memory():
             Counted.most = max(Counted.most, len(self.alive))
 
     facts, X, y = made("pairs")
-    assert checker.claims(facts, checker.Rows(X, y, ["a", "b", "c"]), Counted) == facts["claims"]
+    assert checker.claims(facts, checker.CheckedRows(X, y, ["a", "b", "c"]), Counted) == facts["claims"]
     assert Counted.most <= 2 < len(facts["problems"])
 
 

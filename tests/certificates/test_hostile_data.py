@@ -80,6 +80,11 @@ CASES = {
 def test_no_verdict_is_wrong(case, bias):
     cert, _ = judged(*CASES[case], bias=bias)
     sound(cert)
+    assert "nan" not in str(cert)
+    assert cert.max_mistakes() >= 0
+    for name, problem in cert.facts["problems"].items():
+        for witness in problem["w"]:
+            assert not np.isnan(cert.weights(witness, name)).any()
 
 
 @pytest.mark.parametrize("size", [TINY, 1e-200, 1.0, 1e200, HUGE])

@@ -28,7 +28,7 @@ from linsep import (
 )
 from linsep.certificates import certify as certifying
 from linsep.certificates import checker, mixed_checker
-from linsep.certificates.mixed_checker import Mixed, checker_of
+from linsep.certificates.mixed_checker import MixedProblem, checker_of
 from linsep.certificates.schema import MOST_BITS, FormError, check_form
 from linsep.estimators.base import run_certificate as learners_certified
 from linsep.training.mixing import MIXINGS
@@ -122,7 +122,7 @@ def recomputed(facts, X, y, kind=None):
     """What a forger makes of it who lets the checker of mixed runs compute all claims; None where that refuses."""
     facts = copy.deepcopy(facts)
     try:
-        rows = checker.Rows(X, y, facts["data"]["classes"])
+        rows = checker.CheckedRows(X, y, facts["data"]["classes"])
         facts["data"]["sha256"] = rows.sha256
         facts["claims"] = checker.claims(facts, rows, kind or checker_of(facts))
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError):
@@ -145,13 +145,13 @@ def searched(rows, plan):
     """The problems of some rows, sought once."""
     key = rows.data.values.tobytes(), rows.data.bias, rows.codes.tobytes(), plan.passes
     if key not in SEARCHED:
-        SEARCHED[key] = certifying.problems_of(rows, plan)
+        SEARCHED[key] = certifying.find_problems(rows, plan)
     return copy.deepcopy(SEARCHED[key])
 
 
 def certified(clf, X, y):
     """The certificate of a run: it holds, and every claim is that of the definitions."""
-    with patch.object(learners_certified, "problems_of", searched):
+    with patch.object(learners_certified, "find_problems", searched):
         cert = clf.certificate(X, y)
     result = verify(cert, X, y)
     assert result, str(result)
@@ -308,11 +308,11 @@ def test_the_checker_alone_never_accepts_a_mixed_run(name):
     facts, X, y = made(name)
     assert verify(facts, X, y)
     assert any(status == "fails" for _, status, _ in checker.check(facts, X, y))
-    assert recomputed(facts, X, y, checker.Problem) is None
+    assert recomputed(facts, X, y, checker.SignedProblem) is None
     for mixes in (None, [], [[[len(facts["runs"]["run"]["rows"]), 1]]]):
         other = copy.deepcopy(facts)
         other["runs"]["run"]["mixes"] = mixes
-        assert recomputed(other, X, y, checker.Problem) is None
+        assert recomputed(other, X, y, checker.SignedProblem) is None
 
 
 BAD = {
@@ -341,7 +341,7 @@ def test_the_checker_itself_sees_updates_that_are_in_no_mix():
     facts, X, y = by_hand()
     facts["runs"]["run"]["mixes"][1][1][0] = 0
     assert recomputed(facts, X, y) is None
-    assert checker.check(seal(facts), X, y, Mixed)[0][1] == "fails"
+    assert checker.check(seal(facts), X, y, MixedProblem)[0][1] == "fails"
 
 
 def test_a_mixed_run_says_nothing_of_new_rows():
@@ -492,5 +492,5 @@ def test_moves_are_weighed_as_fractions():
 
 
 def _mixes(facts, X, y):
-    problem = Mixed(checker.Rows(X, y, facts["data"]["classes"]), facts["problems"]["no bias"], ["b"])
+    problem = MixedProblem(checker.CheckedRows(X, y, facts["data"]["classes"]), facts["problems"]["no bias"], ["b"])
     return problem.mixes(facts["runs"]["run"], lambda s: (s * s, s * s))

@@ -56,7 +56,7 @@ def test_every_theorem_has_a_form_a_checker_and_words():
         parameters = {field for field in theorem.__dataclass_fields__ if field not in ("name", "unit_steps")}
         assert parameters <= set(schema.THEOREMS[name])
         assert ("steps" in schema.THEOREMS[name]) == (not theorem.unit_steps)
-        assert all(callable(getattr(kind, name)) for kind in (checker.Problem, mixed_checker.Mixed))
+        assert all(callable(getattr(kind, name)) for kind in (checker.SignedProblem, mixed_checker.MixedProblem))
 
 
 def test_a_field_that_is_missing_is_named():

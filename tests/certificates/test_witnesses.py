@@ -9,9 +9,10 @@ import pytest
 from scipy.sparse import csr_array
 
 from linsep.certificates import checker
-from linsep.certificates.witnesses import Search, best_bias, find, pair_rows, radius_of, signed_rows
+from linsep.certificates.witnesses import Search, best_bias, find, pair_rows, radius_of, retry_with_program, signed_rows
 from linsep.engine.arrays import frozen
 from linsep.engine.data_kinds import Csr, Dense
+from linsep.solvers.margin.hard import separator
 from tests.certificates import plain
 
 X = np.array([[1.0, 2.0, 0.0], [0.0, -1.0, 0.5], [3.0, 0.0, 0.0], [0.0, 0.0, 0.0], [-1.0, 0.0, 4.0]])
@@ -65,7 +66,7 @@ def test_what_is_written_is_within_one_per_cent_of_the_best(seed, bias):
     found = find(Search(forms(rows, bias)[seed % 2], y, passes=5)).witnesses
     known = {"positive": "1", "bias": bias, "games": True, "epsilon": "0.1", "delta": "0.1", **found}
     names = ["1" if label > 0 else "0" for label in y]
-    claims = checker.Problem(checker.Rows(rows, names, ["0", "1"]), known, ["0", "1"]).claims()
+    claims = checker.SignedProblem(checker.CheckedRows(rows, names, ["0", "1"]), known, ["0", "1"]).claims()
     for T in (1, 5):
         most = float(claims[f"perceptron's mistakes (T = {T}) at most"])
         assert 0.99 * most <= float(claims[f"the least such bound (T = {T}) at least"]) <= most
@@ -119,3 +120,14 @@ def test_no_weights_want_no_bias():
     for values in itertools.product([0, 3], [0, -5]):
         found["w"]["delta 1"] = {"exponent": -4, "values": list(values)}
         assert best_bias(search, found)[0] >= 0
+
+
+@pytest.mark.parametrize("shape", [(2, 3_000_000), (3_000_000, 1)])
+def test_data_too_large_for_a_linear_program_stay_open(shape):
+    n, p = shape
+    indptr = np.zeros(n + 1, np.int32)
+    indptr[1:], indptr[2:] = 1, 2
+    data = Csr(*(frozen(a) for a in (np.array([1.0, 2.0]), np.array([0, p - 1], np.int32), indptr)), p, 1.0)
+    search = Search(data, np.where(np.arange(n) % 2, 1.0, -1.0))
+    hard = separator(Dense(np.eye(2), 1.0), np.array([1.0, -1.0]))._replace(separable=None)
+    assert retry_with_program(search, hard) is hard

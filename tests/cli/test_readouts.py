@@ -71,8 +71,8 @@ def same_answers(one, other):
 
 
 def test_readouts_are_those_of_the_learners():
-    assert set(READOUTS) == set(voter.READOUTS)
-    assert len(READOUTS) == len(voter.READOUTS)
+    assert set(READOUTS) == set(voter.VOTER_READOUTS)
+    assert len(READOUTS) == len(voter.VOTER_READOUTS)
 
 
 @pytest.mark.parametrize("name", VOTERS)

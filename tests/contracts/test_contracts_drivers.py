@@ -186,7 +186,7 @@ def test_blocks_are_shuffled_whole(n):
     """Every row once; a block's rows follow one another; another order in another epoch."""
     order = order_of(n, 0)
     assert sorted(order.tolist()) == list(range(n))
-    blocks = order // drivers.BLOCK
+    blocks = order // drivers.SHUFFLED_TOGETHER
     assert np.count_nonzero(np.diff(blocks)) == len(set(blocks.tolist())) - 1
     assert order_of(n, 0).tolist() == order.tolist()
     if n > 1:

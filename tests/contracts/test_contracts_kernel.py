@@ -130,7 +130,7 @@ def test_chunks_are_one_fit_in_order(classes, multi_class, kind):
 def test_blocks_and_tiles_of_any_size_leave_the_same_bits(classes, multi_class, block, monkeypatch):
     X, y = problem(classes)
     expected = trace(quiet(kernel_learner(multi_class=multi_class, shuffle=True).fit, X, y), X)
-    monkeypatch.setattr(dual, "BLOCK", block)
+    monkeypatch.setattr(dual, "KERNEL_ROWS", block)
     monkeypatch.setattr(kernels, "TILE", 5)
     for cache_size in (0.0, 0.003, 1.0):
         learner = kernel_learner(multi_class=multi_class, shuffle=True, cache_size=cache_size)
@@ -144,7 +144,7 @@ def test_single_precision_in_many_blocks(kind, monkeypatch):
     X, y = problem(3)
     rows = kind(X.astype(np.float32))
     expected = trace(streamed(quiet(kernel_learner().fit, X, y), X, y, [13]), X)
-    monkeypatch.setattr(dual, "BLOCK", 7)
+    monkeypatch.setattr(dual, "KERNEL_ROWS", 7)
     single = quiet(kernel_learner(cache_size=0.003).fit, rows, y)
     assert single._state.history.support.data.values.dtype == np.float32
     assert trace(streamed(single, rows, y, [13]), X) == expected
@@ -154,7 +154,7 @@ def test_single_precision_in_many_blocks(kind, monkeypatch):
 @every_kernel
 @pytest.mark.parametrize("block", [16, 512])
 def test_threads_change_no_bit(classes, multi_class, kernel, block, monkeypatch):
-    monkeypatch.setattr(dual, "BLOCK", block)
+    monkeypatch.setattr(dual, "KERNEL_ROWS", block)
     monkeypatch.setattr(kernels, "TILE", 8)
     monkeypatch.setattr(ballots, "MOST", 16)
     X, y = problem(classes, reals=True)

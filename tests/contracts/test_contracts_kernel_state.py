@@ -98,7 +98,7 @@ def test_a_refused_row_changes_nothing(case):
 @pytest.mark.parametrize("kind", [np.array, csr_array, np.float32])
 def test_what_stops_a_run_in_a_late_block_leaves_nothing_behind(why, train, kind, monkeypatch):
     """By then rows of earlier blocks have been kept."""
-    monkeypatch.setattr(dual, "BLOCK", 5)
+    monkeypatch.setattr(dual, "KERNEL_ROWS", 5)
     odd, rounds = np.full((1, 6), 9.0), []
 
     def watch(machine):
@@ -129,7 +129,7 @@ def test_what_stops_a_run_in_a_late_block_leaves_nothing_behind(why, train, kind
 @pytest.mark.parametrize("cache_size", [0.0, 1.0])
 def test_a_bad_value_is_named_by_its_row_in_later_epochs_too(cache_size, monkeypatch):
     """Row 7 meets the last one, which is kept at the end of the first epoch, in the second."""
-    monkeypatch.setattr(dual, "BLOCK", 5)
+    monkeypatch.setattr(dual, "KERNEL_ROWS", 5)
     rows, labels = np.vstack([X, 9.0 - X[:1]]), np.append(y, 0)
     early, late = rows[7], rows[-1]
 
@@ -145,7 +145,7 @@ def test_a_bad_value_is_named_by_its_row_in_later_epochs_too(cache_size, monkeyp
 
 @pytest.mark.parametrize("kernel", ["poly", "precomputed"])
 def test_a_run_is_watched_block_by_block(kernel, monkeypatch):
-    monkeypatch.setattr(dual, "BLOCK", 9)
+    monkeypatch.setattr(dual, "KERNEL_ROWS", 9)
     seen = []
 
     def watch(machine):

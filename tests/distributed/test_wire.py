@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from linsep import AveragedPerceptron, Pegasos, PNormPerceptron, Winnow
 from linsep.distributed import wire
 from linsep.distributed.wire import packed, unpacked
-from linsep.training.mixing import fork, gained
+from linsep.training.mixing import fork, gain_of
 from tests.distributed.rows import problem
 from tests.fits import fit
 
@@ -103,7 +103,7 @@ def test_a_machine_that_travels_learns_the_same(kind):
     for state in (here, there):
         shard = fork(state)
         shard.run(data, codes, np.empty(0), np.empty(0, np.intp), 0)
-        gains.append(wire.gain_of(pickle.loads(pickle.dumps(wire.sent_back(gained(shard, state)), protocol=5))))
+        gains.append(wire.gain_of(pickle.loads(pickle.dumps(wire.sent_back(gain_of(shard, state)), protocol=5))))
     one, other = gains
     assert one.s.tobytes() == other.s.tobytes()
     assert (one.u is None) == (other.u is None)

@@ -17,7 +17,7 @@ from sklearn.metrics import brier_score_loss
 from sklearn.svm import LinearSVC
 
 from linsep import LEARNERS, AveragedPerceptron, NaiveBayes, Perceptron
-from linsep.estimators.calibration import BLOCK, METHODS, RAMP, CalibratedClassifier, Recent, blocks
+from linsep.estimators.calibration import LONGEST_BLOCK, METHODS, RAMP, CalibratedClassifier, Recent, blocks
 from linsep.solvers.calibration import fit_isotonic, fit_platt
 from tests.contracts.table import bits, build, problem, quiet
 from tests.sklearn_checks import cases, name_of
@@ -203,7 +203,7 @@ def test_blocks_cover_all_rows_and_end_where_they_do_however_they_come(done, row
     spans = blocks(done, rows)
     assert [span[0] for span in spans] == [0, *(span[1] for span in spans[:-1])]
     assert spans[-1][1] == rows
-    assert all(0 < stop - start <= max(16, min(BLOCK, (done + stop) / 8)) for start, stop in spans)
+    assert all(0 < stop - start <= max(16, min(LONGEST_BLOCK, (done + stop) / 8)) for start, stop in spans)
     cut = min(cut, rows - 1)
     ends = {done + stop for part, first in ((blocks(done, cut) if cut else [], 0),) for _, stop in part}
     ends |= {done + cut + stop for _, stop in blocks(done + cut, rows - cut)}

@@ -348,3 +348,12 @@ def test_new_features_are_as_if_they_had_been_0_from_the_start():
         grown.grow(3)
     with pytest.raises(ValueError, match="kept no sums of its rows"):
         LeastSquares().fit(X, y).grow(6)
+
+
+@pytest.mark.parametrize("kind", [LeastSquares, LeastSquaresRegression])
+@pytest.mark.parametrize("solver", ["exact", "iterative", "stream"])
+def test_weights_beyond_float64_are_one_clear_error(kind, solver):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 5)), rng.integers(0, 2, 40)
+    with pytest.raises(ValueError, match="a weight is too large for float64"):
+        kind(solver=solver).fit(X * 1e-320, y)

@@ -166,6 +166,13 @@ def test_more_than_two_classes_are_refused():
         LinearProgram().fit(XOR, ["a", "b", "c", "a"])
 
 
+@pytest.mark.parametrize("objective", ["separate", "hinge", "absolute-error"])
+def test_weights_beyond_float64_are_one_clear_error(objective):
+    X, y = noisy()
+    with pytest.raises(ValueError, match="a weight is too large for float64"):
+        LinearProgram(objective=objective).fit(X * 1e-320, y)
+
+
 def test_a_program_too_large_is_refused():
     with pytest.raises(ValueError, match=r"4 rows and 3 columns with 8 nonzero entries .* more than max_memory=1000 "):
         LinearProgram(max_memory=1000).fit(XOR, [0, 1, 1, 0])

@@ -32,6 +32,12 @@ REFUSED = {
     "a vote of one": (lambda: VotedPerceptron(shards=1).fit(X, y), f"shards=1: VotedPerceptron {ONE_RUN}"),
     "a vote on a stream": (lambda: VotedPerceptron(shards=2).partial_fit(X, y), f"VotedPerceptron {ONE_RUN}"),
     "a vote on a row": (lambda: VotedPerceptron(shards=2).learn_one({"a": 1.0}, 0), f"VotedPerceptron {ONE_RUN}"),
+    "a full vote on a row": (
+        lambda: VotedPerceptron(max_support=1).learn_one([1.0], 0).set_params(shards=2).learn_one([2.0], 0),
+        f"VotedPerceptron {ONE_RUN}",
+    ),
+    "a kernel on a stream": (lambda: KernelPerceptron(shards=2).partial_fit(X, y), f"KernelPerceptron {ONE_RUN}"),
+    "a kernel on a row": (lambda: KernelPerceptron(shards=2).learn_one({"a": 1.0}, 0), f"KernelPerceptron {ONE_RUN}"),
     "a kernel": (lambda: KernelPerceptron(shards=3).fit(X, TWO), f"shards=3: KernelPerceptron {ONE_RUN}"),
     "newton": (
         lambda: LogisticRegression(solver="newton", shards=2).fit(X, y),

@@ -10,6 +10,7 @@ import sys
 import tracemalloc
 import warnings
 from contextlib import suppress
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -203,6 +204,31 @@ def test_rules_and_links_that_no_parameters_make_are_refused(tmp_path, name, way
     about, arrays = archive.read(GOLDEN / f"format-1-{name}.linsep")
     with pytest.raises(ModelError, match=r"though its checksums match: .*(?:with which no|not of the kind|is none)"):
         load(forged(tmp_path / "model.linsep", changed(about, (*MACHINE, *way), value), arrays))
+
+
+@pytest.mark.parametrize(("name", "readout"), [("perceptron", "average"), ("averaged-perceptron", "last")])
+def test_a_readout_that_no_parameters_make_is_refused(tmp_path, name, readout):
+    about, arrays = archive.read(GOLDEN / f"format-1-{name}.linsep")
+    shape, columns = arrays["model.link.s"].shape, arrays["model.link.s"].shape[1]
+    own = {"u": np.zeros(shape), "mass": np.zeros(columns), "clock": np.ones(1)}
+    arrays = {**arrays, **{f"model.readout.{of}": array for of, array in own.items()}}
+    about = changed(about, (*MACHINE, "kinds"), ["additive", readout])
+    with pytest.raises(ModelError, match=r"though its checksums match: its readout is .* with which no"):
+        load(forged(tmp_path / "model.linsep", about, arrays))
+
+
+def test_a_norm_that_is_not_that_of_the_weights_is_refused(tmp_path):
+    """A norm that was measured and not updated since is checked; rounding, of either sign, is allowed."""
+    about, arrays = archive.read(GOLDEN / "format-1-romma.linsep")
+    norm = np.sum((arrays["model.link.s"] * arrays["model.link.scale"]) ** 2, axis=0)
+    measured = {**arrays, "model.link.age": np.zeros_like(arrays["model.link.age"]), "model.link.norm2": norm}
+    load(forged(tmp_path / "model.linsep", about, measured))
+    load(forged(tmp_path / "model.linsep", about, {**measured, "model.link.norm2": norm * (1 + 1e-9)}))
+    none = {**measured, "model.link.s": 0 * arrays["model.link.s"]}
+    load(forged(tmp_path / "model.linsep", about, {**none, "model.link.norm2": np.full_like(norm, -1e-310)}))
+    for wrong in (2 * norm + 1, -norm - 1, norm + np.nan, norm + np.inf):
+        with pytest.raises(ModelError, match=r"link\.norm2 has a number that is not the squared norm of its weights"):
+            load(forged(tmp_path / "model.linsep", about, {**measured, "model.link.norm2": wrong}))
 
 
 @pytest.mark.parametrize("variant", ["PA", "PA-I", "PA-II"])
@@ -530,6 +556,59 @@ def test_what_load_refuses_save_refuses(tmp_path):
     ]:
         with pytest.raises(ValueError, match=reason):
             save(make_pipeline(*maps, clf), tmp_path / "model.linsep")
+
+
+class Perceptron(NamedTuple):
+    """A rule of the user's own by the name of linsep's."""
+
+    def step(self, score, y, xx):
+        return 2 * y if y * score <= 0 else 0.0
+
+
+SET_AFTER = {
+    "threads": ({"n_jobs": 0}, "it asks for 0 threads"),
+    "epochs": ({"max_iter": -1}, "'max_iter' parameter of Perceptron"),
+    "seed": ({"random_state": "q"}, "'random_state' parameter of Perceptron"),
+}
+
+
+@pytest.mark.parametrize("case", SET_AFTER)
+def test_parameters_that_load_refuses_are_not_saved(tmp_path, case):
+    parameters, reason = SET_AFTER[case]
+    clf = quiet(build("perceptron").fit, X, Y).set_params(**parameters)
+    with pytest.raises(ValueError, match=f"can't be saved as it is, since load would refuse it: .*{reason}"):
+        save(clf, tmp_path / "model.linsep")
+    calibrated = quiet(CalibratedClassifier(build("perceptron"), cv=2).fit, X, Y)
+    calibrated.estimator.set_params(**parameters)
+    with pytest.raises(ValueError, match=reason):
+        save(calibrated, tmp_path / "model.linsep")
+    assert not list(tmp_path.iterdir())
+
+
+def test_descriptions_that_load_refuses_are_not_saved(tmp_path):
+    """Names that are no Unicode, headers longer than safetensors reads, and values nested too deeply."""
+    from sklearn.pipeline import Pipeline
+
+    from linsep.transforms import ScaleColumns
+
+    clf, path = quiet(build("perceptron").fit, X, Y), tmp_path / "model.linsep"
+    nested = []
+    for _ in range(3000):
+        nested = [nested]
+    for about, reason in (
+        ({"\ud800": np.arange(3)}, "can't be part of a name"), ({"a": "x" * 100_000_000}, "shorten about="),
+        ({"a": nested}, "nested too deeply"), ({"a": np.longdouble(1)}, "which a file can't hold"),
+        ([1], "not a version and a dict"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=reason):
+            save(clf, path, about=about)
+    steps = quiet(Pipeline([("\ud800", ScaleColumns()), ("learner", build("perceptron"))]).fit, X, Y)
+    with pytest.raises(ValueError, match="can't be part of a name"):
+        save(steps, path)
+    own = quiet(linsep.OnlineClassifier(Perceptron(), random_state=0).fit, X, Y)
+    with pytest.raises(ValueError, match=r"name of linsep's own rule Perceptron: rename the class"):
+        save(own, path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_known_columns_take_memory_as_the_file_does(pipelines):

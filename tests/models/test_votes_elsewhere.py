@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from linsep import KernelPerceptron, Perceptron, VotedPerceptron, export_csv, export_json, export_onnx, merge
-from linsep.estimators.base.voter import LINEAR, READOUTS
+from linsep.estimators.base.voter import LINEAR, VOTER_READOUTS
 from linsep.models.named_weights import named_weights
 from tests.contracts.table import problem, quiet
 
@@ -44,7 +44,7 @@ def test_readouts_with_weights_are_exported(readout, normalize, classes, multi_c
 
 
 @pytest.mark.parametrize("form", WRITERS)
-@pytest.mark.parametrize("readout", sorted(set(READOUTS) - set(LINEAR)))
+@pytest.mark.parametrize("readout", sorted(set(VOTER_READOUTS) - set(LINEAR)))
 def test_readouts_without_weights_name_one_that_has(form, readout, tmp_path):
     model, _ = trained(VotedPerceptron, readout=readout)
     path = tmp_path / "weights"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from linsep import KernelPerceptron, ModelError, VotedPerceptron, load, rules, save
-from linsep.estimators.base.voter import READOUTS
+from linsep.estimators.base.voter import VOTER_READOUTS
 from linsep.models import archive
 from tests.contracts.table import problem, quiet
 from tests.models.forger import ARRAYS, VALUES, changed, forged, leaves
@@ -107,14 +107,14 @@ WRONG_ARRAYS = [
     ("dense", "log.numbers", with_flag(2, 3), "a row or a class that does not exist"),
     ("sparse", "log.numbers", with_flag(3, 3), "a row or a class that does not exist"),
     ("sparse", "log.numbers", with_flag(3, -1), "a row or a class that does not exist"),
-    ("dense", "log.sizes", with_flag(0, np.nan), "a step that is not finite"),
-    ("shrinking", "log.sizes", with_flag(1, np.inf), "a step that is not finite"),
+    ("dense", "log.sizes", with_flag(0, np.nan), "log.sizes has a number that is not finite"),
+    ("shrinking", "log.sizes", with_flag(1, np.inf), "log.sizes has a number that is not finite"),
     ("shrinking", "log.sizes", lambda a: a[:, :1], "does not tell all hypotheses"),
     ("dense", "log.sizes", lambda a: a[:, :0], "does not tell all hypotheses"),
     ("dense", "log.sizes", lambda a: np.repeat(a, 2, axis=1), "does not tell all hypotheses"),
-    ("dense", "log.scores", with_flag(0, np.nan), "other scores than lines"),
-    ("dense", "log.scores", lambda a: a[:-1], "other scores than lines"),
-    ("dense", "log.scores", lambda a: a.astype(np.float32), "other scores than lines"),
+    ("dense", "log.scores", with_flag(0, np.nan), "log.scores has a number that is not finite"),
+    ("dense", "log.scores", lambda a: a[:-1], "log.scores is"),
+    ("dense", "log.scores", lambda a: a.astype(np.float32), "log.scores is float32"),
     # time
     ("weighted", "clock.rounds", swapped, "rounds that it did not have"),
     ("weighted", "clock.rounds", with_flag(-1, 31), "rounds that it did not have"),
@@ -122,15 +122,15 @@ WRONG_ARRAYS = [
     ("weighted", "clock.rounds", lambda a: a[:0], "clock.times is"),
     ("weighted", "clock.rounds", lambda a: a[:, None], "clock.rounds is"),
     ("weighted", "clock.times", swapped, "its clock does not go on"),
-    ("weighted", "clock.times", with_flag(0, -1.0), "its clock does not go on"),
-    ("weighted", "clock.times", with_flag(2, np.nan), "its clock does not go on"),
-    ("weighted", "clock.times", with_flag(-1, np.inf), "its clock does not go on"),
+    ("weighted", "clock.times", with_flag(0, -1.0), "clock.times has a number below 0"),
+    ("weighted", "clock.times", with_flag(2, np.nan), "clock.times has a number that is not finite"),
+    ("weighted", "clock.times", with_flag(-1, np.inf), "clock.times has a number that is not finite"),
     ("weighted", "clock.times", lambda a: a.astype(np.float32), "clock.times is float32"),
     ("dense", "clock.times", lambda a: np.ones(3), "clock.times is"),
     # what was forgotten
-    ("forgetful", "base", with_flag(0, np.nan), "first weights are not finite"),
+    ("forgetful", "base", with_flag(0, np.nan), "base has a number that is not finite"),
     ("forgetful", "base", lambda a: a[:-1], "base is"),
-    ("forgetful", "base_norms", with_flag(0, np.inf), "first weights are not finite"),
+    ("forgetful", "base_norms", with_flag(0, np.inf), "base_norms has a number that is not finite"),
     ("forgetful", "base_norms", lambda a: a[:-1], "base_norms is"),
     # weights of rows
     ("kernel", "link.s", lambda a: a[:-1], "link.s is"),
@@ -287,7 +287,7 @@ def use(path):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for ask in (
-            *(lambda of=of: model.set_params(readout=of).decision_function(asked) for of in READOUTS),
+            *(lambda of=of: model.set_params(readout=of).decision_function(asked) for of in VOTER_READOUTS),
             lambda: model.readings(asked), lambda: model.survival_, lambda: model.support_bytes_,
             lambda: model.partial_fit(asked, model.classes_[np.minimum(Y, len(model.classes_) - 1)]),
             lambda: model.set_params(readout="vote", normalize=True).predict(csr_array(asked)),

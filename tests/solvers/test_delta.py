@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.margin.delta import best_scale, delta_bound
 from linsep.solvers.margin.hard import hard_margin
-from linsep.solvers.margin.soft import minimise, tamed
+from linsep.solvers.margin.soft import minimise, tame
 from tests.problems import float_rows, integer_rows
 
 some = settings(max_examples=30, deadline=None, derandomize=True)
@@ -296,4 +296,4 @@ def test_the_best_scale_is_the_best_of_many(margins, length, root):
 
 def test_common_data_are_not_copied():
     data = dense([[1.0, 2.0]], 1.0)
-    assert tamed(data) == (data, 0)
+    assert tame(data) == (data, 0)

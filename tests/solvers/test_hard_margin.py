@@ -380,7 +380,7 @@ def test_small_working_sets_come_to_the_same_margin(most, full, bias, penalize, 
     assert len(expected.support) > most
     for name, value in (("MOST", most), ("FULL", full), ("FEWEST", 4)):
         monkeypatch.setattr(margin_search, name, value)
-    monkeypatch.setattr(margin_search.Descent, "take_turn", lambda self, passes: None)
+    monkeypatch.setattr(margin_search.HardDescent, "take_turn", lambda self, passes: None)
     found = solve(X, y, bias, penalize_bias=penalize, tol=1e-5)
     assert found.converged
     assert found.upper == pytest.approx(expected.upper, rel=1e-5)

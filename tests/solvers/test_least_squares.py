@@ -13,11 +13,11 @@ from linsep.solvers import least_squares as ways
 from linsep.solvers.least_squares import (
     OneHot,
     absorb,
-    begin,
+    choose_solver,
     least_squares,
     refuse_too_wide,
     solve_triangle,
-    suitable,
+    start_triangle,
     with_targets,
 )
 
@@ -243,8 +243,8 @@ def test_threads_change_no_bit(jobs):
 def test_pieces_are_the_whole(n, p, cuts, kind, monkeypatch):
     rng = np.random.default_rng(3)
     X, y, c = rng.normal(size=(n, p)), rng.normal(size=(n, 2)), rng.random(n)
-    whole = solve_triangle(absorb(begin(p, 2, 2.0), kind(X, 2.0), y, c))
-    pieces = begin(p, 2, 2.0)
+    whole = solve_triangle(absorb(start_triangle(p, 2, 2.0), kind(X, 2.0), y, c))
+    pieces = start_triangle(p, 2, 2.0)
     for part in np.split(np.arange(n), cuts):
         before = pieces.table.copy()
         after = absorb(pieces, kind(X[part], 2.0), y[part], c[part])
@@ -256,9 +256,9 @@ def test_pieces_are_the_whole(n, p, cuts, kind, monkeypatch):
     np.testing.assert_allclose(answer.residuals, whole.residuals, atol=1e-11)
     rows = np.hstack([np.ones((n, 1)), X, y]) * np.sqrt(c)[:, None]
     np.testing.assert_allclose(pieces.table.T @ pieces.table, rows.T @ rows, atol=1e-11)
-    monkeypatch.setattr(sums, "BLOCK", 1)
+    monkeypatch.setattr(sums, "BLOCK_NUMBERS", 1)
     monkeypatch.setattr(sums, "TALL", 2)
-    blocks = solve_triangle(absorb(begin(p, 2, 2.0), kind(X, 2.0), y, c))
+    blocks = solve_triangle(absorb(start_triangle(p, 2, 2.0), kind(X, 2.0), y, c))
     np.testing.assert_allclose(blocks.weights, whole.weights, atol=1e-11)
 
 
@@ -266,7 +266,7 @@ def test_pieces_are_the_whole(n, p, cuts, kind, monkeypatch):
 def test_targets_that_come_late_were_zero_before(seed, n):
     rng = np.random.default_rng(seed)
     X, y, more = rng.normal(size=(n, 3)), rng.normal(size=(n, 2)), rng.normal(size=(4, 5))
-    late = with_targets(absorb(begin(3, 2, 1.0), dense(X, 1.0), y), np.array([0, 1, 2]))
+    late = with_targets(absorb(start_triangle(3, 2, 1.0), dense(X, 1.0), y), np.array([0, 1, 2]))
     late = solve_triangle(absorb(late, dense(X[:4], 1.0), more[: len(X[:4])]))
     early = np.insert(y, [0, 1, 2], 0.0, axis=1)
     whole = np.vstack([X, X[:4]]), np.vstack([early, more[: len(X[:4])]])
@@ -278,7 +278,7 @@ def test_targets_may_be_mixed_after_the_sums():
     codes = rng.integers(0, 2, 30)
     for n in (2, 5, 30):
         X = rng.normal(size=(n, 3))
-        triangle = absorb(begin(3, 2, 1.0), dense(X, 1.0), OneHot(codes[:n], 2))
+        triangle = absorb(start_triangle(3, 2, 1.0), dense(X, 1.0), OneHot(codes[:n], 2))
         mixed, signs = solve_triangle(triangle, np.array([[-1.0], [1.0]])), 2.0 * codes[:n, None] - 1
         direct = least_squares(dense(X, 1.0), signs, solver="exact")
         np.testing.assert_allclose(mixed.weights, direct.weights, atol=1e-12)
@@ -304,13 +304,13 @@ def test_single_precision_is_read_as_it_is():
 
 def test_the_solver_suits_the_data():
     wide, tall = np.broadcast_to(0.0, (3000, 3000)), np.broadcast_to(0.0, (10**6, 300))
-    assert suitable(Dense(tall[:, :1], 0.0), 1) == "formula"
-    assert suitable(Dense(tall, 0.0), 1) == "exact"
-    assert suitable(Dense(wide, 0.0), 1) == "iterative"
-    assert suitable(Dense(wide[:10], 0.0), 1) == "exact"
+    assert choose_solver(Dense(tall[:, :1], 0.0), 1) == "formula"
+    assert choose_solver(Dense(tall, 0.0), 1) == "exact"
+    assert choose_solver(Dense(wide, 0.0), 1) == "iterative"
+    assert choose_solver(Dense(wide[:10], 0.0), 1) == "exact"
     row = (np.empty(0), np.empty(0, np.int32))
-    assert suitable(Csr(*row, np.zeros(10**6 + 1, np.int32), 300, 0.0), 1) == "iterative"
-    assert suitable(Csr(*row, np.zeros(10**4 + 1, np.int32), 300, 0.0), 1) == "exact"
+    assert choose_solver(Csr(*row, np.zeros(10**6 + 1, np.int32), 300, 0.0), 1) == "iterative"
+    assert choose_solver(Csr(*row, np.zeros(10**4 + 1, np.int32), 300, 0.0), 1) == "exact"
 
 
 def test_too_wide_is_refused_with_the_memory_it_would_take():

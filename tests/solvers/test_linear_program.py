@@ -1,6 +1,7 @@
 """Linear programs: verdicts as exact arithmetic has them, and values that both sides agree on."""
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from linsep.engine.data_kinds import Csr, Dense
+from linsep.solvers.programs import linear_program
 from linsep.solvers.programs.linear_program import l1_game, least_error, separate
 from linsep.solvers.programs.signed_rows import Budget, mistakes, separates
 from tests.problems import integer_rows
@@ -284,3 +286,19 @@ def test_the_hinge_loss_is_0_where_rows_are_separable_and_1_at_least_elsewhere(p
     found = least_error(Dense(X, bias), y.astype(float), NONE)
     assert found.separable is separable(signed(X, y, bias))
     assert found.error < 1e-9 if found.separable else found.bound >= 1 - 1e-9
+
+
+def test_all_forms_of_a_program_together_keep_the_time_limit(monkeypatch):
+    clock, limits = [0.0], []
+
+    def three_seconds(Z, form, budget):
+        clock[0] += 3.0
+        limits.append(budget.time_limit)
+        return linear_program.guess_bracket(Z, 0, converged=True)._replace(separable=None)
+
+    monkeypatch.setattr(linear_program, "attempt", three_seconds)
+    monkeypatch.setattr(linear_program, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    linear_program.decide(csr_array([[1e-200, 1.0], [1e200, -1.0], [1.0, 1e150]]), Budget(time_limit=5.0))
+    assert len(limits) > 1
+    assert limits[:2] == [5.0, 2.0]
+    assert all(limit == 0.0 for limit in limits[2:])

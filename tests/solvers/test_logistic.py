@@ -421,6 +421,15 @@ def test_a_warm_start_is_where_it_begins():
         np.testing.assert_array_equal(cold.weights, given_weights)
 
 
+@pytest.mark.parametrize("multinomial", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_certified_gap_is_never_below_zero(multinomial, seed):
+    X, codes = noisy(rows=40, seed=seed)
+    data = as_data(X * 1e-300, kind="csr")
+    found = newton(data, codes, NONE, classes=2, multinomial=multinomial, tol=1e-10, penalize_bias=False)
+    assert found.optimality >= 0.0
+
+
 @pytest.mark.parametrize("solver", [newton, gradient_ascent])
 @pytest.mark.parametrize("multinomial", [False, True])
 def test_threads_change_no_bit(solver, multinomial, monkeypatch):

@@ -14,8 +14,8 @@ from scipy.sparse import csr_array
 
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers import naive_bayes
-from linsep.solvers.naive_bayes.counts import Moments, count, merged, moments
-from linsep.solvers.naive_bayes.precision import EPS, leveled
+from linsep.solvers.naive_bayes.counts import Moments, count, merge_moments, moments
+from linsep.solvers.naive_bayes.precision import EPS, level_ties
 from linsep.solvers.naive_bayes.rows import present, refuse_negative, refuse_not_one_hot
 from linsep.solvers.naive_bayes.weights import ClassCounts, bernoulli, categorical, gaussian, multinomial, priors_of
 from linsep.solvers.products import times
@@ -85,7 +85,7 @@ def test_moments_of_chunks_are_those_of_all_rows(form, table, cut):
     X, codes, weights = table
     chunks = [chunk for chunk in (slice(0, cut), slice(cut, None)) if len(X[chunk])]
     parts = [moments(data_of(X[chunk], form), codes[chunk], weights[chunk], 3) for chunk in chunks]
-    found = merged(*parts) if len(parts) == 2 else parts[0]
+    found = merge_moments(*parts) if len(parts) == 2 else parts[0]
     for c in range(3):
         rows = np.repeat(X[codes == c], weights[codes == c].astype(int), axis=0)
         assert found.weight[c] == len(rows)
@@ -100,7 +100,7 @@ def test_moments_survive_a_large_mean(form):
     X = rng.normal(size=(3000, 2)) + np.array([1e8, -1e8])
     found = moments(data_of(X[:1000], form), codes_of([0] * 1000), NO_WEIGHTS, 1)
     for block in (X[1000:1001], X[1001:]):
-        found = merged(found, moments(data_of(block, form), codes_of([0] * len(block)), NO_WEIGHTS, 1))
+        found = merge_moments(found, moments(data_of(block, form), codes_of([0] * len(block)), NO_WEIGHTS, 1))
     np.testing.assert_allclose(found.squares[0] / 3000, X.var(axis=0), rtol=1e-9)
 
 
@@ -170,7 +170,7 @@ def test_the_answer_is_the_largest_exact_product_and_ties_go_to_the_lower_class(
     tally = ClassCounts.start(kind, classes, X.shape[1]).plus(data_of(X), codes, NO_WEIGHTS)
     priors = priors_of(None, tally.class_count, range(classes))
     found = tally.found(priors, smoothing, 0.0, range(classes))
-    scores = leveled(times(data_of(rows), found.weights), data_of(rows), found.weights, found.size, 1.0)
+    scores = level_ties(times(data_of(rows), found.weights), data_of(rows), found.weights, found.size, 1.0)
     answers = (scores[:, 0] > 0).astype(int) if classes == 2 else scores.argmax(axis=1)
     for answer, products in zip(answers, exact_products(kind, X, codes, rows, classes, smoothing), strict=True):
         best = max(products)
@@ -191,7 +191,7 @@ def test_ties_that_floats_break_are_leveled():
         codes = codes_of([0, 1])
         found = multinomial(X, np.array([0.5, 0.5]), 1.0, "ab")
         raw = times(data_of(rows), found.weights)
-        scores = leveled(raw.copy(), data_of(rows), found.weights, found.size, 1.0)[:, 0]
+        scores = level_ties(raw.copy(), data_of(rows), found.weights, found.size, 1.0)[:, 0]
         for k, (a, b) in enumerate(exact_products("multinomial", X, codes, rows, 2, 1)):
             assert np.sign(scores[k]) == (b > a) - (b < a)
             broken += a == b and raw[k, 0] != 0
@@ -201,9 +201,9 @@ def test_ties_that_floats_break_are_leveled():
 def test_leveling_leaves_what_differs():
     rows, weights = data_of([[1.0], [2.0], [0.0]]), np.array([[1e-12], [0.0]])
     scores = times(rows, weights)
-    assert np.array_equal(leveled(scores.copy(), rows, weights, np.ones(1), 1.0), scores)
+    assert np.array_equal(level_ties(scores.copy(), rows, weights, np.ones(1), 1.0), scores)
     weights = np.array([[1e-15], [-1e-15]])
-    assert leveled(times(rows, weights), rows, weights, np.full(1, 8.0), 1.0).tolist() == [[0.0], [0.0], [0.0]]
+    assert level_ties(times(rows, weights), rows, weights, np.full(1, 8.0), 1.0).tolist() == [[0.0], [0.0], [0.0]]
 
 
 def cycled(rng, more=0.0):
@@ -232,7 +232,7 @@ def test_log_odds_above_1e_12_decide_thousands_of_counts(form, more):
         assert 1e-12 < abs(odds) < 2e-9
         found = multinomial(table, np.array([0.5, 0.5]), 1.0, "ab")
         assert np.sum(x * np.abs(found.weights[:-1, 0])) < 2000
-        score = leveled(times(data_of([x], form), found.weights), data_of([x], form), found.weights, found.size, 1.0)
+        score = level_ties(times(data_of([x], form), found.weights), data_of([x], form), found.weights, found.size, 1.0)
         assert score[0, 0] == pytest.approx(odds, abs=1e-12)
         assert np.sign(score[0, 0]) == np.sign(odds)
 
@@ -248,7 +248,7 @@ def test_ties_of_thousands_of_counts_stay_ties(form):
             found = multinomial(table, np.array([0.5, 0.5]), smoothing, "ab")
             raw = times(data_of([x], form), found.weights)
             broken += raw[0, 0] != 0
-            assert leveled(raw, data_of([x], form), found.weights, found.size, 1.0)[0, 0] == 0.0
+            assert level_ties(raw, data_of([x], form), found.weights, found.size, 1.0)[0, 0] == 0.0
     assert broken > 20  # else there was nothing to level
 
 
@@ -283,7 +283,7 @@ def test_many_ties_are_leveled_in_little_time():
     )
     scores = times(data_of(X), found.weights)
     began = time.process_time()
-    answers = leveled(scores, data_of(X), found.weights, found.size, 1.0).argmax(axis=1)
+    answers = level_ties(scores, data_of(X), found.weights, found.size, 1.0).argmax(axis=1)
     assert time.process_time() - began < 5.0
     assert set(answers.tolist()) <= {0, 2, 4, 6}
 
@@ -294,9 +294,9 @@ def test_leveling_in_pieces(form, monkeypatch):
     X = rng.integers(0, 3, (50, 4)).astype(float)
     found = multinomial(rng.integers(0, 4, (3, 4)).astype(float), np.full(3, 1 / 3), 1.0, "abc")
     scores = times(data_of(X), found.weights)
-    expected = leveled(scores.copy(), data_of(X), found.weights, found.size, 1.0)
+    expected = level_ties(scores.copy(), data_of(X), found.weights, found.size, 1.0)
     monkeypatch.setattr(naive_bayes.precision, "AT_ONCE", 1)
-    assert np.array_equal(leveled(scores.copy(), data_of(X, form), found.weights, found.size, 1.0), expected)
+    assert np.array_equal(level_ties(scores.copy(), data_of(X, form), found.weights, found.size, 1.0), expected)
 
 
 def test_equal_probabilities_have_weight_0_exactly():

@@ -44,7 +44,7 @@ def test_products_are_the_plain_ones(kind, columns):
 
 @pytest.mark.parametrize("kind", ["dense", "csr"])
 def test_threads_change_no_bit(kind, monkeypatch):
-    monkeypatch.setattr(products, "BLOCK", 500)
+    monkeypatch.setattr(products, "TABLE_ENTRIES", 500)
     X = sparse_table(3000, 5)
     data = as_csr(X, 1.0) if kind == "csr" else Dense(frozen(X), 1.0)
     assert len(blocks(data)) > 4

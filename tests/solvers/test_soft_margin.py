@@ -10,7 +10,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.margin.coordinate_descent import squared_norms
-from linsep.solvers.margin.soft import Descent, best_bias, relative, soft_margin
+from linsep.solvers.margin.soft import SoftDescent, best_bias, relative, soft_margin
 from tests.problems import float_rows, integer_rows
 
 ALL = np.zeros(0)
@@ -354,8 +354,8 @@ def test_costs_beyond_all_floats(loss, weights):
 @pytest.mark.parametrize("primal", [np.nan, np.inf])
 def test_objectives_beyond_all_floats(monkeypatch, primal):
     """The costs are finite; what they are multiplied by is not always."""
-    proof = Descent.proof
-    monkeypatch.setattr(Descent, "proof", lambda descent: proof(descent)._replace(primal=primal))
+    proof = SoftDescent.proof
+    monkeypatch.setattr(SoftDescent, "proof", lambda descent: proof(descent)._replace(primal=primal))
     with pytest.raises(ValueError, match="the objective is too large for float64, with C=2: lower C"):
         soft_margin(made([[1.0], [-1.0]]), np.array([1.0, -1.0]), ALL, C=2.0, loss="l1")
 

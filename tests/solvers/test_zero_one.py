@@ -1,6 +1,7 @@
 """The fewest errors: as many as are found by going through all halfspaces, or through all sets of rows."""
 
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linsep.engine.data_kinds import Dense
+from linsep.solvers.programs import linear_program, zero_one
 from linsep.solvers.programs.signed_rows import Budget
 from linsep.solvers.programs.zero_one import fewest_errors
 from tests.problems import integer_rows
@@ -136,4 +138,25 @@ def test_a_budget_ends_with_a_bound():
     assert not found.converged
     assert 0 < found.bound < found.errors < 75
     assert (signed(X, y, 1.0) @ found.weights <= 0).sum() == found.errors
-    assert fewest_errors(Dense(X, 1.0), y, NONE, budget=Budget(time_limit=1e-9)).bound == 0
+    cut_off = fewest_errors(Dense(X, 1.0), y, NONE, budget=Budget(time_limit=1e-9))
+    assert cut_off.bound == 0
+    assert cut_off.errors == len(cut_off.mistaken) < len(y)  # those of the rows' mean, not of no weights at all
+
+
+def test_all_programs_together_keep_the_time_limit(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 3)), rng.choice([-1.0, 1.0], 120)
+    clock, limits = [0.0], []
+
+    def second_by_second(Z, budget):
+        clock[0] += 1.0
+        limits.append(budget.time_limit)
+        return linear_program.decide(Z, Budget())
+
+    monkeypatch.setattr(zero_one, "decide", second_by_second)
+    monkeypatch.setattr(zero_one, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    found = fewest_errors(Dense(X, 1.0), y, NONE, budget=Budget(time_limit=5.0))
+    assert limits == [5.0, 4.0, 3.0, 2.0, 1.0]
+    assert not found.converged
+    assert found.bound == 5
+    assert found.errors == len(found.mistaken) < 120

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from scipy.stats import binom
 
-from linsep.theory.risk import GRID, Point, anytime, described, estimate
+from linsep.theory.risk import GRID, GridPoint, anytime, described, estimate
 
 counts = st.integers(1, 10**6).flatmap(lambda m: st.tuples(st.integers(0, m), st.just(m)))
 
@@ -39,7 +39,7 @@ def test_the_grid_is_short_and_exact():
     assert len(GRID) == 17
     assert sum(prior for _, prior in GRID) == 1
     assert all(Fraction(float(v)) == v for point in GRID for v in point)
-    assert [Point(*map(Fraction, pair)) for pair in described()] == list(GRID)
+    assert [GridPoint(*map(Fraction, pair)) for pair in described()] == list(GRID)
     assert {a.s / b.s for a, b in pairwise(GRID)} == {2}
 
 
@@ -68,7 +68,7 @@ def test_its_size():
         assert k / m < anytime(k, m).bound < most
     for k, m in [(0, 1000), (10, 1000), (1000, 10**5), (10**6, 10**8), (10**8, 10**9)]:
         fine = [
-            anytime(k, m, 0.95, [Point(Fraction(float(s)), Fraction(1))]).bound for s in np.geomspace(1e-5, 16, 500)
+            anytime(k, m, 0.95, [GridPoint(Fraction(float(s)), Fraction(1))]).bound for s in np.geomspace(1e-5, 16, 500)
         ]
         assert anytime(k, m).bound - k / m < 1.65 * (min(fine) - k / m)
 
@@ -112,10 +112,10 @@ def test_impossible_numbers_are_named():
     for confidence in (0.0, 1.0, 95, np.nan):
         with pytest.raises(ValueError, match="it is a probability between 0 and 1"):
             anytime(1, 5, confidence)
-    half = Point(Fraction(1), Fraction(1, 2))
-    for grid in ([half], [half, Point(Fraction(0), Fraction(1, 2))], [Point(1, 2), Point(2, -1)]):
+    half = GridPoint(Fraction(1), Fraction(1, 2))
+    for grid in ([half], [half, GridPoint(Fraction(0), Fraction(1, 2))], [GridPoint(1, 2), GridPoint(2, -1)]):
         with pytest.raises(ValueError, match="priors above 0 that add up to 1"):
             anytime(1, 5, 0.95, grid)
-    for grid in ([], [Point(Fraction(1), Fraction(1, 65))] * 65):
+    for grid in ([], [GridPoint(Fraction(1), Fraction(1, 65))] * 65):
         with pytest.raises(ValueError, match="it has 1 to 64"):
             anytime(1, 5, 0.95, grid)

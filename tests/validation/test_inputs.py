@@ -9,8 +9,10 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
-from linsep import PassiveAggressive, Perceptron
+from linsep import PassiveAggressive, Perceptron, certify
 from linsep.engine.data_kinds import Csr, Dense
+from linsep.evaluation.scoring import Scoring
+from linsep.transforms import ScaleColumns
 from linsep.validation.inputs import canonical
 from tests.contracts.table import answers, bits, log, problem, quiet, trace
 
@@ -337,3 +339,47 @@ def test_a_label_that_ends_with_nul_is_not_another_label():
     with pytest.raises(ValueError, match="ends with a NUL"):
         known.learn_one(X[0], "a\0")
     assert fitted(X, np.array(["a", "a\0b"], object)[y]).classes_.tolist() == ["a", "a\0b"]
+
+
+@pytest.mark.parametrize("form", ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"])
+def test_every_sparse_format_is_read_everywhere(form):
+    for kind in ("array", "matrix"):
+        rows = getattr(sp, f"{form}_{kind}")(X)
+        learner = fitted(rows)
+        assert bits(learner.coef_) == bits(plain().coef_)
+        assert learner.predict(rows).tolist() == plain().predict(X).tolist()
+        assert bits(Perceptron().partial_fit(rows, y).coef_) == bits(Perceptron().partial_fit(X, y).coef_)
+        assert certify(rows, y).verdict == certify(X, y).verdict
+        assert (ScaleColumns().fit(rows).transform(rows) != sp.csr_array(ScaleColumns().fit_transform(X))).nnz == 0
+
+
+@pytest.mark.parametrize("form", ["csr", "dok", "lil"])
+def test_a_certificate_of_any_sparse_format_is_of_the_rows_themselves(form):
+    with pytest.raises(ValueError, match=r"9007199254740993, which no float of 64 bits is"):
+        certify(getattr(sp, f"{form}_array")(np.array([[2**53 + 1, 0], [0, 1]])), [0, 1])
+
+
+def test_an_integer_among_objects_that_no_float_holds_is_an_error():
+    huge = np.array([[10**400, 1], [0, 1]], object)
+    for use in (lambda: fitted(huge, [0, 1]), lambda: ScaleColumns().fit(huge), lambda: certify(huge, [0, 1])):
+        with pytest.raises(ValueError, match="an integer too large for float64"):
+            use()
+
+
+def test_labels_among_objects_are_the_same_labels():
+    """An array of dtype object that holds numbers is an array of numbers to a learner that knows numbers."""
+    names = np.array([-1, 1])
+    learner = Perceptron().partial_fit(X, names[y])
+    learner.partial_fit(X, names[y].astype(object))
+    assert bits(learner.coef_) == bits(Perceptron().partial_fit(X, y).partial_fit(X, y).coef_)
+    scores = Scoring(names).add(names.astype(object), names).result()
+    assert (scores.rows, scores.wrong) == (2, 0)
+    with pytest.raises(ValueError, match="of another type"):
+        learner.partial_fit(X, np.array(["no", "yes"], object)[y])
+
+
+def test_labels_that_are_sequences_are_refused():
+    pairs = np.empty(len(y), object)
+    pairs[:] = [(label,) for label in y.tolist()]
+    with pytest.raises(ValueError, match=r"y has the label \(\d,\): give strings or numbers"):
+        fitted(X, pairs)

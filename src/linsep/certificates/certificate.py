@@ -6,7 +6,6 @@ import os
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Number
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,12 @@ import numpy as np
 
 from linsep.certificates import checker, words
 from linsep.certificates.mixed_checker import checker_of
+from linsep.certificates.reading import matrix_of, read_labels, read_rows, shorten
 from linsep.certificates.schema import FORMAT, KINDS, VERSION, FormError, MistakeBound, ProblemKey, check_form, integers
 from linsep.certificates.theorems import Theorem, theorem_of
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write
-from linsep.engine.data_kinds import place_of
+from linsep.engine.data_kinds import Csr, Dense
 from linsep.theory import risk
 
 FAILS, NOT_CHECKED = "fails", "not checked"
@@ -172,6 +172,8 @@ class Certificate:
     def weights(self, witness: str = "margin", problem: str | None = None) -> Array:
         """Return the weights of a witness as floats, the constant feature's last: those of the largest margin, say.
 
+        A weight beyond the range of floats is infinite.
+
         Examples
         --------
         >>> from linsep import certify
@@ -184,7 +186,7 @@ class Certificate:
         vector = facts["w"][witness]
         vectors = len(self.facts["data"]["classes"]) if facts["positive"] is None else 1
         w = np.zeros(vectors * (self.facts["data"]["features"] + 1))
-        w[vector.get("at", slice(None))] = [float(v * Fraction(2) ** vector["exponent"]) for v in integers(vector)]
+        w[vector.get("at", slice(None))] = [_scale(v, vector["exponent"]) for v in integers(vector)]
         return w.reshape(vectors, -1) if vectors > 1 else w
 
     @property
@@ -270,6 +272,14 @@ class Certificate:
         return f"<Certificate: {words.short_verdict(self)}; {what}; {len(self.claims)} claims>"
 
 
+def _scale(value: int, exponent: int) -> float:
+    """Return value 2^exponent as a float, infinite if it is beyond the range of floats."""
+    try:
+        return float(value * Fraction(2) ** exponent)
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
 @dataclass(frozen=True)
 class Result:
     """The status of each claim after a check; true if no claim fails.
@@ -338,28 +348,32 @@ def verify(certificate: Any, X: Any, y: Any) -> Result:
         certificate = Certificate.load(certificate)
     facts = certificate.facts if isinstance(certificate, Certificate) else certificate
     try:
-        return Result(_checks(facts, X, y))
+        return Result(_check_claims(facts, X, y))
     except FormError as error:
         return Result([("certificate", FAILS, str(error))])
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
         return Result([("certificate", FAILS, f"it makes no sense for these data: {error!r}")])
 
 
-def _checks(facts: Any, X: Any, y: Any) -> list[tuple[str, str, str]]:
+def _check_claims(facts: Any, X: Any, y: Any) -> list[tuple[str, str, str]]:
     """Return the status of each claim; raise an error for a certificate that makes no sense."""
     check_form(facts)
-    if (reason := _unusable(X, y, facts["data"]["classes"])) is not None:
-        return [("data", FAILS, reason)]
-    if any(_too_far(run, facts["problems"][run["problem"]]["bias"], X) for run in facts["runs"].values()):
+    try:
+        data = read_rows(X)
+        names, codes = read_labels(y, data.n_rows)
+        _refuse_other_labels(names, codes, facts["data"]["classes"])
+    except (TypeError, ValueError) as error:
+        return [("data", FAILS, str(error))]
+    if any(_exceeds_exponent(run, facts["problems"][run["problem"]]["bias"], data) for run in facts["runs"].values()):
         return [("certificate", FAILS, "a run of Winnow spans too many orders of magnitude to be checked")]
     kind, proofs = proofs_of(checker_of(facts))
-    checks = checker.check(facts, X, y, kind)
+    checks = checker.check(facts, matrix_of(data), np.array(names)[codes], kind)
     if all(status != FAILS for _, status, _ in checks):
-        checks += _misnamed(facts["problems"], proofs) + _assumed(facts)
+        checks += _find_misnamed(facts["problems"], proofs) + _list_assumptions(facts)
     return checks
 
 
-def proofs_of(kind: type[checker.Problem]) -> tuple[type[checker.Problem], list[dict[str, dict[str, str]]]]:
+def proofs_of(kind: type[checker.SignedProblem]) -> tuple[type[checker.SignedProblem], list[dict[str, dict[str, str]]]]:
     """Return a checker that also records, for each problem in order, which witnesses prove what reports say of them.
 
     A record is {"w": {name: proof}, "lambda": {name: proof}}: `name` is the witness that reports are taken from, and
@@ -383,7 +397,7 @@ def proofs_of(kind: type[checker.Problem]) -> tuple[type[checker.Problem], list[
     return Recorded, proofs
 
 
-def _misnamed(problems: dict[str, Any], proofs: list[dict[str, dict[str, str]]]) -> list[tuple[str, str, str]]:
+def _find_misnamed(problems: dict[str, Any], proofs: list[dict[str, dict[str, str]]]) -> list[tuple[str, str, str]]:
     """Return a failure for each witness that reports are taken from and that does not prove what they say."""
     return [
         (f"{name}: witnesses", FAILS, f"{side} {witness!r} does not prove it, but {proof!r} does")
@@ -394,20 +408,21 @@ def _misnamed(problems: dict[str, Any], proofs: list[dict[str, dict[str, str]]])
     ]
 
 
-def _too_far(run: dict[str, Any], bias: float, X: Any) -> bool:
+def _refuse_other_labels(names: list[str], codes: Array, classes: list[str]) -> None:
+    """Raise a ValueError that names the first row whose label the certificate does not have."""
+    other = np.array([name not in classes for name in names])[codes]
+    if other.any():
+        row = int(np.flatnonzero(other)[0])
+        raise ValueError(f"label {shorten(names[codes[row]])} of row {row} is not among the certificate's labels")
+
+
+def _exceeds_exponent(run: dict[str, Any], bias: float, data: Dense | Csr) -> bool:
     """Return whether the exponentials of a run would be too long to compute."""
-    theorem, updates = theorem_of(run), len(run["rows"])
-    if not theorem.exponent(1.0, updates):
-        return False
-    try:
-        values: Any = X.tocsr().data if hasattr(X, "tocsr") else np.asarray(X, np.float64)
-        largest = max(float(np.abs(values).max(initial=0)), bias)
-    except (TypeError, ValueError, OverflowError):
-        return False  # the checker reports what is wrong with these data
-    return not theorem.exponent(largest, updates) <= LARGEST_EXPONENT
+    largest = max(float(np.abs(data.values).max(initial=0.0)), bias)
+    return not theorem_of(run).exponent(largest, len(run["rows"])) <= LARGEST_EXPONENT
 
 
-def _assumed(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
+def _list_assumptions(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Return what no checker can tell: the rounds between updates, the log, and the risks."""
     runs = facts["runs"].items()
     checks = [(f"{name}: no other round was a mistake", NOT_CHECKED, UPDATES) for name in facts["runs"]]
@@ -437,87 +452,11 @@ def _risk(mistakes: int, rounds: int, confidence: float) -> dict[str, Any]:
     return {
         "mistakes": mistakes, "rounds": rounds, "confidence": confidence,
         "estimate": float(risk.estimate(mistakes, rounds)),
-        "at most": _upwards(float(found.bound)), "of the vote at most": _upwards(float(found.vote)),
+        "at most": _round_up(float(found.bound)), "of the vote at most": _round_up(float(found.vote)),
         "assuming": "i.i.d. rows, one pass; not checked",
     }  # fmt: skip
 
 
-def _upwards(value: float) -> float:
+def _round_up(value: float) -> float:
     """Return a number rounded up to nine digits, so that it is the same wherever it is computed."""
     return min(float(checker.stated(Fraction(value) * (1 + Fraction(1, 10**13)), checker.UP)), 1.0)
-
-
-def _unusable(X: Any, y: Any, classes: list[str]) -> str | None:
-    """Return why data can't be checked: what is wrong, and where; None if rows and labels can be read."""
-    try:
-        rows: Any = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
-    except (TypeError, ValueError):
-        return "the rows of X are not all of one length"
-    try:
-        labels = np.asarray(y)
-    except (TypeError, ValueError):
-        return "the labels in y are not single values"
-    if len(rows.shape) != 2:
-        return f"X has {words.counted(len(rows.shape), 'dimension')}: it must have 2, rows and columns"
-    if labels.ndim != 1:
-        return f"y has {words.counted(labels.ndim, 'dimension')}: it must have 1, a label for each row"
-    if rows.shape[0] != len(labels):
-        return f"X has {words.counted(rows.shape[0], 'row')}, but y has {words.counted(len(labels), 'label')}"
-    return _not_a_number(X, rows) or _other_label(labels, classes)
-
-
-def _not_a_number(X: Any, rows: Any) -> str | None:
-    """Return the place and the value of the first entry that is not a finite number."""
-    sparse = hasattr(rows, "indptr")
-    values = rows.data if sparse else rows
-    if values.dtype.kind in "biuf" and np.isfinite(values).all():
-        return None
-    if values.dtype.kind in "US" and isinstance(X, (list, tuple)):  # NumPy made texts of the numbers beside a text
-        values = np.array(X, object)
-    for k, value in enumerate(values.ravel().tolist()):
-        if (reason := _fault(value)) is not None:
-            row, column = place_of(k, rows.shape[1], *((rows.indices, rows.indptr) if sparse else ()))
-            return f"row {row}, column {column} holds {_shown(value)}, {reason}"
-    return None
-
-
-def _fault(value: Any) -> str | None:
-    """Return why an entry can't be used; None if it can."""
-    if isinstance(value, complex) or not isinstance(value, (Number, np.bool_)):
-        return "not a number"
-    try:
-        return None if math.isfinite(value) else "not a finite number"  # type: ignore[arg-type]
-    except OverflowError:
-        return "too large for a float"
-    except (TypeError, ValueError):
-        return "not a number"
-
-
-def _shown(value: Any) -> str:
-    """Return a value for an error message, in full if it is short; Python refuses to write out very long integers."""
-    text = _text(value) if isinstance(value, int) else repr(value)
-    return text if len(text) <= 21 else f"{text[:18]}..."
-
-
-def _text(value: Any) -> str:
-    return hex(value) if isinstance(value, int) and value.bit_length() > 4096 else str(value)
-
-
-def _other_label(labels: Array, classes: list[str]) -> str | None:
-    """Return the first label that the certificate does not have, and its row."""
-    known = set(classes)
-    for row, name in enumerate(map(class_name, labels.tolist())):
-        if name not in known:
-            return f"label {_shown(name)} of row {row} is not among the certificate's labels"
-    return None
-
-
-def class_name(label: Any) -> str:
-    """Return the name of a class in certificates; 1.0 and 1 are one, and so are 0.0 and -0.0.
-
-    Examples
-    --------
-    >>> [class_name(label) for label in (-1.0, 1, -0.0, "1.0")]
-    ['-1', '1', '0', '1.0']
-    """
-    return str(label + 0.0).removesuffix(".0") if isinstance(label, float) else _text(label)

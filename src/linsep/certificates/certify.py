@@ -5,18 +5,16 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 
 from linsep.certificates import checker
-from linsep.certificates.certificate import Certificate, class_name, proofs_of, risks_of
+from linsep.certificates.certificate import Certificate, proofs_of, risks_of
 from linsep.certificates.mixed_checker import checker_of
+from linsep.certificates.reading import matrix_of, read_labels, read_rows
 from linsep.certificates.schema import FORMAT, MOST_PAIRS, MOST_PASSES, VERSION, ProblemKey, check_classes, check_form
-from linsep.certificates.witnesses import Found, Search, Watch, best_bias, find, pair_rows
-from linsep.engine.arrays import Array, frozen
+from linsep.certificates.witnesses import BracketCallback, Search, SearchResult, best_bias, find, pair_rows
+from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.validation.inputs import canonical, refuse_bad_entries, without_duplicates
-from linsep.validation.labels import clean, encode
+from linsep.engine.runtime import threads
 
 LARGEST_BIAS = 1e154
 """The square of a larger bias is beyond float64."""
@@ -27,14 +25,14 @@ Problems = dict[ProblemKey, dict[str, Any]]
 """Problems as the checker reads them, with their witnesses."""
 
 
-class Plan(NamedTuple):
+class SearchPlan(NamedTuple):
     """Parameters of the search for witnesses, and its deadline."""
 
     passes: int = 10
     epsilon: float = 0.05
     delta: float = 0.05
     deadline: float | None = None
-    watch: Watch | None = None
+    watch: BracketCallback | None = None
     jobs: int = 1
 
 
@@ -49,7 +47,7 @@ class LabelledRows(NamedTuple):
         """Return +1 for the rows of a class, -1 for all others."""
         return np.where(self.codes == self.classes.index(name), 1.0, -1.0)
 
-    def search(self, key: ProblemKey, plan: Plan, share: float = 1.0) -> Search:
+    def search(self, key: ProblemKey, plan: SearchPlan, share: float = 1.0) -> Search:
         """Return a search on the signed rows of a problem that may take a share of the time that is left."""
         name = key.positive(self.classes)
         if name is None:
@@ -63,7 +61,7 @@ class LabelledRows(NamedTuple):
 
 def certify(
     X: Any, y: Any, *, bias: float = 1.0, passes: int = 10, epsilon: float = 0.05, delta: float = 0.05,
-    time_limit: float | None = None, watch: Watch | None = None, n_jobs: int = 1,
+    time_limit: float | None = None, watch: BracketCallback | None = None, n_jobs: int | None = None,
 ) -> Certificate:  # fmt: skip
     """Prove what can be proved of data: separable or not, margins, and bounds on the mistakes in any order of the rows.
 
@@ -79,8 +77,8 @@ def certify(
 
     Parameters
     ----------
-    X : array, sparse matrix or dataframe, (rows, features)
-        The rows.
+    X : array, sparse matrix or table, (rows, features)
+        The rows; a table is a data frame of pandas or polars, or a table of pyarrow.
     y : array, (rows,)
         Their labels, of any type.
     bias : float, default=1.0
@@ -94,8 +92,8 @@ def certify(
         Seconds for the search; what is found until then is certified. Checking it takes a little longer.
     watch : callable, optional
         Called with a name and the bracket (lower, upper) of what is sought, each time it has become narrower.
-    n_jobs : int, default=1
-        Threads.
+    n_jobs : int or None, default=None
+        Threads; -1 is one per core, None is 1. The certificate does not depend on it.
 
     Returns
     -------
@@ -112,12 +110,12 @@ def certify(
     3
     """
     refuse_bad_plan(bias, passes, epsilon, delta, time_limit)
-    data = entries_of(BaseEstimator(), X, float(bias), reset=True)
-    classes, codes = encode(clean(y, data.n_rows))
-    rows = LabelledRows(data, codes, [class_name(c) for c in classes.tolist()])
+    data = read_rows(X, float(bias))
+    classes, codes = read_labels(y, data.n_rows)
+    rows = LabelledRows(data, codes, classes)
     deadline = None if time_limit is None else time.monotonic() + time_limit
-    problems, remarks = problems_of(rows, Plan(int(passes), epsilon, delta, deadline, watch, n_jobs))
-    return made(rows, problems, {}, remarks)
+    problems, remarks = find_problems(rows, SearchPlan(int(passes), epsilon, delta, deadline, watch, threads(n_jobs)))
+    return build_certificate(rows, problems, {}, remarks)
 
 
 def refuse_bad_plan(bias: float, passes: int, epsilon: float, delta: float, time_limit: float | None) -> None:
@@ -137,37 +135,16 @@ def refuse_bad_plan(bias: float, passes: int, epsilon: float, delta: float, time
         raise ValueError(f"time_limit={time_limit} leaves no time: it must be above 0 seconds, or None")
 
 
-def entries_of(estimator: BaseEstimator, X: Any, bias: float, *, reset: bool) -> Dense | Csr:
-    """Return validated rows, with entries of the same column added up as the checker does it, in float64."""
-    for part in [X[name] for name in X.columns] if hasattr(X, "columns") else [X]:
-        _refuse_rounding(getattr(part, "data", None) if sp.issparse(part) else np.asarray(part))
-    data = canonical(estimator, X, bias=bias, reset=reset)
-    refuse_bad_entries(data)
-    once = without_duplicates(data)
-    return once if once is data else without_duplicates(data._replace(values=frozen(data.values.astype(np.float64))))
-
-
-def _refuse_rounding(values: Any) -> None:
-    """Raise a ValueError for a number that is no float64: what is proved would be about others."""
-    if values.dtype.kind not in "iuf" or values.dtype.itemsize < 8 or values.dtype == np.float64:
-        return
-    with np.errstate(invalid="ignore"):
-        rounded = np.argwhere(values.astype(np.float64).astype(values.dtype) != values)
-    if len(rounded):
-        value = values[tuple(rounded[0])]
-        raise ValueError(f"X holds {value}, which no float of 64 bits is: a certificate would be of other rows")
-
-
-def problems_of(rows: LabelledRows, plan: Plan) -> tuple[Problems, list[str]]:
+def find_problems(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems, list[str]]:
     """Return all problems of some rows with their witnesses, and remarks on what was not sought."""
     check_classes(len(rows.classes), rows.data.n_rows)
-    found = _of_two_classes(rows, plan) if len(rows.classes) <= 2 else _of_many_classes(rows, plan)
+    found = _search_two_classes(rows, plan) if len(rows.classes) <= 2 else _search_many_classes(rows, plan)
     if plan.watch is not None:
         plan.watch("exact check", math.nan, math.nan)
     return found
 
 
-def _of_two_classes(rows: LabelledRows, plan: Plan) -> tuple[Problems, list[str]]:
+def _search_two_classes(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems, list[str]]:
     """Return the problems of two classes: with the bias given, with the best one, and without."""
     key, plain_key = ProblemKey(rows.data.bias), ProblemKey(0.0)
     search = rows.search(key, plan, 0.4)
@@ -178,7 +155,7 @@ def _of_two_classes(rows: LabelledRows, plan: Plan) -> tuple[Problems, list[str]
     plain = find(rows.search(plain_key, plan, 0.5), start=found)
     problems[plain_key] = _problem(rows, plain_key, plan, plain)
     if "margin" not in found.witnesses["w"]:
-        found.witnesses["w"]["no bias"] = _without_bias(plain, rows.data.n_features)
+        found.witnesses["w"]["no bias"] = _drop_bias(plain, rows.data.n_features)
     best, ratio = best_bias(search, found.witnesses)
     lengths = [(f.length if found.length < math.inf else f.once.upper) for f in (found, plain)]
     if not best or ratio * lengths[0] > WORTH * min(lengths):
@@ -190,7 +167,7 @@ def _of_two_classes(rows: LabelledRows, plan: Plan) -> tuple[Problems, list[str]
     return problems | {best_key: _problem(rows, best_key, plan, again, games=False)}, []
 
 
-def _of_many_classes(rows: LabelledRows, plan: Plan) -> tuple[Problems, list[str]]:
+def _search_many_classes(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems, list[str]]:
     """Return the problems of three classes or more: all pairs at once, and each class against the rest."""
     problems, remarks, bias = Problems(), [], rows.data.bias
     n, many = rows.data.n_rows, len(rows.classes)
@@ -214,13 +191,15 @@ def _of_many_classes(rows: LabelledRows, plan: Plan) -> tuple[Problems, list[str
     return problems, remarks
 
 
-def _problem(rows: LabelledRows, key: ProblemKey, plan: Plan, found: Found, games: bool = True) -> dict[str, Any]:
+def _problem(
+    rows: LabelledRows, key: ProblemKey, plan: SearchPlan, found: SearchResult, games: bool = True
+) -> dict[str, Any]:
     """Return a problem as the checker reads it; if `games` is False, nothing is claimed of Winnow."""
     risks = {"epsilon": str(float(plan.epsilon)), "delta": str(float(plan.delta))}
     return {"positive": key.positive(rows.classes), "bias": key.bias, "games": games, **risks, **found.witnesses}
 
 
-def _without_bias(found: Found, features: int) -> dict[str, Any]:
+def _drop_bias(found: SearchResult, features: int) -> dict[str, Any]:
     """Return weights found for rows without a bias, as weights that have a bias of 0: they may separate."""
     vector = found.witnesses["w"]["margin" if "margin" in found.witnesses["w"] else "delta 1"]
     entries = dict(zip(vector.get("at", range(features + 1)), vector["values"], strict=True))
@@ -228,11 +207,9 @@ def _without_bias(found: Found, features: int) -> dict[str, Any]:
     return {"exponent": vector["exponent"], "at": list(kept), "values": list(kept.values())}
 
 
-def made(rows: LabelledRows, problems: Problems, runs: dict[str, Any], remarks: list[str]) -> Certificate:
+def build_certificate(rows: LabelledRows, problems: Problems, runs: dict[str, Any], remarks: list[str]) -> Certificate:
     """Return the certificate of these witnesses: the checker states what they prove, in a form that `verify` reads."""
-    data = rows.data
-    X: Any = data.to_scipy() if isinstance(data, Csr) else data.values
-    seen = checker.Rows(X, np.array(rows.classes)[rows.codes], rows.classes)
+    seen = checker.CheckedRows(matrix_of(rows.data), np.array(rows.classes)[rows.codes], rows.classes)
     facts: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     facts["data"] = {
         "rows": seen.n, "features": seen.p, "classes": rows.classes, "sha256": seen.sha256, "remarks": remarks,
@@ -240,14 +217,14 @@ def made(rows: LabelledRows, problems: Problems, runs: dict[str, Any], remarks: 
     facts |= {"problems": {str(key): problem for key, problem in problems.items()}, "runs": runs}
     kind, proofs = proofs_of(checker_of(facts))
     claims = checker.claims(facts, seen, kind)
-    if _rename(facts["problems"], proofs):
+    if _replace_unproved(facts["problems"], proofs):
         claims = checker.claims(facts, seen, kind)
     facts |= {"claims": claims, "risk": risks_of(runs, claims)}
     check_form(facts)
     return Certificate(facts)
 
 
-def _rename(problems: dict[str, Any], proofs: list[dict[str, dict[str, str]]]) -> bool:
+def _replace_unproved(problems: dict[str, Any], proofs: list[dict[str, dict[str, str]]]) -> bool:
     """Put the proof in the place of each witness that reports are taken from and that proves nothing, or is missing."""
     renamed = False
     for problem, found in zip(problems.values(), proofs, strict=True):

@@ -19,7 +19,7 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 Facts = dict[str, Any]
-BLOCK, HALF, THEOREMS = 1 << 20, Fraction(1, 2), ("perceptron", "passive_aggressive", "winnow")
+BLOCK_ENTRIES, HALF, THEOREMS = 1 << 20, Fraction(1, 2), ("perceptron", "passive_aggressive", "winnow")
 UP, DOWN = [Context(50, r, MIN_EMIN, MAX_EMAX) for r in (ROUND_CEILING, ROUND_FLOOR)]
 NORMS = {"l2": "perceptron's", "simplex": "Winnow's", "l1": "balanced Winnow's"}
 
@@ -69,19 +69,19 @@ def windows(values: Array, low: int, width: int) -> Iterator[tuple[int, Array]]:
         yield k, np.sign(m) * (np.right_shift(np.left_shift(np.abs(m), up), down) & ((1 << width) - 1))
 
 
-class Rows:
+class CheckedRows:
     """The rows in one form: columns ascending, those named twice added up, zeros dropped, dense and sparse alike."""
 
     def __init__(self, X: Any, y: Any, classes: list[str]) -> None:
         self.X: Any = np.asarray(X) if not hasattr(X, "tocsr") else X.tocsr()
         self.n, self.p = (int(s) for s in self.X.shape)
-        if not getattr(self.X, "has_canonical_format", True) and all(self.blocks(BLOCK)):  # blocks refuse non-floats
+        if not getattr(self.X, "has_canonical_format", True) and all(self.blocks(BLOCK_ENTRIES)):  # blocks may raise
             self.X = self.X.astype(np.float64, copy=True)
             self.X.sum_duplicates()
         names = [str(v + 0.0).removesuffix(".0") if isinstance(v, float) else str(v) for v in np.asarray(y).tolist()]
         self.codes = np.array([*map(lru_cache(None)(classes.index), names)], np.int64)
         digests = [hashlib.sha256(json.dumps([self.n, self.p, len(self.codes), classes]).encode()) for _ in range(4)]
-        for first, stop, r, c, v in self.blocks(BLOCK):
+        for first, stop, r, c, v in self.blocks(BLOCK_ENTRIES):
             counts = np.bincount(r - first, minlength=stop - first)
             for digest, part in zip(digests, (self.codes[first:stop], counts, c, v), strict=True):
                 digest.update(part.astype("<f8" if part is v else "<i8").tobytes())
@@ -106,10 +106,10 @@ class Rows:
             first = stop
 
 
-class Problem:
+class SignedProblem:
     """Signed rows z, the bias in their last column, and what the witnesses make of them, in units of 2^low."""
 
-    def __init__(self, rows: Rows, known: Facts, classes: list[str]) -> None:
+    def __init__(self, rows: CheckedRows, known: Facts, classes: list[str]) -> None:
         self.rows, self.known, self.beta, self.pairs = rows, known, float(known["bias"]), known["positive"] is None
         self.low, self.width, self.entry, own = 0, 21, 0.0, classes[0] if self.pairs else known["positive"]
         self.sign, rivals = np.where((rows.codes == classes.index(own)) | self.pairs, 1, -1), len(classes) - 1
@@ -138,7 +138,7 @@ class Problem:
     def blocks(self) -> Iterator[tuple[Array, Array, Array]]:
         """Return (row numbers, columns, values) of signed rows, some at a time."""
         p, rivals = self.rows.p, self.n // self.rows.n
-        for first, stop, r, c, v in self.rows.blocks(BLOCK // (2 * rivals)):
+        for first, stop, r, c, v in self.rows.blocks(BLOCK_ENTRIES // (2 * rivals)):
             if self.beta:
                 extra = np.arange(first, stop), np.full(stop - first, p), np.full(stop - first, self.beta)
                 r, c, v = (np.concatenate(a) for a in zip((r, c, v), extra, strict=True))
@@ -275,7 +275,7 @@ class Problem:
         return {"mistakes": len(falls)} | (out if L > 0 else {})
 
 
-def claims(certificate: Facts, rows: Rows, kind: type[Problem] = Problem) -> Facts:
+def claims(certificate: Facts, rows: CheckedRows, kind: type[SignedProblem] = SignedProblem) -> Facts:
     """Return all claims, computed from the witnesses and the rows; one is that the witnesses were not touched."""
     problems, runs, found = certificate["problems"], certificate["runs"], dict[str, Facts]()
     for name, problem in ((k, kind(rows, v, certificate["data"]["classes"])) for k, v in problems.items()):
@@ -286,10 +286,10 @@ def claims(certificate: Facts, rows: Rows, kind: type[Problem] = Problem) -> Fac
     return {f"{k}: {claim}": v for k in (*problems, *runs, "witnesses") for claim, v in found[k].items()}
 
 
-def check(certificate: Facts, X: Any, y: Any, kind: type[Problem] = Problem) -> list[tuple[str, str, str]]:
+def check(certificate: Facts, X: Any, y: Any, kind: type[SignedProblem] = SignedProblem) -> list[tuple[str, str, str]]:
     """Return (claim, "holds" or "fails", what is stated and what the data give) for each claim; it never raises."""
     try:
-        rows, known = Rows(X, y, certificate["data"]["classes"]), certificate["claims"]
+        rows, known = CheckedRows(X, y, certificate["data"]["classes"]), certificate["claims"]
         if [rows.n, rows.p, rows.sha256] != [certificate["data"][k] for k in ("rows", "features", "sha256")]:
             return [("data", "fails", f"these are other rows or labels: their SHA-256 is {rows.sha256}")]
         found = claims(certificate, rows, kind)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.certificates.checker import DOWN, UP, Facts, Problem, beside, power, stated
+from linsep.certificates.checker import DOWN, UP, Facts, SignedProblem, beside, power, stated
 
 
 class Move(NamedTuple):
@@ -27,7 +27,7 @@ class Move(NamedTuple):
     score: Fraction
 
 
-class Mix(NamedTuple):
+class ReplayedMix(NamedTuple):
     """The updates of a mix, and the sum of the images of its s, from below and above."""
 
     moves: list[Move]
@@ -40,10 +40,10 @@ class Mix(NamedTuple):
         return Fraction(sum(move.weight * (1 if values is None else values[move.row]) for move in self.moves))
 
 
-class Mixed(Problem):
+class MixedProblem(SignedProblem):
     """Signed rows, and runs on them whose shards were mixed."""
 
-    def mixes(self, run: Facts, image: Callable[[Any], Any], mirrored: range = range(0)) -> Iterator[Mix]:
+    def mixes(self, run: Facts, image: Callable[[Any], Any], mirrored: range = range(0)) -> Iterator[ReplayedMix]:
         """Play all shards again, -z where mirrored, and mix them; mixes without any update change nothing."""
         rows, s, steps = {i: list[Any]() for i in range(self.n)}, dict[int, Fraction](), run.get("steps")
         if np.bincount(np.array(run["rows"]) // (self.n // self.rows.n)).max() > run["passes"]:
@@ -68,7 +68,7 @@ class Mixed(Problem):
             s = s | {j: s.get(j, 0) + move for j, move in mixed.items()}
             if moves:
                 ends = [image(v) for v in s.values()]
-                yield Mix(moves, sum(e[0] for e in ends), sum(e[1] for e in ends), s)
+                yield ReplayedMix(moves, sum(e[0] for e in ends), sum(e[1] for e in ends), s)
         if done != len(run["rows"]):
             raise ValueError("a run has updates that are in no mix")
 
@@ -150,6 +150,6 @@ class Mixed(Problem):
         return {"mistakes": len(run["rows"]), "mixed mistakes": stated(K, UP)}
 
 
-def checker_of(certificate: Facts) -> type[Problem]:
+def checker_of(certificate: Facts) -> type[SignedProblem]:
     """Return what plays the runs of a certificate again: the checker, or, where shards were mixed, this one."""
-    return Mixed if any("mixes" in run for run in certificate["runs"].values()) else Problem
+    return MixedProblem if any("mixes" in run for run in certificate["runs"].values()) else SignedProblem

@@ -87,7 +87,7 @@ class Theorem(ABC):
         """Return what is proved of a run, as lines of a table."""
 
 
-def _beyond(name: str, value: float) -> str:
+def _out_of_range(name: str, value: float) -> str:
     return f"{name} = {value:g} is not from {SMALLEST:g} to {LARGEST:g}, the values that can be checked"
 
 
@@ -169,7 +169,7 @@ class WinnowTheorem(Theorem):
     def witness(self, run: Run, search: "Search", found: "Witnesses") -> dict[str, Any] | str:
         """Choose a u of the largest L1 margin, if the rate is not too large for the margin."""
         if not SMALLEST <= self.rate <= LARGEST:
-            return _beyond("rate", self.rate)
+            return _out_of_range("rate", self.rate)
         names = ["Winnow's margin"] if self.norm == "simplex" else ["balanced Winnow's margin", "margin"]
         name = next((name for name in names if name in found["w"]), None)
         if name is None:
@@ -212,7 +212,7 @@ class PassiveAggressiveTheorem(Theorem):
     def witness(self, run: Run, search: "Search", found: "Witnesses") -> dict[str, Any] | str:
         """Add weights of small hinge losses to those found."""
         if self.C is not None and not SMALLEST <= self.C <= LARGEST:
-            return _beyond("C", self.C)
+            return _out_of_range("C", self.C)
         if self.C is None and "margin" not in found["w"]:
             return "no guarantee: PA has a bound only for rows that can be separated; PA-I and PA-II have one for all"
         C = None if self.C is None else self.C * run.passes

@@ -39,7 +39,7 @@ SMALL = 1 << 20
 FEW = 4096
 """Rows of a mixture that may be solved for in rationals, at most."""
 
-Watch = Callable[[str, float, float], None]
+BracketCallback = Callable[[str, float, float], None]
 Witnesses = dict[str, dict[str, Any]]
 
 
@@ -54,7 +54,7 @@ class Search(NamedTuple):
     """T, the passes for which a bound is wanted besides that for one."""
     deadline: float | None = None
     """The value of time.monotonic() at which to stop."""
-    watch: Watch | None = None
+    watch: BracketCallback | None = None
     """Called with the name of a number and its bracket, each time that has become narrower."""
     jobs: int = 1
     """Threads."""
@@ -119,7 +119,7 @@ class Search(NamedTuple):
         return short(u, lambda w: cost(w) <= (1 + LOSS / 2) * cost(u))
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """Result of a search."""
 
     witnesses: Witnesses
@@ -133,7 +133,7 @@ class Found(NamedTuple):
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
-def find(search: Search, *, games: bool = True, start: Found | None = None) -> Found:
+def find(search: Search, *, games: bool = True, start: SearchResult | None = None) -> SearchResult:
     """Search for witnesses of the margin, of Winnow's margins, and of the bounds for one and for T passes.
 
     If `games` is False, not of Winnow's margins; `start` is what was found for the same rows with another bias.
@@ -146,42 +146,43 @@ def find(search: Search, *, games: bool = True, start: Found | None = None) -> F
     """
     n, radius = search.data.n_rows, radius_of(search.data)
     found: Witnesses = {"w": {}, "lambda": {}}
-    once = _bound(search, radius, 1, start.once if start else None, found)
+    once = _find_bound(search, radius, 1, start.once if start else None, found)
     enough = radius / math.sqrt(n * search.passes) if search.data.values.size > SMALL else 0.0
     hard = separator(
         search.data, search.signs, enough=enough, tol=TIGHT / 2, start=start.dual if start else once.dual,
         deadline=search.until(0.6), watch=search.watching("margin"), jobs=search.jobs,
     )  # fmt: skip
     if search.passes > 1:
-        _bound(search, radius, search.passes, hard if hard.separable else once, found)
-    hard = _second_opinion(search, hard)
+        _find_bound(search, radius, search.passes, hard if hard.separable else once, found)
+    hard = retry_with_program(search, hard)
     if hard.separable:
         least = (1 - LOSS / 2) * search.margin(hard.weights)
         found["w"]["margin"] = short(hard.weights, lambda w: search.margin(w) >= least > 0)
-    if hard.separable is not False or not _ruled_out(search, hard, found):
+    if hard.separable is not False or not _find_cancelling_rows(search, hard, found):
         most = max((1 + LOSS / 2) * search.distance(hard.dual), enough)
         found["lambda"]["margin"] = short(hard.dual, lambda a: search.distance(a) <= most)
         if games:
             _find_l1_margin(search, hard, found, "balanced Winnow's margin", signed=True)
             _find_l1_margin(search, hard, found, "Winnow's margin", signed=False)
-    return Found(found, once, hard.dual, radius / hard.lower if hard.separable and hard.lower > 0 else math.inf)
+    return SearchResult(found, once, hard.dual, radius / hard.lower if hard.separable and hard.lower > 0 else math.inf)
 
 
-def _second_opinion(search: Search, hard: HardMargin) -> HardMargin:
-    """Return what a linear program says of small data that were left open: it scales columns that differ much."""
+def retry_with_program(search: Search, hard: HardMargin) -> HardMargin:
+    """Solve a linear program where the search left small data open: programs scale columns that differ much."""
     left = 60.0 if search.deadline is None else search.deadline - time.monotonic()
     if hard.separable is not None or search.data.values.size > SMALL or left <= 0:
         return hard
-    found = separate(search.data, search.signs, np.zeros(0), Budget(time_limit=left))
+    try:
+        found = separate(search.data, search.signs, np.zeros(0), Budget(time_limit=left))
+    except ValueError:  # the program would take too much memory, as for millions of columns
+        return hard
     if found.separable:
-        size = float(np.linalg.norm(found.weights))
-        return hard._replace(
-            weights=found.weights, lower=float(search.scores(found.weights).min()) / size, separable=True
-        )
+        lower = float(search.scores(found.weights).min()) / float(np.linalg.norm(found.weights))
+        return hard._replace(weights=found.weights, lower=lower, separable=True)
     return hard._replace(dual=found.dual, separable=False) if found.separable is False else hard
 
 
-def _bound(
+def _find_bound(
     search: Search, radius: float, passes: int, start: DeltaBound | HardMargin | None, found: Witnesses
 ) -> DeltaBound:
     """Find the Delta trick's bound for so many passes, and write down what proves it."""
@@ -213,7 +214,7 @@ def radius_of(data: Dense | Csr) -> float:
     return math.hypot(math.sqrt(float(squared_norms(data).max(initial=0.0))), data.bias)
 
 
-def _ruled_out(search: Search, hard: HardMargin, found: Witnesses) -> bool:
+def _find_cancelling_rows(search: Search, hard: HardMargin, found: Witnesses) -> bool:
     """Solve for the witness that the data are not separable in rationals; return whether there is one."""
     support = hard.support
     if len(support) > FEW:
@@ -273,7 +274,7 @@ def best_bias(search: Search, found: Witnesses) -> tuple[float, float]:
     return math.ldexp(round(mantissa * 64), exponent - 6), (radius * size + lift) / before
 
 
-def witnessed(
+def write_run(
     theorem: "Theorem", run: "Run", search: Search, found: Witnesses, key: ProblemKey
 ) -> dict[str, Any] | str:
     """Return a run as the checker reads it, or why its theorem says nothing; PA's witness is added to those found."""

@@ -1,6 +1,5 @@
 """Describe a certificate in words: the verdict, tables, and which learner the data favour; roundings stay true."""
 
-import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -70,6 +69,11 @@ def rounded(cert: "Certificate", name: str | ProblemKey, claim: str | MistakeBou
     counts = "mistakes" in str(claim) and not is_mixed(cert, name)
     whole = Decimal(value).to_integral_value(ROUND_FLOOR) if counts else value
     return outward(whole, up="at most" in str(claim) or claim == WEIGHTED)
+
+
+def _decimal(cert: "Certificate", name: str | ProblemKey, claim: str | MistakeBound) -> Decimal:
+    """Return a claim as it is stated: as a float, a tiny margin would be 0, and a vast bound infinite."""
+    return Decimal(cert.claims[f"{name}: {claim}"])
 
 
 def is_mixed(cert: "Certificate", name: str | ProblemKey) -> bool:
@@ -156,10 +160,11 @@ def _problem(cert: "Certificate", name: str) -> list[Line]:
 
 def _margin(cert: "Certificate", name: str, kind: str) -> Line:
     least, most = (rounded(cert, name, f"{kind}'s margin at {end}") for end in ("least", "most"))
+    upper = _decimal(cert, name, f"{kind}'s margin at most")
     if least:
-        gap = 1 - cert.number(f"{kind}'s margin at least", name) / cert.number(f"{kind}'s margin at most", name)
-        return Line(f"{kind}'s margin", least if least == most else f"{least} to {most}", f"gap {share(gap)}")
-    known = cert.number(f"{kind}'s margin at most", name) <= 0
+        gap = share(1 - float(_decimal(cert, name, f"{kind}'s margin at least") / upper))
+        return Line(f"{kind}'s margin", least if least == most else f"{least} to {most}", f"gap {gap}")
+    known = upper <= 0
     of = " through the origin" * (kind == "perceptron" and not cert.facts["problems"][name]["bias"])
     note = f"no {SEPARATORS[kind]}{of} {'separates' if known else 'was found that separates'}"
     return Line(f"{kind}'s margin", f"at most {most}", note)
@@ -169,8 +174,8 @@ def _passes(cert: "Certificate", name: str) -> list[Line]:
     lines, rows = [], cert.facts["data"]["rows"]
     for passes in passes_of(cert, name):
         bound = MistakeBound("perceptron", passes)
-        most = cert.number(bound, name)
-        gap = 1 - cert.number(bound.tightness, name) / most if most else 0.0
+        most = _decimal(cert, name, bound)
+        gap = 1 - float(_decimal(cert, name, bound.tightness) / most) if most else 0.0
         useless = f"no less than the {rows * passes:,} rounds"
         note = useless if most >= rows * passes else f"whether separable or not; gap {share(gap)}"
         lines.append(Line(f"  in {counted(passes, 'pass')}", rounded(cert, name, bound), note))
@@ -224,11 +229,11 @@ def verdict_sentence(cert: "Certificate") -> str:
     first = cert.keys[0]
     by_class = {key.label: cert.claims[f"{key}: verdict"] for key in cert.keys if key.kind == "class"}
     if first.kind == "class":
-        return f"By class against the rest{_without_bias(first)}: {_together(by_class)}."
+        return f"By class against the rest{_without_bias(first)}: {_group_by_predicate(by_class)}."
     needed = cert.verdict == "separable" and cert.claims.get(f"{ProblemKey(0.0)}: verdict") == "not separable"
-    more = f"; against the rest, {_together(by_class)}" if by_class else ""
+    more = f"; against the rest, {_group_by_predicate(by_class)}" if by_class else ""
     more += "; without a bias the rows are not separable" if needed else ""
-    return f"{_judged(cert, first)}{more}."
+    return f"{_verdict_clause(cert, first)}{more}."
 
 
 def short_verdict(cert: "Certificate") -> str:
@@ -272,20 +277,20 @@ def favours(cert: "Certificate", problem: str | None = None) -> str:
     """
     classes = [key for key in cert.keys if key.kind == "class"]
     if problem is None and classes:
-        best_of = {key.label: _favoured(cert, key) for key in classes}
+        best_of = {key.label: _best_learner(cert, key) for key in classes}
         parts = {name: f"favours/favour {_the(kind)}" if kind else NEITHER for name, kind in best_of.items()}
-        return f"Against the rest, {_together(parts)}."
+        return f"Against the rest, {_group_by_predicate(parts)}."
     key = cert.keys[0] if problem is None else ProblemKey.parse(problem)
-    best = _favoured(cert, key)
+    best = _best_learner(cert, key)
     if not best:
-        return _neither(cert, key)
-    least, vast = counted(_allowed(cert, key, best), "mistake"), _vast(cert, key, best)
+        return _no_bound_sentence(cert, key)
+    least, vast = counted(_allowed(cert, key, best), "mistake"), _useless_clause(cert, key, best)
     if key.kind == "pairs":
         return f"For pairs of classes only the perceptron's bound was sought: at most {least}{vast}."
-    rival = _favoured(cert, key, best == "perceptron")
+    rival = _best_learner(cert, key, best == "perceptron")
     against = f"{_allowed(cert, key, rival)} of {_the(rival)}" if rival else "no bound of Winnow's"
     rate = " at its best rate" if best == "perceptron" and rival else ""
-    why = _why(cert, key, best)
+    why = _reason(cert, key, best)
     return f"The data favour {_the(best)}: at most {least}, against {against}{rate}, as {why}{vast}."
 
 
@@ -324,7 +329,7 @@ def _allowed(cert: "Certificate", key: ProblemKey, kind: str) -> str:
     return rounded(cert, key, MistakeBound(kind))
 
 
-def _favoured(cert: "Certificate", key: ProblemKey, winnow: bool | None = None) -> str:
+def _best_learner(cert: "Certificate", key: ProblemKey, winnow: bool | None = None) -> str:
     """Return the learner of the least bound, of all or of Winnow's kinds or not of them; "" if none has a bound."""
     kinds = [kind for kind in SEPARATORS if winnow is None or winnow == (kind != "perceptron")]
     known = [kind for kind in kinds if f"{key}: {MistakeBound(kind)}" in cert.claims]
@@ -336,7 +341,7 @@ def _most_rounds(cert: "Certificate", key: ProblemKey) -> int:
     return int(cert.facts["data"]["rows"]) * max(passes_of(cert, key), default=1)
 
 
-def _judged(cert: "Certificate", key: ProblemKey) -> str:
+def _verdict_clause(cert: "Certificate", key: ProblemKey) -> str:
     """Return the verdict on a problem, without its full stop."""
     pairs, bias = key.kind == "pairs", _without_bias(key)
     hyperplane = "hyperplane" if key.bias else "hyperplane through the origin"
@@ -364,8 +369,8 @@ def _judged(cert: "Certificate", key: ProblemKey) -> str:
         )
         ends = f"no training{bias} ends without mistakes"
         return f"Not separable: {rows}, weighed, cancel exactly, so that {who}, and {ends}"
-    margin, rounds = cert.number("perceptron's margin at most", key), _most_rounds(cert, key)
-    if margin > 0 and cert.number("R at most", key) / margin >= math.sqrt(rounds):
+    margin, rounds = _decimal(cert, key, "perceptron's margin at most"), _most_rounds(cert, key)
+    if margin > 0 and _decimal(cert, key, "R at most") / margin >= Decimal(rounds).sqrt():
         span = f"{rounds:,}, the rounds of {counted(max(passes_of(cert, key)), 'pass')}"
         return f"Open: the margin is at most {most}, so that no bound on mistakes below {span}, can come from it"
     return (
@@ -382,7 +387,7 @@ def cancelling(problem: dict[str, Any]) -> dict[str, Any] | None:
     return None if any(f"{kind}'s margin" in mixtures for kind in SEPARATORS) else mixtures.get("margin")
 
 
-def _why(cert: "Certificate", key: ProblemKey, best: str) -> str:
+def _reason(cert: "Certificate", key: ProblemKey, best: str) -> str:
     """Return the reason for the smaller bound: the length of the rows, and how many features the separator needs."""
     few, features = _relevant(cert, key, best), int(cert.facts["data"]["features"])
     of = f"and u has its weight on about {few:,.0f} of {features:,} features" if few else "for their margin"
@@ -403,19 +408,19 @@ def _relevant(cert: "Certificate", key: ProblemKey, best: str) -> float:
     return sum(values) ** 2 / (sum(v * v for v in values) or 1)
 
 
-def _vast(cert: "Certificate", key: ProblemKey, best: str) -> str:
+def _useless_clause(cert: "Certificate", key: ProblemKey, best: str) -> str:
     """Return what is proved for fewer passes, where a bound is beyond the rounds of the most passes."""
     rounds, passes = _most_rounds(cert, key), passes_of(cert, key)
     if not passes or cert.number(MistakeBound(best), key) <= rounds:
         return ""
-    proved = _proved(cert, key)
+    proved = _useful_bounds(cert, key)
     more = f": at most {' and '.join(proved)} tells more" if proved else ""
     return f"; but that is beyond the {rounds:,} rounds of {counted(passes[-1], 'pass')}{more}"
 
 
-def _neither(cert: "Certificate", key: ProblemKey) -> str:
+def _no_bound_sentence(cert: "Certificate", key: ProblemKey) -> str:
     """Return that neither has a finite bound, and what is proved instead."""
-    proved = _proved(cert, key)
+    proved = _useful_bounds(cert, key)
     exists = "is known" if cert.claims[f"{key}: verdict"] == "open" else "exists"
     least = (
         f"the perceptron errs at most {' and '.join(proved)}" if proved else "nothing but the number of rounds is left"
@@ -426,17 +431,17 @@ def _neither(cert: "Certificate", key: ProblemKey) -> str:
     )
 
 
-def _proved(cert: "Certificate", key: ProblemKey) -> list[str]:
+def _useful_bounds(cert: "Certificate", key: ProblemKey) -> list[str]:
     """Return the bounds for so many passes, where they are below the number of rounds."""
     bounds = {t: MistakeBound("perceptron", t) for t in passes_of(cert, key)}
     useful = {t: of for t, of in bounds.items() if cert.number(of, key) < t * int(cert.facts["data"]["rows"])}
     return [f"{counted(rounded(cert, key, of), 'time')} in {counted(t, 'pass')}" for t, of in useful.items()]
 
 
-def _together(parts: dict[str, str]) -> str:
+def _group_by_predicate(parts: dict[str, str]) -> str:
     """Return a predicate of each class, with the classes of the same predicate together.
 
-    >>> _together({"a": "separable", "b": "open", "c": "separable"})
+    >>> _group_by_predicate({"a": "separable", "b": "open", "c": "separable"})
     'classes a and c are separable, class b is open'
     """
     phrases = []

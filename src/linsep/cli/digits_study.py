@@ -14,7 +14,7 @@ from linsep.cli.quiet import quiet_fit
 from linsep.engine.arrays import Array
 from linsep.estimators.kernel_perceptron import KernelPerceptron
 from linsep.estimators.voted_perceptron import VotedPerceptron
-from linsep.training.state import TrainingState, Watch
+from linsep.training.state import TrainingState, TrainingWatch
 
 Method = tuple[str, bool]
 """A readout, and whether each of the weight vectors is divided by its norm first."""
@@ -172,7 +172,7 @@ def learn(clf: VotedPerceptron | KernelPerceptron, X: Any, y: Array, epochs: int
         quiet_fit(clf, X, y)
 
 
-def _watch(tell: Tell, rounds: int) -> Watch:
+def _watch(tell: Tell, rounds: int) -> TrainingWatch:
     def watch(state: TrainingState) -> int:
         tell("learning", 0.5 * min(1.0, int(state.tally.rounds[0]) / rounds))
         return max(1, rounds // 200)

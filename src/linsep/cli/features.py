@@ -10,7 +10,6 @@ import numpy as np
 from linsep.cli.failures import Usage
 from linsep.engine.arrays import Array
 from linsep.estimators.base.voter import LINEAR, Voter
-from linsep.estimators.kernel_perceptron import KernelPerceptron
 from linsep.evaluation.scoring import shown
 from linsep.models.encode_estimators import learner_of
 
@@ -60,7 +59,7 @@ def weighing(learner: Any) -> Any:
     """
     if not isinstance(learner, Voter):
         return sparse_view(learner)
-    if isinstance(learner, KernelPerceptron):
+    if learner._weights_of_rows:
         return None
     if learner.readout in LINEAR:
         return learner

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificates.certificate import class_name
 from linsep.certificates.checker import vector
+from linsep.certificates.reading import class_name
 from linsep.certificates.schema import ProblemKey
 from linsep.certificates.theorems import PerceptronTheorem, Run, WinnowTheorem
 from linsep.cli.quiet import quiet_fit

@@ -65,11 +65,10 @@ def refuse_no_weights(saved: "Saved") -> None:
     """Refuse a model that answers with other than one weight for each feature."""
     from linsep.cli.answering import name_of
     from linsep.estimators.base.voter import LINEAR, Voter
-    from linsep.estimators.kernel_perceptron import KernelPerceptron
     from linsep.models.encode_estimators import learner_of
 
     learner = learner_of(saved.model)
-    if isinstance(learner, KernelPerceptron):
+    if learner._weights_of_rows:
         raise Usage(f"{name_of(learner)}: a kernel's weights are those of rows, and none of features can be written")
     if isinstance(learner, Voter) and learner.readout not in LINEAR:
         raise Usage(f"the {learner.readout} asks all weights of the run: choose one of them, such as --readout average")

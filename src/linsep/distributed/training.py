@@ -25,7 +25,7 @@ from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.estimators.base.online import OnlineLearner
 from linsep.models.save_load import Saved
 from linsep.training.epochs import Enough, refuse_overflow
-from linsep.training.mixing import Mix, settle
+from linsep.training.mixing import ShardMix, settle
 from linsep.training.state import TrainingState
 from linsep.validation.labels import clean
 
@@ -226,7 +226,7 @@ class Run:
 
     def _epoch(self, state: TrainingState, job: work.Job) -> None:
         """Learn all shards from the same weights, and mix them."""
-        mix = Mix(state, job.learner.mixing)
+        mix = ShardMix(state, job.learner.mixing)
         start = sent(mix.start)
         self._sent += start.nbytes
         shared = work.Epoch(job, start, state.epochs)

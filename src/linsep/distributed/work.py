@@ -13,11 +13,11 @@ from linsep.distributed.pieces import Held, piece_of
 from linsep.distributed.shelf import SHELF
 from linsep.distributed.wire import Sent, Start, received, sent_back
 from linsep.engine.arrays import Array
-from linsep.engine.data_kinds import Csr, Dense, first_beyond, place_of
+from linsep.engine.data_kinds import Csr, Dense, first_beyond
 from linsep.evaluation.scoring import Scoring, answers
 from linsep.solvers.naive_bayes.weights import ClassCounts
 from linsep.training.epochs import explain, order_of
-from linsep.training.mixing import fork, gained
+from linsep.training.mixing import fork, gain_of
 from linsep.training.state import StoppedError
 from linsep.validation.inputs import LARGEST, canonical, refuse_bad_entries, without_duplicates
 from linsep.validation.labels import clean, codes_among
@@ -99,7 +99,7 @@ def learn(task: Task, shared: Epoch) -> Sent:
         except StoppedError as stop:
             with _among_all(rows.data, first):
                 explain(StoppedError(first + stop.row, stop.status), rows.data, type(shard.rule).__name__)
-    return sent_back(gained(shard, start))
+    return sent_back(gain_of(shard, start))
 
 
 def count(task: Task, shared: Job) -> ClassCounts:
@@ -197,7 +197,7 @@ def _among_all(data: Dense | Csr, first: int) -> Iterator[None]:
         k = first_beyond(flat, min(LARGEST, float(np.finfo(flat.dtype).max)))
         if k < 0:
             raise ValueError(f"{error}; rows are counted from row {first:,} of all" if first else str(error)) from None
-        row, column = place_of(k, data.n_features, *((data.indices, data.indptr) if isinstance(data, Csr) else ()))
+        row, column = data.place(k)
         kind = "NaN" if np.isnan(flat[k]) else f"{flat[k]}"
         raise ValueError(
             f"Input X contains {kind} (row {first + row:,}, column {column:,}): fill missing values in, or drop the row"

@@ -45,9 +45,22 @@ class Dense(NamedTuple):
         """The memory that the data take."""
         return self.values.nbytes
 
+    def slice(self, lo: int, hi: int) -> "Dense":
+        """Return rows lo to hi, which share the memory of these.
+
+        >>> Dense(np.array([[1.0], [2.0], [3.0]]), bias=1.0).slice(1, 3)
+        Dense(values=array([[2.],
+               [3.]]), bias=1.0)
+        """
+        return self._replace(values=frozen(self.values[lo:hi]))
+
     def take(self, rows: Any) -> "Dense":
         """Return a copy of some rows."""
         return self._replace(values=self.values[rows])
+
+    def place(self, k: int) -> tuple[int, int]:
+        """Return the row and column of the k-th value."""
+        return place_of(k, self.n_features)
 
     def to_scipy(self) -> Any:
         """Return the rows as a sparse array of scipy."""
@@ -78,11 +91,34 @@ class Csr(NamedTuple):
         """The memory that the data take."""
         return self.values.nbytes + self.indices.nbytes + self.indptr.nbytes
 
+    def slice(self, lo: int, hi: int) -> "Csr":
+        """Return rows lo to hi, whose values and indices share the memory of these."""
+        ends = self.indptr[lo : hi + 1]
+        values, indices = self.values[ends[0] : ends[-1]], self.indices[ends[0] : ends[-1]]
+        ends = ends - ends[0] if ends[0] else ends
+        return self._replace(values=frozen(values), indices=frozen(indices), indptr=frozen(ends))
+
     def take(self, rows: Any) -> "Csr":
-        """Return a copy of some rows, in read-only arrays."""
-        part = self.to_scipy()[rows]
-        indptr = part.indptr.astype(part.indices.dtype, copy=False)
-        return self._replace(values=frozen(part.data), indices=frozen(part.indices), indptr=frozen(indptr))
+        """Return a copy of some rows, in read-only arrays.
+
+        >>> Csr(np.array([5.0, 6.0, 7.0]), np.array([0, 2, 1]), np.array([0, 2, 3]), 3, 1.0).take([1, 0]).indices
+        array([1, 0, 2])
+        """
+        entries, ends = self.entries(rows)
+        values, indices = frozen(self.values[entries]), frozen(self.indices[entries])
+        if ends[-1] <= np.iinfo(indices.dtype).max:
+            ends = ends.astype(indices.dtype, copy=False)
+        return self._replace(values=values, indices=indices, indptr=frozen(ends))
+
+    def entries(self, rows: Any) -> tuple[Array, Array]:
+        """Return the positions of the entries of some rows, in any order, and the `indptr` of these rows."""
+        starts, stops = self.indptr[:-1][rows].astype(np.int64), self.indptr[1:][rows]
+        ends = np.append(0, np.cumsum(stops - starts))
+        return np.arange(ends[-1]) + np.repeat(starts - ends[:-1], stops - starts), ends
+
+    def place(self, k: int) -> tuple[int, int]:
+        """Return the row and column of the k-th value."""
+        return place_of(k, self.features, self.indices, self.indptr)
 
     def to_scipy(self) -> Any:
         """Return the rows as a sparse array of scipy, which shares their memory."""
@@ -121,6 +157,25 @@ class Dual(NamedTuple):
         return len(self.values)
 
 
+class Room(NamedTuple):
+    """Arrays that a pass over dense rows writes the nonzeros of one row to."""
+
+    values: Array
+    indices: Array
+
+
+class NoRoom(NamedTuple):
+    """Nothing: a pass over other rows needs no room."""
+
+
+def room_for(data: Any) -> tuple[Array, ...]:
+    """Return new arrays for a pass over these rows, as the fields of :class:`Room` or :class:`NoRoom`."""
+    if not isinstance(data, Dense):
+        return tuple(NoRoom())
+    width = data.n_features + LANES
+    return tuple(Room(np.empty(width, data.values.dtype), np.empty(width, np.int32)))
+
+
 class Span(NamedTuple):
     """Row `i` of the data; in sparse data, entries `start` to `stop`."""
 
@@ -140,8 +195,7 @@ fetch = multimethod(0)
 fetch_weights = multimethod(0)
 """fetch_weights(data, i, weights): prefetch the weights that the i-th example will read."""
 sparse = multimethod(0)
-"""sparse(data, values, indices): the data themselves or, of dense data, the two arrays as room for one row's nonzeros,
-for :data:`entries`."""
+"""sparse(data, room): the data themselves or, of dense data, room for one row's nonzeros, for :data:`entries`."""
 entries = multimethod(0)
 """entries(data, x, room): where the example's nonzeros are in sparse(data)."""
 squared = multimethod(0)
@@ -250,14 +304,14 @@ def _(X: Csr, i: int, weights: Array) -> None:
 
 
 @sparse.when(Dense)
-def _(X: Dense, values: Array, indices: Array) -> Single:
-    return Single(values, indices, X.values.shape[1], X.bias, True)
+def _(X: Dense, room: "Room") -> Single:
+    return Single(room.values, room.indices, X.values.shape[1], X.bias, True)
 
 
 @sparse.when(Csr)
 @sparse.when(Single)
 @sparse.when(Dual)
-def _(X: Csr | Single | Dual, values: Array, indices: Array) -> Csr | Single | Dual:
+def _(X: Csr | Single | Dual, room: "NoRoom") -> Csr | Single | Dual:
     return X
 
 

@@ -106,8 +106,7 @@ def _assigned(node: ast.FunctionDef) -> dict[str, int]:
 
 
 def flatten(template: Callable[..., Any], name: str) -> tuple[str, dict[str, Any]]:
-    """Return the source of the flat function, called `name`, and the values of its global names.
-    """
+    """Return the source of the flat function, called `name`, and the values of its global names."""
     if not isinstance(template, FunctionType):
         raise NotFlatError(f"{template!r} is not a function")
     return Writer().write(template, name)
@@ -167,7 +166,7 @@ class Writer:
         if not isinstance(value, Static):
             return value
         plain = value.value
-        if plain is None or type(plain) in (bool, int, float, str) and repr(plain) not in ("inf", "-inf", "nan"):
+        if plain is None or (type(plain) in (bool, int, float, str) and repr(plain) not in ("inf", "-inf", "nan")):
             return ast.UnaryOp(ast.USub(), ast.Constant(-plain)) if _negative(plain) else ast.Constant(plain)
         base = getattr(plain, "__name__", None) or f"{type(plain).__name__}_{plain}"
         base = "".join(c if c.isalnum() else "_" for c in str(base))
@@ -330,7 +329,9 @@ class Body:
         if isinstance(target, ast.Tuple):
             if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
                 names = {n.id for t in target.elts for n in ast.walk(t) if isinstance(n, ast.Name)}
-                reads = {n.id for e in value.elts if isinstance(e, ast.expr) for n in ast.walk(e) if isinstance(n, ast.Name)}
+                reads = {
+                    n.id for e in value.elts if isinstance(e, ast.expr) for n in ast.walk(e) if isinstance(n, ast.Name)
+                }
                 items = value.elts
                 if reads & {scope.renamed(name) for name in names}:
                     items = [item if not isinstance(item, ast.expr) else self._saved(item, out) for item in items]

@@ -30,6 +30,8 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import (
     FINE,
     Dense,
+    NoRoom,
+    Room,
     Single,
     announce,
     entries,
@@ -43,11 +45,11 @@ from linsep.engine.data_kinds import (
 )
 from linsep.engine.digest import digest_of, engine_digest
 from linsep.engine.dots import all_trusted, best_rival, gather_all, settle, settle_all
+from linsep.engine.flatten import flatten
 from linsep.engine.kernel_cache import cached_njit
 from linsep.engine.links import Imaged, factor, measure, norm2, read, recenter, trusted
 from linsep.engine.multimethods import inlined
-from linsep.engine.flatten import flatten
-from linsep.engine.native import LANES, NATIVE, opened, prefetch
+from linsep.engine.native import NATIVE, opened, prefetch
 from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, tick
 from linsep.engine.step import reads_norm, step
 from linsep.engine.updates import fits, record, shrink, spread, spread_all
@@ -59,28 +61,25 @@ AHEAD = 8
 Kernel = Callable[..., Any]
 
 
-class Room(NamedTuple):
-    """Arrays that a pass writes to and that mean nothing after it; those that a pass does not need are empty.
+class ClassRoom(NamedTuple):
+    """Arrays that a pass over many classes writes the step of each class to; `debts` is a copy of an image's debts."""
 
-    `values` and `indices` hold the nonzeros of one dense row, `scores`, `keeps`, `amounts` and `columns` the step of
-    each class, `debts` a copy of an image's debts.
-    """
-
-    values: Array
-    indices: Array
     scores: Array
     keeps: Array
     amounts: Array
     columns: Array
     debts: Array
 
-    @classmethod
-    def make(cls, data: Any, columns: int) -> "Room":
-        """Return room for rows of these data and so many columns of weights."""
-        width = data.values.shape[1] + LANES if isinstance(data, Dense) else 0
-        values = np.empty(width, data.values.dtype)
-        scores, keeps, amounts = np.empty((3, columns))
-        return cls(values, np.empty(width, np.int32), scores, keeps, amounts, np.empty(columns, np.uint64), np.empty(columns, np.int64))
+
+def class_room(columns: int) -> tuple[Array, ...]:
+    """Return new arrays for a pass over so many columns of weights, as the fields of :class:`ClassRoom`."""
+    scores, keeps, amounts = np.empty((3, columns))
+    return tuple(ClassRoom(scores, keeps, amounts, np.empty(columns, np.uint64), np.empty(columns, np.int64)))
+
+
+def room_kind(Data: type) -> type:
+    """Return the kind of room that a pass over such rows needs."""
+    return Room if Data is Dense else NoRoom
 
 
 def _name(name: str, *kinds: type) -> str:
@@ -104,7 +103,10 @@ def compiled(template: Kernel, name: str, digest: str | None, nogil: bool = True
     lines = "\n".join(f"    {line}" for line in source.splitlines()[1:])
     head = source.splitlines()[0]
     made = f"def make(digest):\n    {head}\n        digest\n{lines}\n    return {name}\n"
-    space = {"__name__": __name__, **{key: NATIVE.get(value, value) if callable(value) else value for key, value in names.items()}}
+    space = {
+        "__name__": __name__,
+        **{key: NATIVE.get(value, value) if callable(value) else value for key, value in names.items()},
+    }
     exec(compile(made, __file__, "exec"), space)
     identity = None if digest is None else hashlib.sha256(f"{digest} {source}".encode()).hexdigest()
     compiler = njit if digest is None else cached_njit
@@ -150,18 +152,18 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
     is the number of row 0 in the log. `row` is empty, or the first fields of the data, where they are not bound.
     """
     digest, normed, imaged, single = digest_of(Rule), reads_norm(Rule), Link is Imaged, Data is Single
+    RowRoom = room_kind(Data)
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
         rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_ = opened(bound)
         rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*(row_ + data_))
-        tally, log, room = Tally(*tally_), Log(*log_), Room(*room_)
+        tally, log, room = Tally(*tally_), Log(*log_), RowRoom(*room_)
         defect = flaw(X)
         if defect != FINE:
             return defect, FLAW
-        S = sparse(X, room.values, room.indices)
+        S = sparse(X, room)
         column = read(w).reshape(read(w).size)
-        if single and imaged:
-            room.debts[:] = w.debt
+        before = w.debt[0] if imaged else 0
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
             i = order[p] if shuffled else p
@@ -189,11 +191,11 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             status = fault(score + 0.0 * xx if normed else score, keep, amount)
             if status != DONE:
                 if single and imaged:
-                    w.debt[:] = room.debts
+                    w.debt[0] = before
                 return p, status
             if single and not (fits(w, readout, S, x, 0, 1, keep, amount) and keepable(log, xx)):
                 if single and imaged:
-                    w.debt[:] = room.debts
+                    w.debt[0] = before
                 return p, TOO_LARGE
             tally.rounds[0] = t
             tick(readout, w, weight)
@@ -213,30 +215,33 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
 
 
 @cache
-def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
+def learn_classes(Rule: type, Link: type, Readout: type, Data: type, pair: bool) -> Kernel:
     """Return the pass of a rule over rows for many columns of weights.
 
-    Called like :func:`learn_rows`, with `codes` the column of each row's class, and four more numbers bound: `pair`
-    (true: the true class against its best rival; false: each column's class against the rest), `base` (what to add to
-    a column for its class in the log), `far` (the weights are too large for the cache: prefetch the next row's) and
-    `known` (how many of the columns are labels, for the count of errors; 0 where there is none).
+    If `pair`, the true class is set against its best rival; else each column's class against the rest. Called like
+    :func:`learn_rows`, with `codes` the column of each row's class, and more bound: the room of :class:`ClassRoom`,
+    `base` (what to add to a column for its class in the log), `far` (the weights are too large for the cache: prefetch
+    the next row's) and `known` (how many of the columns are labels, for the count of errors; 0 where there is none).
     """
     digest, normed, imaged, single = digest_of(Rule), reads_norm(Rule), Link is Imaged, Data is Single
+    RowRoom = room_kind(Data)
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
-        rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_, pair, base, far, known = opened(bound)
+        rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_, class_room_, base, far, known = opened(
+            bound
+        )
         rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*(row_ + data_))
-        tally, log, room = Tally(*tally_), Log(*log_), Room(*room_)
+        tally, log, room, each = Tally(*tally_), Log(*log_), RowRoom(*room_), ClassRoom(*class_room_)
         defect = flaw(X)
         if defect != FINE:
             return defect, FLAW
-        S = sparse(X, room.values, room.indices)
+        S = sparse(X, room)
         table = read(w)
         K = table.shape[1]
         width = K if pair else 1
-        scores, keeps, amounts, columns = room.scores, room.keeps, room.amounts, room.columns
+        scores, keeps, amounts, columns = each.scores, each.keeps, each.amounts, each.columns
         if single and imaged:
-            room.debts[:] = w.debt
+            each.debts[:] = w.debt
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
             i = order[p] if shuffled else p
@@ -277,11 +282,11 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 status = fault(margin + 0.0 * xx if normed else margin, keep, amount)
                 if status != DONE:
                     if single and imaged:
-                        w.debt[:] = room.debts
+                        w.debt[:] = each.debts
                     return p, status
                 if single and not (fits(w, readout, S, x, 0, K, keep, amount) and keepable(log, xx)):
                     if single and imaged:
-                        w.debt[:] = room.debts
+                        w.debt[:] = each.debts
                     return p, TOO_LARGE
                 tally.rounds[0] = t
                 tick(readout, w, weight)
@@ -304,11 +309,11 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                     status = fault(scores[c] + 0.0 * xx if normed else scores[c], keeps[c], amounts[c])
                     if status != DONE:
                         if single and imaged:
-                            w.debt[:] = room.debts
+                            w.debt[:] = each.debts
                         return p, status
                     if single and not (fits(w, readout, S, x, c, c + 1, keeps[c], amounts[c]) and keepable(log, xx)):
                         if single and imaged:
-                            w.debt[:] = room.debts
+                            w.debt[:] = each.debts
                         return p, TOO_LARGE
                 tally.rounds[0] = t
                 tick(readout, w, weight)
@@ -328,17 +333,22 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 spread_all(w, readout, S, x, columns, amounts, n)
         return stop, DONE
 
-    return compiled(kernel, _name("learn_classes", Rule, Link, Readout, Data), digest, nogil=Data is not Single)
+    return compiled(
+        kernel,
+        _name("learn_pairs" if pair else "learn_classes", Rule, Link, Readout, Data),
+        digest,
+        nogil=Data is not Single,
+    )
 
 
 @cache
 def score_rows(Link: type, Data: type) -> Kernel:
     """Return the kernel that writes the score of rows start to stop under one column of weights to `out`."""
-    digest = engine_digest()
+    digest, RowRoom = engine_digest(), room_kind(Data)
 
     def kernel(w_: Any, data_: Any, room_: Any, start: int, stop: int, out: Any) -> None:
-        w, X, room = Link(*w_), Data(*data_), Room(*room_)
-        S = sparse(X, room.values, room.indices)
+        w, X, room = Link(*w_), Data(*data_), RowRoom(*room_)
+        S = sparse(X, room)
         column = read(w).reshape(read(w).size)
         for i in range(start, stop):
             x = row(X, i)
@@ -350,11 +360,11 @@ def score_rows(Link: type, Data: type) -> Kernel:
 @cache
 def score_classes(Link: type, Data: type) -> Kernel:
     """Return the kernel that writes the scores of rows start to stop under every column of weights to `out`."""
-    digest = engine_digest()
+    digest, RowRoom = engine_digest(), room_kind(Data)
 
     def kernel(w_: Any, data_: Any, room_: Any, start: int, stop: int, out: Any, pair: bool) -> None:
-        w, X, room = Link(*w_), Data(*data_), Room(*room_)
-        S = sparse(X, room.values, room.indices)
+        w, X, room = Link(*w_), Data(*data_), RowRoom(*room_)
+        S = sparse(X, room)
         table = read(w)
         K = table.shape[1]
         for i in range(start, stop):

@@ -51,7 +51,12 @@ def promises(
 
 def shrinks(rule: type) -> bool:
     """Tell whether the rule has the second form, which may also shrink the weights."""
-    return len(inspect.signature(rule.step).parameters) == len(SHRINKING)  # type: ignore[attr-defined]
+    return len(_parameters(rule.step)) == len(SHRINKING)  # type: ignore[attr-defined]
+
+
+@cache
+def _parameters(step: Any) -> tuple[str, ...]:
+    return tuple(inspect.signature(step).parameters)
 
 
 def reads_sign_only(rule: type) -> bool:
@@ -71,7 +76,7 @@ def reads_norm(rule: Any) -> bool:
 
 @cache
 def _loads_norm(step: Any) -> bool:
-    name = list(inspect.signature(step).parameters)[PLAIN.index("xx")]
+    name = _parameters(step)[PLAIN.index("xx")]
     loads = (i.argval for i in dis.get_instructions(step) if "LOAD" in i.opname)
     return any(name == value or (isinstance(value, tuple) and name in value) for value in loads)
 
@@ -113,7 +118,7 @@ def check_rule(rule: Any) -> None:
         raise TypeError(f"a rule is a typing.NamedTuple with a method `step`; got {kind.__name__}")
     if not callable(getattr(kind, "step", None)):
         raise TypeError(f"the rule {kind.__name__} has no method `step(self, score, y, xx)`")
-    names = list(inspect.signature(kind.step).parameters)
+    names = _parameters(kind.step)
     if len(names) not in (len(PLAIN), len(SHRINKING)):
         raise TypeError(
             f"{kind.__name__}.step takes ({', '.join(names)}); a rule's step takes ({', '.join(PLAIN)}), "

@@ -19,8 +19,9 @@ from linsep.engine.arrays import Array
 from linsep.solvers.calibration import Isotonic, Platt, fit_isotonic, fit_platt
 from linsep.validation.labels import clean, codes_among, encode, predicted_codes
 
-FIRST, SHARE, BLOCK = 16, 8, 1024
+FIRST_BLOCK, BLOCK_SHARE, LONGEST_BLOCK = 16, 8, 1024
 """Rows are scored in blocks: of 16 at first, then of an eighth of the rows before, of 1,024 at most."""
+METHODS: dict[str, Callable[..., Platt | Isotonic]] = {"sigmoid": fit_platt, "isotonic": fit_isotonic}
 
 
 class Recent(NamedTuple):
@@ -89,9 +90,9 @@ def widened(scores: Array, known: Array, now: Array) -> Array | None:
 
 def _ramp() -> list[int]:
     """Return where blocks end until they are of full length."""
-    ends = [FIRST]
-    while ends[-1] // SHARE < BLOCK:
-        ends.append(ends[-1] + max(FIRST, ends[-1] // SHARE))
+    ends = [FIRST_BLOCK]
+    while ends[-1] // BLOCK_SHARE < LONGEST_BLOCK:
+        ends.append(ends[-1] + max(FIRST_BLOCK, ends[-1] // BLOCK_SHARE))
     return ends
 
 
@@ -107,60 +108,9 @@ def blocks(done: int, rows: int) -> list[tuple[int, int]]:
     ([(0, 16), (16, 32), (32, 40)], [(0, 8), (8, 24), (24, 30)], [(0, 839), (839, 1500)])
     """
     end, full = done + rows, RAMP[-1]
-    first = full + BLOCK * max(1, (done - full) // BLOCK + 1)
-    ends = [*(cut for cut in RAMP if done < cut < end), *range(first, end, BLOCK), end]
+    first = full + LONGEST_BLOCK * max(1, (done - full) // LONGEST_BLOCK + 1)
+    ends = [*(cut for cut in RAMP if done < cut < end), *range(first, end, LONGEST_BLOCK), end]
     return [(start - done, stop - done) for start, stop in zip([done, *ends], ends, strict=False)]
-
-
-class AroundLearner:
-    """The part of a model that passes on what the learner in it knows; stands before scikit-learn's own bases."""
-
-    estimator: Any
-    estimator_: Any
-
-    def decision_function(self, X: Any) -> Array:
-        """Return the learner's own scores."""
-        return self._fitted().decision_function(X)
-
-    @property
-    def classes_(self) -> Array:
-        """The labels, in order."""
-        return self._fitted().classes_
-
-    @property
-    def coef_(self) -> Any:
-        """The learner's weights."""
-        return self._fitted().coef_
-
-    @property
-    def intercept_(self) -> Array:
-        """The learner's biases."""
-        return self._fitted().intercept_
-
-    @property
-    def n_features_in_(self) -> int:
-        """The number of features that the learner takes."""
-        return self._fitted().n_features_in_
-
-    @property
-    def feature_names_in_(self) -> Array:
-        """The names of the features, where the learner knows them."""
-        return self._fitted().feature_names_in_
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "estimator_" in vars(self) and is_fitted(self.estimator_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)  # type: ignore[misc]
-        tags.input_tags = copy.deepcopy(own.input_tags)
-        tags.classifier_tags = copy.deepcopy(own.classifier_tags)
-        return tags
-
-    def _fitted(self) -> Any:
-        """Return the trained learner."""
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError(f"this {type(self).__name__} has not been fitted yet: call fit or partial_fit first")
-        return self.estimator_
 
 
 def is_fitted(learner: Any) -> bool:
@@ -170,9 +120,6 @@ def is_fitted(learner: Any) -> bool:
     except NotFittedError:
         return False
     return True
-
-
-METHODS: dict[str, Callable[..., Platt | Isotonic]] = {"sigmoid": fit_platt, "isotonic": fit_isotonic}
 
 
 def scores_of(learner: Any, X: Any) -> Array:
@@ -193,7 +140,7 @@ def _learns_rows(model: Any) -> bool:
     return hasattr(model.estimator, "partial_fit")
 
 
-class CalibratedClassifier(AroundLearner, ClassifierMixin, BaseEstimator):
+class CalibratedClassifier(ClassifierMixin, BaseEstimator):
     """A learner whose scores are turned into probabilities, learned on scores of rows that it had not seen.
 
     Any learner with a `decision_function` will do. Two classes have one map, from the score to the probability of the
@@ -262,6 +209,7 @@ class CalibratedClassifier(AroundLearner, ClassifierMixin, BaseEstimator):
         "cv": [Interval(Integral, 2, None, closed="left")],
         "window": [Interval(Integral, 1, None, closed="left")],
     }
+    estimator_: Any
     _recent = Recent.none()
     _rows = 0
     _maps: list[Platt | Isotonic] | None = None
@@ -354,6 +302,35 @@ class CalibratedClassifier(AroundLearner, ClassifierMixin, BaseEstimator):
             codes = np.where(probabilities[rows, own] == probabilities[rows, codes], own, codes)
         return self.classes_[codes]
 
+    def decision_function(self, X: Any) -> Array:
+        """Return the learner's own scores."""
+        return self._fitted().decision_function(X)
+
+    @property
+    def classes_(self) -> Array:
+        """The labels, in order."""
+        return self._fitted().classes_
+
+    @property
+    def coef_(self) -> Any:
+        """The learner's weights."""
+        return self._fitted().coef_
+
+    @property
+    def intercept_(self) -> Array:
+        """The learner's biases."""
+        return self._fitted().intercept_
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features that the learner takes."""
+        return self._fitted().n_features_in_
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """The names of the features, where the learner knows them."""
+        return self._fitted().feature_names_in_
+
     @property
     def calibration_(self) -> list[Platt | Isotonic]:
         """The maps from scores to probabilities: one for two classes, else one a class."""
@@ -380,6 +357,21 @@ class CalibratedClassifier(AroundLearner, ClassifierMixin, BaseEstimator):
                 yield
         finally:
             del self._in_place
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "estimator_" in vars(self) and is_fitted(self.estimator_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.input_tags = copy.deepcopy(own.input_tags)
+        tags.classifier_tags = copy.deepcopy(own.classifier_tags)
+        return tags
+
+    def _fitted(self) -> Any:
+        """Return the trained learner."""
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(f"this {type(self).__name__} has not been fitted yet: call fit or partial_fit first")
+        return self.estimator_
 
     def _begun(self) -> Any:
         """Return the learner as it is by now, to be copied or to be learned by."""

@@ -11,7 +11,7 @@ from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
 from linsep.engine.step import check_rule
 from linsep.estimators.base.online import SharedButIntercept, check_compiles
-from linsep.estimators.base.voter import LINEAR, Voter
+from linsep.estimators.base.voter import Voter
 from linsep.kernels.functions import NAMES, kernel_named
 from linsep.rules import Perceptron as Rule
 from linsep.training.dual_weights import DualWeights
@@ -76,6 +76,8 @@ class KernelPerceptron(Voter):
         "cache_size": [Interval(Real, 0, None, closed="left")],
     }
 
+    _weights_of_rows = True
+
     def _new_history(self, bias: float) -> History | None:
         return History(None)
 
@@ -138,11 +140,7 @@ class KernelPerceptron(Voter):
     @property
     def dual_coef_(self) -> Array:
         """How much of each row of `support_` the weights that answer have: (classes, rows), (1, rows) of two."""
-        if self.readout not in LINEAR:
-            raise AttributeError(
-                f'readout="{self.readout}" asks all weights of the run, and has none of its own: '
-                'set_params(readout="average") has'
-            )
+        self._check_linear()
         shares, _, divisors = self._replay().dual(self.readout, self.normalize)
         return self._of_classes((shares / divisors).T, axis=0, flat=False)
 
@@ -157,8 +155,8 @@ class KernelPerceptron(Voter):
         check_compiles(self.rule)
         return Parts(self.rule)
 
-    def _ready(self, state: Any) -> None:
-        super()._ready(state)
+    def _configure(self, state: Any) -> None:
+        super()._configure(state)
         kernel = kernel_named(self.kernel, state.first_features, self.degree, self.gamma, self.coef0, state.bias)
         history, dual = state.history, state.dual
         if history.kernel not in (None, kernel):

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_is
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
-from linsep.estimators.base.batch import BatchLearner, Problem, Solution
+from linsep.estimators.base.batch import BatchLearner, BatchProblem, BatchSolution, refuse_infinite
 from linsep.estimators.base.facts import Fact
 from linsep.solvers import least_squares as solvers
 from linsep.solvers.least_squares import (
@@ -24,9 +24,9 @@ from linsep.solvers.least_squares import (
     Targets,
     Triangle,
     absorb,
-    begin,
     refuse_too_wide,
     solve_triangle,
+    start_triangle,
     with_features,
     with_targets,
 )
@@ -34,7 +34,6 @@ from linsep.solvers.products import times
 from linsep.training.state import NO_WEIGHTS
 from linsep.training.transaction import all_or_nothing, at_once
 from linsep.validation.inputs import canonical, refuse_bad_entries
-from linsep.validation.labels import clean, codes_among, first_classes, new_classes
 
 SOLVERS = {"auto", "exact", "iterative", "stream"}
 FACTS = {
@@ -118,7 +117,6 @@ class LeastSquares(BatchLearner):
 
     triangle_: Array
     rows_: int
-    open_labels_: bool
     _facts: ClassVar[dict[str, Fact]] = {**FACTS, "open_labels_": Fact(bool)}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CONSTRAINTS,
@@ -142,13 +140,13 @@ class LeastSquares(BatchLearner):
         self.class_weight = class_weight
         self.n_jobs = n_jobs
 
-    def _solve(self, problem: Problem) -> Solution:
-        data, classes = problem.data, len(problem.classes)
+    def _solve(self, problem: BatchProblem) -> BatchSolution:
         if self.solver == "stream":
-            found = self._streamed(begin(data.n_features, classes, data.bias), problem, open_labels=False)
+            found = self._streamed(problem, open_labels=False)
         else:
+            classes = len(problem.classes)
             targets = OneHot(problem.codes, classes) if classes > 2 else problem.signs(1)[:, None]
-            found = solved(self, data, targets, problem.row_weights)
+            found = solved(self, problem.data, targets, problem.row_weights)
         warn_of_condition(self, found)
         return found
 
@@ -181,30 +179,25 @@ class LeastSquares(BatchLearner):
             raise ValueError(NOTHING_TO_GO_ON)
         if isinstance(self.class_weight, str):
             raise ValueError('class_weight="balanced" needs all labels at once: pass a dict of weights to partial_fit')
-        data = canonical(self, X, bias=self._bias, reset=first and not hasattr(self, "n_features_in_"))
-        labels = clean(y, data.n_rows)
-        refuse_bad_entries(data)
-        known, triangle, is_open = self._welcome(labels, classes, data.n_features, data.bias)
-        codes = codes_among(labels, known)
-        weights = self._row_weights(codes, known, sample_weight, data, whole=False)
+        problem, places, is_open = self._next_problem(X, y, classes, sample_weight, first)
+        triangle = None if first else self._triangle
+        if triangle is not None and len(places):
+            triangle = with_targets(triangle, places)
         if first:
             self.seed_ = self._draw_seed()
-        found = self._streamed(triangle, Problem(data, codes, weights, known), is_open)
+        found = self._streamed(problem, is_open, triangle)
         warn_of_condition(self, found, stacklevel=5)
-        self._take(found, known, data)
+        self._take(found, problem.classes, problem.data)
         return self
 
     @all_or_nothing
     def grow(self, n_features: int) -> Self:
         """Make room for `n_features`, as if the new ones had been there, always 0, from the start."""
-        width = getattr(self, "n_features_in_", 0)
-        if n_features < width:
-            raise ValueError(f"grow({n_features}): the learner has {width} features already and can't lose any")
+        more = self._more_features(n_features)
         if hasattr(self, "_state"):
             if not hasattr(self, "triangle_"):
                 raise ValueError(NOTHING_TO_GO_ON)
-            triangle = Triangle(self.triangle_, self.rows_, width, self._bias)
-            self.triangle_ = with_features(triangle, n_features - width).table
+            self.triangle_ = with_features(self._triangle, more).table
             self.densify()._drop_prepared()
         self.n_features_in_ = int(n_features)
         return self
@@ -224,23 +217,15 @@ class LeastSquares(BatchLearner):
             return np.column_stack([1 - second, second])
         return nearest_probabilities(scores)
 
-    def _welcome(self, labels: Array, classes: Any, features: int, bias: float) -> tuple[Array, Triangle, bool]:
-        """Return the classes known from now on, the sums with a target for each, and whether more may come."""
-        if not hasattr(self, "_state"):
-            known = first_classes(labels, classes)
-            return known, begin(features, len(known), bias), classes is None
-        known, triangle = self.classes_, Triangle(self.triangle_, self.rows_, features, bias)
-        new = new_classes(labels, classes, known)
-        if self.open_labels_ and len(new):
-            triangle = with_targets(triangle, np.searchsorted(known, new))
-            known = np.sort(np.concatenate([known, new]))
-        return known, triangle, self.open_labels_
+    @property
+    def _triangle(self) -> Triangle:
+        return Triangle(self.triangle_, self.rows_, self.n_features_in_, self._bias)
 
-    def _streamed(self, triangle: Triangle, problem: Problem, open_labels: bool) -> Solution:
+    def _streamed(self, problem: BatchProblem, open_labels: bool, triangle: Triangle | None = None) -> BatchSolution:
         """Return the weights of the sums with these rows added."""
         classes = len(problem.classes)
         mix = np.array([[-1.0], [1.0]]) if classes == 2 else None
-        found = streamed(triangle, problem.data, OneHot(problem.codes, classes), problem.row_weights, mix)
+        found = solved(self, problem.data, OneHot(problem.codes, classes), problem.row_weights, triangle, mix)
         return found._replace(facts=found.facts | {"open_labels_": open_labels})
 
     def _check_facts(self) -> None:
@@ -267,8 +252,21 @@ def nearest_probabilities(scores: Array) -> Array:
     return np.maximum(scores - thresholds[np.arange(len(scores)), last][:, None], 0.0)
 
 
-def solved(learner: Any, data: Dense | Csr, targets: Targets, weights: Array) -> Solution:
-    """Return the weights by the learner's solver, and what to tell if its budget stopped it."""
+def solved(
+    learner: Any, data: Dense | Csr, targets: Targets, weights: Array, triangle: Triangle | None = None,
+    mix: Array | None = None,
+) -> BatchSolution:  # fmt: skip
+    """Return the weights by the learner's solver, with a warning if its budget stopped it.
+
+    A stream adds the rows to the sums so far (`triangle`), and keeps them; `mix` is as in :func:`solve_triangle`.
+    """
+    if learner.solver == "stream":
+        triangle = start_triangle(data.n_features, targets.shape[1], data.bias) if triangle is None else triangle
+        refuse_too_wide(None, triangle.table.shape[1])
+        triangle = absorb(triangle, data, targets, weights)
+        found = solve_triangle(triangle, mix)._replace(solver="stream")
+        sums = {"triangle_": np.ascontiguousarray(triangle.table), "rows_": triangle.rows}
+        return BatchSolution(found.weights, 1, facts_of(found) | sums)
     found = solvers.least_squares(
         data, targets, weights, solver=learner.solver, tol=learner.tol, max_iter=learner.max_iter,
         jobs=threads(learner.n_jobs),
@@ -278,21 +276,10 @@ def solved(learner: Any, data: Dense | Csr, targets: Targets, weights: Array) ->
         f"tol={learner.tol:g}: raise max_iter or tol, or bring the columns to one scale "
         "(linsep.transforms.ScaleColumns)"
     )
-    return Solution(found.weights, found.iterations, facts_of(found), None if found.converged else trouble)
+    return BatchSolution(found.weights, found.iterations, facts_of(found), None if found.converged else trouble)
 
 
-def streamed(
-    triangle: Triangle, data: Dense | Csr, targets: Targets, weights: Array, mix: Array | None = None
-) -> Solution:
-    """Return the weights of the sums with these rows added."""
-    refuse_too_wide(None, triangle.table.shape[1])
-    triangle = absorb(triangle, data, targets, weights)
-    found = solve_triangle(triangle, mix)
-    sums = {"triangle_": np.ascontiguousarray(triangle.table), "rows_": triangle.rows}
-    return Solution(found.weights, 1, facts_of(found._replace(solver="stream")) | sums)
-
-
-def facts_of(found: solvers.LeastSquares) -> dict[str, Any]:
+def facts_of(found: solvers.LeastSquaresFit) -> dict[str, Any]:
     """Return what a solver found, by the names that a learner gives it."""
     return {
         "solver_": found.solver,
@@ -303,7 +290,7 @@ def facts_of(found: solvers.LeastSquares) -> dict[str, Any]:
     }
 
 
-def warn_of_condition(learner: Any, found: Solution, stacklevel: int = 6) -> None:
+def warn_of_condition(learner: Any, found: BatchSolution, stacklevel: int = 6) -> None:
     """Warn where rounding may change the weights by as much as they are."""
     condition = found.facts["condition_"]
     if condition is not None and condition * SHAKY > 1:
@@ -397,10 +384,7 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
         self
         """
         data, targets, weights = self._checked(X, y, sample_weight, reset=True)
-        if self.solver != "stream":
-            return self._take(solved(self, data, targets, weights), data.bias)
-        triangle = begin(data.n_features, targets.shape[1], data.bias)
-        return self._take(streamed(triangle, data, targets, weights), data.bias)
+        return self._take(solved(self, data, targets, weights), data.bias)
 
     @available_if(is_stream)
     @_fit_context(prefer_skip_nested_validation=True)
@@ -426,13 +410,13 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
             raise ValueError(NOTHING_TO_GO_ON)
         flat = getattr(self, "_flat", None)
         data, targets, weights = self._checked(X, y, sample_weight, reset=first)
-        triangle = begin(data.n_features, targets.shape[1], data.bias)
+        triangle = None
         if not first:
             before = self._weights.shape[1]
             if targets.shape[1] != before or self._flat != flat:
                 raise ValueError(f"y has the shape {np.shape(y)}, but had {before} targets in the first call")
-            triangle = triangle._replace(table=self.triangle_, rows=self.rows_)
-        return self._take(streamed(triangle, data, targets, weights), data.bias)
+            triangle = Triangle(self.triangle_, self.rows_, data.n_features, data.bias)
+        return self._take(solved(self, data, targets, weights, triangle), data.bias)
 
     @at_once
     def predict(self, X: Any) -> Array:
@@ -502,9 +486,8 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
             width = int(self._bias != 0) + self.n_features_in_ + weights.shape[1]
             refuse_bad_triangle(self.triangle_, getattr(self, "rows_", None), width)
 
-    def _take(self, found: Solution, bias: float) -> Self:
-        if not np.isfinite(found.weights).all():
-            raise ValueError("a weight is too large for float64: divide all of X by one factor")
+    def _take(self, found: BatchSolution, bias: float) -> Self:
+        refuse_infinite(found.weights)
         if found.warning is not None:
             warnings.warn(f"{type(self).__name__} {found.warning}", ConvergenceWarning, stacklevel=5)
         warn_of_condition(self, found)

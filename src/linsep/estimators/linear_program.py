@@ -1,21 +1,17 @@
 """Halfspaces by linear programming."""
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from linsep.engine.arrays import Array
-from linsep.estimators.base.batch import BatchLearner, Problem, Solution
+from linsep.estimators.base.batch import POSITIVE, BatchLearner, BatchProblem, BatchSolution, name_rows, not_separable
 from linsep.estimators.base.facts import Fact, refuse_other_dual, refuse_other_verdict
 from linsep.solvers.programs.linear_program import Bracket, LeastError, l1_game, least_error, separate
 from linsep.solvers.programs.signed_rows import Budget
 from linsep.solvers.programs.zero_one import ZeroOne, fewest_errors
-
-NAMED = 5
-"""Rows that a verdict names, at most."""
-POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
 class LinearProgram(BatchLearner):
@@ -152,7 +148,7 @@ class LinearProgram(BatchLearner):
         refuse_other_dual(getattr(self, "support_", None), getattr(self, "dual_", None))
         refuse_other_verdict(getattr(self, "verdict_", ""), separable)
 
-    def _solve(self, problem: Problem) -> Solution:
+    def _solve(self, problem: BatchProblem) -> BatchSolution:
         if len(problem.classes) > 2:
             raise ValueError(
                 f"Only binary classification is supported. y has the classes {problem.classes.tolist()}, and a linear "
@@ -173,7 +169,7 @@ class LinearProgram(BatchLearner):
         kind = "absolute errors" if both_sides else "hinge losses"
         return self._solution(found, verdict_=_error_verdict(found, kind), **_sums(found), **_dual(found))
 
-    def _separation(self, rows: tuple[Any, Array, Array], budget: Budget) -> Solution:
+    def _separation(self, rows: tuple[Any, Array, Array], budget: Budget) -> BatchSolution:
         """Return the separator, or the proof that there is none with the weights of least hinge loss."""
         found = separate(*rows, budget=budget)
         if found.separable:
@@ -186,18 +182,18 @@ class LinearProgram(BatchLearner):
         facts = _bracket(found) | _sums(hinge)
         return self._solution(answer, verdict_=_witness_verdict(found, hinge), **facts)
 
-    def _counted(self, found: ZeroOne, rows: int) -> Solution:
+    def _counted(self, found: ZeroOne, rows: int) -> BatchSolution:
         facts = {"errors_": found.errors, "errors_bound_": found.bound, "mistaken_": found.mistaken}
         verdict = _count_verdict(found, rows)
         return self._solution(found, verdict_=verdict, witnesses_=found.witnesses, **facts)
 
-    def _solution(self, found: Any, **facts: Any) -> Solution:
+    def _solution(self, found: Any, **facts: Any) -> BatchSolution:
         stopped = (
             f"did not come to its end with max_iter={self.max_iter} and time_limit={self.time_limit:g}: raise them, "
             "or give fewer rows; verdict_ says what was reached"
         )
         facts["separable_"] = bool(found.separable)
-        return Solution(found.weights[:, None], found.iterations, facts, None if found.converged else stopped)
+        return BatchSolution(found.weights[:, None], found.iterations, facts, None if found.converged else stopped)
 
 
 def _bracket(found: Bracket) -> dict[str, Any]:
@@ -224,12 +220,8 @@ def _witness_verdict(found: Bracket, hinge: LeastError) -> str:
     """Return what was found where the program itself has no separator."""
     if hinge.separable:
         return "separable: every row is on its side of the weights of the least hinge loss"
-    support = np.flatnonzero(found.dual)
-    if found.separable is False and len(support) == 1:
-        proof = f"not separable: row {support[0]} is all 0, so that its score is 0 whatever the weights"
-    elif found.separable is False:
-        left = f"what is left of their sum is {found.upper:.2g}"
-        proof = f"not separable: {len(support)} rows, weighted, cancel out ({_named(support)}; {left})"
+    if found.separable is False:
+        proof = not_separable(np.flatnonzero(found.dual), found.upper)
     else:
         why = "rounding hides whether there is one" if found.converged else "the program was stopped"
         proof = (
@@ -259,13 +251,7 @@ def _count_verdict(found: ZeroOne, rows: int) -> str:
         return f"separable: none of {rows:,} rows is an error"
     plain = found.errors == len(found.mistaken)
     amount = f"{found.errors:g} of {rows:,} rows" if plain else f"rows that count {found.errors:g}"
-    wrong = f"this halfspace is wrong on {amount} ({_named(found.mistaken)})"
+    wrong = f"this halfspace is wrong on {amount} ({name_rows(found.mistaken)})"
     if found.converged:
         return f"not separable: {wrong}, and none on less"
     return f"{'not separable' if found.bound > 0 else 'open'}: {wrong}, and none on less than {found.bound:g}"
-
-
-def _named(rows: Array) -> str:
-    """Return the numbers of some rows."""
-    more = f" and {len(rows) - NAMED:,} more" if len(rows) > NAMED else ""
-    return ("rows " if len(rows) > 1 else "row ") + ", ".join(map(str, rows[:NAMED].tolist())) + more

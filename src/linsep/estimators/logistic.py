@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
-from linsep.estimators.base.batch import BatchLearner, Problem, Solution, solved_state
+from linsep.estimators.base.batch import POSITIVE, BatchLearner, BatchProblem, BatchSolution, solved_state
 from linsep.estimators.base.facts import Fact
 from linsep.estimators.base.online import READOUTS, OnlineLearner, Shared
 from linsep.rules import Logistic
@@ -25,8 +25,7 @@ from linsep.solvers.logistic.newton import newton
 from linsep.training.state import Parts, TrainingState
 from linsep.training.transaction import at_once
 
-POSITIVE = Interval(Real, 0, None, closed="neither")
-SOLVERS: dict[str, Callable[..., solvers.Solution]] = {"batch": gradient_ascent, "newton": newton}
+SOLVERS: dict[str, Callable[..., solvers.LogisticSolution]] = {"batch": gradient_ascent, "newton": newton}
 MOST = {"sgd": 10, "batch": 1000, "newton": 100}
 """The default of max_iter for each solver."""
 TOL = {"batch": 1e-6, "newton": 1e-10}
@@ -224,14 +223,14 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         """Make one pass over these rows: see :meth:`OnlineLearner.partial_fit`. For solver="auto" or "sgd"."""
         return super().partial_fit(X, y, classes, sample_weight)
 
-    def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> BatchProblem:
         goes_on, before = self.warm_start and hasattr(self, "_state"), getattr(self, "n_features_in_", 0)
         problem = super()._problem(X, y, sample_weight)
         if goes_on and (problem.data.n_features != before or not np.array_equal(problem.classes, self.classes_)):
             raise ValueError("warm_start: other features or classes than those of the last fit; set it to False")
         return problem
 
-    def _solve(self, problem: Problem) -> Solution:
+    def _solve(self, problem: BatchProblem) -> BatchSolution:
         if self.multi_class == "joint":
             raise ValueError(
                 f'multi_class="joint" needs solver="sgd": solver={self.solver!r} takes "ovr" or "multinomial"'
@@ -244,7 +243,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         else:  # one by one: without a prior, a class that can be separated would stop the others at its own end
             own = [None if start is None else start[:, k : k + 1] for k in range(classes)]
             codes = [(problem.codes == k).astype(np.int32) for k in range(classes)]
-            found = solvers.together(
+            found = solvers.join_solutions(
                 [self._solved(problem, of, 2, False, at) for of, at in zip(codes, own, strict=True)]
             )
         facts = {
@@ -256,11 +255,11 @@ class LogisticRegression(OnlineLearner, BatchLearner):
             "infinite_": found.infinite,
             "cause_": found.cause,
         }
-        return Solution(found.weights, found.iterations, facts, joint=joint)
+        return BatchSolution(found.weights, found.iterations, facts, joint=joint)
 
     def _solved(
-        self, problem: Problem, codes: Array, classes: int, joint: bool, start: Array | None
-    ) -> solvers.Solution:
+        self, problem: BatchProblem, codes: Array, classes: int, joint: bool, start: Array | None
+    ) -> solvers.LogisticSolution:
         variance: Any = 1.0 if self.prior_variance == "auto" else self.prior_variance
         penalize = self.penalize_intercept != "auto" and bool(self.penalize_intercept)
         likelihood = solvers.problem_of(
@@ -271,12 +270,12 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         tol = TOL[solver] if self.tol is None else self.tol
         return SOLVERS[solver](likelihood, tol=tol, max_iter=self._most(solver), start=start)
 
-    def _take(self, solution: Solution, classes: Array, data: Dense | Csr) -> None:
+    def _take(self, solution: BatchSolution, classes: Array, data: Dense | Csr) -> None:
         super()._take(solution, classes, data)
         rule = Logistic(self.eta0, self.power_t, 0.0)  # its weights are of the kind that "sgd" can go on with
         self._state = solved_state(solution, data.n_features, data.bias, Parts(rule, readout=READOUTS[self.readout]))
 
-    def _weights_of(self, problem: Problem, joint: bool) -> Array | None:
+    def _weights_of(self, problem: BatchProblem, joint: bool) -> Array | None:
         """Return the weights of the last fit for a solver to begin with."""
         if not hasattr(self, "_state"):
             return None

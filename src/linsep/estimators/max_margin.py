@@ -1,7 +1,7 @@
 """The maximum margin, hard or soft: the support vector machine without a kernel."""
 
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -9,16 +9,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from linsep.engine.arrays import Array
 from linsep.engine.runtime import share, threads
-from linsep.estimators.base.batch import BatchLearner, Problem, Solution
+from linsep.estimators.base.batch import POSITIVE, BatchLearner, BatchProblem, BatchSolution, not_separable
 from linsep.estimators.base.facts import Fact, refuse_other_dual, refuse_other_verdict
 from linsep.solvers.margin.hard import HardMargin, hard_margin
 from linsep.solvers.margin.soft import SoftMargin, soft_margin
 from linsep.solvers.products import times
 
-NAMED = 5
-"""Rows that a verdict names, at most."""
 NUMBERS = ("margin_", "margin_bound_", "gap_")
-POSITIVE = Interval(Real, 0, None, closed="neither")
 LOSSES: dict[str, Literal["l1", "l2"]] = {"hinge": "l1", "squared_hinge": "l2"}
 """The solver's names of the losses."""
 
@@ -164,7 +161,7 @@ class MaxMargin(BatchLearner):
         if len(self.classes_) == 2:
             refuse_other_verdict(getattr(self, "verdict_", ""), found[1])
 
-    def _solve(self, problem: Problem) -> Solution:
+    def _solve(self, problem: BatchProblem) -> BatchSolution:
         labels, jobs = problem.classes.tolist(), threads(self.n_jobs)
         codes = range(len(labels)) if len(labels) > 2 else [1]
         solve = self._soft if self.C is not None else self._hard
@@ -189,9 +186,9 @@ class MaxMargin(BatchLearner):
             more = f" (and {len(told) - 1} more classes)" if len(told) > 1 else ""
             warning = f"for {told[0]}{more}" if told else None
         weights = np.column_stack([of.weights for of in found])
-        return Solution(weights, max(of.iterations for of in found), facts, warning)
+        return BatchSolution(weights, max(of.iterations for of in found), facts, warning)
 
-    def _hard(self, problem: Problem, code: int, jobs: int) -> MarginSolution:
+    def _hard(self, problem: BatchProblem, code: int, jobs: int) -> MarginSolution:
         """Return the hard margin of a class against the others."""
         found = hard_margin(
             problem.data, problem.signs(code), problem.row_weights, tol=float(self.tol), max_iter=int(self.max_iter),
@@ -207,7 +204,7 @@ class MaxMargin(BatchLearner):
         how = found.weights, found.iterations, bounds, found.gap, found.dual
         return MarginSolution(*how, found.separable, verdict, warning)
 
-    def _soft(self, problem: Problem, code: int, jobs: int) -> MarginSolution:
+    def _soft(self, problem: BatchProblem, code: int, jobs: int) -> MarginSolution:
         """Return the soft margin of a class against the others."""
         assert self.C is not None
         signs = problem.signs(code)
@@ -242,15 +239,7 @@ def _hard_verdict(found: HardMargin) -> str:
         return f"separable: the margin is {found.lower:.6g}, and no halfspace has more than {found.upper:.6g}"
     if found.separable is None:
         return f"open: no halfspace is known to separate the rows, and none has a margin above {found.upper:.6g}"
-    support = found.support
-    if len(support) == 1:
-        return f"not separable: row {support[0]} is all 0, so that its score is 0 whatever the weights"
-    more = f" and {len(support) - NAMED:,} more" if len(support) > NAMED else ""
-    named = ", ".join(map(str, support[:NAMED].tolist())) + more
-    return (
-        f"not separable: {len(support):,} rows, weighted, cancel out (rows {named}; what is left of their sum is "
-        f"{found.upper:.2g})"
-    )
+    return not_separable(found.support, found.upper)
 
 
 def _soft_verdict(found: SoftMargin, wrong: int, rows: int, bounds: tuple[float, float], separable: bool | None) -> str:

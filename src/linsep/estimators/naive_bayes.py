@@ -12,16 +12,16 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
-from linsep.estimators.base.batch import BatchLearner, Problem, Solution, solved_state
+from linsep.estimators.base.batch import BatchLearner, BatchProblem, BatchSolution, solved_state
 from linsep.estimators.base.facts import Fact
 from linsep.estimators.base.learner import known_entries
-from linsep.solvers.naive_bayes.precision import leveled
+from linsep.solvers.naive_bayes.precision import level_ties
 from linsep.solvers.naive_bayes.rows import groups_of, present, refuse_negative, refuse_not_one_hot
 from linsep.solvers.naive_bayes.weights import KINDS, NO_GROUPS, BayesWeights, ClassCounts, priors_of
 from linsep.training.state import TrainingState
 from linsep.training.transaction import all_or_nothing, at_once
 from linsep.validation.inputs import canonical, refuse_bad_entries, single_row, without_duplicates
-from linsep.validation.labels import clean, codes_among, first_classes, new_classes, predicted_labels
+from linsep.validation.labels import predicted_labels
 
 SHARE = Interval(Real, 0, None, closed="left")
 
@@ -89,7 +89,6 @@ class NaiveBayes(BatchLearner):
     mean_: Array
     squares_: Array
     rounding_: Array
-    open_labels_: bool
     _facts: ClassVar[dict[str, Fact]] = {
         **{f"{name}_": Fact(object) for name in ClassCounts._fields},
         "open_labels_": Fact(bool),
@@ -161,44 +160,35 @@ class NaiveBayes(BatchLearner):
         self
         """
         first = not hasattr(self, "class_count_")
-        data = canonical(self, X, bias=self._bias, reset=first and not hasattr(self, "n_features_in_"))
-        labels = clean(y, data.n_rows)
-        refuse_bad_entries(data)
-        self._check_entries(data)
-        if first:
-            known, tally = self._first(labels, classes, data.n_features)
-        else:
-            known, tally = self._next(labels, classes, data.n_features)
-        codes = codes_among(labels, known)
-        weights = self._row_weights(codes, known, sample_weight, data, whole=False)
-        tally = tally.plus(self._distinct(data), codes, weights)
-        return self._go_on_with(tally, known, self.open_labels_ if not first else classes is None)
+        problem, places, is_open = self._next_problem(X, y, classes, sample_weight, first)
+        data, codes, weights, known = problem
+        tally = self._started(len(known), data.n_features) if first else self._resumed(data.n_features)
+        tally = tally.admitted(places) if len(places) else tally
+        return self._go_on_with(tally.plus(self._distinct(data), codes, weights), known, is_open)
 
     def _go_on_with(self, tally: ClassCounts, classes: Array, open_labels: bool) -> Self:
         """Go on with these counts; the weights are made of them when they are asked for."""
+        self.classes_, self.n_iter_, self.seed_, self._open = classes, 1, self._draw_seed(), False
+        self.open_labels_ = open_labels
+        self._replace_counts(tally)
+        return self
+
+    def _replace_counts(self, tally: ClassCounts) -> None:
+        """Replace the counts, and drop the weights that were made of the old ones."""
         self._drop_prepared()
         for name in ("_state", "rounding_"):
             self.__dict__.pop(name, None)
-        self.classes_, self.n_iter_, self.seed_, self._open = classes, 1, self._draw_seed(), False
-        self.open_labels_ = open_labels
         for name, fact in _facts_of(tally).items():
             setattr(self, name, fact)
-        return self
 
     @all_or_nothing
     def grow(self, n_features: int) -> Self:
         """Make room for `n_features`, as if the new ones had been there, always 0, from the start."""
-        width = getattr(self, "n_features_in_", 0)
-        if n_features < width:
-            raise ValueError(f"grow({n_features}): the learner has {width} features already and can't lose any")
-        if hasattr(self, "class_count_") and n_features > width:
+        more = self._more_features(n_features)
+        if hasattr(self, "class_count_") and more:
             if self.kind == "categorical":
                 raise ValueError("grow: which variables new columns belong to is not known")
-            self._drop_prepared()
-            for name in ("_state", "rounding_"):
-                self.__dict__.pop(name, None)
-            for name, fact in _facts_of(self._tally.widened(n_features - width)).items():
-                setattr(self, name, fact)
+            self._replace_counts(self._tally.widened(more))
         self.n_features_in_ = int(n_features)
         return self
 
@@ -235,18 +225,18 @@ class NaiveBayes(BatchLearner):
         row = single_row(indices[known], values[known], self.n_features_in_, self._bias)
         return predicted_labels(self._scores(row), self.classes_).tolist()[0]
 
-    def _solve(self, problem: Problem) -> Solution:
+    def _solve(self, problem: BatchProblem) -> BatchSolution:
         data, codes, row_weights, classes = problem
         tally = self._started(len(classes), data.n_features).plus(self._distinct(data), codes, row_weights)
         found = self._found(tally, classes)
         facts = {**_facts_of(tally), "open_labels_": False, "rounding_": found.size}
-        return Solution(found.weights, facts=facts, joint=len(classes) > 2)
+        return BatchSolution(found.weights, facts=facts, joint=len(classes) > 2)
 
     def _fitted(self) -> TrainingState:
         """Return the state, made of the counts if it has not been since the last of them came."""
         if not hasattr(self, "_state") and hasattr(self, "class_count_"):
             found = self._found(self._tally, self.classes_)
-            solution = Solution(found.weights, joint=len(self.classes_) > 2)
+            solution = BatchSolution(found.weights, joint=len(self.classes_) > 2)
             self.rounding_ = found.size
             self._state = solved_state(solution, self.n_features_in_, self._bias)  # last: then all is there
         return super()._fitted()
@@ -272,7 +262,7 @@ class NaiveBayes(BatchLearner):
         if len(self.classes_) == 1:
             return scores
         weights = state.whole().link.s
-        return leveled(scores, data, weights, self.rounding_, 0.0 if self._tally.kind == "gaussian" else 1.0)
+        return level_ties(scores, data, weights, self.rounding_, 0.0 if self._tally.kind == "gaussian" else 1.0)
 
     def _check_entries(self, data: Dense | Csr) -> None:
         if self.variance == "per-class":
@@ -293,22 +283,13 @@ class NaiveBayes(BatchLearner):
         groups = groups_of(self.groups, features) if self.kind == "categorical" else NO_GROUPS
         return ClassCounts.start(self.kind, classes, features, groups, float(self.binarize))
 
-    def _first(self, labels: Array, classes: Any, features: int) -> tuple[Array, ClassCounts]:
-        """Return the classes known from the first rows on, and the counts of none."""
-        known = first_classes(labels, classes)
-        return known, self._started(len(known), features)
-
-    def _next(self, labels: Array, classes: Any, features: int) -> tuple[Array, ClassCounts]:
-        """Return the classes known from now on, and the counts so far with room for each."""
-        known, tally = self.classes_, self._tally
-        now = self._started(0, features)
+    def _resumed(self, features: int) -> ClassCounts:
+        """Return the counts so far, if the parameters that they depend on are still the same."""
+        now, tally = self._started(0, features), self._tally
         for name in ("kind", "groups", "binarize"):
             if not np.array_equal(getattr(now, name), getattr(tally, name)):
                 raise ValueError(f"training can't resume with {name}={getattr(self, name)!s:.60}: it began otherwise")
-        new = new_classes(labels, classes, known)
-        if not self.open_labels_ or not len(new):
-            return known, tally
-        return np.union1d(known, new), tally.admitted(np.searchsorted(known, new))
+        return tally
 
     @property
     def _tally(self) -> ClassCounts:

@@ -1,6 +1,5 @@
 """The voted perceptron: every hypothesis of the run has a vote, as large as the rounds that it survived."""
 
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -9,9 +8,8 @@ from sklearn.utils._param_validation import StrOptions
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.links import Additive
-from linsep.engine.runtime import uninterrupted
 from linsep.estimators.base.online import Shared
-from linsep.estimators.base.voter import LINEAR, Voter
+from linsep.estimators.base.voter import Voter
 from linsep.rules import Perceptron as Rule
 from linsep.training.scoring import Scorer
 from linsep.training.state import Parts
@@ -81,8 +79,8 @@ class VotedPerceptron(Voter):
     def _parts(self, features: int, rows: int | None) -> Parts:
         return Parts(Rule())
 
-    def _ready(self, state: Any) -> None:
-        super()._ready(state)
+    def _configure(self, state: Any) -> None:
+        super()._configure(state)
         state.history.forgets = self.when_full == "forget"
 
     def learn_one(self, x: Any, y: Any) -> Any:
@@ -92,10 +90,6 @@ class VotedPerceptron(Voter):
         full = support is not None and self.max_support is not None and len(support) >= self.max_support
         return self._learn_alone(x, y) if full and self.when_full == "raise" else super().learn_one(x, y)
 
-    def _as_a_whole(self) -> AbstractContextManager[None]:
-        """Let Ctrl-C wait, where rows are learned in place, until those of mistakes are kept."""
-        return uninterrupted() if self._in_place else nullcontext()
-
     def _linear_scores(self, data: Dense | Csr, jobs: int) -> Array:
         weights, divisors = self._replay().written_out(self.readout, self.normalize)
         scorer = Scorer(Additive(weights), np.ones(len(divisors)), self._state.pair)
@@ -103,10 +97,6 @@ class VotedPerceptron(Voter):
 
     def _weights(self) -> Array:
         self._fitted()
-        if self.readout not in LINEAR:
-            raise AttributeError(
-                f'readout="{self.readout}" asks all weights of the run, and has none of its own: '
-                'set_params(readout="average") has'
-            )
+        self._check_linear()
         weights, divisors = self._replay().written_out(self.readout, self.normalize)
         return weights / divisors

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from linsep.engine.arrays import Array
 from linsep.models.encode_estimators import is_calibrated
 from linsep.theory.risk import wilson
-from linsep.validation.labels import margins_of, predicted_labels
+from linsep.validation.labels import kind_of, margins_of, predicted_labels
 
 
 class Answers(NamedTuple):
@@ -202,8 +202,7 @@ class Scoring:
 
     def _codes(self, truth: Array) -> Array:
         """Return the numbers of labels; those that the model does not know get the next ones."""
-        numbers, words = "biuf", "UO"
-        if not any(truth.dtype.kind in kinds and self.known.dtype.kind in kinds for kinds in (numbers, words)):
+        if len(truth) and kind_of(truth[0]) != kind_of(self.known[0]):
             raise ValueError(f"the labels are like {truth[:1].tolist()[0]!r}, but the model's are {shown(self.known)}")
         places = np.minimum(np.searchsorted(self.known, truth), len(self.known) - 1)
         codes = np.where(self.known[places] == truth, places, -1)

@@ -124,11 +124,9 @@ def block_of(data: Dense | Csr, rows: Array | slice) -> Block:
     """
     if isinstance(data, Dense):
         return np.ascontiguousarray(data.values[rows], dtype=np.float64)
-    starts, stops = data.indptr[:-1][rows], data.indptr[1:][rows]
-    indptr = np.append(0, np.cumsum(stops - starts))
-    entries = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], stops - starts)
+    entries, indptr = data.entries(rows)
     parts = (data.values[entries].astype(np.float64, copy=False), data.indices[entries], indptr)
-    block = sp.csr_array(parts, shape=(len(starts), data.features))
+    block = sp.csr_array(parts, shape=(len(indptr) - 1, data.features))
     block.sum_duplicates()
     return block
 

@@ -28,6 +28,9 @@ DTYPES = {
 }  # fmt: skip
 """The types of arrays, as numpy and as safetensors call them, in the order in which safetensors files hold them."""
 
+MOST_HEADER = 100_000_000
+"""Bytes of the header of a safetensors file, all that its readers accept."""
+
 
 class ModelError(ValueError):
     """A model file that can't be read, and why.
@@ -66,8 +69,15 @@ def write(path: str | os.PathLike[str], about: Mapping[str, Any], arrays: Mappin
         begin, end = end, end + solid[name].nbytes
         kind, shape = DTYPES[solid[name].dtype.name], list(solid[name].shape)
         header[name] = {"dtype": kind, "shape": shape, "data_offsets": [begin, end]}
-    head = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    try:
+        head = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{error.object[error.start]!r} can't be part of a name in a file: rename the step or key"
+        ) from None
     head += b" " * (-len(head) % 8)
+    if len(head) > MOST_HEADER:
+        raise ValueError(f"the description takes {len(head):,} bytes, and a file holds {MOST_HEADER:,}: shorten about=")
     with atomic_write(path) as draft, open(draft, "wb") as file:
         file.write(len(head).to_bytes(8, "little") + head)
         for name in names:

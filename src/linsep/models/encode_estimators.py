@@ -14,22 +14,12 @@ from linsep.estimators.calibration import CalibratedClassifier, Recent
 from linsep.estimators.least_squares import LeastSquaresRegression
 from linsep.estimators.online_classifier import OnlineClassifier
 from linsep.estimators.registry import LEARNERS
-from linsep.models.encode_state import is_count, packed_state, unpacked_state
-from linsep.models.encoding import (
-    Arrays,
-    Foreign,
-    Unpacker,
-    document,
-    packed,
-    packed_function,
-    stored_array,
-    text_array,
-)
+from linsep.models.encode_state import decode_state, encode_state, is_count
+from linsep.models.encoding import Decoder, Encoder, Foreign
 from linsep.solvers.calibration import Isotonic, Platt
 from linsep.transforms import MAPS
 
 Maps = list[Platt | Isotonic]
-
 
 CLASSIFIERS: dict[str, type[Learner]] = {
     **{name: entry.learner for name, entry in LEARNERS.items()},
@@ -50,9 +40,10 @@ REMOVED: dict[str, set[str]] = {"select": {"first", "worst", "random"}}
 ONLY = "save takes a learner of linsep, or a Pipeline of linsep's maps (and TextHasher, TextCounter) and a learner"
 
 
-def packed_calibration(model: CalibratedClassifier, arrays: Arrays, name: str) -> dict[str, Any]:
+def _encode_calibration(model: CalibratedClassifier, to: Encoder, name: str) -> dict[str, Any]:
     """Encode the calibration maps, and the rows that they were fitted to."""
     maps: Any = model.calibration_
+    arrays = to.arrays
     kind = "isotonic" if maps and isinstance(maps[0], Isotonic) else "platt"
     if kind == "platt":
         arrays[f"{name}.platt"] = np.array(maps, np.float64).reshape(len(maps), len(Platt._fields))
@@ -60,24 +51,24 @@ def packed_calibration(model: CalibratedClassifier, arrays: Arrays, name: str) -
         arrays[f"{name}.corners"] = np.array([len(of.x) for of in maps], np.int64)
         arrays[f"{name}.x"] = np.concatenate([of.x for of in maps])
         arrays[f"{name}.y"] = np.concatenate([of.y for of in maps])
-    arrays |= {f"{name}.recent.{of}": values for of, values in model._recent._asdict().items()}
+    arrays.update({f"{name}.recent.{of}": values for of, values in model._recent._asdict().items()})
     return {"maps": kind, "rows": int(model._rows)}
 
 
-def unpack_calibration(model: CalibratedClassifier, meta: dict[str, Any], arrays: Arrays, name: str) -> None:
-    """Give a model, whose learner is there, the maps and the rows that were packed, if they are sound."""
+def _decode_calibration(model: CalibratedClassifier, meta: dict[str, Any], read: Decoder, name: str) -> None:
+    """Give a model, whose learner is there, the maps and the rows that were stored, if they are sound."""
     classes = len(model.classes_)
     count = classes if classes > 2 else classes - 1
     if not is_count(meta["rows"]):
         raise Foreign("the rows that its calibration has seen are not a count")
     if meta["maps"] not in ("platt", "isotonic"):
         raise Foreign(f"its calibration is of the kind {meta['maps']!r:.40}, which does not exist")
-    model._maps = (_platts if meta["maps"] == "platt" else _isotonics)(count, arrays, name)
-    model._recent, model._rows = _recent(classes, arrays, name), meta["rows"]
+    model._maps = (_platts if meta["maps"] == "platt" else _isotonics)(count, read, name)
+    model._recent, model._rows = _recent(classes, read, name), meta["rows"]
 
 
-def _platts(count: int, arrays: Arrays, name: str) -> Maps:
-    table = stored_array(arrays, f"{name}.platt", (np.float64,), (count, len(Platt._fields)))
+def _platts(count: int, read: Decoder, name: str) -> Maps:
+    table = read.array(f"{name}.platt", (np.float64,), (count, len(Platt._fields)), finite=False)
     if not np.isfinite(table[:, :2]).all():
         raise Foreign("a sigmoid of its calibration has a slope or an offset that is not finite")
     gaps, steps, done = table[:, 2:].T
@@ -87,12 +78,12 @@ def _platts(count: int, arrays: Arrays, name: str) -> Maps:
     return [Platt(a, b, gap, int(n), converged == 1) for a, b, gap, n, converged in table.tolist()]
 
 
-def _isotonics(count: int, arrays: Arrays, name: str) -> Maps:
-    corners = stored_array(arrays, f"{name}.corners", (np.int64,), (count,))
-    x = arrays[f"{name}.x"]
+def _isotonics(count: int, read: Decoder, name: str) -> Maps:
+    corners = read.array(f"{name}.corners", (np.int64,), (count,))
+    x = read.array(f"{name}.x", (np.float64,), (None,), finite=False)
     if count == 0 or corners.min() < 1 or corners.max() > len(x) or corners.sum() != len(x):
         raise Foreign("the maps of its calibration have other corners than are listed")
-    x, y = (stored_array(arrays, f"{name}.{axis}", (np.float64,), (len(x),)) for axis in "xy")
+    y = read.array(f"{name}.y", (np.float64,), (len(x),), finite=False)
     cuts = np.cumsum(corners)[:-1]
     within = np.ones(len(x) - 1, bool)
     within[cuts - 1] = False
@@ -104,14 +95,14 @@ def _isotonics(count: int, arrays: Arrays, name: str) -> Maps:
     return [Isotonic(*of) for of in zip(np.split(x, cuts), np.split(y, cuts), strict=True)]
 
 
-def _recent(classes: int, arrays: Arrays, name: str) -> Recent:
+def _recent(classes: int, read: Decoder, name: str) -> Recent:
     """Return the rows that the maps go by; the score of a class that was not known yet is NaN."""
-    scores = arrays[f"{name}.recent.scores"]
-    rows = len(scores) if scores.ndim else 0
+    stored = read.arrays[f"{name}.recent.scores"]
+    rows = len(stored) if stored.ndim else 0
     shape = (rows, classes) if rows and classes > 2 else (rows,)
-    stored_array(arrays, f"{name}.recent.scores", (np.float64,), shape)
-    codes = stored_array(arrays, f"{name}.recent.codes", (np.int32,), (rows,))
-    weights = stored_array(arrays, f"{name}.recent.weights", (np.float64,), (rows,))
+    scores = read.array(f"{name}.recent.scores", (np.float64,), shape, finite=False)
+    codes = read.array(f"{name}.recent.codes", (np.int32,), (rows,))
+    weights = read.array(f"{name}.recent.weights", (np.float64,), (rows,), finite=False)
     if np.isinf(scores).any() or (scores.ndim == 1 and np.isnan(scores).any()):
         raise Foreign("a score that its calibration goes by is not finite")
     if rows and not 0 <= codes.min() <= codes.max() < classes:
@@ -121,35 +112,28 @@ def _recent(classes: int, arrays: Arrays, name: str) -> Recent:
     return Recent(scores, codes, weights)
 
 
-def packed_model(model: Any, arrays: Arrays) -> dict[str, Any]:
+def encode_model(model: Any, to: Encoder) -> dict[str, Any]:
     """Encode a learner or a pipeline, or raise a ValueError that names what can't be saved."""
     if not is_pipeline(model):
-        return _packed_learner(model, arrays, "model")
+        return _encode_learner(model, to, "model")
     if model.memory is not None:
         raise ValueError(f"{ONLY}: this one has memory={model.memory!r:.40}, which no file can hold")
     *steps, (last, learner) = model.steps
-    meta = [[name, _packed_transformer(step, arrays, f"steps.{name}")] for name, step in steps]
-    meta.append([last, _packed_learner(learner, arrays, f"steps.{last}")])
-    try:
-        for _, step in steps:
-            if not _is_passthrough(step):
-                step._check_facts()
-        _refuse_other_widths(model.steps)
-    except ValueError as error:
-        raise ValueError(f"the pipeline can't be saved as it is: {error}; fit it again") from None
+    meta = [[name, _encode_transformer(step, to, f"steps.{name}")] for name, step in steps]
+    meta.append([last, _encode_learner(learner, to, f"steps.{last}")])
     return {"pipeline": meta}
 
 
-def unpacked_model(meta: dict[str, Any], read: Unpacker) -> Any:
-    """Return the learner or the pipeline that was packed."""
+def decode_model(meta: dict[str, Any], read: Decoder) -> Any:
+    """Return the learner or the pipeline that was stored."""
     if "pipeline" not in meta:
-        return _unpacked_learner(meta, read, "model")
+        return _decode_learner(meta, read, "model")
     *steps, (last, learner) = meta["pipeline"]
     names = [name for name, _ in meta["pipeline"]]
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise Foreign("the steps of its pipeline do not have names of their own")
-    made = [(name, _unpacked_transformer(step, read)) for name, step in steps]
-    made.append((last, _unpacked_learner(learner, read, f"steps.{last}")))
+    made = [(name, _decode_transformer(step, read)) for name, step in steps]
+    made.append((last, _decode_learner(learner, read, f"steps.{last}")))
     _refuse_other_widths(made)
     from sklearn.pipeline import Pipeline
 
@@ -194,7 +178,7 @@ def _is_passthrough(step: Any) -> bool:
     return step is None or (isinstance(step, str) and step == "passthrough")
 
 
-def _packed_transformer(step: Any, arrays: Arrays, name: str) -> Any:
+def _encode_transformer(step: Any, to: Encoder, name: str) -> Any:
     if _is_passthrough(step):
         return {"map": "passthrough"}
     kind = next((kind for kind, of in TRANSFORMERS.items() if type(step) is of), None)
@@ -204,12 +188,12 @@ def _packed_transformer(step: Any, arrays: Arrays, name: str) -> Any:
     learned = {of: value for of, value in vars(step).items() if of in step._facts}
     return {
         "map": kind,
-        "parameters": _all_packed(parameters, arrays, f"{name}.parameters"),
-        "learned": _all_packed(learned, arrays, name),
+        "parameters": to.values(parameters, f"{name}.parameters"),
+        "learned": to.values(learned, name),
     }
 
 
-def _unpacked_transformer(meta: dict[str, Any], read: Unpacker) -> Any:
+def _decode_transformer(meta: dict[str, Any], read: Decoder) -> Any:
     if meta["map"] == "passthrough":
         return "passthrough"
     kind = TRANSFORMERS[meta["map"]]
@@ -222,20 +206,15 @@ def _unpacked_transformer(meta: dict[str, Any], read: Unpacker) -> Any:
     return step
 
 
-def _all_packed(values: dict[str, Any], arrays: Arrays, name: str) -> dict[str, Any]:
-    return {of: packed(value, arrays, f"{name}.{of}") for of, value in values.items()}
-
-
-def _packed_parameters(learner: Learner, arrays: Arrays, name: str) -> dict[str, Any]:
+def _encode_parameters(learner: Learner, to: Encoder, name: str) -> dict[str, Any]:
     """Return a learner's parameters; of a kernel that is a function there is the name alone."""
     parameters = learner.get_params(deep=False)
     if not callable(parameters.get("kernel")):
-        return _all_packed(parameters, arrays, name)
-    function = packed_function(parameters.pop("kernel"), "its kernel")
-    return {"kernel": function, **_all_packed(parameters, arrays, name)}
+        return to.values(parameters, name)
+    return {"kernel": to.function(parameters.pop("kernel")), **to.values(parameters, name)}
 
 
-def _parameters(kind: Any, meta: dict[str, Any], read: Unpacker) -> dict[str, Any]:
+def _parameters(kind: Any, meta: dict[str, Any], read: Decoder) -> dict[str, Any]:
     """Return the parameters of an estimator, which must be all of its own and no others."""
     stored = {name: read.value(value) for name, value in meta["parameters"].items()}
     if issubclass(kind, OnlineLearner):
@@ -265,27 +244,26 @@ def _present(name: str, value: Any) -> tuple[str, Any]:
     return name, values.get(value, value) if isinstance(value, str) else value
 
 
-def _packed_learner(learner: Any, arrays: Arrays, name: str) -> dict[str, Any]:
+def _encode_learner(learner: Any, to: Encoder, name: str) -> dict[str, Any]:
     if isinstance(learner, CalibratedClassifier):
-        return {"calibrated": _packed_calibrated(learner, arrays, name)}
+        return {"calibrated": _encode_calibrated(learner, to, name)}
     if type(learner) is LeastSquaresRegression:
-        return {"regression": _packed_regression(learner, arrays, name)}
+        return {"regression": _encode_regression(learner, to, name)}
     kind = _kind_of(learner)
-    state, features = learner._readable(), int(learner.n_features_in_)
-    names = learner._names
+    state, names = learner._readable(), learner._names
     if names is not None:
-        arrays[f"{name}.feature_names"] = text_array(list(names))
+        to.text(list(names), f"{name}.feature_names")
     return {
         "learner": kind,
-        "parameters": _packed_parameters(learner, arrays, f"{name}.parameters"),
-        "classes": packed(learner.classes_, arrays, f"{name}.classes"),
-        "features": features,
+        "parameters": _encode_parameters(learner, to, f"{name}.parameters"),
+        "classes": to.value(learner.classes_, f"{name}.classes"),
+        "features": int(learner.n_features_in_),
         "named": names is not None,
         "open": bool(learner._open),
         "seed": int(learner.seed_),
         "n_iter": int(learner.n_iter_),
-        "machine": packed_state(state, arrays, name),
-        "facts": _all_packed(_facts_of(learner), arrays, f"{name}.facts"),
+        "machine": encode_state(state, to, name),
+        "facts": to.values(_facts_of(learner), f"{name}.facts"),
     }
 
 
@@ -296,11 +274,11 @@ def _kind_of(learner: Any) -> str:
     return kind
 
 
-def _unpacked_learner(meta: dict[str, Any], read: Unpacker, name: str) -> Any:
+def _decode_learner(meta: dict[str, Any], read: Decoder, name: str) -> Any:
     if "calibrated" in meta:
-        return _unpacked_calibrated(meta["calibrated"], read, name)
+        return _decode_calibrated(meta["calibrated"], read, name)
     if "regression" in meta:
-        return _unpacked_regression(meta["regression"], read)
+        return _decode_regression(meta["regression"], read)
     learner = _untrained(meta, read)
     classes, features, seed, passes = read.value(meta["classes"]), meta["features"], meta["seed"], meta["n_iter"]
     if not isinstance(classes, np.ndarray) or classes.dtype.kind not in "biufUO" or not len(classes):
@@ -312,44 +290,42 @@ def _unpacked_learner(meta: dict[str, Any], read: Unpacker, name: str) -> Any:
     if type(meta["named"]) is not bool or type(meta["open"]) is not bool:
         raise Foreign("it does not say whether its features have names, or more labels may come")
     if meta["named"]:
-        names = document(read.arrays[f"{name}.feature_names"])
-        if type(names) is not list or not all(isinstance(of, str) for of in names):
-            raise Foreign("its names of features are not a list of words")
-        if not len(names) == len(set(names)) == features:
-            raise Foreign(f"it has {len(names)} names for {features} features")
+        names = read.words(f"{name}.feature_names", "its list of names of features")
         learner._names = {of: j for j, of in enumerate(names)}
+        if not len(names) == len(learner._names) == features:
+            raise Foreign(f"it has {len(names)} names for {features} features")
     learner._open = meta["open"]
-    learner._state = unpacked_state(learner, meta["machine"], features, len(classes), read, name)
+    learner._state = decode_state(learner, meta["machine"], features, len(classes), read, name)
     learner.classes_, learner.n_features_in_, learner.seed_, learner.n_iter_ = classes, features, seed, passes
-    _unpack_facts(learner, meta, read)
+    _decode_facts(learner, meta, read)
     return learner
 
 
-def _packed_regression(model: LeastSquaresRegression, arrays: Arrays, name: str) -> dict[str, Any]:
+def _encode_regression(model: LeastSquaresRegression, to: Encoder, name: str) -> dict[str, Any]:
     check_is_fitted(model)
     return {
-        "parameters": _all_packed(model.get_params(deep=False), arrays, f"{name}.parameters"),
+        "parameters": to.values(model.get_params(deep=False), f"{name}.parameters"),
         "features": int(model.n_features_in_),
         "flat": model._flat,
         "bias": model._bias,
         "n_iter": int(model.n_iter_),
-        "weights": packed(np.ascontiguousarray(model._weights), arrays, f"{name}.weights"),
-        "facts": _all_packed(_facts_of(model), arrays, f"{name}.facts"),
+        "weights": to.value(np.ascontiguousarray(model._weights), f"{name}.weights"),
+        "facts": to.values(_facts_of(model), f"{name}.facts"),
     }
 
 
-def _unpacked_regression(meta: dict[str, Any], read: Unpacker) -> LeastSquaresRegression:
+def _decode_regression(meta: dict[str, Any], read: Decoder) -> LeastSquaresRegression:
     model = LeastSquaresRegression(**_parameters(LeastSquaresRegression, meta, read))
     model._validate_params()
     if not is_count(meta["features"]) or not is_count(meta["n_iter"]):
         raise Foreign("one of its counts is not a count")
     model.n_features_in_, model.n_iter_ = meta["features"], meta["n_iter"]
     model._flat, model._bias, model._weights = meta["flat"], meta["bias"], read.value(meta["weights"])
-    _unpack_facts(model, meta, read)
+    _decode_facts(model, meta, read)
     return model
 
 
-def _unpack_facts(model: Learner | LeastSquaresRegression, meta: dict[str, Any], read: Unpacker) -> None:
+def _decode_facts(model: Learner | LeastSquaresRegression, meta: dict[str, Any], read: Decoder) -> None:
     """Give a model what its solver found beside the weights, and check all of it."""
     for of, value in meta.get("facts", {}).items():  # files of before there were facts have none
         if of not in model._facts:
@@ -363,35 +339,35 @@ def _facts_of(learner: Learner | LeastSquaresRegression) -> dict[str, Any]:
     return {of: getattr(learner, of) for of in learner._facts if of in vars(learner)}
 
 
-def _packed_calibrated(model: CalibratedClassifier, arrays: Arrays, name: str) -> dict[str, Any]:
+def _encode_calibrated(model: CalibratedClassifier, to: Encoder, name: str) -> dict[str, Any]:
     """Encode a calibrated learner; a prefit learner is stored as it is now."""
     learner, own, template = model._fitted(), model.get_params(deep=False), None
     _kind_of(learner)
     given = own.pop("estimator")
     if model.on != "prefit":
-        parameters = _packed_parameters(given, arrays, f"{name}.template.parameters")
+        parameters = _encode_parameters(given, to, f"{name}.template.parameters")
         template = {"learner": _kind_of(given), "parameters": parameters}
     return {
-        "parameters": _all_packed(own, arrays, f"{name}.calibration.parameters"),
+        "parameters": to.values(own, f"{name}.calibration.parameters"),
         "template": template,
-        "learner": _packed_learner(learner, arrays, name),
-        **packed_calibration(model, arrays, f"{name}.calibration"),
+        "learner": _encode_learner(learner, to, name),
+        **_encode_calibration(model, to, f"{name}.calibration"),
     }
 
 
-def _unpacked_calibrated(meta: dict[str, Any], read: Unpacker, name: str) -> CalibratedClassifier:
+def _decode_calibrated(meta: dict[str, Any], read: Decoder, name: str) -> CalibratedClassifier:
     if "learner" not in meta["learner"]:
         raise Foreign("its learner is calibrated twice, or a regression")
-    learner, template = _unpacked_learner(meta["learner"], read, name), meta["template"]
+    learner, template = _decode_learner(meta["learner"], read, name), meta["template"]
     given = learner if template is None else _untrained(template, read)
     model = CalibratedClassifier(given, **_parameters(CalibratedClassifier, meta, read))
     model._validate_params()
     model.estimator_ = learner
-    unpack_calibration(model, meta, read.arrays, f"{name}.calibration")
+    _decode_calibration(model, meta, read, f"{name}.calibration")
     return model
 
 
-def _untrained(meta: dict[str, Any], read: Unpacker) -> Learner:
+def _untrained(meta: dict[str, Any], read: Decoder) -> Learner:
     """Return a learner by its name and parameters."""
     if meta["learner"] not in CLASSIFIERS:
         raise Foreign(f"there is no learner {meta['learner']!r:.40}")

@@ -7,17 +7,18 @@ import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.engine.links import P_NORM, SCALE_LIMIT, Additive, Imaged, Scaled
+from linsep.engine.links import P_NORM, SCALE_LIMIT, TINY, Additive, Imaged, Scaled
 from linsep.engine.readouts import MISTAKES, Average, Last, Log, Tally
 from linsep.engine.step import check_rule, needs_norm, reads_sign_only, shrinks
 from linsep.estimators.base.learner import Learner
+from linsep.estimators.base.online import OnlineLearner
 from linsep.kernels.functions import Kernel, Linear, OfUser, Polynomial, Precomputed, RadialBasis
-from linsep.models.encoding import Arrays, Foreign, Unpacker, is_number, packed, packed_function, stored_array
+from linsep.models.encoding import Decoder, Encoder, Foreign, is_number
 from linsep.training.dual_weights import DualWeights
-from linsep.training.history import Clock, History, Support
-from linsep.training.scoring import gathered
+from linsep.training.history import History, RoundClock, Support
+from linsep.training.scoring import keep_features
 from linsep.training.state import TrainingState
-from linsep.training.update_log import NO_LINES, Mixed, UpdateLog, lines_with_room
+from linsep.training.update_log import NO_LINES, MixLog, UpdateLog, lines_with_room
 from linsep.training.weights import (
     FIELDS,
     FLOOR,
@@ -47,21 +48,22 @@ LATER = ("behind",)
 """Counts that files of before there were any do not have: they are 0."""
 MOST_WEIGHTS = 1 << 37
 """Weights, those that are zero and not stored included: in training they took eight bytes each."""
+NORM_TOLERANCE = 1e-6
+"""The relative error of a squared norm that was measured, and then scaled with the weights."""
 MANY, FEW = 1 << 12, 0.25
 """Of at least so many features, those whose weights are zero are left out if at most this share is left."""
 
 
-def packed_history(history: History, dual: DualWeights | None, arrays: Arrays, name: str) -> dict[str, Any]:
-    """Return the values of a history and of dual weights, and add their arrays."""
+def encode_history(history: History, dual: DualWeights | None, to: Encoder, name: str) -> dict[str, Any]:
+    """Return the values of a history and of dual weights, and store their arrays."""
+    arrays = to.arrays
     meta: dict[str, Any] = {"begin": history.begin, "rows": "none", "folded": history.base is not None}
     arrays[f"{name}.clock.rounds"], arrays[f"{name}.clock.times"] = history.clock
     if history.base is not None and history.base_norms is not None:
-        if not (np.isfinite(history.base).all() and np.isfinite(history.base_norms).all()):
-            raise ValueError("its first weights are too large for float64: divide all of X by one factor")
         arrays[f"{name}.base"], arrays[f"{name}.base_norms"] = history.base, history.base_norms
     if dual is not None:
         meta["digest"] = dual.digest
-        meta["kernel"] = _packed_kernel(history.kernel, arrays)
+        meta["kernel"] = _encode_kernel(history.kernel, to)
     if history.support is not None:
         rows = history.support.rows()
         meta["width"] = rows.n_features
@@ -73,18 +75,17 @@ def packed_history(history: History, dual: DualWeights | None, arrays: Arrays, n
     return meta
 
 
-def unpack_history(state: TrainingState, history: History, meta: dict[str, Any], read: Unpacker, name: str) -> None:
+def decode_history(state: TrainingState, history: History, meta: dict[str, Any], read: Decoder, name: str) -> None:
     """Give a state the history that was stored, if it is sound."""
-    arrays = read.arrays
     _refuse_another_kind(state)
     if state.dual is not None:
-        history.kernel, state.dual.digest = _kernel(meta["kernel"], state.bias, read), str(meta["digest"])
+        history.kernel, state.dual.digest = _decode_kernel(meta["kernel"], state.bias, read), str(meta["digest"])
     if meta["rows"] != "none":
-        history.support = _support(state, history, meta, arrays, name)
-    elif f"{name}.support.numbers" in arrays:
+        history.support = _support(state, history, meta, read, name)
+    elif f"{name}.support.numbers" in read.arrays:
         raise Foreign("it has numbers of rows, and keeps none")
-    _unpack_first(state, history, meta, arrays, name)
-    history.clock = _clock(state, history, arrays, name)
+    _decode_first(state, history, meta, read, name)
+    history.clock = _clock(state, history, read, name)
     _refuse_another_log(state, history)
 
 
@@ -97,7 +98,7 @@ def _refuse_another_kind(state: TrainingState) -> None:
         raise Foreign("its log does not tell all hypotheses")
 
 
-def _unpack_first(state: TrainingState, history: History, meta: dict[str, Any], arrays: Arrays, name: str) -> None:
+def _decode_first(state: TrainingState, history: History, meta: dict[str, Any], read: Decoder, name: str) -> None:
     """Give a state its first hypothesis; one that has forgotten has weights there."""
     begin, folded = meta["begin"], meta["folded"]
     if type(begin) is not int or not 0 <= begin <= _end(state):
@@ -107,10 +108,8 @@ def _unpack_first(state: TrainingState, history: History, meta: dict[str, Any], 
     if folded:
         if state.dual is not None:
             raise Foreign("it has forgotten rows, without which a kernel has no weights")
-        history.base = stored_array(arrays, f"{name}.base", (np.float64,), state.link.s.shape)
-        history.base_norms = stored_array(arrays, f"{name}.base_norms", (np.float64,), (state.columns,))
-        if not (np.isfinite(history.base).all() and np.isfinite(history.base_norms).all()):
-            raise Foreign("its first weights are not finite")
+        history.base = read.array(f"{name}.base", (np.float64,), state.link.s.shape)
+        history.base_norms = read.array(f"{name}.base_norms", (np.float64,), (state.columns,))
     history.begin = begin
 
 
@@ -127,37 +126,32 @@ def _refuse_another_log(state: TrainingState, history: History) -> None:
         raise Foreign("its clock does not know all rounds of its log")
 
 
-def _support(state: TrainingState, history: History, meta: dict[str, Any], arrays: Arrays, name: str) -> Support:
+def _support(state: TrainingState, history: History, meta: dict[str, Any], read: Decoder, name: str) -> Support:
     """Return the rows that were kept; of a kernel that was given as a matrix, what is kept are values of that."""
     given = isinstance(history.kernel, Precomputed)
     width = 1 if given else state.features
     if type(meta["width"]) is not int or meta["width"] != width:
         raise Foreign(f"the rows that it kept have {meta['width']!r:.20} features, and not {width}")
-    numbers = stored_array(arrays, f"{name}.support.numbers", (np.int64,), (None,))
+    numbers = read.array(f"{name}.support.numbers", (np.int64,), (None,))
     if len(np.unique(numbers)) < len(numbers) or (len(numbers) and numbers.min() < 0):
         raise Foreign("the numbers of the rows that it kept are not numbers of different rows")
     known = min(state.features, state.behind) if given else state.behind + state.rows
     if len(numbers) and numbers.max() >= known:
         raise Foreign(f"it kept the row {numbers.max()}, of the {known} that it has seen")
     if meta["rows"] == "dense":
-        rows: Dense | Csr = Dense(
-            stored_array(arrays, f"{name}.support.values", FLOATS, (len(numbers), width)), state.bias
-        )
+        values = read.array(f"{name}.support.values", FLOATS, (len(numbers), width))
+        rows: Dense | Csr = Dense(values, 0.0 if given else state.bias)
     elif meta["rows"] == "sparse" and not given:
-        rows = _sparse_rows(len(numbers), width, state.bias, arrays, name)
+        rows = _sparse_rows(len(numbers), width, state.bias, read, name)
     else:
         raise Foreign(f"it kept {meta['rows']!r:.20} rows, and there are none of that kind")
-    if given:
-        rows = rows._replace(bias=0.0)
-    if not np.isfinite(rows.values).all():
-        raise Foreign("a row that it kept has a number that is not finite")
     return Support.of(rows, numbers)
 
 
-def _sparse_rows(count: int, width: int, bias: float, arrays: Arrays, name: str) -> Csr:
-    values = stored_array(arrays, f"{name}.support.values", FLOATS, (None,))
-    indices = stored_array(arrays, f"{name}.support.indices", INDICES, (len(values),))
-    ends = stored_array(arrays, f"{name}.support.indptr", INDICES, (count + 1,))
+def _sparse_rows(count: int, width: int, bias: float, read: Decoder, name: str) -> Csr:
+    values = read.array(f"{name}.support.values", FLOATS, (None,))
+    indices = read.array(f"{name}.support.indices", INDICES, (len(values),))
+    ends = read.array(f"{name}.support.indptr", INDICES, (count + 1,))
     if ends[0] != 0 or ends[-1] != len(values) or np.any(ends[1:] < ends[:-1]):
         raise Foreign("the rows that it kept do not follow one another")
     if len(indices) and not 0 <= indices.min() <= indices.max() < width:
@@ -169,31 +163,30 @@ def _end(state: TrainingState) -> int:
     return int(state.tally.rounds[0])
 
 
-def _clock(state: TrainingState, history: History, arrays: Arrays, name: str) -> Clock:
-    known = stored_array(arrays, f"{name}.clock.rounds", (np.int64,), (None,))
-    times = stored_array(arrays, f"{name}.clock.times", (np.float64,) if len(known) else (np.int64,), (len(known),))
+def _clock(state: TrainingState, history: History, read: Decoder, name: str) -> RoundClock:
+    known = read.array(f"{name}.clock.rounds", (np.int64,), (None,))
+    times = read.array(f"{name}.clock.times", (np.float64,) if len(known) else (np.int64,), (len(known),), least=0)
     if not len(known):
-        return Clock()
+        return RoundClock()
     if known[0] < 0 or known[-1] != _end(state) or np.any(known[1:] <= known[:-1]):
         raise Foreign("its clock has rounds that it did not have")
-    if not np.isfinite(times).all() or times[0] < 0 or np.any(times[1:] < times[:-1]):
+    if np.any(times[1:] < times[:-1]):
         raise Foreign("its clock does not go on")
     if history.begin > 0 and history.begin not in known:
         raise Foreign("its clock does not know when it begins")
-    return Clock(known, times)
+    return RoundClock(known, times)
 
 
-def _packed_kernel(kernel: Kernel, arrays: Arrays) -> dict[str, Any]:
-    """Return what tells of a kernel: its name and its numbers."""
+def _encode_kernel(kernel: Kernel, to: Encoder) -> dict[str, Any]:
+    """Return the name of a kernel and its numbers."""
     kind = next(kind for kind, of in KERNELS.items() if type(kernel) is of)
     values = {of.name: getattr(kernel, of.name) for of in fields(KERNELS[kind])}
     if kind == "function":
-        values["function"] = packed_function(values["function"], "its kernel")
-        return {"kind": kind, **values}
-    return {"kind": kind} | {of: packed(value, arrays, of) for of, value in values.items()}
+        return {"kind": kind, **values, "function": to.function(values["function"])}
+    return {"kind": kind, **to.values(values, "kernel")}
 
 
-def _kernel(meta: dict[str, Any], bias: float, read: Unpacker) -> Kernel:
+def _decode_kernel(meta: dict[str, Any], bias: float, read: Decoder) -> Kernel:
     if meta["kind"] not in KERNELS:
         raise Foreign(f"there is no kernel {meta['kind']!r:.40}")
     kind = KERNELS[meta["kind"]]
@@ -203,32 +196,31 @@ def _kernel(meta: dict[str, Any], bias: float, read: Unpacker) -> Kernel:
     return kernel
 
 
-def packed_state(state: TrainingState, arrays: Arrays, name: str) -> dict[str, Any]:
-    """Return the values of a state and add its arrays; weights that are mostly zero are stored sparsely."""
+def encode_state(state: TrainingState, to: Encoder, name: str) -> dict[str, Any]:
+    """Return the values of a state and store its arrays; weights that are mostly zero are stored sparsely."""
+    arrays = to.arrays
     compact = state.sparse is not None and state.sparse_on_request
     state, kept = _stored(state)
-    meta: dict[str, Any] = {of: packed(getattr(state, of), arrays, of) for of in NUMBERS}
-    meta |= {of: packed(getattr(state.log, own), arrays, of) for of, own in OF_LOG.items()}
+    meta: dict[str, Any] = to.values({of: getattr(state, of) for of in NUMBERS}, name)
+    meta |= to.values({of: getattr(state.log, own) for of, own in OF_LOG.items()}, name)
     meta["compact"], meta["sparse"] = compact, kept is not None
     if kept is not None:
         arrays[f"{name}.kept"] = kept.astype(np.int64)
-    meta["rule"] = packed(state.rule, arrays, "rule")
+    meta["rule"] = to.value(state.rule, "rule")
     meta["kinds"] = [type(state.link).__name__.lower(), type(state.readout).__name__.lower()]
     for part in ("link", "readout", "tally"):
         for of, array in arrays_of(getattr(state, part)).items():
-            if FIELDS[of].finite and not np.isfinite(array).all():
-                raise ValueError(f"its {part}.{of} is too large for float64: divide all of X by one factor")
             arrays[f"{name}.{part}.{of}"] = array
-    meta["link"] = {of: packed(v, arrays, of) for of, v in state.link._asdict().items() if of not in FIELDS}
+    meta["link"] = to.values({of: v for of, v in state.link._asdict().items() if of not in FIELDS}, name)
     meta["logged"] = state.log.is_open
     if state.log.is_open:
         arrays[f"{name}.log.numbers"], arrays[f"{name}.log.sizes"] = state.log.numbers, state.log.sizes
         if state.history is not None:
             arrays[f"{name}.log.scores"] = state.log.scores
     if state.mixed is not None:
-        arrays |= {f"{name}.mixed.{of}": lines for of, lines in state.mixed._asdict().items()}
+        arrays.update({f"{name}.mixed.{of}": lines for of, lines in state.mixed._asdict().items()})
     if state.history is not None:
-        meta["votes"] = packed_history(state.history, state.dual, arrays, name)
+        meta["votes"] = encode_history(state.history, state.dual, to, name)
     return meta
 
 
@@ -244,11 +236,11 @@ def _stored(state: TrainingState) -> tuple[TrainingState, Array | None]:
     kept = state.nonzero_features()
     if len(kept) > FEW * state.features:
         return state, None
-    return replace(state, link=gathered(state.link, kept), readout=gathered(state.readout, kept)), kept
+    return replace(state, link=keep_features(state.link, kept), readout=keep_features(state.readout, kept)), kept
 
 
-def unpacked_state(
-    learner: Learner, meta: dict[str, Any], features: int, classes: int, read: Unpacker, name: str
+def decode_state(
+    learner: Learner, meta: dict[str, Any], features: int, classes: int, read: Decoder, name: str
 ) -> TrainingState:
     """Return a learner's state of so many features and classes, if it is sound."""
     open_labels, dual = learner._open, learner._new_dual(features)
@@ -262,34 +254,36 @@ def unpacked_state(
     if background != (open_labels and not pair):
         raise Foreign("it has a column for labels to come, or none, against what is said of its labels")
     columns = classes + 1 if background else 1 if classes == 2 and not pair and not open_labels else classes
-    kept = _kept(features, read.arrays[f"{name}.kept"]) if _flag(meta["sparse"]) else None
+    kept = _kept(features, read, f"{name}.kept") if _flag(meta["sparse"]) else None
     if kept is not None and (features + 1) * columns > MOST_WEIGHTS:
         raise Foreign(f"it has {features:,} features of {columns:,} classes, too many to have been trained")
     lines = features if kept is None else len(kept)
-    size = (_rows_kept(read.arrays, name) if dual is not None else lines) + 1, columns
+    size = (_rows_kept(read, name) if dual is not None else lines) + 1, columns
     link_kind, readout_kind = meta["kinds"]
     link_values = _link_numbers(link_kind, meta["link"], read)
-    link = _part(LINKS[link_kind], f"{name}.link", size, read.arrays, link_values)
+    link = _part(LINKS[link_kind], f"{name}.link", size, read, link_values)
     if isinstance(link, Imaged) and not has_own_image(link):
         with np.errstate(over="ignore"):
             link = with_own_image(link, pair, numbers["bias"] != 0.0)
-    readout = _part(READOUTS[readout_kind], f"{name}.readout", size, read.arrays)
+    readout = _part(READOUTS[readout_kind], f"{name}.readout", size, read)
     _refuse_another_link(link, readout, rule, dual is not None)
     _refuse_another_rule(learner, rule, link)
-    tally = _part(Tally, f"{name}.tally", size, read.arrays)
+    _refuse_another_readout(learner, type(readout), features)
+    _refuse_another_norm(link, pair)
+    tally = _part(Tally, f"{name}.tally", size, read)
     try:
         history = learner._new_history(numbers["bias"])
     except ValueError:
         raise Foreign(f"its bias is {numbers['bias']!r:.20}, whose square is not finite") from None
     log = UpdateLog(_log_lines(meta, pair, columns, read, name, history is not None), **of_log).trimmed()
-    mixed = _mixed(read.arrays, name, columns, pair, tally, numbers["epochs"])
+    mixed = _mixed(read, name, 1 if pair else columns, tally, numbers["epochs"])
     state = TrainingState(
         rule=rule, link=link, readout=readout, tally=tally, log=log, mixed=mixed, history=history, dual=dual, **numbers
     )
     if history is not None:
         if kept is not None or _flag(meta["compact"]):
             raise Foreign("it keeps the rows of a vote, and leaves others of its weights out")
-        unpack_history(state, history, meta["votes"], read, name)
+        decode_history(state, history, meta["votes"], read, name)
         return state
     if kept is None:
         return state.sparsified() if _flag(meta["compact"]) else state
@@ -325,6 +319,31 @@ def _refuse_another_rule(learner: Learner, rule: Any, link: Any) -> None:
             raise Foreign(f"its rule has {of}={number!r:.20}, with which no {name} is trained")
 
 
+def _refuse_another_readout(learner: Learner, kind: type, features: int) -> None:
+    """Refuse a readout that no parameters of a learner make; a learner with a parameter for it may have any."""
+    if "readout" in learner.get_params(deep=False):
+        return
+    own = learner._parts(features, None).readout if isinstance(learner, OnlineLearner) else Last
+    if kind is not own:
+        raise Foreign(f"its readout is {kind.__name__:.40}, with which no {type(learner).__name__} is trained")
+
+
+def _refuse_another_norm(link: Any, pair: bool) -> None:
+    """Refuse a squared norm that is not that of the weights, if it was measured and not updated since.
+
+    Each update may add a rounding error of the largest norm so far, which no file holds.
+    """
+    if not isinstance(link, Scaled) or not link.normed or link.dual:
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.einsum("jc,jc->c", link.s, link.s) * link.scale**2
+        own = np.array([squares.sum()]) if pair else squares
+        norm2, measured = link.norm2[: len(own)], link.age[: len(own)] == 0
+        near = np.abs(norm2 - own) <= NORM_TOLERANCE * own + TINY
+    if (measured & np.isfinite(own) & ~near).any():
+        raise Foreign("its array link.norm2 has a number that is not the squared norm of its weights")
+
+
 def _refuse_other_numbers(numbers: dict[str, Any]) -> None:
     """Refuse what is none of the numbers and words that a state has."""
     for count in COUNTS:
@@ -344,9 +363,10 @@ def is_count(value: Any) -> bool:
     return type(value) is int and 0 <= value < MOST_COUNTED
 
 
-def _kept(features: int, kept: Array) -> Array:
+def _kept(features: int, read: Decoder, name: str) -> Array:
     """Return the features that were stored, in order."""
-    if kept.dtype != np.int64 or kept.ndim != 1 or np.any(kept[1:] <= kept[:-1]):
+    kept = read.array(name, (np.int64,), (None,))
+    if np.any(kept[1:] <= kept[:-1]):
         raise Foreign("its list of features is not in order")
     if len(kept) and not (kept[0] >= 0 and kept[-1] < features):
         raise Foreign("its list of features has one that does not exist")
@@ -359,27 +379,21 @@ def _flag(value: Any) -> bool:
     return value
 
 
-def _part(kind: Any, name: str, size: tuple[int, int], arrays: Arrays, values: dict[str, Any] | None = None) -> Any:
+def _part(kind: Any, name: str, size: tuple[int, int], read: Decoder, values: dict[str, Any] | None = None) -> Any:
     """Return a link, readout or tally of arrays, each of the type, shape and range that the table of fields says."""
-    parts = {of: _array_of_field(of, f"{name}.{of}", size, arrays) for of in kind._fields if of in FIELDS}
+    parts = {}
+    for of in kind._fields:
+        if of in FIELDS:
+            field = FIELDS[of]
+            whole = field.dtype is np.int64
+            least, most = (field.least, field.most) if whole else (-np.inf if field.signed else 0, np.inf)
+            parts[of] = read.array(
+                f"{name}.{of}", (field.dtype,), field.size(*size), finite=field.finite, least=least, most=most
+            )
     return kind(**parts, **(values or {}))
 
 
-def _array_of_field(of: str, name: str, size: tuple[int, int], arrays: Arrays) -> Array:
-    field, place = FIELDS[of], ".".join(name.split(".")[-2:])
-    array = stored_array(arrays, name, (field.dtype,), field.size(*size))
-    if field.finite and not np.isfinite(array).all():
-        raise Foreign(f"its array {place} has a number that is not finite")
-    if not field.signed and np.any(array < 0):
-        raise Foreign(f"its array {place} has a number below 0")
-    if field.dtype is np.int64 and np.any(array < field.least):
-        raise Foreign(f"its array {place} has a count below {field.least}")
-    if field.dtype is np.int64 and np.any(array >= field.most):
-        raise Foreign(f"its array {place} has a count too large to go on from")
-    return np.ascontiguousarray(array)
-
-
-def _link_numbers(kind: str, meta: dict[str, Any], read: Unpacker) -> dict[str, Any]:
+def _link_numbers(kind: str, meta: dict[str, Any], read: Decoder) -> dict[str, Any]:
     """Return what a link has beside arrays."""
     if kind == "scaled":
         floor = read.value(meta["floor"])
@@ -397,15 +411,15 @@ def _link_numbers(kind: str, meta: dict[str, Any], read: Unpacker) -> dict[str, 
     return {}
 
 
-def _mixed(arrays: Arrays, name: str, columns: int, pair: bool, tally: Tally, made_epochs: int) -> Mixed | None:
+def _mixed(read: Decoder, name: str, classifiers: int, tally: Tally, made_epochs: int) -> MixLog | None:
     """Return the shards that were mixed, if any were."""
-    if not any(f"{name}.mixed.{of}" in arrays for of in Mixed._fields):
+    if not any(f"{name}.mixed.{of}" in read.arrays for of in MixLog._fields):
         return None
-    mixed = Mixed(*(np.ascontiguousarray(arrays[f"{name}.mixed.{of}"]) for of in Mixed._fields))
-    lines, classifiers = len(mixed.numbers), 1 if pair else columns
-    for lines_of, width in zip(mixed, (4, classifiers, classifiers), strict=True):
-        if lines_of.dtype != np.int64 or lines_of.shape != (lines, width) or not lines or lines_of.min() < 0:
-            raise Foreign("its mixes are not the counts of shards")
+    lines, widths = len(read.arrays[f"{name}.mixed.{MixLog._fields[0]}"]), (4, classifiers, classifiers)
+    of_shards = zip(MixLog._fields, widths, strict=True)
+    mixed = MixLog(*(read.array(f"{name}.mixed.{of}", (np.int64,), (lines, n), least=0) for of, n in of_shards))
+    if not lines:
+        raise Foreign("its mixes are not the counts of shards")
     epochs, shards, before, own = mixed.numbers.T
     if not 1 <= epochs.min() <= epochs.max() <= made_epochs:
         raise Foreign("its mixes are of epochs that it did not have")
@@ -424,29 +438,24 @@ def _mixed(arrays: Arrays, name: str, columns: int, pair: bool, tally: Tally, ma
     return mixed
 
 
-def _rows_kept(arrays: Arrays, name: str) -> int:
+def _rows_kept(read: Decoder, name: str) -> int:
     """Return how many rows a state of dual weights has, which are its features."""
-    numbers = arrays.get(f"{name}.support.numbers")
+    numbers = read.arrays.get(f"{name}.support.numbers")
     return 0 if numbers is None else numbers.size
 
 
-def _log_lines(meta: dict[str, Any], pair: bool, columns: int, read: Unpacker, name: str, scored: bool) -> Log:
+def _log_lines(meta: dict[str, Any], pair: bool, columns: int, read: Decoder, name: str, scored: bool) -> Log:
     """Return the lines of the log, with room for one at least if it was open."""
     if not _flag(meta["logged"]):
         return NO_LINES
-    numbers, sizes = (read.arrays[f"{name}.log.{of}"] for of in ("numbers", "sizes"))
     names = 2 if pair else int(columns > 1)
-    if numbers.dtype != np.int64 or numbers.ndim != 2 or numbers.shape[1] != 2 + names:
-        raise Foreign("its log has lines of another length")
-    if sizes.dtype != np.float64 or sizes.ndim != 2 or sizes.shape[1] > 2 or len(sizes) != len(numbers):
+    numbers = read.array(f"{name}.log.numbers", (np.int64,), (None, 2 + names))
+    sizes = read.array(f"{name}.log.sizes", (np.float64,), (len(numbers), None))
+    scores = read.array(f"{name}.log.scores", (np.float64,), (len(numbers),)) if scored else np.empty(0)
+    if sizes.shape[1] > 2:
         raise Foreign("its log has other sizes than lines")
-    if not np.isfinite(sizes).all():
-        raise Foreign("its log has a step that is not finite")
     if len(numbers) and (numbers.min() < 0 or numbers[:, 2:].max(initial=0) >= columns):
         raise Foreign("its log names a row or a class that does not exist")
-    scores = read.arrays[f"{name}.log.scores"] if scored else np.empty(0)
-    if scored and (scores.shape != numbers.shape[:1] or scores.dtype != np.float64 or not np.isfinite(scores).all()):
-        raise Foreign("its log has other scores than lines")
     if not len(numbers):
         return lines_with_room(numbers.shape[1] - 2, sizes.shape[1], 1, scored)
     return Log(numbers, sizes, scores, np.array([len(numbers)]))

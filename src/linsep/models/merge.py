@@ -15,7 +15,7 @@ from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner, Shared
 from linsep.estimators.base.voter import Voter
 from linsep.models.save_load import same_form
-from linsep.training.mixing import banked, link_of, settle, weights_of
+from linsep.training.mixing import link_of, minus_total, settle, weights_of
 from linsep.training.state import TrainingState
 from linsep.training.weights import name_of
 from linsep.validation.labels import refuse_another_type
@@ -206,7 +206,7 @@ def _merged(states: Sequence[TrainingState], shares: Sequence[float], divisor: f
     if isinstance(readout, Average):
         clock = sum(state.readout.clock for state in states)
         parts = [share / (_rounds(state) or 1.0) for share, state in zip(shares, states, strict=True)]
-        u = _total((banked(m.readout, m.link.s) for m in states), parts)
+        u = _total((minus_total(m.readout, m.link.s) for m in states), parts)
         u *= clock / divisor
         readout = Average(u, np.zeros_like(readout.mass), clock)
     merged = replace(

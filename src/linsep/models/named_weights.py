@@ -16,7 +16,6 @@ from linsep.engine.atomic_write import atomic_write
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.voter import LINEAR, Voter
 from linsep.estimators.calibration import CalibratedClassifier
-from linsep.estimators.kernel_perceptron import KernelPerceptron
 from linsep.estimators.least_squares import LeastSquaresRegression
 
 AT_ONCE = 1 << 16
@@ -182,10 +181,10 @@ def refuse_regression(learner: Any) -> None:
 
 def refuse_no_weights(learner: Learner) -> None:
     """Raise a TypeError when a learner does not answer with weights of features."""
-    if isinstance(learner, KernelPerceptron):
+    if learner._weights_of_rows:
         raise TypeError(
-            "KernelPerceptron has weights of rows, and none of features to export: train VotedPerceptron on those that "
-            "linsep.transforms.Polynomial writes out, or keep the model with save"
+            f"{type(learner).__name__} has weights of rows, and none of features to export: train VotedPerceptron on "
+            "those that linsep.transforms.Polynomial writes out, or keep the model with save"
         )
     if isinstance(learner, Voter) and learner.readout not in LINEAR:
         raise TypeError(

@@ -1,5 +1,6 @@
 """Save and load models."""
 
+import json
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -13,8 +14,8 @@ from linsep.data.form import MOST_KNOWN, FewColumns, Form
 from linsep.data.formats import FORMATS, form_named
 from linsep.engine.arrays import Array
 from linsep.models.archive import ModelError, read, write
-from linsep.models.encode_estimators import packed_model, unpacked_model
-from linsep.models.encoding import Arrays, Foreign, Unmet, Unpacker, document, packed, text_array
+from linsep.models.encode_estimators import decode_model, encode_model
+from linsep.models.encoding import Decoder, Encoder, Foreign, Unmet
 
 Path = str | os.PathLike[str]
 Kernels = Iterable[Callable[..., Any]]
@@ -23,6 +24,11 @@ LARGE, SPARSE = 1 << 26, 64
 """Of more columns than this, and more than so many times those known, there is no table: it would be mostly empty."""
 OF_ONE_READING = ("cast", "before", "strict", "unseen")
 """What of a form's state belongs to one reading of data."""
+
+REFUSED = (
+    Foreign, KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, MemoryError, RecursionError,
+)  # fmt: skip
+"""Exceptions that a description raises which linsep did not write."""
 
 __all__ = ["ModelError", "Saved", "load", "opened", "save"]
 
@@ -76,14 +82,22 @@ def save(model: Any, path: Path, *, data: Any = None, about: dict[str, Any] | No
     >>> linsep.load(path).predict([[3, 0]])
     array(['yes'], dtype='<U3')
     """
-    arrays: Arrays = {}
-    meta = {
-        "version": __version__,
-        "model": packed_model(model, arrays),
-        "form": _packed_form(_form_of(model, data), model, arrays),
-        "about": packed({} if about is None else about, arrays, "about"),
-    }
-    write(path, meta, arrays)
+    to = Encoder()
+    try:
+        meta = {
+            "version": __version__,
+            "model": encode_model(model, to),
+            "form": _encode_form(_form_of(model, data), model, to),
+            "about": to.value({} if about is None else about, "about"),
+        }
+        read_back = json.loads(json.dumps(meta, allow_nan=False))
+    except RecursionError:
+        raise ValueError("about= is nested too deeply for a file: use fewer levels") from None
+    try:
+        _decoded(read_back, Decoder(to.arrays, to.rules, to.kernels))
+    except REFUSED as error:
+        raise ValueError(f"the model can't be saved as it is, since load would refuse it: {_reason(error)}") from None
+    write(path, meta, to.arrays)
 
 
 def load(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> Any:
@@ -111,37 +125,33 @@ def load(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> An
     return opened(path, rules=rules, kernels=kernels).model
 
 
-REFUSED = (
-    Foreign, KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, MemoryError, RecursionError,
-)  # fmt: skip
-"""Exceptions that a description raises which linsep did not write."""
-
-
 def opened(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> Saved:
     """Return the model, the reader and the metadata of a file."""
     about, arrays = read(path)
-    unpacker = Unpacker(arrays, _by_name(rules, "rules"), _by_name(kernels, "kernels"))
+    decoder = Decoder(arrays, _by_name(rules, "rules"), _by_name(kernels, "kernels"))
     try:
-        saved = Saved(
-            unpacked_model(about["model"], unpacker),
-            _unpacked_form(about["form"], arrays),
-            unpacker.value(about["about"]),
-            about["version"],
-        )
-        if [type(saved.version), type(saved.about)] != [str, dict]:
-            raise Foreign("its metadata are not a version and a dict")
-        if saved.form is not None:
-            if saved.form.width != width_of(saved.model):
-                raise Foreign(
-                    f"its data have {saved.form.width} columns, and its model {width_of(saved.model)} features"
-                )
-            saved.model.form_ = saved.form
-        return saved
+        return _decoded(about, decoder)
     except Unmet as error:
         raise ModelError(path, f"{error!s:.300}") from None
     except REFUSED as error:
-        what = f"{error!s:.200}" if isinstance(error, Foreign) else f"{type(error).__name__}: {error!s:.100}"
-        raise ModelError(path, f"invalid content, though its checksums match: {what}") from None
+        raise ModelError(path, f"invalid content, though its checksums match: {_reason(error)}") from None
+
+
+def _decoded(meta: dict[str, Any], of: Decoder) -> Saved:
+    """Return what a description and its arrays stand for, all of it checked."""
+    model, form = decode_model(meta["model"], of), _decode_form(meta["form"], of)
+    saved = Saved(model, form, of.value(meta["about"]), meta["version"])
+    if [type(saved.version), type(saved.about)] != [str, dict]:
+        raise Foreign("its metadata are not a version and a dict")
+    if form is not None:
+        if form.width != width_of(model):
+            raise Foreign(f"its data have {form.width} columns, and its model {width_of(model)} features")
+        model.form_ = form
+    return saved
+
+
+def _reason(error: Exception) -> str:
+    return f"{error!s:.200}" if isinstance(error, Foreign) else f"{type(error).__name__}: {error!s:.100}"
 
 
 def _by_name(given: Iterable[Any], what: str) -> dict[str, Any]:
@@ -172,18 +182,18 @@ def _form_of(model: Any, data: Any) -> Form | None:
     return form.like([data] if isinstance(data, Dataset) else data.columns(), strict=False)
 
 
-def _packed_form(form: Form | None, model: Any, arrays: Arrays) -> Any:
+def _encode_form(form: Form | None, model: Any, to: Encoder) -> Any:
     if form is None:
         return None
     if form.width != width_of(model):
         raise ValueError(f"data= has {form.width} columns, but the model takes {width_of(model)} features")
-    arrays["form"] = text_array(lasting_state(form))
+    to.text(lasting_state(form), "form")
     known = _known(form)
     if known.all():
         return {"format": form.name, "known": "all"}
     listed = (known.listed if isinstance(known, FewColumns) else np.flatnonzero(known)).astype(np.uint32)
     as_bits = listed.nbytes > len(known) // 8
-    arrays["form.known"] = np.packbits(np.asarray(known)) if as_bits else listed
+    to.arrays["form.known"] = np.packbits(np.asarray(known)) if as_bits else listed
     return {"format": form.name, "known": "bits" if as_bits else "list"}
 
 
@@ -210,25 +220,23 @@ def _known(form: Form) -> Array | FewColumns:
     return np.broadcast_to(np.True_, form.width) if form.known is None else form.known
 
 
-def _unpacked_form(meta: Any, arrays: Arrays) -> Form | None:
+def _decode_form(meta: Any, read: Decoder) -> Form | None:
     if meta is None:
         return None
     if meta["format"] not in FORMATS:
         raise Foreign(f"its data were in the format {meta['format']!r:.40}, which does not exist")
-    form: Form = form_named(meta["format"]).restored(document(arrays["form"]))
+    form: Form = form_named(meta["format"]).restored(read.text("form"))
     width = form.width
     if type(width) is not int or not 0 <= width <= MOST_KNOWN:
         raise Foreign(f"its data have {width!r:.20} columns")
     if meta["known"] == "all":
         form.known = np.broadcast_to(np.True_, width)
         return form
-    listed = arrays["form.known"]
     if meta["known"] == "bits":
-        if listed.dtype != np.uint8 or listed.shape != (-(-width // 8),):
-            raise Foreign("its list of known columns has another length")
-        form.known = np.unpackbits(listed, count=width).view(bool)
+        form.known = np.unpackbits(read.array("form.known", (np.uint8,), (-(-width // 8),)), count=width).view(bool)
     else:
-        if listed.dtype != np.uint32 or listed.ndim != 1 or np.any(listed[1:] <= listed[:-1]):
+        listed = read.array("form.known", (np.uint32,), (None,))
+        if np.any(listed[1:] <= listed[:-1]):
             raise Foreign("its list of known columns is empty, or not in order")
         if len(listed) and listed[-1] >= width:
             raise Foreign(f"its list of known columns has one beyond the {width:,} that there are")

@@ -10,3 +10,7 @@ Arguments with one meaning in all solvers:
 - deadline (float, optional): the value of time.monotonic() at which to return with what is found;
 - watch (callable, optional): called with (lower, upper) each time that the bracket has become narrower.
 """
+
+from collections.abc import Callable
+
+BracketWatch = Callable[[float, float], None]

@@ -22,11 +22,11 @@ from scipy.linalg.lapack import dtpqrt, dtrcon
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import one_blas_thread
-from linsep.solvers.products import as_table, rows_between, times, times_transposed
+from linsep.solvers.products import as_table, times, times_transposed
 
 MOST_NUMBERS = 10**8
 """Numbers that a triangle may have, 0.8 GB: those of 10,000 columns."""
-BLOCK = 1 << 18
+BLOCK_NUMBERS = 1 << 18
 """Numbers of a block of rows that is worked into the triangle at a time, if its columns are few."""
 TALL = 1024
 """Rows of a block where columns are many."""
@@ -34,6 +34,12 @@ PANEL = 16
 """Columns whose reflections are applied together."""
 SHAKY = float(np.sqrt(np.finfo(np.float64).eps))
 """1 / condition below which the error of the weights, eps times the condition squared, may be as large as they are."""
+FEW_NUMBERS = 4 * 10**6
+"""Numbers of a triangle, 32 MB, up to which it is the way chosen."""
+LITTLE_WORK = 2 * 10**10
+"""Products up to which sparse rows are worked into a triangle: about a second."""
+TOGETHER = 16
+"""Targets that LSMR follows in one walk over the rows; more would need more memory."""
 
 
 class Targets(Protocol):
@@ -65,17 +71,17 @@ class OneHot:
 
 
 class Triangle(NamedTuple):
-    """What is kept of [1 | X | Y]: rows of the same sums of products, a triangle once there are as many as columns."""
+    """The sums of products of [1 | X | Y]: rows that have the same, a triangle once they are as many as the columns."""
 
     table: Array
     rows: int
-    """How many rows it stands for."""
+    """The number of rows that it stands for."""
     features: int
     bias: float
     """The constant feature's value; with 0.0 there is no column of ones."""
 
 
-class LeastSquares(NamedTuple):
+class LeastSquaresFit(NamedTuple):
     """The weights, and what is known of them."""
 
     weights: Array
@@ -94,10 +100,10 @@ class LeastSquares(NamedTuple):
     """About the condition of the columns that the rank counts, each divided by its length before means were taken."""
 
 
-def begin(features: int, targets: int, bias: float) -> Triangle:
+def start_triangle(features: int, targets: int, bias: float) -> Triangle:
     """Return the triangle of no rows.
 
-    >>> line = absorb(begin(1, 1, bias=1.0), Dense(np.array([[0.0], [1.0]]), 1.0), np.array([[1.0], [3.0]]))
+    >>> line = absorb(start_triangle(1, 1, bias=1.0), Dense(np.array([[0.0], [1.0]]), 1.0), np.array([[1.0], [3.0]]))
     >>> solve_triangle(absorb(line, Dense(np.array([[2.0]]), 1.0), np.array([[5.0]]))).weights.round(9)
     array([[2.],
            [1.]])
@@ -123,7 +129,7 @@ def absorb(triangle: Triangle, data: Dense | Csr, targets: Targets, row_weights:
     """
     rows, columns = data.n_rows, triangle.table.shape[1]
     weights = np.empty(0) if row_weights is None else row_weights
-    step = max(min(columns, TALL), BLOCK // columns)
+    step = max(min(columns, TALL), BLOCK_NUMBERS // columns)
     table, own = triangle.table, False
     for lo in range(0, rows, step):
         hi = min(lo + step, rows)
@@ -148,7 +154,8 @@ def with_features(triangle: Triangle, more: int) -> Triangle:
 
 
 @one_blas_thread()
-def solve_triangle(triangle: Triangle, mix: Array | None = None) -> LeastSquares:
+@np.errstate(over="ignore", invalid="ignore")
+def solve_triangle(triangle: Triangle, mix: Array | None = None) -> LeastSquaresFit:
     """Return the least squares weights of all rows that were worked in; for the targets Y times `mix`, if it is given.
 
     Where the condition allows, by substitution. Else columns are told apart by a QR decomposition with pivoting of the
@@ -172,7 +179,7 @@ def solve_triangle(triangle: Triangle, mix: Array | None = None) -> LeastSquares
         weights, rank, kept = _shortest(scaled, Z, sizes, triangle.rows)
     off = R @ weights - Z
     whole = lengths(lengths(R)[:, None])[0] or 1.0
-    return LeastSquares(
+    return LeastSquaresFit(
         weights=np.vstack([weights, _constants(table[:1], Y[:1], weights, triangle)]),
         residuals=np.hypot(lengths(off), lengths(Y[end:])),
         optimality=relative(lengths((R / whole).T @ off), Y[first:], Y[:first], triangle.rows) if rank else 0.0,
@@ -242,25 +249,17 @@ def _block(triangle: Triangle, data: Dense | Csr, targets: Targets, weights: Arr
     first, features = int(triangle.bias != 0), triangle.features
     block = np.empty((hi - lo, triangle.table.shape[1]), order="F")
     block[:, :first] = 1.0
-    block[:, first : first + features] = as_table(rows_between(data, lo, hi))
+    block[:, first : first + features] = as_table(data.slice(lo, hi))
     block[:, first + features :] = targets[lo:hi, :]
     if len(weights):
         block *= np.sqrt(weights)[:, None]
     return block
 
 
-FEW_NUMBERS = 4 * 10**6
-"""Numbers of a triangle, 32 MB, up to which it is the way chosen."""
-LITTLE_WORK = 2 * 10**10
-"""Products up to which sparse rows are worked into a triangle: about a second."""
-TOGETHER = 16
-"""Targets that LSMR follows in one walk over the rows; more would need more memory."""
-
-
 def least_squares(
     data: Dense | Csr, targets: Targets, row_weights: Array | None = None, *, solver: str = "auto", tol: float = 1e-8,
     max_iter: int = 1000, jobs: int = 1,
-) -> LeastSquares:  # fmt: skip
+) -> LeastSquaresFit:  # fmt: skip
     """Return the best weights by the solver named, or by the one that suits the data.
 
     >>> found = least_squares(Dense(np.array([[1.0], [2.0], [3.0]]), bias=0.0), np.array([[1.0], [3.0], [2.0]]))
@@ -269,7 +268,7 @@ def least_squares(
     """
     weights = np.empty(0) if row_weights is None else row_weights
     if solver == "auto":
-        solver = suitable(data, targets.shape[1])
+        solver = choose_solver(data, targets.shape[1])
     if solver == "formula":
         return by_formula(data, targets, weights)
     if solver == "exact":
@@ -277,7 +276,7 @@ def least_squares(
     return by_iteration(data, targets, weights, tol, max_iter, jobs)
 
 
-def suitable(data: Dense | Csr, targets: int) -> str:
+def choose_solver(data: Dense | Csr, targets: int) -> str:
     """Return the solver for such data: the formula for one feature, else a triangle unless it is large or slow."""
     rows, features = data.n_rows, data.n_features
     if features == 1:
@@ -289,7 +288,7 @@ def suitable(data: Dense | Csr, targets: int) -> str:
     return "exact"
 
 
-def by_formula(data: Dense | Csr, targets: Targets, weights: Array) -> LeastSquares:
+def by_formula(data: Dense | Csr, targets: Targets, weights: Array) -> LeastSquaresFit:
     """Return the weight of a single feature: the sum of x y / the sum of x², means taken away with an intercept."""
     if data.n_features != 1:
         raise ValueError(f"the formula is for one feature, and X has {data.n_features}: use solver='auto'")
@@ -307,19 +306,20 @@ def by_formula(data: Dense | Csr, targets: Targets, weights: Array) -> LeastSqua
     constant = (means[:, 1:] - means[:, :1] * w) / data.bias if data.bias else np.zeros_like(w)
     residuals, optimality = lengths(off) * np.sqrt(c.sum()), relative(gradients, y, means[:, 1:], len(x))
     weights = np.vstack([w / size, constant])
-    return LeastSquares(weights, residuals, optimality, "formula", rank=int(varies), condition=1.0)
+    return LeastSquaresFit(weights, residuals, optimality, "formula", rank=int(varies), condition=1.0)
 
 
-def by_triangle(data: Dense | Csr, targets: Targets, weights: Array) -> LeastSquares:
+def by_triangle(data: Dense | Csr, targets: Targets, weights: Array) -> LeastSquaresFit:
     """Return the weights by orthogonal reflections of blocks of rows: as stable as the data allow."""
     features, many = data.n_features, targets.shape[1]
     refuse_too_wide(data.n_rows, features + 1 + many)
-    return solve_triangle(absorb(begin(features, many, data.bias), data, targets, weights))
+    return solve_triangle(absorb(start_triangle(features, many, data.bias), data, targets, weights))
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def by_iteration(
     data: Dense | Csr, targets: Targets, weights: Array, tol: float, max_iter: int, jobs: int
-) -> LeastSquares:
+) -> LeastSquaresFit:
     """Return the weights by LSMR, until ||Xᵀ(XW - Y)|| <= tol ||X|| ||Y|| or the budget is used up.
 
     Memory: some (rows + features) x 16 targets. Columns of very different lengths make it slow: scale them.
@@ -328,7 +328,7 @@ def by_iteration(
     groups = [slice(a, min(a + TOGETHER, columns)) for a in range(0, columns, TOGETHER)]
     centred = Centred(data, weights, jobs)
     found = [_lsmr(centred, targets[:, group], tol, max_iter) for group in groups]
-    return LeastSquares(
+    return LeastSquaresFit(
         weights=np.hstack([part.weights for part in found]),
         residuals=np.concatenate([part.residuals for part in found]),
         optimality=max(part.optimality for part in found),
@@ -369,8 +369,8 @@ class Centred:
         return self.roots * (y - means), means
 
 
-class Walk(NamedTuple):
-    """Where LSMR is, in the letters of the paper; one column, or one number, for each target still on the way."""
+class LsmrState(NamedTuple):
+    """The state of LSMR in the letters of the paper: one column, or one number, for each target still on the way."""
 
     u: Array
     v: Array
@@ -387,18 +387,18 @@ class Walk(NamedTuple):
     norm: Array
     """||A|| so far, from below."""
 
-    def of(self, which: Array) -> "Walk":
+    def of(self, which: Array) -> "LsmrState":
         """Return the walk of some targets."""
-        return Walk(*(a[..., which] for a in self))
+        return LsmrState(*(a[..., which] for a in self))
 
 
-def _lsmr(A: Centred, y: Array, tol: float, max_iter: int) -> LeastSquares:
+def _lsmr(A: Centred, y: Array, tol: float, max_iter: int) -> LeastSquaresFit:
     """Follow each target on its own, all in the same walks over the rows, until it is done."""
     b, means = A.targets(y)
     sizes, u = _normed(b)
     alpha, v = _normed(A.transposed(u))
     one, zero = np.ones_like(alpha), np.zeros_like(alpha)
-    walk = Walk(u, v, v, np.zeros_like(v), alpha, alpha, alpha * sizes, one, one, one, zero, alpha)
+    walk = LsmrState(u, v, v, np.zeros_like(v), alpha, alpha, alpha * sizes, one, one, one, zero, alpha)
     W, norms = np.zeros_like(v), np.maximum(alpha, A.mean_size or 1.0)
     rounding = noise(len(b)) * A.mean_size
     left, iterations = np.flatnonzero((alpha > rounding) & (sizes > 0)), 0
@@ -413,10 +413,10 @@ def _lsmr(A: Centred, y: Array, tol: float, max_iter: int) -> LeastSquares:
     off = A.times(W) - b
     optimality = relative(lengths(A.transposed(off)) / norms, b, A.roots.max() * means[None], len(b))
     W[-1] = (means - (A.mean * W).sum(axis=0)) / A.bias if A.bias else 0.0
-    return LeastSquares(W, lengths(off), optimality, "iterative", max(iterations, 1), converged=not len(left))
+    return LeastSquaresFit(W, lengths(off), optimality, "iterative", max(iterations, 1), converged=not len(left))
 
 
-def _further(A: Centred, at: Walk) -> tuple[Walk, Array]:
+def _further(A: Centred, at: LsmrState) -> tuple[LsmrState, Array]:
     """Return where LSMR is one iteration later, and what it adds to the weights."""
     beta, u = _normed(A.times(at.v) - at.alpha * at.u)
     alpha, v = _normed(A.transposed(u) - beta * at.v)
@@ -430,7 +430,7 @@ def _further(A: Centred, at: Walk) -> tuple[Walk, Array]:
     h_bar = at.h - theta_bar / at.rho * (rho / at.rho_bar) * at.h_bar
     h = v - theta / rho * at.h
     norm = np.hypot(at.norm, np.hypot(alpha, beta))
-    walk = Walk(u, v, h, h_bar, alpha, c * alpha, -s_bar * at.zeta_bar, rho, rho_bar, c_bar, s_bar, norm)
+    walk = LsmrState(u, v, h, h_bar, alpha, c * alpha, -s_bar * at.zeta_bar, rho, rho_bar, c_bar, s_bar, norm)
     return walk, zeta / rho / rho_bar * h_bar
 
 

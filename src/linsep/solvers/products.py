@@ -5,20 +5,19 @@ blocks, however many threads made them. A table's values are read in their own t
 float64, never the whole.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
-from linsep.engine.arrays import Array
-from linsep.engine.arrays import frozen as frozen_view
+from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.kernel_cache import cached_njit
 from linsep.engine.runtime import one_blas_thread, share, split
 
 Weigh = Callable[[Array, int, int], Array]
 
-BLOCK = 1 << 16
+TABLE_ENTRIES = 1 << 16
 """Entries of a table that are multiplied at a time: they fit the processor's cache as float64."""
 FEWEST_ROWS = 64
 """Rows that a table is multiplied by at a time at least: each such block has sums as large as the weights."""
@@ -34,7 +33,7 @@ def times(data: Dense | Csr, weights: Array, jobs: int = 1) -> Array:
     array([[3.5],
            [3.5]])
     """
-    data, weights = read_only(data), frozen(weights)
+    data, weights = read_only(data), freeze(weights)
     out = np.empty((data.n_rows, weights.shape[1]))
     share([partial(_times, data, weights, lo, hi, out) for lo, hi in blocks(data)], jobs)
     return out
@@ -51,7 +50,7 @@ def times_transposed(data: Dense | Csr, coefficients: Array, jobs: int = 1, *, s
            [8.],
            [3.]])
     """
-    data, coefficients = read_only(data), frozen(coefficients)
+    data, coefficients = read_only(data), freeze(coefficients)
     total = np.zeros((data.n_features + 1, coefficients.shape[1]))
     tasks = [partial(_transposed, data, coefficients[lo:hi], lo, hi, squares) for lo, hi in blocks(data)]
     add_up(total, tasks, jobs)
@@ -67,13 +66,13 @@ def sweep(data: Dense | Csr, weights: Array, weigh: Weigh, jobs: int = 1) -> tup
     >>> total.ravel()
     array([0.5, 2.5, 1. ])
     """
-    data, weights = read_only(data), frozen(weights)
+    data, weights = read_only(data), freeze(weights)
     out = np.empty((data.n_rows, weights.shape[1]))
     total = np.zeros(weights.shape)
 
     def both(lo: int, hi: int) -> Array:
         _times(data, weights, lo, hi, out)
-        return _transposed(data, frozen(weigh(out[lo:hi], lo, hi)), lo, hi)
+        return _transposed(data, freeze(weigh(out[lo:hi], lo, hi)), lo, hi)
 
     add_up(total, [partial(both, lo, hi) for lo, hi in blocks(data)], jobs)
     return out, total
@@ -87,22 +86,16 @@ def blocks(data: Dense | Csr) -> list[tuple[int, int]]:
     """
     rows, features = data.n_rows, data.n_features
     if isinstance(data, Dense):
-        return split(rows, min(-(-rows * features // BLOCK), rows // FEWEST_ROWS)) if rows else []
+        return split(rows, min(-(-rows * features // TABLE_ENTRIES), rows // FEWEST_ROWS)) if rows else []
     return split(rows, min(MOST_BLOCKS, len(data.values) // (8 * (features + 1)))) if rows else []
 
 
-def rows_between(data: Dense | Csr, lo: int, hi: int) -> Dense | Csr:
-    """Return rows lo to hi; they share the memory of the values.
-
-    >>> rows_between(Dense(np.array([[1.0], [2.0], [3.0]]), bias=1.0), 1, 3)
-    Dense(values=array([[2.],
-           [3.]]), bias=1.0)
-    """
-    if isinstance(data, Dense):
-        return data._replace(values=data.values[lo:hi])
-    here = slice(data.indptr[lo], data.indptr[hi])
-    indptr = frozen_view(data.indptr[lo : hi + 1] - data.indptr[lo])
-    return data._replace(values=data.values[here], indices=data.indices[here], indptr=indptr)
+def pieces(data: Dense | Csr, step: int) -> Iterator[tuple[slice, Dense | Csr]]:
+    """Yield `step` rows at a time, one at least, with their places."""
+    step = max(1, step)
+    for lo in range(0, data.n_rows, step):
+        hi = min(lo + step, data.n_rows)
+        yield slice(lo, hi), data.slice(lo, hi)
 
 
 def as_table(data: Dense | Csr) -> Array:
@@ -110,12 +103,10 @@ def as_table(data: Dense | Csr) -> Array:
     return data.values if isinstance(data, Dense) else data.to_scipy().toarray()
 
 
-def gathered(data: Csr, rows: Array) -> tuple[Array, Array, Array]:
+def gather_rows(data: Csr, rows: Array) -> tuple[Array, Array, Array]:
     """Return the values, the columns and the ends of these rows, in any order; none are checked, for speed."""
-    starts = data.indptr[rows].astype(np.int64)
-    ends = np.cumsum(data.indptr[rows + 1] - starts)
-    places = np.arange(ends[-1]) + np.repeat(starts - np.append(0, ends[:-1]), np.diff(ends, prepend=0))
-    return data.values[places], data.indices[places], np.append(0, ends)
+    entries, ends = data.entries(rows)
+    return data.values[entries], data.indices[entries], ends
 
 
 def largest_entry(data: Dense | Csr) -> float:
@@ -128,9 +119,9 @@ def largest_entry(data: Dense | Csr) -> float:
     return max(high, -low, abs(data.bias))
 
 
-def frozen(array: Array, kind: type = np.float64) -> Array:
+def freeze(array: Array, kind: type = np.float64) -> Array:
     """Return the array as read-only and in C order, the one kind that kernels are compiled for."""
-    return frozen_view(np.ascontiguousarray(array, kind))
+    return frozen(np.ascontiguousarray(array, kind))
 
 
 def read_only(data: Dense | Csr) -> Dense | Csr:
@@ -139,7 +130,7 @@ def read_only(data: Dense | Csr) -> Dense | Csr:
     >>> read_only(Dense(np.ones((2, 2)), bias=0.0)).values.flags.writeable
     False
     """
-    return type(data)._make(frozen_view(part) if isinstance(part, np.ndarray) else part for part in data)
+    return type(data)._make(frozen(part) if isinstance(part, np.ndarray) else part for part in data)
 
 
 def _times(data: Dense | Csr, weights: Array, lo: int, hi: int, out: Array) -> None:

@@ -18,7 +18,7 @@ def perceptron(radius: float, margin: float) -> float:
     >>> perceptron(2.0, 0.5)
     16.0
     """
-    _positive(radius=radius, margin=margin)
+    _check_positive(radius=radius, margin=margin)
     return _square(radius / margin)
 
 
@@ -33,7 +33,7 @@ def weighted_mistakes(weights: Iterable[float]) -> float:
     """
     weights = [float(c) for c in weights]
     for c in weights:
-        _at_least_0(weights=c)
+        _check_at_least_0(weights=c)
     largest = max(weights, default=0.0)
     if not largest:
         return 0.0
@@ -50,11 +50,11 @@ def with_bias(radius: float, margin: float, bias: float, value: float | None = N
     >>> with_bias(3.0, 0.5, bias=-1.0), with_bias(3.0, 0.5, bias=-1.0, value=1.0)
     (64.0, 80.0)
     """
-    _positive(radius=radius, margin=margin)
-    _finite(bias=bias)
+    _check_positive(radius=radius, margin=margin)
+    _check_finite(bias=bias)
     if value is None:
         return _square((radius + abs(bias)) / margin)
-    _positive(value=value)
+    _check_positive(value=value)
     return _square(math.hypot(radius, value) / margin * math.hypot(1.0, bias / value))
 
 
@@ -64,8 +64,8 @@ def best_bias(radius: float, bias: float) -> float:
     >>> best_bias(4.0, bias=-1.0)
     2.0
     """
-    _positive(radius=radius)
-    _finite(bias=bias)
+    _check_positive(radius=radius)
+    _check_finite(bias=bias)
     return math.sqrt(radius) * math.sqrt(abs(bias))
 
 
@@ -78,8 +78,8 @@ def delta_trick(radius: float, margin: float, shortfall: float, passes: int = 1)
     >>> delta_trick(3.0, 0.5, shortfall=1.0), delta_trick(3.0, 0.5, shortfall=1.0, passes=4)
     (64.0, 100.0)
     """
-    _positive(radius=radius, margin=margin)
-    _at_least_0(shortfall=shortfall)
+    _check_positive(radius=radius, margin=margin)
+    _check_at_least_0(shortfall=shortfall)
     check_counts(passes=passes)
     return _square((radius + math.sqrt(passes) * shortfall) / margin)
 
@@ -92,8 +92,8 @@ def regret(radius: float, norm: float, losses: float) -> float:
     >>> regret(1.0, 3.0, losses=0.0), regret(1.0, 3.0, losses=4.0)
     (9.0, 16.0)
     """
-    _positive(radius=radius)
-    _at_least_0(norm=norm, losses=losses)
+    _check_positive(radius=radius)
+    _check_at_least_0(norm=norm, losses=losses)
     return _square((radius * norm + math.hypot(radius * norm, 2 * math.sqrt(losses))) / 2)
 
 
@@ -134,7 +134,7 @@ def winnow_with_noise(
     69.6
     """
     check_counts(features=features)
-    _at_least_0(shortfall=shortfall)
+    _check_at_least_0(shortfall=shortfall)
     falling = fall(margin, entries, rate)
     if falling <= 0:
         return math.inf
@@ -148,7 +148,7 @@ def best_rate(margin: float, entries: float = 1.0) -> float:
     >>> round(best_rate(0.6), 6)  # half of ln 4
     0.693147
     """
-    _within(margin, entries)
+    _check_within(margin, entries)
     return math.log((entries + margin) / (entries - margin)) / (2 * entries) if margin < entries else math.inf
 
 
@@ -160,11 +160,11 @@ def fall(margin: float, entries: float = 1.0, rate: float | None = None) -> floa
     >>> fall(0.5) > 0.5**2 / 2, fall(0.5, rate=10.0) > 0
     (True, False)
     """
-    _within(margin, entries)
+    _check_within(margin, entries)
     d = margin / entries
     if rate is None:
         return (math.log1p(-d * d) + 2 * d * math.atanh(d)) / 2 if d < 1 else math.log(2)
-    _positive(rate=rate)
+    _check_positive(rate=rate)
     z = rate * entries
     log_cosh = math.log1p(math.sinh(z) ** 2) / 2 if z < 1 else z + math.log1p(math.exp(-2 * z)) - math.log(2)
     return z * d - log_cosh
@@ -180,7 +180,7 @@ def p_norm(p: float, radius: float, margin: float, norm: float = 1.0) -> float:
     """
     if not 2 <= p < math.inf:
         raise ValueError(f"p={p}: the p-norm perceptron has a finite p of 2 or more")
-    _positive(radius=radius, margin=margin, norm=norm)
+    _check_positive(radius=radius, margin=margin, norm=norm)
     return (p - 1) * _square(norm * radius / margin)
 
 
@@ -192,8 +192,8 @@ def passive_aggressive(radius: float, norm: float) -> float:
     >>> passive_aggressive(2.0, 3.0)
     36.0
     """
-    _positive(radius=radius)
-    _at_least_0(norm=norm)
+    _check_positive(radius=radius)
+    _check_at_least_0(norm=norm)
     return _square(radius * norm)
 
 
@@ -205,8 +205,8 @@ def passive_aggressive_1(radius: float, norm: float, aggressiveness: float, loss
     >>> passive_aggressive_1(2.0, 3.0, aggressiveness=1.0, losses=0.5)
     40.0
     """
-    _positive(radius=radius, aggressiveness=aggressiveness)
-    _at_least_0(norm=norm, losses=losses)
+    _check_positive(radius=radius, aggressiveness=aggressiveness)
+    _check_at_least_0(norm=norm, losses=losses)
     return max(_square(radius), 1 / aggressiveness) * (_square(norm) + 2 * aggressiveness * losses)
 
 
@@ -218,8 +218,8 @@ def passive_aggressive_2(radius: float, norm: float, aggressiveness: float, squa
     >>> passive_aggressive_2(2.0, 3.0, aggressiveness=0.5, squared_losses=1.0)
     50.0
     """
-    _positive(radius=radius, aggressiveness=aggressiveness)
-    _at_least_0(norm=norm, squared_losses=squared_losses)
+    _check_positive(radius=radius, aggressiveness=aggressiveness)
+    _check_at_least_0(norm=norm, squared_losses=squared_losses)
     return (_square(radius) + 1 / (2 * aggressiveness)) * (_square(norm) + 2 * aggressiveness * squared_losses)
 
 
@@ -283,8 +283,8 @@ def _square(value: float) -> float:
     return value * value
 
 
-def _within(margin: float, entries: float) -> None:
-    _positive(margin=margin, entries=entries)
+def _check_within(margin: float, entries: float) -> None:
+    _check_positive(margin=margin, entries=entries)
     if margin > entries:
         raise ValueError(
             f"margin={margin} with entries={entries}: no u of ||u||_1 = 1 has a margin above the largest entry; "
@@ -292,19 +292,19 @@ def _within(margin: float, entries: float) -> None:
         )
 
 
-def _positive(**values: float) -> None:
+def _check_positive(**values: float) -> None:
     for name, value in values.items():
         if not 0 < value < math.inf:
             raise ValueError(f"{name}={value}: a finite number above 0 is needed")
 
 
-def _at_least_0(**values: float) -> None:
+def _check_at_least_0(**values: float) -> None:
     for name, value in values.items():
         if not 0 <= value < math.inf:
             raise ValueError(f"{name}={value}: a finite number, 0 or more, is needed")
 
 
-def _finite(**values: float) -> None:
+def _check_finite(**values: float) -> None:
     for name, value in values.items():
         if not math.isfinite(value):
             raise ValueError(f"{name}={value}: a finite number is needed")

@@ -32,7 +32,7 @@ class Groups(NamedTuple):
     """How many rows it has; with sample weights, their sum."""
 
 
-class Parts(NamedTuple):
+class BrierParts(NamedTuple):
     """What one class adds to a Brier score."""
 
     reliability: float
@@ -123,15 +123,15 @@ def brier_score(
     said, events, weights = said[present], events[present], weights[present] / total
     value = float(weights @ np.square(said - events).sum(axis=1))
     classes = said.shape[1]
-    taken_apart = [_apart(said[:, k], events[:, k], weights, bins) for k in range(classes)]
-    parts = Parts(*(sum(terms) for terms in zip(*(each for each, _ in taken_apart), strict=True)))
+    taken_apart = [_decompose(said[:, k], events[:, k], weights, bins) for k in range(classes)]
+    parts = BrierParts(*(sum(terms) for terms in zip(*(each for each, _ in taken_apart), strict=True)))
     largest = 1.0 if classes == 1 else 2.0
     low, high = _coin_interval(min(value / largest, 1.0), 1 / float(weights.max()), 1 - confidence)
     groups = tuple(of._replace(weight=of.weight * total) for _, of in taken_apart)
     return Brier(value, *parts, (largest * low, largest * high), confidence, groups)
 
 
-def _apart(said: Array, event: Array, weights: Array, bins: int | None) -> tuple[Parts, Groups]:
+def _decompose(said: Array, event: Array, weights: Array, bins: int | None) -> tuple[BrierParts, Groups]:
     """Return what one class adds to the score, and the groups; weights have the sum 1."""
     places = said if bins is None else np.minimum((said * bins).astype(np.intp), bins - 1)
     found, at = np.unique(places, return_inverse=True)
@@ -140,7 +140,7 @@ def _apart(said: Array, event: Array, weights: Array, bins: int | None) -> tuple
     observed = np.bincount(at, weights * event) / share
     mean = float(weights @ event)
     off = said - forecast[at]
-    parts = Parts(
+    parts = BrierParts(
         reliability=float(share @ np.square(forecast - observed)),
         resolution=float(share @ np.square(observed - mean)),
         uncertainty=mean * (1 - mean),

@@ -52,7 +52,7 @@ def perceptron_path(rows: Any, u: Any) -> PerceptronPath:
     >>> path.dots.round(3), path.squares
     (array([0.   , 0.707, 1.414]), array([0., 2., 4.]))
     """
-    rows, u = _checked(rows, u)
+    rows, u = _check_arguments(rows, u)
     u = u / np.linalg.norm(u)
     dots = np.append(0.0, np.cumsum(rows @ u))
     if is_sparse(rows):
@@ -93,7 +93,7 @@ def winnow_path(rows: Any, u: Any, eta: float, *, balanced: bool = False) -> Arr
     >>> winnow_path([[1, -1]], [0.5, -0.5], eta=0.5, balanced=True).round(4)
     array([0.6931, 0.3133])
     """
-    rows, u = _checked(rows, u)
+    rows, u = _check_arguments(rows, u)
     if not 0 < eta < np.inf:
         raise ValueError(f"eta={eta} is no rate: give a number above 0")
     if not balanced and np.any(u < 0):
@@ -105,7 +105,7 @@ def winnow_path(rows: Any, u: Any, eta: float, *, balanced: bool = False) -> Arr
     return xlogy(np.abs(u), np.abs(u)).sum() - pulled + logs
 
 
-def _checked(rows: Any, u: Any) -> tuple[Any, Array]:
+def _check_arguments(rows: Any, u: Any) -> tuple[Any, Array]:
     rows = canonical(sp.csr_array(rows, dtype=np.float64)) if is_sparse(rows) else np.asarray(rows, np.float64)
     u = np.asarray(u, np.float64)
     if rows.ndim != 2 or u.shape != rows.shape[1:]:

@@ -20,7 +20,7 @@ from linsep.engine.arrays import Array
 from linsep.theory.bounds import check_probability
 
 
-class Point(NamedTuple):
+class GridPoint(NamedTuple):
     """A point of a grid, both numbers exact."""
 
     s: Fraction
@@ -35,7 +35,7 @@ The best s is near sqrt(2 ln(1/(pi_s delta))/M): large for few mistakes, 2^-13 f
 of the bound over M/n 6 % larger than the best s would, at most, and 2 % in the mean; the priors favour no
 mistake, and tens to hundreds.
 """
-GRID = tuple(Point(Fraction(2) ** e, Fraction(weight, 64)) for e, weight in WEIGHTS.items())
+GRID = tuple(GridPoint(Fraction(2) ** e, Fraction(weight, 64)) for e, weight in WEIGHTS.items())
 """The grid that is used unless another is stated: 17 points, both s and prior short dyadic numbers."""
 MOST_POINTS = 64
 
@@ -59,7 +59,7 @@ def estimate(mistakes: Any, rounds: Any) -> Array:
     return k / m
 
 
-def anytime(mistakes: Any, rounds: Any, confidence: float = 0.95, grid: Sequence[Point] = GRID) -> Anytime:
+def anytime(mistakes: Any, rounds: Any, confidence: float = 0.95, grid: Sequence[GridPoint] = GRID) -> Anytime:
     """Return bounds on the average risk of the hypotheses of one pass, valid at all rounds at once.
 
     They assume that rows are independent draws from one distribution, each seen once; nothing else, and nothing of the
@@ -73,7 +73,7 @@ def anytime(mistakes: Any, rounds: Any, confidence: float = 0.95, grid: Sequence
         The round, from 1.
     confidence : float, default=0.95
         The probability, at least, that no bound fails at any round.
-    grid : sequence of Point, optional
+    grid : sequence of GridPoint, optional
         Numbers s > 0 with priors that add up to 1, chosen before the rows are seen; 64 at most.
 
     Returns
@@ -97,7 +97,7 @@ def anytime(mistakes: Any, rounds: Any, confidence: float = 0.95, grid: Sequence
     return Anytime(bound, np.minimum(2 * bound, 1.0))
 
 
-def described(grid: Sequence[Point] = GRID) -> list[list[str]]:
+def described(grid: Sequence[GridPoint] = GRID) -> list[list[str]]:
     """Return a grid as pairs of texts that `Fraction` reads, for a file from which anyone can recompute the bound.
 
     >>> described()[:3]
@@ -127,7 +127,7 @@ def _counts(mistakes: Any, rounds: Any) -> tuple[Array, Array]:
     return k, m
 
 
-def _check_grid(grid: Sequence[Point]) -> None:
+def _check_grid(grid: Sequence[GridPoint]) -> None:
     if not 1 <= len(grid) <= MOST_POINTS:
         raise ValueError(f"a grid of {len(grid)} points: it has 1 to {MOST_POINTS}")
     if any(s <= 0 or prior <= 0 for s, prior in grid) or sum(prior for _, prior in grid) != 1:

@@ -11,15 +11,15 @@ from linsep.engine.data_kinds import Csr, Dense, Dual
 from linsep.engine.runtime import uninterrupted
 from linsep.kernels.blocks import block_of
 from linsep.kernels.functions import Precomputed, kernel_matrix
-from linsep.training.history import History, OtherRows, Support, named, no_rows
+from linsep.training.history import History, OtherRows, Support, copy_rows, named, no_rows
 from linsep.training.state import IN_ORDER, StoppedError, TrainingState
 from linsep.validation.inputs import refuse_bad_entries
 
-BLOCK = 512
+KERNEL_ROWS = 512
 """Rows whose kernel values are computed before any of them is learned."""
 UNEVEN = 1e-6
 """What rounding may make of a symmetric matrix, relative to its largest value."""
-BLOCK_BYTES = 1 << 27
+KERNEL_BYTES = 1 << 27
 """Kernel values in memory for one block, at most."""
 
 
@@ -77,7 +77,7 @@ class DualWeights:
         p, n = span or (0, len(order) if len(order) else data.n_rows)
         try:
             while p < n:
-                size = max(1, min(BLOCK, BLOCK_BYTES // (8 * (len(history.support) + BLOCK))))
+                size = max(1, min(KERNEL_ROWS, KERNEL_BYTES // (8 * (len(history.support) + KERNEL_ROWS))))
                 rows = order[p : p + size] if len(order) else np.arange(p, min(p + size, n))
                 own = weights[rows] if len(weights) else weights
                 self._learn(state, history, history.support, data, rows, codes[rows], own, first)
@@ -105,9 +105,9 @@ class DualWeights:
             S = len(support)
             _keep_lines(state, np.concatenate([np.arange(S), S + new, [-1]]))
             if len(new) and isinstance(history.kernel, Precomputed):
-                support.add(Dense(norms[:, None], 0.0), new, numbers[new])
+                support.add(Dense(norms[new, None], 0.0), numbers[new])
             elif len(new):
-                support.add(data, rows[new], numbers[new])
+                support.add(copy_rows(data, rows[new]), numbers[new])
 
     def _walk(
         self, state: TrainingState, S: int, kernels: Array, norms: Array, known: Array, codes: Array, weights: Array,
@@ -150,7 +150,7 @@ class DualWeights:
         if self._double is None:
             self._double = Support.of(Dense(np.empty((0, self.width)), 0.0), np.empty(0, np.int64))
         done = len(self._double)
-        self._double.add(rows, np.arange(done, len(support)), support.known[done:])
+        self._double.add(rows.slice(done, len(support)), support.known[done:])
         return self._double.rows().values[start:stop]
 
     def _fill_cache(self, history: History, support: Support, data: Dense | Csr) -> None:
@@ -165,10 +165,10 @@ class DualWeights:
         if wanted <= there:
             return
         kept, more = self._kept(support, there, wanted), np.empty((n, wanted - there))
-        for lo in range(0, n, BLOCK):
+        for lo in range(0, n, KERNEL_ROWS):
             with named(range(lo, n)):
-                block = block_of(data, slice(lo, lo + BLOCK))
-                kernel_matrix(history.kernel, block, kept, self.jobs, out=more[lo : lo + BLOCK])
+                block = block_of(data, slice(lo, lo + KERNEL_ROWS))
+                kernel_matrix(history.kernel, block, kept, self.jobs, out=more[lo : lo + KERNEL_ROWS])
         parts.append(more)
 
 

@@ -18,6 +18,9 @@ from linsep.training.state import IN_ORDER, StoppedError, TrainingState
 from linsep.training.weights import in_range
 from linsep.validation.inputs import refuse_bad_entries
 
+SHUFFLED_TOGETHER = 64
+"""Rows that shuffle="blocks" keeps together."""
+
 
 class Team:
     """A state for as many passes as wanted, its classes shared among threads where it has a column for each.
@@ -47,10 +50,6 @@ class Team:
         """Bring the state up to date."""
         if self.blocks:
             self.state.join([block for _, block in self.blocks])
-
-
-BLOCK = 64
-"""Rows that shuffle="blocks" keeps together."""
 
 
 class Settings(Protocol):
@@ -175,6 +174,6 @@ def order_of(how: Settings, epoch: int, n: int, shard: int = 0) -> Array:
     rng = np.random.default_rng([how.seed_, 0 if how.shuffle == "once" else epoch, *([shard] if shard else [])])
     if how.shuffle != "blocks":
         return rng.permutation(n)
-    starts = BLOCK * rng.permutation(-(-n // BLOCK))
-    order = np.add.outer(starts, rng.permutation(BLOCK)).ravel()
-    return order if n % BLOCK == 0 else order[order < n]
+    starts = SHUFFLED_TOGETHER * rng.permutation(-(-n // SHUFFLED_TOGETHER))
+    order = np.add.outer(starts, rng.permutation(SHUFFLED_TOGETHER)).ravel()
+    return order if n % SHUFFLED_TOGETHER == 0 else order[order < n]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.engine.arrays import Array, frozen
+from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.votes import recurrence
 from linsep.kernels.blocks import KernelError, block_of
@@ -20,14 +20,18 @@ if TYPE_CHECKING:
     from linsep.training.state import TrainingState
 
 NO_ROUNDS = np.empty(0, np.int64)
+FOLDED = 1 << 10
+"""Updates that are folded into the first weights in one go."""
+NOT_CACHED: dict[str, Any] = dict.fromkeys(("_hypotheses", "_written", "_committed"))
+"""The fields of a history that are computed from the others, as a copy has them."""
 
 
-class Clock(NamedTuple):
+class RoundClock(NamedTuple):
     """The weight of all rounds up to some of them; where no row was ever weighted, that is their number.
 
-    >>> Clock().at(np.array([3, 5]))
+    >>> RoundClock().at(np.array([3, 5]))
     array([3., 5.])
-    >>> Clock().after(np.array([1, 2, 3]), np.array([0.5, 2.0, 0.5])).at(np.array([2, 3]))
+    >>> RoundClock().after(np.array([1, 2, 3]), np.array([0.5, 2.0, 0.5])).at(np.array([2, 3]))
     array([2.5, 3. ])
     """
 
@@ -47,15 +51,15 @@ class Clock(NamedTuple):
         place = np.searchsorted(self.rounds, rounds)
         return np.where(rounds > 0, self.times[np.minimum(place, len(self.times) - 1)], 0.0)
 
-    def after(self, rounds: Array, weights: Array) -> "Clock":
+    def after(self, rounds: Array, weights: Array) -> "RoundClock":
         """Return the clock after more rounds, all of which follow those before, of these weights."""
         before = float(self.times[-1]) if len(self.times) else float(rounds[0] - 1) if len(rounds) else 0.0
         times = np.cumsum(np.append(before, weights))[1:]
-        return Clock(np.append(self.rounds, rounds), np.append(self.times, times))
+        return RoundClock(np.append(self.rounds, rounds), np.append(self.times, times))
 
-    def at_these(self, rounds: Array) -> "Clock":
+    def at_these(self, rounds: Array) -> "RoundClock":
         """Return a clock that knows the time after these rounds only."""
-        return Clock(rounds, self.at(rounds))
+        return RoundClock(rounds, self.at(rounds))
 
 
 def refuse_endless(time: float) -> None:
@@ -170,13 +174,7 @@ class Support:
 
     def rows(self) -> Dense | Csr:
         """Return the rows as data."""
-        n = self.count
-        if isinstance(self.data, Dense):
-            return self.data._replace(values=frozen(self.data.values[:n]))
-        ends = self.data.indptr[: n + 1]
-        stored = int(ends[-1])
-        values, indices = frozen(self.data.values[:stored]), frozen(self.data.indices[:stored])
-        return self.data._replace(values=values, indices=indices, indptr=frozen(ends))
+        return self.data.slice(0, self.count)
 
     @property
     def known(self) -> Array:
@@ -197,9 +195,8 @@ class Support:
         place = order[found]
         return np.where(self.known[place] == numbers, place, -1)
 
-    def add(self, data: Dense | Csr, rows: Array, numbers: Array) -> None:
-        """Add some rows of the data, with numbers that are new."""
-        more = taken(data, rows)
+    def add(self, more: Dense | Csr, numbers: Array) -> None:
+        """Add rows with numbers that are new; no row stores a column twice."""
         if isinstance(self.data, Dense):
             self._add_dense(more)
         else:
@@ -231,7 +228,7 @@ class Support:
 
     def keep(self, places: Array) -> None:
         """Forget all rows but these."""
-        kept = taken(self.rows(), places)
+        kept = copy_rows(self.rows(), places)
         self.data, self.numbers, self.count = kept, self.known[places], len(places)
 
     def widen(self, features: int) -> None:
@@ -249,7 +246,7 @@ class Support:
         inside = np.flatnonzero(self.known < data.n_rows)
         if len(inside) < self.count:
             return False
-        mine, theirs = self.rows().to_scipy(), taken(data, self.known).to_scipy()
+        mine, theirs = self.rows().to_scipy(), copy_rows(data, self.known).to_scipy()
         return mine.shape == theirs.shape and not (mine != theirs).nnz
 
 
@@ -261,7 +258,7 @@ def no_rows(like: Dense | Csr) -> Dense | Csr:
     return like._replace(values=values, indices=indices, indptr=np.zeros(1, np.int64))
 
 
-def taken(data: Dense | Csr, rows: Array) -> Dense | Csr:
+def copy_rows(data: Dense | Csr, rows: Array) -> Dense | Csr:
     """Return a copy of some rows, in which no column is stored twice."""
     return without_duplicates(data.take(rows))
 
@@ -276,10 +273,6 @@ def _with_room(array: Array, used: int, more: int, kind: Any = None) -> Array:
     return grown
 
 
-FOLDED = 1 << 10
-"""Updates that are folded into the first weights in one go."""
-
-
 class OtherRows(ValueError):
     """Rows are not those that a run began with."""
 
@@ -287,7 +280,13 @@ class OtherRows(ValueError):
 def refuse_long_rows(rows: Dense | Csr, numbers: Array) -> None:
     """Raise a ValueError that names the first row whose product with itself is beyond float64."""
     with np.errstate(over="ignore"):
-        long = ~np.isfinite(rows.to_scipy().astype(np.float64).power(2).sum(axis=1))
+        squares = rows.values.astype(np.float64) ** 2
+        if isinstance(rows, Csr):
+            of_row = np.repeat(np.arange(rows.n_rows), np.diff(rows.indptr))
+            lengths = np.bincount(of_row, squares, rows.n_rows)
+        else:
+            lengths = squares.sum(axis=1)
+    long = ~np.isfinite(lengths)
     if long.any():
         raise ValueError(
             f"the squared length of row {numbers[np.argmax(long)]} is too large for float64: "
@@ -305,7 +304,7 @@ class History:
     kernel: Any
     """The kernel: the product of two rows. None until training begins."""
     support: Support | None = None
-    clock: Clock = field(default_factory=Clock)
+    clock: RoundClock = field(default_factory=RoundClock)
     base: Array | None = None
     base_norms: Array | None = None
     begin: int = 0
@@ -326,7 +325,7 @@ class History:
         """Return a history that shares no memory with this one."""
         history = self.copy()
         if self.support is not None:
-            rows = taken(self.support.rows(), np.arange(len(self.support)))
+            rows = copy_rows(self.support.rows(), np.arange(len(self.support)))
             history.support = Support.of(rows, self.support.known.copy())
         return history
 
@@ -402,8 +401,9 @@ class History:
         if len(rows):
             if not self.forgets:
                 self.refuse_more(len(rows), ', or let when_full="forget" the oldest')
-            refuse_long_rows(taken(data, rows - first), rows)
-            self.support.add(data, rows - first, rows)
+            more = copy_rows(data, rows - first)
+            refuse_long_rows(more, rows)
+            self.support.add(more, rows)
         if self.most is not None:
             self.forget(state, self.most)
 
@@ -433,7 +433,7 @@ class History:
         late = np.unique(np.append(late, [t for t in ends if t >= since]))
         before = int(np.searchsorted(clock.rounds, since))
         times = np.append(clock.times[:before], clock.at(late))
-        self.clock = Clock(np.append(clock.rounds[:before], late), times)
+        self.clock = RoundClock(np.append(clock.rounds[:before], late), times)
 
     def forget(self, state: "TrainingState", most: int) -> None:
         """Fold the oldest updates into the first weights, so that the others are on `most` distinct rows at most.
@@ -467,9 +467,6 @@ class History:
             known = np.append(state.log.numbers[:, 1], [cut, int(state.tally.rounds[0])])
             self.clock = self.clock.at_these(np.unique(known))
         self.drop_cached()
-
-
-NOT_CACHED: dict[str, Any] = dict.fromkeys(("_hypotheses", "_written", "_committed"))
 
 
 class Replay:

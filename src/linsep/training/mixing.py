@@ -19,12 +19,12 @@ from linsep.engine.links import STALE, Additive, Imaged, Scaled
 from linsep.engine.readouts import MISTAKES, Average, Tally
 from linsep.engine.runtime import in_order, split
 from linsep.training.state import TrainingState
-from linsep.training.update_log import Mixed, UpdateLog
+from linsep.training.update_log import MixLog, UpdateLog
 from linsep.training.weights import copied, start_readout, start_tally, with_own_image
 
 MIXINGS = ("uniform", "rows", "mistakes")
 """What a shard's share in a mix may be."""
-BLOCK = 1 << 14
+CACHED_NUMBERS = 1 << 14
 """Numbers that stay near the processor from one operation on them to the next."""
 
 
@@ -65,7 +65,7 @@ def settle(state: TrainingState) -> None:
         state.link = with_own_image(link, state.pair, state.bias != 0.0)
 
 
-def banked(readout: Average, s: Array) -> Array:
+def minus_total(readout: Average, s: Array) -> Array:
     """Return minus the sum of the weights of all rounds so far; as the u of an average it wants a mass of 0."""
     return readout.u - readout.mass * s if readout.mass.any() else readout.u
 
@@ -81,7 +81,7 @@ def fork(state: TrainingState) -> TrainingState:
     )  # fmt: skip
 
 
-def gained(shard: TrainingState, start: TrainingState) -> Gain:
+def gain_of(shard: TrainingState, start: TrainingState) -> Gain:
     """Return what a fork has changed since its start. The fork's arrays become those of the gain."""
     before, moved = weights_of(start.link), weights_of(shard.link)
     moved -= before
@@ -99,12 +99,12 @@ def gained(shard: TrainingState, start: TrainingState) -> Gain:
 
 def take(sums: Array, factor: float, array: Array) -> None:
     """Let sums -= factor * array, without another array of that size."""
-    step = -(-BLOCK // sums.shape[1])
+    step = -(-CACHED_NUMBERS // sums.shape[1])
     for begin in range(0, len(sums), step):
         sums[begin : begin + step] -= factor * array[begin : begin + step]
 
 
-class Mix:
+class ShardMix:
     """One mix: gains are added in the order of the shards, and none need be kept until the others are there."""
 
     def __init__(self, state: TrainingState, mixing: str) -> None:
@@ -148,13 +148,13 @@ class Mix:
         start = weights_of(state.link)
         if self.u is not None:
             readout, u = state.readout, self.u
-            u += banked(readout, state.link.s)
+            u += minus_total(readout, state.link.s)
             take(u, self.clock, start)
             state.readout = Average(u, np.zeros_like(readout.mass), readout.clock + self.clock)
         self.moved /= total
         self.moved += start
         state.link = link_of(state.link, self.moved, state.pair)
-        more = Mixed(np.array(self.numbers), np.array(self.mistakes), shares)
+        more = MixLog(np.array(self.numbers), np.array(self.mistakes), shares)
         state.mixed = more if state.mixed is None else state.mixed.then(more)
         state._scorer = None
 
@@ -187,12 +187,12 @@ class Shards:
             state.run(data, codes, weights, order, first)
             return
 
-        mix = Mix(state, self.mixing)
+        mix = ShardMix(state, self.mixing)
 
         def learned(span: tuple[int, int]) -> Gain:
             shard = fork(mix.start)
             shard.run(data, codes, weights, order, first, span=span)
-            return gained(shard, mix.start)
+            return gain_of(shard, mix.start)
 
         self._look()
         for gain in in_order(learned, spans, self.jobs):

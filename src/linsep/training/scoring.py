@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from linsep.engine.arrays import Array, frozen
-from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.data_kinds import Csr, Dense, room_for
 from linsep.engine.links import Additive
-from linsep.engine.passes import Room, score_classes, score_rows
+from linsep.engine.passes import score_classes, score_rows
 from linsep.engine.runtime import share, split
 from linsep.training.weights import for_reading, mapped
 
@@ -96,7 +96,7 @@ class Scorer:
         how = (out.reshape(n),) if columns == 1 else (out, self.pair)
         cuts = split(n, jobs) if n else []
         weights = tuple(for_reading(self.link))
-        share([partial(kernel, weights, tuple(data), tuple(Room.make(data, 0)), a, b, *how) for a, b in cuts], jobs)
+        share([partial(kernel, weights, tuple(data), room_for(data), a, b, *how) for a, b in cuts], jobs)
         if isinstance(self.link, Additive):
             return out
         whole = out / self.divisor
@@ -125,10 +125,10 @@ class SparseScorer(Scorer):
             return super().scores(data._replace(indices=indices, features=len(self.kept.numbers) + 1), jobs)
         # One dense row takes as much memory as a column of the dense weights.
         link = mapped(self.link, lambda a: np.delete(a, len(a) - 2, axis=0), "rows")
-        return Scorer(spread(link, self.kept), self.divisor, self.pair).scores(data, jobs)
+        return Scorer(restore_features(link, self.kept), self.divisor, self.pair).scores(data, jobs)
 
 
-def spread(part: Any, kept: KeptFeatures) -> Any:
+def restore_features(part: Any, kept: KeptFeatures) -> Any:
     """Return a link or readout of the features kept with rows for all features: the others are zeros."""
 
     def change(few: Array) -> Array:
@@ -139,7 +139,7 @@ def spread(part: Any, kept: KeptFeatures) -> Any:
     return mapped(part, change, "rows")
 
 
-def gathered(part: Any, kept: Array) -> Any:
+def keep_features(part: Any, kept: Array) -> Any:
     """Return a link or readout with the rows of the features kept, and of the bias."""
     return mapped(part, lambda a: a[np.append(kept, len(a) - 1)], "rows")
 

@@ -1,5 +1,6 @@
 """Fast path of learn_one and predict_one: cache what stays constant between rows."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from numba import typeof
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import NOT_RISING, NOT_TOGETHER, Single
 from linsep.engine.links import Imaged
-from linsep.engine.native import Bound
+from linsep.engine.native import Bound, BoundType
 from linsep.engine.passes import BAD_SCORE, DONE, FLAW, LOG_FULL, TOO_LARGE
 from linsep.engine.predict_row import predict_row
 from linsep.engine.runtime import uninterrupted
@@ -65,13 +66,18 @@ class Direct:
 
     def prepare(self, indices: Array, values: Array, bound: Bound, *more: int) -> None:
         """Look up the compiled code for arrays of these types."""
-        if indices.dtype is self.index and values.dtype is self.value:
-            return
-        row = np.empty(0, values.dtype), np.empty(0, indices.dtype)
-        signature = tuple(map(typeof, (bound, row, *more)))
-        self.kernel.compile(signature)
-        self.compiled = self.kernel.overloads[signature].entry_point
-        self.index, self.value = indices.dtype, values.dtype
+        if indices.dtype is not self.index or values.dtype is not self.value:
+            self.compiled = entry_point(self.kernel, bound.type, values.dtype, indices.dtype, more)
+            self.index, self.value = indices.dtype, values.dtype
+
+
+@cache
+def entry_point(kernel: Any, bound: BoundType, value: Any, index: Any, more: tuple[int, ...]) -> Any:
+    """Return the compiled code of a kernel for arguments of these types; a row with new names looks it up again."""
+    row = np.empty(0, value), np.empty(0, index)
+    signature = bound, *map(typeof, (row, *more))
+    kernel.compile(signature)
+    return kernel.overloads[signature].entry_point
 
 
 class RowLearner(Direct):
@@ -87,7 +93,8 @@ class RowLearner(Direct):
         self.state, self.bias, self.codes, self.weights = state, bias, codes, weights
         self.direct = state.history is None and state.features == features
         """Whether rows may go straight to the kernel: there is no history, and no room for features without a name."""
-        self._bind()
+        self.bound: dict[bool, Bound] = {}
+        """The arguments of the kernel, by whether the indices of a row are known to be distinct; made when needed."""
         if state.history is not None:
             state.history.commit(state)
 
@@ -98,7 +105,7 @@ class RowLearner(Direct):
         indices, values = x
         state = self.state
         number = state.behind + state.rows
-        _, status = self.compiled(self.bound[0], (values, indices), code, code + 1, number - code)
+        _, status = self.compiled(self._bind(False), (values, indices), code, code + 1, number - code)
         if status != DONE:
             return False
         state.rows += 1
@@ -120,20 +127,24 @@ class RowLearner(Direct):
                 history.remember(state, row, state.behind + state.rows - 1, since, weights)
             history.commit(state)
             if state.log.lines is not lines:  # forgotten in part
-                self._bind()
+                self.bound.clear()
 
     def _pass(self, indices: Array, values: Array, distinct: bool, code: int) -> None:
-        self.prepare(indices, values, self.bound[0], 0, 1, 0)
+        bound = self._bind(distinct)
+        self.prepare(indices, values, bound, 0, 1, 0)
         number = self.state.behind + self.state.rows
-        flaw, status = self.compiled(self.bound[distinct], (values, indices), code, code + 1, number - code)
+        flaw, status = self.compiled(bound, (values, indices), code, code + 1, number - code)
         if status == DONE:
             self.state.rows += 1
         else:
             self._retry(indices, values, distinct, code, flaw, status)
 
-    def _bind(self) -> None:
-        codes, numbers = np.arange(len(self.codes), dtype=np.int32), (self.state.features, self.bias)
-        self.bound = [self.state.bound(Single(EMPTY, EMPTY, *numbers, d), codes, self.weights, IN_ORDER) for d in (False, True)]
+    def _bind(self, distinct: bool) -> Bound:
+        if distinct not in self.bound:
+            data = Single(EMPTY, EMPTY, self.state.features, self.bias, distinct)
+            codes = np.arange(len(self.codes), dtype=np.int32)
+            self.bound[distinct] = self.state.bound(data, codes, self.weights, IN_ORDER)
+        return self.bound[distinct]
 
     def _retry(self, indices: Array, values: Array, distinct: bool, code: int, flaw: int, status: int) -> None:
         """Learn the row after all, where that takes no more than room in the log or the row in another form."""
@@ -142,7 +153,7 @@ class RowLearner(Direct):
             size = self.state.rows * (indices.nbytes + values.nbytes)
             log = self.state.log.allowing(max(self.state.log.data_bytes, size))
             self.state.log = log.enlarged(self.state.columns)
-            self._bind()
+            self.bound.clear()
         elif status == FLAW and flaw == NOT_TOGETHER:
             indices, values = indices.copy(), values.copy()
         elif status == FLAW and flaw == NOT_RISING:

@@ -6,18 +6,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from linsep.engine.arrays import Array
-from linsep.engine.data_kinds import Csr, Dense, Dual, Single
+from linsep.engine.data_kinds import Csr, Dense, Dual, Single, room_for
 from linsep.engine.links import EXPONENTIAL, Additive, Imaged, Scaled
 from linsep.engine.native import Bound
-from linsep.engine.passes import DONE, LOG_FULL, Kernel, Room, learn_classes, learn_rows
+from linsep.engine.passes import DONE, LOG_FULL, Kernel, class_room, learn_classes, learn_rows
 from linsep.engine.readouts import MISTAKES, Average, Last, Tally
 from linsep.engine.step import check_weights, needs_norm, settles, shrinks, steps_by_one
-from linsep.training.scoring import KeptFeatures, Scorer, SparseScorer, any_bit_set, gathered, spread, with_zero_row
+from linsep.training.scoring import (
+    KeptFeatures,
+    Scorer,
+    SparseScorer,
+    any_bit_set,
+    keep_features,
+    restore_features,
+    with_zero_row,
+)
 from linsep.training.transaction import shallow
-from linsep.training.update_log import Mixed, UpdateLog
+from linsep.training.update_log import MixLog, UpdateLog
 from linsep.training.weights import (
     copied,
-    joined,
     name_of,
     predicting_weights,
     ready_for_single_rows,
@@ -29,6 +36,7 @@ from linsep.training.weights import (
     with_new_class,
     with_own_image,
     writable,
+    write_columns,
 )
 
 if TYPE_CHECKING:
@@ -58,7 +66,7 @@ def as_floats(rule: Any) -> Any:
     return type(rule)(*map(float, rule))
 
 
-class Watch(Protocol):
+class TrainingWatch(Protocol):
     """Called with a state in training from time to time."""
 
     def __call__(self, state: "TrainingState") -> int:
@@ -90,13 +98,13 @@ class TrainingState:
     behind: int = 0
     """Rows whose numbers are taken, beside those of the stream."""
     background: bool = False
-    mixed: Mixed | None = None
+    mixed: MixLog | None = None
     """The shards that were mixed so far, if any were."""
     history: "History | None" = None
     """The rows of the updates, if any hypothesis of the run may predict; then the log has the score of each."""
     dual: "DualWeights | None" = None
     """If set, the weights are those of rows, for a kernel."""
-    watch: Watch | None = field(default=None, repr=False)
+    watch: TrainingWatch | None = field(default=None, repr=False)
     sparse: SparseScorer | None = field(default=None, repr=False)
     """If set, the link and the readout have the rows of `sparse.kept` and of the bias only. Such a state predicts; to
     train, make it :meth:`whole`."""
@@ -263,21 +271,20 @@ class TrainingState:
 
     def kernel(self, data: type, block: bool = False) -> Kernel:
         """Return the pass over data of this kind; a block of columns is classes even if it has one."""
-        make: Any = learn_rows if self.columns == 1 and not self.pair and not block else learn_classes
-        return make(type(self.rule), type(self.link), type(self.readout), data)
+        kinds: Any = type(self.rule), type(self.link), type(self.readout), data
+        if self.columns == 1 and not self.pair and not block:
+            return learn_rows(*kinds)
+        return learn_classes(*kinds, self.pair)
 
-    def bound(
-        self, data: Any, codes: Array, weights: Array, order: Array, base: int | None = None
-    ) -> Bound:
+    def bound(self, data: Any, codes: Array, weights: Array, order: Array, base: int | None = None) -> Bound:
         """Return the first argument of :meth:`kernel`: this state and the rows."""
         check_weights(self.rule, weights)
         parts = map(tuple, (self.rule, self.link, self.readout, self.tally, self.log.lines))
         many = self.columns > 1 or self.pair or base is not None
         known = self.columns - self.background if self.errors is not None else 0
-        how = (self.pair, base or 0, self.link.s.nbytes > CACHE_BYTES, known) if many else ()
+        how = (class_room(self.columns), base or 0, self.link.s.nbytes > CACHE_BYTES, known) if many else ()
         rows = tuple(data)[2:] if isinstance(data, Single) else tuple(data)
-        room = tuple(Room.make(data, self.columns))
-        return Bound(*parts, rows, codes, weights, order, room, *how)
+        return Bound(*parts, rows, codes, weights, order, room_for(data), *how)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again, and the log's free room."""
@@ -295,7 +302,7 @@ class TrainingState:
         lo = 0
         for block in blocks:
             for name in ("link", "readout", "tally"):
-                joined(getattr(self, name), getattr(block, name), lo)
+                write_columns(getattr(self, name), getattr(block, name), lo)
             lo += block.columns
         if self.log.is_open:
             reasons = [b.log.reason for b in blocks if b.log.reason]
@@ -370,8 +377,8 @@ class TrainingState:
         if isinstance(self.link, Imaged) and self.link.form == EXPONENTIAL:
             raise ValueError("the weights are exponentials, of which none is 0: there is nothing to leave out")
         dense, kept = self.scorer(), self.nonzero_features()
-        few = {name: gathered(getattr(self, name), kept) for name in ("link", "readout")}
-        link = with_zero_row(gathered(dense.link, kept))
+        few = {name: keep_features(getattr(self, name), kept) for name in ("link", "readout")}
+        link = with_zero_row(keep_features(dense.link, kept))
         sparse = SparseScorer(link, dense.divisor, self.pair, KeptFeatures(kept, self.features))
         return replace(self, **few, sparse=sparse, sparse_on_request=True, watch=None, _scorer=None)
 
@@ -386,5 +393,5 @@ class TrainingState:
         if self.sparse is None:
             return self
         state, kept = self.copy(), self.sparse.kept
-        parts = {"link": spread(state.link, kept), "readout": spread(state.readout, kept)}
+        parts = {"link": restore_features(state.link, kept), "readout": restore_features(state.readout, kept)}
         return replace(state, **parts, sparse=None, sparse_on_request=False)

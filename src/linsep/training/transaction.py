@@ -23,7 +23,7 @@ def shallow(value: Any, attributes: dict[str, Any]) -> Any:
     return twin
 
 
-def drafted(learner: Any) -> dict[str, Any]:
+def draft_of(learner: Any) -> dict[str, Any]:
     """Return a copy of a learner's attributes, with a state that may hold other arrays."""
     draft = vars(learner).copy()  # in one step: another thread may add to them
     for name in PREPARED:
@@ -47,7 +47,7 @@ def all_or_nothing(method: Method) -> Method:
             return method(self, *args, **kwargs)
         names = vars(self).get("_names")
         known = len(names or ())
-        draft = shallow(self, drafted(self))
+        draft = shallow(self, draft_of(self))
         try:
             result = method(draft, *args, **kwargs)
         except BaseException:

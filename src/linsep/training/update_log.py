@@ -235,7 +235,7 @@ def _columns(lines: Log) -> list[Array]:
     return [lines.numbers, lines.sizes, *([lines.scores] if len(lines.scores) else [])]
 
 
-class Mixed(NamedTuple):
+class MixLog(NamedTuple):
     """All mixes of a run, a line for each shard, in the order in which they were added.
 
     A line of `numbers` is the epoch (from 1), the shard (from 0), the rounds before it, and its own. `mistakes` and
@@ -246,13 +246,13 @@ class Mixed(NamedTuple):
     mistakes: Array
     shares: Array
 
-    def then(self, more: "Mixed") -> "Mixed":
+    def then(self, more: "MixLog") -> "MixLog":
         """Return these mixes and some that came later."""
-        return Mixed(*(np.concatenate(parts) for parts in zip(self, more, strict=True)))
+        return MixLog(*(np.concatenate(parts) for parts in zip(self, more, strict=True)))
 
-    def admitted(self, place: int) -> "Mixed":
+    def admitted(self, place: int) -> "MixLog":
         """Return these mixes with a binary classifier more, which has so far been as the last one was."""
-        return Mixed(self.numbers, *(np.insert(lines, place, lines[:, -1], axis=1) for lines in self[1:]))
+        return MixLog(self.numbers, *(np.insert(lines, place, lines[:, -1], axis=1) for lines in self[1:]))
 
     def cuts(self) -> Array:
         """Return where each mix begins among the lines, and where the last one ends."""
@@ -286,7 +286,7 @@ class Mixed(NamedTuple):
         return np.repeat(np.add.reduceat(self.shares, cuts[:-1]), np.diff(cuts), axis=0)
 
 
-def same_mixes(some: Mixed | None, others: Mixed | None) -> bool:
+def same_mixes(some: MixLog | None, others: MixLog | None) -> bool:
     """Return whether both have the same shards with the same mistakes and shares, or neither has any."""
     if some is None or others is None:
         return some is others
@@ -318,7 +318,7 @@ class Mixes:
     weights: Array
 
     @classmethod
-    def of(cls, mixed: Mixed, columns: slice | int) -> "Mixes":
+    def of(cls, mixed: MixLog, columns: slice | int) -> "Mixes":
         """Return the mixes of some binary classifiers, or of one, as users see them."""
         epochs, shards, _, rows = mixed.numbers.T.copy()
         weights = mixed.shares / mixed.totals()

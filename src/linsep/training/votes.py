@@ -17,6 +17,15 @@ from linsep.engine.votes import poll, walk
 from linsep.training.history import Hypotheses, Replay
 from linsep.training.state import TOO_LARGE
 
+POINT_BYTES = 1 << 26
+"""Kernel values in memory for one block of points."""
+FEWEST, MOST = 16, 256
+"""Points in a block."""
+NONE, NO_PICKS = np.empty((0, 0)), np.empty(0, np.int64)
+
+Ask = Callable[[Array, Array, int, int], bool]
+"""Called with kernel values, first scores, and the span of a block of points; returns whether all scores are finite."""
+
 
 def reading_name(readout: str, normalize: bool) -> str:
     """Return what a readout is called, of weights divided by their lengths or not.
@@ -59,21 +68,11 @@ class Readings:
         return self.classes[codes]
 
 
-BLOCK_BYTES = 1 << 26
-"""Kernel values in memory for one block of points."""
-FEWEST, MOST = 16, 256
-"""Points in a block."""
-NONE, NO_PICKS = np.empty((0, 0)), np.empty(0, np.int64)
-
-Ask = Callable[[Array, Array, int, int], bool]
-"""Called with kernel values, first scores, and the span of a block of points; returns whether all scores are finite."""
-
-
 def in_blocks(run: Replay, data: Dense | Csr, jobs: int, ask: Ask) -> None:
     """Ask about all points, block by block; raises a ValueError where a hypothesis has a score beyond the numbers."""
     kept, n = run.supporting(), data.n_rows
     rows = 0 if run.history.support is None else len(run.history.support)
-    size = min(max(BLOCK_BYTES // (8 * max(rows, 1)), FEWEST), MOST)
+    size = min(max(POINT_BYTES // (8 * max(rows, 1)), FEWEST), MOST)
 
     def block(lo: int) -> bool:
         hi = min(lo + size, n)

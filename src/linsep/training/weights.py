@@ -59,7 +59,7 @@ FORMS = {"exponential": EXPONENTIAL, "sinh": SINH, "p-norm": P_NORM}
 """The links by name, beside "additive" and "scaled"."""
 FLOOR = {Last: 1e-100, Average: 1e-6}
 """A scale below this is folded into the sums. Averages lose digits earlier: they subtract masses that nearly agree."""
-BLOCK = 1 << 16
+IMAGE_ROWS = 1 << 16
 """Rows of the sums whose images are compared in one go."""
 LARGEST = 2.0**1022
 """The most that is left of sums, and of their products with a mass: the difference of two such is finite."""
@@ -124,7 +124,7 @@ def copied(part: Any, columns: slice = slice(None)) -> Any:
     return mapped(mapped(part, lambda a: a[..., columns], "columns"), np.copy)
 
 
-def joined(part: Any, block: Any, lo: int) -> None:
+def write_columns(part: Any, block: Any, lo: int) -> None:
     """Write the columns of a block, the first of which is column `lo`, to a link, readout or tally."""
     for name, own in arrays_of(block).items():
         whole = getattr(part, name)
@@ -211,10 +211,10 @@ def with_own_image(link: Imaged, pair: bool, bias: bool) -> Imaged:
 
 def has_own_image(link: Imaged) -> bool:
     """Return whether the image of a link is that of its sums and its origin, up to rounding."""
-    for lo in range(0, len(link.s), BLOCK):
-        s, image = link.s[lo : lo + BLOCK], link.image[lo : lo + BLOCK]
+    for lo in range(0, len(link.s), IMAGE_ROWS):
+        s, image = link.s[lo : lo + IMAGE_ROWS], link.image[lo : lo + IMAGE_ROWS]
         two = np.full((len(s), 1), link.form != EXPONENTIAL)
-        two[-1] |= lo + BLOCK >= len(link.s)
+        two[-1] |= lo + IMAGE_ROWS >= len(link.s)
         height = np.where(two, np.abs(s), s)
         with np.errstate(all="ignore"):
             if link.form == P_NORM:

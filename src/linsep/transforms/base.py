@@ -7,10 +7,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import ColumnIndexError, place_of
+from linsep.validation.inputs import validated
 
 AT_ONCE = 1 << 20
 """Entries that are looked at in one go, so that what is computed on the way stays small."""
@@ -182,10 +183,7 @@ class FeatureMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Return X, checked: a dense array or canonical CSR rows of float64 or float32, finite."""
-        checked = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False,
-            accept_large_sparse=True, ensure_min_samples=int(reset), reset=reset,
-        )  # fmt: skip
+        checked = validated(self, X, ensure_min_samples=int(reset), reset=reset)
         rows = canonical(checked)
         refuse_not_finite(rows)
         return rows

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from linsep.engine.arrays import frozen
-from linsep.engine.data_kinds import ColumnIndexError, Csr, Dense, first_beyond, highest_index, place_of, rises
+from linsep.engine.data_kinds import ColumnIndexError, Csr, Dense, first_beyond, highest_index, rises
 
 FITS_FLOAT32 = ("b1", "i1", "u1", "i2", "u2")
 LITTLE = 1 << 20
@@ -21,12 +21,20 @@ LITTLE = 1 << 20
 LARGEST = float(np.finfo(np.float64).max)
 
 
+def validated(estimator: Any, X: Any, **how: Any) -> Any:
+    """Return X as a dense array or CSR rows of float64 or float32; sets or checks feature count and names."""
+    try:
+        return validate_data(
+            estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False,
+            accept_large_sparse=True, **how,
+        )  # fmt: skip
+    except OverflowError:  # of an integer in an array of objects
+        raise ValueError("Input X contains an integer too large for float64: divide all of X by one factor") from None
+
+
 def canonical(learner: Any, X: Any, *, bias: float, reset: bool) -> Dense | Csr:
     """Return X as data the engine reads; sets or checks the learner's feature count and names."""
-    checked = validate_data(
-        learner, _narrow(X), accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
-        ensure_all_finite=False, accept_large_sparse=True, reset=reset,
-    )  # fmt: skip
+    checked = validated(learner, _narrow(X), order="C", reset=reset)
     if not sp.issparse(checked):
         return Dense(frozen(_common(checked, np.float64)), bias)
     return _csr(checked, bias)
@@ -86,15 +94,14 @@ def refuse_bad_entries(data: Dense | Csr, limit: float = LARGEST) -> None:
     """
     if isinstance(data, Csr) and len(data.indices) and highest_index(data.indices) >= data.features:
         k = int(np.flatnonzero((data.indices < 0) | (data.indices >= data.features))[0])
-        row, column = place_of(k, data.features, data.indices, data.indptr)
+        row, column = data.place(k)
         raise ColumnIndexError(f"X has a column index {column} in row {row}, but only {data.features} columns")
     flat = np.ravel(data.values)
     limit = min(float(limit), float(np.finfo(flat.dtype).max))
     k = first_beyond(flat, limit)
     if k < 0:
         return
-    stored = (data.indices, data.indptr) if isinstance(data, Csr) else ()
-    row, column = place_of(k, data.n_features, *stored)
+    row, column = data.place(k)
     value = float(flat[k])
     where = f"row {row}, column {column}"
     if np.isnan(value):

@@ -31,6 +31,8 @@ def refuse_bad_labels(labels: Array) -> None:
     """Raise a ValueError when labels can't stand for classes."""
     if labels.dtype == object:
         refuse_mixed(labels)
+        if any(isinstance(label, (list, tuple, set, dict, np.ndarray)) for label in labels[:1]):
+            raise ValueError(f"y has the label {labels[0]!r:.60}: give strings or numbers, one for each row")
         labels = np.array(labels.tolist())
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
@@ -63,7 +65,7 @@ def kind_of(label: Any) -> str:
 
 def refuse_another_type(labels: Array, known: Array) -> None:
     """Raise a ValueError when new labels are words and those known are numbers, or the other way round."""
-    if (labels.dtype.kind in "iufb") != (known.dtype.kind in "iufb"):
+    if len(labels) and kind_of(labels[0]) != kind_of(known[0]):
         raise ValueError(
             f"the label {labels.tolist()[0]!r} is of another type than the classes so far, {known.tolist()}"
         )

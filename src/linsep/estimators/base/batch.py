@@ -6,11 +6,13 @@ line shows it. Prediction, model files, `predict_one`, `sparsify` and plots then
 """
 
 import warnings
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
@@ -20,10 +22,16 @@ from linsep.rules import Solved
 from linsep.training.state import Parts, TrainingState
 from linsep.training.transaction import all_or_nothing
 from linsep.validation.inputs import canonical, refuse_bad_entries
-from linsep.validation.labels import clean, encode
+from linsep.validation.labels import clean, codes_among, encode, first_classes, new_classes
+
+NO_PLACES = np.empty(0, np.intp)
+NAMED = 5
+"""Rows that a verdict names, at most."""
+POSITIVE = Interval(Real, 0, None, closed="neither")
+"""The constraint of a parameter above 0."""
 
 
-class Problem(NamedTuple):
+class BatchProblem(NamedTuple):
     """All rows, validated: the input of a solver."""
 
     data: Dense | Csr
@@ -40,7 +48,7 @@ class Problem(NamedTuple):
         return np.where(self.codes == code, 1.0, -1.0)
 
 
-class Solution(NamedTuple):
+class BatchSolution(NamedTuple):
     """The output of a solver."""
 
     weights: Array
@@ -60,9 +68,10 @@ class BatchLearner(Learner):
     fit_intercept: bool = True
     intercept_scaling: float = 1.0
     n_jobs: int | None = None
+    open_labels_: bool
     _rules: ClassVar[tuple[type, ...]] = (Solved,)
 
-    def _solve(self, problem: Problem) -> Solution:
+    def _solve(self, problem: BatchProblem) -> BatchSolution:
         """Return the weights for these rows."""
         raise TypeError(f"{type(self).__name__} has no method _solve: return the weights there")
 
@@ -92,7 +101,7 @@ class BatchLearner(Learner):
     def _draw_seed(self) -> int:
         return super()._draw_seed() if "random_state" in self._get_param_names() else 0
 
-    def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> BatchProblem:
         """Validate the rows and return them."""
         data = canonical(self, X, bias=self._wanted_bias, reset=True)
         classes, codes = encode(clean(y, data.n_rows))
@@ -102,12 +111,41 @@ class BatchLearner(Learner):
             refuse_empty_class(codes, classes, weights)
         refuse_bad_entries(data)
         self._check_entries(data)
-        return Problem(data, codes, weights, classes)
+        return BatchProblem(data, codes, weights, classes)
 
-    def _take(self, solution: Solution, classes: Array, data: Dense | Csr) -> None:
+    def _next_problem(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool
+    ) -> tuple[BatchProblem, Array, bool]:
+        """Validate the next rows of a stream.
+
+        Returns the rows with all classes known by now, the places of new classes among those known before, and whether
+        more may come.
+        """
+        data = canonical(self, X, bias=self._bias, reset=first and not hasattr(self, "n_features_in_"))
+        labels = clean(y, data.n_rows)
+        refuse_bad_entries(data)
+        self._check_entries(data)
+        if first:
+            known, new, is_open = first_classes(labels, classes), labels[:0], classes is None
+        else:
+            known, new, is_open = self.classes_, new_classes(labels, classes, self.classes_), self.open_labels_
+        places = np.searchsorted(known, new) if is_open else NO_PLACES
+        if len(places):
+            known = np.union1d(known, new)
+        codes = codes_among(labels, known)
+        weights = self._row_weights(codes, known, sample_weight, data, whole=False)
+        return BatchProblem(data, codes, weights, known), places, is_open
+
+    def _more_features(self, n_features: int) -> int:
+        """Return how many features `grow` adds; refuse to lose any."""
+        width = getattr(self, "n_features_in_", 0)
+        if n_features < width:
+            raise ValueError(f"grow({n_features}): the learner has {width} features already and can't lose any")
+        return int(n_features) - width
+
+    def _take(self, solution: BatchSolution, classes: Array, data: Dense | Csr) -> None:
         """Replace the weights and the facts of the last fit by those of this solution."""
-        if not np.isfinite(solution.weights).all():
-            raise ValueError("a weight is too large for float64: divide all of X by one factor")
+        refuse_infinite(solution.weights)
         for name in (*self._facts, "form_"):  # form_: the reader of the data that a loaded model was trained on
             self.__dict__.pop(name, None)
         self._drop_prepared()
@@ -119,7 +157,7 @@ class BatchLearner(Learner):
             warnings.warn(f"{type(self).__name__} {solution.warning}", ConvergenceWarning, stacklevel=5)
 
 
-def solved_state(solution: Solution, features: int, bias: float, parts: Parts | None = None) -> TrainingState:
+def solved_state(solution: BatchSolution, features: int, bias: float, parts: Parts | None = None) -> TrainingState:
     """Return a state that predicts with the weights of a solution."""
     weights = solution.weights
     parts = Parts(Solved()) if parts is None else parts
@@ -129,6 +167,36 @@ def solved_state(solution: Solution, features: int, bias: float, parts: Parts | 
         state.readout.mass[:] = state.readout.clock[:] = 1.0
     state.log = state.log.closed("a solver saw all rows at once")
     return state
+
+
+def refuse_infinite(weights: Array) -> None:
+    """Raise a ValueError when a solver's weights are not finite."""
+    if not np.isfinite(weights).all():
+        raise ValueError("a weight is too large for float64: divide all of X by one factor")
+
+
+def name_rows(rows: Array) -> str:
+    """Return the numbers of the first rows in words.
+
+    >>> name_rows(np.array([3])), name_rows(np.arange(8))
+    ('row 3', 'rows 0, 1, 2, 3, 4 and 3 more')
+    """
+    more = f" and {len(rows) - NAMED:,} more" if len(rows) > NAMED else ""
+    return ("rows " if len(rows) > 1 else "row ") + ", ".join(map(str, rows[:NAMED].tolist())) + more
+
+
+def not_separable(support: Array, left: float) -> str:
+    """Return the verdict of rows that, weighted, cancel out but for `left`.
+
+    >>> not_separable(np.array([0, 4]), 0.0)
+    'not separable: 2 rows, weighted, cancel out (rows 0, 4; what is left of their sum is 0)'
+    """
+    if len(support) == 1:
+        return f"not separable: row {support[0]} is all 0, so that its score is 0 whatever the weights"
+    return (
+        f"not separable: {len(support):,} rows, weighted, cancel out ({name_rows(support)}; what is left of their sum "
+        f"is {left:.2g})"
+    )
 
 
 def refuse_empty_class(codes: Array, classes: Array, weights: Array) -> None:

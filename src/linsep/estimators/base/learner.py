@@ -17,7 +17,7 @@ from linsep.certificates.certificate import Certificate
 from linsep.certificates.certify import LabelledRows
 from linsep.certificates.schema import ProblemKey
 from linsep.certificates.theorems import Run, Theorem
-from linsep.certificates.witnesses import Watch
+from linsep.certificates.witnesses import BracketCallback
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.links import EXPONENTIAL, Imaged
@@ -331,7 +331,7 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     def certificate(
         self, X: Any, y: Any, *, epsilon: float = 0.05, delta: float = 0.05, time_limit: float | None = None,
-        watch: Watch | None = None, n_jobs: int = 1,
+        watch: BracketCallback | None = None, n_jobs: int | None = None,
     ) -> Certificate:  # fmt: skip
         """Return the certificate of the data, and of the run that made this learner: its mistakes against its theorem.
 
@@ -383,6 +383,8 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     _counts_rows: ClassVar[bool] = False
     """If True, training counts all rows in one pass: counts of shards add up, and weights are log-probabilities."""
+    _weights_of_rows: ClassVar[bool] = False
+    """If True, the weights are those of the rows kept, for a kernel: no feature has a weight."""
     _exports_probabilities: ClassVar[bool] = False
     """If True, ONNX exports have the probabilities: functions of the scores alone."""
 

@@ -5,12 +5,10 @@ import linecache
 import re
 import warnings
 from collections.abc import Hashable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import cache
-from itertools import groupby, pairwise
 from math import isfinite
 from numbers import Integral, Real
-from operator import itemgetter
 from typing import Any, ClassVar, Self, TypedDict
 
 import numpy as np
@@ -27,19 +25,26 @@ from linsep.certificates.theorems import Run, Theorem
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Average, Last
-from linsep.engine.runtime import threads, uninterrupted
+from linsep.engine.runtime import uninterrupted
 from linsep.engine.step import reads_norm, settles, shrinks
 from linsep.estimators.base.learner import NO_NAMES, Learner, known_dict, names_among, refuse_one_class, row_of
 from linsep.estimators.base.run_certificate import NO_THEOREM, runs_of, theorem_of
-from linsep.training.epochs import Team, one_pass, order_of, refuse_overflow, train
-from linsep.training.mixing import MIXINGS, Shards
+from linsep.training.epochs import one_pass, refuse_overflow, train
+from linsep.training.mixing import MIXINGS
+from linsep.training.retraining import trains_to_the_same_log
 from linsep.training.single_rows import RowLearner, refuse_other_columns
-from linsep.training.state import IN_ORDER, NO_WEIGHTS, Parts, StoppedError, TrainingState, Watch
+from linsep.training.state import IN_ORDER, NO_WEIGHTS, Parts, TrainingState, TrainingWatch
 from linsep.training.transaction import all_or_nothing
-from linsep.training.update_log import Mixes, Record, same_mixes
-from linsep.training.weights import name_of
+from linsep.training.update_log import Mixes, Record
 from linsep.validation.inputs import canonical, without_duplicates
 from linsep.validation.labels import clean, codes_among, encode, first_classes, new_classes
+
+READOUTS: dict[str, type] = {"last": Last, "average": Average}
+"""The readouts by name, of learners that keep no history."""
+NO_WIDTH = "the number of features is not known yet: call grow(n_features) first, or use a dict of names"
+SEE = """    **shared
+        Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`."""
+"""Placeholder for the shared parameters in a learner's docstring."""
 
 
 def check_compiles(rule: Any) -> None:
@@ -79,17 +84,12 @@ def _place(step: Any, error: Exception) -> str:
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     code = step.__code__
     lines = {line for *_, line in code.co_lines() if line is not None}
-    told = map(int, re.findall(r"(?:\(|line )(\d+)", text))
-    named: list[Any] = [getattr(getattr(error, "loc", None), "line", None), *told]
+    in_text = map(int, re.findall(r"(?:\(|line )(\d+)", text))
+    named: list[Any] = [getattr(getattr(error, "loc", None), "line", None), *in_text]
     line = next((n for n in named if n in lines), code.co_firstlineno)
     source = linecache.getline(code.co_filename, line).strip() or "(source not available)"
     reason = next((part for part in text.splitlines() if part.strip() and "nopython" not in part), "").strip()
     return f'  File "{code.co_filename}", line {line}\n    {source}\n{reason}'
-
-
-SEE = """    **shared
-        Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`."""
-"""Placeholder for the shared parameters in a learner's docstring."""
 
 
 class SharedButIntercept(TypedDict, total=False):
@@ -128,9 +128,6 @@ def _shared_texts(left_out: set[str]) -> str:
     return "".join(part for part in parts if part.split(" : ")[0].strip() not in left_out).rstrip()
 
 
-NO_WIDTH = "the number of features is not known yet: call grow(n_features) first, or use a dict of names"
-
-
 def refuse_many_labels(y: Any) -> None:
     """Raise a ValueError when y is not one label."""
     if np.ndim(y) != 0 or not isinstance(y, Hashable):
@@ -144,9 +141,6 @@ def refuse_beyond(entries: tuple[Array, Array, bool], limit: float) -> None:
     if len(beyond):
         k = int(beyond[0])
         raise ValueError(f"x has the entry {values[k]:g} at column {indices[k]}, beyond x_max={limit:g}")
-
-
-READOUTS: dict[str, type] = {"last": Last, "average": Average}
 
 
 class OnlineLearner(Learner):
@@ -200,7 +194,7 @@ class OnlineLearner(Learner):
     """Whether `fit` sees all rows at once, so that only other methods go row by row."""
     _mixes = "no theorem is claimed"
     _never_mixes = ""
-    _watch: Watch | None = None
+    _watch: TrainingWatch | None = None
     _in_place = False
     _entry_limit: float | None = None
     _row_learner: RowLearner | None = None
@@ -554,7 +548,9 @@ class OnlineLearner(Learner):
             data = without_duplicates(data)
         state.keep_log(self.log, len(weights) > 0, data.nbytes)
         rounds = int(state.tally.rounds[0])
-        with self._as_a_whole():
+        # In place, Ctrl-C waits until the rows of mistakes are kept; dual weights keep theirs block by block.
+        at_once = self._in_place and state.history is not None and state.dual is None
+        with uninterrupted() if at_once else nullcontext():
             one_pass(self, state, data, codes, weights, IN_ORDER, state.behind + state.rows)
             if not self._in_place:
                 refuse_overflow(state)
@@ -567,7 +563,7 @@ class OnlineLearner(Learner):
         return self
 
     @contextmanager
-    def _watched(self, watch: Watch) -> Iterator[None]:
+    def _watched(self, watch: TrainingWatch) -> Iterator[None]:
         """Call `watch` between rows while training inside of the block.
 
         `watch` is called with the state in training before the first row of each pass; what it returns is the number
@@ -616,10 +612,6 @@ class OnlineLearner(Learner):
             self._drop_prepared()
         return self
 
-    def _as_a_whole(self) -> AbstractContextManager[None]:
-        """Return the context for a pass over a stream's rows, and for what is kept of them."""
-        return nullcontext()
-
     def _remember(
         self, state: TrainingState, data: Dense | Csr, weights: Array, since: int, epochs: range | None = None
     ) -> None:
@@ -635,6 +627,7 @@ class OnlineLearner(Learner):
             self._new_history(bias), self._new_dual(features),
         )  # fmt: skip
         state.watch = self._watch
+        self._configure(state)
         return state
 
     def _resumed_state(self, rows: int | None) -> TrainingState:
@@ -664,58 +657,7 @@ class OnlineLearner(Learner):
         return runs_of(self._whole_log(), self.t_, rows, state.pair, state.mixed)
 
     def _trains_to_the_same_log(self, rows: LabelledRows) -> bool:
-        state = self._readable().whole()
-        late = state.pair and self._open and not state.epochs
-        for retrain in (self._trained_again, _trained_as_labels_arrive)[: 1 + late]:
-            try:
-                twin = retrain(state, rows)
-            except (StoppedError, ValueError):
-                continue
-            if (
-                twin is not None
-                and state.log.record().same_updates(twin.log.record())
-                and same_mixes(state.mixed, twin.mixed)
-            ):
-                return True
-        return False
-
-    def _trained_again(self, state: TrainingState, rows: LabelledRows) -> TrainingState | None:
-        """Return a state trained on these rows as the one given: its epochs, then its rows of a stream.
-
-        Return None after the first epoch that makes another number of updates. The time depends on the length of the
-        log, and not on the number of epochs that a file states: once an epoch makes no update, no later one does.
-        """
-        n, jobs, twin = rows.data.n_rows, threads(self.n_jobs), _untrained(state, state.columns)
-        if not state.epochs and not state.rows:
-            return self._located_again(state, rows, twin)
-        logged, mixed = state.log.numbers[:, 1], state.mixed
-        parts = [(0, state.epochs)] if mixed is None else mixed.shards(state.epochs)
-        for count, same in groupby(parts, itemgetter(0)):
-            team = Shards(twin, count, self.mixing, jobs) if count else Team(twin, jobs)
-            end, before = twin.epochs + sum(epochs for _, epochs in same), -1
-            while twin.epochs < end and (count or team.totals()[UPDATES] != before):
-                before = team.totals()[UPDATES]
-                team.run(rows.data, rows.codes, NO_WEIGHTS, order_of(self, twin.epochs, n), 0)
-                twin.epochs += 1
-                if team.totals()[UPDATES] != np.searchsorted(logged, twin.epochs * n, side="right"):
-                    return None
-            team.join()
-            twin.epochs, twin.tally.rounds[:] = end, end * n
-        if state.rows:
-            one_pass(self, twin, rows.data, rows.codes, NO_WEIGHTS, np.arange(min(state.rows, n)), 0)
-        return twin
-
-    def _located_again(self, state: TrainingState, rows: LabelledRows, twin: TrainingState) -> TrainingState | None:
-        """Return the untrained twin trained on the rows of the log, or None if a round made no update.
-
-        Learners of earlier files located the row of each round: every round made an update.
-        """
-        rounds, firsts = np.unique(state.log.numbers[:, 1], return_index=True)
-        if len(rounds) != state.tally.rounds[0] or not np.array_equal(rounds, np.arange(1, len(rounds) + 1)):
-            return None
-        if len(rounds):
-            one_pass(self, twin, rows.data, rows.codes, NO_WEIGHTS, state.log.numbers[firsts, 0], 0)
-        return twin
+        return trains_to_the_same_log(self, self._readable().whole(), rows.data, rows.codes, self._open)
 
     def _whole_log(self) -> Record:
         """Return the log, or say why the run can't be certified."""
@@ -730,6 +672,10 @@ class OnlineLearner(Learner):
     def _follow(self, state: TrainingState, rows: int | None) -> None:
         pair = state.pair if self.multi_class == "auto" else self.multi_class == "joint"
         state.follow(self._parts(state.first_features, rows), pair, self._wanted_bias)
+        self._configure(state)
+
+    def _configure(self, state: TrainingState) -> None:
+        """Pass parameters to the state before it learns."""
 
     def _add_classes(self, labels: Array, classes: Any, features: int) -> tuple[Array, TrainingState]:
         """Return the classes known from now on, and a copy of the state with a column for each."""
@@ -763,24 +709,3 @@ class OnlineLearner(Learner):
         """Return what else to do about weights that keep moving."""
         averages = isinstance(self._state.readout, Average)
         return "" if averages else ", and let an average of the weights answer (AveragedPerceptron)"
-
-
-def _untrained(state: TrainingState, columns: int) -> TrainingState:
-    """Return a state of the same parts before its first round, which keeps its log."""
-    parts = Parts(state.rule, name_of(state.link), getattr(state.link, "number", 0.0), type(state.readout))
-    twin = TrainingState.start(parts, state.features, columns, state.pair, state.bias, state.background)
-    twin.keep_log(True, weighted=False, data_bytes=0)
-    return twin
-
-
-def _trained_as_labels_arrive(state: TrainingState, rows: LabelledRows) -> TrainingState:
-    """Return a state of pairs after one pass in which each class is admitted at its first row."""
-    twin, known = _untrained(state, 1), np.empty(0, np.intp)
-    firsts = np.sort(np.unique(rows.codes, return_index=True)[1])
-    for lo, hi in pairwise([*firsts.tolist(), len(rows.codes)]):
-        place = int(np.searchsorted(known, rows.codes[lo]))
-        if len(known):
-            twin.admit(place)
-        known = np.insert(known, place, rows.codes[lo])
-        twin.run(rows.data, np.searchsorted(known, rows.codes).astype(np.int32), NO_WEIGHTS, IN_ORDER, 0, span=(lo, hi))
-    return twin

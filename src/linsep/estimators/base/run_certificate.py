@@ -6,18 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from linsep.certificates.certificate import Certificate, class_name
-from linsep.certificates.certify import LabelledRows, Plan, Problems, entries_of, made, problems_of, refuse_bad_plan
+from linsep.certificates.certificate import Certificate
+from linsep.certificates.certify import (
+    LabelledRows,
+    Problems,
+    SearchPlan,
+    build_certificate,
+    find_problems,
+    refuse_bad_plan,
+)
+from linsep.certificates.reading import class_name, read_rows
 from linsep.certificates.schema import LEAST_DELTA, MOST_BITS, MOST_MIXES, ProblemKey, bits_of
 from linsep.certificates.theorems import PassiveAggressiveTheorem, PerceptronTheorem, Run, Theorem, WinnowTheorem
-from linsep.certificates.witnesses import Watch, signed_rows, witnessed
+from linsep.certificates.witnesses import BracketCallback, signed_rows, write_run
 from linsep.engine.arrays import Array
 from linsep.engine.links import P_NORM, SINH, Additive, Imaged
+from linsep.engine.runtime import threads
 from linsep.rules import PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII, Perceptron
 from linsep.solvers.margin.coordinate_descent import squared_norms
 from linsep.solvers.products import times_transposed
 from linsep.training.state import TrainingState
-from linsep.training.update_log import Mixed, Record
+from linsep.training.update_log import MixLog, Record
 from linsep.validation.labels import clean, codes_among
 
 MOST_STEPS = 20_000_000
@@ -40,61 +49,61 @@ ANOTHER_LOG = (
 
 
 def certificate_of(
-    learner: Any, X: Any, y: Any, epsilon: float, delta: float, time_limit: float | None, watch: Watch | None,
-    n_jobs: int,
+    learner: Any, X: Any, y: Any, epsilon: float, delta: float, time_limit: float | None, watch: BracketCallback | None,
+    n_jobs: int | None,
 ) -> Certificate:  # fmt: skip
     """Return the certificate of the data and of the run that trained a learner: see `Learner.certificate`."""
     refuse_bad_plan(learner._bias, 1, epsilon, delta, time_limit)
     learner._fitted()
-    data = entries_of(learner, X, learner._bias, reset=False)
+    data = read_rows(X, learner._bias, learner)
     codes = codes_among(clean(y, data.n_rows), learner.classes_)
     rows = LabelledRows(data, codes, [class_name(c) for c in learner.classes_.tolist()])
     theorem, remarks = learner._theorem()
-    runs = _checked_runs(learner, rows) if theorem is not None else {}
-    if theorem is not None and _weighted(theorem, runs.values()):
+    runs = _read_runs(learner, rows) if theorem is not None else {}
+    if theorem is not None and _has_weighted_rows(theorem, runs.values()):
         runs, remarks = {}, [*remarks, WEIGHTED]
     if runs and not learner._trains_to_the_same_log(rows):
         runs, remarks = {}, [*remarks, f"no run is certified: {ANOTHER_LOG}"]
     passes = max((run.passes for run in runs.values()), default=1)
     deadline = None if time_limit is None else time.monotonic() + time_limit
-    plan = Plan(passes, epsilon, delta, deadline, watch, n_jobs)
-    problems, more = problems_of(rows, plan)
+    plan = SearchPlan(passes, epsilon, delta, deadline, watch, threads(n_jobs))
+    problems, more = find_problems(rows, plan)
     remarks += more if len(rows.classes) > 2 else []
     confidence = {"confidence": 1 - delta} if _one_pass(learner, rows) else {}
     if confidence and not LEAST_DELTA <= 1 - delta <= 1 - LEAST_DELTA:
         limits = f"from {LEAST_DELTA:g} to {1 - LEAST_DELTA!r}"
         confidence, remarks = {}, [*remarks, f"no risk is stated: delta={delta:g} is not {limits}"]
-    played: dict[str, Any] = {}
+    replayed: dict[str, Any] = {}
     for key, run in runs.items():
-        facts = _played(theorem, key, run._replace(passes=passes), rows, plan, problems)
+        facts = _replay(theorem, key, run._replace(passes=passes), rows, plan, problems)
         if isinstance(facts, str):
             remarks.append(f"{key.run}: {facts}")
         else:
-            played[key.run] = facts | confidence
+            replayed[key.run] = facts | confidence
     try:
-        cert = made(rows, problems, played, remarks)
+        cert = build_certificate(rows, problems, replayed, remarks)
     except ValueError as error:
-        return made(rows, problems, {}, [*remarks, f"no run is certified, for {error}: {ANOTHER_RUN}"])
-    broken = [(name, claim) for name in played for claim, value in cert.claims_of(name).items() if value is False]
+        return build_certificate(rows, problems, {}, [*remarks, f"no run is certified, for {error}: {ANOTHER_RUN}"])
+    broken = [(name, claim) for name in replayed for claim, value in cert.claims_of(name).items() if value is False]
     more = [f"{name}: {claim} does NOT hold: {ANOTHER_RUN}" for name, claim in broken]
     for key, counted in zip(runs, np.atleast_1d(getattr(learner, "mistakes_", 0)), strict=False):
         if cert.claims.get(f"{key.run}: mistakes", counted) != counted:
             more.append(f"{key.run}: mistakes_ is {counted}, as floats rounded scores that are next to 0")
     if not more:
         return cert
-    kept = {name: run for name, run in played.items() if name not in dict(broken)}
-    return made(rows, problems, kept, remarks + more)
+    kept = {name: run for name, run in replayed.items() if name not in dict(broken)}
+    return build_certificate(rows, problems, kept, remarks + more)
 
 
-def _checked_runs(learner: Any, rows: LabelledRows) -> dict[ProblemKey, Run]:
+def _read_runs(learner: Any, rows: LabelledRows) -> dict[ProblemKey, Run]:
     """Return the run of each binary classifier, if these are the rows that the learner was trained on."""
     runs, skipped = learner._runs(rows), np.atleast_1d(getattr(learner, "skipped_", 0))
     refuse_other_rows(runs, rows, learner._readable().whole())
-    return {k: _with_rows_of_zeros(run, int(n), rows) for (k, run), n in zip(runs.items(), skipped, strict=True)}
+    return {k: _add_rows_of_zeros(run, int(n), rows) for (k, run), n in zip(runs.items(), skipped, strict=True)}
 
 
-def _played(
-    theorem: Theorem, key: ProblemKey, run: Run, rows: LabelledRows, plan: Plan, problems: Problems
+def _replay(
+    theorem: Theorem, key: ProblemKey, run: Run, rows: LabelledRows, plan: SearchPlan, problems: Problems
 ) -> dict[str, Any] | str:
     """Return a run as the checker reads it, or why there is nothing to check."""
     if key not in problems:
@@ -108,7 +117,7 @@ def _played(
         return (
             f"too long to be played again in exact arithmetic: {len(run.rows):,} updates, some {entries:,.0f} entries"
         )
-    return witnessed(theorem, run, rows.search(key, plan), problems[key], key)
+    return write_run(theorem, run, rows.search(key, plan), problems[key], key)
 
 
 def _one_pass(learner: Any, rows: LabelledRows) -> bool:
@@ -140,7 +149,7 @@ def theorem_of(state: TrainingState) -> Theorem | None:
 
 
 def runs_of(
-    record: Record, rounds: int, rows: LabelledRows, pair: bool, mixed: Mixed | None = None
+    record: Record, rounds: int, rows: LabelledRows, pair: bool, mixed: MixLog | None = None
 ) -> dict[ProblemKey, Run]:
     """Return the run of each binary classifier on its signed rows, from the log of all, and from what was mixed."""
     n, count, bias = rows.data.n_rows, len(rows.classes), rows.data.bias
@@ -211,7 +220,7 @@ def _mixtures(runs: dict[ProblemKey, Run], rows: LabelledRows) -> Iterator[tuple
             yield c, np.bincount(which, steps * (1.0 * (true == c) - (rival == c)), n)
 
 
-def _with_rows_of_zeros(run: Run, skipped: int, rows: LabelledRows) -> Run:
+def _add_rows_of_zeros(run: Run, skipped: int, rows: LabelledRows) -> Run:
     """Return a run with its mistakes on rows of zeros, which passive-aggressive skips; any step there is the same."""
     if not skipped or run.steps is None or rows.data.bias:
         return run
@@ -224,6 +233,6 @@ def _with_rows_of_zeros(run: Run, skipped: int, rows: LabelledRows) -> Run:
     return run._replace(rows=np.append(run.rows, more), steps=steps, mixes=mixes)
 
 
-def _weighted(theorem: Theorem, runs: Iterable[Run]) -> bool:
+def _has_weighted_rows(theorem: Theorem, runs: Iterable[Run]) -> bool:
     """Return whether rows were weighted in runs whose steps are 1 otherwise: the theorem is not about such runs."""
     return theorem.unit_steps and any(run.steps is not None and (run.steps != 1).any() for run in runs)

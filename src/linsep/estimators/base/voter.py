@@ -26,7 +26,7 @@ from linsep.validation.labels import predicted_labels
 
 LINEAR = ("last", "average", "longest")
 """Readouts that are sums of hypotheses."""
-READOUTS = ("vote", "plurality", "random", *LINEAR)
+VOTER_READOUTS = ("vote", "plurality", "random", *LINEAR)
 STREAM = 1999
 """Combined with the seed, so that the random readout and the order of rows draw different numbers."""
 
@@ -36,7 +36,7 @@ class Voter(OnlineLearner):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineLearner._parameter_constraints,
-        "readout": [StrOptions(set(READOUTS))],
+        "readout": [StrOptions(set(VOTER_READOUTS))],
         "normalize": ["boolean"],
         "max_support": [None, Interval(Integral, 1, None, closed="left")],
     }
@@ -137,6 +137,14 @@ class Voter(OnlineLearner):
         """Raise an AttributeError: the learner stores rows, not weights."""
         raise AttributeError(f"{type(self).__name__} keeps the rows of its mistakes, and has no weights to leave out")
 
+    def _check_linear(self) -> None:
+        """Raise an AttributeError if the readout is not a sum of hypotheses, which has weights of its own."""
+        if self.readout not in LINEAR:
+            raise AttributeError(
+                f'readout="{self.readout}" asks all weights of the run, and has none of its own: '
+                'set_params(readout="average") has'
+            )
+
     def _replay(self) -> Replay:
         """Return all hypotheses of the run."""
         return Replay(self._readable())
@@ -210,6 +218,7 @@ class Voter(OnlineLearner):
         refuse_other_columns(indices, self.n_features_in_)
         refuse_many_labels(y)
         self._check_changes()
+        self._check_shards(whole=False)
         if not hasattr(self, "_state"):
             self._validate_params()
         return self._pass_over(single_row(indices, values, self.n_features_in_, self._bias), [y])
@@ -229,15 +238,5 @@ class Voter(OnlineLearner):
         if since == 0:
             self.draws_ = 0
 
-    def _follow(self, state: TrainingState, rows: int | None) -> None:
-        super()._follow(state, rows)
-        self._ready(state)
-
-    def _start(self, features: int, classes: int, rows: int | None, open_labels: bool) -> TrainingState:
-        state = super()._start(features, classes, rows, open_labels)
-        self._ready(state)
-        return state
-
-    def _ready(self, state: Any) -> None:
-        """Pass parameters to the state before it learns."""
+    def _configure(self, state: Any) -> None:
         state.history.most = self.max_support

@@ -31,7 +31,7 @@ from linsep.solvers.exact.linear_systems import (
     eliminate_by_pieces,
     form_of,
     inverse,
-    lifted,
+    lift,
 )
 
 LENGTHS = (6, 8, 10, 12, 14, 16, 20, 24, 32, 40, 52)
@@ -40,6 +40,8 @@ LONGEST = 1 << 60
 """Integers from here on are written in base 16: readers of decimal ones may refuse them."""
 SPARSE = 0.6
 """The share of entries that are not 0 up to which their places are listed."""
+CELLS = 1 << 22
+"""Numbers held at once where columns are multiplied out."""
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore")
@@ -82,10 +84,6 @@ def written(integers: list[int], exponent: int = 0) -> dict[str, Any]:
     values = integers if whole else [integers[i] for i in places]
     form: dict[str, Any] = {"exponent": exponent} if whole else {"exponent": exponent, "at": places}
     return form | {"values": [v if abs(v) < LONGEST else hex(v) for v in values]}
-
-
-CELLS = 1 << 22
-"""Numbers held at once where columns are multiplied out."""
 
 
 def witness(
@@ -229,7 +227,7 @@ def _solution(
 ) -> list[int] | None:
     """Return the dependency that a system stands for, without a common factor; None where signs are mixed."""
     support = np.append(system.rows, system.free)
-    numerators, denominator = lifted(form, residues, system, prime, limits)
+    numerators, denominator = lift(form, residues, system, prime, limits)
     values = numerators + [int(g) * denominator for g in system.given.tolist()]
     if positive and min(values) < 0:
         return None

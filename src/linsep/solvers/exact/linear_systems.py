@@ -22,6 +22,13 @@ from linsep.engine.arrays import Array
 
 WIDTH = 16
 """Bits of a digit of a long integer."""
+PRIMES = (2097143, 2097133, 2097131, 2097097, 2097091, 2097083)
+"""The largest below 2^21, each tried where those before it have bad luck."""
+MOST_ROWS = 4096
+AT_ONCE = 256
+"""Columns that are eliminated between two looks at the clock."""
+DOUBT = 40
+"""Bits beyond those that tell a fraction: a wrong one looks right with a chance of 2^-40, before it is checked."""
 
 
 class DyadicMatrix(NamedTuple):
@@ -116,19 +123,12 @@ def _least(groups: Array, values: Array, size: int) -> Array:
     return np.where(least == np.iinfo(np.int64).max, 0, least)
 
 
-PRIMES = (2097143, 2097133, 2097131, 2097097, 2097091, 2097083)
-"""The largest below 2^21, each tried where those before it have bad luck."""
-MOST_ROWS = 4096
-AT_ONCE = 256
-"""Columns that are eliminated between two looks at the clock."""
-
-
 class BadPrimeError(Exception):
     """The rank modulo this prime is not the rank."""
 
 
 class Echelon(NamedTuple):
-    """What elimination modulo a prime has found: on the columns seen, V[others] = ratios V[rows]."""
+    """The result of elimination modulo a prime: on the columns seen, V[others] = ratios V[rows]."""
 
     rows: Array
     """Of the pivots."""
@@ -196,16 +196,12 @@ def inverse(A: Array, prime: int, check: Callable[[], None]) -> Array:
     return result
 
 
-DOUBT = 40
-"""Bits beyond those that tell a fraction: a wrong one looks right with a chance of 2^-40, before it is checked."""
-
-
 class TooMuchError(Exception):
     """The deadline has passed, or the integers grow too long."""
 
 
 class Limits(NamedTuple):
-    """What a search may take."""
+    """The deadline of a search, and the bits that its answer may have."""
 
     deadline: float
     bits: int
@@ -225,7 +221,7 @@ class System(NamedTuple):
     given: Array
 
 
-def lifted(form: DyadicMatrix, residues: Any, system: System, prime: int, limits: Limits) -> tuple[list[int], int]:
+def lift(form: DyadicMatrix, residues: Any, system: System, prime: int, limits: Limits) -> tuple[list[int], int]:
     """Return lambda on the system's rows as integers over one denominator."""
     size = len(system.rows)
     solver = inverse(residues[system.rows][:, system.columns].toarray(), prime, limits.check)

@@ -20,8 +20,8 @@ from linsep.engine.digest import engine_digest
 from linsep.engine.multimethods import inlined
 from linsep.engine.native import prefetch
 from linsep.engine.passes import Kernel, compiled
-from linsep.solvers.logistic.objective import Logistic
-from linsep.solvers.products import frozen, times, times_transposed
+from linsep.solvers.logistic.objective import LogisticProblem
+from linsep.solvers.products import freeze, times, times_transposed
 
 AHEAD = 8
 """How many rows ahead of the current one the pass prefetches."""
@@ -29,6 +29,12 @@ EASE = 0.1
 """See :class:`Ascent`."""
 NEAR = 0.1
 """A row is solved when Newton's method began its last step this near: the step has squared what is left."""
+STIFF = 300.0
+"""Mean σ² c ||x||² up to which dual ascent is tried: the epochs that it needs grow with this number."""
+PATIENCE = 20
+"""It goes on while the gap falls so fast that this many more epochs will do."""
+LEAST = 4
+"""Epochs after which its speed is judged."""
 
 
 class Ascent:
@@ -50,7 +56,7 @@ class Ascent:
         bias_move = data.bias
         if free_bias:
             bias_move = EASE * float(np.vdot(data.values, data.values)) / max(1, len(codes)) / data.bias
-        labels = (frozen(codes, np.int32), frozen(row_weights))
+        labels = (freeze(codes, np.int32), freeze(row_weights))
         self._problem = (data.values, data.indices, data.indptr, data.bias, bias_move, *labels, variance, multinomial)
         self._random = np.random.default_rng(0)
         self._free_bias = free_bias
@@ -96,7 +102,7 @@ def one_epoch() -> Kernel:
                     score += column[np.uintp(indices[k])] * v
                     norm += v * v
                 y = 2.0 * codes[i] - 1.0
-                a = solved(wrong[i, 0], y * score, norm * variance * c)
+                a = solve_row(wrong[i, 0], y * score, norm * variance * c)
                 amount = variance * c * y * (a - wrong[i, 0])
                 wrong[i, 0] = a
                 for k in range(start, stop):
@@ -118,7 +124,7 @@ def one_epoch() -> Kernel:
             else:
                 for m in range(columns):
                     y = 1.0 if codes[i] == m else -1.0
-                    a = solved(wrong[i, m], y * z[m], norm * variance * c)
+                    a = solve_row(wrong[i, m], y * z[m], norm * variance * c)
                     move[m] = variance * c * y * (a - wrong[i, m])
                     wrong[i, m] = a
             for k in range(start, stop):
@@ -132,7 +138,7 @@ def one_epoch() -> Kernel:
 
 
 @inlined
-def solved(a: float, margin: float, q: float) -> float:
+def solve_row(a: float, margin: float, q: float) -> float:
     """Return s(u) for u + margin + q (s(u) - a) = 0, nearly: Newton's steps, each halved until it helps."""
     u = -margin
     t = 1.0 / (1.0 + exp(margin))
@@ -154,7 +160,7 @@ def solved(a: float, margin: float, q: float) -> float:
 
 @inlined
 def solve_classes(a: Array, z: Array, q: float, u: Array, new: Array, move: Array) -> None:
-    """Solve u = z + q (a - softmax(u)) nearly, as :func:`solved` does, and write softmax(u) to `new`."""
+    """Solve u = z + q (a - softmax(u)) nearly, as :func:`solve_row` does, and write softmax(u) to `new`."""
     classes = z.shape[0]
     u[:] = z
     move[:] = 0.0
@@ -203,15 +209,7 @@ def softmax(u: Array, move: Array, out: Array) -> None:
         out[k] /= total
 
 
-STIFF = 300.0
-"""Mean σ² c ||x||² up to which dual ascent is tried: the epochs that it needs grow with this number."""
-PATIENCE = 20
-"""It goes on while the gap falls so fast that this many more epochs will do."""
-LEAST = 4
-"""Epochs after which its speed is judged."""
-
-
-class Start(NamedTuple):
+class AscentResult(NamedTuple):
     """Weights to begin with, what is known of them, and how they were found."""
 
     weights: Array
@@ -221,13 +219,13 @@ class Start(NamedTuple):
     epochs: int
 
 
-def approach(problem: Logistic, weights: Array, tol: float, max_iter: int) -> Start:
+def approach(problem: LogisticProblem, weights: Array, tol: float, max_iter: int) -> AscentResult:
     """Return the best weights found by dual ascent until its gap is at most `tol` f, or no longer falls quickly.
 
     Where it is of no use, that is without a prior, on a table or with rows too long for the prior, `weights` come back.
     """
     data, counts, columns = problem.data, problem.row_weights, len(problem.positives)
-    best = Start(weights, np.inf, [], 0)
+    best = AscentResult(weights, np.inf, [], 0)
     if not isinstance(data, Csr) or not problem.penalty[:-1].any() or _stiffness(problem, data) > STIFF:
         return best
     variance = float(1.0 / problem.penalty[0, 0])
@@ -239,9 +237,9 @@ def approach(problem: Logistic, weights: Array, tol: float, max_iter: int) -> St
         if epochs < check and epochs < max_iter:
             continue
         found = ascent.weights.copy()
-        value, left, gap = judged(problem, found, ascent.wrong, tol)
+        value, left, gap = judge(problem, found, ascent.wrong, tol)
         if not best.history or value < -best.history[-1]:
-            best = Start(found, gap, [*best.history, -value], epochs)
+            best = AscentResult(found, gap, [*best.history, -value], epochs)
         if left <= tol * value:
             break
         remaining = _epochs_to(tol * value, left, before, epochs - last)
@@ -251,7 +249,7 @@ def approach(problem: Logistic, weights: Array, tol: float, max_iter: int) -> St
     return best
 
 
-def judged(problem: Logistic, weights: Array, wrong: Array, tol: float) -> tuple[float, float, float]:
+def judge(problem: LogisticProblem, weights: Array, wrong: Array, tol: float) -> tuple[float, float, float]:
     """Return f, how far the ascent has to go, and a bound on f - min f; a free bias is moved to its best first.
 
     The bound is the duality gap: the relative entropy of the dual's probabilities to the model's, plus
@@ -259,12 +257,12 @@ def judged(problem: Logistic, weights: Array, wrong: Array, tol: float) -> tuple
     the data: where the first part alone is above `tol` f, it tells how far there is to go, and the bound is infinite.
     """
     scores = times(problem.data, weights, problem.jobs)
-    seen = problem.look(scores)
+    seen = problem.evaluate(scores)
     if problem.free_bias:
         seen = problem.settle_bias(weights, scores, seen)
         wrong = _balanced(problem, wrong)
     value = float((seen.losses + problem.prior(weights)).sum())
-    left = _divergence(problem, wrong, scores)
+    left = max(_divergence(problem, wrong, scores), 0.0)  # rounding may leave less than 0
     if left > tol * value:
         return value, left, np.inf
     own = problem.residuals(wrong, problem.targets())
@@ -283,13 +281,13 @@ def _epochs_to(goal: float, gap: float, before: float, epochs: int) -> float:
     return float(epochs * np.log(gap / goal) / np.log(before / gap)) if np.isfinite(before) else LEAST
 
 
-def _stiffness(problem: Logistic, data: Csr) -> float:
+def _stiffness(problem: LogisticProblem, data: Csr) -> float:
     norm = float(np.vdot(data.values, data.values)) / max(1, len(problem.codes)) + data.bias**2
     counts = float(problem.row_weights.mean()) if len(problem.row_weights) else 1.0
     return norm * counts / float(problem.penalty[0, 0])
 
 
-def _balanced(problem: Logistic, wrong: Array) -> Array:
+def _balanced(problem: LogisticProblem, wrong: Array) -> Array:
     """Return dual numbers near these whose residuals sum to 0 in each column, as a free bias asks for.
 
     Each is changed by a small share of itself; NaN where no small share will do.
@@ -308,7 +306,7 @@ def _balanced(problem: Logistic, wrong: Array) -> Array:
     return np.where(np.abs(turn).max() < 1, wrong * (1.0 - signs * turn * (1.0 - wrong)), np.nan)
 
 
-def _divergence(problem: Logistic, wrong: Array, scores: Array) -> float:
+def _divergence(problem: LogisticProblem, wrong: Array, scores: Array) -> float:
     """Return the relative entropy of the dual's probabilities to the model's, summed over all rows."""
     counts = problem.counts
     if np.isnan(wrong).any():

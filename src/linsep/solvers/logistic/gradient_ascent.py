@@ -8,9 +8,9 @@ import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.runtime import one_blas_thread
-from linsep.solvers.logistic.objective import ROUNDING, Logistic, Point, Solution
+from linsep.solvers.logistic.objective import ROUNDING, Iterate, LogisticProblem, LogisticSolution
 from linsep.solvers.logistic.separation import endless, heaviest, separated
-from linsep.solvers.products import sweep, times, times_transposed
+from linsep.solvers.products import sweep, times_transposed
 
 ROUNDS = 30
 """Power iterations for λ."""
@@ -20,8 +20,8 @@ MARGIN = 1.05
 
 @one_blas_thread()
 def gradient_ascent(
-    problem: Logistic, *, tol: float = 1e-6, max_iter: int = 1000, start: Array | None = None
-) -> Solution:
+    problem: LogisticProblem, *, tol: float = 1e-6, max_iter: int = 1000, start: Array | None = None
+) -> LogisticSolution:
     """Climb the log-likelihood until a step improves it by no more than `tol` of itself.
 
     The parameters and the result are those of :func:`linsep.solvers.logistic.newton.newton`. `converged` tells that it
@@ -36,12 +36,12 @@ def gradient_ascent(
     (array([ 0.3 , -0.22]), True)
     """
     zeros = np.zeros((problem.data.n_features + 1, len(problem.positives)))
-    at = _stand(problem, zeros if start is None else np.array(start, np.float64))
+    at = problem.at(zeros if start is None else np.array(start, np.float64))
     cause = endless(problem)
     history, rate, iterations, settled = [-at.value], 1.0 / lipschitz(problem), 0, False
     while not settled and iterations < max_iter:
         iterations += 1
-        ahead = _stand(problem, at.weights - rate * at.gradient)
+        ahead = problem.at(at.weights - rate * at.gradient)
         if ahead.value > at.value - rate / 2 * float((at.gradient**2).sum()) + ROUNDING * at.value:
             rate /= 2  # L was set too low after all
             continue
@@ -53,29 +53,20 @@ def gradient_ascent(
         if separated(problem, at.seen, at.scores).any():
             cause = heaviest(at.weights) if cause is None else cause
             break
-    norm = float(np.sqrt((at.gradient**2).sum()))
-    gap = _gap(problem, at)
-    weights = problem.centred(at.weights)
-    endless_ = cause is not None
-    return Solution(weights, at.value, history, norm, gap, iterations, settled and not endless_, endless_, cause)
+    return problem.solution(at, history, _gap(problem, at), iterations, settled, cause)
 
 
-def _stand(problem: Logistic, weights: Array) -> Point:
-    scores = times(problem.data, weights, problem.jobs)
-    return problem.at(weights, scores, problem.look(scores))
-
-
-def _gap(problem: Logistic, at: Point) -> float:
+def _gap(problem: LogisticProblem, at: Iterate) -> float:
     """Return the certified gap; a free bias is moved to its best for that, and what the move gains is added."""
     if not problem.free_bias or not problem.penalty.any():
         return float(problem.certified(at.gradient, at.seen.residuals).sum())
     weights, scores = at.weights.copy(), at.scores.copy()
     problem.settle_bias(weights, scores, at.seen)
-    moved = _stand(problem, weights)
+    moved = problem.at(weights)
     return max(0.0, at.value - moved.value) + float(problem.certified(moved.gradient, moved.seen.residuals).sum())
 
 
-def lipschitz(problem: Logistic) -> float:
+def lipschitz(problem: LogisticProblem) -> float:
     """Return L, from power iterations; it is never more than the bound Σ c ||x||² for λ, and rarely too small.
 
     >>> from linsep.engine.data_kinds import Dense

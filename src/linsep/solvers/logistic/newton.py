@@ -14,19 +14,21 @@ from scipy import linalg
 from linsep.engine.arrays import Array
 from linsep.engine.runtime import one_blas_thread, split
 from linsep.solvers.logistic.dual_ascent import approach
-from linsep.solvers.logistic.objective import ROUNDING, Logistic, Look, Point, Solution
+from linsep.solvers.logistic.objective import ROUNDING, Iterate, LogisticProblem, LogisticSolution, LossTerms
 from linsep.solvers.logistic.separation import endless, heaviest, runs_off, separated
-from linsep.solvers.products import add_up, as_table, rows_between, sweep, times, times_transposed
+from linsep.solvers.products import TABLE_ENTRIES, add_up, as_table, sweep, times, times_transposed
 
 FEW = 500
 """Weights of a group up to which its curvature is formed and factored."""
 PRODUCTS = 250
 """Products with the curvature that one step may take."""
-BLOCK = 1 << 16
-"""Entries of a table that are multiplied at a time."""
+FLAT, FEW_STEPS = 1e-2, 6
+"""Without a minimum, the search ends when a step lowers f by no more than this share of it, or after so many steps."""
+HALVINGS = 40
+"""How often a step that does not lower f is halved."""
 
 
-def direction(problem: Logistic, spread: Array, gradient: Array, aim: Array) -> tuple[Array, Array]:
+def direction(problem: LogisticProblem, spread: Array, gradient: Array, aim: Array) -> tuple[Array, Array]:
     """Return the step of each column and its scores X step; conjugate gradients leave a residual below `aim`."""
     features = problem.data.n_features + 1
     if features * (gradient.shape[1] if problem.multinomial else 1) <= FEW:
@@ -35,7 +37,7 @@ def direction(problem: Logistic, spread: Array, gradient: Array, aim: Array) -> 
     return _conjugate(problem, spread, gradient, aim)
 
 
-def _conjugate(problem: Logistic, spread: Array, gradient: Array, aim: Array) -> tuple[Array, Array]:
+def _conjugate(problem: LogisticProblem, spread: Array, gradient: Array, aim: Array) -> tuple[Array, Array]:
     scale = 1.0 / _diagonal(problem, spread)
     left = -gradient
     step, moved = np.zeros_like(gradient), np.zeros_like(spread)
@@ -59,18 +61,18 @@ def _conjugate(problem: Logistic, spread: Array, gradient: Array, aim: Array) ->
     return step, moved
 
 
-def _turned(problem: Logistic, spread: Array, scores: Array, lo: int, hi: int) -> Array:
+def _turned(problem: LogisticProblem, spread: Array, scores: Array, lo: int, hi: int) -> Array:
     return problem.curved(spread[lo:hi], scores, lo, hi)
 
 
-def _diagonal(problem: Logistic, spread: Array) -> Array:
+def _diagonal(problem: LogisticProblem, spread: Array) -> Array:
     """Return the diagonal of the curvature, 1 where it is 0: such a weight does nothing, and never moves."""
     bent = problem.counts * spread * (1.0 - spread) if problem.multinomial else spread
     diagonal = times_transposed(problem.data, bent, problem.jobs, squares=True) + problem.penalty
     return np.where(diagonal > 0, diagonal, 1.0)
 
 
-def _factored(problem: Logistic, spread: Array, gradient: Array) -> Array:
+def _factored(problem: LogisticProblem, spread: Array, gradient: Array) -> Array:
     features, columns = gradient.shape
     if problem.multinomial:
         curvature = _curvature(problem, spread).reshape(1, features * columns, features * columns)
@@ -80,17 +82,19 @@ def _factored(problem: Logistic, spread: Array, gradient: Array) -> Array:
     return np.stack([_solved(*pair) for pair in zip(curvatures, -gradient.T, strict=True)], axis=1)
 
 
-def _curvature(problem: Logistic, spread: Array) -> Array:
+def _curvature(problem: LogisticProblem, spread: Array) -> Array:
     """Return Xᵀ D X for each column, (columns, features, features), or for a softmax as (features, columns) twice."""
     rows, features, columns = problem.data.n_rows, problem.data.n_features + 1, spread.shape[1]
     shape = (features, columns, features, columns) if problem.multinomial else (columns, features, features)
     total = np.zeros(shape)
-    tasks = [partial(_share, problem, spread, lo, hi, shape) for lo, hi in split(rows, rows * features // BLOCK)]
+    tasks = [
+        partial(_share, problem, spread, lo, hi, shape) for lo, hi in split(rows, rows * features // TABLE_ENTRIES)
+    ]
     add_up(total, tasks if rows else [], problem.jobs)
     return total
 
 
-def _share(problem: Logistic, spread: Array, lo: int, hi: int, shape: tuple[int, ...]) -> Array:
+def _share(problem: LogisticProblem, spread: Array, lo: int, hi: int, shape: tuple[int, ...]) -> Array:
     table, part, out = _table(problem, lo, hi), spread[lo:hi], np.empty(shape)
     if not problem.multinomial:
         for k in range(part.shape[1]):
@@ -104,11 +108,11 @@ def _share(problem: Logistic, spread: Array, lo: int, hi: int, shape: tuple[int,
     return out
 
 
-def _table(problem: Logistic, lo: int, hi: int) -> Array:
+def _table(problem: LogisticProblem, lo: int, hi: int) -> Array:
     """Return a few rows as a table, the constant feature last."""
     data = problem.data
     out = np.full((hi - lo, data.n_features + 1), data.bias)
-    out[:, :-1] = as_table(rows_between(data, lo, hi))
+    out[:, :-1] = as_table(data.slice(lo, hi))
     return out
 
 
@@ -125,14 +129,10 @@ def _solved(curvature: Array, right: Array) -> Array:
     raise ValueError("the curvature is too large for float64: divide all of X by one factor")
 
 
-FLAT, FEW_STEPS = 1e-2, 6
-"""Without a minimum, the search ends when a step lowers f by no more than this share of it, or after so many steps."""
-HALVINGS = 40
-"""How often a step that does not lower f is halved."""
-
-
 @one_blas_thread()
-def newton(problem: Logistic, *, tol: float = 1e-6, max_iter: int = 100, start: Array | None = None) -> Solution:
+def newton(
+    problem: LogisticProblem, *, tol: float = 1e-6, max_iter: int = 100, start: Array | None = None
+) -> LogisticSolution:
     """Minimise f to a certified gap of `tol` f.
 
     Without a prior there is no certificate: it ends when the quadratic model expects less than `tol` f of a step.
@@ -149,25 +149,24 @@ def newton(problem: Logistic, *, tol: float = 1e-6, max_iter: int = 100, start: 
     search = NewtonSearch(problem, tol, max_iter, start)
     while not search.ended():
         search.step()
-    return search.solution()
+    return problem.solution(search.at, search.history, search.gap, search.iterations, search.converged, search.cause)
 
 
 class NewtonSearch:
     """A run of Newton's method."""
 
-    def __init__(self, problem: Logistic, tol: float, max_iter: int, start: Array | None) -> None:
+    def __init__(self, problem: LogisticProblem, tol: float, max_iter: int, start: Array | None) -> None:
         self.problem, self.tol, self.max_iter = problem, tol, max_iter
         zeros = np.zeros((problem.data.n_features + 1, len(problem.positives)))
         begin = approach(problem, zeros, tol, max_iter if start is None else 0)
         weights = begin.weights if start is None else np.array(start, np.float64)
         scores = times(problem.data, weights, problem.jobs)
-        self.at = _point(problem, weights, scores, problem.look(scores))
+        self.at = _point(problem, weights, scores, problem.evaluate(scores))
         self.steepest = self._steepness()
         self.gap = begin.gap
         self.history = [*begin.history[:-1], -self.at.value]
         self.iterations = begin.epochs
         self.cause = endless(problem)
-        self.infinite = self.cause is not None
         self.converged = self.stuck = False
         self.done = np.zeros(len(self.at.values), bool)
 
@@ -178,8 +177,8 @@ class NewtonSearch:
         enough = self.tol * self.at.value
         self.converged = self.converged or bool(self.gap <= enough)
         apart = separated(self.problem, self.at.seen, self.at.scores)
-        if apart.any() and not self.infinite:
-            self.infinite, self.cause = True, heaviest(self.at.weights)
+        if apart.any() and self.cause is None:
+            self.cause = heaviest(self.at.weights)
         self.done = apart | (gaps <= enough / len(gaps))
         return self.converged or self.stuck or bool(self.done.all()) or self.iterations >= self.max_iter
 
@@ -203,26 +202,17 @@ class NewtonSearch:
         self.gap = np.inf
         self.iterations += 1
         self.history.append(-after)
-        self.stuck = self.infinite and (before - after <= FLAT * before or self.iterations >= FEW_STEPS)
-
-    def solution(self) -> Solution:
-        """Return what was found."""
-        at = self.at
-        norm = float(np.sqrt((at.gradient**2).sum()))
-        cause = self.cause if self.infinite else None
-        reached = self.converged and not self.infinite
-        weights = self.problem.centred(at.weights)
-        return Solution(weights, at.value, self.history, norm, self.gap, self.iterations, reached, self.infinite, cause)
+        self.stuck = self.cause is not None and (before - after <= FLAT * before or self.iterations >= FEW_STEPS)
 
     def _settled(self, slope: Array, step: Array, moves: Array) -> bool:
         """Tell, without a prior, whether the model expects next to nothing of the step, in any group."""
         self.done = self.done | (-slope / 2 <= self.tol * self.at.value / len(slope))
-        if not self.infinite and (runs_off(self.problem, step, moves) & (slope < 0)).any():
-            self.infinite, self.cause = True, heaviest(step)
+        if self.cause is None and (runs_off(self.problem, step, moves) & (slope < 0)).any():
+            self.cause = heaviest(step)
         self.converged = bool(self.done.all())
         return self.converged
 
-    def _flatter(self, before: Point) -> bool:
+    def _flatter(self, before: Iterate) -> bool:
         """Tell whether a step that did not lower f, as far as its digits show, halved the certified gap at least."""
         points = (self.at, before)
         gaps = [float(self.problem.certified(at.gradient, at.seen.residuals).sum()) for at in points]
@@ -231,7 +221,7 @@ class NewtonSearch:
     def _aim(self) -> Array:
         """Return how small a step's residual has to be: less and less, but no less than the certificate asks for."""
         steep = self._steepness()
-        fallen = 1.0 if self.infinite else steep / np.where(self.steepest > 0, self.steepest, 1.0)
+        fallen = 1.0 if self.cause is not None else steep / np.where(self.steepest > 0, self.steepest, 1.0)
         forced = steep * np.minimum(0.1, fallen)
         wanted = 2.0 * self.tol * self.at.value / len(steep) * self.problem.penalty[0, 0]
         return np.maximum(forced, 0.5 * np.sqrt(wanted))
@@ -240,22 +230,24 @@ class NewtonSearch:
         return np.sqrt(self.problem.groups(self.at.gradient**2))
 
 
-def _point(problem: Logistic, weights: Array, scores: Array, seen: Look) -> Point:
+def _point(problem: LogisticProblem, weights: Array, scores: Array, seen: LossTerms) -> Iterate:
     if problem.free_bias:
         seen = problem.settle_bias(weights, scores, seen)
-    return problem.at(weights, scores, seen)
+    return problem.iterate(weights, scores, seen)
 
 
-def _search_line(problem: Logistic, at: Point, step: Array, moves: Array, slope: Array) -> tuple[Array, Look]:
+def _search_line(
+    problem: LogisticProblem, at: Iterate, step: Array, moves: Array, slope: Array
+) -> tuple[Array, LossTerms]:
     """Return for each group the largest length, 1 or a half so often, that lowers f by its share of the slope."""
     lengths = np.where(slope < 0, 1.0, 0.0)
     unseen = -slope <= ROUNDING * at.values  # what such a step gains is lost in rounding
     for _ in range(HALVINGS):
-        seen = problem.look(at.scores + lengths * moves)
+        seen = problem.evaluate(at.scores + lengths * moves)
         values = seen.losses + problem.prior(at.weights + lengths * step)
         fine = values <= at.values + 1e-4 * lengths * slope + np.where(unseen, ROUNDING * at.values, 0.0)
         if fine.all():
             return lengths, seen
         lengths = np.where(fine, lengths, lengths / 2)
     lengths = np.where(fine, lengths, 0.0)
-    return lengths, problem.look(at.scores + lengths * moves)
+    return lengths, problem.evaluate(at.scores + lengths * moves)

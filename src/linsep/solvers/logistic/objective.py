@@ -13,7 +13,7 @@ import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.products import largest_entry, times_transposed
+from linsep.solvers.products import largest_entry, times, times_transposed
 
 LEVEL = 1e-11
 """The sum of a column's residuals that counts as 0, relative to the sum of their sizes."""
@@ -22,14 +22,14 @@ BIAS_STEPS = 100
 """Steps to a bias at most: one of class weights 1e13 to 1 is at 30, and each step moves it by about 1 at first."""
 
 MOST = 1e300
-"""What no product of X, the row weights and the prior may exceed: float64 ends not far above."""
+"""The limit of products of X, the row weights and the prior: float64 ends not far above."""
 
 ROUNDING = 1e-13
 """How much of a sum may be rounding."""
 
 
-class Look(NamedTuple):
-    """What the scores say of f."""
+class LossTerms(NamedTuple):
+    """The loss of each group at some scores, with its derivatives."""
 
     losses: Array
     """Σ c ℓ of each group."""
@@ -41,12 +41,12 @@ class Look(NamedTuple):
     """The least y w.x of each group over the rows that count, or the least lead of the true class's score."""
 
 
-class Point(NamedTuple):
+class Iterate(NamedTuple):
     """Weights, and f there."""
 
     weights: Array
     scores: Array
-    seen: Look
+    seen: LossTerms
     gradient: Array
     values: Array
     """f of each group."""
@@ -57,7 +57,7 @@ class Point(NamedTuple):
         return float(self.values.sum())
 
 
-class Solution(NamedTuple):
+class LogisticSolution(NamedTuple):
     """Weights, and how good they are."""
 
     weights: Array
@@ -71,19 +71,22 @@ class Solution(NamedTuple):
     """f - min f is at most this; NaN where there is no prior, and so no proof."""
     iterations: int
     converged: bool
-    infinite: bool
-    """Whether f has no minimum: it falls forever along some direction."""
     cause: int | None
-    """The feature whose weight grows forever then, `features` for the constant one."""
+    """The feature whose weight grows forever where f has no minimum, `features` for the constant one; else None."""
+
+    @property
+    def infinite(self) -> bool:
+        """Whether f has no minimum: it falls forever along some direction."""
+        return self.cause is not None
 
 
-class Logistic(NamedTuple):
+class LogisticProblem(NamedTuple):
     """Rows, labels and prior: what f is made of."""
 
     data: Dense | Csr
     codes: Array
     row_weights: Array
-    """What each row counts, or an empty array where all count 1."""
+    """The weight of each row, or an empty array where all weigh 1."""
     positives: Array
     """The class that each column's score speaks for."""
     multinomial: bool
@@ -98,7 +101,7 @@ class Logistic(NamedTuple):
 
     @property
     def counts(self) -> Array:
-        """What each row counts, (rows, 1); (1, 1) where all count 1."""
+        """The weight of each row, (rows, 1); (1, 1) where all weigh 1."""
         return self.row_weights[:, None] if len(self.row_weights) else np.ones((1, 1))
 
     def groups(self, table: Array) -> Array:
@@ -110,19 +113,19 @@ class Logistic(NamedTuple):
         """Tell for each row and column whether the row is of the column's class."""
         return self.codes[:, None] == self.positives
 
-    def look(self, scores: Array) -> Look:
+    def evaluate(self, scores: Array) -> LossTerms:
         """Return the losses of these scores, (rows, columns), and how they change."""
         counts, targets = self.counts, self.targets()
         if self.multinomial:
-            return self._look_jointly(scores, counts, targets)
+            return self._evaluate_jointly(scores, counts, targets)
         margins = np.where(targets, scores, -scores)
         small = np.exp(-np.abs(margins))
         wrong = np.where(margins >= 0, small, 1.0) / (1.0 + small)
         losses = self.groups(counts * (np.log1p(small) + np.maximum(-margins, 0.0)))
         spread = counts * (small / (1.0 + small) ** 2)
-        return Look(losses, self.residuals(wrong, targets), spread, _least(margins, counts))
+        return LossTerms(losses, self.residuals(wrong, targets), spread, _least(margins, counts))
 
-    def _look_jointly(self, scores: Array, counts: Array, targets: Array) -> Look:
+    def _evaluate_jointly(self, scores: Array, counts: Array, targets: Array) -> LossTerms:
         top = scores.argmax(axis=1)[:, None]
         below = scores - np.take_along_axis(scores, top, axis=1)
         shares = np.exp(below)
@@ -133,7 +136,7 @@ class Logistic(NamedTuple):
         losses = self.groups(counts * (np.log1p(rest) - below[targets][:, None]))
         rivals = np.where(targets, -np.inf, below).max(axis=1, keepdims=True)
         margins = below[targets][:, None] - rivals
-        return Look(losses, self.residuals(shares, targets), shares, _least(margins, counts))
+        return LossTerms(losses, self.residuals(shares, targets), shares, _least(margins, counts))
 
     def residuals(self, chances: Array, targets: Array) -> Array:
         """Return c (target - p), given each column's probability of the wrong answer, or a softmax's of all classes.
@@ -180,12 +183,25 @@ class Logistic(NamedTuple):
             return gaps + self.groups(gradient[-1:] ** 2 / self.penalty[-1]) / 2
         return np.where(self.balanced(residuals), gaps, np.inf)
 
-    def at(self, weights: Array, scores: Array, seen: Look) -> Point:
+    def at(self, weights: Array) -> Iterate:
+        """Return f and its gradient at these weights."""
+        scores = times(self.data, weights, self.jobs)
+        return self.iterate(weights, scores, self.evaluate(scores))
+
+    def iterate(self, weights: Array, scores: Array, seen: LossTerms) -> Iterate:
         """Return f and its gradient at weights of these scores."""
         gradient = self.penalty * weights - times_transposed(self.data, seen.residuals, self.jobs)
-        return Point(weights, scores, seen, gradient, seen.losses + self.prior(weights))
+        return Iterate(weights, scores, seen, gradient, seen.losses + self.prior(weights))
 
-    def settle_bias(self, weights: Array, scores: Array, seen: Look) -> Look:
+    def solution(
+        self, at: Iterate, history: list[float], gap: float, iterations: int, converged: bool, cause: int | None
+    ) -> LogisticSolution:
+        """Return the iterate at which a search ended; it did not converge where f has no minimum."""
+        norm = float(np.sqrt((at.gradient**2).sum()))
+        reached = converged and cause is None
+        return LogisticSolution(self.centred(at.weights), at.value, history, norm, gap, iterations, reached, cause)
+
+    def settle_bias(self, weights: Array, scores: Array, seen: LossTerms) -> LossTerms:
         """Move the biases, in place, to where their gradients are 0, all other weights held: Newton's method."""
         for _ in range(BIAS_STEPS):
             slope = seen.residuals.sum(axis=0)
@@ -193,7 +209,7 @@ class Logistic(NamedTuple):
                 break
             shift = self._bias_step(seen, slope)
             for _ in range(30):
-                trial = self.look(scores + shift)
+                trial = self.evaluate(scores + shift)
                 rises = trial.losses > (1.0 + ROUNDING) * seen.losses
                 if not rises.any():
                     break
@@ -205,7 +221,7 @@ class Logistic(NamedTuple):
             seen = trial
         return seen
 
-    def _bias_step(self, seen: Look, slope: Array) -> Array:
+    def _bias_step(self, seen: LossTerms, slope: Array) -> Array:
         if not self.multinomial:
             return slope / np.maximum(seen.spread.sum(axis=0), np.finfo(float).tiny)
         cross = (self.counts * seen.spread).T @ seen.spread
@@ -213,11 +229,11 @@ class Logistic(NamedTuple):
         return np.linalg.lstsq(np.diag(cross.sum(axis=1)) - cross, slope)[0]
 
 
-def together(parts: list[Solution]) -> Solution:
+def join_solutions(parts: list[LogisticSolution]) -> LogisticSolution:
     """Return problems that were solved one by one as one; a part that has ended stays where it is."""
     longest = max(len(part.history) for part in parts)
     histories = [part.history + part.history[-1:] * (longest - len(part.history)) for part in parts]
-    return Solution(
+    return LogisticSolution(
         weights=np.hstack([part.weights for part in parts]),
         value=sum(part.value for part in parts),
         history=[sum(values) for values in zip(*histories, strict=True)],
@@ -225,7 +241,6 @@ def together(parts: list[Solution]) -> Solution:
         optimality=sum(part.optimality for part in parts),
         iterations=max(part.iterations for part in parts),
         converged=all(part.converged for part in parts),
-        infinite=any(part.infinite for part in parts),
         cause=next((part.cause for part in parts if part.infinite), None),
     )
 
@@ -233,7 +248,7 @@ def together(parts: list[Solution]) -> Solution:
 def problem_of(
     data: Dense | Csr, codes: Array, row_weights: Array, *, classes: int, multinomial: bool = False,
     prior_variance: float | None = 1.0, penalize_bias: bool = True, jobs: int = 1,
-) -> Logistic:  # fmt: skip
+) -> LogisticProblem:  # fmt: skip
     """Return the problem of two classes (one column, unless multinomial) or more.
 
     `codes` are the classes of the rows (int32); of two classes, 1 is the positive one. With `multinomial` it is a
@@ -248,7 +263,7 @@ def problem_of(
     penalty = np.full((data.n_features + 1, 1), 0.0 if prior_variance is None else 1.0 / prior_variance)
     if not penalize_bias and data.bias != 0.0:
         penalty[-1] = 0.0
-    return Logistic(data, codes, row_weights, positives, multinomial, penalty, jobs)
+    return LogisticProblem(data, codes, row_weights, positives, multinomial, penalty, jobs)
 
 
 def refuse_overflow(data: Dense | Csr, row_weights: Array, prior_variance: float | None) -> None:

@@ -7,13 +7,15 @@ Three kinds of such directions are looked for: a feature alone (one that is seen
 separate all rows, and, in :mod:`linsep.solvers.logistic.separation`, a step of the search itself.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, lsmr
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.logistic.objective import Logistic, Look
-from linsep.solvers.products import rows_between, times, times_transposed
+from linsep.solvers.logistic.objective import LogisticProblem, LossTerms
+from linsep.solvers.products import pieces, times, times_transposed
 
 NEARLY = 1e-6
 """How far a row may move the wrong way, relative to the one that moves farthest, for the step to be looked at."""
@@ -27,7 +29,7 @@ ENTRIES = 1 << 18
 """Entries that are looked at in one go."""
 
 
-def runs_off(problem: Logistic, step: Array, moves: Array) -> Array:
+def runs_off(problem: LogisticProblem, step: Array, moves: Array) -> Array:
     """Tell for each group whether a step, whose scores are `moves`, shows a direction that never ends.
 
     >>> from linsep.solvers.logistic.objective import problem_of
@@ -57,20 +59,20 @@ def runs_off(problem: Logistic, step: Array, moves: Array) -> Array:
     return maybe & (_most(problem, better) > 0) & (_most(problem, worse) == 0)
 
 
-def _leads(problem: Logistic, moves: Array) -> Array:
+def _leads(problem: LogisticProblem, moves: Array) -> Array:
     """Return how far each row moves the right way in each column, or ahead of each rival; 0 where it does not count."""
     targets = problem.targets()
     leads = moves[targets][:, None] - moves if problem.multinomial else np.where(targets, moves, -moves)
     return np.where(problem.row_weights[:, None] > 0, leads, 0.0) if len(problem.row_weights) else leads
 
 
-def _most(problem: Logistic, table: Array) -> Array:
+def _most(problem: LogisticProblem, table: Array) -> Array:
     """Return the largest entry of each group, 0 at least."""
     most = table.max(axis=0, initial=0)
     return most.max(keepdims=True) if problem.multinomial else most
 
 
-def _turned(problem: Logistic, way: Array, wrong: Array, reach: Array) -> Array:
+def _turned(problem: LogisticProblem, way: Array, wrong: Array, reach: Array) -> Array:
     """Return the direction with the least change, each weight relative to itself, that moves no `wrong` row."""
     scale = np.where(wrong, 1.0 / np.where(wrong, reach, 1.0), 0.0)
     targets = problem.targets()
@@ -89,18 +91,15 @@ def _turned(problem: Logistic, way: Array, wrong: Array, reach: Array) -> Array:
     return way * (1.0 - change.reshape(way.shape))
 
 
-def _reach(problem: Logistic, way: Array) -> Array:
+def _reach(problem: LogisticProblem, way: Array) -> Array:
     """Return |x|.|way| for each row and column (multinomial: both columns of a lead): the scale of their rounding."""
-    data, size = problem.data, np.abs(way)
-    rows = data.n_rows
-    height = max(1, ENTRIES * rows // max(1, data.values.size))
-    pieces = (rows_between(data, lo, min(rows, lo + height)) for lo in range(0, rows, height))
-    sizes = (piece._replace(values=np.abs(piece.values), bias=abs(piece.bias)) for piece in pieces)
-    reach = np.concatenate([times(piece, size) for piece in sizes])
+    size = np.abs(way)
+    parts = (part._replace(values=np.abs(part.values), bias=abs(part.bias)) for _, part in _pieces(problem.data))
+    reach = np.concatenate([times(part, size) for part in parts])
     return reach[problem.targets()][:, None] + reach if problem.multinomial else reach
 
 
-def endless(problem: Logistic) -> int | None:
+def endless(problem: LogisticProblem) -> int | None:
     """Return a feature whose weight grows forever in some column, as no entry speaks against it, or None.
 
     `features` stands for the constant feature, as for one column whose rows are all of one side.
@@ -119,7 +118,7 @@ def endless(problem: Logistic) -> int | None:
     return None
 
 
-def separated(problem: Logistic, seen: Look, scores: Array) -> Array:
+def separated(problem: LogisticProblem, seen: LossTerms, scores: Array) -> Array:
     """Tell for each group whether these weights, which no prior holds, separate its rows: they grow forever then."""
     if problem.penalty.any():
         return np.zeros_like(seen.margin, bool)
@@ -132,17 +131,20 @@ def heaviest(weights: Array) -> int:
     return int(np.argmax(sizes[:-1])) if sizes[:-1].any() else len(sizes) - 1
 
 
-def _unheld(problem: Logistic, weight: int) -> bool:
+def _unheld(problem: LogisticProblem, weight: int) -> bool:
     return bool(problem.penalty[weight, 0] == 0.0)
 
 
 def _one_sided(data: Dense | Csr, signs: Array) -> Array:
     """Count each feature's entries if all, or none, have the sign of their row; else the feature has 0."""
     net, total = np.zeros((2, data.n_features))
-    step = max(1, ENTRIES * data.n_rows // max(1, data.values.size))
-    for lo in range(0, data.n_rows, step):
-        part = rows_between(data, lo, min(lo + step, data.n_rows))
-        part, y = part._replace(values=np.sign(part.values), bias=0.0), signs[lo : lo + step, None]
+    for rows, piece in _pieces(data):
+        part, y = piece._replace(values=np.sign(piece.values), bias=0.0), signs[rows, None]
         net += times_transposed(part, y)[:-1, 0]
         total += times_transposed(part._replace(values=np.abs(part.values)), np.abs(y))[:-1, 0]
     return np.where(np.abs(net) == total, total, 0.0)
+
+
+def _pieces(data: Dense | Csr) -> Iterator[tuple[slice, Dense | Csr]]:
+    """Yield the rows, about `ENTRIES` entries at a time, with their places."""
+    return pieces(data, ENTRIES * data.n_rows // max(1, data.values.size))

@@ -26,12 +26,12 @@ from linsep.engine.multimethods import inlined, multimethod
 from linsep.engine.native import prefetch, unsigned
 from linsep.engine.passes import AHEAD, Kernel, compiled
 
-BLOCK = 16
+NEIGHBOURS = 16
 """Neighbours that are visited in their order."""
 STILL = 1e-12
 """A violation up to this is not worth a step: margins are known no better."""
 GONE = -1
-"""What stands in the list of rows for one that has been left out."""
+"""The entry in the list of rows of a row that was left out."""
 
 shift = multimethod(0)
 """shift(data, x, amount, weights): add amount * x to the weights, the constant feature's excepted."""
@@ -60,7 +60,7 @@ def _(X: Csr, x: Span, amount: float, weights: Array) -> None:
 @inlined
 def place(blocks: Array, visit: int) -> Any:
     """Return the position in the list of rows of a pass's visit."""
-    return np.intp(blocks[visit // BLOCK]) * BLOCK + visit % BLOCK
+    return np.intp(blocks[visit // NEIGHBOURS]) * NEIGHBOURS + visit % NEIGHBOURS
 
 
 @cache
@@ -82,7 +82,7 @@ def one_pass(Data: type[Any]) -> Kernel:
         digest  # noqa: B018  (part of the compiled code's identity on disk)
         X = Data(*data_)
         last = weights.shape[0] - 1
-        visits, size = blocks.shape[0] * BLOCK, rows.shape[0]
+        visits, size = blocks.shape[0] * NEIGHBOURS, rows.shape[0]
         gap, least, most, moved = 0.0, 0.0, 0.0, 0
         for visit in range(visits):
             if visit + 2 * AHEAD < visits:
@@ -127,6 +127,15 @@ def one_pass(Data: type[Any]) -> Kernel:
         return gap, least, most, moved
 
     return compiled(kernel, digest)
+
+
+def pull_of(bias: float, common: float, rows: int, swift: float, free: bool) -> float:
+    """Return by how much a step of size 1 moves the constant feature's weight: as if `swift` rows moved it at once.
+
+    `common` is the ||x||² of a common row. Unless the bias is free, the weight moves no more than that of a feature.
+    """
+    pull = common * min(1.0, swift / rows) / bias
+    return pull if free else min(pull, bias, key=abs)
 
 
 def squared_norms(data: Dense | Csr) -> Array:

@@ -22,43 +22,66 @@ from scipy.optimize import minimize_scalar
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import one_blas_thread
+from linsep.solvers import BracketWatch
 from linsep.solvers.margin.hard import HardMargin
-from linsep.solvers.margin.soft import Descent, minimise, tamed
+from linsep.solvers.margin.soft import SoftDescent, minimise, tame
 
 FAR = 4.0
 """The most by which w is stretched for the least F, unless it separates."""
 SURE = 1e-4
 """The accuracy to which scales and shares are sought; the bounds err by its square."""
 TINY = float(np.finfo(np.float64).tiny)
+FALL = -0.3
+"""How r falls with ln C on common data."""
+STEEP, FLAT = -1.0, -0.1
+"""The steepest and the flattest fall that a step reckons with."""
+STRIDE = math.log(8.0)
+"""The longest step of ln C."""
+SHORT = 0.05
+"""A step of ln C from which the fall of r is not read: the rest of the search would be seen in it."""
+SMALLEST, LARGEST = 1e-12, 1e12
+"""Bounds on C R²."""
+READY = 0.2
+"""C is corrected once the gap of the soft margin, and the last change of r, are no larger than this share of |r|."""
+LAG = 2.0
+"""How much r is still to change, as a multiple of its last change."""
+EARLY = 1.1
+"""The estimate of the gap, as a multiple of that asked for, at which the true one is computed."""
+SELDOM = 10
+"""Passes between two proofs, at most."""
+LONG, FEW, STIFF = 100, 256, 1e8
+"""Passes after which a problem with fewer features is left to Newton's method, unless C R² is larger than this."""
+
+
+def relative_gap(lower: float, upper: float) -> float:
+    """Return (upper² - lower²) / upper², no less than 0; 0 where upper is 0."""
+    return max(1.0 - (lower / upper) ** 2, 0.0) if upper > 0.0 else 0.0
 
 
 class DeltaBracket:
     """The best w and a so far, for min F(w) = R ||w|| + root ||(1 - Z w)+||."""
 
-    def __init__(
-        self, descent: Descent, radius: float, root: float, watch: Callable[[float, float], None] | None
-    ) -> None:
+    def __init__(self, descent: SoftDescent, radius: float, root: float, watch: BracketWatch | None) -> None:
         self.descent, self.radius, self.root, self.watch = descent, radius, root, watch
         self.upper, self.lower = math.inf, 0.0
-        self.told = 0.0, math.inf
+        self.reported = 0.0, math.inf
         self.weights, self.point = np.zeros(len(descent.weights)), np.zeros(len(descent.weights))
         self.dual = np.zeros(len(descent.dual))
 
     def gap(self, upper: float = math.inf) -> float:
         """Return the relative gap (upper² - lower²) / upper², for an upper bound that is hoped for if it is smaller."""
-        upper = min(upper, self.upper)
-        return max(1.0 - (self.lower / upper) ** 2, 0.0) if upper > 0.0 else 0.0
+        return relative_gap(self.lower, min(upper, self.upper))
 
     def prove(self, weights: Array, dual: Array) -> None:
         """See by how much w and a narrow the bracket."""
         self._fall_to(weights)
         self.rise_to(dual, self.descent.summed(dual))
 
-    def tell(self) -> None:
-        """Tell who watches if the bracket has become narrower."""
-        if self.watch is not None and self.told != (self.lower, self.upper):
+    def report(self) -> None:
+        """Report the bracket if it has become narrower."""
+        if self.watch is not None and self.reported != (self.lower, self.upper):
             self.watch(self.lower, self.upper)
-        self.told = self.lower, self.upper
+        self.reported = self.lower, self.upper
 
     def _fall_to(self, weights: Array) -> None:
         """Take w at its best scale if its F is the least so far."""
@@ -121,28 +144,6 @@ def _products(a: Array, b: Array) -> Array:
     return np.array([[a @ a, a @ b], [a @ b, b @ b]])
 
 
-FALL = -0.3
-"""How r falls with ln C on common data."""
-STEEP, FLAT = -1.0, -0.1
-"""The steepest and the flattest fall that a step reckons with."""
-STRIDE = math.log(8.0)
-"""The longest step of ln C."""
-SHORT = 0.05
-"""A step of ln C from which the fall of r is not read: the rest of the search would be seen in it."""
-SMALLEST, LARGEST = 1e-12, 1e12
-"""Bounds on C R²."""
-READY = 0.2
-"""C is corrected once the gap of the soft margin, and the last change of r, are no larger than this share of |r|."""
-LAG = 2.0
-"""How much r is still to change, as a multiple of its last change."""
-EARLY = 1.1
-"""The estimate of the gap, as a multiple of that asked for, at which the true one is computed."""
-SELDOM = 10
-"""Passes between two proofs, at most."""
-LONG, FEW, STIFF = 100, 256, 1e8
-"""Passes after which a problem with fewer features is left to Newton's method, unless C R² is larger than this."""
-
-
 class DeltaBound(NamedTuple):
     """The bound, and the proof of how tight it is."""
 
@@ -166,7 +167,7 @@ class DeltaBound(NamedTuple):
     @property
     def gap(self) -> float:
         """The relative gap of the bound, (upper² - lower²) / upper²."""
-        return max(1.0 - (self.lower / self.upper) ** 2, 0.0) if self.upper > 0.0 else 0.0
+        return relative_gap(self.lower, self.upper)
 
 
 @one_blas_thread()
@@ -174,7 +175,7 @@ class DeltaBound(NamedTuple):
 def delta_bound(
     data: Dense | Csr, signs: Array, *, radius: float, passes: float = 1, tol: float = 0.005, max_iter: int = 2000,
     start: DeltaBound | HardMargin | None = None, deadline: float | None = None,
-    watch: Callable[[float, float], None] | None = None, seed: int = 0, jobs: int = 1,
+    watch: BracketWatch | None = None, seed: int = 0, jobs: int = 1,
 ) -> DeltaBound:  # fmt: skip
     """Find the w of the tightest bound, and the a that proves it.
 
@@ -199,28 +200,28 @@ def delta_bound(
     >>> round(found.lower**2, 6), round(found.upper**2, 6), found.weights.round(6)
     (1.25, 1.25, array([0.5, 0. , 0. ]))
     """
-    data, exponent = tamed(data)
-    descent = Descent(data, signs, np.zeros(0), "l2", True, jobs)
+    data, exponent = tame(data)
+    descent = SoftDescent(data, signs, np.zeros(0), "l2", True, jobs)
     radius = math.ldexp(radius, -exponent)
     if not 0.0 < radius < math.inf:
         radius = math.hypot(math.sqrt(float(np.max(descent.norms, initial=0.0))), data.bias) or 1.0
     bracket = DeltaBracket(descent, radius, math.sqrt(passes), watch)
     bracket.prove(np.zeros(data.n_features + 1), np.ones(data.n_rows))
-    search = _Search(bracket, tol, max_iter, seed)
+    search = DeltaSearch(bracket, tol, max_iter, seed)
     if start is not None:
         search.begin_with(start, exponent)
-    bracket.tell()
+    bracket.report()
     while bracket.gap() > tol and search.passes < max_iter and (deadline is None or time.monotonic() < deadline):
         search.one_round()
-        bracket.tell()
+        bracket.report()
     return DeltaBound(
         bracket.weights, -exponent, bracket.dual, bracket.upper, bracket.lower, search.cost, search.passes,
         bracket.gap() <= tol,
     )  # fmt: skip
 
 
-class _Search:
-    """Descent on the soft margin's dual at a cost that is corrected on the way."""
+class DeltaSearch:
+    """SoftDescent on the soft margin's dual at a cost that is corrected on the way."""
 
     def __init__(self, bracket: DeltaBracket, tol: float, max_iter: int, seed: int) -> None:
         self.bracket, self.descent = bracket, bracket.descent

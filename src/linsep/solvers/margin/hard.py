@@ -14,7 +14,6 @@ linear in the entries. With a free bias the margin is half the distance between 
 problem, with lambda summing to 1 in each class.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +21,9 @@ import numpy as np
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import one_blas_thread, split
+from linsep.solvers import BracketWatch
 from linsep.solvers.margin.hull import Points
-from linsep.solvers.margin.search import FULL, Descent, MarginBracket, Walk
+from linsep.solvers.margin.search import FULL, HardDescent, MarginBracket, WolfeSearch
 
 AT_ONCE = 1 << 18
 """Entries of the data that are mixed together, at most."""
@@ -32,6 +32,13 @@ TRIES = 16
 ONE, TWO, THREE = (np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F))
 """Odd numbers whose bits are well mixed."""
 HALF = np.uint64(32)
+SMALL = 256
+"""The corral with which Wolfe's algorithm, having the first turn, stops to let coordinate descent try."""
+TURN = 64
+"""Passes of coordinate descent in its first turn; each is twice as long as the one before."""
+DUST = 1e-14
+"""Weights that a witness can do without: they are what rounding left of 0."""
+NONE = np.zeros(0)
 
 
 def opposed_rows(data: Dense | Csr, signs: Array) -> Array:
@@ -105,16 +112,8 @@ def _entries(data: Dense | Csr, signs: Array, i: int) -> tuple[Array, Array]:
     return columns[order], values[order]
 
 
-SMALL = 256
-"""The corral with which Wolfe's algorithm, having the first turn, stops to let coordinate descent try."""
-TURN = 64
-"""Passes of coordinate descent in its first turn; each is twice as long as the one before."""
-DUST = 1e-14
-"""Weights that a witness can do without: they are what rounding left of 0."""
-
-
 class HardMargin(NamedTuple):
-    """What the solver found."""
+    """The largest margin from both sides, and what proves it."""
 
     weights: Array
     """(features + 1,): min_i y_i w·x_i = 1 on separable data; else the unit w of the best lower bound, as also where
@@ -152,7 +151,7 @@ class HardMargin(NamedTuple):
 def hard_margin(
     data: Dense | Csr, signs: Array, row_weights: Array, *, tol: float = 1e-3, max_iter: int = 1000,
     penalize_bias: bool = True, zero: float = 1e-10, seed: int = 0, jobs: int = 1, enough: float = 0.0,
-    start: Array | None = None, deadline: float | None = None, watch: Callable[[float, float], None] | None = None,
+    start: Array | None = None, deadline: float | None = None, watch: BracketWatch | None = None,
 ) -> HardMargin:  # fmt: skip
     """Find the largest margin, or the rows that prove there is none.
 
@@ -191,7 +190,7 @@ def hard_margin(
         return _with_a_zero_row(found, int(np.argmax(naught)))
     finite = not enough or min(int(points.present.sum()), data.n_features + 2) <= FULL
     bracket = MarginBracket(points, tol, zero, max_iter, enough=enough, lasting=finite, deadline=deadline, watch=watch)
-    descent, walk = Descent(bracket, data, seed), Walk(bracket)
+    descent, walk = HardDescent(bracket, data, seed), WolfeSearch(bracket)
     if start is not None:
         descent.begin_with(start)
     if finite:
@@ -234,13 +233,10 @@ def _with_a_zero_row(found: HardMargin, row: int) -> HardMargin:
     return found._replace(dual=dual, lower=lower, upper=0.0, separable=False, converged=True, history=history)
 
 
-NONE = np.zeros(0)
-
-
 def separator(
     data: Dense | Csr, signs: Array, *, enough: float = 0.0, tol: float = 0.005, max_iter: int = 2000,
     start: Array | None = None, deadline: float | None = None,
-    watch: Callable[[float, float], None] | None = None, seed: int = 0, jobs: int = 1,
+    watch: BracketWatch | None = None, seed: int = 0, jobs: int = 1,
 ) -> HardMargin:  # fmt: skip
     """Find a w that separates and the margin to `tol`; or rows that rule it out; or that the margin is of no use.
 

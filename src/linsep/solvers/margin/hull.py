@@ -24,10 +24,17 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.kernel_cache import cached_njit
 from linsep.engine.runtime import split
-from linsep.solvers.products import gathered, largest_entry, times, times_transposed
+from linsep.solvers.products import gather_rows, largest_entry, times, times_transposed
 
 AT_ONCE = 1 << 17
 """Entries of the data that are copied together, at most."""
+PIVOT = 1e-14
+"""A row whose pivot is below this share of its square depends on the corral, as far as floats can tell."""
+TINY = 1e-15
+"""A weight that is not larger is 0."""
+TOGETHER, WORTHY = 8, 0.5
+"""Of the rows that promise this share of the most that any does, the corral takes in up to an eighth of its size."""
+EPS = float(np.finfo(np.float64).eps)
 
 
 class Points:
@@ -94,7 +101,7 @@ class Points:
         """Return these rows, scaled, without signs and constant feature."""
         if isinstance(self.data, Dense):
             return np.multiply(self.data.values[rows], self.scale, dtype=np.float64)
-        values, columns, ends = gathered(self.data, rows)
+        values, columns, ends = gather_rows(self.data, rows)
         values = np.multiply(values, self.scale, dtype=np.float64)
         return sp.csr_array((values, columns, ends), (len(rows), self.data.features))
 
@@ -108,15 +115,6 @@ def rounding_of(data: Dense | Csr, radius: float) -> float:
     longest = int(np.diff(data.indptr).max(initial=0)) if isinstance(data, Csr) else data.n_features
     return (longest + 2) * EPS * radius
 
-
-PIVOT = 1e-14
-"""A row whose pivot is below this share of its square depends on the corral, as far as floats can tell."""
-TINY = 1e-15
-"""A weight that is not larger is 0."""
-TOGETHER, WORTHY = 8, 0.5
-"""Of the rows that promise this share of the most that any does, the corral takes in up to an eighth of its size."""
-
-EPS = float(np.finfo(np.float64).eps)
 
 compiled = cached_njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
 helper = njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract"}, no_cpython_wrapper=True)

@@ -12,9 +12,10 @@ import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.margin.coordinate_descent import BLOCK, GONE, one_pass
+from linsep.solvers import BracketWatch
+from linsep.solvers.margin.coordinate_descent import GONE, NEIGHBOURS, one_pass, pull_of
 from linsep.solvers.margin.hull import EPS, Corral, Points
-from linsep.solvers.products import frozen
+from linsep.solvers.products import freeze
 
 MOST, FULL = 2048, 1536
 """Rows of the largest working set, whose two square tables take 64 MiB; and how many of them may bear weight."""
@@ -37,11 +38,11 @@ TAME = 1e-100
 
 
 class MarginBracket:
-    """What is known of the margin so far, in the points' unit; and the budget."""
+    """The bounds of the margin so far, in the points' unit, and the budget."""
 
     def __init__(
         self, points: Points, tol: float, zero: float, budget: int, *, enough: float = 0.0, lasting: bool = True,
-        deadline: float | None = None, watch: Callable[[float, float], None] | None = None,
+        deadline: float | None = None, watch: BracketWatch | None = None,
     ) -> None:  # fmt: skip
         self.points, self.tol, self.zero, self.budget = points, tol, zero, budget
         self.enough, self.lasting = enough * points.scale, lasting
@@ -56,7 +57,7 @@ class MarginBracket:
         self.apart, self.shortest, self.stuck = np.inf, np.inf, False
         self.history: list[tuple[float, float]] = []
 
-    def look(self, dual: Array, rest: Array | None = None) -> tuple[Array, float]:
+    def prove(self, dual: Array, rest: Array | None = None) -> tuple[Array, float]:
         """Sum v afresh and pass over all rows to see what it proves; return the slopes z_i·v and ||v||.
 
         `rest` is what rounding took from lambda: where rows nearly cancel out, it is not little beside v.
@@ -118,7 +119,7 @@ class MarginBracket:
         return not self.lasting and not self.separates and self.passes - self.hoped >= PATIENCE
 
 
-class Descent:
+class HardDescent:
     """Dual coordinate descent without a bound on the variables: a few passes bring most of the way.
 
     a_i >= 0 maximises sum of a_i - ½ ||sum of a_i z_i||², which is largest at a multiple of the best lambda. The bias
@@ -133,9 +134,10 @@ class Descent:
         self.free = points.groups == 2
         squares = np.square(points.norms / points.scale) if self.tame else points.norms
         squares = squares - (0.0 if self.free else data.bias**2)
-        self.pull = self._pull(squares[points.present])
-        self.squares = frozen(squares + self.pull * data.bias)
-        self.signs, self.costs = frozen(points.signs), frozen(np.full(len(squares), np.inf))
+        present, bias = squares[points.present], data.bias
+        self.pull = pull_of(bias, float(np.mean(present)), len(present), SWIFT, self.free) if bias else 0.0
+        self.squares = freeze(squares + self.pull * data.bias)
+        self.signs, self.costs = freeze(points.signs), freeze(np.full(len(squares), np.inf))
         self.dual, self.weights = np.zeros(len(squares)), np.zeros(data.n_features + 1)
         self.length = np.inf
 
@@ -147,19 +149,11 @@ class Descent:
             self.dual, self.weights = start * scale, v * scale
             if self.free:
                 self.weights[-1] = 0.0
-            self.length = self.bracket.look(self.shares())[1]
-
-    def _pull(self, squares: Array) -> float:
-        """Return by how much a step of size 1 moves the constant feature's weight."""
-        bias = self.data.bias
-        if bias == 0.0:
-            return 0.0
-        pull = float(np.mean(squares)) * min(1.0, SWIFT / len(squares)) / bias
-        return pull if self.free else min(pull, bias)
+            self.length = self.bracket.prove(self.shares())[1]
 
     @property
     def support(self) -> int:
-        """How many rows have a weight."""
+        """The number of rows with a weight."""
         return int(np.count_nonzero(self.dual))
 
     def take_turn(self, passes: int) -> None:
@@ -168,7 +162,7 @@ class Descent:
         while self.tame and not over():
             length = 2 * BURST if self.bracket.separates else BURST
             self._burst(min(length, self.bracket.budget - self.bracket.passes))
-            self.length = self.bracket.look(self.shares())[1]
+            self.length = self.bracket.prove(self.shares())[1]
 
     def shares(self) -> Array:
         """Return lambda, each group's sum 1."""
@@ -179,7 +173,7 @@ class Descent:
         kernel = one_pass(Csr if isinstance(self.data, Csr) else Dense)
         rows, high = np.flatnonzero(self.points.present), np.inf
         for _ in range(passes):
-            blocks = self.rng.permutation(-(-len(rows) // BLOCK))
+            blocks = self.rng.permutation(-(-len(rows) // NEIGHBOURS))
             _, _, most, _ = kernel(
                 tuple(self.data), self.signs, self.costs, self.squares, self.dual, self.weights, rows, blocks, False,
                 self.pull, -np.inf, high,
@@ -193,7 +187,7 @@ class Descent:
         self.bracket.passes += passes
 
 
-class Walk:
+class WolfeSearch:
     """Wolfe's algorithm on a working set: exact in the end, where few rows bear weight."""
 
     def __init__(self, bracket: MarginBracket) -> None:
@@ -211,7 +205,7 @@ class Walk:
         self.rest = np.zeros(len(self.dual))
         self.length, self.small = np.inf, True
 
-    def hear_of(self, descent: Descent) -> None:
+    def hear_of(self, descent: HardDescent) -> None:
         """Begin anew with the lambda found elsewhere if it is nearer and its w separates."""
         if self.bracket.separates and descent.length < self.length:
             shares = descent.shares()
@@ -225,7 +219,7 @@ class Walk:
         """
         over, in_time = self.bracket.begin(), self.bracket.begin(passes)
         while True:
-            slopes, self.length = self.bracket.look(self.dual, self.rest)
+            slopes, self.length = self.bracket.prove(self.dual, self.rest)
             if over() or self.corral.size > room or (not self.small and in_time()):
                 break
             self._step(slopes)

@@ -24,29 +24,54 @@ from scipy.linalg import LinAlgError, solve
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.margin.coordinate_descent import BLOCK, GONE, STILL, one_pass, squared_norms
+from linsep.solvers.margin.coordinate_descent import GONE, NEIGHBOURS, STILL, one_pass, pull_of, squared_norms
 from linsep.solvers.margin.hull import rounding_of
 from linsep.solvers.products import (
     as_table,
     blocks,
-    frozen,
+    freeze,
     largest_entry,
     read_only,
-    rows_between,
     times,
     times_transposed,
 )
 
 TAME = 200
 """Numbers between 2**-TAME and 2**TAME have squares of squares, and sums of them, that floats hold."""
+STEPS = 30
+"""Steps, at most."""
+HALVES = 10
+"""Times that a step is halved, at most."""
+KEPT = 0.25
+"""Rows at a bound are left out of the passes if their slope is above this share of the largest violation."""
+EARLY = 1.2
+"""The estimate of the gap, as a multiple of that asked for, at which the true one is computed: it is a little late."""
+LONGEST = 5
+"""Passes between two proofs that the search is not over, at most: each fails a pass later than the one before."""
+SWIFT = 1000.0
+"""Rows whose steps together move the bias freely."""
+ALONE = 20
+"""Passes before the search begins to extrapolate."""
+TOGETHER = 5
+"""Passes in one order whose limit is guessed."""
+RISE = 4.0
+"""The factor between two costs on the way up."""
+MOST_COSTS = 40
+"""Costs on the way, at most."""
+EASY = 0.01
+"""The estimated gap at which a cost on the way is left behind."""
+PATIENCE = 100
+"""Passes at one cost on the way, at most."""
+TINY = float(np.finfo(np.float64).tiny)
+"""Rows that cost less than any normal number are absent."""
 
 
-def tamed(data: Dense | Csr) -> tuple[Dense | Csr, int]:
+def tame(data: Dense | Csr) -> tuple[Dense | Csr, int]:
     """Return the data, or a copy of them times 2**-exponent where floats would lose their squares; and the exponent.
 
-    >>> tamed(Dense(np.array([[2.0**1000]]), bias=0.0))
+    >>> tame(Dense(np.array([[2.0**1000]]), bias=0.0))
     (Dense(values=array([[0.5]]), bias=0.0), 1001)
-    >>> tamed(Dense(np.array([[3.0]]), bias=0.0))
+    >>> tame(Dense(np.array([[3.0]]), bias=0.0))
     (Dense(values=array([[3.]]), bias=0.0), 0)
     """
     largest = largest_entry(data)
@@ -54,7 +79,7 @@ def tamed(data: Dense | Csr) -> tuple[Dense | Csr, int]:
     if largest == 0.0 or abs(exponent) <= TAME:
         return data, 0
     values = np.ldexp(data.values.astype(np.float64), -exponent)
-    return data._replace(values=frozen(values), bias=math.ldexp(data.bias, -exponent)), exponent
+    return data._replace(values=freeze(values), bias=math.ldexp(data.bias, -exponent)), exponent
 
 
 def best_bias(scores: Array, signs: Array, costs: Array, soft: bool) -> float:
@@ -87,12 +112,6 @@ def best_bias(scores: Array, signs: Array, costs: Array, soft: bool) -> float:
     k = int(np.argmax(left - right >= -rounding))
     ends = bends[max(k - 1, 0)], bends[min(k, len(bends) - 1)]
     return float(ends[0] + ends[1]) / 2.0 if left[k] - right[k] <= rounding else float(ends[0])
-
-
-STEPS = 30
-"""Steps, at most."""
-HALVES = 10
-"""Times that a step is halved, at most."""
 
 
 def minimise(data: Dense | Csr, signs: Array, cost: float, weights: Array, jobs: int = 1) -> tuple[Array, int]:
@@ -142,35 +161,11 @@ def _sums(data: Dense | Csr, signs: Array, chosen: Array) -> tuple[Array, Array]
     square, total = np.zeros((size, size)), np.zeros(size)
     for lo, hi in blocks(data):
         rows, y = np.flatnonzero(chosen[lo:hi]), signs[lo:hi][chosen[lo:hi]]
-        part = as_table(rows_between(data, lo, hi).take(rows)).astype(np.float64, copy=False)
+        part = as_table(data.slice(lo, hi).take(rows)).astype(np.float64, copy=False)
         part = np.column_stack([part, np.full(len(rows), data.bias)])
         square += part.T @ part
         total += y @ part
     return square, total
-
-
-KEPT = 0.25
-"""Rows at a bound are left out of the passes if their slope is above this share of the largest violation."""
-EARLY = 1.2
-"""The estimate of the gap, as a multiple of that asked for, at which the true one is computed: it is a little late."""
-LONGEST = 5
-"""Passes between two proofs that the search is not over, at most: each fails a pass later than the one before."""
-SWIFT = 1000.0
-"""Rows whose steps together move the bias freely."""
-ALONE = 20
-"""Passes before the search begins to extrapolate."""
-TOGETHER = 5
-"""Passes in one order whose limit is guessed."""
-RISE = 4.0
-"""The factor between two costs on the way up."""
-MOST_COSTS = 40
-"""Costs on the way, at most."""
-EASY = 0.01
-"""The estimated gap at which a cost on the way is left behind."""
-PATIENCE = 100
-"""Passes at one cost on the way, at most."""
-TINY = float(np.finfo(np.float64).tiny)
-"""Rows that cost less than any normal number are absent."""
 
 
 class SoftMargin(NamedTuple):
@@ -230,7 +225,7 @@ def soft_margin(
         raise ValueError(f"max_iter is {max_iter}: at least one pass is needed")
     if not math.isfinite(C * float(np.sum(row_weights) if len(row_weights) else data.n_rows)):
         raise _too_large(C, row_weights)
-    descent = Descent(data, signs, row_weights, loss, penalize_bias, jobs)
+    descent = SoftDescent(data, signs, row_weights, loss, penalize_bias, jobs)
     rng = np.random.default_rng(seed)
     passes = failures = due = 0
     for cost in descent.costs_up_to(C):
@@ -254,7 +249,7 @@ def soft_margin(
             due = passes + failures
 
 
-class Descent:
+class SoftDescent:
     """The search: dual variables, weights and the rows that are still visited."""
 
     def __init__(
@@ -263,7 +258,7 @@ class Descent:
         n = data.n_rows
         self.data, self.jobs, self.soft = read_only(data), jobs, loss == "l2"
         self.free = data.bias != 0.0 and not penalize_bias
-        self.signs = frozen(signs)
+        self.signs = freeze(signs)
         self.row_weights = np.asarray(row_weights, np.float64) if len(row_weights) else np.ones(n)
         self.norms = squared_norms(self.data)
         if not np.all(np.isfinite(self.norms)):
@@ -293,12 +288,12 @@ class Descent:
     def set_cost(self, C: float) -> None:
         """Set the cost of a unit of loss, and scale the variables up as far as the dual gains by it."""
         n = len(self.dual)
-        self.costs = frozen(C * self.row_weights)
+        self.costs = freeze(C * self.row_weights)
         self.present = self.costs >= TINY
         self.tops = np.full(n, np.inf) if self.soft else self.costs
         self.diagonal = np.divide(0.5, self.costs, out=np.zeros(n), where=self.present & self.soft)
         self.pull = self._pull()
-        self.squares = frozen(self.norms + self.pull * self.data.bias)
+        self.squares = freeze(self.norms + self.pull * self.data.bias)
         if self.cost > 0.0:
             total, quadratic = self.terms(self.weights[:-1] if self.free else self.weights, self.dual)
             scale = min(C / self.cost, total / quadratic) if quadratic > 0.0 else 1.0
@@ -315,15 +310,14 @@ class Descent:
         if bias == 0.0 or count == 0:
             return bias
         common = float(np.mean(self.norms[self.present])) + 1.0 / float(np.mean(self.costs[self.present]))
-        pull = common * min(1.0, SWIFT / count) / bias
-        return pull if self.free else min(pull, bias, key=abs)
+        return pull_of(bias, common, count, SWIFT, self.free)
 
     def one_round(self, rng: np.random.Generator, before: int, budget: int) -> tuple[float, int]:
         """Visit the rows once or, after many passes, a few times in one order, and extrapolate.
 
         Returns an estimate of the gap as it was on the way, and the passes made.
         """
-        blocks = rng.permutation(-(-len(self.rows) // BLOCK))
+        blocks = rng.permutation(-(-len(self.rows) // NEIGHBOURS))
         count = min(TOGETHER, budget) if before >= ALONE else 1
         rows, path = self.rows.copy(), []
         for k in range(1, count + 1):
@@ -344,8 +338,7 @@ class Descent:
         return relative(dual_objective + gap, dual_objective), count
 
     def _pass(self, blocks: Array, leave_out: bool) -> tuple[float, float, float, int]:
-        kernel = one_pass(Csr if isinstance(self.data, Csr) else Dense)
-        return kernel(
+        return one_pass(Csr if isinstance(self.data, Csr) else Dense)(
             tuple(self.data), self.signs, self.costs, self.squares, self.dual, self.weights, self.rows, blocks,
             self.soft, self.pull, self.low if leave_out else -np.inf, self.high if leave_out else np.inf,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What naive Bayes counts of the rows of each class: sums, or means and squares, of each feature; chunks add up."""
+"""Count the rows of each class for naive Bayes: sums, or means and squares, of each feature; chunks add up."""
 
 from functools import cache
 from typing import NamedTuple
@@ -130,11 +130,11 @@ def moments(data: Dense | Csr, codes: Array, row_weights: Array, classes: int) -
     return _finite(Moments(weight, center + off / rows, squares))
 
 
-def merged(a: Moments, b: Moments) -> Moments:
+def merge_moments(a: Moments, b: Moments) -> Moments:
     """Return the moments of two blocks of rows as one (Chan, Golub and LeVeque).
 
     >>> parts = [moments(Dense(np.array([[x]]), 1.0), np.zeros(1, np.int32), np.empty(0), 1) for x in (1.0, 2.0, 6.0)]
-    >>> merged(merged(parts[0], parts[1]), parts[2])
+    >>> merge_moments(merge_moments(parts[0], parts[1]), parts[2])
     Moments(weight=array([3.]), mean=array([[3.]]), squares=array([[14.]]))
     """
     weight = a.weight + b.weight

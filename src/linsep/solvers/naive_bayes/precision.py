@@ -9,7 +9,12 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 
 SPLITTER = 2.0**27 + 1
-"""What cuts a float into two halves of 26 bits (Veltkamp)."""
+"""The factor that cuts a float into two halves of 26 bits (Veltkamp)."""
+AT_ONCE = 1 << 20
+"""Entries that are looked at in one go."""
+EPS = float(np.finfo(float).eps)
+NEAR = 1e-6
+"""Scores that are further apart are not looked at."""
 
 
 class Pair(NamedTuple):
@@ -89,14 +94,7 @@ def _halves(a: Array) -> tuple[Array, Array]:
     return top, a - top
 
 
-AT_ONCE = 1 << 20
-"""Entries that are looked at in one go."""
-EPS = float(np.finfo(float).eps)
-NEAR = 1e-6
-"""Scores that are further apart are not looked at."""
-
-
-def leveled(scores: Array, data: Dense | Csr, weights: Array, size: Array, unit: float) -> Array:
+def level_ties(scores: Array, data: Dense | Csr, weights: Array, size: Array, unit: float) -> Array:
     """Return the scores, (rows, columns), with those made equal that differ by no more than rounding explains.
 
     ln 2 + ln 3 and ln 6 are the same number, and two floats: a tie of products would go to the one or the other class.
@@ -110,7 +108,7 @@ def leveled(scores: Array, data: Dense | Csr, weights: Array, size: Array, unit:
     rounding is a few times as large.
 
     >>> row, weights = Dense(np.array([[1.0, 1.0, -1.0]]), 0.0), np.log([[2.0], [3.0], [6.0], [1.0]])
-    >>> leveled(np.array([[-2.2e-16]]), row, weights, np.zeros(1), 1.0)
+    >>> level_ties(np.array([[-2.2e-16]]), row, weights, np.zeros(1), 1.0)
     array([[0.]])
     """
     rows = np.flatnonzero(_lead(scores) <= NEAR)

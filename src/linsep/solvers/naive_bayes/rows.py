@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from linsep.engine.arrays import Array, frozen
-from linsep.engine.data_kinds import Csr, Dense, place_of
-from linsep.solvers.products import rows_between
+from linsep.engine.data_kinds import Csr, Dense
+from linsep.solvers.products import pieces
 
 AT_ONCE = 1 << 20
 """Entries that are looked at in one go."""
@@ -25,7 +25,7 @@ def refuse_negative(data: Dense | Csr) -> None:
         return
     flat = np.ravel(data.values)
     k = int(np.argmax(flat < 0))
-    row, column = place_of(k, data.n_features, *(() if isinstance(data, Dense) else (data.indices, data.indptr)))
+    row, column = data.place(k)
     raise ValueError(
         f"Negative values in data passed to NaiveBayes: X has {flat[k]:g} in row {row}, column {column}, and counts "
         "are not below 0 (hashed text: read it with alternate_sign=False); kind='gaussian' takes values of any sign"
@@ -39,7 +39,7 @@ def present(data: Dense | Csr, threshold: float) -> Iterator[tuple[slice, Dense 
     [(slice(0, 2, None), array([[1., 0.],
            [0., 1.]]))]
     """
-    for rows, part in _pieces(data, AT_ONCE * data.n_rows // max(1, data.values.size)):
+    for rows, part in pieces(data, AT_ONCE * data.n_rows // max(1, data.values.size)):
         yield rows, part._replace(values=frozen((part.values > threshold).astype(part.values.dtype)))
 
 
@@ -69,7 +69,7 @@ def refuse_not_one_hot(data: Dense | Csr, groups: Array) -> None:
     ValueError: X has ones in columns 0 and 1 of row 1, which belong to one variable (groups=0): a row has one value ...
     """
     variables = int(groups.max()) + 1
-    for rows, part in _pieces(data, AT_ONCE // max(variables, len(groups) if isinstance(data, Dense) else 1)):
+    for rows, part in pieces(data, AT_ONCE // max(variables, len(groups) if isinstance(data, Dense) else 1)):
         row, column, values = _entries(part)
         odd = np.flatnonzero(values != 1)
         if len(odd):
@@ -86,12 +86,6 @@ def refuse_not_one_hot(data: Dense | Csr, groups: Array) -> None:
                 f"X has ones in columns {first} and {second} of row {rows.start + i}, which belong to one variable "
                 f"(groups={variable}): a row has one value of each variable, or none where it is missing"
             )
-
-
-def _pieces(data: Dense | Csr, step: int) -> Iterator[tuple[slice, Dense | Csr]]:
-    for lo in range(0, data.n_rows, max(1, step)):
-        rows = slice(lo, min(lo + max(1, step), data.n_rows))
-        yield rows, rows_between(data, rows.start, rows.stop)
 
 
 def _entries(data: Dense | Csr) -> tuple[Array, Array, Array]:

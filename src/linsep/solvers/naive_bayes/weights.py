@@ -21,7 +21,7 @@ import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.naive_bayes.counts import Moments, count, empty_table, merged, moments, weight_of
+from linsep.solvers.naive_bayes.counts import Moments, count, empty_table, merge_moments, moments, weight_of
 from linsep.solvers.naive_bayes.precision import Pair, added, log_quotient, plus, product, sums
 from linsep.solvers.naive_bayes.rows import present
 
@@ -29,7 +29,14 @@ EPS = float(np.finfo(float).eps)
 TOO_LARGE = "the counts are too large for float64: divide all of X by one factor"
 AT_ONCE = 1 << 11
 """Features whose logarithms are taken in one go, so that they stay in the cache on their way."""
-BLOCK = 64
+SUM_ROWS = 64
+KINDS = ("multinomial", "bernoulli", "categorical", "gaussian")
+MOST = 2.0**960
+"""Sums of counts are below: weights are made of products of pairs of float64, which want some room above it."""
+NONE = np.empty((0, 0))
+NO_GROUPS = np.empty(0, np.int64)
+TABLES = ("feature_count", "mean", "squares")
+PER_CLASS = ("class_count", *TABLES)
 
 
 class BayesWeights(NamedTuple):
@@ -202,9 +209,9 @@ def _finite(totals: Array) -> Array:
 
 def _sums(table: Array) -> Array:
     """Return the sum of each column, of blocks of rows first, which is faster than row by row and rounds less."""
-    whole = len(table) - len(table) % BLOCK
-    blocks = table[:whole].reshape(-1, BLOCK * table.shape[1]).sum(axis=0)
-    return blocks.reshape(BLOCK, -1).sum(axis=0) + table[whole:].sum(axis=0)
+    whole = len(table) - len(table) % SUM_ROWS
+    blocks = table[:whole].reshape(-1, SUM_ROWS * table.shape[1]).sum(axis=0)
+    return blocks.reshape(SUM_ROWS, -1).sum(axis=0) + table[whole:].sum(axis=0)
 
 
 def _logs(chances: Array) -> Array:
@@ -248,13 +255,6 @@ def _found(
     return BayesWeights(weights, size)
 
 
-KINDS = ("multinomial", "bernoulli", "categorical", "gaussian")
-MOST = 2.0**960
-"""Sums of counts are below: weights are made of products of pairs of float64, which want some room above it."""
-NONE = np.empty((0, 0))
-NO_GROUPS = np.empty(0, np.int64)
-
-
 class ClassCounts(NamedTuple):
     """The counts of each class; more rows give other counts, and change nothing in these.
 
@@ -292,7 +292,7 @@ class ClassCounts(NamedTuple):
         """Return the counts with these rows added; no row may store a column twice, unless it is of counts."""
         classes = len(self.class_count)
         if self.kind == "gaussian":
-            return self._with(merged(self._moments, moments(data, codes, row_weights, classes)))
+            return self._with(merge_moments(self._moments, moments(data, codes, row_weights, classes)))
         before = self.feature_count
         table = np.array(before, order="F") if self.class_count.any() else empty_table(*before.shape)
         parts = present(data, self.binarize) if self.kind == "bernoulli" else [(slice(None), data)]
@@ -305,7 +305,7 @@ class ClassCounts(NamedTuple):
     def joined(self, other: "ClassCounts") -> "ClassCounts":
         """Return the counts of the rows of both, which have the same classes and features."""
         if self.kind == "gaussian":
-            return self._with(merged(self._moments, other._moments))
+            return self._with(merge_moments(self._moments, other._moments))
         with np.errstate(over="ignore"):
             counts = np.asfortranarray(self.feature_count + other.feature_count)
         return self._replace(class_count=self.class_count + other.class_count, feature_count=counts)._in_range()
@@ -364,7 +364,3 @@ class ClassCounts(NamedTuple):
         if type(self.binarize) is not float or not 0 <= self.binarize < np.inf:
             raise ValueError(f"binarize is {self.binarize!r:.40}")
         return self
-
-
-TABLES = ("feature_count", "mean", "squares")
-PER_CLASS = ("class_count", *TABLES)

@@ -18,7 +18,7 @@ Any u and any lambda bracket the value, whatever found them.
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,12 +28,31 @@ from scipy.optimize import linprog
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.products import gathered, largest_entry, times, times_transposed
+from linsep.solvers import BracketWatch
+from linsep.solvers.products import gather_rows, largest_entry, times, times_transposed
 from linsep.solvers.programs.linear_program import matrix_game, mixture
 from linsep.solvers.programs.signed_rows import beside, column, exponents
 
 FAR = 1000
 """The largest power of two that vectors are multiplied by: what lies beyond is left to the result."""
+WHOLE = 1 << 17
+"""Entries of data that are one program."""
+FIRST, MORE = 200, 100
+"""Rows of the first program, and rows or columns that come in at a time; of rows, a third of all if that is more."""
+ENTRIES = 1 << 20
+"""Entries of the largest program that has all columns from the start."""
+IDLE = 3
+"""Rows, or columns, that a program keeps for each that is at its value; `FIRST`, or ten times `MORE`, are no burden."""
+STEPS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 1.0])
+"""How far to go from the best answer towards a new one."""
+HALF = 0.5
+"""Where between the two to look for new rows and columns."""
+ROUNDING = 1e-12
+"""Values nearer to 0 than this are 0, beside entries near 1."""
+FEASIBLE = 1e-10
+"""HiGHS's tolerance."""
+METHODS = "highs-ipm", "highs-ds"
+"""The interior point method, which ends at a corner too, is several times faster; the simplex method fails less."""
 
 
 class L1Rows:
@@ -92,7 +111,7 @@ class L1Rows:
         data, signs = self.data, self.signs[rows]
         Z: Any
         if isinstance(data, Csr):
-            values, columns, ends = gathered(data, rows)
+            values, columns, ends = gather_rows(data, rows)
             Z = sp.csr_array((self._in_unit(values), columns, ends), shape=(len(rows), self.features))
             Z.sum_duplicates()
         else:
@@ -124,33 +143,15 @@ class L1Rows:
         return int(np.argmin(best))
 
 
-Watch = Callable[[float, float], None]
-Start = tuple[Array | None, Array | None]
-
-WHOLE = 1 << 17
-"""Entries of data that are one program."""
-FIRST, MORE = 200, 100
-"""Rows of the first program, and rows or columns that come in at a time; of rows, a third of all if that is more."""
-ENTRIES = 1 << 20
-"""Entries of the largest program that has all columns from the start."""
-IDLE = 3
-"""Rows, or columns, that a program keeps for each that is at its value; `FIRST`, or ten times `MORE`, are no burden."""
-STEPS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 1.0])
-"""How far to go from the best answer towards a new one."""
-HALF = 0.5
-"""Where between the two to look for new rows and columns."""
-ROUNDING = 1e-12
-"""Values nearer to 0 than this are 0, beside entries near 1."""
-FEASIBLE = 1e-10
-"""HiGHS's tolerance."""
-METHODS = "highs-ipm", "highs-ds"
-"""The interior point method, which ends at a corner too, is several times faster; the simplex method fails less."""
+L1Start = tuple[Array | None, Array | None]
 
 
 class L1Search:
     """The bracket, what proves it, and the rows and columns of the next program."""
 
-    def __init__(self, rows: L1Rows, enough: float, tol: float, deadline: float | None, watch: Watch | None) -> None:
+    def __init__(
+        self, rows: L1Rows, enough: float, tol: float, deadline: float | None, watch: BracketWatch | None
+    ) -> None:
         self.rows, self.enough, self.tol, self.watch = rows, enough, tol, watch
         self.deadline = math.inf if deadline is None else deadline
         self.lower, self.upper = -math.inf, math.inf
@@ -182,7 +183,7 @@ class L1Search:
         """Tell whether there is nothing more to do, or no time for it."""
         return self.narrow() or (self.useless() and not self.whole) or time.monotonic() >= self.deadline
 
-    def begin(self, starts: Iterable[Start]) -> None:
+    def begin(self, starts: Iterable[L1Start]) -> None:
         """Take in what is known, and choose the rows and columns of the first program.
 
         Where a weight may be of either sign, two of +1/2 and -1/2 have a value of 0.
@@ -224,7 +225,7 @@ class L1Search:
             self.weights = w if steps[k] == 1.0 else self.weights + steps[k] * (w - self.weights)
             self.scores = scores if steps[k] == 1.0 else self.scores + steps[k] * (scores - self.scores)
             self.lower = float(lowest[k])
-            self.tell()
+            self.report()
         return scores
 
     def offer_dual(self, rows: Array, dual: Array, sums: Array, sure: bool = False) -> Array:
@@ -234,11 +235,11 @@ class L1Search:
         if upper < self.upper:
             held = dual > 0
             self.upper, self.proof, self.dual, self.sure = upper, rows[held], dual[held], sure
-            self.tell()
+            self.report()
         return pays
 
-    def tell(self) -> None:
-        """Tell the bracket to whom it may concern."""
+    def report(self) -> None:
+        """Report the bracket."""
         if self.watch is not None:
             self.watch(self.size(self.lower), self.size(self.upper))
 
@@ -339,7 +340,7 @@ def corners(Z: Any, mirrored: Array, deadline: float) -> tuple[Array, Array] | N
     return None
 
 
-class Game(NamedTuple):
+class L1Margin(NamedTuple):
     """The value of the game, from both sides."""
 
     weights: Array
@@ -348,19 +349,19 @@ class Game(NamedTuple):
     dual: Array
     """(rows,): lambda, which proves `upper`."""
     lower: float
-    """What `weights` reach, to rounding."""
+    """The value that `weights` reach, to rounding."""
     upper: float
-    """What no weights can exceed, to rounding."""
+    """The value that no weights exceed, to rounding."""
     converged: bool
     """Whether the bracket is as narrow as was asked, or the value is known to be of no use."""
     programs: int
-    """How many linear programs it took."""
+    """The number of linear programs solved."""
 
 
 def l1_margin(
     data: Dense | Csr, signs: Array, *, signed: bool, enough: float, tol: float = 0.003,
-    starts: Iterable[Start] = (), deadline: float | None = None, watch: Watch | None = None,
-) -> Game:  # fmt: skip
+    starts: Iterable[L1Start] = (), deadline: float | None = None, watch: BracketWatch | None = None,
+) -> L1Margin:  # fmt: skip
     """Find the largest margin that weights of L1 norm 1 have, and rows that prove there is none larger.
 
     Where no weights have a margin above 0, lambda proves it: max_j (sum of lambda_i z_i)_j is 0 to rounding, or below 0
@@ -392,4 +393,4 @@ def l1_margin(
     w, dual = np.zeros(rows.features + 1), np.zeros(rows.count)
     w[: rows.width], dual[search.proof] = search.weights, search.dual
     converged = search.narrow() or search.useless()
-    return Game(w, dual, search.size(search.lower), search.size(search.upper), converged, search.programs)
+    return L1Margin(w, dual, search.size(search.lower), search.size(search.upper), converged, search.programs)

@@ -19,10 +19,18 @@ EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
 BYTES_AN_ENTRY, BYTES_A_LINE = 200, 1000
 """Memory that HiGHS takes for a nonzero entry, and for a row or a column: at most 180, and some 250, as measured."""
+ROUNDS = 8
+"""How often rows and columns are brought nearer to 1."""
+FAR = 2.0**20
+"""How far the weights of balanced rows may reach, beside a margin of 1: HiGHS's tolerance is 2^-23."""
+NEAR = 2.0**10
+"""The same for orthogonal columns, which need no far weights."""
+SMALL = 1 << 22
+"""Entries of the largest table that is made orthogonal."""
 
 
 class Budget(NamedTuple):
-    """How much a program may take."""
+    """The limits of a program."""
 
     max_iter: int = 1_000_000
     """The most steps of the simplex method."""
@@ -33,7 +41,7 @@ class Budget(NamedTuple):
 
 
 USUAL = Budget()
-"""What a program may take unless something else is said."""
+"""The default limits."""
 
 
 class SignedRows(NamedTuple):
@@ -139,16 +147,6 @@ def _exact(Z: Any, i: int, w: Array) -> Fraction:
     span = slice(Z.indptr[i], Z.indptr[i + 1])
     terms = zip(Z.data[span].tolist(), w[Z.indices[span]].tolist(), strict=True)
     return sum((Fraction(z) * Fraction(v) for z, v in terms), Fraction(0))
-
-
-ROUNDS = 8
-"""How often rows and columns are brought nearer to 1."""
-FAR = 2.0**20
-"""How far the weights of balanced rows may reach, beside a margin of 1: HiGHS's tolerance is 2^-23."""
-NEAR = 2.0**10
-"""The same for orthogonal columns, which need no far weights."""
-SMALL = 1 << 22
-"""Entries of the largest table that is made orthogonal."""
 
 
 class ProgramForm(NamedTuple):

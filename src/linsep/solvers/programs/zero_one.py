@@ -23,7 +23,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.programs.linear_program import decide
+from linsep.solvers.programs.linear_program import decide, guess_bracket
 from linsep.solvers.programs.signed_rows import USUAL, Budget, mistakes, signed_rows
 
 TOLERANCE = 5e-6
@@ -38,7 +38,7 @@ class ZeroOne(NamedTuple):
     weights: Array
     """(features + 1,)."""
     errors: float
-    """What its mistakes count, y_i w·x_i <= 0, decided without rounding."""
+    """The sum of c_i over its mistakes, y_i w·x_i <= 0, decided without rounding."""
     bound: float
     """No halfspace has less."""
     mistaken: Array
@@ -56,7 +56,7 @@ class ZeroOne(NamedTuple):
         return not len(self.mistaken)
 
 
-class Part(NamedTuple):
+class SeparablePart(NamedTuple):
     """A separable part of the rows."""
 
     weights: Array
@@ -103,38 +103,43 @@ def _search(Z: Any, costs: Array, budget: Budget) -> ZeroOne:
     slack = 2 * TOLERANCE * float(costs.min(initial=np.inf))
     best = ZeroOne(np.zeros(p), float(costs.sum()), 0.0, np.arange(n), [], 0, False)
     left_out: Array | None = np.zeros(n, bool)
-    while left_out is not None and not best.converged and (seconds := end - time.monotonic()) > 0:
-        part = _parted(Z, ~left_out, budget._replace(time_limit=seconds))
+    while left_out is not None and not best.converged and time.monotonic() < end:
+        part = _parted(Z, ~left_out, end, budget)
         whole = not part.witnesses
         part = part if whole or part.open else _grown(Z, part, end, budget)
         best = best._replace(iterations=best.iterations + 1, witnesses=best.witnesses + part.witnesses)
-        if part.open:
-            break
-        best = _better(best, part.weights, mistakes(Z, part.weights), costs)
+        if not part.open:
+            best = _better(best, part.weights, mistakes(Z, part.weights), costs)
         if not whole:
             left_out, bound = _cheapest_cover(best.witnesses, costs, end - time.monotonic())
             best = best._replace(bound=min(max(bound, best.bound), best.errors))
         best = best._replace(converged=best.errors - best.bound <= slack)
-        if whole:
+        if whole or part.open:
             break
+    if not best.weights.any():  # cut off before the first separable part: the mean of the rows is better than nothing
+        mean = guess_bracket(Z, 0, converged=False).weights
+        best = _better(best, mean, mistakes(Z, mean), costs)
     return best
 
 
-def _parted(Z: Any, rows: Array, budget: Budget) -> Part:
-    """Take sets that are not separable away from the rows, until the others are."""
+def _parted(Z: Any, rows: Array, end: float, budget: Budget) -> SeparablePart:
+    """Take sets that are not separable away from the rows, until the others are, or the time is over."""
     rows = rows.copy()
     witnesses: list[Array] = []
     while rows.any():
+        seconds = end - time.monotonic()
+        if seconds <= 0:
+            return SeparablePart(np.zeros(Z.shape[1]), witnesses, True)
         numbers = np.flatnonzero(rows)
-        found = decide(Z[numbers], budget)
+        found = decide(Z[numbers], budget._replace(time_limit=seconds))
         if found.separable is not False:
-            return Part(found.weights, witnesses, found.separable is None)
+            return SeparablePart(found.weights, witnesses, found.separable is None)
         witnesses.append(numbers[found.dual > 0])
         rows[witnesses[-1]] = False
-    return Part(np.zeros(Z.shape[1]), witnesses, False)
+    return SeparablePart(np.zeros(Z.shape[1]), witnesses, False)
 
 
-def _grown(Z: Any, part: Part, end: float, budget: Budget) -> Part:
+def _grown(Z: Any, part: SeparablePart, end: float, budget: Budget) -> SeparablePart:
     """Add each row with which the part stays separable; a row with which it does not is in one more witness."""
     w, witnesses = part.weights, list(part.witnesses)
     rows = np.ones(Z.shape[0], bool)
@@ -149,7 +154,7 @@ def _grown(Z: Any, part: Part, end: float, budget: Budget) -> Part:
             rows[i], w = True, found.weights
         elif found.separable is False:
             witnesses.append(numbers[found.dual > 0])
-    return Part(w, witnesses, False)
+    return SeparablePart(w, witnesses, False)
 
 
 def _better(best: ZeroOne, w: Array, mistaken: Array, costs: Array) -> ZeroOne:
