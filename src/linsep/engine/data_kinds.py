@@ -452,21 +452,6 @@ def highest_index(indices: Array) -> int:
 
 
 @cached_njit(nogil=True)
-def numbered(labels: Array, low: int, high: int) -> tuple[Array, Array]:
-    """Return the distinct labels in order, and the number of each label among them; all lie in low to high."""
-    places = np.zeros(high - low + 1, np.int32)
-    for label in labels:
-        places[label - low] = 1
-    distinct = np.flatnonzero(places) + low
-    for k in range(distinct.shape[0]):
-        places[distinct[k] - low] = k
-    codes = np.empty(labels.shape[0], np.int32)
-    for i in range(labels.shape[0]):
-        codes[i] = places[labels[i] - low]
-    return distinct, codes
-
-
-@cached_njit(nogil=True)
 def rises(indices: Array, indptr: Array) -> bool:
     """Tell whether in every row each index is above the one before it."""
     falls = 0

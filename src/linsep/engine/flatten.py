@@ -262,13 +262,17 @@ class Body:
                 case ast.While():
                     self._while(statement, out)
                 case ast.Assign():
+                    assigned = self.value(statement.value, out)
+                    if len(statement.targets) > 1:
+                        assigned = self.writer.atom(assigned, "saved", out)
                     for target in statement.targets:
-                        self._assign(target, self.value(statement.value, out), out)
+                        self._assign(target, assigned, out)
                 case ast.AnnAssign() if statement.value is not None:
                     self._assign(statement.target, self.value(statement.value, out), out)
                 case ast.AugAssign():
                     value = self.plain(statement.value, out)
-                    out.append(ast.AugAssign(target=self._target(statement.target, out), op=statement.op, value=value))
+                    changed: Any = self._target(statement.target, out)
+                    out.append(ast.AugAssign(target=changed, op=statement.op, value=value))
                 case ast.Expr():
                     value = self.value(statement.value, out)
                     if isinstance(value, ast.Call):
@@ -328,13 +332,9 @@ class Body:
         writer, scope = self.writer, self.scope
         if isinstance(target, ast.Tuple):
             if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
-                names = {n.id for t in target.elts for n in ast.walk(t) if isinstance(n, ast.Name)}
-                reads = {
-                    n.id for e in value.elts if isinstance(e, ast.expr) for n in ast.walk(e) if isinstance(n, ast.Name)
-                }
                 items = value.elts
-                if reads & {scope.renamed(name) for name in names}:
-                    items = [item if not isinstance(item, ast.expr) else self._saved(item, out) for item in items]
+                if {scope.renamed(name) for name in _names(target.elts)} & _names(items):
+                    items = [writer.atom(item, "saved", out) for item in items]
                 for one, item in zip(target.elts, items, strict=True):
                     self._assign(one, item, out)
             else:
@@ -350,11 +350,6 @@ class Body:
                 out.append(_assign(self._target(target, out), writer.lifted(value)))
         else:
             out.append(_assign(self._target(target, out), writer.lifted(value)))
-
-    def _saved(self, value: ast.expr, out: list[ast.stmt]) -> ast.Name:
-        name = self.writer.fresh("saved")
-        out.append(_assign(name, value))
-        return name
 
     def _target(self, target: ast.expr, out: list[ast.stmt]) -> ast.expr:
         if isinstance(target, ast.Name):
@@ -450,7 +445,7 @@ class Body:
         return ast.Compare(lift(left), node.ops, [lift(value) for value in right])
 
     def _bool(self, node: ast.BoolOp, out: list[ast.stmt]) -> Value:
-        """Return `a and b` or `a or b`; operands that are known are dropped, those that need statements are assigned."""
+        """Return `a and b` or `a or b` without the operands that are known; those that need statements are assigned."""
         stops = isinstance(node.op, ast.Or)
         operands: list[tuple[list[ast.stmt], Value]] = []
         for place, inner in enumerate(node.values):
@@ -555,6 +550,12 @@ def _statements(node: ast.FunctionDef) -> list[ast.stmt]:
     body = node.body
     documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
     return body[1:] if documented else body
+
+
+def _names(values: list[Value]) -> set[str]:
+    """Return the variables in some expressions."""
+    nodes = (node for value in values if isinstance(value, ast.expr) for node in ast.walk(value))
+    return {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def _negative(number: Any) -> bool:

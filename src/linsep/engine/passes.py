@@ -94,23 +94,30 @@ def fault(score: float, keep: float, amount: float) -> int:
     return DONE if isfinite(keep) and isfinite(amount) else BAD_STEP
 
 
-def compiled(template: Kernel, name: str, digest: str | None, nogil: bool = True) -> Kernel:
-    """Compile a pass as one flat function, kept on disk where its identity is known.
+def compiled(function: Kernel, digest: str | None, nogil: bool = True) -> Kernel:
+    """Compile a kernel, cached on disk unless `digest`, which the function captures as part of its identity, is None.
 
     If `nogil` is False, no other thread runs Python while the kernel does.
     """
-    source, names = flatten(template, name)
-    lines = "\n".join(f"    {line}" for line in source.splitlines()[1:])
-    head = source.splitlines()[0]
-    made = f"def make(digest):\n    {head}\n        digest\n{lines}\n    return {name}\n"
-    space = {
-        "__name__": __name__,
-        **{key: NATIVE.get(value, value) if callable(value) else value for key, value in names.items()},
-    }
-    exec(compile(made, __file__, "exec"), space)
-    identity = None if digest is None else hashlib.sha256(f"{digest} {source}".encode()).hexdigest()
     compiler = njit if digest is None else cached_njit
-    return compiler(nogil=nogil, error_model="numpy")(space["make"](identity))
+    return compiler(nogil=nogil, error_model="numpy")(function)
+
+
+def flat_kernel(template: Kernel, name: str, digest: str | None, nogil: bool = True) -> Kernel:
+    """Compile a pass as one flat function called `name`: see :func:`compiled` and :mod:`linsep.engine.flatten`."""
+    source, names = flatten(template, name)
+    space = {key: NATIVE.get(value, value) if callable(value) else value for key, value in names.items()}
+    head, *body = source.splitlines()
+    lines = [
+        "def make(digest):",
+        f"    {head}",
+        "        digest",
+        *(f"    {line}" for line in body),
+        f"    return {name}",
+    ]
+    exec(compile("\n".join(lines), __file__, "exec"), space := space | {"__name__": __name__})
+    identity = None if digest is None else hashlib.sha256(f"{digest} {source}".encode()).hexdigest()
+    return compiled(space["make"](identity), digest, nogil)
 
 
 @inlined
@@ -194,7 +201,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                     w.debt[0] = before
                 return p, status
             if single and not (fits(w, readout, S, x, 0, 1, keep, amount) and keepable(log, xx)):
-                if single and imaged:
+                if imaged:
                     w.debt[0] = before
                 return p, TOO_LARGE
             tally.rounds[0] = t
@@ -211,7 +218,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             record(log, first + i, t, 0, 0, score, keep, amount)
         return stop, DONE
 
-    return compiled(kernel, _name("learn_rows", Rule, Link, Readout, Data), digest, nogil=Data is not Single)
+    return flat_kernel(kernel, _name("learn_rows", Rule, Link, Readout, Data), digest, nogil=Data is not Single)
 
 
 @cache
@@ -227,11 +234,9 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type, pair: bool)
     RowRoom = room_kind(Data)
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
-        rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_, class_room_, base, far, known = opened(
-            bound
-        )
+        rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_, each_, base, far, known = opened(bound)
         rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*(row_ + data_))
-        tally, log, room, each = Tally(*tally_), Log(*log_), RowRoom(*room_), ClassRoom(*class_room_)
+        tally, log, room, each = Tally(*tally_), Log(*log_), RowRoom(*room_), ClassRoom(*each_)
         defect = flaw(X)
         if defect != FINE:
             return defect, FLAW
@@ -285,7 +290,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type, pair: bool)
                         w.debt[:] = each.debts
                     return p, status
                 if single and not (fits(w, readout, S, x, 0, K, keep, amount) and keepable(log, xx)):
-                    if single and imaged:
+                    if imaged:
                         w.debt[:] = each.debts
                     return p, TOO_LARGE
                 tally.rounds[0] = t
@@ -312,7 +317,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type, pair: bool)
                             w.debt[:] = each.debts
                         return p, status
                     if single and not (fits(w, readout, S, x, c, c + 1, keeps[c], amounts[c]) and keepable(log, xx)):
-                        if single and imaged:
+                        if imaged:
                             w.debt[:] = each.debts
                         return p, TOO_LARGE
                 tally.rounds[0] = t
@@ -333,12 +338,8 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type, pair: bool)
                 spread_all(w, readout, S, x, columns, amounts, n)
         return stop, DONE
 
-    return compiled(
-        kernel,
-        _name("learn_pairs" if pair else "learn_classes", Rule, Link, Readout, Data),
-        digest,
-        nogil=Data is not Single,
-    )
+    name = _name("learn_pairs" if pair else "learn_classes", Rule, Link, Readout, Data)
+    return flat_kernel(kernel, name, digest, nogil=Data is not Single)
 
 
 @cache
@@ -354,7 +355,7 @@ def score_rows(Link: type, Data: type) -> Kernel:
             x = row(X, i)
             out[i] = settle(w, gather(X, x, column), X, x, S)
 
-    return compiled(kernel, _name("score_rows", Link, Data), digest)
+    return flat_kernel(kernel, _name("score_rows", Link, Data), digest)
 
 
 @cache
@@ -376,4 +377,4 @@ def score_classes(Link: type, Data: type) -> Kernel:
                 for c in range(K):
                     settle_all(w, out[i], S, x, c, c + 1)
 
-    return compiled(kernel, _name("score_classes", Link, Data), digest)
+    return flat_kernel(kernel, _name("score_classes", Link, Data), digest)

@@ -16,7 +16,7 @@ from linsep.engine.dots import settle_all
 from linsep.engine.links import Additive, Imaged, Scaled
 from linsep.engine.multimethods import inlined, multimethod
 from linsep.engine.native import opened, unsigned
-from linsep.engine.passes import BAD_SCORE, DONE, FLAW, Kernel, compiled
+from linsep.engine.passes import BAD_SCORE, DONE, FLAW, Kernel, flat_kernel
 from linsep.engine.readouts import Average, Last
 
 weight_of = multimethod(0, 1)
@@ -105,4 +105,4 @@ def predict_row(Link: type, Readout: type) -> Kernel:
                 return 0, BAD_SCORE
         return choice(z, known, pair), DONE
 
-    return compiled(kernel, f"predict_row_{Link.__name__}_{Readout.__name__}", digest, nogil=False)
+    return flat_kernel(kernel, f"predict_row_{Link.__name__}_{Readout.__name__}", digest, nogil=False)
