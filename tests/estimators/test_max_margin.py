@@ -98,7 +98,7 @@ def test_noise_leaves_rows_on_the_wrong_side(loss):
 @penalties
 def test_rows_that_no_halfspace_separates(kind, penalize):
     X, y = kind(XOR[0]), XOR[1]
-    with pytest.warns(ConvergenceWarning, match=r"MaxMargin not separable: 4 rows, .* give a cost to errors, C=1.0"):
+    with pytest.warns(ConvergenceWarning, match=r"MaxMargin not separable: 4 rows, .* set C=1.0 to allow errors"):
         clf = MaxMargin(C=None, penalize_intercept=penalize).fit(X, y)
     assert clf.separable_ is False
     assert clf.gap_ == 0.0

@@ -181,7 +181,7 @@ WRONG = {
         ("platt", at((1, 4), 2.0), "how it was found"), ("platt", lambda a: a[:2], r"float64\[2, 5\]"),
         ("recent.scores", at((3, 1), np.inf), "not finite"), ("recent.scores", lambda a: a[:, :2], "recent.scores"),
         ("recent.scores", lambda a: a[:, 0], "recent.scores"), ("recent.codes", lambda a: a[1:], "recent.codes"),
-        ("recent.codes", at(0, 3), "of no class"), ("recent.codes", at(0, -1), "of no class"),
+        ("recent.codes", at(0, 3), "an unknown class"), ("recent.codes", at(0, -1), "an unknown class"),
         ("recent.weights", at(2, 0.0), "weight"), ("recent.weights", at(2, np.nan), "weight"),
         ("recent.weights", at(2, np.inf), "weight"), ("recent.weights", lambda a: a.astype(np.float32), "float32"),
     ],

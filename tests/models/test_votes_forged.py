@@ -121,7 +121,7 @@ WRONG_ARRAYS = [
     ("weighted", "clock.rounds", with_flag(0, -1), "rounds that it did not have"),
     ("weighted", "clock.rounds", lambda a: a[:0], "clock.times is"),
     ("weighted", "clock.rounds", lambda a: a[:, None], "clock.rounds is"),
-    ("weighted", "clock.times", swapped, "its clock does not go on"),
+    ("weighted", "clock.times", swapped, "its round times decrease"),
     ("weighted", "clock.times", with_flag(0, -1.0), "clock.times has a number below 0"),
     ("weighted", "clock.times", with_flag(2, np.nan), "clock.times has a number that is not finite"),
     ("weighted", "clock.times", with_flag(-1, np.inf), "clock.times has a number that is not finite"),

@@ -96,7 +96,10 @@ class Certificate:
 
     @property
     def radius(self) -> float:
-        """The largest norm R of a row, the constant feature included."""
+        """The R of the bounds: the largest norm of a row, the constant feature included.
+
+        Of more than two classes, √2 times that: a row is added to one class and subtracted from another.
+        """
         return self.number("R at most")
 
     @property
@@ -352,7 +355,7 @@ def verify(certificate: Any, X: Any, y: Any) -> Result:
     except FormError as error:
         return Result([("certificate", FAILS, str(error))])
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
-        return Result([("certificate", FAILS, f"it makes no sense for these data: {error!r}")])
+        return Result([("certificate", FAILS, f"the certificate does not fit these data: {error!r}")])
 
 
 def _check_claims(facts: Any, X: Any, y: Any) -> list[tuple[str, str, str]]:
@@ -362,8 +365,8 @@ def _check_claims(facts: Any, X: Any, y: Any) -> list[tuple[str, str, str]]:
         data = read_rows(X)
         names, codes = read_labels(y, data.n_rows)
         _refuse_other_labels(names, codes, facts["data"]["classes"])
-    except (TypeError, ValueError) as error:
-        return [("data", FAILS, str(error))]
+    except Exception as error:  # methods of X and y, which may be of any type, raise whatever they like
+        return [("data", FAILS, str(error) or repr(error))]
     if any(_exceeds_exponent(run, facts["problems"][run["problem"]]["bias"], data) for run in facts["runs"].values()):
         return [("certificate", FAILS, "a run of Winnow spans too many orders of magnitude to be checked")]
     kind, proofs = proofs_of(checker_of(facts))

@@ -2,6 +2,7 @@
 
 import math
 import time
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,6 +121,16 @@ def certify(
 
 def refuse_bad_plan(bias: float, passes: int, epsilon: float, delta: float, time_limit: float | None) -> None:
     """Raise a ValueError that names the argument that is not valid."""
+    numbers: dict[str, Any] = {
+        "bias": bias,
+        "passes": passes,
+        "epsilon": epsilon,
+        "delta": delta,
+        "time_limit": time_limit,
+    }
+    for name, value in numbers.items():
+        if not isinstance(value, Real) and not (name == "time_limit" and value is None):
+            raise ValueError(f"{name}={value!r} is not a number: give one number")
     for name, value in (("epsilon", epsilon), ("delta", delta)):
         if not 0 < value < 1:
             raise ValueError(f"{name}={value} is no probability: it must lie between 0 and 1")

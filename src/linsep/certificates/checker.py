@@ -296,4 +296,4 @@ def check(certificate: Facts, X: Any, y: Any, kind: type[SignedProblem] = Signed
         same = {k: repr(found.get(k)) == repr(known.get(k)) not in ("None", "False") for k in found | known}
         return [(k, "holds" if same[k] else "fails", f"stated {known.get(k)}, found {found.get(k)}") for k in same]
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, MemoryError) as error:
-        return [("certificate", "fails", f"it makes no sense for these data: {error!r}")]
+        return [("certificate", "fails", f"the certificate does not fit these data: {error!r}")]

@@ -32,11 +32,14 @@ def read_rows(X: Any, bias: float = 0.0, learner: Any = None) -> Dense | Csr:
     learner : estimator, optional
         If given, X must have the features that the learner was trained on.
     """
-    for part in _arrays(X):
-        if part.dtype.kind not in "biuf":
-            _refuse_objects(X)
-        else:
+    parts = _arrays(X)
+    if any(part.dtype.kind not in "biuf" for part in parts):
+        _refuse_objects(X)
+    for part in parts:
+        if part.dtype.kind in "biuf":
             _refuse_rounding(part)
+    if learner is None and len(parts) > 1:  # a certificate is about numbers: columns may share a name
+        X = np.column_stack(parts)
     data = canonical(BaseEstimator() if learner is None else learner, X, bias=bias, reset=learner is None)
     refuse_bad_entries(data)
     once = without_duplicates(data)
@@ -52,6 +55,8 @@ def read_labels(y: Any, rows: int) -> tuple[list[str], Array]:
     >>> names, codes.tolist()
     (['-1', '2'], [1, 0, 1])
     """
+    if y is None:
+        raise ValueError("y is None: give a label for each row")
     classes, codes = encode(clean(y, rows))
     return [class_name(label) for label in classes.tolist()], codes
 
@@ -91,6 +96,8 @@ def _arrays(X: Any) -> list[Array]:
         return [X.tocsr().data]
     if hasattr(type(X), "column_names"):  # pyarrow's `columns` are arrays, those of pandas and polars are names
         return [np.asarray(column) for column in X.columns]
+    if hasattr(X, "items"):  # of pandas: columns may share a name
+        return [np.asarray(column) for _, column in X.items()]
     if hasattr(X, "columns"):
         return [np.asarray(X[name]) for name in X.columns]
     try:

@@ -141,7 +141,9 @@ def table(cert: "Certificate") -> dict[str, list[Line]]:
 
 def _problem(cert: "Certificate", name: str) -> list[Line]:
     lines = [Line("verdict", cert.claims[f"{name}: verdict"])]
-    known = {"R": "the largest norm of a row", "X": "the largest |entry|"}
+    joint = ProblemKey.parse(name).kind == "pairs"
+    norm = "the largest norm of a row, times √2 as it counts for two classes" if joint else "the largest norm of a row"
+    known = {"R": norm, "X": "the largest |entry|"}
     lines += [Line(letter, rounded(cert, name, f"{letter} at most"), about) for letter, about in known.items()]
     kinds = [kind for kind in SEPARATORS if f"{name}: {kind}'s margin at most" in cert.claims]
     lines += [_margin(cert, name, kind) for kind in kinds]

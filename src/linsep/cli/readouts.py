@@ -68,7 +68,7 @@ def refuse_no_weights(saved: "Saved") -> None:
     from linsep.models.encode_estimators import learner_of
 
     learner = learner_of(saved.model)
-    if learner._weights_of_rows:
+    if getattr(learner, "_weights_of_rows", False):
         raise Usage(f"{name_of(learner)}: a kernel's weights are those of rows, and none of features can be written")
     if isinstance(learner, Voter) and learner.readout not in LINEAR:
         raise Usage(f"the {learner.readout} asks all weights of the run: choose one of them, such as --readout average")

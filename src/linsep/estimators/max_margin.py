@@ -196,7 +196,7 @@ class MaxMargin(BatchLearner):
         )  # fmt: skip
         verdict, warning = _hard_verdict(found), None
         if found.separable is False:
-            warning = f"{verdict}; the answers are poor: give a cost to errors, C=1.0 say"
+            warning = f"{verdict}; predictions are unreliable: set C=1.0 to allow errors"
         elif found.separable is None or not found.converged:
             cause = f"max_iter={self.max_iter}" if found.iterations >= self.max_iter else "rounding"
             warning = f"stopped short of tol={self.tol:g}, by {cause}: {verdict}"

@@ -70,7 +70,7 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Scores:
-    """What the answers to some rows are worth.
+    """Scores of the predictions for labelled rows.
 
     Attributes
     ----------

@@ -104,11 +104,11 @@ def _recent(classes: int, read: Decoder, name: str) -> Recent:
     codes = read.array(f"{name}.recent.codes", (np.int32,), (rows,))
     weights = read.array(f"{name}.recent.weights", (np.float64,), (rows,), finite=False)
     if np.isinf(scores).any() or (scores.ndim == 1 and np.isnan(scores).any()):
-        raise Foreign("a score that its calibration goes by is not finite")
+        raise Foreign("a calibration score is not finite")
     if rows and not 0 <= codes.min() <= codes.max() < classes:
-        raise Foreign("a row that its calibration goes by is of no class")
+        raise Foreign("a calibration row has an unknown class")
     if not ((weights > 0) & (weights < np.inf)).all():
-        raise Foreign("a row that its calibration goes by has a weight that is none")
+        raise Foreign("a calibration row has an invalid weight")
     return Recent(scores, codes, weights)
 
 

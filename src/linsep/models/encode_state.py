@@ -171,7 +171,7 @@ def _clock(state: TrainingState, history: History, read: Decoder, name: str) -> 
     if known[0] < 0 or known[-1] != _end(state) or np.any(known[1:] <= known[:-1]):
         raise Foreign("its clock has rounds that it did not have")
     if np.any(times[1:] < times[:-1]):
-        raise Foreign("its clock does not go on")
+        raise Foreign("its round times decrease")
     if history.begin > 0 and history.begin not in known:
         raise Foreign("its clock does not know when it begins")
     return RoundClock(known, times)

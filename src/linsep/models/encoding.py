@@ -231,9 +231,9 @@ def _decode_random_state(of: Decoder, meta: dict[str, Any]) -> np.random.RandomS
     state, key = np.random.RandomState(0), of.array(meta["random_state"], (np.uint32,), (624,))
     place, (has_normal, normal) = meta["place"], meta["normal"]
     if type(place) is not int or not 0 <= place <= 624:
-        raise Foreign("its random state is none")
+        raise Foreign("its random state has an invalid position")
     if type(has_normal) is not int or has_normal not in (0, 1) or not is_number(normal) or not np.isfinite(normal):
-        raise Foreign("its random state holds a number that is none")
+        raise Foreign("its random state holds an invalid number")
     state.set_state(("MT19937", key, place, has_normal, normal))
     return state
 

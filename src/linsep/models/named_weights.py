@@ -25,9 +25,9 @@ Names = Sequence[str] | Callable[[int], str] | None
 
 
 class ClassWeights(NamedTuple):
-    """What speaks for a class: where bias + the sum of weight * feature is highest, that class is the answer.
+    """The weights of one class: the class with the highest bias + weights · x is predicted.
 
-    Of two classes there is one of these, for the second, `against` the first: above 0 the answer is the second.
+    Of two classes only the second has weights, `against` the first: above 0 the second is predicted.
     """
 
     label: Any

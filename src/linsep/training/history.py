@@ -69,7 +69,7 @@ def refuse_endless(time: float) -> None:
 
 
 class Hypotheses(NamedTuple):
-    """Those of one column of weights, in order; none of them is here, only how each follows from the one before."""
+    """Describe the hypotheses of one column as a sequence of updates; the weights themselves are not stored."""
 
     places: Array
     """Which row made each update."""

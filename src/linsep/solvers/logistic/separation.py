@@ -3,8 +3,8 @@
 A step found by a search is such a direction nearly: rows that it should leave alone move a little the wrong way. It is
 turned until these stand still, by least squares; then no row may move the wrong way by more than its own rounding.
 
-Three kinds of such directions are looked for: a feature alone (one that is seen with one class only, say), weights that
-separate all rows, and, in :mod:`linsep.solvers.logistic.separation`, a step of the search itself.
+Three kinds of such directions are tried: a feature alone (such as one that occurs with one class only), weights that
+separate all rows, and a step of the search itself.
 """
 
 from collections.abc import Iterator

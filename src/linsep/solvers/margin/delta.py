@@ -221,7 +221,7 @@ def delta_bound(
 
 
 class DeltaSearch:
-    """SoftDescent on the soft margin's dual at a cost that is corrected on the way."""
+    """Descend on the soft margin's dual at a cost that is corrected on the way."""
 
     def __init__(self, bracket: DeltaBracket, tol: float, max_iter: int, seed: int) -> None:
         self.bracket, self.descent = bracket, bracket.descent

@@ -199,7 +199,7 @@ def hard_margin(
     while not bracket.done():
         descent.take_turn(passes)
         if descent.support <= FULL or (finite and not bracket.separates):
-            walk.hear_of(descent)
+            walk.restart_from(descent)
             walk.take_turn(passes)
         passes *= 2
     return _result(bracket, data.bias)

@@ -205,17 +205,17 @@ class WolfeSearch:
         self.rest = np.zeros(len(self.dual))
         self.length, self.small = np.inf, True
 
-    def hear_of(self, descent: HardDescent) -> None:
-        """Begin anew with the lambda found elsewhere if it is nearer and its w separates."""
+    def restart_from(self, descent: HardDescent) -> None:
+        """Restart from the dual variables of `descent` if they are closer and their weights separate."""
         if self.bracket.separates and descent.length < self.length:
             shares = descent.shares()
             rows = np.flatnonzero(shares)
             self._start(rows, shares[rows])
 
     def take_turn(self, passes: int = 0, room: int = MOST) -> None:
-        """Go on until it is done, the corral needs more room, or the passes are spent and it will not get all it needs.
+        """Run Wolfe's algorithm until it converges, the corral exceeds `room`, or `passes` are used up.
 
-        Without progress, rounding is in the way; unless rows had to be let go.
+        If a step makes no progress, rounding prevents it, unless rows had to be released.
         """
         over, in_time = self.bracket.begin(), self.bracket.begin(passes)
         while True:
