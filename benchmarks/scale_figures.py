@@ -14,7 +14,7 @@ from PIL import Image
 from benchmarks.scale_accuracy import KINDS, METHODS, Run, grouped, mean
 from benchmarks.scale_model import Costs, Plan, epoch, knee, variants
 from benchmarks.scale_report import FILLED, WEIGHTS
-from linsep.plots import style
+from linsep.plots import style, ticks
 
 STEPS = np.unique(np.round(np.logspace(0, 4, 200)).astype(int))
 LINES = {
@@ -46,8 +46,7 @@ def accuracy_figure(runs: Sequence[Run]) -> Figure:
             )  # fmt: skip
         ax.set_ylim(*_range(found))
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.yaxis.set_major_locator(MaxNLocator(6))
-        ax.yaxis.set_major_formatter(style.percents())
+        ticks.percents(ax.yaxis)
         ax.grid(axis="y", color=style.ink(), alpha=0.12, linewidth=0.8)
         style.head(ax, name, learner)
         style.name_axes(ax, "epochs" if down == len(KINDS) - 1 else "", "" if across else "test error")
@@ -81,8 +80,8 @@ def model_figure(costs: Costs) -> Figure:
                         marker=style.marker_of(k), markersize=8, markeredgecolor=style.paper(), zorder=4)  # fmt: skip
         ax.set_xscale("log")
         ax.set_yscale("log")
-        ax.xaxis.set_major_formatter(style.thousands())
-        ax.yaxis.set_major_formatter(style.thousands())
+        ticks.numbers(ax.xaxis)
+        ticks.numbers(ax.yaxis)
         ax.grid(color=style.ink(), alpha=0.12, linewidth=0.8)
         style.head(ax, f"{weights:,.0f} weights")
         style.name_axes(ax, "workers", "" if weights > WEIGHTS[0] else "seconds of an epoch over 1 TB")

@@ -14,8 +14,8 @@ from numpy.testing import assert_array_equal
 import linsep
 from linsep import AveragedPerceptron, NaiveBayes, Perceptron, Winnow, distributed
 from linsep.data.errors import DataError
-from linsep.distributed import shelf
-from linsep.distributed.plans import plan_of
+from linsep.distributed import row_cache
+from linsep.distributed.sources import source_of
 
 dask = pytest.importorskip("dask", reason="the extra linsep[dask] is not installed")
 da = pytest.importorskip("dask.array")
@@ -166,7 +166,7 @@ def test_nothing_depends_on_room_to_keep_rows(monkeypatch, shuffle):
     frame, blocks = dd.from_pandas(FRAME[["a", "b", "city", "label"]], npartitions=6), da.from_array(X, chunks=(10, -1))
     how = {**HOW, "shuffle": shuffle}
     kept = [distributed.fit(Perceptron(**how), blocks, Y), distributed.fit(Perceptron(**how), frame)]
-    monkeypatch.setattr(shelf.SHELF, "limit", lambda: 0)
+    monkeypatch.setattr(row_cache.ROW_CACHE, "limit", lambda: 0)
     made = [distributed.fit(Perceptron(**how), blocks, Y), distributed.fit(Perceptron(**how), frame)]
     for one, other in zip(kept, made, strict=True):
         same(one, other)
@@ -249,7 +249,7 @@ def test_answers_come_in_the_order_of_the_rows(what):
     asked = {"labels": model.predict, "scores": model.decision_function, "probabilities": model.predict_proba}[what]
     blocks = da.from_array(X, chunks=((7, 0, 50, 63), WIDTH))
     assert_array_equal(distributed.predict(model, blocks, what=what), asked(X))
-    assert [len(part) for part in distributed.answers(model, blocks, what=what)] == [7, 0, 50, 63]
+    assert [len(part) for part in distributed.predictions(model, blocks, what=what)] == [7, 0, 50, 63]
     assert_array_equal(distributed.predict(model, unknown(X, 15)[0], what=what), asked(unknown(X, 15)[1]))
 
 
@@ -411,12 +411,12 @@ class TestCluster:
         assert distributed.evaluate(learner, blocks, Y, client=client).rows == ROWS
 
     def test_shards_are_kept_by_workers_alone(self, client):
-        from linsep.distributed.engines import Cluster
+        from linsep.distributed.cluster import Cluster
 
-        plan = plan_of(da.from_array(X, chunks=(10, -1)), Y, {}, Cluster(client))
-        parts = plan.parts(SHARDS)
-        assert [str(part) for part in parts] == [f"partitions {k} to {k + 2}" for k in range(0, 12, 3)]
-        futures = [part.rows for part in parts]
+        source = source_of(da.from_array(X, chunks=(10, -1)), Y, {}, Cluster(client))
+        tasks = source.shards(SHARDS)
+        assert [task.name for task in tasks] == [f"partitions {k} to {k + 2}" for k in range(0, 12, 3)]
+        futures = [task.shard for task in tasks]
         client.gather(client.map(lambda rows: rows.nbytes, futures))
         held = client.who_has(futures)
         assert all(len(workers) == 1 for workers in held.values())

@@ -11,9 +11,10 @@ import pytest
 
 import linsep
 from linsep import Perceptron, distributed
-from linsep.distributed import ClusterError, connecting, local_workers, versions
+from linsep.distributed import ClusterError, cluster, connecting, local_workers
+from linsep.distributed.cluster import Cluster
 from linsep.distributed.connecting import engine_of
-from linsep.distributed.engines import Cluster, Threads
+from linsep.distributed.engine import Threads
 from tests.distributed.rows import bits, fit, problem, write
 
 dask_distributed = pytest.importorskip("distributed", reason="the extra linsep[dask] is not installed")
@@ -102,7 +103,7 @@ def test_a_worker_is_no_scheduler(rows, client):
 
 def test_seconds():
     assert connecting.SECONDS <= 5
-    assert versions.WORKERS <= 10
+    assert cluster.WORKERS <= 10
 
 
 @pytest.mark.parametrize("address", ["gopher://127.0.0.1:1", "tcp://127.0.0.1:port", ""])
@@ -113,7 +114,7 @@ def test_no_address(rows, address, monkeypatch):
 
 
 def test_no_workers(rows, monkeypatch):
-    monkeypatch.setattr(versions, "WORKERS", 0.2)
+    monkeypatch.setattr(cluster, "WORKERS", 0.2)
     with cluster_here(0) as found, dask_distributed.Client(found, set_as_default=False) as client:
         line, seconds = refused(rows, client)
         address = client.scheduler.address
@@ -175,9 +176,9 @@ class Asked:
 
 
 def test_a_worker_that_dies_when_it_is_asked_is_not_refused():
-    versions.check_workers(Asked(OSError("connection reset"), linsep.__version__))
+    cluster.check_workers(Asked(OSError("connection reset"), linsep.__version__))
     with pytest.raises(ClusterError, match="1 can't load linsep"):
-        versions.check_workers(Asked(OSError("connection reset"), ImportError("no numba")))
+        cluster.check_workers(Asked(OSError("connection reset"), ImportError("no numba")))
 
 
 def test_who_works(client):

@@ -166,7 +166,7 @@ def test_an_epoch_that_fails_is_not_kept(client, rows, undisturbed, tmp_path, mo
 
 def test_a_file_that_changes_on_the_way(tmp_path, monkeypatch):
     """Rows that are not kept are read in every epoch, and then a change is noticed."""
-    monkeypatch.setattr(work.SHELF, "limit", lambda: 0)
+    monkeypatch.setattr(work.ROW_CACHE, "limit", lambda: 0)
     path, kept = write(tmp_path / "rows.svm", *problem()), tmp_path / "kept.linsep"
     mine = learner(shuffle=False)
 
@@ -198,10 +198,10 @@ def test_a_progress_that_raises_stops_the_run(client, rows):
 
 
 def kept_rows():
-    """How many things the shelf of this process keeps."""
-    from linsep.distributed.shelf import SHELF
+    """How many things the cache of this process holds."""
+    from linsep.distributed.row_cache import ROW_CACHE
 
-    return len(SHELF._kept)
+    return len(ROW_CACHE._kept)
 
 
 def test_no_worker_keeps_rows_of_a_run_that_is_over(client, rows):

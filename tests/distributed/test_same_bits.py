@@ -167,7 +167,7 @@ def test_naive_bayes_counts_all_rows(client, tmp_path, kind):
 def test_the_number_of_workers_and_what_is_kept_change_no_bit(client, rows, monkeypatch):
     how = {"shards": 5, "random_state": 2, "shuffle": False, "max_iter": 3, "log": True}
     found = bits(fit(AveragedPerceptron(**how), rows, client=client))
-    monkeypatch.setattr("linsep.distributed.work.SHELF.limit", lambda: 0)
+    monkeypatch.setattr("linsep.distributed.work.ROW_CACHE.limit", lambda: 0)
     assert bits(fit(AveragedPerceptron(**how), rows)) == found
     monkeypatch.setattr("linsep.distributed.work.STREAMED", 7)
     assert bits(fit(AveragedPerceptron(**how), rows)) == found

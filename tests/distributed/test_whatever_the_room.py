@@ -5,7 +5,7 @@ import pytest
 
 from linsep import ROMMA, AveragedPerceptron, NaiveBayes, OnlineClassifier, distributed
 from linsep.distributed import work
-from linsep.distributed.shelf import SHELF
+from linsep.distributed.row_cache import ROW_CACHE
 from linsep.rules import AggressiveRomma
 from tests.distributed.rows import bits, fit, problem, write
 
@@ -26,7 +26,7 @@ def test_naive_bayes(kind, rows, tmp_path, monkeypatch, blocks_of_five):
     path = write(tmp_path / "floats.svm", np.abs(X), y)
     path.write_text(path.read_text().replace(":1 ", ":0.1 "))  # sums of tenths are not exact
     with_room = fit(NaiveBayes(kind=kind), path)
-    monkeypatch.setattr(SHELF, "limit", lambda: 0)
+    monkeypatch.setattr(ROW_CACHE, "limit", lambda: 0)
     without = fit(NaiveBayes(kind=kind), path)
     assert with_room.coef_.tobytes() == without.coef_.tobytes()
 
@@ -36,7 +36,7 @@ def test_rows_as_they_stand(rows, monkeypatch, blocks_of_five):
         return fit(AveragedPerceptron(shards=3, shuffle=False, random_state=0, log=True), rows)
 
     with_room = trained()
-    monkeypatch.setattr(SHELF, "limit", lambda: 0)
+    monkeypatch.setattr(ROW_CACHE, "limit", lambda: 0)
     assert bits(trained()) == bits(with_room)
 
 

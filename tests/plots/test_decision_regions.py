@@ -85,7 +85,7 @@ def test_many_features_are_seen_on_the_principal_plane(form):
     assert ax.get_xlabel() == f"principal direction 1: {share:.1f} % of variance"
     (line,) = lines(ax)
     np.testing.assert_allclose((X.mean(axis=0) + line @ directions) @ clf.coef_[0] + clf.intercept_, 0, atol=1e-9)
-    assert any("100 % of rows are on the side of their answer" in text for text in written(ax))
+    assert any("100 % of rows are on the side of their prediction" in text for text in written(ax))
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_array])
@@ -111,7 +111,7 @@ def test_a_line_that_would_mislead_is_left_out():
     flat = X.mean(axis=0) + off @ directions[:2].T @ directions[:2]
     share = 100 * np.mean(clf.predict(flat) == clf.predict(X))
     assert share < 90
-    assert f"No boundary is drawn: only {share:.1f} % of rows would be on the side of their answer." in written(ax)
+    assert f"No boundary is drawn: only {share:.1f} % of rows would be on the side of their prediction." in written(ax)
 
 
 def test_of_many_wide_rows_a_sample_is_drawn():

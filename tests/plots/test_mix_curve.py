@@ -7,11 +7,10 @@ import pytest
 
 from linsep import Perceptron, Winnow
 from linsep.plots import style
+from linsep.plots.bound_curve import mixes
 from linsep.plots.boundary import boundary_path
-from linsep.plots.lemma_curve import squeeze
+from linsep.plots.lemma_curve import potential, squeeze
 from linsep.plots.mistake_curve import mistakes
-from linsep.plots.mix_curve import mixes
-from linsep.plots.potential_curve import potential
 from linsep.plots.replay import replay
 from tests.certified import three_classes, two_classes
 from tests.fits import fit

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from scipy.spatial.distance import cdist
 
 from linsep.plots import notes, style
-from linsep.plots.notes import angles, circle, correction, guesses, lifting, paths, regions, regression, sigmoid
+from linsep.plots.notes import note_002, note_003, note_004
 from linsep.plots.notes.catalogue import FIGURES, NOTES, words
 from linsep.plots.notes.gallery import page
 from linsep.theory.vc import cover_fraction
@@ -60,7 +60,8 @@ def texts(figure):
 
 
 def test_every_function_has_a_place_in_a_note_and_every_note_a_figure():
-    assert set(FIGURES) == set(notes.__all__) == set(notes._HOMES)
+    assert set(FIGURES) == set(notes.__all__)
+    assert all(callable(getattr(notes, name)) for name in FIGURES)
     assert {entry.note for entry in FIGURES.values()} == set(NOTES)
     assert [entry.note for entry in FIGURES.values()] == sorted(entry.note for entry in FIGURES.values())
 
@@ -181,10 +182,12 @@ def area(corners):
 
 
 def test_the_surface_is_the_sigmoid_of_the_likeliest_weights(monkeypatch):
-    made, kept = sigmoid.Poly3DCollection, []
-    monkeypatch.setattr(sigmoid, "Poly3DCollection", lambda strips, **look: kept.extend(strips) or made(strips, **look))
+    made, kept = note_002.Poly3DCollection, []
+    monkeypatch.setattr(
+        note_002, "Poly3DCollection", lambda strips, **look: kept.extend(strips) or made(strips, **look)
+    )
     (ax,), _ = draw("sigmoid_surface")
-    X, y = sigmoid.flowers()
+    X, y = note_002.flowers()
     w, rows, t = np.zeros(3), np.column_stack([X, np.ones(len(X))]), y > 0
     for _ in range(30):
         p = 1 / (1 + np.exp(-rows @ w))
@@ -206,7 +209,7 @@ def test_the_paths_are_gradient_steps(drawn):
     (ax,), _ = drawn["ascent_paths"]
     batch, walk = (line.get_xydata() for line in ax.lines[:2])
     best = ax.lines[2].get_xydata()[0]
-    X, y = (part for part in paths.climbed()[:2])
+    X, y = (part for part in note_002.climbed()[:2])
 
     def gradient(w, rows):
         return X[rows].T @ ((y[rows] > 0) - 1 / (1 + np.exp(-X[rows] @ w)))
@@ -220,46 +223,46 @@ def test_the_paths_are_gradient_steps(drawn):
     np.testing.assert_allclose(gradient(best, everything), 0, atol=1e-4)
     assert batch[0].tolist() == walk[0].tolist() == [0, 0]
     for at, step in zip(walk[:-1], np.diff(walk, axis=0), strict=True):
-        own = [paths.RATE * gradient(at, np.array([i])) for i in everything]
+        own = [note_002.RATE * gradient(at, np.array([i])) for i in everything]
         assert np.abs(own - step).max(axis=1).min() < 1e-9
-    heights = paths.likelihood(paths.climbed(), batch)
+    heights = note_002.likelihood(note_002.climbed(), batch)
     assert (np.diff(heights) > 0).all()
 
 
 def test_lifted_points_are_separated_through_the_origin_and_flat_ones_cannot_be():
-    for X, y in ((lifting.LINE, lifting.OF_LINE), (lifting.FLAT, lifting.OF_FLAT)):
-        assert (y * (np.column_stack([X, np.ones(len(X))]) @ lifting.normal(X, y)) > 0).all()
-        assert (lifting.verdict(X, y), lifting.verdict(X, y, 1.0)) == ("not separable", "separable")
+    for X, y in ((note_003.LINE, note_003.OF_LINE), (note_003.FLAT, note_003.OF_FLAT)):
+        assert (y * (np.column_stack([X, np.ones(len(X))]) @ note_003.normal(X, y)) > 0).all()
+        assert (note_003.verdict(X, y), note_003.verdict(X, y, 1.0)) == ("not separable", "separable")
     angle = np.linspace(0, 2 * np.pi, 3601)
-    turned = lifting.OF_FLAT[:, None] * (lifting.FLAT @ [np.cos(angle), np.sin(angle)])
+    turned = note_003.OF_FLAT[:, None] * (note_003.FLAT @ [np.cos(angle), np.sin(angle)])
     assert turned.min(axis=0).max() <= 0
-    assert min(lifting.LINE) > 0  # both signs of w have one class on the wrong side
+    assert min(note_003.LINE) > 0  # both signs of w have one class on the wrong side
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_second_example_follows_the_rules_and_is_a_mistake(sign):
-    for lean in (0, regions.LEAN):
-        case = regions.case(sign, lean)
+    for lean in (0, note_002.LEAN):
+        case = note_002.case(sign, lean)
         assert np.linalg.norm(case.u) == pytest.approx(1)
         for x, y in ((case.v1, 1), (case.x2, sign)):
             assert np.linalg.norm(x) <= 1
-            assert y * (case.u @ x) >= regions.GAMMA
+            assert y * (case.u @ x) >= note_002.GAMMA
         assert sign * (case.v1 @ case.x2) <= 0
         np.testing.assert_allclose(case.v2, case.v1 + sign * case.x2)
-        assert case.u @ case.v2 >= 2 * regions.GAMMA
+        assert case.u @ case.v2 >= 2 * note_002.GAMMA
         assert case.v2 @ case.v2 <= 2
-    assert regions.case(sign).u.tolist() == [0, 1]
+    assert note_002.case(sign).u.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(("panel", "sign"), [(0, 1), (3, -1)])
 def test_the_shaded_region_has_mistakes_alone_and_all_of_them(panel, sign, drawn):
     ax = drawn["mistake_regions"][0][panel]
-    case = regions.case(sign, regions.LEAN)
+    case = note_002.case(sign, note_002.LEAN)
     shade = ax.collections[-1]
     grid = np.linspace(-1.2, 1.2, 61)
     x = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
     slack = np.column_stack(
-        [1 - np.linalg.norm(x, axis=1), sign * (x @ case.u) - regions.GAMMA, -sign * (x @ case.v1)]
+        [1 - np.linalg.norm(x, axis=1), sign * (x @ case.u) - note_002.GAMMA, -sign * (x @ case.v1)]
     ).min(axis=1)
     inside = shade.get_paths()[0].contains_points(x)
     clear = np.abs(slack) > 0.02
@@ -269,7 +272,7 @@ def test_the_shaded_region_has_mistakes_alone_and_all_of_them(panel, sign, drawn
 
 def test_the_run_goes_up_by_the_margin_while_its_cosine_falls_at_times(drawn):
     (up, nearer), _ = drawn["cosines"]
-    run = angles.run()
+    run = note_002.run()
     heights, lowest = up.lines[0].get_ydata(), up.lines[1].get_ydata()
     assert (np.diff([0, *heights]) >= run.gamma - 1e-9).all()
     np.testing.assert_allclose(lowest, run.gamma * np.arange(1, len(heights) + 1))
@@ -283,7 +286,7 @@ def test_the_run_goes_up_by_the_margin_while_its_cosine_falls_at_times(drawn):
 
 
 def test_the_unit_sphere_holds_all_points_and_no_direction_has_more_margin():
-    X, y, u, gamma = circle.setting()
+    X, y, u, gamma = note_003.setting()
     assert np.linalg.norm(X, axis=1).max() == pytest.approx(1)
     assert np.linalg.norm(u) == pytest.approx(1)
     angle = np.linspace(0, 2 * np.pi, 20001)
@@ -293,23 +296,23 @@ def test_the_unit_sphere_holds_all_points_and_no_direction_has_more_margin():
 
 
 def test_the_sphere_says_its_margin(drawn):
-    gamma = circle.setting()[3]
+    gamma = note_003.setting()[3]
     assert f"γ = {gamma:.3f}, 1/γ² = {1 / gamma**2:.1f}" in texts(drawn["unit_sphere"][1])
 
 
 def test_one_update_repairs_one_square_and_one_circle(drawn):
     panels, _ = drawn["update"]
-    missed = correction.wrong(correction.BEFORE)
-    assert sorted(correction.LABELS[missed].tolist()) == [-1, 1]
-    x = correction.chosen()
-    assert correction.BEFORE @ x >= 0
-    assert len(correction.wrong(correction.BEFORE - x)) == 0
+    missed = note_003.wrong(note_003.BEFORE)
+    assert sorted(note_003.LABELS[missed].tolist()) == [-1, 1]
+    x = note_003.chosen()
+    assert note_003.BEFORE @ x >= 0
+    assert len(note_003.wrong(note_003.BEFORE - x)) == 0
     assert "after: 0 mistakes" in panels[2].get_title(loc="left")
 
 
 def test_the_line_is_that_of_least_squares(drawn):
     (ax,), figure = drawn["line_fit"]
-    x, y = regression.data()
+    x, y = note_004.data()
     (_, start), (end, height) = ax.lines[0].get_xydata()
     w = sum(x * y) / sum(x * x)
     assert start == 0
@@ -352,12 +355,12 @@ def test_nothing_is_drawn_without_dimensions_or_labellings():
 
 def test_the_ten_rows_have_the_guesses_and_results_of_the_note(drawn):
     v, used, missed = np.zeros(2), [], []
-    for i, (x, y) in enumerate(zip(guesses.ROWS, guesses.LABELS, strict=True), 1):
+    for i, (x, y) in enumerate(zip(note_002.ROWS, note_002.LABELS, strict=True), 1):
         used.append(len(missed))
         if y * (v @ x) <= 0:
             v, missed = v + y * x, [*missed, i]
     assert missed == [1, 4, 8, 10]
-    table = guesses.played()
+    table = note_002.played()
     assert table.used.tolist() == used == [0, 1, 1, 1, 2, 2, 2, 2, 3, 3]
     assert table.survival.tolist() == [1, 3, 4, 2, 0]
     np.testing.assert_array_equal(table.guesses[-1], v)
@@ -369,8 +372,8 @@ def test_the_ten_rows_have_the_guesses_and_results_of_the_note(drawn):
 
 
 def test_rows_of_the_table_differ_and_none_is_0():
-    assert cdist(guesses.ROWS, [[0, 0]]).min() > 0
-    assert len(np.unique(guesses.ROWS, axis=0)) == 10
+    assert cdist(note_002.ROWS, [[0, 0]]).min() > 0
+    assert len(np.unique(note_002.ROWS, axis=0)) == 10
 
 
 def test_the_page_has_every_figure_under_its_note(report, html):

@@ -3,6 +3,8 @@
 import os
 import re
 import stat
+import subprocess
+import sys
 import threading
 from datetime import date
 from html.parser import HTMLParser
@@ -14,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from linsep.plots.page import ADAPTED, DARK, LIGHT, inline_svg, night_colours, plain
 from linsep.plots.report import (
     Code,
     Column,
@@ -29,6 +30,8 @@ from linsep.plots.report import (
     Text,
     shown,
 )
+from linsep.plots.report.rendering import plain
+from linsep.plots.report.svg import ADAPTED, DARK, LIGHT, dark_colours, inline_svg
 from linsep.plots.style import COLOURS, INK, PAPER
 from tests.plots.browser import Tab, browser, find
 
@@ -217,21 +220,21 @@ def contrast(one, other):
 
 
 def test_the_colours_of_the_night_stand_out_as_those_of_the_day_do():
-    night = night_colours([*COLOURS, *LIGHT])
+    night = dark_colours([*COLOURS, *LIGHT])
     for day, dark in night.items():
         assert contrast(dark, DARK[0]) >= min(contrast(day, LIGHT[0]), 2.5)
     assert contrast(night[LIGHT[0]], DARK[0]) < 1.05
     assert contrast(night[LIGHT[1]], DARK[1]) < 1.05
     for name in ("Blues", "Greys"):
         shades = [matplotlib.colors.to_hex(shade) for shade in matplotlib.colormaps[name](np.linspace(0, 1, 9))]
-        assert (np.diff([luminance(night_colours([shade])[shade]) for shade in shades]) > 0).all()
+        assert (np.diff([luminance(dark_colours([shade])[shade]) for shade in shades]) > 0).all()
 
 
 @settings(max_examples=100)
 @given(rgb=st.tuples(*[st.integers(0, 255)] * 3))
 def test_the_colours_of_the_night_keep_their_hues(rgb):
     day = "#{:02x}{:02x}{:02x}".format(*rgb)
-    dark = night_colours([day])[day]
+    dark = dark_colours([day])[day]
     before, after = (matplotlib.colors.to_rgb(colour) for colour in (day, dark))
     if np.ptp(before) > 0.5 and np.ptp(after) > 0.2:
         hues = [matplotlib.colors.rgb_to_hsv(colour)[0] for colour in (before, after)]
@@ -370,6 +373,17 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
 def test_a_folder_that_is_not_there_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         Report("it").write(tmp_path / "nowhere" / "out.html")
+
+
+@pytest.mark.parametrize("missing", ["jinja2", "matplotlib"])
+def test_what_reports_need_is_named_where_it_is_missing(missing, tmp_path):
+    code = f"import sys; sys.modules['{missing}'] = None; from linsep.cli import main; sys.exit(main())"
+    (tmp_path / "rows.svm").write_text("1 1:1\n0 1:2\n")
+    fit = [sys.executable, "-c", code, "fit", "rows.svm", "-o", "m", "--report", "r.html"]
+    result = subprocess.run(fit, cwd=tmp_path, capture_output=True, text=True)
+    assert result.returncode == 2
+    assert "pip install 'linsep[plot]'" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.svm"]
 
 
 @pytest.fixture(scope="module")

@@ -33,9 +33,9 @@ def test_every_method_has_its_line():
         assert colors.to_hex(line.get_color()) == style.colour_of(READOUTS.index(method[0])).lower()
         assert line.get_marker() == style.marker_of(READOUTS.index(method[0]))
     assert in_legend(ax) == [name_of(method) for method in ERRORS]
-    assert title(ax) == "vote: 8.1 % of answers wrong after 10 epochs"
+    assert title(ax) == "vote: 8.1 % of predictions wrong after 10 epochs"
     assert title(votes([1], {("last", True): [0.25]}, heading="degree 2", ax=place())) == (
-        "degree 2, last, normalised: 25.0 % of answers wrong after 1 epoch"
+        "degree 2, last, normalised: 25.0 % of predictions wrong after 1 epoch"
     )
 
 

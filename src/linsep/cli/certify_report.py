@@ -32,13 +32,12 @@ from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Dense
 from linsep.estimators.base.learner import Learner
 from linsep.plots import style
-from linsep.plots.bound_curve import amount, bounds
-from linsep.plots.lemma_curve import MOST, squeeze
+from linsep.plots.bound_curve import bounds, mixes
+from linsep.plots.curves import amount
+from linsep.plots.lemma_curve import MOST, potential, squeeze
 from linsep.plots.majority_curve import versus
 from linsep.plots.mistake_curve import mistakes
-from linsep.plots.mix_curve import mixes
 from linsep.plots.noise_curve import noise, noisy_runs
-from linsep.plots.potential_curve import potential
 from linsep.plots.report import Code, Column, Fact, Part, Picture, Report, Section, Table, Text
 from linsep.solvers.margin.delta import delta_bound
 from linsep.theory import majority

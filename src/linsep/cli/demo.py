@@ -99,7 +99,7 @@ def _pages() -> Any:
     try:
         from linsep.cli import demo_report
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "matplotlib":
+        if (error.name or "").partition(".")[0] not in ("jinja2", "matplotlib"):
             raise
         return None
     return demo_report

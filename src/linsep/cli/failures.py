@@ -29,7 +29,9 @@ from linsep.cli.terminal import say, silence
 USAGE, BAD_DATA, BAD_MODEL, INTERRUPTED, CLOSED_PIPE = 2, 3, 4, 130, 141
 SHOW = "LINSEP_TRACEBACK"
 """The variable that, set to anything but 0, shows where an error comes from."""
-EXTRAS = {"pyarrow": "arrow", "matplotlib": "plot", "onnx": "onnx", "dask": "dask", "distributed": "dask"}
+EXTRAS = {
+    "pyarrow": "arrow", "jinja2": "plot", "matplotlib": "plot", "onnx": "onnx", "dask": "dask", "distributed": "dask",
+}  # fmt: skip
 """The extra that a package comes with."""
 OF_THE_DATA = (
     "X ", "Input X", "x ", "y ", "Input y", "Found array", "Unknown label type", "every row",
@@ -121,7 +123,7 @@ def judged(error: BaseException) -> tuple[int, str] | None:
         return _of_the_command_line(error)
     if isinstance(error, ImportError):
         return _of_a_package(error)
-    if _is_a(error, "linsep.distributed.engines", "ClusterError"):
+    if _is_a(error, "linsep.distributed.cluster", "ClusterError"):
         return USAGE, str(error)
     if isinstance(error, MemoryError):
         return USAGE, f"not enough memory{f': {error}' if str(error) else ''}"

@@ -13,9 +13,8 @@ from linsep.cli.reports import features_of
 from linsep.cli.training import Trained
 from linsep.cli.watching import Watching
 from linsep.estimators.registry import LEARNERS
-from linsep.plots.likelihood_curve import ascent
 from linsep.plots.mistake_curve import mistakes
-from linsep.plots.progress_curve import progress
+from linsep.plots.progress_curve import ascent, progress
 from linsep.plots.report import Code, Fact, Facts, Picture, Report, Section, Text
 
 

@@ -12,11 +12,12 @@ from linsep.cli.predicting import Noted, lines_of, writer
 from linsep.data.errors import DataError
 from linsep.data.parts_reading import Pass
 from linsep.data.parts_spans import Reading
-from linsep.distributed.answering import tasks_of
 from linsep.distributed.connecting import engine_of
-from linsep.distributed.engines import Engine
-from linsep.distributed.plans import Files
-from linsep.distributed.work import Question, Task
+from linsep.distributed.engine import Engine
+from linsep.distributed.predicting import tasks_of
+from linsep.distributed.shard import Task
+from linsep.distributed.sources import Files
+from linsep.distributed.work import Question
 from linsep.evaluation.scoring import Scoring, answers
 from linsep.models.save_load import Saved
 

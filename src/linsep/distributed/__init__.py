@@ -1,8 +1,8 @@
-"""Shards on threads and clusters: `fit`, `predict`, `evaluate`."""
+"""Train, predict and evaluate on shards of data, with threads or on a Dask cluster."""
 
-from linsep.distributed.answering import answers, evaluate, predict
+from linsep.distributed.cluster import ClusterError
 from linsep.distributed.connecting import local_workers
+from linsep.distributed.predicting import evaluate, predict, predictions
 from linsep.distributed.training import Progress, fit
-from linsep.distributed.versions import ClusterError
 
-__all__ = ["ClusterError", "Progress", "answers", "evaluate", "fit", "local_workers", "predict"]
+__all__ = ["ClusterError", "Progress", "evaluate", "fit", "local_workers", "predict", "predictions"]

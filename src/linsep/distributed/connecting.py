@@ -1,4 +1,4 @@
-"""Clients of Dask clusters: found at an address, or with workers of their own on this machine."""
+"""Connect to Dask clusters: at an address, or with workers started on this machine."""
 
 import asyncio
 from collections.abc import Iterator
@@ -6,19 +6,19 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from linsep.distributed.engines import Cluster, Engine, Threads
-from linsep.distributed.versions import ClusterError, check_workers
+from linsep.distributed.cluster import Cluster, ClusterError, check_workers
+from linsep.distributed.engine import Engine, Threads
 from linsep.engine.runtime import threads
 
 SECONDS = 5
-"""How long a scheduler has to answer."""
+"""How long to wait for a scheduler's reply."""
 MISSING = "this needs dask and distributed: pip install 'linsep[dask]'"
 HERE = "127.0.0.1"
 
 
 @contextmanager
 def engine_of(client: Any, n_jobs: int | None) -> Iterator[Engine]:
-    """Give who works on shards: threads of this process, or the workers of a client or of a scheduler's address."""
+    """Give an engine: threads of this process, or the workers of a client or of a scheduler's address."""
     if client is None:
         yield Threads(threads(n_jobs))
     elif isinstance(client, str):
@@ -32,7 +32,7 @@ def engine_of(client: Any, n_jobs: int | None) -> Iterator[Engine]:
 
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """Give a client of the scheduler at an address, whose workers are fit for the work."""
+    """Give a client of the scheduler at an address, once its workers are checked."""
     distributed = _distributed()
     _refuse_silent(address)
     with distributed.Client(address, timeout=SECONDS, set_as_default=False) as client:
@@ -42,14 +42,14 @@ def connected(address: str) -> Iterator[Any]:
 
 @contextmanager
 def local_workers(count: int) -> Iterator[Any]:
-    """Give a client with workers of its own, one process each, that can be reached from this machine alone."""
+    """Give a client with new workers, one process each, which listen on this machine only."""
     distributed = _distributed()
     import dask
 
     settings = {
-        "distributed.deploy.lost-worker-timeout": "1 hour",  # else a slow restart is a worker's end
-        "distributed.comm.timeouts.connect": "10 s",  # else one that has just died is called for half a minute
-        "distributed.worker.profile.enabled": False,  # nobody looks at it, and it takes its time
+        "distributed.deploy.lost-worker-timeout": "1 hour",  # else a slow restart counts as a lost worker
+        "distributed.comm.timeouts.connect": "10 s",  # else a dead worker is tried for half a minute
+        "distributed.worker.profile.enabled": False,  # unused here, and slow
     }
     with (
         dask.config.set(settings),
@@ -63,15 +63,15 @@ def local_workers(count: int) -> Iterator[Any]:
 
 
 def _refuse_silent(address: str) -> None:
-    """Raise a ClusterError unless a scheduler answers at an address; a client would wait for ever if one is silent."""
-    with ThreadPoolExecutor(1) as pool:  # a loop of events, which may run here already, can't wait for another
+    """Raise a ClusterError unless a scheduler replies at an address; a client would wait for ever for a silent one."""
+    with ThreadPoolExecutor(1) as pool:  # an event loop that runs here already can't run another
         asked = pool.submit(lambda: asyncio.run(asyncio.wait_for(_kind(address), SECONDS)))
     error = asked.exception()
     if error is None and asked.result() == "Scheduler":
         return
     if error is None:
         why = f"a {asked.result()} does"
-    else:  # whatever else listens there may answer anything
+    else:  # another program that listens there may send anything
         why = f"not in {SECONDS} s" if isinstance(error, OSError) else str(error).partition("\n")[0][:100]
     raise ClusterError(
         f"no scheduler answers at {address} ({why}): start one with dask scheduler, and workers with dask worker"
@@ -79,7 +79,7 @@ def _refuse_silent(address: str) -> None:
 
 
 async def _kind(address: str) -> Any:
-    """Return what somebody at an address says to be."""
+    """Return the type of server at an address, as it identifies itself."""
     from distributed.core import rpc
     from distributed.security import Security
 
@@ -88,7 +88,7 @@ async def _kind(address: str) -> Any:
 
 
 def _refuse(client: Any) -> None:
-    """Raise an error unless this is a client that can be used."""
+    """Raise an error unless the client can be used."""
     if not isinstance(client, _distributed().Client):
         raise TypeError(
             f"client= is a distributed.Client, or the address of a scheduler, and not {type(client).__name__}"

@@ -1,4 +1,4 @@
-"""`fit` on files of any size and on clusters: shards are learned where they lie, and mixed after every epoch."""
+"""`fit` on files of any size and on clusters: shards are learned where they are, and mixed after every epoch."""
 
 import os
 import uuid
@@ -14,11 +14,11 @@ from sklearn.base import clone
 from linsep.data.errors import DataError
 from linsep.data.parts_survey import Survey
 from linsep.distributed import work
-from linsep.distributed.checkpoints import Checkpoint, identity_of
+from linsep.distributed.checkpoint import Checkpoint, identity_of
 from linsep.distributed.connecting import engine_of
-from linsep.distributed.engines import Engine
-from linsep.distributed.plans import plan_of
-from linsep.distributed.wire import gain_of, sent
+from linsep.distributed.engine import Engine
+from linsep.distributed.packing import packed_state, unpacked_gain
+from linsep.distributed.sources import source_of
 from linsep.engine.readouts import MISTAKES
 from linsep.engine.step import reads_norm, settles
 from linsep.estimators.base.learner import Learner, refuse_one_class
@@ -33,77 +33,76 @@ AnyLearner = TypeVar("AnyLearner", bound=Learner)
 Path = str | os.PathLike[str]
 
 SHARDS = 8
-"""Those of a learner that does not say; other shards are another model, and so it is not the number of workers."""
+"""The default number of shards; it changes the model, so it does not depend on the number of workers."""
 
 
 class Progress(NamedTuple):
-    """How far a training has come."""
+    """The progress of a training."""
 
     epoch: int
-    """From 1; 0 while the shards are looked at for the first time."""
+    """From 1; 0 while the shards are surveyed."""
     shards: int
-    """Those of this epoch that are done, in order ..."""
+    """Shards of this epoch that are done ..."""
     of: int
     """... of how many."""
     rows: int
-    """Rows learned so far, in all epochs; while the shards are looked at, those that were found."""
+    """Rows learned so far, in all epochs; during the survey, rows counted so far."""
     mistakes: int
     """Mistakes so far."""
     sent: int
-    """Bytes of weights that were sent so far, to each worker and back."""
+    """Bytes of weights sent so far, to each worker and back."""
     seconds: float
     errors: int | None = None
-    """Rows that were predicted wrongly before they were learned; None where nobody counts."""
+    """Rows that were predicted wrongly before they were learned; None if they are not counted."""
     rejected: int = 0
-    """Malformed rows that were left out of an epoch."""
+    """Malformed rows that an epoch skips."""
     gone: int = 0
-    """Workers that have left, or died, since the training began; others do their work."""
+    """Workers that have left or died since the training began; others do their work."""
     waiting: bool = False
-    """Whether no worker is left, and one is waited for."""
+    """Whether no worker is left, and the training waits for one."""
 
 
-Tell = Callable[[Progress], None]
+Report = Callable[[Progress], None]
 
 
 def fit(
     learner: AnyLearner, source: Any, y: Any = None, *, client: Any = None, epochs: int | None = None,
-    checkpoint: Path | None = None, progress: Tell | None = None, **options: Any,
+    checkpoint: Path | None = None, progress: Report | None = None, **options: Any,
 ) -> AnyLearner:  # fmt: skip
     r"""Train a learner on shards of data that need not fit into memory, by threads or by the workers of a cluster.
 
     Iterative parameter mixing (McDonald, Hall and Mann, 2010): in every epoch each shard is learned from the weights
-    that the epoch began with, and the weights are mixed in the order of the shards. What comes out depends on the
-    learner, its seed, the data and the number of shards alone: not on the workers, how many they are, or which of them
-    die on the way.
+    that the epoch began with, and the weights are mixed in the order of the shards. The result depends only on the
+    learner, its seed, the data and the number of shards: not on the workers, their number, or which of them die.
 
     Parameters
     ----------
     learner : an online learner that mixes, or NaiveBayes
-        Its `shards` (8 if it does not say), `mixing`, `shuffle` and seed are part of the algorithm. With
-        `shuffle=False` rows are learned as they stand, in memory that does not grow with a shard; otherwise each shard
-        is held in memory while it is learned, in an order of its own. NaiveBayes counts, in one pass.
+        Its `shards` (8 if None), `mixing`, `shuffle` and seed are part of the algorithm. With `shuffle=False` rows are
+        learned in the order of the data, in memory that does not grow with a shard; otherwise each shard is held in
+        memory while it is learned, in an order of its own. NaiveBayes counts, in one pass.
     source : path, list of paths, glob, folder; Dask dataframe or Dask array
         Text is cut into ranges of bytes, Parquet into row groups, binary files into rows; a compressed text file is one
-        shard at least. Workers read them by the same names. A dataframe has a column of labels (`label=`), an array
-        comes with `y`.
+        shard at least. Workers read the files under the same names. A dataframe has a column of labels (`label=`), an
+        array comes with `y`.
     y : Dask array, optional
         The labels of a Dask array.
     client : distributed.Client, address of a scheduler, or None
-        Who works; None is threads of this process, `n_jobs` of the learner.
+        The workers; None is threads of this process, `n_jobs` of the learner.
     epochs : int, optional
-        The most epochs; by default the learner's `max_iter`.
+        The most epochs. Default: the learner's `max_iter`.
     checkpoint : path, optional
-        A model file that is written after every epoch. If it is there already, of the same learner and data, training
-        goes on from it, to the very weights that an undisturbed run would have had.
+        A model file that is written after every epoch. If it exists, from the same learner and data, training resumes
+        from it, and gives the same weights as an uninterrupted run.
     progress : callable, optional
-        Is called with a :class:`Progress` after every shard.
+        Called with a :class:`Progress` after every shard.
     **options
-        Those of :func:`linsep.read` and of the format.
+        The options of :func:`linsep.read` and of the format.
 
     Returns
     -------
     learner
-        The one given, trained. It has no log unless it was made with `log=True`; `mixes_` tells of its shards.
+        The given learner, trained. It has a log only with `log=True`; `mixes_` records its shards.
 
     Examples
     --------
@@ -124,7 +123,7 @@ def fit(
             else:
                 run.train(epochs, checkpoint)
         finally:
-            run.plan.release()
+            run.source.release()
             engine.everywhere(work.forget, run.name)
     return learner
 
@@ -144,59 +143,59 @@ def _refuse(learner: Any, epochs: int | None) -> None:
 
 
 class Run:
-    """One training: its data in parts, and what was found in them."""
+    """One training: its shards, and the results of their survey."""
 
     def __init__(
-        self, learner: Any, engine: Engine, source: Any, y: Any, options: dict[str, Any], progress: Tell | None
+        self, learner: Any, engine: Engine, source: Any, y: Any, options: dict[str, Any], progress: Report | None
     ) -> None:  # fmt: skip
         self.name, self.learner, self.engine, self.options = uuid.uuid4().hex, learner, engine, options
-        self.plan = plan_of(source, y, options, engine)
+        self.source = source_of(source, y, options, engine)
         self.twin = clone(learner)
-        self._tell, self._began, self._sent = progress, perf_counter(), 0
-        self._told = Progress(0, 0, 0, 0, 0, 0, 0.0)
-        engine.notice = self._tell_waiting
+        self._progress, self._began, self._sent = progress, perf_counter(), 0
+        self._last = Progress(0, 0, 0, 0, 0, 0, 0.0)
+        engine.notice = self._report_waiting
         self._rows = self._rejected = 0
 
-    def look(self, count: int) -> Survey:
-        """Look at all shards, and tell the twin of the learner what they hold."""
-        plan, twin = self.plan, self.twin
-        tasks = [(part, number, 0) for number, part in enumerate(plan.parts(count))]
+    def survey(self, count: int) -> Survey:
+        """Survey all shards, and set the classes and the number of features of the learner's twin."""
+        source, twin = self.source, self.twin
+        tasks = source.shards(count)
         surveys = []
-        with closing(self.engine.each(work.look, tasks, work.Look(self.name, plan.reading))) as each:
+        with closing(self.engine.each(work.survey, tasks, work.SurveyJob(self.name, source.reading))) as each:
             for found in each:
                 surveys.append(found)
                 self._rows, self._rejected = self._rows + found.rows, self._rejected + found.rejected
-                self._tell_shards(0, len(surveys), len(tasks))
-        survey = plan.settle(surveys)
+                self._report(0, len(surveys), len(tasks))
+        survey = source.settle(surveys)
         if not survey.rows:
-            raise DataError(plan.name, "there are no rows")
+            raise DataError(source.name, "there are no rows")
         firsts = np.cumsum([0, *(found.rows for found in surveys)]).tolist()
-        self.tasks = [(part, k, firsts[k]) for part, k, _ in tasks if surveys[k].rows]
+        self.tasks = [task._replace(first=firsts[task.number]) for task in tasks if surveys[task.number].rows]
         clean(survey.labels, len(survey.labels))
         refuse_one_class(survey.labels)
-        twin.classes_, twin._open, twin.n_features_in_ = survey.labels, False, plan.width
-        if plan.form is not None:
-            twin.form_ = plan.form.like([(_columns(survey, plan.width), None)], strict=False)
+        twin.classes_, twin._open, twin.n_features_in_ = survey.labels, False, source.width
+        if source.form is not None:
+            twin.form_ = source.form.like([(_columns(survey, source.width), None)], strict=False)
         return survey
 
     def count(self) -> None:
         """Count the rows of all shards."""
-        survey = self.look(self.plan.pieces)
-        twin, shared = self.twin, work.Job(self.name, self.plan.reading, self.twin)
+        survey = self.survey(self.source.pieces)
+        twin, shared = self.twin, work.Job(self.name, self.source.reading, self.twin)
         with closing(self.engine.each(work.count, self.tasks, shared)) as tallies:
             tally = next(tallies)
             for done, more in enumerate(tallies, 2):
                 tally = tally.joined(more)
-                self._tell_shards(1, done, len(self.tasks))
+                self._report(1, done, len(self.tasks))
         self._take_over(twin._go_on_with(tally, survey.labels, open_labels=False))
 
     def train(self, epochs: int | None, path: Path | None) -> None:
         """Learn all shards, epoch after epoch, and mix."""
         twin = self.twin
-        survey = self.look(twin.shards or SHARDS)
-        kept = Checkpoint(path, identity_of(twin, self.plan.identity(self.tasks), self.options))
+        survey = self.survey(twin.shards or SHARDS)
+        checkpoint = Checkpoint(path, identity_of(twin, self.source.identity(self.tasks), self.options))
         history: list[list[int]] = []
-        saved = kept.found()
+        saved = checkpoint.found()
         if saved is None:
             state = self._start(survey)
         else:
@@ -207,7 +206,7 @@ class Run:
                 f"{path} has {len(history)} epochs already, and {most} are wanted: delete it, or name another file"
             )
         over = [enough.after(np.array(made), survey.rows) for made in history]
-        job = work.Job(self.name, self.plan.reading, _bare(twin), reads_norm(type(state.rule)))
+        job = work.Job(self.name, self.source.reading, _bare(twin), reads_norm(type(state.rule)))
         while not any(over) and state.epochs < most:
             before = state.tally.counts.sum(axis=1)
             self._epoch(state, job)
@@ -217,7 +216,7 @@ class Run:
             twin._state, twin.n_iter_ = state, state.epochs
             if path is not None:
                 settle(state)
-                kept.write(twin, history)
+                checkpoint.write(twin, history)
         settle(state)
         twin._state, twin.n_iter_ = state, state.epochs
         self._take_over(twin)
@@ -227,21 +226,21 @@ class Run:
     def _epoch(self, state: TrainingState, job: work.Job) -> None:
         """Learn all shards from the same weights, and mix them."""
         mix = ShardMix(state, job.learner.mixing)
-        start = sent(mix.start)
+        start = packed_state(mix.start)
         self._sent += start.nbytes
         shared = work.Epoch(job, start, state.epochs)
-        self._tell_shards(state.epochs + 1, 0, len(self.tasks), state)
+        self._report(state.epochs + 1, 0, len(self.tasks), state)
         with closing(self.engine.each(work.learn, self.tasks, shared)) as each:
             for done, back in enumerate(each, 1):
-                mix.add(gain_of(back))
+                mix.add(unpacked_gain(back))
                 self._sent += back.nbytes
-                self._tell_shards(state.epochs + 1, done, len(self.tasks), state)
+                self._report(state.epochs + 1, done, len(self.tasks), state)
         mix.end()
         refuse_overflow(state)
         state.epochs += 1
 
     def _start(self, survey: Survey) -> TrainingState:
-        """Return a machine before its first round."""
+        """Return the state before the first round."""
         twin = self.twin
         twin.seed_ = twin._draw_seed()
         state = twin._start(twin.n_features_in_, len(twin.classes_), survey.rows, open_labels=False)
@@ -252,7 +251,7 @@ class Run:
         return state
 
     def _resumed(self, saved: Saved) -> tuple[TrainingState, list[list[int]]]:
-        """Return the machine of a run that was cut off, and the mistakes and updates of its epochs."""
+        """Return the state of an interrupted run, and the mistakes and updates of its epochs."""
         twin, model = self.twin, saved.model
         if not np.array_equal(model.classes_, twin.classes_) or model.n_features_in_ != twin.n_features_in_:
             raise ValueError("the checkpoint is of other classes or features: delete it, or give another")
@@ -260,13 +259,14 @@ class Run:
         return model._readable().whole().copy(), [list(map(int, made)) for made in saved.about["history"]]
 
     def _take_over(self, twin: Any) -> None:
-        """Let the learner be what its twin has become."""
+        """Copy what the twin has learned to the learner."""
         learner, own = self.learner, twin.get_params(deep=False)
         kept = {name: value for name, value in vars(learner).items() if name in own}
         learner.__dict__ = kept | {name: value for name, value in vars(twin).items() if name not in own}
 
-    def _tell_shards(self, epoch: int, done: int, of: int, state: TrainingState | None = None) -> None:
-        if self._tell is None:
+    def _report(self, epoch: int, done: int, of: int, state: TrainingState | None = None) -> None:
+        """Report the shards of an epoch that are done."""
+        if self._progress is None:
             return
         rows, mistakes, errors = self._rows, 0, None
         if state is not None:
@@ -274,17 +274,18 @@ class Run:
             rows, mistakes, errors = int(tally.rounds[0]), int(tally.counts[MISTAKES].sum()), state.errors
         seconds = perf_counter() - self._began
         gone = self.engine.gone
-        self._told = Progress(epoch, done, of, rows, mistakes, self._sent, seconds, errors, self._rejected, gone)
-        self._tell(self._told)
+        self._last = Progress(epoch, done, of, rows, mistakes, self._sent, seconds, errors, self._rejected, gone)
+        self._progress(self._last)
 
-    def _tell_waiting(self) -> None:
-        if self._tell is not None:
+    def _report_waiting(self) -> None:
+        """Report that no worker is left."""
+        if self._progress is not None:
             seconds = perf_counter() - self._began
-            self._tell(self._told._replace(seconds=seconds, gone=self.engine.gone, waiting=True))
+            self._progress(self._last._replace(seconds=seconds, gone=self.engine.gone, waiting=True))
 
 
 def _bare(twin: Any) -> Any:
-    """Return a learner to be sent to workers, which need to know neither its machine nor how its data are read."""
+    """Return a learner to send to workers: without its state and its form, which they do not need."""
     bare = clone(twin)
     for name in ("classes_", "_open", "n_features_in_", "seed_"):
         setattr(bare, name, getattr(twin, name))
@@ -292,5 +293,5 @@ def _bare(twin: Any) -> Any:
 
 
 def _columns(survey: Survey, width: int) -> Any:
-    """Return a row with an entry in every column that the data have; dense where that is all."""
+    """Return a row with an entry in every column that the data have; an empty array stands for all columns."""
     return np.empty(0) if survey.seen is None else sp.csr_array(survey.columns[None, :width])

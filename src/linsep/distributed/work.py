@@ -1,4 +1,4 @@
-"""What is done with a shard, wherever that is: look at it, learn from it, count it."""
+"""The work on one shard, on any worker: survey, learn, count, predict, evaluate."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,9 +9,9 @@ import numpy as np
 from linsep.data.dataset import Dataset
 from linsep.data.errors import DataError
 from linsep.data.parts_survey import Survey
-from linsep.distributed.pieces import Held, piece_of
-from linsep.distributed.shelf import SHELF
-from linsep.distributed.wire import Sent, Start, received, sent_back
+from linsep.distributed.packing import PackedGain, PackedState, packed_gain, unpacked_state
+from linsep.distributed.row_cache import ROW_CACHE
+from linsep.distributed.shard import LoadedRows, Task
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense, first_beyond
 from linsep.evaluation.scoring import Scoring, answers
@@ -23,46 +23,44 @@ from linsep.validation.inputs import LARGEST, canonical, refuse_bad_entries, wit
 from linsep.validation.labels import clean, codes_among
 
 ROWS = 20_000
-"""Rows that are answered at a time."""
+"""Rows that are predicted at a time."""
 STREAMED = 10_000
-"""Rows that are learned at a time, where not all can be kept."""
+"""Rows that are learned at a time, if not all fit into memory."""
 Reading = Any
-"""How rows are read: data/parts_spans.Reading, or array_pieces.AsTheyAre."""
-ASKED = {"labels": "predict", "scores": "decision_function", "probabilities": "predict_proba"}
-"""How a model is asked."""
-Task = tuple[Any, int, int]
-"""A shard: its rows, or where they are; its number; the number of its first row."""
+"""How rows are read: a Reading of files and tables, or an ArrayReading."""
+METHODS = {"labels": "predict", "scores": "decision_function", "probabilities": "predict_proba"}
+"""The method of a model for each kind of prediction."""
 
 
-class Look(NamedTuple):
-    """What all shards are looked at for."""
+class SurveyJob(NamedTuple):
+    """What a survey of all shards shares."""
 
     run: str
-    """A name for what is kept."""
+    """The name under which rows are cached."""
     reading: Reading
 
 
 class Job(NamedTuple):
-    """What all shards are told, in all epochs."""
+    """What all shards share in all epochs."""
 
     run: str
     reading: Reading
     learner: Any
-    """Without a machine, but with its classes, its width and its seed."""
+    """Without its state, but with its classes, its number of features and its seed."""
     distinct: bool = False
-    """Whether a row must not store a column twice."""
+    """If True, duplicate columns of a row are summed first."""
 
 
 class Epoch(NamedTuple):
-    """What all shards are told in one epoch."""
+    """What all shards share in one epoch."""
 
     job: Job
-    start: Start
+    start: PackedState
     number: int
 
 
 class Question(NamedTuple):
-    """What is asked of a model."""
+    """The prediction to make: what all shards share."""
 
     reading: Reading
     model: Any
@@ -70,44 +68,43 @@ class Question(NamedTuple):
 
 
 class Examples(NamedTuple):
-    """Rows as learners see them."""
+    """Rows, codes of labels and weights, as the engine reads them."""
 
     data: Dense | Csr
     codes: Array
     weights: Array
 
 
-def look(task: Task, shared: Look) -> Survey:
-    """Return what all shards together decide: their rows, labels, columns."""
-    part, number, _ = task
-    piece = piece_of(part)
-    if not SHELF.has_room(shared.run, piece.room):
-        return piece.surveyed(shared.reading)
-    found = piece.parsed(shared.reading)
-    SHELF.keep(shared.run, number, found, found.nbytes)
-    return found.survey
+def survey(task: Task, shared: SurveyJob) -> Survey:
+    """Return the number of rows, the labels and the columns of a shard; cache its rows if there is room."""
+    shard = task.shard
+    if not ROW_CACHE.has_room(shared.run, shard.memory):
+        return scan(task, shared.reading)
+    rows: LoadedRows = shard.load(shared.reading)
+    ROW_CACHE.keep(shared.run, task.number, rows, rows.nbytes)
+    return rows.survey
 
 
-def learn(task: Task, shared: Epoch) -> Sent:
-    """Return what a shard gains from its rows, from the weights that the epoch begins with."""
-    learner, start = shared.job.learner, received(shared.start)
+def learn(task: Task, shared: Epoch) -> PackedGain:
+    """Learn the rows of a shard, from the weights that the epoch starts with; return the gain."""
+    learner, start = shared.job.learner, unpacked_state(shared.start)
     shard = fork(start)
     for first, rows in examples(task, shared.job, in_one=learner.shuffle is not False):
-        order = order_of(learner, shared.number, rows.data.n_rows, task[1])
+        order = order_of(learner, shared.number, rows.data.n_rows, task.number)
         try:
             shard.run(*rows, order, first)
         except StoppedError as stop:
             with _among_all(rows.data, first):
                 explain(StoppedError(first + stop.row, stop.status), rows.data, type(shard.rule).__name__)
-    return sent_back(gain_of(shard, start))
+    return packed_gain(gain_of(shard, start))
 
 
 def count(task: Task, shared: Job) -> ClassCounts:
-    """Return what naive Bayes counts in a shard."""
+    """Return the counts of naive Bayes in a shard."""
     learner = shared.learner
     tally = learner._started(len(learner.classes_), learner.n_features_in_)
-    kept = learner.kind != "gaussian"  # moments are merged, and depend on where the blocks end
-    for first, rows in examples(task, shared, in_one=False) if kept else streamed(task, shared):
+    cached = learner.kind != "gaussian"  # moments are merged, and depend on where the blocks end
+    for first, rows in examples(task, shared, in_one=False) if cached else streamed(task, shared):
         with _among_all(rows.data, first):
             refuse_bad_entries(rows.data)
         tally = tally.plus(learner._distinct(rows.data), rows.codes, rows.weights)
@@ -115,66 +112,67 @@ def count(task: Task, shared: Job) -> ClassCounts:
 
 
 def scan(task: Task, reading: Reading) -> Survey:
-    """Return what all parts together decide, and keep nothing."""
-    return piece_of(task[0]).surveyed(reading)
+    """Return the number of rows, the labels and the columns of a shard; cache nothing."""
+    found: Survey = task.shard.scan(reading)
+    return found
 
 
 def columns(task: Task, _: None) -> Any:
-    """Return the types of the columns of frames."""
-    return task[0].columns()
+    """Return the schema of the columns of a dataframe's shard."""
+    return task.shard.columns()
 
 
 def words(task: Task, reading: Reading) -> dict[str, Any]:
-    """Return what a form has seen in frames: words, n-grams, and how many have them."""
-    return task[0].words(reading)
+    """Return the state of a form that has read a dataframe's shard: words, n-grams and their counts."""
+    state: dict[str, Any] = task.shard.words(reading)
+    return state
 
 
-def answer(task: Task, question: Question) -> Array:
-    """Return a model's answers to the rows of a part."""
-    model, blocks = question.model, piece_of(task[0]).blocks(question.reading, ROWS)
-    found = [getattr(model, ASKED[question.what])(block.X) for block in blocks]
-    return np.concatenate(found) if found else no_answers(model, question.what)
+def predict(task: Task, question: Question) -> Array:
+    """Return a model's predictions for the rows of a shard."""
+    model, blocks = question.model, task.shard.blocks(question.reading, ROWS)
+    found = [getattr(model, METHODS[question.what])(block.X) for block in blocks]
+    return np.concatenate(found) if found else no_predictions(model, question.what)
 
 
-def no_answers(model: Any, what: str) -> Array:
-    """Return a model's answers to no rows."""
-    return getattr(model, ASKED[what])(np.zeros((1, model.n_features_in_)))[:0]
+def no_predictions(model: Any, what: str) -> Array:
+    """Return a model's predictions for no rows, of the right type and shape."""
+    return getattr(model, METHODS[what])(np.zeros((1, model.n_features_in_)))[:0]
 
 
-def judge(task: Task, question: Question) -> Scoring:
-    """Return how well a model answers the rows of a part."""
+def evaluate(task: Task, question: Question) -> Scoring:
+    """Score a model's predictions for the rows of a shard."""
     scoring = Scoring(question.model.classes_)
-    for block in piece_of(task[0]).blocks(question.reading, ROWS):
+    for block in task.shard.blocks(question.reading, ROWS):
         found = answers(question.model, block.X)
         scoring.add(block.y, found.labels, found.scores, found.probabilities)
     return scoring
 
 
 def examples(task: Task, job: Job, in_one: bool) -> Iterator[tuple[int, Examples]]:
-    """Yield the rows of a shard, each time after the number of the first: all, or blocks where there is no room."""
-    part, number, first = task
-    piece = piece_of(part)
-    kept: Held | Examples | None = SHELF.find(job.run, number)
-    if isinstance(kept, Examples):
-        yield first, kept
-    elif kept is None and not in_one and not SHELF.has_room(job.run, piece.room):
+    """Yield the rows of a shard, each time after the number of the first: all, or blocks if they do not fit."""
+    cached: LoadedRows | Examples | None = ROW_CACHE.find(job.run, task.number)
+    if isinstance(cached, Examples):
+        yield task.first, cached
+    elif cached is None and not in_one and not ROW_CACHE.has_room(job.run, task.shard.memory):
         yield from streamed(task, job)
     else:
-        rows = _as_seen(job, (kept or piece.parsed(job.reading)).finished(job.reading.form), first)
-        SHELF.keep(job.run, number, rows, rows.data.nbytes + rows.codes.nbytes + rows.weights.nbytes)
-        yield first, rows
+        rows: LoadedRows = cached or task.shard.load(job.reading)
+        valid = _validated(job, rows.finished(job.reading.form), task.first)
+        ROW_CACHE.keep(job.run, task.number, valid, valid.data.nbytes + valid.codes.nbytes + valid.weights.nbytes)
+        yield task.first, valid
 
 
 def streamed(task: Task, job: Job) -> Iterator[tuple[int, Examples]]:
     """Yield the rows of a shard in blocks, each after the number of its first."""
-    part, _, first = task
-    for block in piece_of(part).blocks(job.reading, STREAMED):
-        yield first, _as_seen(job, block, first)
+    first = task.first
+    for block in task.shard.blocks(job.reading, STREAMED):
+        yield first, _validated(job, block, first)
         first += len(block)
 
 
-def _as_seen(job: Job, block: Dataset, first: int) -> Examples:
-    """Return a block as the learner sees it, checked."""
+def _validated(job: Job, block: Dataset, first: int) -> Examples:
+    """Validate a block and convert it to the engine's types."""
     learner = job.learner
     data = canonical(learner, block.X, bias=learner._bias, reset=False)
     labels = clean(block.y, data.n_rows)
@@ -187,7 +185,7 @@ def _as_seen(job: Job, block: Dataset, first: int) -> Examples:
 
 @contextmanager
 def _among_all(data: Dense | Csr, first: int) -> Iterator[None]:
-    """Tell the place of an entry that is at fault among all rows, where that of these rows would be told."""
+    """Let an error name the place of an entry among all rows, instead of among the rows of this block."""
     try:
         yield
     except DataError:
@@ -205,5 +203,5 @@ def _among_all(data: Dense | Csr, first: int) -> Iterator[None]:
 
 
 def forget(run: str) -> None:
-    """Let go of the rows of a run."""
-    SHELF.drop(run)
+    """Drop the cached rows of a run."""
+    ROW_CACHE.drop(run)

@@ -8,14 +8,12 @@ if TYPE_CHECKING:
     from linsep.plots.boundary import boundary_path
     from linsep.plots.confusion_matrix import confusion
     from linsep.plots.decision_regions import decision_boundary
-    from linsep.plots.lemma_curve import squeeze
-    from linsep.plots.likelihood_curve import ascent
+    from linsep.plots.lemma_curve import potential, squeeze
     from linsep.plots.majority_curve import versus
     from linsep.plots.margin_histogram import margins
     from linsep.plots.mistake_curve import mistakes
     from linsep.plots.noise_curve import noise
-    from linsep.plots.potential_curve import potential
-    from linsep.plots.progress_curve import progress
+    from linsep.plots.progress_curve import ascent, progress
     from linsep.plots.ranking import Result, comparison
     from linsep.plots.reliability import calibration
     from linsep.plots.vote_curve import votes
@@ -44,7 +42,7 @@ __all__ = [
 # Names are imported when first used. No file is called as its function is: importing the file would hide the function.
 _HOMES = {
     "Result": "ranking",
-    "ascent": "likelihood_curve",
+    "ascent": "progress_curve",
     "boundary_path": "boundary",
     "bounds": "bound_curve",
     "calibration": "reliability",
@@ -54,7 +52,7 @@ _HOMES = {
     "margins": "margin_histogram",
     "mistakes": "mistake_curve",
     "noise": "noise_curve",
-    "potential": "potential_curve",
+    "potential": "lemma_curve",
     "progress": "progress_curve",
     "squeeze": "lemma_curve",
     "versus": "majority_curve",
@@ -66,8 +64,13 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'linsep.plots' has no attribute {name!r}")
+    return _load(f"linsep.plots.{_HOMES[name]}", name)
+
+
+def _load(module: str, name: str) -> Any:
+    """Import a name from a module that draws; name the extra to install if matplotlib is missing."""
     try:
-        return getattr(import_module(f"linsep.plots.{_HOMES[name]}"), name)
+        return getattr(import_module(module), name)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "matplotlib":
             raise

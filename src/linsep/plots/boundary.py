@@ -16,11 +16,11 @@ from linsep.plots.checks import classes_of
 from linsep.plots.replay import dense, replay
 
 FAINTEST, FULLEST = 0.25, 0.8
-"""How much of the ink the first line has, and the last one but one."""
+"""The opacity of the first line, and of the last but one."""
 SPOTS = [(0, 11), (0, -11), (9, 7), (9, -7), (-9, 7), (-9, -7), (12, 0), (-12, 0)]
-"""Where a ring's number may stand, in points from its centre."""
+"""Candidate places of a ring's number, in points from its centre."""
 NUMBERED, DRAWN = 24, 80
-"""Up to so many updates get numbers; of more than so many, some lines are left out."""
+"""The most updates that are numbered, and the most lines that are drawn."""
 
 
 def boundary_path(

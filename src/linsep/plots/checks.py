@@ -1,4 +1,4 @@
-"""What a picture is drawn of, checked: learners, their scores, labels, numbers."""
+"""Validate the input of pictures: learners, their scores, labels, numbers."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def scored(clf: Any, X: Any, y: Any) -> tuple[Array, Array]:
 
 
 def labels_of(name: str, y: Any) -> Array:
-    """Return labels, one at least, or say what is wrong with them."""
+    """Return labels, one at least, or raise an error that names the fault."""
     if isinstance(y, (list, tuple)):
         refuse_mixed(y)
     labels = column_or_1d(y)
@@ -55,7 +55,7 @@ def codes_of(labels: Array, classes: Array) -> Array:
 
 
 def finite(name: str, values: Any) -> Array:
-    """Return a row of finite numbers, one at least, as float64, or say what is wrong with it."""
+    """Return a row of finite numbers, one at least, as float64, or raise an error that names the fault."""
     numbers = np.asarray(column_or_1d(values), dtype=np.float64)
     if not len(numbers):
         raise ValueError(f"{name} is empty: there is nothing to draw")
@@ -71,3 +71,15 @@ def same_length(**columns: Array) -> None:
     for name, b in others:
         if len(a) != len(b):
             raise ValueError(f"{first} has {len(a)} entries and {name} has {len(b)}: they belong together one by one")
+
+
+def refuse_where(wrong: Array, name: str, values: Array, rule: str) -> None:
+    """Raise a ValueError that names the first value at fault and the rule that it breaks."""
+    places = np.flatnonzero(wrong)
+    if len(places):
+        raise ValueError(f"{name} has {values[places[0]]:g} at place {places[0]}: {rule}")
+
+
+def refuse_unless_shares(name: str, values: Array) -> None:
+    """Raise a ValueError where a value is not between 0 and 1."""
+    refuse_where((values < 0) | (values > 1), name, values, "they are shares, between 0 and 1")

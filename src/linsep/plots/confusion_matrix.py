@@ -1,4 +1,4 @@
-"""Which classes are taken for which."""
+"""The confusion matrix: how often each class is predicted as each other."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from linsep.validation.labels import refuse_another_type
 MOST = 100
 """Classes that a picture can hold."""
 SHARES, COUNTS = 12, 40
-"""Up to so many classes the cells hold shares and counts, up to so many counts; beyond, colour alone."""
+"""Cells have shares and counts up to `SHARES` classes, counts up to `COUNTS` classes, and colour only beyond."""
 LETTER = 0.08
 """The width in inches of a letter in the classes' names."""
 DEEPEST = 0.6
@@ -22,9 +22,9 @@ DEEPEST = 0.6
 
 
 def confusion(y_true: Any, y_pred: Any, *, labels: Any = None, ax: Axes | None = None) -> Axes:
-    r"""Draw how many rows of each class were taken for each; right answers are blue, mistakes are vermilion.
+    r"""Draw how many rows of each class were predicted as each; right predictions are blue, mistakes vermilion.
 
-    The colour of a cell tells its share of the true class, a row. At its right stands the share that is right.
+    The opacity of a cell is its share of the true class, a row. Beside each row is the share that is right.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def confusion(y_true: Any, y_pred: Any, *, labels: Any = None, ax: Axes | None =
         The classes to draw, in order; by default all that occur, sorted. Rows with another true or predicted label are
         left out, and counted in the heading.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure, of the size that :func:`figure_size` tells.
+        Where to draw; by default in a new figure, of the size that :func:`figure_size` returns.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Where a learner answers what: on two features, or on a plane through the rows of many."""
+"""The regions of a learner's predictions: on two features, or on a plane through rows of many features."""
 
 import warnings
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ from linsep.transforms.base import is_sparse
 from linsep.validation.labels import margins_of, predicted_codes
 
 DRAWN = 2000
-"""Of more rows than this a sample is drawn; the plane is that of the sample."""
+"""The most rows to draw; of more, a sample is drawn, and determines the plane."""
 GRID, BEYOND = 200, 3
 """The grid's points on each axis, and how many times as far it goes on on either side."""
 MANY = 60
-"""Of more mistakes than this the rings are smaller."""
+"""The rings of more mistakes than this are smaller."""
 HONEST = 0.9
-"""Lines on a cut through many features are drawn if so many rows lie on the side of their answer."""
+"""The least share of rows on the side of their prediction for which lines are drawn through many features."""
 WIDEST = 4096
 """Features up to which the points of a plane are put to a learner that has no `coef_`."""
 
@@ -33,11 +33,11 @@ Linear = tuple[Any, Array]
 
 
 class Shown(NamedTuple):
-    """The rows of a picture: where they are, of which class, with which answer, and whether that is a mistake."""
+    """The rows of a picture: their places, classes, predictions, and which are mistakes."""
 
     places: Array
     codes: Array
-    answers: Array
+    predictions: Array
     wrong: Array
 
 
@@ -50,12 +50,12 @@ def decision_boundary(
     feature_names: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw rows, what the learner answers where, and its margin; mistakes are ringed.
+    """Draw rows, the regions of the learner's predictions, and its margin; mistakes are ringed.
 
     Two features are drawn as they are. Rows of more features, dense or sparse, are seen on a plane through their mean,
     each at the point of the plane that is nearest to it. What is drawn of the boundary is then the line in which it
-    cuts that plane, and a row may lie on one side of the line and have the answer of the other: the picture says how
-    many rows lie where their answer is. If fewer than 90 % do, no line is drawn: it would mislead.
+    cuts that plane, and a row may lie on one side of the line and have the prediction of the other: the picture says
+    how many rows lie on the side of their prediction. If fewer than 90 % do, no line is drawn: it would mislead.
 
     The margin, two dashed lines, is the least distance of a row from the boundary, where a linear learner of two
     classes makes no mistake on any row. Of more than 2,000 rows a sample is drawn.
@@ -71,7 +71,7 @@ def decision_boundary(
     view : {"principal", "score"}, default="principal"
         The plane for more than two features: that of the first two principal directions; or, of two classes and linear
         weights, that of the weights' direction and the one in which rows differ most beside it. There every row is
-        on the side of its answer, at its true distance from the boundary.
+        on the side of its prediction, at its true distance from the boundary.
     feature_names : sequence of two str, optional
         What the axes are called where there are two features, unit included; by default `feature_names_in_`, where the
         learner has them.
@@ -105,7 +105,7 @@ def decision_boundary(
     ax = style.axes(ax, _size(shown.places))
     grid = _grid(shown.places)
     heights = _scores_on(clf, linear, plane, grid)
-    agreed = float(np.mean(predicted_codes(_scores_on(clf, linear, plane, shown.places)) == shown.answers))
+    agreed = float(np.mean(predicted_codes(_scores_on(clf, linear, plane, shown.places)) == shown.predictions))
     drawn = _tint(ax, grid, heights, lines=not cut or agreed >= HONEST)
     reach = _reach(linear, margins) if drawn and len(classes) == 2 and (not cut or view == "score") else 0.0
     if reach:
@@ -218,7 +218,7 @@ def _frame(ax: Axes, places: Array) -> None:
 
 
 def _tint(ax: Axes, grid: Array, heights: Array, lines: bool) -> bool:
-    """Tint what each class answers and draw the boundaries between; return whether any crosses the frame."""
+    """Tint the region of each class and draw the boundaries; return whether any boundary crosses the frame."""
     X, Y = grid[..., 0], grid[..., 1]
     layers = np.stack([-heights, heights], axis=-1) if heights.ndim == 2 else heights
     crossed = False
@@ -277,9 +277,9 @@ def _meaning(classes: Array, cut: bool, view: str, drawn: bool, agreed: float) -
         return "The boundary does not cross this part of the plane of the mean row."
     share = style.percent(agreed)
     if not drawn:
-        return f"No boundary is drawn: only {share} of rows would be on the side of their answer."
-    what = "Line: the boundary" if len(classes) == 2 else "Regions: answers"
-    return f"{what} on the plane of the mean row; {share} of rows are on the side of their answer."
+        return f"No boundary is drawn: only {share} of rows would be on the side of their prediction."
+    what = "Line: the boundary" if len(classes) == 2 else "Regions: predictions"
+    return f"{what} on the plane of the mean row; {share} of rows are on the side of their prediction."
 
 
 def _name_of(clf: Any) -> str:

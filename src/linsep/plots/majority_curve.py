@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator, NullFormatter
 from scipy.special import lambertw
 
-from linsep.plots import style
-from linsep.plots.bound_curve import key
-from linsep.plots.checks import finite, same_length
+from linsep.plots import style, ticks
+from linsep.plots.checks import finite, refuse_where, same_length
+from linsep.plots.curves import key
 
 
 def versus(
@@ -45,11 +44,7 @@ def versus(
     """
     sizes, counts = finite("features", features), [finite("perceptron", perceptron), finite("winnow", winnow)]
     same_length(features=sizes, perceptron=counts[0], winnow=counts[1])
-    wrong = np.flatnonzero(np.diff(sizes, prepend=1.0) <= 0)
-    if len(wrong):
-        raise ValueError(
-            f"features has {sizes[wrong[0]]:g} at place {wrong[0]}: numbers of features are above 1 and rise"
-        )
+    refuse_where(np.diff(sizes, prepend=1.0) <= 0, "features", sizes, "numbers of features are above 1 and rise")
     if not 1 <= relevant <= sizes[0]:
         raise ValueError(f"relevant={relevant}: give a number from 1 to the fewest features, {sizes[0]:g}")
     ax = style.axes(ax, (8.4, 4.6))
@@ -69,9 +64,7 @@ def versus(
     ax.set_yscale("log")
     ax.set_xlim(left, right)
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(LogLocator())
-        axis.set_minor_formatter(NullFormatter())
-        axis.set_major_formatter(style.thousands())
+        ticks.numbers(axis)
     place = crossing(relevant)
     if place is not None and left <= place <= right:
         ax.axvline(place, color=style.ink(), linewidth=1.0, alpha=0.4, zorder=1)

@@ -1,13 +1,12 @@
-"""How far on the right side of the boundary rows lie, and how many do not."""
+"""The histogram of the margins of rows."""
 
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from linsep.engine.arrays import Array
-from linsep.plots import style
+from linsep.plots import style, ticks
 from linsep.plots.checks import scored
 from linsep.validation.labels import margins_of
 
@@ -61,9 +60,8 @@ def margins(clf: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Axes:
     ax.axvline(0, color=style.ink(), linewidth=1.4, zorder=3)
     ax.set_xlim(min(edges[0], 0.0), max(edges[-1], 0.0))
     ax.margins(y=0.08)
-    ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(style.thousands())
+    ticks.numbers(ax.xaxis, 8)
+    ticks.numbers(ax.yaxis, 5, integer=True)
     share = style.percent(wrong / len(values))
     title = f"Margins: {style.counted(wrong, 'mistake')} on {style.counted(len(values), 'row')} ({share})"
     style.head(ax, title)

@@ -5,18 +5,16 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from linsep.engine.arrays import Array
-from linsep.plots import style
+from linsep.plots import style, ticks
 from linsep.plots.checks import classes_of, finite, same_length
+from linsep.plots.curves import FAR, amount
 
 FEW = 8
 """Classes up to which each has a line of its own."""
 CORNERS = 2000
-"""Of more steps than this, as many are drawn, evenly chosen."""
-FAR = 20
-"""A bound that is so many times the count is drawn on a logarithmic axis."""
+"""The most steps to draw; of more, an even selection is drawn."""
 
 Curve = tuple[Array, Array]
 
@@ -25,8 +23,9 @@ def mistakes(run: Any, *, bound: float | Callable[[Array], Any] | None = None, a
     """Draw how many mistakes a learner had made after each round.
 
     A learner whose steps are not all ±1 logs its updates, not its mistakes, and so those are counted. One-vs-rest of up
-    to 8 classes has a line for each machine, otherwise all are added up. Rounds of shards count one shard after the
-    other; below a bound, which is about weighted mistakes there, each counts as the weight of its shard in the mix.
+    to 8 classes has a line for each binary classifier, otherwise all are added up. Rounds of shards count one shard
+    after the other; below a bound, which is about weighted mistakes there, each counts as the weight of its shard in
+    the mix.
 
     Parameters
     ----------
@@ -61,14 +60,13 @@ def mistakes(run: Any, *, bound: float | Callable[[Array], Any] | None = None, a
                 zorder=3)  # fmt: skip
     _draw_bound(ax, bound, rounds, max(counts))
     ax.set_xlim(0, rounds or 1)
-    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(style.thousands())
+    ticks.numbers(ax.xaxis, integer=True)
+    ticks.numbers(ax.yaxis)
     if len(curves) > 1:
         order = sorted(range(len(curves)), key=lambda k: -counts[k])
-        labels = [f"{style.shortened(run.classes_[k], 24)}: {_told(counts[k])}" for k in order]
+        labels = [f"{style.shortened(run.classes_[k], 24)}: {_formatted(counts[k])}" for k in order]
         style.legend(ax, [ax.lines[k] for k in order], labels)
-    total = f"{_told(sum(counts))} {what.removesuffix('s' * (sum(counts) == 1))}"
+    total = f"{_formatted(sum(counts))} {what.removesuffix('s' * (sum(counts) == 1))}"
     style.head(ax, f"{title}{total} in {style.counted(rounds, 'round')}")
     style.name_axes(ax, "round", f"{what} so far{' of each class' if len(curves) > 1 else ''}")
     return ax
@@ -91,7 +89,7 @@ def _whole(count: Any) -> float:
     return int(count) if count == int(count) else float(count)
 
 
-def _told(count: float) -> str:
+def _formatted(count: float) -> str:
     return f"{count:,}" if isinstance(count, int) else f"{count:,.4g}"
 
 
@@ -121,12 +119,12 @@ def _logged(clf: Any, weighted: bool) -> tuple[list[Curve], str]:
     return [stepped(log.rounds[of], clf.t_, weights[of]) for of in chosen], f"weighted {what}"
 
 
-def _weights(mixed: Any, rounds: Array, machines: Any) -> Array:
-    """Return the weight of the shard that each round was in, for its machine; 1 in passes without shards."""
+def _weights(mixed: Any, rounds: Array, classifiers: Any) -> Array:
+    """Return the weight of the shard that each round was in, for its binary classifier; 1 in passes without shards."""
     _, _, before, own = mixed.numbers.T
     place = np.maximum(np.searchsorted(before, rounds) - 1, 0)
     inside = (before[place] < rounds) & (rounds <= before[place] + own[place])
-    return np.where(inside, (mixed.shares / mixed.totals())[place, machines], 1.0)
+    return np.where(inside, (mixed.shares / mixed.totals())[place, classifiers], 1.0)
 
 
 def stepped(rounds: Array, last: int, weights: Array | None = None) -> Curve:
@@ -152,10 +150,8 @@ def _draw_bound(ax: Axes, bound: Any, rounds: int, count: float) -> None:
     ax.plot(x, y, color=style.ink(), linewidth=1.4, linestyle="dashed", zorder=2)
     if y[-1] > FAR * count > 0:
         ax.set_yscale("log")
-        ax.yaxis.set_minor_formatter(NullFormatter())
         ax.set_ylim(min(1.0, count), 2 * y.max())
     else:
         ax.set_ylim(0, 1.12 * max(y.max(), count, 1))
-    text = f"bound {y[-1]:,.0f}" if y[-1] >= 1000 else f"bound {y[-1]:.4g}"
-    ax.annotate(text, (x[-1], y[-1]), (-4, 4), textcoords="offset points", ha="right", va="bottom", color=style.ink(),
-                fontsize=style.SMALL)  # fmt: skip
+    ax.annotate(f"bound {amount(float(y[-1]))}", (x[-1], y[-1]), (-4, 4), textcoords="offset points", ha="right",
+                va="bottom", color=style.ink(), fontsize=style.SMALL)  # fmt: skip

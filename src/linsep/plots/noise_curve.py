@@ -5,23 +5,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from linsep.engine.arrays import Array
 from linsep.estimators.perceptron import Perceptron
-from linsep.plots import style
-from linsep.plots.bound_curve import key
-from linsep.plots.checks import finite, same_length
+from linsep.plots import style, ticks
+from linsep.plots.checks import finite, refuse_where, same_length
+from linsep.plots.curves import key
 
 SHARES = tuple(k / 100 for k in (0, 0.5, 1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 18, 20))
 STEEP = 30
-"""Where the number of rows is so many times the fewest mistakes, the axis is logarithmic."""
+"""If the number of rows is more than this multiple of the fewest mistakes, the axis is logarithmic."""
 
 Tightest = Callable[[Array, Array], float]
 
 
 class NoisyRuns(NamedTuple):
-    """What one pass over the same rows gives as more of their labels are turned round."""
+    """The results of one pass over the same rows, as more and more labels are flipped."""
 
     shares: Array
     mistakes: Array
@@ -61,13 +60,10 @@ def noise(shares: Any, mistakes: Any, bounds: Any, *, rows: int, ax: Axes | None
     """
     x, made, bound = finite("shares", shares), finite("mistakes", mistakes), finite("bounds", bounds)
     same_length(shares=x, mistakes=made, bounds=bound)
-    wrong = np.flatnonzero((np.diff(x, prepend=-1.0) <= 0) | (x < 0) | (x > 1))
-    if len(wrong):
-        raise ValueError(f"shares has {x[wrong[0]]:g} at place {wrong[0]}: shares are between 0 and 1 and rise")
+    wrong = (np.diff(x, prepend=-1.0) <= 0) | (x < 0) | (x > 1)
+    refuse_where(wrong, "shares", x, "shares are between 0 and 1 and rise")
     for name, values in (("mistakes", made), ("bounds", bound)):
-        if (values < 0).any():
-            k = int(np.flatnonzero(values < 0)[0])
-            raise ValueError(f"{name} has {values[k]:g} at place {k}: numbers of mistakes are not below 0")
+        refuse_where(values < 0, name, values, "numbers of mistakes are not below 0")
     if not rows >= 1:
         raise ValueError(f"rows={rows}: a pass has one row at least")
     ax = style.axes(ax, (8.4, 4.0))
@@ -78,17 +74,14 @@ def noise(shares: Any, mistakes: Any, bounds: Any, *, rows: int, ax: Axes | None
     lowest = min(made[made > 0].min(initial=rows), bound[bound > 0].min(initial=rows))
     if rows > STEEP * lowest:
         ax.set_yscale("log")
-        ax.yaxis.set_minor_formatter(NullFormatter())
         ax.set_ylim(0.7 * lowest, 1.6 * max(rows, bound.max()))
     else:
         ax.set_ylim(0, 1.06 * max(rows, bound.max()))
     room = 0.02 * (x[-1] - x[0]) or 0.01
     ax.set_xlim(x[0] - room, x[-1] + room)
-    ax.xaxis.set_major_locator(MaxNLocator(6))
-    ax.xaxis.set_major_formatter(style.percents())
-    ax.yaxis.set_major_formatter(style.thousands())
-    ax.grid(axis="y", color=style.ink(), alpha=0.12, linewidth=0.8)
-    ax.set_axisbelow(True)
+    ticks.percents(ax.xaxis)
+    ticks.numbers(ax.yaxis)
+    ticks.grid(ax)
     names = [f"all rows: {rows:,}", "tightest Delta-trick bound", "mistakes"]
     key(ax, [most, above, run], names)
     style.head(ax, f"One pass over {style.counted(rows, 'row')}, some labels wrong")

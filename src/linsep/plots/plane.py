@@ -65,7 +65,7 @@ def along(X: Any, w: Array, b: float) -> Plane:
 
 
 def _moments(X: Any) -> tuple[Array, float]:
-    """Return the mean row, and the sum of the variances of all columns; 0 where rounding alone tells rows apart."""
+    """Return the mean row, and the sum of the variances of all columns; 0 if rows differ by rounding only."""
     centre = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
     size = float(centre @ centre)
     if is_sparse(X):

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
-from linsep.plots import style
+from linsep.plots import style, ticks
 
 ERROR, TIME, COUNT = 58, 118, 186
-"""Where the columns beside the frame end, in points."""
+"""The right edges of the columns beside the frame, in points."""
 
 
 class Result(NamedTuple):
-    """What a learner did: the share of test rows that it got wrong, how long it trained, its mistakes while it did."""
+    """The results of a learner: its share of wrong test rows, its training time, and its mistakes in training."""
 
     name: str
     error: float
@@ -29,7 +29,7 @@ def comparison(results: Iterable[Any], *, ax: Axes | None = None) -> Axes:
     results : sequence of :class:`Result`, of mappings, or of other objects
         Each with `name` and `error`, and with `seconds` and `mistakes` where known.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure, of the size that :func:`figure_size` tells.
+        Where to draw; by default in a new figure, of the size that :func:`figure_size` returns.
 
     Returns
     -------
@@ -53,9 +53,8 @@ def comparison(results: Iterable[Any], *, ax: Axes | None = None) -> Axes:
     ax.set_yticks(places, labels=[style.shortened(r.name, 32) for r in ranked], parse_math=False, color=style.ink())
     ax.tick_params(axis="y", length=0, pad=8)
     ax.set(xlim=(0, 1.06 * errors[-1] or 0.01), ylim=(len(ranked) - 0.4, -0.9))
-    ax.xaxis.set_major_formatter(style.percents())
-    ax.grid(axis="x", color=style.ink(), alpha=0.12, linewidth=0.8)
-    ax.set_axisbelow(True)
+    ticks.percents(ax.xaxis, 8)
+    ticks.grid(ax, "x")
     ax.spines["left"].set_visible(False)
     _write_columns(ax, ranked, best)
     first = style.shortened(ranked[0].name, 32) if best.sum() == 1 else f"{best.sum()} learners alike"

@@ -1,4 +1,4 @@
-"""Whether what is said to happen in 7 of 10 cases happens in 7 of 10."""
+"""The reliability diagram: predictions with probability 0.7 should come true in 7 of 10 cases."""
 
 from typing import Any, NamedTuple
 
@@ -7,17 +7,17 @@ from matplotlib.axes import Axes
 from sklearn.utils.validation import column_or_1d
 
 from linsep.engine.arrays import Array
-from linsep.plots import style
+from linsep.plots import style, ticks
 from linsep.plots.checks import codes_of, labels_of, same_length
 from linsep.theory.risk import wilson
 
 STRIP = 0.2
-"""The height below 0 of the strip that tells how many rows each point stands for."""
+"""The height below 0 of the strip that shows the number of rows of each point."""
 MOST_NUMBERS = 12
 
 
 class Claims(NamedTuple):
-    """What was said with which probability, whether it came true, and the Brier score."""
+    """Predicted probabilities, whether each prediction came true, and the Brier score."""
 
     said: Array
     came_true: Array
@@ -30,7 +30,7 @@ def calibration(y: Any, probability: Any, *, labels: Any = None, bins: int = 10,
     """Draw how often predictions came true against the probability that they were given, on the diagonal if rightly.
 
     Rows are grouped by probability in equal steps; a point is the mean of a group, the bar through it Wilson's interval
-    of 95 %, the strip below tells how many rows the group has. The Brier score of two classes is the mean of
+    of 95 %, the strip below shows its number of rows. The Brier score of two classes is the mean of
     (p - y)², y being 1 or 0; of more, the mean of the sum of that over all classes.
 
     Parameters
@@ -75,7 +75,7 @@ def calibration(y: Any, probability: Any, *, labels: Any = None, bins: int = 10,
     ax.set(xlim=(-0.02, 1.02), ylim=(-STRIP - 0.1, 1.02))
     ax.set_yticks(np.linspace(0, 1, 6))
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(style.percents())
+        axis.set_major_formatter(ticks.percent_format())
     ax.spines["left"].set_bounds(0, 1)
     style.head(ax, f"Calibration: Brier score {claims.brier:.3g}",
                f"{style.counted(len(groups), 'row')}; bars: 95 % interval; strip: rows of each point.")  # fmt: skip

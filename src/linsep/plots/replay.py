@@ -1,4 +1,4 @@
-"""A run, played again from its log."""
+"""Replay a run from its log."""
 
 from typing import Any
 
@@ -22,8 +22,8 @@ def replay(clf: OnlineLearner, X: Any, y: Any) -> Array:
     Parameters
     ----------
     clf : a fitted learner of two classes
-        With additive weights that answer as they stand at the end, and a full log from the start of its training; not
-        one that has mixed shards.
+        With additive weights, the last of which predict, and a full log from the start of its training; not one that
+        has mixed shards.
     X : array or sparse matrix, (rows, features)
         The rows that it was fitted on.
     y : array, (rows,)

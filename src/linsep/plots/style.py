@@ -1,8 +1,8 @@
-"""What all pictures share: colours, markers, the frame, headings and legends.
+"""The style of all pictures: colours, markers, the frame, headings and legends.
 
-Text, frames and lines that are no data have one colour, `INK`; what separates data from each other has `PAPER`, and no
-picture fills its background. A page may so replace both colours in an SVG file by its own, light or dark. Where
-matplotlib's style has another colour of text or of figures than its default, that one is used instead.
+Text, frames and lines that are no data have one colour, `INK`. Gaps between data have another, `PAPER`, and no picture
+fills its background: a page can replace both colours in an SVG file by its own. If matplotlib's style changes the
+colour of text or of figures, that colour is used instead.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,13 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter
 
 from linsep.engine.arrays import Array
 
 INK = "#1b1f24"
 PAPER = "#ffffff"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Okabe and Ito's colours without yellow and black: told apart by everyone, on white and on black."""
+"""Okabe and Ito's colours without yellow and black: distinguishable by everyone, on white and on black."""
 RIGHT, WRONG = COLOURS[:2]
 MARKERS = ("o", "^", "s", "D", "v", "P", "X")
 """One more than there are colours: 42 classes differ in colour or marker, and in grey print the markers tell."""
@@ -151,16 +150,6 @@ def percent(share: float) -> str:
     if share < 0.001 or share > 0.999:
         return "< 0.1 %" if share < 0.5 else "> 99.9 %"
     return f"{100 * share:.1f} %"
-
-
-def thousands() -> FuncFormatter:
-    """Return a format of ticks with commas: 20,000."""
-    return FuncFormatter(lambda value, _: f"{value:,.10g}".replace("-", "−"))
-
-
-def percents() -> FuncFormatter:
-    """Return a format of ticks that are shares: 5 %."""
-    return FuncFormatter(lambda value, _: f"{100 * value:.4g} %")
 
 
 def limits(points: Array, pad: float = 0.07) -> tuple[Array, Array]:

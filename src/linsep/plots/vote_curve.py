@@ -7,37 +7,37 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, NullLocator
 
 from linsep.engine.arrays import Array
-from linsep.plots import style
-from linsep.plots.bound_curve import key
-from linsep.plots.checks import finite, same_length
+from linsep.plots import style, ticks
+from linsep.plots.checks import finite, refuse_unless_shares, refuse_where, same_length
+from linsep.plots.curves import key
 from linsep.training.votes import reading_name
 
 READOUTS = ("vote", "last", "average", "random", "longest", "plurality")
-"""What can be drawn; each has the colour and the marker of its place here."""
+"""The readouts; the place of each gives its colour and marker."""
 STEEP = 4
-"""Where the largest error is so many times the least, the axis is logarithmic."""
+"""If the largest error is more than this multiple of the least, the axis is logarithmic."""
 ROOM = 1.15
-"""Beyond the first and the last number of epochs, by this factor."""
+"""The factor by which the axis extends beyond the first and the last number of epochs."""
 TICK = 0.05
-"""Of ticks closer than this share of the axis, only one is drawn."""
+"""The least distance of two ticks, as a share of the axis."""
 
 Method = tuple[str, bool]
 Curves = tuple[Any, Mapping[Any, Any]]
 
 
 def votes(epochs: Any, errors: Mapping[Any, Any], *, heading: str = "", ax: Axes | None = None) -> Axes:
-    """Draw the test error against the epochs trained, a line for each way to answer.
+    """Draw the test error against the epochs trained, a line for each readout.
 
     Parameters
     ----------
     epochs : array
         Numbers of epochs, above 0 and rising; a part of an epoch counts as such.
     errors : mapping of (readout, normalize) to arrays
-        The share of wrong answers after each of them, by method, as `readings` of a voted learner names them. Methods
-        that divide each hypothesis by its norm are dashed.
+        The share of wrong predictions after each of them, by method, as `readings` of a voted learner names them.
+        Methods that divide each hypothesis by its norm are dashed.
     heading : str, default=""
         What the title begins with.
     ax : matplotlib.axes.Axes, optional
@@ -51,7 +51,7 @@ def votes(epochs: Any, errors: Mapping[Any, Any], *, heading: str = "", ax: Axes
     --------
     >>> errors = {("vote", False): [0.1, 0.08], ("last", False): [0.16, 0.14], ("last", True): [0.15, 0.13]}
     >>> votes([0.1, 1], errors).get_title(loc="left")
-    'vote: 8.0 % of answers wrong after 1 epoch'
+    'vote: 8.0 % of predictions wrong after 1 epoch'
     """
     numbers, curves = _checked(epochs, errors)
     ax = style.axes(ax, (8.4, 4.4))
@@ -59,8 +59,8 @@ def votes(epochs: Any, errors: Mapping[Any, Any], *, heading: str = "", ax: Axes
     _scale(ax, [numbers], [curves])
     key(ax, handles, [name_of(method) for method in curves])
     first = next(iter(curves))
-    told = f"{name_of(first)}: {style.percent(curves[first][-1])} of answers wrong after {_counted(numbers[-1])}"
-    style.head(ax, f"{heading}, {told}" if heading else told)
+    result = f"{name_of(first)}: {style.percent(curves[first][-1])} of predictions wrong after {_counted(numbers[-1])}"
+    style.head(ax, f"{heading}, {result}" if heading else result)
     style.name_axes(ax, "epochs", "test error")
     return ax
 
@@ -107,7 +107,7 @@ def vote_panels(panels: Mapping[str, Curves], *, across: int | None = None, figu
         ax.remove()
     _scale(places[0, 0], numbers, curves)
     for ax in places.flat[1 : len(known)]:
-        _grid(ax)
+        ticks.grid(ax)
     legend = figure.legend(list(drawn.values()), [name_of(method) for method in drawn], loc="outside right upper",
                            frameon=False, fontsize=style.SMALL + 0.5, labelcolor=style.ink(), handlelength=2.6,
                            labelspacing=0.8)  # fmt: skip
@@ -126,11 +126,7 @@ def name_of(method: Method) -> str:
 
 def _checked(epochs: Any, errors: Mapping[Any, Any]) -> tuple[Array, dict[Method, Array]]:
     numbers = finite("epochs", epochs)
-    wrong = np.flatnonzero(np.diff(numbers, prepend=0.0) <= 0)
-    if len(wrong):
-        raise ValueError(
-            f"epochs has {numbers[wrong[0]]:g} at place {wrong[0]}: numbers of epochs are above 0 and rise"
-        )
+    refuse_where(np.diff(numbers, prepend=0.0) <= 0, "epochs", numbers, "numbers of epochs are above 0 and rise")
     if not errors:
         raise ValueError("errors is empty: there is nothing to draw")
     curves = {}
@@ -140,10 +136,7 @@ def _checked(epochs: Any, errors: Mapping[Any, Any]) -> tuple[Array, dict[Method
         name = f"errors of {name_of(method)}"
         curves[method] = finite(name, given)
         same_length(epochs=numbers, **{name: curves[method]})
-        bad = np.flatnonzero((curves[method] < 0) | (curves[method] > 1))
-        if len(bad):
-            value = curves[method][bad[0]]
-            raise ValueError(f"{name} has {value:g} at place {bad[0]}: they are shares, between 0 and 1")
+        refuse_unless_shares(name, curves[method])
     return numbers, curves
 
 
@@ -167,23 +160,15 @@ def _scale(ax: Axes, epochs: Sequence[Array], curves: Sequence[Mapping[Method, A
     ax.set_xlim(x[0] / ROOM, x[-1] * ROOM)
     ax.xaxis.set_major_locator(FixedLocator(_apart(x).tolist()))
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(style.thousands())
+    ax.xaxis.set_major_formatter(ticks.Numbers())
     if y.max() > STEEP * y.min() > 0:
         ax.set_yscale("log")
         ax.set_ylim(y.min() / 1.15, min(1.0, 1.15 * y.max()))
-        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        ax.yaxis.set_minor_formatter(NullFormatter())
         ax.yaxis.set_minor_locator(NullLocator())
     else:
         ax.set_ylim(0, min(1.05, 1.1 * y.max()) or 0.01)
-        ax.yaxis.set_major_locator(MaxNLocator(6))
-    ax.yaxis.set_major_formatter(style.percents())
-    _grid(ax)
-
-
-def _grid(ax: Axes) -> None:
-    ax.grid(axis="y", color=style.ink(), alpha=0.12, linewidth=0.8)
-    ax.set_axisbelow(True)
+    ticks.percents(ax.yaxis)
+    ticks.grid(ax)
 
 
 def _apart(x: Array) -> Array:

@@ -5,10 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from linsep.engine.arrays import Array
-from linsep.plots import style
+from linsep.plots import style, ticks
 from linsep.plots.checks import classes_of, codes_of
 from linsep.transforms.base import is_sparse
 
@@ -49,7 +48,7 @@ def weights(
     label : label of a class, optional
         The class to draw, of three or more.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure, of the size that :func:`figure_size` tells.
+        Where to draw; by default in a new figure, of the size that :func:`figure_size` returns.
 
     Returns
     -------
@@ -175,7 +174,7 @@ def _widen(ax: Axes, groups: list[Strongest]) -> None:
     room = 0.14 * (high - low) or 1.0
     ax.set_xlim(low - room * (low < 0 or not high), high + room * (high > 0 or not low))
     ax.axvline(0, color=style.ink(), linewidth=1.0, zorder=3)
-    ax.xaxis.set_major_locator(MaxNLocator(6))
+    ticks.numbers(ax.xaxis)
 
 
 def _direction(classes: Array, label: Any) -> str:

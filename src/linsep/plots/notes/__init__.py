@@ -1,26 +1,20 @@
-"""The figures of the lecture notes, drawn anew: one function each, and `linsep figures` writes them all.
+"""The figures of the lecture notes, redrawn: one function each, and `linsep figures` writes all of them.
 
-They need the extra `linsep[plot]`. A figure of one panel takes `ax=` to draw into, one of several panels `figure=`;
-both return the axes. :data:`linsep.plots.notes.catalogue.FIGURES` lists them.
+They need the extra `linsep[plot]`. A figure of one panel takes `ax=` to draw into, a figure of several panels
+`figure=`; both return the axes. :data:`linsep.plots.notes.catalogue.FIGURES` lists them. Each note has a module.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from linsep.plots import _load
+from linsep.plots.notes.catalogue import FIGURES
+
 if TYPE_CHECKING:
-    from linsep.plots.notes.angles import cosines
-    from linsep.plots.notes.circle import unit_sphere
-    from linsep.plots.notes.correction import update
-    from linsep.plots.notes.cover import dichotomies
-    from linsep.plots.notes.exponential import chord
-    from linsep.plots.notes.guesses import guess_table
-    from linsep.plots.notes.lifting import constant_dimension
-    from linsep.plots.notes.paths import ascent_paths
-    from linsep.plots.notes.rates import winnow_bound
-    from linsep.plots.notes.regions import mistake_regions
-    from linsep.plots.notes.regression import line_fit
-    from linsep.plots.notes.sigmoid import sigmoid_surface
-    from linsep.plots.notes.surrogates import losses
+    from linsep.plots.notes.note_000 import dichotomies, winnow_bound
+    from linsep.plots.notes.note_001 import losses
+    from linsep.plots.notes.note_002 import ascent_paths, cosines, guess_table, mistake_regions, sigmoid_surface
+    from linsep.plots.notes.note_003 import constant_dimension, unit_sphere, update
+    from linsep.plots.notes.note_004 import chord, line_fit
 
 __all__ = [
     "ascent_paths",
@@ -38,34 +32,12 @@ __all__ = [
     "winnow_bound",
 ]
 
-# Names are imported when first used. No file is called as its function is: importing the file would hide the function.
-_HOMES = {
-    "ascent_paths": "paths",
-    "chord": "exponential",
-    "constant_dimension": "lifting",
-    "cosines": "angles",
-    "dichotomies": "cover",
-    "guess_table": "guesses",
-    "line_fit": "regression",
-    "losses": "surrogates",
-    "mistake_regions": "regions",
-    "sigmoid_surface": "sigmoid",
-    "unit_sphere": "circle",
-    "update": "correction",
-    "winnow_bound": "rates",
-}
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in FIGURES:
         raise AttributeError(f"module 'linsep.plots.notes' has no attribute {name!r}")
-    try:
-        return getattr(import_module(f"linsep.plots.notes.{_HOMES[name]}"), name)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "matplotlib":
-            raise
-        raise ModuleNotFoundError("pictures need matplotlib: pip install 'linsep[plot]'", name="matplotlib") from error
+    return _load(f"linsep.plots.notes.note_{FIGURES[name].note}", name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*globals(), *FIGURES])

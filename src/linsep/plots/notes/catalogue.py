@@ -1,4 +1,4 @@
-"""The notes and their figures: what each is called, and what is to be seen in it. Nothing is loaded to know that."""
+"""The table of the notes and their figures, with titles and captions; importing it does not import numpy."""
 
 from typing import NamedTuple
 
@@ -18,16 +18,16 @@ class Entry(NamedTuple):
     note: str
     """The number of its note."""
     place: str
-    """Where in the note it belongs."""
+    """Its place in the note."""
     title: str
     caption: str
-    """What to see, in one sentence."""
+    """A description in one sentence."""
     size: tuple[float, float]
     """Width and height in inches."""
     panels: bool = False
-    """Whether it has several panels, and so takes a figure instead of axes."""
+    """If True, it has several panels and takes a figure instead of axes."""
     solid: bool = False
-    """Whether its axes have three dimensions."""
+    """If True, its axes have three dimensions."""
 
 
 FIGURES = {
@@ -101,7 +101,7 @@ FIGURES = {
 
 
 def words(name: str) -> str:
-    """Return what is written with a figure: its note, its place there, and what to see.
+    """Return the text below a figure's title: its note, its place there, and its caption.
 
     >>> words("chord").partition(":")[0]
     'Note 004, figure 1'

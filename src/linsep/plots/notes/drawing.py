@@ -1,4 +1,4 @@
-"""What the figures of the notes share: their captions, points of two classes, arrows, lines through the origin."""
+"""Shared drawing helpers of the notes' figures: captions, points of two classes, arrows, lines through the origin."""
 
 from collections.abc import Sequence
 from textwrap import wrap
@@ -116,7 +116,7 @@ def below(figure: Figure, handles: Sequence[Any], names: Sequence[str]) -> None:
 
 
 def solid(ax: Any) -> None:
-    """Give axes of three dimensions the house's colours: no background, a faint grid, ticks in ink."""
+    """Give axes of three dimensions the package's colours: no background, a faint grid, ticks in ink."""
     ax.patch.set_visible(False)
     ax.tick_params(colors=style.ink(), labelsize=style.SMALL - 1, pad=1)
     for axis in (ax.xaxis, ax.yaxis, ax.zaxis):

@@ -18,7 +18,7 @@ from linsep.plots import notes
 ax = notes.winnow_bound(delta=0.1, features=10_000)
 ax.figure.savefig("winnow-bound.svg")
 """
-"""How to draw one of them in Python."""
+"""An example of drawing a figure in Python."""
 
 
 def drawn(name: str) -> Figure:
@@ -59,7 +59,7 @@ def page(figures: Mapping[str, Figure]) -> Report:
     ]
     return Report(
         "The figures of the notes",
-        "Those of the lecture notes, drawn anew. Curves and numbers are computed; where a figure needs points as an "
+        "The figures of the lecture notes, redrawn. Curves and numbers are computed; where a figure needs points as an "
         "example, they were chosen for it.",
         sections=[*sections, Section("In Python", [Code(FIRST_STEPS)])],
     )
