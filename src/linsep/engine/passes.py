@@ -104,7 +104,10 @@ def compiled(function: Kernel, digest: str | None, nogil: bool = True) -> Kernel
 
 
 def flat_kernel(template: Kernel, name: str, digest: str | None, nogil: bool = True) -> Kernel:
-    """Compile a pass as one flat function called `name`: see :func:`compiled` and :mod:`linsep.engine.flatten`."""
+    """Compile a pass as one flat function called `name`: see :func:`compiled` and :mod:`linsep.engine.flatten`.
+
+    Its attribute `plain` is the pass in Python.
+    """
     source, names = flatten(template, name)
     space = {key: NATIVE.get(value, value) if callable(value) else value for key, value in names.items()}
     head, *body = source.splitlines()
@@ -117,7 +120,9 @@ def flat_kernel(template: Kernel, name: str, digest: str | None, nogil: bool = T
     ]
     exec(compile("\n".join(lines), __file__, "exec"), space := space | {"__name__": __name__})
     identity = None if digest is None else hashlib.sha256(f"{digest} {source}".encode()).hexdigest()
-    return compiled(space["make"](identity), digest, nogil)
+    kernel: Any = compiled(space["make"](identity), digest, nogil)
+    kernel.plain = template
+    return kernel
 
 
 @inlined
