@@ -35,7 +35,7 @@ def test_compiled_is_plain_python(name, classes, multi_class, kind, monkeypatch)
     def plain(make):
         def kernel(*kinds):
             used.append(make)
-            return make(*kinds).py_func
+            return make(*kinds).plain
 
         return kernel
 

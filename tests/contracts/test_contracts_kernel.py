@@ -47,7 +47,7 @@ def test_compiled_is_plain_python(classes, multi_class, kind, monkeypatch):
 
     for name in ("learn_rows", "learn_classes"):
         make = getattr(passes, name)
-        monkeypatch.setattr(state, name, lambda *kinds, name=name, make=make: plain(name, make(*kinds).py_func))
+        monkeypatch.setattr(state, name, lambda *kinds, name=name, make=make: plain(name, make(*kinds).plain))
     for module, name in ((ballots, "walk"), (ballots, "poll"), (hypotheses, "recurrence")):
         monkeypatch.setattr(module, name, plain(name, getattr(votes, name).py_func))
     interpreted = quiet(kernel_learner(multi_class=multi_class, shuffle=True).fit, X, y)

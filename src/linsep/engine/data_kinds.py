@@ -157,6 +157,25 @@ class Dual(NamedTuple):
         return len(self.values)
 
 
+class Room(NamedTuple):
+    """Arrays that a pass over dense rows writes the nonzeros of one row to."""
+
+    values: Array
+    indices: Array
+
+
+class NoRoom(NamedTuple):
+    """Nothing: a pass over other rows needs no room."""
+
+
+def room_for(data: Any) -> tuple[Array, ...]:
+    """Return new arrays for a pass over these rows, as the fields of :class:`Room` or :class:`NoRoom`."""
+    if not isinstance(data, Dense):
+        return tuple(NoRoom())
+    width = data.n_features + LANES
+    return tuple(Room(np.empty(width, data.values.dtype), np.empty(width, np.int32)))
+
+
 class Span(NamedTuple):
     """Row `i` of the data; in sparse data, entries `start` to `stop`."""
 
@@ -176,7 +195,7 @@ fetch = multimethod(0)
 fetch_weights = multimethod(0)
 """fetch_weights(data, i, weights): prefetch the weights that the i-th example will read."""
 sparse = multimethod(0)
-"""sparse(data): the data themselves, or room for one row's nonzeros, for :data:`entries`."""
+"""sparse(data, room): the data themselves or, of dense data, room for one row's nonzeros, for :data:`entries`."""
 entries = multimethod(0)
 """entries(data, x, room): where the example's nonzeros are in sparse(data)."""
 squared = multimethod(0)
@@ -199,15 +218,18 @@ def _(X: Single) -> int:
         return NOT_EQUAL
     if not (together(X.values) and together(X.indices)):
         return NOT_TOGETHER
+    found = FINE
     last = np.int64(-1)
     for k in range(X.indices.shape[0]):
         j = np.int64(X.indices[k])
         if j < 0 or j >= X.features:
-            return OUT_OF_RANGE
+            found = OUT_OF_RANGE
+            break
         if j <= last and not X.distinct:
-            return NOT_RISING
+            found = NOT_RISING
+            break
         last = j
-    return FINE
+    return found
 
 
 @row.when(Dense)
@@ -282,16 +304,14 @@ def _(X: Csr, i: int, weights: Array) -> None:
 
 
 @sparse.when(Dense)
-def _(X: Dense) -> Single:
-    width = X.values.shape[1]
-    room = width + LANES
-    return Single(np.empty(room, X.values.dtype), np.empty(room, np.int32), width, X.bias, True)
+def _(X: Dense, room: "Room") -> Single:
+    return Single(room.values, room.indices, X.values.shape[1], X.bias, True)
 
 
 @sparse.when(Csr)
 @sparse.when(Single)
 @sparse.when(Dual)
-def _(X: Csr | Single | Dual) -> Csr | Single | Dual:
+def _(X: Csr | Single | Dual, room: "NoRoom") -> Csr | Single | Dual:
     return X
 
 
@@ -363,6 +383,7 @@ def _(X: Dense, x: Span, weights: Array) -> Any:
 @gather.when(Csr)
 @gather.when(Single)
 def _(X: Csr | Single, x: Span, weights: Array) -> Any:
+    """After an index out of range, the second loop stops at the same index."""
     z = 0.0
     end = np.uint64(X.features)
     k = x.start
@@ -370,7 +391,8 @@ def _(X: Csr | Single, x: Span, weights: Array) -> Any:
         i0, i1 = unsigned(X.indices[k]), unsigned(X.indices[k + ONE])
         i2, i3 = unsigned(X.indices[k + TWO]), unsigned(X.indices[k + THREE])
         if i0 >= end or i1 >= end or i2 >= end or i3 >= end:
-            return np.nan
+            z = np.nan
+            break
         a, b = weights[i0] * X.values[k], weights[i1] * X.values[k + ONE]
         c, d = weights[i2] * X.values[k + TWO], weights[i3] * X.values[k + THREE]
         z += (a + b) + (c + d)
@@ -378,7 +400,8 @@ def _(X: Csr | Single, x: Span, weights: Array) -> Any:
     while k < x.stop:
         i0 = unsigned(X.indices[k])
         if i0 >= end:
-            return np.nan
+            z = np.nan
+            break
         z += weights[i0] * X.values[k]
         k += ONE
     return z + weights[X.features] * X.bias
@@ -426,21 +449,6 @@ def highest_index(indices: Array) -> int:
         j = unsigned(indices[k])
         top = j if j > top else top
     return top
-
-
-@cached_njit(nogil=True)
-def numbered(labels: Array, low: int, high: int) -> tuple[Array, Array]:
-    """Return the distinct labels in order, and the number of each label among them; all lie in low to high."""
-    places = np.zeros(high - low + 1, np.int32)
-    for label in labels:
-        places[label - low] = 1
-    distinct = np.flatnonzero(places) + low
-    for k in range(distinct.shape[0]):
-        places[distinct[k] - low] = k
-    codes = np.empty(labels.shape[0], np.int32)
-    for i in range(labels.shape[0]):
-        codes[i] = places[labels[i] - low]
-    return distinct, codes
 
 
 @cached_njit(nogil=True)

@@ -97,8 +97,6 @@ measure = multimethod(0)
 the binary classifier (+x to one class and -x to another are two); score is what the weights give x."""
 recenter = multimethod(0)
 """recenter(w, lo, hi): move the origin to the highest sum, once rescored rows have cost as much as that does."""
-debts = multimethod(0)
-"""debts(w): the cost of rescored rows of each binary classifier, in entries; nothing for links without an image."""
 
 
 @inlined
@@ -225,11 +223,6 @@ def _(w: Imaged, j: int, c: int, d: float) -> None:
     w.image[j, c] = image_of(w, j, s, w.origin[c])
 
 
-@debts.when(Imaged)
-def _(w: Imaged) -> Array:
-    return w.debt
-
-
 @recenter.when(Imaged)
 def _(w: Imaged, lo: int, hi: int) -> None:
     move_origin(w, lo, hi)
@@ -261,10 +254,6 @@ def _no(w: Any, lo: int) -> bool:
     return False
 
 
-def _none(w: Any) -> Array:
-    return np.empty(0, np.int64)
-
-
 def _nothing(w: Any, *args: Any) -> None:
     pass
 
@@ -278,4 +267,3 @@ for _kind in (Additive, Imaged):
         _verb.when(_kind)(_nothing)
 for _kind in (Additive, Scaled):
     recenter.when(_kind)(_nothing)
-    debts.when(_kind)(_none)

@@ -60,12 +60,14 @@ def multimethod(*positions: int) -> Verb:
 
     compiles(call)(pick)
     call.when = when  # type: ignore[attr-defined]
+    call.meaning = lambda kinds: table[tuple(kinds[i] for i in positions)]  # type: ignore[attr-defined]
     return call  # type: ignore[return-value]
 
 
 def inlined(function: Meaning) -> Meaning:
     """Let compiled code call this plain function, inlined: a verb with a single meaning."""
     compiles(function)(lambda *args: function)
+    function.meaning = lambda kinds: function  # type: ignore[attr-defined]
     return function
 
 

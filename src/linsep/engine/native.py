@@ -15,7 +15,7 @@ from numba.core import cgutils
 from numba.extending import NativeValue, intrinsic, models, register_model, typeof_impl, unbox
 from numba.np.arrayobj import populate_array
 
-from linsep.engine.multimethods import compiles
+from linsep.engine.multimethods import compiles, inlined
 
 CAN_PACK = binding.get_host_cpu_features().get("avx512vl", False)
 """Whether the processor packs nonzeros by itself; elsewhere LLVM's own way is slower than a plain loop."""
@@ -114,11 +114,19 @@ def unsigned(i: Any) -> Any:
     return i
 
 
+@intrinsic
+def _unsigned(typing_context: Any, i: Any) -> Any:
+    of = types.uint32 if i == types.int32 else types.uint64
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return context.cast(builder, args[0], signature.args[0], of)
+
+    return of(i), generate
+
+
 @compiles(unsigned)
 def _unsigned_compiled(i: Any) -> Any:
-    if i == types.int32:
-        return lambda i: np.uint32(i)
-    return lambda i: np.uint64(i)
+    return lambda i: _unsigned(i)
 
 
 class Bound:
@@ -240,3 +248,11 @@ def _opened(typing_context: Any, bound: Any) -> Any:
 @compiles(opened)
 def _opened_compiled(bound: Any) -> Any:
     return lambda bound: _opened(bound)
+
+
+NATIVE: dict[Any, Any] = {prefetch: _prefetch, unsigned: _unsigned, opened: _opened}
+"""The operations as compiled code calls them directly; the functions do the same in Python."""
+if CAN_PACK:
+    NATIVE[pack] = _pack
+else:
+    NATIVE[pack] = inlined(_pack_one_by_one)

@@ -17,10 +17,11 @@ A pass over a single row holds Python's lock, so that a thread that predicts sin
 an update or from after it.
 """
 
+import hashlib
 from collections.abc import Callable
 from functools import cache
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -28,6 +29,9 @@ from numba import njit
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import (
     FINE,
+    Dense,
+    NoRoom,
+    Room,
     Single,
     announce,
     entries,
@@ -41,10 +45,11 @@ from linsep.engine.data_kinds import (
 )
 from linsep.engine.digest import digest_of, engine_digest
 from linsep.engine.dots import all_trusted, best_rival, gather_all, settle, settle_all
+from linsep.engine.flatten import flatten
 from linsep.engine.kernel_cache import cached_njit
-from linsep.engine.links import Imaged, debts, factor, measure, norm2, read, recenter, trusted
+from linsep.engine.links import Imaged, factor, measure, norm2, read, recenter, trusted
 from linsep.engine.multimethods import inlined
-from linsep.engine.native import opened, prefetch
+from linsep.engine.native import NATIVE, opened, prefetch
 from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, tick
 from linsep.engine.step import reads_norm, step
 from linsep.engine.updates import fits, record, shrink, spread, spread_all
@@ -56,6 +61,31 @@ AHEAD = 8
 Kernel = Callable[..., Any]
 
 
+class ClassRoom(NamedTuple):
+    """Arrays that a pass over many classes writes the step of each class to; `debts` is a copy of an image's debts."""
+
+    scores: Array
+    keeps: Array
+    amounts: Array
+    columns: Array
+    debts: Array
+
+
+def class_room(columns: int) -> tuple[Array, ...]:
+    """Return new arrays for a pass over so many columns of weights, as the fields of :class:`ClassRoom`."""
+    scores, keeps, amounts = np.empty((3, columns))
+    return tuple(ClassRoom(scores, keeps, amounts, np.empty(columns, np.uint64), np.empty(columns, np.int64)))
+
+
+def room_kind(Data: type) -> type:
+    """Return the kind of room that a pass over such rows needs."""
+    return Room if Data is Dense else NoRoom
+
+
+def _name(name: str, *kinds: type) -> str:
+    return "_".join([name, *(kind.__name__ for kind in kinds)])
+
+
 @inlined
 def fault(score: float, keep: float, amount: float) -> int:
     """Return the status of a row with this score and step."""
@@ -65,12 +95,34 @@ def fault(score: float, keep: float, amount: float) -> int:
 
 
 def compiled(function: Kernel, digest: str | None, nogil: bool = True) -> Kernel:
-    """Compile a kernel, kept on disk where its identity is known.
+    """Compile a kernel, cached on disk unless `digest`, which the function captures as part of its identity, is None.
 
     If `nogil` is False, no other thread runs Python while the kernel does.
     """
     compiler = njit if digest is None else cached_njit
     return compiler(nogil=nogil, error_model="numpy")(function)
+
+
+def flat_kernel(template: Kernel, name: str, digest: str | None, nogil: bool = True) -> Kernel:
+    """Compile a pass as one flat function called `name`: see :func:`compiled` and :mod:`linsep.engine.flatten`.
+
+    Its attribute `plain` is the pass in Python.
+    """
+    source, names = flatten(template, name)
+    space = {key: NATIVE.get(value, value) if callable(value) else value for key, value in names.items()}
+    head, *body = source.splitlines()
+    lines = [
+        "def make(digest):",
+        f"    {head}",
+        "        digest",
+        *(f"    {line}" for line in body),
+        f"    return {name}",
+    ]
+    exec(compile("\n".join(lines), __file__, "exec"), space := space | {"__name__": __name__})
+    identity = None if digest is None else hashlib.sha256(f"{digest} {source}".encode()).hexdigest()
+    kernel: Any = compiled(space["make"](identity), digest, nogil)
+    kernel.plain = template
+    return kernel
 
 
 @inlined
@@ -112,18 +164,18 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
     is the number of row 0 in the log. `row` is empty, or the first fields of the data, where they are not bound.
     """
     digest, normed, imaged, single = digest_of(Rule), reads_norm(Rule), Link is Imaged, Data is Single
+    RowRoom = room_kind(Data)
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
-        digest  # noqa: B018  (part of the compiled code's identity on disk)
-        rule_, w_, readout_, tally_, log_, data_, codes, weights, order = opened(bound)
+        rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_ = opened(bound)
         rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*(row_ + data_))
-        tally, log = Tally(*tally_), Log(*log_)
+        tally, log, room = Tally(*tally_), Log(*log_), RowRoom(*room_)
         defect = flaw(X)
         if defect != FINE:
             return defect, FLAW
-        S = sparse(X)
-        column, debt = read(w).reshape(read(w).size), debts(w)
-        before = debt.copy() if single else debt
+        S = sparse(X, room)
+        column = read(w).reshape(read(w).size)
+        before = w.debt[0] if imaged else 0
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
             i = order[p] if shuffled else p
@@ -137,7 +189,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 continue
             if logged and log.filled[0] == log.numbers.shape[0]:
                 return p, LOG_FULL
-            if imaged and debt[0] >= column.shape[0]:
+            if imaged and w.debt[0] >= column.shape[0]:
                 recenter(w, 0, 1)
             x = row(X, i)
             score = gather(X, x, column)
@@ -150,10 +202,12 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             amount *= weight
             status = fault(score + 0.0 * xx if normed else score, keep, amount)
             if status != DONE:
-                debt[:] = before
+                if single and imaged:
+                    w.debt[0] = before
                 return p, status
             if single and not (fits(w, readout, S, x, 0, 1, keep, amount) and keepable(log, xx)):
-                debt[:] = before
+                if imaged:
+                    w.debt[0] = before
                 return p, TOO_LARGE
             tally.rounds[0] = t
             tick(readout, w, weight)
@@ -169,34 +223,35 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             record(log, first + i, t, 0, 0, score, keep, amount)
         return stop, DONE
 
-    return compiled(kernel, digest, nogil=Data is not Single)
+    return flat_kernel(kernel, _name("learn_rows", Rule, Link, Readout, Data), digest, nogil=Data is not Single)
 
 
 @cache
-def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
+def learn_classes(Rule: type, Link: type, Readout: type, Data: type, pair: bool) -> Kernel:
     """Return the pass of a rule over rows for many columns of weights.
 
-    Called like :func:`learn_rows`, with `codes` the column of each row's class, and four more numbers bound: `pair`
-    (true: the true class against its best rival; false: each column's class against the rest), `base` (what to add to
-    a column for its class in the log), `far` (the weights are too large for the cache: prefetch the next row's) and
-    `known` (how many of the columns are labels, for the count of errors; 0 where there is none).
+    If `pair`, the true class is set against its best rival; else each column's class against the rest. Called like
+    :func:`learn_rows`, with `codes` the column of each row's class, and more bound: the room of :class:`ClassRoom`,
+    `base` (what to add to a column for its class in the log), `far` (the weights are too large for the cache: prefetch
+    the next row's) and `known` (how many of the columns are labels, for the count of errors; 0 where there is none).
     """
     digest, normed, imaged, single = digest_of(Rule), reads_norm(Rule), Link is Imaged, Data is Single
+    RowRoom = room_kind(Data)
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
-        digest  # noqa: B018
-        rule_, w_, readout_, tally_, log_, data_, codes, weights, order, pair, base, far, known = opened(bound)
+        rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_, each_, base, far, known = opened(bound)
         rule, w, readout, X = Rule(*rule_), Link(*w_), Readout(*readout_), Data(*(row_ + data_))
-        tally, log = Tally(*tally_), Log(*log_)
+        tally, log, room, each = Tally(*tally_), Log(*log_), RowRoom(*room_), ClassRoom(*each_)
         defect = flaw(X)
         if defect != FINE:
             return defect, FLAW
-        S = sparse(X)
+        S = sparse(X, room)
         table = read(w)
         K = table.shape[1]
-        width, debt = K if pair else 1, debts(w)
-        before = debt.copy() if single else debt
-        scores, keeps, amounts, columns = np.empty(K), np.empty(K), np.empty(K), np.empty(K, np.uint64)
+        width = K if pair else 1
+        scores, keeps, amounts, columns = each.scores, each.keeps, each.amounts, each.columns
+        if single and imaged:
+            each.debts[:] = w.debt
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
             i = order[p] if shuffled else p
@@ -213,7 +268,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             if logged and log.filled[0] + K > log.numbers.shape[0]:
                 return p, LOG_FULL
             for lo in range(0, K, width):
-                if imaged and debt[lo] >= table.shape[0] * width:
+                if imaged and w.debt[lo] >= table.shape[0] * width:
                     recenter(w, lo, lo + width)
             x = entries(X, row(X, i), S)
             gather_all(S, x, table, scores)
@@ -236,10 +291,12 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 amount *= weight
                 status = fault(margin + 0.0 * xx if normed else margin, keep, amount)
                 if status != DONE:
-                    debt[:] = before
+                    if single and imaged:
+                        w.debt[:] = each.debts
                     return p, status
                 if single and not (fits(w, readout, S, x, 0, K, keep, amount) and keepable(log, xx)):
-                    debt[:] = before
+                    if imaged:
+                        w.debt[:] = each.debts
                     return p, TOO_LARGE
                 tally.rounds[0] = t
                 tick(readout, w, weight)
@@ -261,10 +318,12 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                     amounts[c] *= weight
                     status = fault(scores[c] + 0.0 * xx if normed else scores[c], keeps[c], amounts[c])
                     if status != DONE:
-                        debt[:] = before
+                        if single and imaged:
+                            w.debt[:] = each.debts
                         return p, status
                     if single and not (fits(w, readout, S, x, c, c + 1, keeps[c], amounts[c]) and keepable(log, xx)):
-                        debt[:] = before
+                        if imaged:
+                            w.debt[:] = each.debts
                         return p, TOO_LARGE
                 tally.rounds[0] = t
                 tick(readout, w, weight)
@@ -284,35 +343,34 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 spread_all(w, readout, S, x, columns, amounts, n)
         return stop, DONE
 
-    return compiled(kernel, digest, nogil=Data is not Single)
+    name = _name("learn_pairs" if pair else "learn_classes", Rule, Link, Readout, Data)
+    return flat_kernel(kernel, name, digest, nogil=Data is not Single)
 
 
 @cache
 def score_rows(Link: type, Data: type) -> Kernel:
     """Return the kernel that writes the score of rows start to stop under one column of weights to `out`."""
-    digest = engine_digest()
+    digest, RowRoom = engine_digest(), room_kind(Data)
 
-    def kernel(w_: Any, data_: Any, start: int, stop: int, out: Any) -> None:
-        digest  # noqa: B018
-        w, X = Link(*w_), Data(*data_)
-        S = sparse(X)
+    def kernel(w_: Any, data_: Any, room_: Any, start: int, stop: int, out: Any) -> None:
+        w, X, room = Link(*w_), Data(*data_), RowRoom(*room_)
+        S = sparse(X, room)
         column = read(w).reshape(read(w).size)
         for i in range(start, stop):
             x = row(X, i)
             out[i] = settle(w, gather(X, x, column), X, x, S)
 
-    return compiled(kernel, digest)
+    return flat_kernel(kernel, _name("score_rows", Link, Data), digest)
 
 
 @cache
 def score_classes(Link: type, Data: type) -> Kernel:
     """Return the kernel that writes the scores of rows start to stop under every column of weights to `out`."""
-    digest = engine_digest()
+    digest, RowRoom = engine_digest(), room_kind(Data)
 
-    def kernel(w_: Any, data_: Any, start: int, stop: int, out: Any, pair: bool) -> None:
-        digest  # noqa: B018
-        w, X = Link(*w_), Data(*data_)
-        S = sparse(X)
+    def kernel(w_: Any, data_: Any, room_: Any, start: int, stop: int, out: Any, pair: bool) -> None:
+        w, X, room = Link(*w_), Data(*data_), RowRoom(*room_)
+        S = sparse(X, room)
         table = read(w)
         K = table.shape[1]
         for i in range(start, stop):
@@ -324,4 +382,4 @@ def score_classes(Link: type, Data: type) -> Kernel:
                 for c in range(K):
                     settle_all(w, out[i], S, x, c, c + 1)
 
-    return compiled(kernel, digest)
+    return flat_kernel(kernel, _name("score_classes", Link, Data), digest)

@@ -16,7 +16,7 @@ from linsep.engine.dots import settle_all
 from linsep.engine.links import Additive, Imaged, Scaled
 from linsep.engine.multimethods import inlined, multimethod
 from linsep.engine.native import opened, unsigned
-from linsep.engine.passes import BAD_SCORE, DONE, FLAW, Kernel, compiled
+from linsep.engine.passes import BAD_SCORE, DONE, FLAW, Kernel, flat_kernel
 from linsep.engine.readouts import Average, Last
 
 weight_of = multimethod(0, 1)
@@ -62,7 +62,7 @@ def choice(z: Any, known: int, pair: bool) -> int:
 
 @cache
 def predict_row(Link: type, Readout: type) -> Kernel:
-    """Return the kernel that predicts one row; called with (Bound(w, readout, numbers, known, pair), row).
+    """Return the kernel that predicts one row; called with (Bound(w, readout, numbers, known, pair, room), row).
 
     `row` and `numbers` together are a :class:`Single`, `known` is the number of classes. It returns (class, status).
     With imaged weights, columns of different binary classifiers can't be compared here: they are not normalised.
@@ -70,8 +70,7 @@ def predict_row(Link: type, Readout: type) -> Kernel:
     digest, imaged = engine_digest(), Link is Imaged
 
     def kernel(bound: Any, row_: Any) -> tuple[int, int]:
-        digest  # noqa: B018
-        w_, readout_, numbers_, known, pair = opened(bound)
+        w_, readout_, numbers_, known, pair, z = opened(bound)
         w, readout, X = Link(*w_), Readout(*readout_), Single(*(row_ + numbers_))
         x = row(X, 0)
         if X.values.shape[0] != X.indices.shape[0] or not (together(X.values) and together(X.indices)):
@@ -79,7 +78,8 @@ def predict_row(Link: type, Readout: type) -> Kernel:
         if not inside(X, x):
             return 0, FLAW
         K = w.s.shape[1]
-        z = np.zeros(K)
+        for c in range(K):
+            z[c] = 0.0
         k = x.start
         while k + FOUR <= x.stop:
             i0, v0 = unsigned(X.indices[k]), np.float64(X.values[k])
@@ -105,4 +105,4 @@ def predict_row(Link: type, Readout: type) -> Kernel:
                 return 0, BAD_SCORE
         return choice(z, known, pair), DONE
 
-    return compiled(kernel, digest, nogil=False)
+    return flat_kernel(kernel, f"predict_row_{Link.__name__}_{Readout.__name__}", digest, nogil=False)

@@ -16,10 +16,7 @@ from functools import cache
 from numbers import Real
 from typing import Any, TypeVar
 
-from numba import types
-
 from linsep.engine.arrays import Array
-from linsep.engine.multimethods import compiles
 
 Rule = TypeVar("Rule", bound=type)
 
@@ -140,28 +137,12 @@ def step(rule: Any, score: float, y: float, xx: float, ww: float, t: float) -> t
     return 1.0, rule.step(score, y, xx)
 
 
-def _plain(rule: Any, score: float, y: float, xx: float) -> float:
-    return rule.step(score, y, xx)
+def _plain(rule: Any, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:
+    return 1.0, rule.step(score, y, xx)
 
 
 def _shrinking(rule: Any, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:
     return rule.step(score, y, xx, ww, t)
 
 
-@compiles(_plain)
-def _plain_compiled(rule: Any, score: Any, y: Any, xx: Any) -> Any:
-    return rule.instance_class.step
-
-
-@compiles(_shrinking)
-def _shrinking_compiled(rule: Any, score: Any, y: Any, xx: Any, ww: Any, t: Any) -> Any:
-    return rule.instance_class.step
-
-
-@compiles(step)
-def _step_compiled(rule: Any, score: Any, y: Any, xx: Any, ww: Any, t: Any) -> Any:
-    if not isinstance(rule, types.BaseNamedTuple):
-        return None
-    if shrinks(rule.instance_class):
-        return lambda rule, score, y, xx, ww, t: _shrinking(rule, score, y, xx, ww, t)
-    return lambda rule, score, y, xx, ww, t: (1.0, _plain(rule, score, y, xx))
+step.meaning = lambda kinds: _shrinking if shrinks(kinds[0]) else _plain  # type: ignore[attr-defined]

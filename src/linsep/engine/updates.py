@@ -37,27 +37,24 @@ def fits(w: Any, readout: Any, S: Any, x: Span, lo: int, hi: int, keep: float, a
 
     The sums before must be in range. Where only some of the columns will be updated the answer may be a needless no.
     """
+    fine = True
     scale = abs(factor(w, lo) * keep)
     if scale >= SCALE_LIMIT:  # about to be folded into the sums
         for j in range(w.s.shape[0]):
             for c in range(lo, hi):
-                if not abs(w.s[j, c]) * scale <= SUM_LIMIT:
-                    return False
-    if amount == 0.0:
-        return True
-    size = abs(amount) / scale if 1 / SCALE_LIMIT < scale < SCALE_LIMIT else abs(amount)
-    for k in range(x.start, x.stop):
-        j = unsigned(S.indices[k])
-        d = size * abs(np.float64(S.values[k]))
-        for c in range(lo, hi):
-            if not (abs(w.s[j, c]) + d <= SUM_LIMIT and has_room(readout, j, c, d)):
-                return False
-    if S.bias != 0.0:
-        d = size * abs(S.bias)
-        for c in range(lo, hi):
-            if not (abs(w.s[S.features, c]) + d <= SUM_LIMIT and has_room(readout, S.features, c, d)):
-                return False
-    return True
+                fine = fine and abs(w.s[j, c]) * scale <= SUM_LIMIT
+    if amount != 0.0:
+        size = abs(amount) / scale if 1 / SCALE_LIMIT < scale < SCALE_LIMIT else abs(amount)
+        for k in range(x.start, x.stop):
+            j = unsigned(S.indices[k])
+            d = size * abs(np.float64(S.values[k]))
+            for c in range(lo, hi):
+                fine = fine and abs(w.s[j, c]) + d <= SUM_LIMIT and has_room(readout, j, c, d)
+        if S.bias != 0.0:
+            d = size * abs(S.bias)
+            for c in range(lo, hi):
+                fine = fine and abs(w.s[S.features, c]) + d <= SUM_LIMIT and has_room(readout, S.features, c, d)
+    return fine
 
 
 @inlined

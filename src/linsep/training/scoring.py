@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from linsep.engine.arrays import Array, frozen
-from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.data_kinds import Csr, Dense, room_for
 from linsep.engine.links import Additive
 from linsep.engine.passes import score_classes, score_rows
 from linsep.engine.runtime import share, split
@@ -95,7 +95,8 @@ class Scorer:
         kernel = score_rows(*kinds) if columns == 1 else score_classes(*kinds)
         how = (out.reshape(n),) if columns == 1 else (out, self.pair)
         cuts = split(n, jobs) if n else []
-        share([partial(kernel, tuple(for_reading(self.link)), tuple(data), a, b, *how) for a, b in cuts], jobs)
+        weights = tuple(for_reading(self.link))
+        share([partial(kernel, weights, tuple(data), room_for(data), a, b, *how) for a, b in cuts], jobs)
         if isinstance(self.link, Additive):
             return out
         whole = out / self.divisor

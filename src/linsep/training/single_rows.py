@@ -19,7 +19,7 @@ from linsep.training.state import IN_ORDER, TrainingState
 from linsep.training.weights import for_reading
 from linsep.validation.inputs import single_row
 
-ARRAY = np.ndarray
+ARRAY, EMPTY = np.ndarray, np.empty(0)
 
 
 def refuse_unequal(indices: Array, values: Array) -> None:
@@ -141,7 +141,8 @@ class RowLearner(Direct):
 
     def _bind(self, distinct: bool) -> Bound:
         if distinct not in self.bound:
-            data, codes = (self.state.features, self.bias, distinct), np.arange(len(self.codes), dtype=np.int32)
+            data = Single(EMPTY, EMPTY, self.state.features, self.bias, distinct)
+            codes = np.arange(len(self.codes), dtype=np.int32)
             self.bound[distinct] = self.state.bound(data, codes, self.weights, IN_ORDER)
         return self.bound[distinct]
 
@@ -189,7 +190,8 @@ class RowPredictor(Direct):
             link, readout = with_zero_row(link), with_zero_row(readout)
         self.width = len(link.s) - 1
         numbers = (self.width, bias, False)
-        self.bound = Bound(tuple(for_reading(link)), tuple(for_reading(readout)), numbers, len(labels), state.pair)
+        parts = tuple(for_reading(link)), tuple(for_reading(readout)), numbers
+        self.bound = Bound(*parts, len(labels), state.pair, np.empty(link.s.shape[1]))
 
     def fits(self, x: tuple[Any, ...]) -> bool:
         """Return whether x is a pair of arrays as the last row's, for dense weights of features without names."""

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from linsep.engine.arrays import Array
-from linsep.engine.data_kinds import Csr, Dense, Dual
+from linsep.engine.data_kinds import Csr, Dense, Dual, Single, room_for
 from linsep.engine.links import EXPONENTIAL, Additive, Imaged, Scaled
 from linsep.engine.native import Bound
-from linsep.engine.passes import DONE, LOG_FULL, Kernel, learn_classes, learn_rows
+from linsep.engine.passes import DONE, LOG_FULL, Kernel, class_room, learn_classes, learn_rows
 from linsep.engine.readouts import MISTAKES, Average, Last, Tally
 from linsep.engine.step import check_weights, needs_norm, settles, shrinks, steps_by_one
 from linsep.training.scoring import (
@@ -255,7 +255,7 @@ class TrainingState:
             return
         self._scorer = self._checked = None
         kernel = self.kernel(type(data), base is not None)
-        bound = self.bound(tuple(data), codes, weights, order, base)
+        bound = self.bound(data, codes, weights, order, base)
         p, rows = span or (0, data.n_rows if not len(order) else len(order))
         stride = max(1, CHUNK * data.n_rows // max(1, data[0].size * self.columns))
         look = rows if self.watch is None else p + self.watch(self)
@@ -265,26 +265,27 @@ class TrainingState:
                 look = p + self.watch(self)
             if status == LOG_FULL:
                 self.log = self.log.enlarged(self.columns)
-                bound = self.bound(tuple(data), codes, weights, order, base)
+                bound = self.bound(data, codes, weights, order, base)
             elif status != DONE:
                 raise StoppedError(int(order[p]) if len(order) else p, status)
         self.log = self.log.within_limit()
 
     def kernel(self, data: type, block: bool = False) -> Kernel:
         """Return the pass over data of this kind; a block of columns is classes even if it has one."""
-        make: Any = learn_rows if self.columns == 1 and not self.pair and not block else learn_classes
-        return make(type(self.rule), type(self.link), type(self.readout), data)
+        kinds: Any = type(self.rule), type(self.link), type(self.readout), data
+        if self.columns == 1 and not self.pair and not block:
+            return learn_rows(*kinds)
+        return learn_classes(*kinds, self.pair)
 
-    def bound(
-        self, data: tuple[Any, ...], codes: Array, weights: Array, order: Array, base: int | None = None
-    ) -> Bound:
+    def bound(self, data: Any, codes: Array, weights: Array, order: Array, base: int | None = None) -> Bound:
         """Return the first argument of :meth:`kernel`: this state and the rows."""
         check_weights(self.rule, weights)
         parts = map(tuple, (self.rule, self.link, self.readout, self.tally, self.log.lines))
         many = self.columns > 1 or self.pair or base is not None
         known = self.columns - self.background if self.errors is not None else 0
-        how = (self.pair, base or 0, self.link.s.nbytes > CACHE_BYTES, known) if many else ()
-        return Bound(*parts, data, codes, weights, order, *how)
+        how = (class_room(self.columns), base or 0, self.link.s.nbytes > CACHE_BYTES, known) if many else ()
+        rows = tuple(data)[2:] if isinstance(data, Single) else tuple(data)
+        return Bound(*parts, rows, codes, weights, order, room_for(data), *how)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again, and the log's free room."""

@@ -7,8 +7,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from linsep.engine.arrays import Array, frozen
-from linsep.engine.data_kinds import numbered
+from linsep.engine.arrays import Array
 from linsep.validation.errors import InvalidDataError
 
 TABLE = 1 << 20
@@ -83,8 +82,12 @@ def encode(labels: Array) -> tuple[Array, Array]:
     if labels.dtype.kind in "iu" and len(labels):
         low, high = int(labels.min()), int(labels.max())
         if high - low < TABLE and high <= np.iinfo(np.int64).max:
-            classes, codes = numbered(frozen(np.ascontiguousarray(labels, np.int64)), low, high)
-            return classes.astype(labels.dtype), codes
+            offsets = labels.astype(np.int64) - low
+            table = np.zeros(high - low + 1, np.int32)
+            table[offsets] = 1
+            present = np.flatnonzero(table)
+            table[present] = np.arange(len(present))
+            return (present + low).astype(labels.dtype), table[offsets]
     classes, codes = np.unique(labels, return_inverse=True)
     return classes, codes.astype(np.int32)
 
