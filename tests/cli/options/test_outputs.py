@@ -13,7 +13,9 @@ from typer.testing import CliRunner
 import linsep
 from linsep.cli.app import app
 from linsep.cli.errors import Interrupted, UsageError
+from linsep.cli.jobs import saved_models, sharded
 from linsep.cli.options.outputs import check_targets, interruptible
+from linsep.models import save_load
 from tests.cli.files import write_files
 
 UNWRITABLE = {
@@ -74,7 +76,8 @@ def no_work(files, monkeypatch):
     monkeypatch.chdir(files)
     for name in ("read", "stream", "convert", "load", "certify"):
         monkeypatch.setattr(linsep, name, refuse)
-    monkeypatch.setattr("linsep.models.save_load.opened", refuse)
+    for module in (save_load, saved_models, sharded):
+        monkeypatch.setattr(module, "opened", refuse)
     monkeypatch.setattr("linsep.certificates.certificate.Certificate.load", refuse)
     monkeypatch.setattr("linsep.distributed.fit", refuse)
     monkeypatch.setattr("linsep.demo.data_sets.data_sets", refuse)
@@ -122,7 +125,7 @@ for option, name in [("-o", "shut/new"), ("-o", "shut/old"), ("-o", "hidden/x"),
         else:
             check_targets({}, [], Path(name))
         print(option, name, "yes")
-    except Usage as error:
+    except UsageError as error:
         print(error)
 """
 
