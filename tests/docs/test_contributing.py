@@ -16,8 +16,8 @@ STEP = re.compile(r"`([\w/.]+)`:\n\n```(?:python|markdown)\n(.*?)^```$", flags=r
 STEPS = STEP.findall(PAGE)
 """The file of each step, and the text to put there."""
 TESTS = (
-    "tests/contracts", "tests/cli/commands/test_fit.py", "tests/cli/options/test_common.py", "tests/docs/test_readme.py",
-    "tests/docs/test_scale_page.py",
+    "tests/contracts", "tests/cli/commands/test_fit.py", "tests/cli/options/test_common.py",
+    "tests/docs/test_readme.py", "tests/docs/test_scale_page.py",
 )  # fmt: skip
 """The tests that go through the table of learners."""
 HEAVY = {"numba", "numpy", "scipy", "sklearn"}
