@@ -4,9 +4,6 @@ import gc
 
 from numba.core.dispatcher import Dispatcher
 
-MOST = 150
-"""Kernels that the whole test run may need: each costs about a second to compile."""
-
 
 def dispatchers():
     """The compiled functions of linsep that Python calls; what they inline has no wrapper for Python."""
