@@ -35,7 +35,7 @@ def test_compiled_is_plain_python(name, classes, multi_class, kind, monkeypatch)
     def plain(make):
         def kernel(*kinds):
             used.append(make)
-            return make(*kinds).plain
+            return make(*kinds).run_in_python
 
         return kernel
 

@@ -47,9 +47,9 @@ def test_compiled_is_plain_python(classes, multi_class, kind, monkeypatch):
 
     for name in ("learn_rows", "learn_classes"):
         make = getattr(passes, name)
-        monkeypatch.setattr(state, name, lambda *kinds, name=name, make=make: plain(name, make(*kinds).plain))
+        monkeypatch.setattr(state, name, lambda *kinds, name=name, make=make: plain(name, make(*kinds).run_in_python))
     for module, name in ((ballots, "walk"), (ballots, "poll"), (hypotheses, "recurrence")):
-        monkeypatch.setattr(module, name, plain(name, getattr(votes, name).py_func))
+        monkeypatch.setattr(module, name, plain(name, getattr(votes, name).run_in_python))
     interpreted = quiet(kernel_learner(multi_class=multi_class, shuffle=True).fit, X, y)
     assert trace(interpreted, X) == compiled
     needed = {2: {"learn_rows", "walk"}, 3: {"learn_classes", "poll"} | ({"walk"} if multi_class == "ovr" else set())}

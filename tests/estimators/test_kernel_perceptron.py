@@ -184,7 +184,7 @@ def rule(request, monkeypatch):
     if request.param not in COMPILED:
         for name in ("learn_rows", "learn_classes"):
             make = getattr(state, name)
-            monkeypatch.setattr(state, name, lambda *kinds, make=make: make(*kinds).plain)
+            monkeypatch.setattr(state, name, lambda *kinds, make=make: make(*kinds).run_in_python)
     return RULES[request.param]
 
 

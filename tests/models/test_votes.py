@@ -285,7 +285,7 @@ def test_every_kind_of_rule(rule, classes, path, monkeypatch):
     if isinstance(rule, Margin):  # as plain Python, as one more rule is one more kernel
         for name in ("learn_rows", "learn_classes"):
             make = getattr(state, name)
-            monkeypatch.setattr(state, name, lambda *kinds, make=make: make(*kinds).plain)
+            monkeypatch.setattr(state, name, lambda *kinds, make=make: make(*kinds).run_in_python)
     X, y = problem(classes, reals=True)
     first = quiet(KernelPerceptron(rule=rule, random_state=0).partial_fit, X[:20], y[:20], classes=range(classes))
     if isinstance(rule, Margin):

@@ -432,7 +432,7 @@ def inside(S: Any, x: Span) -> bool:
     return fine
 
 
-@cached_njit(nogil=True)
+@cached_njit(work=lambda values, limit: len(values) // 4, nogil=True)
 def first_beyond(values: Array, limit: float) -> int:
     """Return the position of the first entry of a flat array that is not a number within [-limit, limit], or -1."""
     for k in range(values.shape[0]):
@@ -441,7 +441,7 @@ def first_beyond(values: Array, limit: float) -> int:
     return -1
 
 
-@cached_njit(nogil=True)
+@cached_njit(work=lambda indices: len(indices) // 4, nogil=True)
 def highest_index(indices: Array) -> int:
     """Return the highest index, read as an unsigned number: a negative one is higher than any."""
     top = unsigned(indices[0])
@@ -451,7 +451,7 @@ def highest_index(indices: Array) -> int:
     return top
 
 
-@cached_njit(nogil=True)
+@cached_njit(work=lambda indices, indptr: (len(indices) + len(indptr)) // 4, nogil=True)
 def rises(indices: Array, indptr: Array) -> bool:
     """Tell whether in every row each index is above the one before it."""
     falls = 0

@@ -27,9 +27,11 @@ that it gives alone."""
 def _(S: Csr | Single, x: Span, weights: Array, z: Array) -> None:
     columns = z.shape[0]
     if not inside(S, x):
-        z[:] = np.nan
+        for c in range(columns):
+            z[c] = np.nan
         return
-    z[:] = 0.0
+    for c in range(columns):
+        z[c] = 0.0
     k = x.start
     while k + FOUR <= x.stop:  # four rows of weights at a time: fewer walks over z
         i0, v0 = unsigned(S.indices[k]), np.float64(S.values[k])
@@ -51,7 +53,8 @@ def _(S: Csr | Single, x: Span, weights: Array, z: Array) -> None:
 @gather_all.when(Dual)
 def _(X: Dual, x: Span, weights: Array, z: Array) -> None:
     columns, width = z.shape[0], X.kernels.shape[1]
-    z[:] = 0.0
+    for c in range(columns):
+        z[c] = 0.0
     j = 0
     while j + 4 <= width:  # four terms at a time, one after the other: fewer walks over z
         k0, k1, k2, k3 = X.kernels[x.i, j], X.kernels[x.i, j + 1], X.kernels[x.i, j + 2], X.kernels[x.i, j + 3]

@@ -8,17 +8,22 @@ and numbers, the same operations in the same order.
 
 The language is a part of Python: assignments, `if`, `for`, `while`, `return`, and expressions. A function that is
 inlined returns once on every path, and not from inside a loop. Variables that hold a named tuple are assigned once.
+
+The same function also runs without a compiler (:mod:`linsep.engine.tiers`). A :class:`Dialect` names the calls that are
+omitted or replaced there.
 """
 
 import ast
 import builtins
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
 from types import FunctionType
 from typing import Any
 
+import numpy as np
 from numba import njit
 
 Value = Any
@@ -27,6 +32,21 @@ Value = Any
 
 class NotFlatError(Exception):
     """A function uses more of Python than can be flattened."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a flat function is to be run: which calls are omitted, and which function is called in place of another.
+
+    If `compiled` is False, constants are Python's own numbers, and functions that are compiled apart are inlined.
+    """
+
+    compiled: bool = True
+    omitted: frozenset[Any] = frozenset()
+    instead: Mapping[Any, Any] = field(default_factory=dict)
+
+
+COMPILED = Dialect()
 
 
 class Static:
@@ -105,17 +125,18 @@ def _assigned(node: ast.FunctionDef) -> dict[str, int]:
     return times
 
 
-def flatten(template: Callable[..., Any], name: str) -> tuple[str, dict[str, Any]]:
+def flatten(template: Callable[..., Any], name: str, dialect: Dialect = COMPILED) -> tuple[str, dict[str, Any]]:
     """Return the source of the flat function, called `name`, and the values of its global names."""
     if not isinstance(template, FunctionType):
         raise NotFlatError(f"{template!r} is not a function")
-    return Writer().write(template, name)
+    return Writer(dialect).write(template, name)
 
 
 class Writer:
     """Writes one flat function."""
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
         self.numbers = count(1)
         self.globals: dict[str, Any] = {}
         self.taken: set[str] = set()
@@ -166,6 +187,8 @@ class Writer:
         if not isinstance(value, Static):
             return value
         plain = value.value
+        if isinstance(plain, np.generic) and not self.dialect.compiled:
+            plain = plain.item()
         if plain is None or (type(plain) in (bool, int, float, str) and repr(plain) not in ("inf", "-inf", "nan")):
             return ast.UnaryOp(ast.USub(), ast.Constant(-plain)) if _negative(plain) else ast.Constant(plain)
         base = getattr(plain, "__name__", None) or f"{type(plain).__name__}_{plain}"
@@ -190,6 +213,7 @@ class Writer:
 
     def inline(self, function: FunctionType, arguments: list[Value], out: list[ast.stmt]) -> Value:
         """Write a function's body, and return its value."""
+        function = self.dialect.instead.get(function, function)
         scope = Scope(function, f"_{next(self.numbers)}")
         names = [argument.arg for argument in scope.node.args.args]
         star = scope.node.args.vararg
@@ -499,9 +523,18 @@ class Body:
             return self._method(function, self._several(node.args, out), out)
         if not isinstance(function, Static):
             return ast.Call(self.writer.lifted(function), self._plain_arguments(node, out), [])
-        called = function.value
+        called, dialect = function.value, self.writer.dialect
+        if called in dialect.omitted:
+            return Static(None)
+        if called in dialect.instead:
+            called = dialect.instead[called]
+            if isinstance(called, FunctionType):
+                return self.writer.inline(called, self._several(node.args, out), out)
+            function = Static(called)
         if isinstance(called, type) and hasattr(called, "_fields"):
             return self._struct(called, node, out)
+        if getattr(called, "compiled_apart", False) and not dialect.compiled:
+            return self.writer.inline(called, self._several(node.args, out), out)
         if hasattr(called, "meaning"):
             arguments = self._several(node.args, out)
             meaning = called.meaning([kind_of(argument) for argument in arguments])
@@ -517,8 +550,9 @@ class Body:
         try:
             value = self.writer.inline(method.function, everything, written)
         except NotFlatError:
-            compiled = Static(njit(error_model="numpy")(method.function))
-            return ast.Call(self.writer.lifted(compiled), [self.writer.lifted(a) for a in everything], [])
+            function = method.function
+            called = Static(njit(error_model="numpy")(function) if self.writer.dialect.compiled else function)
+            return ast.Call(self.writer.lifted(called), [self.writer.lifted(a) for a in everything], [])
         out.extend(written)
         return value
 

@@ -74,4 +74,5 @@ def inlined(function: Meaning) -> Meaning:
 def cold(function: Meaning) -> Meaning:
     """Let compiled code call this plain function, not inlined: for what is rarely done, so as to compile faster."""
     compiles(function, inline=False)(lambda *args: function)
+    function.compiled_apart = True  # type: ignore[attr-defined]
     return function

@@ -45,6 +45,7 @@ def _prefetch_compiled(array: Any, i: Any) -> Any:
     return lambda array, i: _prefetch(array, i)
 
 
+UNSIGNED = (1 << 64) - 1
 LANES = 8
 """Entries that :func:`pack` looks at in one go; it may write as many beyond the last nonzero."""
 
@@ -111,7 +112,7 @@ def _pack_compiled(values: Any, k: Any, j: Any, indices: Any, nonzeros: Any, n: 
 
 def unsigned(i: Any) -> Any:
     """Return a checked index as an unsigned integer of its own size: compiled code then skips the test for i < 0."""
-    return i
+    return int(i) & UNSIGNED
 
 
 @intrinsic
@@ -129,18 +130,58 @@ def _unsigned_compiled(i: Any) -> Any:
     return lambda i: _unsigned(i)
 
 
+def flat(array: Any) -> Any:
+    """Return a table in C order as one line, in the same memory."""
+    if isinstance(array, memoryview):
+        return memoryview(array.obj.reshape(-1))
+    return array.reshape(-1)
+
+
+def line(table: Any, i: Any) -> Any:
+    """Return the i-th line of a table, in the same memory."""
+    return memoryview(table.obj[i]) if isinstance(table, memoryview) else table[i]
+
+
 class Bound:
     """A tuple of C-ordered arrays, floats, integers, booleans and such tuples, cheap to pass to compiled code."""
 
-    __slots__ = ("args", "type", "words")
+    __slots__ = ("_type", "_views", "_words", "args")
 
     def __init__(self, *args: Any) -> None:
+        _refuse_strided(args)
         self.args = args
-        self.words = np.array(list(_words(args)), np.int64)
-        key = _key(args)
-        if key not in TYPES:
-            TYPES[key] = BoundType(typeof(args))
-        self.type = TYPES[key]
+        self._words = self._type = self._views = None
+
+    @property
+    def words(self) -> Any:
+        """The machine words."""
+        if self._words is None:
+            self._words = np.array(list(_words(self.args)), np.int64)
+        return self._words
+
+    @property
+    def type(self) -> "BoundType":
+        """The compiled type."""
+        if self._type is None:
+            key = _key(self.args)
+            if key not in TYPES:
+                TYPES[key] = BoundType(typeof(self.args))
+            self._type = TYPES[key]
+        return self._type
+
+    @property
+    def views(self) -> Any:
+        """The tuple with a memoryview of each array, which Python indexes several times as fast."""
+        if self._views is None:
+            self._views = views(self.args)
+        return self._views
+
+
+def views(value: Any) -> Any:
+    """Return a value with a memoryview in place of each array, also inside tuples."""
+    if isinstance(value, tuple):
+        return tuple(map(views, value))
+    return memoryview(value) if isinstance(value, np.ndarray) else value
 
 
 def _key(value: Any) -> Any:
@@ -150,13 +191,19 @@ def _key(value: Any) -> Any:
     return (value.dtype, value.ndim, value.flags.writeable) if isinstance(value, np.ndarray) else type(value)
 
 
+def _refuse_strided(values: tuple[Any, ...]) -> None:
+    for value in values:
+        if isinstance(value, tuple):
+            _refuse_strided(value)
+        elif isinstance(value, np.ndarray) and not value.flags.c_contiguous:
+            raise TypeError("only C-ordered arrays can be bound")
+
+
 def _words(value: Any) -> Any:
     if isinstance(value, tuple):
         for item in value:
             yield from _words(item)
     elif isinstance(value, np.ndarray):
-        if not value.flags.c_contiguous:
-            raise TypeError("only C-ordered arrays can be bound")
         yield value.ctypes.data
         yield from value.shape
     else:
@@ -250,7 +297,17 @@ def _opened_compiled(bound: Any) -> Any:
     return lambda bound: _opened(bound)
 
 
-NATIVE: dict[Any, Any] = {prefetch: _prefetch, unsigned: _unsigned, opened: _opened}
+@inlined
+def _flat(array: Any) -> Any:
+    return array.reshape(array.size)
+
+
+@inlined
+def _line(table: Any, i: Any) -> Any:
+    return table[i]
+
+
+NATIVE: dict[Any, Any] = {prefetch: _prefetch, unsigned: _unsigned, opened: _opened, flat: _flat, line: _line}
 """The operations as compiled code calls them directly; the functions do the same in Python."""
 if CAN_PACK:
     NATIVE[pack] = _pack

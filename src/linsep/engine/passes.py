@@ -17,14 +17,11 @@ A pass over a single row holds Python's lock, so that a thread that predicts sin
 an update or from after it.
 """
 
-import hashlib
-from collections.abc import Callable
 from functools import cache
 from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import (
@@ -45,20 +42,17 @@ from linsep.engine.data_kinds import (
 )
 from linsep.engine.digest import digest_of, engine_digest
 from linsep.engine.dots import all_trusted, best_rival, gather_all, settle, settle_all
-from linsep.engine.flatten import flatten
-from linsep.engine.kernel_cache import cached_njit
 from linsep.engine.links import Imaged, factor, measure, norm2, read, recenter, trusted
 from linsep.engine.multimethods import inlined
-from linsep.engine.native import NATIVE, opened, prefetch
+from linsep.engine.native import flat, line, opened, prefetch
 from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, tick
 from linsep.engine.step import reads_norm, step
+from linsep.engine.tiers import Kernel, learning_work, scoring_work
 from linsep.engine.updates import fits, record, shrink, spread, spread_all
 
 DONE, LOG_FULL, BAD_SCORE, BAD_STEP, FLAW, TOO_LARGE = range(6)
 AHEAD = 8
 """How many rows ahead of the current one a pass prefetches."""
-
-Kernel = Callable[..., Any]
 
 
 class ClassRoom(NamedTuple):
@@ -94,35 +88,9 @@ def fault(score: float, keep: float, amount: float) -> int:
     return DONE if isfinite(keep) and isfinite(amount) else BAD_STEP
 
 
-def compiled(function: Kernel, digest: str | None, nogil: bool = True) -> Kernel:
-    """Compile a kernel, cached on disk unless `digest`, which the function captures as part of its identity, is None.
-
-    If `nogil` is False, no other thread runs Python while the kernel does.
-    """
-    compiler = njit if digest is None else cached_njit
-    return compiler(nogil=nogil, error_model="numpy")(function)
-
-
-def flat_kernel(template: Kernel, name: str, digest: str | None, nogil: bool = True) -> Kernel:
-    """Compile a pass as one flat function called `name`: see :func:`compiled` and :mod:`linsep.engine.flatten`.
-
-    Its attribute `plain` is the pass in Python.
-    """
-    source, names = flatten(template, name)
-    space = {key: NATIVE.get(value, value) if callable(value) else value for key, value in names.items()}
-    head, *body = source.splitlines()
-    lines = [
-        "def make(digest):",
-        f"    {head}",
-        "        digest",
-        *(f"    {line}" for line in body),
-        f"    return {name}",
-    ]
-    exec(compile("\n".join(lines), __file__, "exec"), space := space | {"__name__": __name__})
-    identity = None if digest is None else hashlib.sha256(f"{digest} {source}".encode()).hexdigest()
-    kernel: Any = compiled(space["make"](identity), digest, nogil)
-    kernel.plain = template
-    return kernel
+def is_ours(Rule: type) -> bool:
+    """Tell whether a rule is one of the package: its step then has the same bits in Python as in compiled code."""
+    return Rule.__module__.startswith("linsep.rules.")
 
 
 @inlined
@@ -174,7 +142,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
         if defect != FINE:
             return defect, FLAW
         S = sparse(X, room)
-        column = read(w).reshape(read(w).size)
+        column = flat(read(w))
         before = w.debt[0] if imaged else 0
         shuffled, weighted, logged = order.shape[0] > 0, weights.shape[0] > 0, log.numbers.shape[0] > 0
         for p in range(start, stop):
@@ -223,7 +191,8 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             record(log, first + i, t, 0, 0, score, keep, amount)
         return stop, DONE
 
-    return flat_kernel(kernel, _name("learn_rows", Rule, Link, Readout, Data), digest, nogil=Data is not Single)
+    name = _name("learn_rows", Rule, Link, Readout, Data)
+    return Kernel(kernel, name, digest, learning_work, python=is_ours(Rule), nogil=not single, resumes=True)
 
 
 @cache
@@ -344,7 +313,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type, pair: bool)
         return stop, DONE
 
     name = _name("learn_pairs" if pair else "learn_classes", Rule, Link, Readout, Data)
-    return flat_kernel(kernel, name, digest, nogil=Data is not Single)
+    return Kernel(kernel, name, digest, learning_work, python=is_ours(Rule), nogil=not single, resumes=True)
 
 
 @cache
@@ -355,12 +324,12 @@ def score_rows(Link: type, Data: type) -> Kernel:
     def kernel(w_: Any, data_: Any, room_: Any, start: int, stop: int, out: Any) -> None:
         w, X, room = Link(*w_), Data(*data_), RowRoom(*room_)
         S = sparse(X, room)
-        column = read(w).reshape(read(w).size)
+        column = flat(read(w))
         for i in range(start, stop):
             x = row(X, i)
             out[i] = settle(w, gather(X, x, column), X, x, S)
 
-    return flat_kernel(kernel, _name("score_rows", Link, Data), digest)
+    return Kernel(kernel, _name("score_rows", Link, Data), digest, scoring_work)
 
 
 @cache
@@ -375,11 +344,12 @@ def score_classes(Link: type, Data: type) -> Kernel:
         K = table.shape[1]
         for i in range(start, stop):
             x = entries(X, row(X, i), S)
-            gather_all(S, x, table, out[i])
+            z = line(out, i)
+            gather_all(S, x, table, z)
             if pair:
-                settle_all(w, out[i], S, x, 0, K)
+                settle_all(w, z, S, x, 0, K)
             else:
                 for c in range(K):
-                    settle_all(w, out[i], S, x, c, c + 1)
+                    settle_all(w, z, S, x, c, c + 1)
 
-    return flat_kernel(kernel, _name("score_classes", Link, Data), digest)
+    return Kernel(kernel, _name("score_classes", Link, Data), digest, scoring_work)

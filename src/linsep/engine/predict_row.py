@@ -16,8 +16,9 @@ from linsep.engine.dots import settle_all
 from linsep.engine.links import Additive, Imaged, Scaled
 from linsep.engine.multimethods import inlined, multimethod
 from linsep.engine.native import opened, unsigned
-from linsep.engine.passes import BAD_SCORE, DONE, FLAW, Kernel, flat_kernel
+from linsep.engine.passes import BAD_SCORE, DONE, FLAW
 from linsep.engine.readouts import Average, Last
+from linsep.engine.tiers import Kernel, single_work
 
 weight_of = multimethod(0, 1)
 """weight_of(w, readout, j, c): the weight of row j, column c that predicts, up to the link's positive factor."""
@@ -105,4 +106,4 @@ def predict_row(Link: type, Readout: type) -> Kernel:
                 return 0, BAD_SCORE
         return choice(z, known, pair), DONE
 
-    return flat_kernel(kernel, f"predict_row_{Link.__name__}_{Readout.__name__}", digest, nogil=False)
+    return Kernel(kernel, f"predict_row_{Link.__name__}_{Readout.__name__}", digest, single_work, nogil=False)

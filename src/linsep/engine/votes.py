@@ -14,10 +14,18 @@ import numpy as np
 from linsep.engine.arrays import Array
 from linsep.engine.kernel_cache import cached_njit
 
-COMPILED: Any = cached_njit(nogil=True, error_model="numpy")
+OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
 
 
-@COMPILED
+def _work_of_walk(kernels: Array, places: Array, *others: Any) -> int:
+    return 16 * (len(places) + 1) * kernels.shape[1]
+
+
+def _work_of_poll(kernels: Array, places: Array, columns: Array, rivals: Array, *others: Any) -> int:
+    return 16 * (len(places) + 1) * kernels.shape[1] * len(others[-2])
+
+
+@cached_njit(work=lambda factors, terms, first: 2 * len(terms), **OPTIONS)
 def recurrence(factors: Array, terms: Array, first: float) -> Array:
     """Return r_0 = first, r_{k+1} = factors_k r_k + terms_k."""
     out = np.empty(len(terms) + 1)
@@ -27,7 +35,7 @@ def recurrence(factors: Array, terms: Array, first: float) -> Array:
     return out
 
 
-@COMPILED
+@cached_njit(work=_work_of_walk, **OPTIONS)
 def walk(
     kernels: Array, places: Array, amounts: Array, keeps: Array, counts: Array, scales: Array, marks: Array,
     picks: Array, points: Array, score: Array, votes: Array, sums: Array, units: Array, lasts: Array, picked: Array,
@@ -85,7 +93,7 @@ def walk(
     return bool(np.isfinite(score + lost).all())  # what is not a number stays none
 
 
-@COMPILED
+@cached_njit(work=_work_of_poll, **OPTIONS)
 def poll(
     kernels: Array, places: Array, columns: Array, rivals: Array, amounts: Array, keeps: Array, scales: Array,
     counts: Array, score: Array, scale: Array, votes: Array,

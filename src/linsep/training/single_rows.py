@@ -64,18 +64,22 @@ class Direct:
             and values.ndim == 1
         )
 
-    def prepare(self, indices: Array, values: Array, bound: Bound, *more: int) -> None:
-        """Look up the compiled code for arrays of these types."""
+    def call(self, bound: Bound, indices: Array, values: Array, *more: int) -> tuple[int, int]:
+        """Run the kernel on a row, in Python while there were few rows."""
         if indices.dtype is not self.index or values.dtype is not self.value:
-            self.compiled = entry_point(self.kernel, bound.type, values.dtype, indices.dtype, more)
+            row = values, indices
+            if self.kernel.in_python(bound, row, *more):
+                return self.kernel.run_in_python(bound, row, *more)
+            self.compiled = entry_point(self.kernel.compiled, bound.type, values.dtype, indices.dtype, len(more))
             self.index, self.value = indices.dtype, values.dtype
+        return self.compiled(bound, (values, indices), *more)
 
 
 @cache
-def entry_point(kernel: Any, bound: BoundType, value: Any, index: Any, more: tuple[int, ...]) -> Any:
-    """Return the compiled code of a kernel for arguments of these types; a row with new names looks it up again."""
+def entry_point(kernel: Any, bound: BoundType, value: Any, index: Any, more: int) -> Any:
+    """Return the compiled code for arrays of these types and `more` integers; new names look it up again."""
     row = np.empty(0, value), np.empty(0, index)
-    signature = bound, *map(typeof, (row, *more))
+    signature = bound, typeof(row), *[typeof(0)] * more
     kernel.compile(signature)
     return kernel.overloads[signature].entry_point
 
@@ -130,10 +134,8 @@ class RowLearner(Direct):
                 self.bound.clear()
 
     def _pass(self, indices: Array, values: Array, distinct: bool, code: int) -> None:
-        bound = self._bind(distinct)
-        self.prepare(indices, values, bound, 0, 1, 0)
         number = self.state.behind + self.state.rows
-        flaw, status = self.compiled(bound, (values, indices), code, code + 1, number - code)
+        flaw, status = self.call(self._bind(distinct), indices, values, code, code + 1, number - code)
         if status == DONE:
             self.state.rows += 1
         else:
@@ -203,13 +205,12 @@ class RowPredictor(Direct):
         if sparse is not None:
             refuse_unequal(indices, values)
             places = sparse.kept.places(indices.astype(np.int64))
-        self.prepare(places, values, self.bound)
-        code, status = self.compiled(self.bound, (values, places))
+        code, status = self.call(self.bound, places, values)
         if status == FLAW:
             refuse_unequal(indices, values)
             known = (places >= 0) & (places < self.width)
             indices, places, values = indices[known], places[known], values[known]
-            code, status = self.compiled(self.bound, (values, places))
+            code, status = self.call(self.bound, places, values)
         if status != DONE:
             raise ValueError("x has an entry, or gives a score, that is not a finite number")
         return self.labels[code if self.one_scale else self._compared(indices, values)]

@@ -9,9 +9,10 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense, Dual, Single, room_for
 from linsep.engine.links import EXPONENTIAL, Additive, Imaged, Scaled
 from linsep.engine.native import Bound
-from linsep.engine.passes import DONE, LOG_FULL, Kernel, class_room, learn_classes, learn_rows
+from linsep.engine.passes import DONE, LOG_FULL, class_room, learn_classes, learn_rows
 from linsep.engine.readouts import MISTAKES, Average, Last, Tally
 from linsep.engine.step import check_weights, needs_norm, settles, shrinks, steps_by_one
+from linsep.engine.tiers import Kernel
 from linsep.training.scoring import (
     KeptFeatures,
     Scorer,

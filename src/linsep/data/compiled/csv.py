@@ -8,9 +8,8 @@ import numpy as np
 from linsep.data.compiled.digest import data_digest
 from linsep.data.compiled.numbers import HARD, NO_NUMBER, ONE, doubtful, number
 from linsep.engine.arrays import Array
-from linsep.engine.kernel_cache import cached_njit
+from linsep.engine.kernel_cache import CompiledKernel, cached_njit, compiled
 from linsep.engine.multimethods import inlined
-from linsep.engine.passes import Kernel, compiled
 
 NEWLINE, RETURN, QUOTE = 10, 13, 34
 SKIP, LETTERS = -1, -2
@@ -126,7 +125,7 @@ def _fill(
 
 
 @cache
-def filling_kernel() -> Kernel:
+def filling_kernel() -> CompiledKernel:
     """Return the compiled `_fill`."""
     digest = data_digest()
 

@@ -13,8 +13,8 @@ from linsep.data.compiled.digest import data_digest
 from linsep.data.compiled.intrinsics import four_bytes
 from linsep.data.compiled.numbers import FOUR, ONE, THREE
 from linsep.engine.arrays import Array
+from linsep.engine.kernel_cache import CompiledKernel, compiled
 from linsep.engine.multimethods import inlined
-from linsep.engine.passes import Kernel, compiled
 
 C1, C2, C3, C4, C5 = (np.uint32(c) for c in (0xCC9E2D51, 0x1B873593, 0xE6546B64, 0x85EBCA6B, 0xC2B2AE35))
 FIVE = np.uint32(5)
@@ -64,7 +64,7 @@ def murmur(text: Any, begin: Any, end: Any, seed: Any) -> Any:
 
 
 @cache
-def _hasher() -> Kernel:
+def _hasher() -> CompiledKernel:
     digest = data_digest()
 
     def kernel(text: Array, seed: int) -> Any:

@@ -15,8 +15,8 @@ from linsep.data.compiled.hashing import SPARE, murmur
 from linsep.data.compiled.intrinsics import called, four_bytes, written_out
 from linsep.data.compiled.numbers import FOUR, ONE, THREE, ZERO
 from linsep.engine.arrays import Array
+from linsep.engine.kernel_cache import CompiledKernel, compiled
 from linsep.engine.multimethods import inlined
-from linsep.engine.passes import Kernel, compiled
 
 STIR, HALF, LOW_HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32), np.uint64(0xFFFFFFFF)
 BAR = np.uint8(ord("|"))
@@ -186,7 +186,7 @@ def _number_names(
 
 
 @cache
-def numbering_kernel() -> Kernel:
+def numbering_kernel() -> CompiledKernel:
     """Return the compiled `_number_names`."""
     digest = data_digest()
 

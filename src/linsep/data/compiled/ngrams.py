@@ -12,8 +12,8 @@ from linsep.data.compiled.name_table import HALF, LOW_HALF
 from linsep.data.compiled.numbers import ONE
 from linsep.data.compiled.words import pieces, room
 from linsep.engine.arrays import Array
+from linsep.engine.kernel_cache import CompiledKernel, compiled
 from linsep.engine.multimethods import inlined
-from linsep.engine.passes import Kernel, compiled
 
 MIDDLE = np.uint64(1 << 31)
 """What stands for a count of 0."""
@@ -126,7 +126,7 @@ def _hash(
 
 
 @cache
-def hashing_kernel() -> Kernel:
+def hashing_kernel() -> CompiledKernel:
     """Return the compiled `_hash`."""
     digest = data_digest()
 
@@ -183,7 +183,7 @@ def _list(
 
 
 @cache
-def listing_kernel() -> Kernel:
+def listing_kernel() -> CompiledKernel:
     """Return the compiled `_list`."""
     digest = data_digest()
 

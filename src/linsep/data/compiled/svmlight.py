@@ -19,9 +19,8 @@ from linsep.data.compiled.numbers import (
     number,
 )
 from linsep.engine.arrays import Array
-from linsep.engine.kernel_cache import cached_njit
+from linsep.engine.kernel_cache import CompiledKernel, cached_njit, compiled
 from linsep.engine.multimethods import cold, inlined
-from linsep.engine.passes import Kernel, compiled
 
 NEWLINE, RETURN, SPACE, TAB, COLON, HASH, SMALL_Q = 10, 13, 32, 9, 58, 35, 113
 BAD_LABEL, BAD_INDEX, BAD_VALUE, FALLING, TOO_HIGH, BAD_QID, NO_COLON, TOO_LARGE, TWO_QIDS = range(9)
@@ -168,7 +167,7 @@ def _parse(
 
 
 @cache
-def reading_kernel() -> Kernel:
+def reading_kernel() -> CompiledKernel:
     """Return the compiled `_parse`."""
     digest = data_digest()
 

@@ -29,8 +29,7 @@ from linsep.data.compiled.numbers import (
     quick_number,
 )
 from linsep.engine.arrays import Array
-from linsep.engine.kernel_cache import cached_njit
-from linsep.engine.passes import Kernel
+from linsep.engine.kernel_cache import CompiledKernel, cached_njit
 
 HALF, LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
 ALL_ONES, ONES, HIGH_BITS = (np.uint64(int(byte * 8, 16)) for byte in ("ff", "01", "80"))
@@ -448,7 +447,7 @@ def _parse(
 
 
 @cache
-def reading_kernel() -> Kernel:
+def reading_kernel() -> CompiledKernel:
     """Return the compiled `_parse`."""
     digest = data_digest()
 

@@ -17,9 +17,9 @@ from scipy import special
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr
 from linsep.engine.digest import engine_digest
+from linsep.engine.kernel_cache import CompiledKernel, compiled
 from linsep.engine.multimethods import inlined
 from linsep.engine.native import prefetch
-from linsep.engine.passes import Kernel, compiled
 from linsep.solvers.logistic.objective import LogisticProblem
 from linsep.solvers.products import freeze, times, times_transposed
 
@@ -72,7 +72,7 @@ class Ascent:
 
 
 @cache
-def one_epoch() -> Kernel:
+def one_epoch() -> CompiledKernel:
     """Return the kernel that visits the rows of a problem in an order, and changes `weights` and `wrong`."""
     digest = engine_digest()
 

@@ -21,10 +21,10 @@ import numpy as np
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import FOUR, ONE, THREE, TWO, Csr, Dense, Span, announce, fetch, gather, row
 from linsep.engine.digest import engine_digest
-from linsep.engine.kernel_cache import cached_njit
+from linsep.engine.kernel_cache import CompiledKernel, cached_njit, compiled
 from linsep.engine.multimethods import inlined, multimethod
 from linsep.engine.native import prefetch, unsigned
-from linsep.engine.passes import AHEAD, Kernel, compiled
+from linsep.engine.passes import AHEAD
 
 NEIGHBOURS = 16
 """Neighbours that are visited in their order."""
@@ -64,7 +64,7 @@ def place(blocks: Array, visit: int) -> Any:
 
 
 @cache
-def one_pass(Data: type[Any]) -> Kernel:
+def one_pass(Data: type[Any]) -> CompiledKernel:
     """Return the kernel of a pass over rows.
 
     It changes `dual` and `weights`, and returns (gap, least, most, moved): the estimated gap of the rows visited, the

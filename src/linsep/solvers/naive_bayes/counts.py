@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.digest import engine_digest
+from linsep.engine.kernel_cache import CompiledKernel, compiled
 from linsep.engine.native import prefetch
-from linsep.engine.passes import Kernel, compiled
 from linsep.validation.errors import InvalidDataError
 
 TALL, WIDE = 256, 1024
@@ -77,7 +77,7 @@ def count(
 
 
 @cache
-def adder() -> Kernel:
+def adder() -> CompiledKernel:
     """Return the kernel that adds each entry to its sum; those of the next row are fetched meanwhile: half the time.
 
     `center` and `table` are (features, classes).
