@@ -12,7 +12,6 @@ from linsep import KernelPerceptron
 from linsep.engine import passes, votes
 from linsep.kernels import functions as kernels
 from linsep.training import dual_weights as dual
-from linsep.training import history as hypotheses
 from linsep.training import state as state
 from linsep.training import votes as ballots
 from tests.contracts.table import bits, build, log, problem, quiet
@@ -48,12 +47,15 @@ def test_compiled_is_plain_python(classes, multi_class, kind, monkeypatch):
     for name in ("learn_rows", "learn_classes"):
         make = getattr(passes, name)
         monkeypatch.setattr(state, name, lambda *kinds, name=name, make=make: plain(name, make(*kinds).run_in_python))
-    for module, name in ((ballots, "walk"), (ballots, "poll"), (hypotheses, "recurrence")):
-        monkeypatch.setattr(module, name, plain(name, getattr(votes, name).run_in_python))
+    for name in ("_walk", "_poll", "_recurrence"):
+        monkeypatch.setattr(votes, name, plain(name, getattr(votes, name).run_in_python))
     interpreted = quiet(kernel_learner(multi_class=multi_class, shuffle=True).fit, X, y)
     assert trace(interpreted, X) == compiled
-    needed = {2: {"learn_rows", "walk"}, 3: {"learn_classes", "poll"} | ({"walk"} if multi_class == "ovr" else set())}
-    assert used == needed[classes] | {"recurrence"}
+    needed = {
+        2: {"learn_rows", "_walk"},
+        3: {"learn_classes", "_poll"} | ({"_walk"} if multi_class == "ovr" else set()),
+    }
+    assert used == needed[classes] | {"_recurrence"}
 
 
 @several

@@ -13,3 +13,10 @@ def frozen(array: Any) -> Any:
     view = np.asarray(array).view()
     view.flags.writeable = False
     return view
+
+
+def views(value: Any) -> Any:
+    """Return a value with a memoryview in place of each array, also inside tuples."""
+    if isinstance(value, tuple):
+        return tuple(map(views, value))
+    return memoryview(value) if isinstance(value, np.ndarray) else value

@@ -41,6 +41,8 @@ from numba.core.caching import (
     UserWideCacheLocator,
 )
 
+from linsep.engine.arrays import views
+
 FIX = "Set NUMBA_CACHE_DIR to a writable folder."
 CHECKSUM = hashlib.sha256().digest_size
 LOAD, COMPILE = 100_000, 3_000_000
@@ -109,13 +111,20 @@ class Tiered:
 
 
 class TieredFunction(Tiered):
-    """A function of arrays that is compiled as it is."""
+    """A function of arrays that is compiled as it is; in Python it is given a memoryview of each array.
+
+    It indexes arrays entry by entry, and neither makes nor slices any.
+    """
 
     def __init__(self, function: Any, kernel: Any, work: Callable[..., int]) -> None:
         super().__init__()
         self.plain = self.py_func = function
         self.compiled, self.work = kernel, work
         self.__doc__, self.__name__, self.__module__ = function.__doc__, function.__name__, function.__module__
+
+    def run_in_python(self, *args: Any) -> Any:
+        """Run the function in Python."""
+        return super().run_in_python(*views(args))
 
 
 def cached_njit(work: Callable[..., int] | None = None, **options: Any) -> Callable[[Any], Any]:

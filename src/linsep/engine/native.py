@@ -15,6 +15,7 @@ from numba.core import cgutils
 from numba.extending import NativeValue, intrinsic, models, register_model, typeof_impl, unbox
 from numba.np.arrayobj import populate_array
 
+from linsep.engine.arrays import views
 from linsep.engine.multimethods import compiles, inlined
 
 CAN_PACK = binding.get_host_cpu_features().get("avx512vl", False)
@@ -175,13 +176,6 @@ class Bound:
         if self._views is None:
             self._views = views(self.args)
         return self._views
-
-
-def views(value: Any) -> Any:
-    """Return a value with a memoryview in place of each array, also inside tuples."""
-    if isinstance(value, tuple):
-        return tuple(map(views, value))
-    return memoryview(value) if isinstance(value, np.ndarray) else value
 
 
 def _key(value: Any) -> Any:

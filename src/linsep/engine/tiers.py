@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from linsep.engine.arrays import views
 from linsep.engine.data_kinds import Dense, Room, Span, announce, entries, fetch, fetch_weights
 from linsep.engine.flatten import Dialect, flatten
 from linsep.engine.kernel_cache import Tiered, compiled
-from linsep.engine.native import NATIVE, UNSIGNED, Bound, opened, prefetch, unsigned, views
+from linsep.engine.native import NATIVE, UNSIGNED, Bound, opened, prefetch, unsigned
 
 UNDEFINED = -1
 """The status of a pass that stopped before a row on which Python raises where compiled code computes inf or NaN."""

@@ -21,21 +21,23 @@ def _work_of_walk(kernels: Array, places: Array, *others: Any) -> int:
     return 16 * (len(places) + 1) * kernels.shape[1]
 
 
-def _work_of_poll(kernels: Array, places: Array, columns: Array, rivals: Array, *others: Any) -> int:
+def _work_of_poll(kernels: Array, places: Array, *others: Any) -> int:
     return 16 * (len(places) + 1) * kernels.shape[1] * len(others[-2])
 
 
-@cached_njit(work=lambda factors, terms, first: 2 * len(terms), **OPTIONS)
 def recurrence(factors: Array, terms: Array, first: float) -> Array:
     """Return r_0 = first, r_{k+1} = factors_k r_k + terms_k."""
-    out = np.empty(len(terms) + 1)
-    out[0] = first
-    for k in range(len(terms)):
-        out[k + 1] = factors[k] * out[k] + terms[k]
+    out = np.full(len(terms) + 1, first)
+    _recurrence(factors, terms, out)
     return out
 
 
-@cached_njit(work=_work_of_walk, **OPTIONS)
+@cached_njit(work=lambda factors, terms, out: 2 * len(terms), **OPTIONS)
+def _recurrence(factors: Array, terms: Array, out: Array) -> None:
+    for k in range(terms.shape[0]):
+        out[k + 1] = factors[k] * out[k] + terms[k]
+
+
 def walk(
     kernels: Array, places: Array, amounts: Array, keeps: Array, counts: Array, scales: Array, marks: Array,
     picks: Array, points: Array, score: Array, votes: Array, sums: Array, units: Array, lasts: Array, picked: Array,
@@ -61,8 +63,22 @@ def walk(
     picked : (Q,), written
         The scores asked for by `picks`.
     """
+    lost, totals = np.zeros(len(score)), np.zeros((3, len(score)))
+    _walk(
+        kernels, places, amounts, keeps, counts, scales, marks, picks, points, score, lost, totals,
+        votes, sums, units, lasts, picked,
+    )  # fmt: skip
+    return _finite(score, lost)
+
+
+@cached_njit(work=_work_of_walk, **OPTIONS)
+def _walk(
+    kernels: Array, places: Array, amounts: Array, keeps: Array, counts: Array, scales: Array, marks: Array,
+    picks: Array, points: Array, score: Array, lost: Array, totals: Array,
+    votes: Array, sums: Array, units: Array, lasts: Array, picked: Array,
+) -> None:  # fmt: skip
+    """Do what `walk` does: `lost` is what additions rounded off, `totals` are the sums of votes, scores and units."""
     B, lean = score.shape[0], sums.shape[0] == 0
-    vote, total, unit, lost = np.zeros(B), np.zeros(B), np.zeros(B), np.zeros(B)
     m = q = 0
     for k in range(counts.shape[0]):
         while q < picks.shape[0] and picks[q] == k:
@@ -70,30 +86,28 @@ def walk(
             q += 1
         count, share = counts[k], counts[k] * scales[k]
         for b in range(B):
-            vote[b] += count if score[b] + lost[b] > 0 else -count
+            totals[0, b] += count if score[b] + lost[b] > 0 else -count
         if not lean:
             for b in range(B):
                 exact = score[b] + lost[b]
-                total[b] += count * exact
-                unit[b] += share * exact
+                totals[1, b] += count * exact
+                totals[2, b] += share * exact
         while m < marks.shape[0] and marks[m] == k:
-            votes[m] = vote
-            if not lean:
-                sums[m], units[m], lasts[m] = total, unit, score + lost
+            for b in range(B):
+                votes[m, b] = totals[0, b]
+                if not lean:
+                    sums[m, b], units[m, b], lasts[m, b] = totals[1, b], totals[2, b], score[b] + lost[b]
             m += 1
         if k < places.shape[0] and (amounts[k] != 0.0 or keeps[k] != 1.0):
-            amount, keep = amounts[k], keeps[k]
-            row = kernels[places[k]]
+            amount, keep, place = amounts[k], keeps[k], places[k]
             for b in range(B):
-                old, more = keep * score[b], amount * row[b]
+                old, more = keep * score[b], amount * kernels[place, b]
                 new = old + more
                 part = new - old
                 lost[b] = keep * lost[b] + ((old - (new - part)) + (more - part))
                 score[b] = new
-    return bool(np.isfinite(score + lost).all())  # what is not a number stays none
 
 
-@cached_njit(work=_work_of_poll, **OPTIONS)
 def poll(
     kernels: Array, places: Array, columns: Array, rivals: Array, amounts: Array, keeps: Array, scales: Array,
     counts: Array, score: Array, scale: Array, votes: Array,
@@ -115,31 +129,44 @@ def poll(
     votes : (columns, points)
         Added to.
     """
+    lost = np.zeros(score.shape)
+    _poll(kernels, places, columns, rivals, amounts, keeps, scales, counts, score, lost, scale, votes)
+    return _finite(score, lost)
+
+
+@cached_njit(work=_work_of_poll, **OPTIONS)
+def _poll(
+    kernels: Array, places: Array, columns: Array, rivals: Array, amounts: Array, keeps: Array, scales: Array,
+    counts: Array, score: Array, lost: Array, scale: Array, votes: Array,
+) -> None:  # fmt: skip
+    """Do what `poll` does; `lost` is what additions to the scores rounded off."""
     C, B = score.shape
-    best, lead, lost = np.empty(B), np.empty(B, np.int64), np.zeros((C, B))
     for k in range(counts.shape[0]):
         count = counts[k]
         if count > 0:
-            best[:], lead[:] = (score[0] + lost[0]) * scale[0], 0
-            for c in range(1, C):
-                for b in range(B):
-                    exact = (score[c, b] + lost[c, b]) * scale[c]
-                    if exact > best[b]:
-                        best[b], lead[b] = exact, c
             for b in range(B):
-                votes[lead[b], b] += count
+                best, lead = (score[0, b] + lost[0, b]) * scale[0], 0
+                for c in range(1, C):
+                    exact = (score[c, b] + lost[c, b]) * scale[c]
+                    if exact > best:
+                        best, lead = exact, c
+                votes[lead, b] += count
         if k == places.shape[0]:
             break
-        row, rival, keep = kernels[places[k]], rivals[k], keeps[k]
+        place, rival, keep = places[k], rivals[k], keeps[k]
         scale[columns[k]] = scales[k]
         for c in range(C):
             if c != columns[k] and (rival < 0 or (c != rival and keep == 1.0)):
                 continue
             amount = (1.0 if c == columns[k] else -1.0 if c == rival else 0.0) * amounts[k]
             for b in range(B):
-                old, more = keep * score[c, b], amount * row[b]
+                old, more = keep * score[c, b], amount * kernels[place, b]
                 new = old + more
                 part = new - old
                 lost[c, b] = keep * lost[c, b] + ((old - (new - part)) + (more - part))
                 score[c, b] = new
+
+
+def _finite(score: Array, lost: Array) -> bool:
+    """Return whether all scores are finite; one that once was not remains so."""
     return bool(np.isfinite(score + lost).all())
