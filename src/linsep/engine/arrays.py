@@ -19,4 +19,4 @@ def views(value: Any) -> Any:
     """Return a value with a memoryview in place of each array, also inside tuples."""
     if isinstance(value, tuple):
         return tuple(map(views, value))
-    return memoryview(value) if isinstance(value, np.ndarray) else value
+    return memoryview(value) if isinstance(value, np.ndarray) else value  # type: ignore[arg-type]

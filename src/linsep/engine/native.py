@@ -134,13 +134,17 @@ def _unsigned_compiled(i: Any) -> Any:
 def flat(array: Any) -> Any:
     """Return a table in C order as one line, in the same memory."""
     if isinstance(array, memoryview):
-        return memoryview(array.obj.reshape(-1))
+        owner: Any = array.obj
+        return memoryview(owner.reshape(-1))
     return array.reshape(-1)
 
 
 def line(table: Any, i: Any) -> Any:
     """Return the i-th line of a table, in the same memory."""
-    return memoryview(table.obj[i]) if isinstance(table, memoryview) else table[i]
+    if isinstance(table, memoryview):
+        owner: Any = table.obj
+        return memoryview(owner[i])
+    return table[i]
 
 
 class Bound:
@@ -151,7 +155,9 @@ class Bound:
     def __init__(self, *args: Any) -> None:
         _refuse_strided(args)
         self.args = args
-        self._words = self._type = self._views = None
+        self._words: Any = None
+        self._type: Any = None
+        self._views: Any = None
 
     @property
     def words(self) -> Any:

@@ -36,14 +36,14 @@ def _views(bound: Any) -> Any:
 
 def _entries(X: Dense, x: Span, room: Room) -> Span:
     """Write the nonzeros of a dense row one by one."""
-    n = 0
+    n: Any = 0
     for j in range(X.values.shape[1]):
         v = X.values[x.i, j]
         if v != 0:
             room.indices[n] = j
             room.values[n] = v
             n += 1
-    return Span(x.i, 0, n)
+    return Span(x.i, np.uint64(0), n)
 
 
 PYTHON = Dialect(
@@ -105,7 +105,7 @@ class Kernel(Tiered):
         return self.python and super().in_python(*args)
 
     @cached_property
-    def compiled(self) -> Any:  # type: ignore[override]
+    def compiled(self) -> Any:
         """The compiled function."""
         source, names = flatten(self.template, self.name)
         space = {key: NATIVE.get(value, value) if callable(value) else value for key, value in names.items()}
@@ -113,7 +113,7 @@ class Kernel(Tiered):
         return compiled(_made(source, self.name, space, identity), self.digest, self.nogil)
 
     @cached_property
-    def plain(self) -> Any:  # type: ignore[override]
+    def plain(self) -> Any:
         """The function in Python, called with :func:`linsep.engine.native.views` of the arguments."""
         source, names = flatten(self.template, self.name, PYTHON)
         if self.resumes:
