@@ -15,8 +15,16 @@ def frozen(array: Any) -> Any:
     return view
 
 
+class UnalignedError(ValueError):
+    """An array is not aligned to its item size, as when it was received in a message: it has no memoryview."""
+
+
 def views(value: Any) -> Any:
     """Return a value with a memoryview in place of each array, also inside tuples."""
     if isinstance(value, tuple):
         return tuple(map(views, value))
-    return memoryview(value) if isinstance(value, np.ndarray) else value  # type: ignore[arg-type]
+    if not isinstance(value, np.ndarray):
+        return value
+    if not value.flags.aligned:
+        raise UnalignedError
+    return memoryview(value)  # type: ignore[arg-type]

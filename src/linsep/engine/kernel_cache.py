@@ -41,12 +41,14 @@ from numba.core.caching import (
     UserWideCacheLocator,
 )
 
-from linsep.engine.arrays import views
+from linsep.engine.arrays import UnalignedError, views
 
 FIX = "Set NUMBA_CACHE_DIR to a writable folder."
 CHECKSUM = hashlib.sha256().digest_size
 LOAD, COMPILE = 100_000, 3_000_000
 """Work of a kernel, in products of a weight and an entry, from which on compiled code is loaded, or compiled."""
+PATIENCE = 2.0
+"""Seconds of compiling without a word."""
 CHOICES = ("auto", "always", "never")
 _reported: set[str] = set()
 _choice = os.environ.get("LINSEP_COMPILE", "auto")
@@ -123,8 +125,12 @@ class TieredFunction(Tiered):
         self.__doc__, self.__name__, self.__module__ = function.__doc__, function.__name__, function.__module__
 
     def run_in_python(self, *args: Any) -> Any:
-        """Run the function in Python."""
-        return super().run_in_python(*views(args))
+        """Run the function in Python; arrays that Python has no views of, in compiled code."""
+        try:
+            given = views(args)
+        except UnalignedError:
+            return self.compiled(*args)
+        return super().run_in_python(*given)
 
 
 def cached_njit(work: Callable[..., int] | None = None, **options: Any) -> Callable[[Any], Any]:
@@ -170,11 +176,26 @@ def report(fault: str) -> None:
     _reported.add(fault)
 
 
+def notice(function: Any) -> threading.Timer | None:
+    """Name a function on stderr if it is still being compiled after :data:`PATIENCE` seconds and a person may read it.
+
+    Cancel the timer that is returned when the function is compiled.
+    """
+    if not (sys.stderr and sys.stderr.isatty()) and "ipykernel" not in sys.modules:
+        return None
+    line = f"linsep: compiling {function.__name__}; later runs load it from a cache on disk"
+    timer = threading.Timer(PATIENCE, print, (line,), {"file": sys.stderr})
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
 class KernelCache(NullCache):
     """The cache of one kernel, opened when the kernel is first compiled: an import never touches the disk."""
 
     def __init__(self, function: Any) -> None:
         self.function = function
+        self.timer: threading.Timer | None = None
 
     @cached_property
     def disk(self) -> Any:
@@ -191,11 +212,13 @@ class KernelCache(NullCache):
         return self.disk.cache_path
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled code for a signature; None where there is none, or it can't be read."""
+        """Return the compiled code for a signature; None where there is none, or it can't be read: compiling begins."""
         try:
-            return self.disk.load_overload(sig, target_context)
+            code = self.disk.load_overload(sig, target_context)
         except Exception:  # a pickle may fail in any way
-            return None
+            code = None
+        self.timer = notice(self.function) if code is None else None
+        return code
 
     def holds(self, sig: Any, target_context: Any) -> bool:
         """Return whether the disk has code for a signature, without loading it."""
@@ -206,6 +229,8 @@ class KernelCache(NullCache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save compiled code; without it, the next process compiles again."""
+        if self.timer is not None:
+            self.timer.cancel()
         try:
             self.disk.save_overload(sig, data)
         except OSError as error:

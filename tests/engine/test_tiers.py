@@ -1,0 +1,154 @@
+"""The tiers of a kernel: which one runs, and that Python gives way where it can't compute."""
+
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from linsep import AveragedPerceptron, Perceptron
+from linsep.engine import kernel_cache
+from linsep.engine.arrays import UnalignedError, views
+from linsep.engine.kernel_cache import COMPILE, LOAD, Tiered, cached_njit, compiling, notice
+from linsep.engine.passes import learn_classes, learn_rows, score_classes, score_rows
+from linsep.engine.tiers import Kernel
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+X, Y = load_iris(return_X_y=True)
+
+
+class Counted(Tiered):
+    """Counts the calls of each tier."""
+
+    def __init__(self, on_disk=False):
+        super().__init__()
+        self.calls, self.on_disk = [], on_disk
+
+    def plain(self, work):
+        self.calls.append("python")
+
+    def compiled(self, work):
+        self.calls.append("compiled")
+
+    def work(self, work):
+        return work
+
+    def _on_disk(self, args):
+        return self.on_disk
+
+
+@pytest.mark.parametrize(
+    ("on_disk", "works", "tiers"),
+    [
+        (False, [COMPILE - 1, 1, 1, 1], ["python", "python", "compiled", "compiled"]),
+        (False, [COMPILE + 1], ["compiled"]),
+        (True, [LOAD, 1, 1], ["python", "compiled", "compiled"]),
+    ],
+)
+def test_a_kernel_leaves_python_when_its_work_is_worth_it(on_disk, works, tiers):
+    kernel = Counted(on_disk)
+    with compiling("auto"):
+        for work in works:
+            kernel(work)
+    assert kernel.calls == tiers
+
+
+def test_the_choice_can_be_made_for_all_kernels():
+    kernel = Counted()
+    with compiling("always"):
+        kernel(1)
+    with compiling("never"):
+        kernel(10 * COMPILE)
+    assert kernel.calls == ["compiled", "python"]
+
+
+@pytest.fixture
+def uncompiled(monkeypatch):
+    """No pass may be compiled."""
+
+    def refuse(kernel):
+        raise AssertionError(f"{kernel.name} is compiled")
+
+    monkeypatch.setattr(Kernel, "compiled", property(refuse))
+
+
+def test_a_first_fit_and_prediction_of_small_data_compile_nothing(uncompiled):
+    for make in (learn_rows, learn_classes, score_rows, score_classes):
+        make.cache_clear()  # the work of other tests counts
+    with compiling("auto"):
+        AveragedPerceptron(max_iter=3, tol=None).fit(X, Y).predict(X)
+        Perceptron(max_iter=3, tol=None).fit(X[:100], Y[:100]).predict(X)
+
+
+def unaligned(array):
+    """A copy that begins at an odd address."""
+    memory = np.empty(array.nbytes + 1, np.uint8)[1:]
+    copy = np.ndarray(array.shape, array.dtype, memory)
+    copy[...] = array
+    assert not copy.flags.aligned
+    return copy
+
+
+def test_arrays_that_python_has_no_view_of_run_compiled():
+    with pytest.raises(UnalignedError):
+        views((1, (unaligned(X),)))
+    for classes in (2, 3):
+        rows = classes > Y
+        with compiling("never"):
+            expected, odd = (
+                Perceptron(max_iter=3, tol=None, shuffle=False).fit(data, Y[rows])
+                for data in (X[rows], unaligned(X[rows]))
+            )
+            assert (expected.coef_ == odd.coef_).all(), classes
+            assert (expected.predict(unaligned(X)) == odd.predict(X)).all(), classes
+
+
+def test_an_overflow_is_the_same_error_in_both_tiers():
+    """A score that overflows is an error of the learner in both tiers, not of Python."""
+    big = np.array([[1e200, 1.0], [-1e200, 1.0], [1e200, -1.0]])
+    for choice in ("always", "never"):
+        with compiling(choice), pytest.raises(ValueError, match="too large for float64"):
+            Perceptron(max_iter=50, tol=None).fit(big * 1e108, [0, 1, 1])
+
+
+def test_a_function_runs_in_both_tiers_with_the_same_result():
+    @cached_njit(work=lambda values, out: len(values), nogil=True)
+    def doubled(values, out):
+        for k in range(values.shape[0]):
+            out[k] = 2.0 * values[k]
+
+    for choice in ("always", "never"):
+        out = np.zeros(4)
+        with compiling(choice):
+            doubled(unaligned(np.arange(4.0)) if choice == "never" else np.arange(4.0), out)
+        assert out.tolist() == [0.0, 2.0, 4.0, 6.0], choice
+
+
+class Terminal:
+    """A stderr that a person reads."""
+
+    def __init__(self):
+        self.lines = []
+
+    def isatty(self):
+        return True
+
+    def write(self, text):
+        self.lines.append(text)
+
+    def flush(self):
+        pass
+
+
+def test_long_compiling_is_named_once_to_a_person(monkeypatch):
+    monkeypatch.setattr(kernel_cache, "PATIENCE", 0.01)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    short, long = notice(views), notice(views)
+    short.cancel()
+    long.join()
+    assert "".join(sys.stderr.lines) == "linsep: compiling views; later runs load it from a cache on disk\n"
+
+
+def test_nothing_is_printed_to_a_file(capsys):
+    assert notice(views) is None
+    assert capsys.readouterr().err == ""
