@@ -150,38 +150,34 @@ def line(table: Any, i: Any) -> Any:
 class Bound:
     """A tuple of C-ordered arrays, floats, integers, booleans and such tuples, cheap to pass to compiled code."""
 
-    __slots__ = ("_type", "_views", "_words", "args")
+    __slots__ = ("args", "type", "views", "words")
+    words: Any
+    """The machine words."""
+    type: "BoundType"
+    """The compiled type."""
+    views: Any
+    """The tuple with a memoryview of each array, which Python indexes several times as fast."""
 
     def __init__(self, *args: Any) -> None:
         _refuse_strided(args)
         self.args = args
-        self._words: Any = None
-        self._type: Any = None
-        self._views: Any = None
 
-    @property
-    def words(self) -> Any:
-        """The machine words."""
-        if self._words is None:
-            self._words = np.array(list(_words(self.args)), np.int64)
-        return self._words
-
-    @property
-    def type(self) -> "BoundType":
-        """The compiled type."""
-        if self._type is None:
+    def __getattr__(self, name: str) -> Any:
+        """Compute a slot when it is first read; every call of compiled code reads `words`, so no property may do it."""
+        value: Any
+        if name == "words":
+            value = np.array(list(_words(self.args)), np.int64)
+        elif name == "type":
             key = _key(self.args)
             if key not in TYPES:
                 TYPES[key] = BoundType(typeof(self.args))
-            self._type = TYPES[key]
-        return self._type
-
-    @property
-    def views(self) -> Any:
-        """The tuple with a memoryview of each array, which Python indexes several times as fast."""
-        if self._views is None:
-            self._views = views(self.args)
-        return self._views
+            value = TYPES[key]
+        elif name == "views":
+            value = views(self.args)
+        else:
+            raise AttributeError(f"a Bound has no attribute {name!r}")
+        setattr(self, name, value)
+        return value
 
 
 def _key(value: Any) -> Any:

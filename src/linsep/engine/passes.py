@@ -48,7 +48,7 @@ from linsep.engine.native import flat, line, opened, prefetch
 from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, tick
 from linsep.engine.step import reads_norm, step
 from linsep.engine.tiers import Kernel, learning_work, scoring_work
-from linsep.engine.updates import fits, record, shrink, spread, spread_all
+from linsep.engine.updates import fits, record, shrink, spread, spread_all, spread_all_apart, spread_apart
 
 DONE, LOG_FULL, BAD_SCORE, BAD_STEP, FLAW, TOO_LARGE = range(6)
 AHEAD = 8
@@ -187,7 +187,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             shrink(w, readout, 0, 1, keep)
             if amount != 0.0:
                 measure(w, 0, amount, keep * score, X, x, 1.0)
-                spread(w, readout, S, entries(X, x, S), amount / factor(w, 0))
+                (spread_apart if imaged else spread)(w, readout, S, entries(X, x, S), amount / factor(w, 0))
             record(log, first + i, t, 0, 0, score, keep, amount)
         return stop, DONE
 
@@ -309,7 +309,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type, pair: bool)
                     if amount != 0.0 or keep != 1.0:
                         record(log, first + i, t, base + c, 0, scores[c], keep, amount)
             if n > 0:
-                spread_all(w, readout, S, x, columns, amounts, n)
+                (spread_all_apart if imaged else spread_all)(w, readout, S, x, columns, amounts, n)
         return stop, DONE
 
     name = _name("learn_pairs" if pair else "learn_classes", Rule, Link, Readout, Data)

@@ -10,7 +10,7 @@ import numpy as np
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Span
 from linsep.engine.links import SCALE_LIMIT, factor, fold, needs_fold, scale_by, touch
-from linsep.engine.multimethods import inlined
+from linsep.engine.multimethods import cold, inlined
 from linsep.engine.native import unsigned
 from linsep.engine.readouts import Log, bank, has_room, note
 
@@ -93,6 +93,21 @@ def spread_all(w: Any, readout: Any, S: Any, x: Span, columns: Array, amounts: A
             d = amounts[q] * S.bias
             touch(w, S.features, c, d)
             note(readout, S.features, c, d)
+
+
+@cold
+def spread_apart(w: Any, readout: Any, S: Any, x: Span, amount: float) -> None:
+    """Do what :func:`spread` does in a function of its own.
+
+    Images take calls of exp and its like, which overwrite most registers: a short function has less to restore.
+    """
+    spread(w, readout, S, x, amount)
+
+
+@cold
+def spread_all_apart(w: Any, readout: Any, S: Any, x: Span, columns: Array, amounts: Array, n: int) -> None:
+    """Do what :func:`spread_all` does in a function of its own, for the same reason."""
+    spread_all(w, readout, S, x, columns, amounts, n)
 
 
 @inlined

@@ -49,10 +49,12 @@ class Direct:
         self.index: Any = None
         self.value: Any = None
         self.compiled: Any = None
+        self.direct = True
+        """Whether pairs of arrays may go straight to the kernel."""
 
     def fits(self, x: tuple[Any, ...]) -> bool:
-        """Return whether x is a pair of 1-d arrays of the types of the last row."""
-        if len(x) != 2:
+        """Return whether x may go straight to the kernel: it is a pair of 1-d arrays of the types of the last row."""
+        if len(x) != 2 or not self.direct:
             return False
         indices, values = x
         return (
@@ -95,8 +97,7 @@ class RowLearner(Direct):
         state.check_for_single_rows()
         super().__init__(state.kernel(Single))
         self.state, self.bias, self.codes, self.weights = state, bias, codes, weights
-        self.direct = state.history is None and state.features == features
-        """Whether rows may go straight to the kernel: there is no history, and no room for features without a name."""
+        self.direct = state.history is None and state.features == features  # no room for features without a name
         self.bound: dict[bool, Bound] = {}
         """The arguments of the kernel, by whether the indices of a row are known to be distinct; made when needed."""
         if state.history is not None:
@@ -104,12 +105,13 @@ class RowLearner(Direct):
 
     def learned(self, x: tuple[Any, ...], code: int) -> bool:
         """Learn from x and return True if its arrays are as the last row's and without a flaw; else do nothing."""
-        if not (self.direct and self.fits(x)):
+        if not self.fits(x):
             return False
         indices, values = x
         state = self.state
         number = state.behind + state.rows
-        _, status = self.compiled(self._bind(False), (values, indices), code, code + 1, number - code)
+        bound = self.bound.get(False) or self._bind(False)
+        _, status = self.compiled(bound, (values, indices), code, code + 1, number - code)
         if status != DONE:
             return False
         state.rows += 1
@@ -135,17 +137,17 @@ class RowLearner(Direct):
 
     def _pass(self, indices: Array, values: Array, distinct: bool, code: int) -> None:
         number = self.state.behind + self.state.rows
-        flaw, status = self.call(self._bind(distinct), indices, values, code, code + 1, number - code)
+        bound = self.bound.get(distinct) or self._bind(distinct)
+        flaw, status = self.call(bound, indices, values, code, code + 1, number - code)
         if status == DONE:
             self.state.rows += 1
         else:
             self._retry(indices, values, distinct, code, flaw, status)
 
     def _bind(self, distinct: bool) -> Bound:
-        if distinct not in self.bound:
-            data = Single(EMPTY, EMPTY, self.state.features, self.bias, distinct)
-            codes = np.arange(len(self.codes), dtype=np.int32)
-            self.bound[distinct] = self.state.bound(data, codes, self.weights, IN_ORDER)
+        data = Single(EMPTY, EMPTY, self.state.features, self.bias, distinct)
+        codes = np.arange(len(self.codes), dtype=np.int32)
+        self.bound[distinct] = self.state.bound(data, codes, self.weights, IN_ORDER)
         return self.bound[distinct]
 
     def _retry(self, indices: Array, values: Array, distinct: bool, code: int, flaw: int, status: int) -> None:
@@ -186,6 +188,7 @@ class RowPredictor(Direct):
         kinds: Any = type(state.link), type(state.readout)
         super().__init__(predict_row(*kinds))
         self.state, self.bias, self.labels, self.names = state, bias, labels.tolist(), names
+        self.direct = state.sparse is None and names is None
         self.one_scale = not isinstance(state.link, Imaged) or state.pair or len(labels) <= 2
         link, readout = state.link, state.readout
         if state.sparse is not None:
@@ -194,10 +197,6 @@ class RowPredictor(Direct):
         numbers = (self.width, bias, False)
         parts = tuple(for_reading(link)), tuple(for_reading(readout)), numbers
         self.bound = Bound(*parts, len(labels), state.pair, np.empty(link.s.shape[1]))
-
-    def fits(self, x: tuple[Any, ...]) -> bool:
-        """Return whether x is a pair of arrays as the last row's, for dense weights of features without names."""
-        return self.state.sparse is None and self.names is None and super().fits(x)
 
     def predict(self, indices: Array, values: Array) -> Any:
         """Return the label of the row; features outside of the learner's count as 0."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from numbers import Integral
+from operator import countOf
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -35,7 +36,6 @@ from linsep.validation.labels import predicted_labels
 
 NO_NAMES = "x names its features, but the learner has features without names, from grow or from training"
 INDEX, FLOAT = np.dtype(np.int64), np.dtype(np.float64)
-INT = {int}
 
 
 def plain(a: Any, types: str) -> bool:
@@ -64,7 +64,7 @@ def known_dict(x: dict[Any, float], names: dict[str, int] | None) -> Any:
     """Return the entries of a row, as `_entries_of` does, given the columns of named features."""
     values = fromiter(x.values(), FLOAT, len(x))
     if names is None:
-        if not INT.issuperset(map(type, x)) and names_among(x):
+        if countOf(map(type, x), int) < len(x) and names_among(x):
             raise ValueError(NO_NAMES)
         try:
             return fromiter(x, INDEX, len(x)), values, True

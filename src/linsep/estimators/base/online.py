@@ -352,7 +352,8 @@ class OnlineLearner(Learner):
                 return self
             entries = known_dict(x, self._names) if type(x) is dict else self._entries_of(x)
             if entries is not None:
-                self._refuse_entries(x, entries)
+                if self._names is not None or self._entry_limit is not None:
+                    self._refuse_entries(x, entries)
                 indices, values, distinct = entries
                 row_learner.learn(indices, values, distinct, code)
                 return self
