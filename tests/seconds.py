@@ -1,7 +1,7 @@
 """How long tests take: the order in which they begin, and what a quick run omits.
 
 `scripts/test --durations=0 -vv > LOG` and `python -m tests.seconds LOG` write the table `seconds.txt` again. It has the
-test functions that take half a second or more, all of their cases together; one that is not in it counts as short.
+test functions that take 0.2 s or more, all of their cases together; one that is not in it counts as short.
 """
 
 import re
@@ -13,8 +13,10 @@ from pathlib import Path
 from linsep import LEARNERS
 
 TABLE = Path(__file__).with_suffix(".txt")
-LEAST, SLOW = 0.5, 1.0
+LEAST, SLOW = 0.2, 0.3
 """The least seconds of a row of the table, and those from which on a quick run omits a test function."""
+PROCESSES = ("tests/demo/test_demo.py", "tests/distributed/", "tests/docs/test_contributing.py")
+"""Tests that start many processes before the first of them."""
 LAST = "test_a_second_process_loads_all_it_needs"
 """A test that compiles what no other test has compiled before."""
 LEARNER = re.compile("|".join(sorted(map(re.escape, LEARNERS), key=len, reverse=True)))
@@ -51,7 +53,7 @@ def part_of(nodeid):
 
 def is_slow(nodeid):
     """Return whether a quick run omits a test."""
-    return "[always" in nodeid or table().get(function_of(nodeid), 0) >= SLOW
+    return nodeid.startswith(PROCESSES) or "[always" in nodeid or table().get(function_of(nodeid), 0) >= SLOW
 
 
 def longest_first(nodeids):
