@@ -1,4 +1,4 @@
-"""The whole run: hypothesis without a clock; the processor time and the compiled kernels, printed last.
+"""The whole run: hypothesis without a clock, tests shared among processes, and what the run cost.
 
 Hypothesis tries the same examples in every run, so that a change is judged by what it changed. To look for new ones:
 `pytest --hypothesis-profile=explore`, which tries others each time.
@@ -8,44 +8,86 @@ import gc
 import os
 import signal
 import sys
+import time
 
 import pytest
 from hypothesis import settings
+from numba.core import event
 
 from linsep.validation import inputs
-from tests import kernel_count
+from tests import seconds
 
 settings.register_profile("explore", deadline=None)
 settings.register_profile("linsep", deadline=None, derandomize=True, max_examples=40)
+settings.register_profile("quick", deadline=None, derandomize=True, max_examples=10)
 settings.load_profile("linsep")
 
 gc.set_threshold(100_000, 20, 20)  # compilers make millions of objects that stay
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as where the run is in the background of a script
     signal.signal(signal.SIGINT, signal.default_int_handler)
-NEEDED = set()
-"""The kernels that the run needed, in all of its processes."""
-SECONDS = []
-"""The processor time of each process."""
+COSTS = []
+"""The processor time of each process, and its share for compiling, in seconds."""
+
+
+class Compiler(event.Listener):
+    """Measures the processor time of compiling; functions that are compiled for another count once."""
+
+    def __init__(self):
+        self.depth, self.seconds = 0, 0.0
+
+    def on_start(self, event):
+        """Begin to measure where nothing is being compiled."""
+        if self.depth == 0:
+            self.seconds -= time.process_time()
+        self.depth += 1
+
+    def on_end(self, event):
+        """Add the time where the outermost function is done."""
+        self.depth -= 1
+        if self.depth == 0:
+            self.seconds += time.process_time()
+
+
+COMPILER = Compiler()
+event.register("numba:compile", COMPILER)
+
+
+def pytest_addoption(parser):
+    """Add the options of `scripts/test`."""
+    parser.addoption("--processor-goal", type=float, metavar="SECONDS", help="Report a run that takes more. It passes.")
+    parser.addoption("--quick", action="store_true", help="Omit slow tests, and contracts of compiled code.")
 
 
 def pytest_configure(config):
-    """Ask the processes that share the tests (`pytest -n 2`) for their kernels, where there are any; close figures."""
+    """Collect the costs of the processes that share the tests (`pytest -n 2`), if any; close figures after tests."""
+    if config.getoption("quick"):
+        settings.load_profile("quick")
     config.pluginmanager.register(Figures())
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(Processes())
 
 
 def pytest_xdist_make_scheduler(config, log):
-    """Give each file to one of the processes; those that want the cluster of tests/distributed to the same."""
+    """Give each part of the tests to one of the processes."""
     if config.getvalue("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling
 
-    class ByFile(LoadFileScheduling):
+    class ByPart(LoadFileScheduling):
         def _split_scope(self, nodeid):
-            return "tests/distributed" if nodeid.startswith("tests/distributed/") else super()._split_scope(nodeid)
+            return seconds.part_of(nodeid)
 
-    return ByFile(config, log)
+    return ByPart(config, log)
+
+
+def pytest_collection_modifyitems(config, items):
+    """Begin with the parts that take long; omit slow tests from a quick run."""
+    if config.getoption("quick"):
+        slow = [item for item in items if seconds.is_slow(item.nodeid)]
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not seconds.is_slow(item.nodeid)]
+    order = seconds.longest_first([item.nodeid for item in items])
+    items[:] = [items[k] for k in order]
 
 
 class Figures:
@@ -59,32 +101,30 @@ class Figures:
 
 
 class Processes:
-    """Hears of processes that are done with their share of the tests."""
+    """Collects the costs of the processes that share the tests."""
 
     def pytest_testnodedown(self, node):
-        """Add the kernels of a process."""
-        NEEDED.update(getattr(node, "workeroutput", {}).get("kernels", ()))
-        SECONDS.append(getattr(node, "workeroutput", {}).get("seconds", 0.0))
+        """Add the costs of a process that is done."""
+        COSTS.append(getattr(node, "workeroutput", {}).get("cost", (0.0, 0.0)))
 
 
 def pytest_sessionfinish(session):
-    """Collect the kernels and the processor time; a process that has a share of the tests sends its own."""
+    """Measure the cost of this process; one that shares the tests sends it."""
+    own, children = sum(os.times()[:2]), sum(os.times()[2:4])
     if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["kernels"] = sorted(kernel_count.names())
-        session.config.workeroutput["seconds"] = processor_time()
-        return
-    NEEDED.update(kernel_count.names())
-    SECONDS.append(processor_time())
+        session.config.workeroutput["cost"] = own + children, COMPILER.seconds
+    else:
+        COSTS.append((own if session.config.getoption("numprocesses", None) else own + children, COMPILER.seconds))
 
 
-def processor_time():
-    """The processor time of this process and of those that it has waited for, in seconds."""
-    return sum(os.times()[:4])
-
-
-def pytest_terminal_summary(terminalreporter):
+def pytest_terminal_summary(terminalreporter, config):
     """Print what the run cost."""
-    terminalreporter.write_line(f"{sum(SECONDS):.0f} s of processor time; {len(NEEDED)} kernels compiled or loaded")
+    total, compiling = map(sum, zip(*COSTS, strict=True))
+    line = f"{total:.0f} s of processor time, {compiling:.0f} s of it to compile kernels"
+    goal = config.getoption("processor_goal")
+    if goal is not None and total > goal:
+        line += f"; ABOVE THE GOAL of {goal:.0f} s"
+    terminalreporter.write_line(line)
 
 
 @pytest.fixture

@@ -2,11 +2,25 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
-from linsep.engine import passes
+from linsep.engine import tiers
+from linsep.engine.kernel_cache import compiling
 from linsep.engine.links import image_of
-from tests.contracts.table import KERNELS, agree, answers, bits, build, close, every_learner, log, problem, quiet, trace
+from linsep.training import single_rows
+from tests.contracts.table import (
+    WEIGHTED,
+    agree,
+    answers,
+    bits,
+    build,
+    close,
+    every_learner,
+    log,
+    problem,
+    quiet,
+    trace,
+)
 
 MANY = {"binary": (2, "ovr"), "one-vs-rest": (3, "ovr"), "pairs": (3, "joint")}
 KINDS = {"dense": np.ascontiguousarray, "csr": csr_array}
@@ -22,29 +36,42 @@ def streamed(learner, X, y, cuts, **more):
     return learner
 
 
+def whole_run(name, multi_class, X, y):
+    """Learn in epochs, in a weighted batch and row by row; return all that this leaves, to the last bit."""
+    left = []
+    weights = np.arange(len(y)) % 4 / 2 if name in WEIGHTED else np.arange(len(y)) % 2.0
+    rows = X.toarray() if issparse(X) else X
+    fitted, weighted = (build(name, multi_class=multi_class, shuffle=True) for _ in range(2))
+    for learner in (quiet(fitted.fit, X, y), weighted.partial_fit(X, y, sample_weight=weights)):
+        left += [trace(learner), bits(learner.decision_function(X))]
+        for x, label in zip(rows, y, strict=True):
+            learner.learn_one((np.flatnonzero(x), x[x != 0]), label)
+        left += [trace(learner), [learner.predict_one(x) for x in rows]]
+    return left
+
+
 @every_learner
 @several
 @each_kind
 def test_compiled_is_plain_python(name, classes, multi_class, kind, monkeypatch):
+    """Kernels of epochs, of batches, of single rows and of scores, none of which leaves its tier."""
     X, y = problem(classes, reals=True)
-    X = kind(X)
-    compiled = quiet(build(name, multi_class=multi_class, shuffle=True).fit, X, y)
-    compiled_scores = compiled.decision_function(X)
     used = []
-
-    def plain(make):
-        def kernel(*kinds):
-            used.append(make)
-            return make(*kinds).run_in_python
-
-        return kernel
-
-    for module, kernel in KERNELS:
-        monkeypatch.setattr(module, kernel, plain(getattr(passes, kernel)))
-    interpreted = quiet(build(name, multi_class=multi_class, shuffle=True).fit, X, y)
-    assert trace(interpreted) == trace(compiled)
-    assert bits(interpreted.decision_function(X)) == bits(compiled_scores)
-    assert len(set(used)) == 2
+    interpret, one_by_one = tiers.Kernel.run_in_python, single_rows.entry_point
+    monkeypatch.setattr(single_rows, "entry_point", lambda *args: used.append("compiled") or one_by_one(*args))
+    monkeypatch.setattr(
+        tiers.Kernel, "run_in_python", lambda kernel, *args: used.append(kernel.name) or interpret(kernel, *args)
+    )
+    with compiling("always"):
+        compiled = whole_run(name, multi_class, kind(X), y)
+    assert set(used) == {"compiled"}
+    used.clear()
+    monkeypatch.setattr(tiers.Kernel, "compiled", property(lambda kernel: pytest.fail(f"{kernel.name} was compiled")))
+    with compiling("never"):
+        interpreted = whole_run(name, multi_class, kind(X), y)
+    assert interpreted == compiled
+    assert len(set(used)) >= 3
+    assert "compiled" not in used
 
 
 @every_learner

@@ -22,7 +22,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer, TfidfVectorizer
 
@@ -201,8 +201,7 @@ row = st.lists(cell, min_size=2, max_size=4).map(",".join)
 def test_the_three_ways_to_read_text_agree(lines, end, words):
     """Where a fast way takes the text at all, it finds what the slow and careful one does."""
     text = "".join(line + end for line in lines).encode()
-    if mark_rows(np.frombuffer(text, np.uint8), ord(",")).stop != len(text):
-        return
+    assume(mark_rows(np.frombuffer(text, np.uint8), ord(",")).stop == len(text))
     plan = Plan(("a", "b"), (), "y", WORDS if words else NUMBER, None, "zero")
     slow = way("_read_strictly", text, plan)
     for fast in (way("_filled", text, plan), way("_read_plainly", text, plan)):
@@ -246,8 +245,7 @@ def test_rows_and_faults_are_those_that_python_finds(lines, end, size):
     body = "".join(line + end for line in lines)
     head = "a,b,y\n" + "1,1,1\n" * 30  # all columns are numbers
     text = (head + body).encode()
-    if mark_rows(np.frombuffer(text, np.uint8), ord(",")).stop != len(text):
-        return
+    assume(mark_rows(np.frombuffer(text, np.uint8), ord(",")).stop == len(text))
     got = read(text, on_error="skip", missing="zero", block_bytes=len(head) + size)
     X, faults = plainly(head.split("\n", 1)[1] + body)
     assert np.column_stack([got.X, got.y]).tolist() == X

@@ -48,7 +48,7 @@ for run in range(2):
         from linsep.engine.data_kinds import first_beyond
         assert linsep.__file__.startswith(os.getcwd())
         assert first_beyond(np.array([1.0, 3.0]), 2.0) == 1
-        print(first_beyond.stats.cache_hits.total())
+        print(first_beyond.compiled.stats.cache_hits.total())
         sys.exit()
     assert os.wait()[1] == 0
 """
@@ -276,7 +276,7 @@ def read_only():
 def test_a_user_who_may_write_to_the_temporary_folder_alone(read_only):
     """Two processes use a kernel of the copy: the first compiles, the second loads."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
-    where = {"HOME": str(read_only / "home"), "TMPDIR": str(read_only / "tmp")}
+    where = {"HOME": str(read_only / "home"), "TMPDIR": str(read_only / "tmp"), "LINSEP_COMPILE": "always"}
     child = [sys.executable, "-B", "-c", CHILD]
     done = subprocess.run(child, cwd=read_only, env={**kept, **where}, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "0\n1\n"), done.stderr
