@@ -252,7 +252,7 @@ def _encode_learner(learner: Any, to: Encoder, name: str) -> dict[str, Any]:
     kind = _kind_of(learner)
     state, names = learner._readable(), learner._names
     if names is not None:
-        to.text(list(names), f"{name}.feature_names")
+        to.words(list(names), f"{name}.feature_names")
     return {
         "learner": kind,
         "parameters": _encode_parameters(learner, to, f"{name}.parameters"),
@@ -291,7 +291,7 @@ def _decode_learner(meta: dict[str, Any], read: Decoder, name: str) -> Any:
         raise Foreign("it does not say whether its features have names, or more labels may come")
     if meta["named"]:
         names = read.words(f"{name}.feature_names", "its list of names of features")
-        learner._names = {of: j for j, of in enumerate(names)}
+        learner._names = dict(zip(names, range(len(names)), strict=True))
         if not len(names) == len(learner._names) == features:
             raise Foreign(f"it has {len(names)} names for {features} features")
     learner._open = meta["open"]

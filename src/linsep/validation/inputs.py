@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from linsep.engine.arrays import frozen
 from linsep.engine.data_kinds import ColumnIndexError, Csr, Dense, first_beyond, highest_index, rises
@@ -23,22 +23,66 @@ LARGEST = float(np.finfo(np.float64).max)
 
 
 def validated(estimator: Any, X: Any, **how: Any) -> Any:
-    """Return X as a dense array or CSR rows of float64 or float32; sets or checks feature count and names."""
+    """Return X as a dense array or CSR rows of float64 or float32; set or check feature count and names.
+
+    If `estimator` is None, the rows belong to no estimator, and any number of features will do.
+    """
+    _refuse_dates(X)
+    how |= {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
     try:
-        return validate_data(
-            estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False,
-            accept_large_sparse=True, **how,
-        )  # fmt: skip
+        if estimator is None:
+            return check_array(X, **how)
+        return validate_data(estimator, X, **how)
     except OverflowError:  # of an integer in an array of objects
         text = "Input X contains an integer too large for float64: divide all of X by one factor"
         raise InvalidDataError(text) from None
-    except ValueError as error:
-        raise InvalidDataError(str(error)) from error
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else InvalidDataError
+        raise kind(f"{error}{_place_of_bad_cell(X)}") from error
+
+
+def _columns_of(X: Any) -> list[tuple[Any, Any]]:
+    """Return the names and columns of a table of pandas, polars or pyarrow; nothing for other data."""
+    if not hasattr(X, "columns"):
+        return []
+    if hasattr(X, "column_names"):  # of pyarrow, whose `columns` are no names
+        return list(zip(X.column_names, X.columns, strict=True))
+    return list(X.items()) if hasattr(X, "items") else [(name, X[name]) for name in X.columns]
+
+
+def _refuse_dates(X: Any) -> None:
+    """Raise a ValueError for dates and durations, which NumPy would convert to counts of some unit of time."""
+    columns = [(f"the column {name!r} of X", np.asarray(column[:1])) for name, column in _columns_of(X)]
+    for where, values in columns or [("X", X)]:
+        kind: Any = getattr(values, "dtype", None)
+        if getattr(kind, "kind", "") in ("m", "M"):
+            raise InvalidDataError(
+                f"{where} has dates or durations ({kind}), whose numbers depend on a unit of time: choose the unit, as "
+                "in (dates - dates.min()) / np.timedelta64(1, 'D'), or drop the column"
+            )
+
+
+def _place_of_bad_cell(X: Any) -> str:
+    """Return the place of the first entry that is not a number, and the fix; "" if there is none."""
+    if sp.issparse(X):
+        return ""
+    try:
+        columns = _columns_of(X) or list(enumerate(np.asarray(X, object).T))
+    except ValueError:  # rows of different lengths
+        return ""
+    for name, column in columns:
+        for row, value in enumerate(np.asarray(column, object).ravel().tolist()):
+            try:
+                float(0.0 if value is None else value)
+            except (TypeError, ValueError):
+                return f" (row {row}, column {name!r}): convert the column to numbers, or drop it"
+    return ""
 
 
 def canonical(learner: Any, X: Any, *, bias: float, reset: bool) -> Dense | Csr:
-    """Return X as data the engine reads; sets or checks the learner's feature count and names."""
-    checked = validated(learner, _narrow(X), order="C", reset=reset)
+    """Return X as data the engine reads; set or check the learner's feature count and names, if there is a learner."""
+    own = {} if learner is None else {"reset": reset}
+    checked = validated(learner, _narrow(X), order="C", **own)
     if not sp.issparse(checked):
         return Dense(frozen(_common(checked, np.float64)), bias)
     return _csr(checked, bias)

@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from functools import cache
 from math import isfinite
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, TypedDict
+from typing import Any, ClassVar, Never, Self, TypedDict
 
 import numpy as np
 import scipy.sparse as sp
@@ -114,6 +114,11 @@ class Shared(SharedButIntercept, total=False):
     """The parameters that every online learner has."""
 
     fit_intercept: bool
+
+
+def _without_keywords(signature: inspect.Signature) -> inspect.Signature:
+    """Return the signature without its `**`."""
+    return signature.replace(parameters=[p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD])
 
 
 def own_names(kind: type) -> set[str]:
@@ -233,7 +238,11 @@ class OnlineLearner(Learner):
         shards: int | None = None,
         mixing: str = "uniform",
         log: bool | str = "auto",
+        **unknown: Never,
     ) -> None:
+        if unknown:
+            known = ", ".join(self._get_param_names())
+            raise TypeError(f"{type(self).__name__} has no parameter {min(unknown)!r}; its parameters are {known}")
         self.max_iter = max_iter
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
@@ -249,6 +258,8 @@ class OnlineLearner(Learner):
         self.mixing = mixing
         self.log = log
 
+    __init__.__signature__ = _without_keywords(inspect.signature(__init__))  # type: ignore[attr-defined]
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Write the shared parameters out in the signature and the documentation of a subclass that takes them."""
         super().__init_subclass__(**kwargs)
@@ -256,9 +267,9 @@ class OnlineLearner(Learner):
             cls.__doc__ = cls.__doc__.replace(SEE, _shared_texts(own_names(cls)))
         if "__init__" in vars(cls):
             own, shared = inspect.signature(cls.__init__), inspect.signature(OnlineLearner.__init__)
-            named = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
-            rest = [p for p in shared.parameters.values() if p.name not in own.parameters]
-            cls.__init__.__signature__ = own.replace(parameters=[*named, *rest])  # type: ignore[attr-defined]
+            named = _without_keywords(own).parameters
+            rest = [p for p in shared.parameters.values() if p.name not in named]
+            cls.__init__.__signature__ = own.replace(parameters=[*named.values(), *rest])  # type: ignore[attr-defined]
 
     @property
     def mistakes_(self) -> Any:
