@@ -201,7 +201,9 @@ DATES = {"ape": [1.0, 2.0], "bee": np.array(["2020-01-01", "2020-01-02"], "datet
 
 @pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_a_text_among_numbers_is_refused_with_its_place(table):
-    with pytest.raises(InvalidDataError, match=r"'six' \(row 1, column 'cat'\): convert the column to numbers, or drop it"):
+    with pytest.raises(
+        InvalidDataError, match=r"'six' \(row 1, column 'cat'\): convert the column to numbers, or drop it"
+    ):
         Perceptron().fit(table(TEXT), [0, 1])
     with pytest.raises(InvalidDataError, match=r"'six'\)? \(row 1, column 2\)"):
         Perceptron().fit([[1.0, 3.0, "5"], [2.0, 4.0, "six"]], [0, 1])

@@ -11,7 +11,6 @@ from linsep.engine.links import P_NORM, SCALE_LIMIT, TINY, Additive, Imaged, Sca
 from linsep.engine.readouts import MISTAKES, Average, Last, Log, Tally
 from linsep.engine.step import check_rule, needs_norm, reads_sign_only, shrinks
 from linsep.estimators.base.learner import Learner
-from linsep.estimators.base.online import OnlineLearner
 from linsep.kernels.functions import Kernel, Linear, OfUser, Polynomial, Precomputed, RadialBasis
 from linsep.models.encoding import Decoder, Encoder, Foreign, is_number
 from linsep.training.dual_weights import DualWeights
@@ -128,7 +127,7 @@ def _refuse_another_log(state: TrainingState, history: History) -> None:
 
 def _support(state: TrainingState, history: History, meta: dict[str, Any], read: Decoder, name: str) -> Support:
     """Return the rows that were kept; of a kernel that was given as a matrix, what is kept are values of that."""
-    given = isinstance(history.kernel, Precomputed)
+    given = history.precomputed
     width = 1 if given else state.features
     if type(meta["width"]) is not int or meta["width"] != width:
         raise Foreign(f"the rows that it kept have {meta['width']!r:.20} features, and not {width}")
@@ -321,10 +320,8 @@ def _refuse_another_rule(learner: Learner, rule: Any, link: Any) -> None:
 
 def _refuse_another_readout(learner: Learner, kind: type, features: int) -> None:
     """Refuse a readout that no parameters of a learner make; a learner with a parameter for it may have any."""
-    if "readout" in learner.get_params(deep=False):
-        return
-    own = learner._parts(features, None).readout if isinstance(learner, OnlineLearner) else Last
-    if kind is not own:
+    own = learner._readout_kind(features)
+    if own is not None and kind is not own:
         raise Foreign(f"its readout is {kind.__name__:.40}, with which no {type(learner).__name__} is trained")
 
 

@@ -102,19 +102,23 @@ def _narrow(X: Any) -> Any:
     return X.astype(np.float32)
 
 
+def refuse_bad_indptr(X: Any) -> None:
+    """Raise a ValueError if the ends of CSR rows do not rise from 0 to within the entries."""
+    ends = len(X.indptr) == X.shape[0] + 1, X.indptr[0] == 0, X.indptr[-1] <= min(len(X.indices), len(X.data))
+    if not all(ends) or np.any(X.indptr[1:] < X.indptr[:-1]):
+        raise InvalidDataError("X.indptr does not describe rows of X.indices and X.data: check X with X.check_format()")
+
+
 def _csr(X: Any, bias: float) -> Csr:
-    rows, width = X.shape
+    refuse_bad_indptr(X)
     indices, indptr = X.indices, X.indptr
     if indptr.dtype != indices.dtype and len(indices) <= np.iinfo(indices.dtype).max:
         indptr = indptr.astype(indices.dtype)
-    ends = (len(indptr) == rows + 1, indptr[0] == 0, indptr[-1] <= min(len(indices), len(X.data)))
-    if not all(ends) or np.any(indptr[1:] < indptr[:-1]):
-        raise InvalidDataError("X.indptr does not describe rows of X.indices and X.data: check X with X.check_format()")
     values = _common(X.data, np.float64)
     if max(indices.nbytes, indptr.nbytes) <= LITTLE and np.all(indices.astype(np.int32) == indices):
         indices, indptr = indices.astype(np.int32, copy=False), indptr.astype(np.int32, copy=False)
     values, indices, indptr = (frozen(np.ascontiguousarray(part)) for part in (values, indices, indptr))
-    return Csr(values, indices, indptr, width, bias)
+    return Csr(values, indices, indptr, X.shape[1], bias)
 
 
 def single_row(indices: Any, values: Any, width: int, bias: float) -> Csr:

@@ -21,6 +21,7 @@ from linsep.certificates.witnesses import BracketCallback
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.links import EXPONENTIAL, Imaged
+from linsep.engine.readouts import Last
 from linsep.engine.runtime import threads
 from linsep.estimators.base.facts import Fact
 from linsep.estimators.base.run_certificate import NO_THEOREM, certificate_of
@@ -30,7 +31,7 @@ from linsep.training.single_rows import RowPredictor, refuse_unequal
 from linsep.training.state import NO_WEIGHTS, TOO_LARGE, TrainingState
 from linsep.training.transaction import PREPARED, all_or_nothing, at_once
 from linsep.validation.errors import InvalidDataError
-from linsep.validation.inputs import canonical, refuse_bad_entries
+from linsep.validation.inputs import canonical, refuse_bad_entries, single_row
 from linsep.validation.labels import predicted_labels
 
 NO_NAMES = "x names its features, but the learner has features without names, from grow or from training"
@@ -279,6 +280,16 @@ class Learner(ClassifierMixin, BaseEstimator):
         return predictor.predict(indices, values)
 
     @at_once
+    def _predict_one_by_scores(self, x: Any) -> Any:
+        """Return the label of one row; features never seen count as 0."""
+        self._fitted()
+        entries = self._entries_of(x)
+        indices, values = known_entries(dict(x.items()), self._names or {}) if entries is None else entries[:2]
+        known = (indices >= 0) & (indices < self.n_features_in_)
+        row = single_row(indices[known], values[known], self.n_features_in_, self._bias)
+        return predicted_labels(self._finite_scores(row), self.classes_).tolist()[0]
+
+    @at_once
     def _prepare_predict_one(self) -> RowPredictor:
         """Cache what stays constant between single rows."""
         self._row_predictor = RowPredictor(self._fitted(), self._bias, self.classes_, self._names)
@@ -388,6 +399,15 @@ class Learner(ClassifierMixin, BaseEstimator):
     """If True, the weights are those of the rows kept, for a kernel: no feature has a weight."""
     _exports_probabilities: ClassVar[bool] = False
     """If True, ONNX exports have the probabilities: functions of the scores alone."""
+
+    @property
+    def _no_weights(self) -> str:
+        """The reason why the predictions are not those of one weight for each feature; empty if they are."""
+        return ""
+
+    def _readout_kind(self, features: int) -> type | None:
+        """Return the only readout that a learner of this kind is trained with; None if a parameter chooses it."""
+        return Last
 
     @property
     def _takes_counts(self) -> bool:

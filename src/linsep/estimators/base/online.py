@@ -1,20 +1,16 @@
 """Base class of online learners: fit, partial_fit, learn_one and their parameters."""
 
 import inspect
-import linecache
 import re
 import warnings
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, nullcontext
-from functools import cache
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any, ClassVar, Never, Self, TypedDict
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit, types
-from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -26,7 +22,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Average, Last
 from linsep.engine.runtime import uninterrupted
-from linsep.engine.step import reads_norm, settles, shrinks
+from linsep.engine.step import reads_norm, settles
 from linsep.estimators.base.learner import NO_NAMES, Learner, known_dict, names_among, refuse_one_class, row_of
 from linsep.estimators.base.run_certificate import NO_THEOREM, runs_of, theorem_of
 from linsep.training.epochs import one_pass, refuse_overflow, train
@@ -45,51 +41,6 @@ NO_WIDTH = "the number of features is not known yet: call grow(n_features) first
 SEE = """    **shared
         Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`."""
 """Placeholder for the shared parameters in a learner's docstring."""
-
-
-def check_compiles(rule: Any) -> None:
-    """Raise a TypeError that shows the line at fault when the rule's step is not for the compiler."""
-    kind: Any = type(rule)
-    _check(kind)
-
-
-@cache
-def _check(rule: Any) -> None:
-    if rule.__module__.startswith("linsep.rules"):
-        return
-    step: Any = rule.step
-    numbers = [types.float64] * (len(inspect.signature(step).parameters) - 1)
-    of_rule = types.NamedTuple([types.float64] * len(rule._fields), rule)
-    if rule._fields:
-        of_rule = types.NamedUniTuple(types.float64, len(rule._fields), rule)
-    try:
-        compiled = njit(error_model="numpy")(step)
-        compiled.compile((of_rule, *numbers))
-    except (NumbaError, UnsupportedBytecodeError) as error:
-        raise TypeError(f"{rule.__name__}.step can't be compiled.\n{_place(step, error)}") from None
-    answer = next(iter(compiled.overloads.values())).signature.return_type
-    number = (types.Integer, types.Float)
-    fine = (
-        isinstance(answer, types.BaseTuple) and len(answer) == 2 and all(isinstance(t, number) for t in answer)
-        if shrinks(rule)
-        else isinstance(answer, number)
-    )
-    if not fine:
-        wanted = "a pair (keep, amount) of numbers" if shrinks(rule) else "a number, the amount,"
-        raise TypeError(f"{rule.__name__}.step returns {answer}; it must return {wanted} on every path")
-
-
-def _place(step: Any, error: Exception) -> str:
-    """Return the reason, and the user's own line where the error or its message names one."""
-    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-    code = step.__code__
-    lines = {line for *_, line in code.co_lines() if line is not None}
-    in_text = map(int, re.findall(r"(?:\(|line )(\d+)", text))
-    named: list[Any] = [getattr(getattr(error, "loc", None), "line", None), *in_text]
-    line = next((n for n in named if n in lines), code.co_firstlineno)
-    source = linecache.getline(code.co_filename, line).strip() or "(source not available)"
-    reason = next((part for part in text.splitlines() if part.strip() and "nopython" not in part), "").strip()
-    return f'  File "{code.co_filename}", line {line}\n    {source}\n{reason}'
 
 
 class SharedButIntercept(TypedDict, total=False):
@@ -456,6 +407,9 @@ class OnlineLearner(Learner):
                 f"shards={self.shards} cuts all rows, and these come a few at a time: set shards=None, or use fit (or "
                 "linsep.distributed.fit, for files of any size)"
             )
+
+    def _readout_kind(self, features: int) -> type | None:
+        return None if "readout" in self._get_param_names() else self._parts(features, None).readout
 
     @property
     def _most_epochs(self) -> int:
