@@ -262,18 +262,10 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or dataframe, (rows, features)
-            The examples.
-        y : array, (rows,)
-            Their labels.
+        X, y, sample_weight
+            As in `fit`.
         classes : array, optional
             As in the learner's `partial_fit`: all labels that will ever come, in the first call.
-        sample_weight : array, (rows,), optional
-            As in `fit`.
-
-        Returns
-        -------
-        self
         """
         learner = self._begun()
         if not self._in_place:

@@ -254,19 +254,11 @@ class LeastSquares(LeastSquaresSolver, BatchLearner):
 
         Parameters
         ----------
-        X : array, sparse matrix or dataframe, (rows, features)
-            The examples.
-        y : array, (rows,)
-            Their labels.
+        X, y, sample_weight
+            As in `fit`.
         classes : array, optional
             In the first call: all labels that will ever come; others are then an error. Without it labels may arrive
             at any time.
-        sample_weight : array, (rows,), optional
-            As in `fit`.
-
-        Returns
-        -------
-        self
         """
         first = not hasattr(self, "_state")
         triangle = None if first else self._sums_so_far(self.n_features_in_, self._bias)
@@ -390,16 +382,8 @@ class LeastSquaresRegression(RegressorMixin, LeastSquaresSolver):
 
         Parameters
         ----------
-        X : array, sparse matrix or dataframe, (rows, features)
-            The examples.
-        y : array, (rows,) or (rows, targets)
-            Their values.
-        sample_weight : array, (rows,), optional
+        X, y, sample_weight
             As in `fit`.
-
-        Returns
-        -------
-        self
         """
         first = not hasattr(self, "_weights")
         flat = getattr(self, "_flat", None)

@@ -143,19 +143,13 @@ class NaiveBayes(BatchLearner):
 
         Parameters
         ----------
-        X : array, sparse matrix or dataframe, (rows, features)
-            The examples.
-        y : array, (rows,)
-            Their labels.
+        X, y
+            As in `fit`.
         classes : array, optional
             In the first call: all labels that will ever come; others are then an error, and so is to ask for an answer
             while one of them has had no row (unless `priors` are given). Without it labels may arrive at any time.
         sample_weight : array, (rows,), optional
             How many rows each row counts as; 0 leaves it out.
-
-        Returns
-        -------
-        self
         """
         first = not hasattr(self, "class_count_")
         problem, places, is_open = self._next_problem(X, y, classes, sample_weight, first)

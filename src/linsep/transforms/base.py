@@ -16,6 +16,8 @@ from linsep.validation.inputs import refuse_bad_indptr, validated
 
 AT_ONCE = 1 << 20
 """Entries that are looked at in one go, so that what is computed on the way stays small."""
+MOST_COLUMNS = 1 << 48
+"""Columns of rows that are mapped."""
 
 
 def is_sparse(X: Any) -> bool:
@@ -109,10 +111,6 @@ def with_last_entries(X: Any, columns: Any, value: float, width: int) -> Any:
     ends, entry = X.indptr[1:], as_entry(value, X.dtype)
     indices = np.insert(X.indices.astype(index_type(width, X.nnz + len(ends)), copy=False), ends, columns)
     return csr_like(X, np.insert(X.data, ends, entry), indices, X.indptr + np.arange(len(ends) + 1), width)
-
-
-MOST_COLUMNS = 1 << 48
-"""Columns of rows that are mapped."""
 
 
 def check_count(owner: Any, name: str, most: int, least: int = 0) -> int:
