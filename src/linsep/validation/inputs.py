@@ -6,19 +6,25 @@ are converted once. Little data always become float64 with int32 indices: a copy
 more type, and the answers are the same to the bit.
 """
 
+from collections.abc import Hashable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import fromiter
 from sklearn.utils.validation import check_array, validate_data
 
-from linsep.engine.arrays import frozen
+from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import ColumnIndexError, Csr, Dense, first_beyond, highest_index, rises
 from linsep.validation.errors import InvalidDataError
 
 FITS_FLOAT32 = ("b1", "i1", "u1", "i2", "u2")
 LITTLE = 1 << 20
 """Bytes up to which data are copied to the most common types."""
+NO_NAMES = "x names its features, but the learner has features without names, from grow or from training"
+INDEX, FLOAT = np.dtype(np.int64), np.dtype(np.float64)
+INT = {int}
 LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -164,3 +170,95 @@ def refuse_bad_entries(data: Dense | Csr, limit: float = LARGEST) -> None:
         f"X has the entry {value:g} ({where}), beyond x_max={limit:g}: divide all of X by one factor "
         f"(its largest |entry|), or state the true x_max"
     )
+
+
+def is_plain(a: Any, types: str) -> bool:
+    """Return whether a is a 1-d array in native byte order whose type is one of numpy's one-letter codes."""
+    return type(a) is np.ndarray and a.ndim == 1 and a.dtype.char in types and a.dtype.isnative
+
+
+def row_of(x: Any) -> Array:
+    """Return a sparse matrix of one row as a 1-d array; a matrix of more rows as a table, which the caller refuses."""
+    table: Array = x.toarray()
+    return table[0] if len(table) == 1 else table
+
+
+def names_among(x: dict[Any, Any]) -> list[str]:
+    """Return the keys of a row if they are names, or an empty list if they are column numbers; refuse a mixture."""
+    for key in x:
+        if not isinstance(key, (str, Integral)) or isinstance(key, bool):
+            raise ValueError(f"x has the key {key!r}: features go by names (str), or by column numbers (int)")
+    named = [key for key in x if isinstance(key, str)]
+    if named and len(named) < len(x):
+        raise ValueError(f"x mixes names such as {named[0]!r} with column numbers")
+    return named
+
+
+def known_dict(x: dict[Any, float], names: dict[str, int] | None) -> Any:
+    """Return the entries of a row, as `Learner._entries_of` does, given the columns of named features."""
+    values = fromiter(x.values(), FLOAT, len(x))
+    if names is None:
+        if not INT.issuperset(map(type, x)) and names_among(x):
+            raise ValueError(NO_NAMES)
+        try:
+            return fromiter(x, INDEX, len(x)), values, True
+        except OverflowError:
+            beyond = next(j for j in x if not -(1 << 63) <= j < 1 << 63)
+            raise ValueError(f"x has the column number {beyond}, beyond int64") from None
+    try:
+        return fromiter(map(names.__getitem__, x), INDEX, len(x)), values, True
+    except KeyError:
+        return None
+
+
+def known_entries(x: dict[Any, float], names: dict[str, int]) -> tuple[Array, Array]:
+    """Return the indices and values of the known features of a row.
+
+    Each name is looked up once: another thread may add names meanwhile, or remove those of a row that it refused.
+    """
+    for name in x:
+        if not isinstance(name, str):
+            raise ValueError(f"x has the key {name!r}, but the learner's features have names (str)")
+    found = [(j, value) for name, value in x.items() if (j := names.get(name)) is not None]
+    return fromiter((j for j, _ in found), INDEX, len(found)), fromiter((v for _, v in found), FLOAT, len(found))
+
+
+def entries_of_pair(indices: Any, values: Any) -> tuple[Array, Array, bool]:
+    """Return the indices and values of a row, and that the indices are not known to be distinct."""
+    if not (is_plain(indices, "ilq") and is_plain(values, "fd")):
+        indices, values = np.asarray(indices), np.asarray(values, np.float64)
+        if (indices.dtype.kind not in "iu" and indices.size) or indices.ndim != 1 or values.ndim != 1:
+            raise ValueError("x is (indices, values): two 1-d arrays, the first of integers")
+        indices = indices.astype(np.int64)
+    refuse_unequal(indices, values)
+    return indices, values, False
+
+
+def refuse_unequal(indices: Array, values: Array) -> None:
+    """Raise a ValueError when a row has not one value for each index."""
+    if len(indices) != len(values):
+        raise ValueError(f"x has {len(indices)} indices and {len(values)} values")
+
+
+def refuse_other_columns(indices: Array, width: int, named: bool = False) -> None:
+    """Raise a ValueError that names the first column that is none of so many, if there is one."""
+    beyond = np.flatnonzero((indices < 0) | (indices >= width))
+    if len(beyond):
+        j = int(indices[beyond[0]])
+        cure = ": use a dict to add names" if named else f": grow({j + 1}) makes room for it" if j >= 0 else ""
+        raise ValueError(f"x has column {j}, but the learner has {width} features (0 to {width - 1}){cure}")
+
+
+def refuse_many_labels(y: Any) -> None:
+    """Raise a ValueError when y is not one label."""
+    if np.ndim(y) != 0 or not isinstance(y, Hashable):
+        raise ValueError(f"y is one label; got {y!r}")
+
+
+def refuse_beyond(entries: tuple[Array, Array, bool], limit: float) -> None:
+    """Raise a ValueError that names the first value beyond the limit, if there is one."""
+    indices, values, _ = entries
+    beyond = np.flatnonzero(np.abs(values) > limit)
+    if len(beyond):
+        k = int(beyond[0])
+        raise ValueError(f"x has the entry {values[k]:g} at column {indices[k]}, beyond x_max={limit:g}")

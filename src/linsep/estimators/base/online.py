@@ -3,7 +3,7 @@
 import inspect
 import re
 import warnings
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from math import isfinite
 from numbers import Integral, Real
@@ -23,16 +23,26 @@ from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Average, Last
 from linsep.engine.runtime import uninterrupted
 from linsep.engine.step import reads_norm, settles
-from linsep.estimators.base.learner import NO_NAMES, Learner, known_dict, names_among, refuse_one_class, row_of
+from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.estimators.base.run_certificate import NO_THEOREM, runs_of, theorem_of
 from linsep.training.epochs import one_pass, refuse_overflow, train
 from linsep.training.mixing import MIXINGS
 from linsep.training.retraining import trains_to_the_same_log
-from linsep.training.single_rows import RowLearner, refuse_other_columns
+from linsep.training.single_rows import RowLearner
 from linsep.training.state import IN_ORDER, NO_WEIGHTS, Parts, TrainingState, TrainingWatch
 from linsep.training.transaction import all_or_nothing
 from linsep.training.update_log import Mixes, Record
-from linsep.validation.inputs import canonical, without_duplicates
+from linsep.validation.inputs import (
+    NO_NAMES,
+    canonical,
+    known_dict,
+    names_among,
+    refuse_beyond,
+    refuse_many_labels,
+    refuse_other_columns,
+    row_of,
+    without_duplicates,
+)
 from linsep.validation.labels import clean, codes_among, encode, first_classes, new_classes
 
 READOUTS: dict[str, type] = {"last": Last, "average": Average}
@@ -82,21 +92,6 @@ def _shared_texts(left_out: set[str]) -> str:
     text = (OnlineLearner.__doc__ or "").split("----------\n")[1].rstrip()
     parts = re.split(r"^(?=    \w+ : )", text, flags=re.MULTILINE)
     return "".join(part for part in parts if part.split(" : ")[0].strip() not in left_out).rstrip()
-
-
-def refuse_many_labels(y: Any) -> None:
-    """Raise a ValueError when y is not one label."""
-    if np.ndim(y) != 0 or not isinstance(y, Hashable):
-        raise ValueError(f"y is one label; got {y!r}")
-
-
-def refuse_beyond(entries: tuple[Array, Array, bool], limit: float) -> None:
-    """Raise a ValueError that names the first value beyond the limit, if there is one."""
-    indices, values, _ = entries
-    beyond = np.flatnonzero(np.abs(values) > limit)
-    if len(beyond):
-        k = int(beyond[0])
-        raise ValueError(f"x has the entry {values[k]:g} at column {indices[k]}, beyond x_max={limit:g}")
 
 
 class OnlineLearner(Learner):

@@ -10,17 +10,16 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
 from linsep.estimators.base.facts import Fact
-from linsep.estimators.base.online import NO_WIDTH, OnlineLearner, refuse_many_labels
+from linsep.estimators.base.online import NO_WIDTH, OnlineLearner
 from linsep.kernels.functions import Linear
 from linsep.training import votes
 from linsep.training.epochs import order_of
 from linsep.training.history import History, Replay
-from linsep.training.single_rows import refuse_other_columns
 from linsep.training.state import TrainingState
 from linsep.training.transaction import all_or_nothing, at_once
 from linsep.training.update_log import Record
 from linsep.training.votes import Readings
-from linsep.validation.inputs import canonical, refuse_bad_entries, single_row
+from linsep.validation.inputs import canonical, refuse_bad_entries, refuse_many_labels, refuse_other_columns, single_row
 
 LINEAR = ("last", "average", "longest")
 """Readouts that are sums of hypotheses."""
