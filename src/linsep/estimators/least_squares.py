@@ -40,7 +40,7 @@ SOLVERS = {"auto", "exact", "iterative", "stream"}
 
 
 def is_stream(learner: Any) -> bool:
-    """Tell whether rows may come in pieces, or raise an AttributeError that says how they may."""
+    """Return whether rows may come in pieces, or raise an AttributeError that says how they may."""
     if learner.solver != "stream":
         raise AttributeError(
             f"solver={learner.solver!r} keeps no sums of the rows: use solver='stream' for partial_fit"

@@ -37,7 +37,7 @@ NOT_ROW_BY_ROW = 'solver={!r} sees all rows at once: only solver="sgd" goes row 
 
 
 def goes_row_by_row(learner: Any) -> bool:
-    """Tell whether rows may come one by one, or raise an AttributeError that says how they may."""
+    """Return whether rows may come one by one, or raise an AttributeError that says how they may."""
     if learner.solver in SOLVERS:
         raise AttributeError(NOT_ROW_BY_ROW.format(learner.solver))
     return True

@@ -159,7 +159,7 @@ class NaiveBayes(BatchLearner):
         return self._go_on_with(tally.plus(self._distinct(data), codes, weights), known, is_open)
 
     def _go_on_with(self, tally: ClassCounts, classes: Array, open_labels: bool) -> Self:
-        """Go on with these counts; the weights are made of them when they are asked for."""
+        """Replace the classes and the counts; the weights are made of them when they are asked for."""
         self.classes_, self.n_iter_, self.seed_, self._open = classes, 1, self._draw_seed(), False
         self.open_labels_ = open_labels
         self._replace_counts(tally)

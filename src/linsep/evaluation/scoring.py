@@ -17,7 +17,7 @@ from linsep.validation.labels import kind_of, margins_of, predicted_labels
 BINS = 10
 """Groups of rows by the probability they were given."""
 SHARES = (0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1)
-"""The quantiles of margins that are told."""
+"""The quantiles of margins that are reported."""
 MOST_MARGINS = 1 << 20
 """Margins that are kept; of more rows, every second, fourth, ... is."""
 MOST_STRANGE = 1000

@@ -75,7 +75,7 @@ def encode_history(history: History, dual: DualWeights | None, to: Encoder, name
 
 
 def decode_history(state: TrainingState, history: History, meta: dict[str, Any], read: Decoder, name: str) -> None:
-    """Give a state the history that was stored, if it is sound."""
+    """Decode and validate the history, and set it on the state."""
     _refuse_another_kind(state)
     if state.dual is not None:
         history.kernel, state.dual.digest = _decode_kernel(meta["kernel"], state.bias, read), str(meta["digest"])
@@ -98,7 +98,7 @@ def _refuse_another_kind(state: TrainingState) -> None:
 
 
 def _decode_first(state: TrainingState, history: History, meta: dict[str, Any], read: Decoder, name: str) -> None:
-    """Give a state its first hypothesis; one that has forgotten has weights there."""
+    """Set the first hypothesis; if rows were forgotten, it has weights."""
     begin, folded = meta["begin"], meta["folded"]
     if type(begin) is not int or not 0 <= begin <= _end(state):
         raise Foreign(f"it begins after {begin!r:.20} rounds of {_end(state)}")
@@ -342,7 +342,7 @@ def _refuse_another_norm(link: Any, pair: bool) -> None:
 
 
 def _refuse_other_numbers(numbers: dict[str, Any]) -> None:
-    """Refuse what is none of the numbers and words that a state has."""
+    """Refuse numbers and words that no state has."""
     for count in COUNTS:
         if not is_count(numbers[count]):
             raise Foreign(f"its {count} is {numbers[count]!r:.20}, not a count")
@@ -356,7 +356,7 @@ def _refuse_other_numbers(numbers: dict[str, Any]) -> None:
 
 
 def is_count(value: Any) -> bool:
-    """Tell whether a value counts something."""
+    """Return whether a value is a count."""
     return type(value) is int and 0 <= value < MOST_COUNTED
 
 

@@ -141,7 +141,7 @@ def _matters(parameter: str) -> bool:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Tell whether two parameters agree; rules are tuples, and equal as such even where their types differ."""
+    """Return whether two parameters agree; rules are tuples, and equal as such even where their types differ."""
     return bool(a == b) and (type(a) is type(b) or not isinstance(a, tuple))
 
 

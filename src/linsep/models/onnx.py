@@ -141,7 +141,7 @@ class Graph:
         return self.add("Expand", self.constant(value), shape)
 
     def model(self, width: int, outputs: dict[str, tuple[Any, list[Any]]], learner: str) -> Any:
-        """Return the whole; `outputs` tells the type and shape of each."""
+        """Return the ONNX model; `outputs` has the type and shape of each output."""
         helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
         tells = [helper.make_tensor_value_info(name, *kind) for name, kind in outputs.items()]
         table = helper.make_tensor_value_info("X", double, ["rows", width])
@@ -209,7 +209,7 @@ MAPS: dict[type, Callable[[Graph, Any, Tensor], Tensor]] = {
 
 
 def _answers(graph: Graph, learner: Any, rows: Tensor) -> dict[str, tuple[Any, list[Any]]]:
-    """Add what a learner answers, and return the type and shape of each output."""
+    """Add the predictions of a learner, and return the type and shape of each output."""
     types, known = graph.onnx.TensorProto, len(learner.classes_)
     labels, kind = _labels(learner.classes_)
     graph.refuse_beyond(8 * rows.width * known)

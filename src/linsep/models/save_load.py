@@ -202,7 +202,7 @@ def lasting_state(form: Format) -> dict[str, Any]:
 
 
 def same_form(one: Format | None, other: Format | None) -> bool:
-    """Tell whether two forms read data into the same columns."""
+    """Return whether two forms read data into the same columns."""
     if one is None or other is None:
         return one is other
     if one.name != other.name or lasting_state(one) != lasting_state(other):

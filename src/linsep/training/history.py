@@ -243,7 +243,7 @@ class Support:
             self.data = self.data._replace(values=wide)
 
     def same_as(self, data: Dense | Csr) -> bool:
-        """Tell whether the rows of these numbers in the data are the ones that were kept."""
+        """Return whether the rows of these numbers in the data are the ones that were kept."""
         inside = np.flatnonzero(self.known < data.n_rows)
         if len(inside) < self.count:
             return False

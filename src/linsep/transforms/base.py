@@ -21,7 +21,7 @@ MOST_COLUMNS = 1 << 48
 
 
 def is_sparse(X: Any) -> bool:
-    """Tell whether rows are sparse."""
+    """Return whether rows are sparse."""
     return bool(sp.issparse(X))
 
 

@@ -88,7 +88,7 @@ def own_names(kind: type) -> set[str]:
 
 
 def _shared_texts(left_out: set[str]) -> str:
-    """Return what is said of the shared parameters, but for some."""
+    """Return the descriptions of the shared parameters, without those left out."""
     text = (OnlineLearner.__doc__ or "").split("----------\n")[1].rstrip()
     parts = re.split(r"^(?=    \w+ : )", text, flags=re.MULTILINE)
     return "".join(part for part in parts if part.split(" : ")[0].strip() not in left_out).rstrip()
@@ -607,7 +607,7 @@ class OnlineLearner(Learner):
         return theorem, self._of_the_readout()
 
     def _of_the_readout(self) -> list[str]:
-        """Return what the claims about a run do not say of the weights that answer."""
+        """Return remarks on what the claims about a run do not say of the weights that predict."""
         if isinstance(self._fitted().readout, Average):
             return ["the claims are about the run; its average, which answers, inherits no guarantee on new rows"]
         return []
@@ -620,7 +620,7 @@ class OnlineLearner(Learner):
         return trains_to_the_same_log(self, self._readable().whole(), rows.data, rows.codes, self._open)
 
     def _whole_log(self) -> Record:
-        """Return the log, or say why the run can't be certified."""
+        """Return the log; raise a ValueError with the reason if the run can't be certified."""
         state = self._fitted()
         if state.log.reason:
             raise ValueError(
@@ -666,6 +666,6 @@ class OnlineLearner(Learner):
         )
 
     def _better_readout(self) -> str:
-        """Return what else to do about weights that keep moving."""
+        """Return a further cure for weights that keep changing."""
         averages = isinstance(self._state.readout, Average)
         return "" if averages else ", and let an average of the weights answer (AveragedPerceptron)"
