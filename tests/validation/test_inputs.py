@@ -420,3 +420,8 @@ def test_labels_that_are_sequences_are_refused():
     pairs[:] = [(label,) for label in y.tolist()]
     with pytest.raises(ValueError, match=r"y has the label \(\d,\): give strings or numbers"):
         fitted(X, pairs)
+
+
+def test_columns_may_have_the_names_of_attributes():
+    names = ["column_names", "items", "columns", "dtype", "format"]
+    assert fitted(pd.DataFrame(X, columns=names)).coef_.tolist() == plain().coef_.tolist()

@@ -49,11 +49,11 @@ def validated(estimator: Any, X: Any, **how: Any) -> Any:
 
 def _columns_of(X: Any) -> list[tuple[Any, Any]]:
     """Return the names and columns of a table of pandas, polars or pyarrow; nothing for other data."""
-    if not hasattr(X, "columns"):
+    if not hasattr(type(X), "columns"):
         return []
-    if hasattr(X, "column_names"):  # of pyarrow, whose `columns` are no names
+    if hasattr(type(X), "column_names"):  # of pyarrow, whose `columns` are no names
         return list(zip(X.column_names, X.columns, strict=True))
-    return list(X.items()) if hasattr(X, "items") else [(name, X[name]) for name in X.columns]
+    return list(X.items()) if hasattr(type(X), "items") else [(name, X[name]) for name in X.columns]
 
 
 def _refuse_dates(X: Any) -> None:
