@@ -11,7 +11,7 @@ import pytest
 
 import linsep
 from linsep import LEARNERS
-from linsep.estimators.base.learner import known_entries
+from linsep.validation.inputs import known_entries
 from tests.contracts.table import bits, quiet
 from tests.contracts.table import problem as rows_with_labels
 

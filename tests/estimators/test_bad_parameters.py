@@ -285,3 +285,9 @@ def test_parameters_of_a_rule_may_be_numbers_of_numpy():
 def test_a_bias_beyond_x_max_voids_the_bound():
     with pytest.raises(ValueError, match=r"intercept_scaling=1 is beyond x_max=0.1.*set intercept_scaling=0.1"):
         Winnow(delta=0.05, x_max=0.1).fit(X / 10, y)
+
+
+@pytest.mark.parametrize("kind", [Perceptron, Winnow, LogisticRegression])
+def test_an_unknown_parameter_is_refused_by_the_learner_s_name(kind):
+    with pytest.raises(TypeError, match=rf"^{kind.__name__} has no parameter 'epochs'; its parameters are .*max_iter"):
+        kind(epochs=3)

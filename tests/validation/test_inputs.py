@@ -13,6 +13,7 @@ from linsep import PassiveAggressive, Perceptron, certify
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.evaluation.scoring import Scoring
 from linsep.transforms import ScaleColumns
+from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import canonical
 from tests.contracts.table import answers, bits, log, problem, quiet, trace
 
@@ -192,6 +193,40 @@ def test_wrong_names_are_refused(kind):
         with pytest.raises(ValueError, match=r"(?s)unseen at fit time.*fox"):
             use(columns(kind, [*NAMES[:4], "fox"]))
     assert trace(learner) == before
+
+
+TEXT = {"ape": [1.0, 2.0], "bee": [3.0, 4.0], "cat": ["5", "six"]}
+DATES = {"ape": [1.0, 2.0], "bee": np.array(["2020-01-01", "2020-01-02"], "datetime64[ms]")}
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_text_among_numbers_is_refused_with_its_place(table):
+    with pytest.raises(
+        InvalidDataError, match=r"'six' \(row 1, column 'cat'\): convert the column to numbers, or drop it"
+    ):
+        Perceptron().fit(table(TEXT), [0, 1])
+    with pytest.raises(InvalidDataError, match=r"'six'\)? \(row 1, column 2\)"):
+        Perceptron().fit([[1.0, 3.0, "5"], [2.0, 4.0, "six"]], [0, 1])
+    with pytest.raises(TypeError, match=r"argument must be .* 'dict' \(row 0, column 1\)"):
+        Perceptron().fit(np.array([[1.0, {}], [2.0, 3.0]], object), [0, 1])
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("names", [["ape", "bee"], ["bee"]])
+def test_dates_are_not_learned_as_numbers(table, names):
+    rows = table({name: DATES[name] for name in names})
+    with pytest.raises(InvalidDataError, match=r"the column 'bee' of X has dates or durations .* drop the column"):
+        Perceptron().fit(rows, [0, 1])
+    with pytest.raises(InvalidDataError, match=r"X has dates or durations"):
+        ScaleColumns().fit(DATES["bee"][:, None])
+    with pytest.raises(InvalidDataError, match="dates or durations"):
+        Perceptron().fit(pd.DataFrame({"bee": pd.to_timedelta([1, 2])}), [0, 1])
+
+
+def test_rows_of_no_learner_are_refused_without_a_learner_s_name():
+    for rows in (np.empty((0, 2)), np.empty((2, 0))):
+        with pytest.raises(InvalidDataError, match=r"0 (sample|feature)\(s\) .* minimum of 1 is required\.$"):
+            certify(rows, np.zeros(len(rows)))
 
 
 def test_names_and_no_names_do_not_mix_silently():
@@ -385,3 +420,8 @@ def test_labels_that_are_sequences_are_refused():
     pairs[:] = [(label,) for label in y.tolist()]
     with pytest.raises(ValueError, match=r"y has the label \(\d,\): give strings or numbers"):
         fitted(X, pairs)
+
+
+def test_columns_may_have_the_names_of_attributes():
+    names = ["column_names", "items", "columns", "dtype", "format"]
+    assert fitted(pd.DataFrame(X, columns=names)).coef_.tolist() == plain().coef_.tolist()

@@ -9,7 +9,6 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense, place_of
@@ -41,7 +40,7 @@ def read_rows(X: Any, bias: float = 0.0, learner: Any = None) -> Dense | Csr:
             _refuse_rounding(part)
     if learner is None and len(parts) > 1:  # a certificate is about numbers: columns may share a name
         X = np.column_stack(parts)
-    data = canonical(BaseEstimator() if learner is None else learner, X, bias=bias, reset=learner is None)
+    data = canonical(learner, X, bias=bias, reset=learner is None)
     refuse_bad_entries(data)
     once = without_duplicates(data)
     return once if once is data else without_duplicates(data._replace(values=frozen(data.values.astype(np.float64))))

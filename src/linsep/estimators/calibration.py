@@ -114,7 +114,7 @@ def blocks(done: int, rows: int) -> list[tuple[int, int]]:
 
 
 def is_fitted(learner: Any) -> bool:
-    """Tell whether a learner can answer."""
+    """Return whether a learner is fitted."""
     try:
         check_is_fitted(learner)
     except NotFittedError:
@@ -262,18 +262,10 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or dataframe, (rows, features)
-            The examples.
-        y : array, (rows,)
-            Their labels.
+        X, y, sample_weight
+            As in `fit`.
         classes : array, optional
             As in the learner's `partial_fit`: all labels that will ever come, in the first call.
-        sample_weight : array, (rows,), optional
-            As in `fit`.
-
-        Returns
-        -------
-        self
         """
         learner = self._begun()
         if not self._in_place:
@@ -374,14 +366,14 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
         return self.estimator_
 
     def _begun(self) -> Any:
-        """Return the learner as it is by now, to be copied or to be learned by."""
+        """Return the learner that training continues, before it is copied."""
         self._refuse_no_partial_fit()
         if "estimator_" in vars(self):
             return self.estimator_
         return self._trained() if self.on == "prefit" else clone(self.estimator)
 
     def _own(self) -> Any:
-        """Return the learner as it is by now, which is not the one that was given."""
+        """Return the learner that training continues, as a copy if it is the given one."""
         learner = self._begun()
         return copy.deepcopy(learner) if learner is self.estimator else learner
 
@@ -484,11 +476,11 @@ def _rows(X: Any, start: int, stop: int) -> Any:
 
 
 def _given(sample_weight: Any) -> dict[str, Any]:
-    """Return the sample weights for a learner, which may not even know the word, if there are any."""
+    """Return the sample weights as a keyword, if there are any: some learners do not have the parameter."""
     return {} if sample_weight is None else {"sample_weight": sample_weight}
 
 
 def _weights_of(sample_weight: Any, rows: int) -> Array:
-    """Return what each row counts."""
+    """Return the weight of each row."""
     like = np.empty((rows, 1))
     return _check_sample_weight(sample_weight, like, dtype=np.float64, ensure_non_negative=True, copy=True)

@@ -9,8 +9,8 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
-from linsep.engine.step import check_rule
-from linsep.estimators.base.online import SharedButIntercept, check_compiles
+from linsep.estimators.base.online import SharedButIntercept
+from linsep.estimators.base.own_rule import check_own_rule
 from linsep.estimators.base.voter import Voter
 from linsep.kernels.functions import NAMES, kernel_named
 from linsep.rules import Perceptron as Rule
@@ -78,6 +78,10 @@ class KernelPerceptron(Voter):
     }
 
     _weights_of_rows = True
+    _no_weights = (
+        "KernelPerceptron has weights of rows, and none of features to export: train VotedPerceptron on those that "
+        "linsep.transforms.Polynomial writes out, or keep the model with save"
+    )
 
     def _new_history(self, bias: float) -> History | None:
         return History(None)
@@ -152,8 +156,7 @@ class KernelPerceptron(Voter):
     def _parts(self, features: int, rows: int | None) -> Parts:
         if self.rule is None:
             return Parts(Rule())
-        check_rule(self.rule)
-        check_compiles(self.rule)
+        check_own_rule(self.rule)
         return Parts(self.rule)
 
     def _configure(self, state: Any) -> None:

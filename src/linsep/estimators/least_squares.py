@@ -37,27 +37,10 @@ from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import canonical, refuse_bad_entries
 
 SOLVERS = {"auto", "exact", "iterative", "stream"}
-FACTS = {
-    "solver_": Fact(str),
-    "optimality_": Fact(float, least=0),
-    "residual_": Fact(float, "list", least=0),
-    "rank_": Fact(int, least=0, none=True),
-    "condition_": Fact(float, least=0, none=True),
-    "triangle_": Fact(object),
-    "rows_": Fact(int, least=0),
-}
-NOTHING_TO_GO_ON = "the learner was fitted by another solver, which kept no sums of its rows: fit it again as a stream"
-CONSTRAINTS: dict[str, list[Any]] = {
-    "solver": [StrOptions(SOLVERS)],
-    "tol": [Interval(Real, 0, None, closed="neither")],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-    "fit_intercept": ["boolean"],
-    "n_jobs": [None, Integral],
-}
 
 
 def is_stream(learner: Any) -> bool:
-    """Tell whether rows may come in pieces, or raise an AttributeError that says how they may."""
+    """Return whether rows may come in pieces, or raise an AttributeError that says how they may."""
     if learner.solver != "stream":
         raise AttributeError(
             f"solver={learner.solver!r} keeps no sums of the rows: use solver='stream' for partial_fit"
@@ -65,7 +48,123 @@ def is_stream(learner: Any) -> bool:
     return True
 
 
-class LeastSquares(BatchLearner):
+class LeastSquaresSolver(BaseEstimator):
+    """The parameters and the solver that the classifier and the regression share."""
+
+    triangle_: Array
+    rows_: int
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "solver": [StrOptions(SOLVERS)],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "n_jobs": [None, Integral],
+    }
+    _facts: ClassVar[dict[str, Fact]] = {
+        "solver_": Fact(str),
+        "optimality_": Fact(float, least=0),
+        "residual_": Fact(float, "list", least=0),
+        "rank_": Fact(int, least=0, none=True),
+        "condition_": Fact(float, least=0, none=True),
+        "triangle_": Fact(object),
+        "rows_": Fact(int, least=0),
+    }
+
+    def __init__(
+        self,
+        *,
+        solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.n_jobs = n_jobs
+
+    def _least_squares(
+        self, data: Dense | Csr, targets: Targets, weights: Array, triangle: Triangle | None = None,
+        mix: Array | None = None,
+    ) -> BatchSolution:  # fmt: skip
+        """Return the weights, with a warning if the solver's budget stopped it.
+
+        A stream adds the rows to the sums so far (`triangle`), and keeps them; `mix` is as in :func:`solve_triangle`.
+        """
+        if self.solver == "stream":
+            triangle = start_triangle(data.n_features, targets.shape[1], data.bias) if triangle is None else triangle
+            refuse_too_wide(None, triangle.table.shape[1])
+            triangle = absorb(triangle, data, targets, weights)
+            found = solve_triangle(triangle, mix)._replace(solver="stream")
+            sums = {"triangle_": np.ascontiguousarray(triangle.table), "rows_": triangle.rows}
+            return BatchSolution(found.weights, 1, facts_of(found) | sums)
+        found = solvers.least_squares(
+            data, targets, weights, solver=self.solver, tol=self.tol, max_iter=self.max_iter, jobs=threads(self.n_jobs)
+        )
+        trouble = (
+            f"stopped after max_iter={self.max_iter} iterations with optimality_={found.optimality:.1e}, above "
+            f"tol={self.tol:g}: raise max_iter or tol, or bring the columns to one scale "
+            "(linsep.transforms.ScaleColumns)"
+        )
+        return BatchSolution(found.weights, found.iterations, facts_of(found), None if found.converged else trouble)
+
+    def _sums_so_far(self, features: int, bias: float) -> Triangle:
+        """Return the sums of a stream, to which rows of so many features may be added."""
+        if not hasattr(self, "triangle_"):
+            raise ValueError(
+                "the learner was fitted by another solver, which kept no sums of its rows: fit it again as a stream"
+            )
+        return Triangle(self.triangle_, self.rows_, features, bias)
+
+    def _warn_of_condition(self, found: BatchSolution, stacklevel: int = 6) -> None:
+        """Warn if rounding may change the weights by as much as they are."""
+        condition = found.facts["condition_"]
+        if condition is not None and condition * SHAKY > 1:
+            warnings.warn(
+                f"{type(self).__name__}: columns are nearly dependent (condition about {condition:.0e}), so that few "
+                "digits of the weights can be trusted, though their predictions on such rows can: leave columns out, "
+                "or measure them from a nearer origin",
+                LinAlgWarning,
+                stacklevel=stacklevel,
+            )
+
+    def _check_solver_facts(self, features: int, targets: int, bias: float) -> None:
+        """Raise a ValueError if facts that came from a file can't be those of a fit."""
+        if getattr(self, "solver_", "formula") not in (*SOLVERS - {"auto"}, "formula"):
+            raise ValueError(f"its solver_ is {vars(self)['solver_']!r:.40}, which does not exist")
+        rank = getattr(self, "rank_", None) or 0
+        if rank > features:
+            raise ValueError(f"its rank_ is {rank}, and it has {features} features")
+        if hasattr(self, "triangle_"):
+            refuse_bad_triangle(self.triangle_, getattr(self, "rows_", None), int(bias != 0) + features + targets)
+
+
+def facts_of(found: solvers.LeastSquaresFit) -> dict[str, Any]:
+    """Return the attributes that a solver sets on a learner."""
+    return {
+        "solver_": found.solver,
+        "optimality_": float(found.optimality),
+        "residual_": found.residuals.tolist(),
+        "rank_": found.rank,
+        "condition_": found.condition,
+    }
+
+
+def refuse_bad_triangle(triangle: Any, rows: Any, width: int) -> None:
+    """Raise a ValueError when sums that came from a file can't be those of a stream."""
+    if not isinstance(triangle, np.ndarray) or triangle.dtype != np.float64 or triangle.ndim != 2:
+        raise ValueError("its sums of rows are not a table of float64")
+    if triangle.shape[1] != width or len(triangle) > width or not np.isfinite(triangle).all():
+        raise ValueError(f"its sums of rows have the shape {triangle.shape}, or a number that is not finite")
+    if len(triangle) == width and np.tril(triangle, -1).any():
+        raise ValueError("its sums of rows are not a triangle")
+    if type(rows) is not int or rows < len(triangle):
+        raise ValueError(f"its sums stand for {rows!r:.20} rows, which they can't")
+
+
+class LeastSquares(LeastSquaresSolver, BatchLearner):
     """Least squares on labels: the w with the least sum of (w.x - y)², an estimate of Pr[y = 1 | x] that is linear.
 
     Two classes are y = -1 and +1, and (1 + w.x) / 2 estimates the probability of the second. Three or more have a
@@ -116,11 +215,9 @@ class LeastSquares(BatchLearner):
        [0. , 1. ]]))
     """
 
-    triangle_: Array
-    rows_: int
-    _facts: ClassVar[dict[str, Fact]] = {**FACTS, "open_labels_": Fact(bool)}
+    _facts: ClassVar[dict[str, Fact]] = {**LeastSquaresSolver._facts, "open_labels_": Fact(bool)}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **CONSTRAINTS,
+        **LeastSquaresSolver._parameter_constraints,
         "class_weight": [None, dict, StrOptions({"balanced"})],
     }
 
@@ -134,12 +231,8 @@ class LeastSquares(BatchLearner):
         class_weight: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
+        super().__init__(solver=solver, tol=tol, max_iter=max_iter, fit_intercept=fit_intercept, n_jobs=n_jobs)
         self.class_weight = class_weight
-        self.n_jobs = n_jobs
 
     def _solve(self, problem: BatchProblem) -> BatchSolution:
         if self.solver == "stream":
@@ -147,8 +240,8 @@ class LeastSquares(BatchLearner):
         else:
             classes = len(problem.classes)
             targets = OneHot(problem.codes, classes) if classes > 2 else problem.signs(1)[:, None]
-            found = solved(self, problem.data, targets, problem.row_weights)
-        warn_of_condition(self, found)
+            found = self._least_squares(problem.data, targets, problem.row_weights)
+        self._warn_of_condition(found)
         return found
 
     @available_if(is_stream)
@@ -161,33 +254,23 @@ class LeastSquares(BatchLearner):
 
         Parameters
         ----------
-        X : array, sparse matrix or dataframe, (rows, features)
-            The examples.
-        y : array, (rows,)
-            Their labels.
+        X, y, sample_weight
+            As in `fit`.
         classes : array, optional
             In the first call: all labels that will ever come; others are then an error. Without it labels may arrive
             at any time.
-        sample_weight : array, (rows,), optional
-            As in `fit`.
-
-        Returns
-        -------
-        self
         """
         first = not hasattr(self, "_state")
-        if not first and not hasattr(self, "triangle_"):
-            raise ValueError(NOTHING_TO_GO_ON)
+        triangle = None if first else self._sums_so_far(self.n_features_in_, self._bias)
         if isinstance(self.class_weight, str):
             raise ValueError('class_weight="balanced" needs all labels at once: pass a dict of weights to partial_fit')
         problem, places, is_open = self._next_problem(X, y, classes, sample_weight, first)
-        triangle = None if first else self._triangle
         if triangle is not None and len(places):
             triangle = with_targets(triangle, places)
         if first:
             self.seed_ = self._draw_seed()
         found = self._streamed(problem, is_open, triangle)
-        warn_of_condition(self, found, stacklevel=5)
+        self._warn_of_condition(found, stacklevel=5)
         self._take(found, problem.classes, problem.data)
         return self
 
@@ -196,9 +279,7 @@ class LeastSquares(BatchLearner):
         """Make room for `n_features`, as if the new ones had been there, always 0, from the start."""
         more = self._more_features(n_features)
         if hasattr(self, "_state"):
-            if not hasattr(self, "triangle_"):
-                raise ValueError(NOTHING_TO_GO_ON)
-            self.triangle_ = with_features(self._triangle, more).table
+            self.triangle_ = with_features(self._sums_so_far(self.n_features_in_, self._bias), more).table
             self.densify()._drop_prepared()
         self.n_features_in_ = int(n_features)
         return self
@@ -218,23 +299,17 @@ class LeastSquares(BatchLearner):
             return np.column_stack([1 - second, second])
         return nearest_probabilities(scores)
 
-    @property
-    def _triangle(self) -> Triangle:
-        return Triangle(self.triangle_, self.rows_, self.n_features_in_, self._bias)
-
     def _streamed(self, problem: BatchProblem, open_labels: bool, triangle: Triangle | None = None) -> BatchSolution:
         """Return the weights of the sums with these rows added."""
         classes = len(problem.classes)
         mix = np.array([[-1.0], [1.0]]) if classes == 2 else None
-        found = solved(self, problem.data, OneHot(problem.codes, classes), problem.row_weights, triangle, mix)
+        targets = OneHot(problem.codes, classes)
+        found = self._least_squares(problem.data, targets, problem.row_weights, triangle, mix)
         return found._replace(facts=found.facts | {"open_labels_": open_labels})
 
     def _check_facts(self) -> None:
         super()._check_facts()
-        refuse_another_solver(self)
-        if hasattr(self, "triangle_"):
-            width = int(self._bias != 0) + self.n_features_in_ + len(self.classes_)
-            refuse_bad_triangle(self.triangle_, getattr(self, "rows_", None), width)
+        self._check_solver_facts(self.n_features_in_, len(self.classes_), self._bias)
 
 
 def nearest_probabilities(scores: Array) -> Array:
@@ -253,78 +328,7 @@ def nearest_probabilities(scores: Array) -> Array:
     return np.maximum(scores - thresholds[np.arange(len(scores)), last][:, None], 0.0)
 
 
-def solved(
-    learner: Any, data: Dense | Csr, targets: Targets, weights: Array, triangle: Triangle | None = None,
-    mix: Array | None = None,
-) -> BatchSolution:  # fmt: skip
-    """Return the weights by the learner's solver, with a warning if its budget stopped it.
-
-    A stream adds the rows to the sums so far (`triangle`), and keeps them; `mix` is as in :func:`solve_triangle`.
-    """
-    if learner.solver == "stream":
-        triangle = start_triangle(data.n_features, targets.shape[1], data.bias) if triangle is None else triangle
-        refuse_too_wide(None, triangle.table.shape[1])
-        triangle = absorb(triangle, data, targets, weights)
-        found = solve_triangle(triangle, mix)._replace(solver="stream")
-        sums = {"triangle_": np.ascontiguousarray(triangle.table), "rows_": triangle.rows}
-        return BatchSolution(found.weights, 1, facts_of(found) | sums)
-    found = solvers.least_squares(
-        data, targets, weights, solver=learner.solver, tol=learner.tol, max_iter=learner.max_iter,
-        jobs=threads(learner.n_jobs),
-    )  # fmt: skip
-    trouble = (
-        f"stopped after max_iter={learner.max_iter} iterations with optimality_={found.optimality:.1e}, above "
-        f"tol={learner.tol:g}: raise max_iter or tol, or bring the columns to one scale "
-        "(linsep.transforms.ScaleColumns)"
-    )
-    return BatchSolution(found.weights, found.iterations, facts_of(found), None if found.converged else trouble)
-
-
-def facts_of(found: solvers.LeastSquaresFit) -> dict[str, Any]:
-    """Return what a solver found, by the names that a learner gives it."""
-    return {
-        "solver_": found.solver,
-        "optimality_": float(found.optimality),
-        "residual_": found.residuals.tolist(),
-        "rank_": found.rank,
-        "condition_": found.condition,
-    }
-
-
-def warn_of_condition(learner: Any, found: BatchSolution, stacklevel: int = 6) -> None:
-    """Warn where rounding may change the weights by as much as they are."""
-    condition = found.facts["condition_"]
-    if condition is not None and condition * SHAKY > 1:
-        warnings.warn(
-            f"{type(learner).__name__}: columns are nearly dependent (condition about {condition:.0e}), so that few "
-            "digits of the weights can be trusted, though their predictions on such rows can: leave columns out, or "
-            "measure them from a nearer origin",
-            LinAlgWarning,
-            stacklevel=stacklevel,
-        )
-
-
-def refuse_another_solver(learner: Any) -> None:
-    """Raise a ValueError when the solver or the rank that came from a file can't be those of a fit."""
-    if getattr(learner, "solver_", "formula") not in (*SOLVERS - {"auto"}, "formula"):
-        raise ValueError(f"its solver_ is {learner.solver_!r:.40}, which does not exist")
-    if (getattr(learner, "rank_", None) or 0) > learner.n_features_in_:
-        raise ValueError(f"its rank_ is {learner.rank_}, and it has {learner.n_features_in_} features")
-
-
-def refuse_bad_triangle(triangle: Any, rows: Any, width: int) -> None:
-    """Raise a ValueError when sums that came from a file can't be those of a stream."""
-    if not isinstance(triangle, np.ndarray) or triangle.dtype != np.float64 or triangle.ndim != 2:
-        raise ValueError("its sums of rows are not a table of float64")
-    if triangle.shape[1] != width or len(triangle) > width or not np.isfinite(triangle).all():
-        raise ValueError(f"its sums of rows have the shape {triangle.shape}, or a number that is not finite")
-    if len(triangle) == width and np.tril(triangle, -1).any():
-        raise ValueError("its sums of rows are not a triangle")
-    if type(rows) is not int or rows < len(triangle):
-        raise ValueError(f"its sums stand for {rows!r:.20} rows, which they can't")
-
-
-class LeastSquaresRegression(RegressorMixin, BaseEstimator):
+class LeastSquaresRegression(RegressorMixin, LeastSquaresSolver):
     """Least squares on real values: the w with the least sum of (w.x - y)², the shortest where several are best.
 
     Parameters
@@ -347,24 +351,7 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
     (array([2.]), 1.0)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
-    _facts: ClassVar[dict[str, Fact]] = FACTS
     n_features_in_: int
-
-    def __init__(
-        self,
-        *,
-        solver: str = "auto",
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
@@ -385,7 +372,7 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
         self
         """
         data, targets, weights = self._checked(X, y, sample_weight, reset=True)
-        return self._take(solved(self, data, targets, weights), data.bias)
+        return self._take(self._least_squares(data, targets, weights), data.bias)
 
     @available_if(is_stream)
     @_fit_context(prefer_skip_nested_validation=True)
@@ -395,29 +382,17 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or dataframe, (rows, features)
-            The examples.
-        y : array, (rows,) or (rows, targets)
-            Their values.
-        sample_weight : array, (rows,), optional
+        X, y, sample_weight
             As in `fit`.
-
-        Returns
-        -------
-        self
         """
         first = not hasattr(self, "_weights")
-        if not first and not hasattr(self, "triangle_"):
-            raise ValueError(NOTHING_TO_GO_ON)
         flat = getattr(self, "_flat", None)
         data, targets, weights = self._checked(X, y, sample_weight, reset=first)
-        triangle = None
-        if not first:
-            before = self._weights.shape[1]
-            if targets.shape[1] != before or self._flat != flat:
-                raise ValueError(f"y has the shape {np.shape(y)}, but had {before} targets in the first call")
-            triangle = Triangle(self.triangle_, self.rows_, data.n_features, data.bias)
-        return self._take(solved(self, data, targets, weights, triangle), data.bias)
+        triangle = None if first else self._sums_so_far(data.n_features, data.bias)
+        if not first and (targets.shape[1] != self._weights.shape[1] or self._flat != flat):
+            had = self._weights.shape[1]
+            raise ValueError(f"y has the shape {np.shape(y)}, but had {had} targets in the first call")
+        return self._take(self._least_squares(data, targets, weights, triangle), data.bias)
 
     @at_once
     def predict(self, X: Any) -> Array:
@@ -471,9 +446,8 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
 
     def _check_facts(self) -> None:
         """Raise a ValueError when weights or sums that came from a file can't be those of a regression."""
-        for name in FACTS.keys() & vars(self).keys():
-            FACTS[name].check(name, getattr(self, name), 0)
-        refuse_another_solver(self)
+        for name in self._facts.keys() & vars(self).keys():
+            self._facts[name].check(name, getattr(self, name), 0)
         weights: Any = self._weights
         if not isinstance(weights, np.ndarray) or weights.dtype != np.float64 or weights.ndim != 2:
             raise ValueError("its weights are not a table of float64")
@@ -483,17 +457,15 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
             raise ValueError(f"its predictions are of {weights.shape[1]} targets, and flat={self._flat!r:.20}")
         if type(self._bias) is not float or self._bias not in (0.0, 1.0):
             raise ValueError(f"its constant feature is {self._bias!r:.20}, and not 0.0 or 1.0")
-        if hasattr(self, "triangle_"):
-            width = int(self._bias != 0) + self.n_features_in_ + weights.shape[1]
-            refuse_bad_triangle(self.triangle_, getattr(self, "rows_", None), width)
+        self._check_solver_facts(self.n_features_in_, weights.shape[1], self._bias)
 
     def _take(self, found: BatchSolution, bias: float) -> Self:
         refuse_infinite(found.weights)
         if found.warning is not None:
             warnings.warn(f"{type(self).__name__} {found.warning}", ConvergenceWarning, stacklevel=5)
-        warn_of_condition(self, found)
+        self._warn_of_condition(found)
         self._weights, self._bias, self.n_iter_ = found.weights, bias, found.n_iter
-        for name in FACTS:
+        for name in self._facts:
             self.__dict__.pop(name, None)
         for name, fact in found.facts.items():
             setattr(self, name, fact)

@@ -218,7 +218,7 @@ def _separator_verdict(found: Bracket) -> str:
 
 
 def _witness_verdict(found: Bracket, hinge: LeastError) -> str:
-    """Return what was found where the program itself has no separator."""
+    """Return the verdict if the program has no separator."""
     if hinge.separable:
         return "separable: every row is on its side of the weights of the least hinge loss"
     if found.separable is False:

@@ -37,7 +37,7 @@ NOT_ROW_BY_ROW = 'solver={!r} sees all rows at once: only solver="sgd" goes row 
 
 
 def goes_row_by_row(learner: Any) -> bool:
-    """Tell whether rows may come one by one, or raise an AttributeError that says how they may."""
+    """Return whether rows may come one by one, or raise an AttributeError that says how they may."""
     if learner.solver in SOLVERS:
         raise AttributeError(NOT_ROW_BY_ROW.format(learner.solver))
     return True
@@ -57,6 +57,9 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     n rows then also shrinks w, the bias included, by rate_t / (n prior_variance). Without a prior, separable data have
     their optimum at infinity.
 
+    A fit that sees all rows at once has no use for the parameters marked "sgd", nor for `shuffle`, `n_iter_no_change`,
+    `mixing` and `log`: with solver="auto" they count when rows come later.
+
     Parameters
     ----------
     solver : {"auto", "newton", "batch", "sgd"}, default="auto"
@@ -67,7 +70,7 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     eta0 : float, default=0.1
         "sgd": the rate of round t is eta0 / t**power_t.
     power_t : float, default=0.0
-        See `eta0`.
+        "sgd": see `eta0`.
     prior_variance : float, None or "auto", default="auto"
         The prior's variance; None for no prior. "auto": 1.0 where all rows are seen at once, no prior row by row.
     prior_rows : int or None, default=None

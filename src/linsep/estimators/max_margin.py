@@ -182,9 +182,9 @@ class MaxMargin(BatchLearner):
         else:
             lines = [f"{label!r} against the rest: " for label in labels]
             facts["verdict_"] = "\n".join(line + of.verdict for line, of in zip(lines, found, strict=True))
-            told = [line + of.warning for line, of in zip(lines, found, strict=True) if of.warning]
-            more = f" (and {len(told) - 1} more classes)" if len(told) > 1 else ""
-            warning = f"for {told[0]}{more}" if told else None
+            warnings = [line + of.warning for line, of in zip(lines, found, strict=True) if of.warning]
+            more = f" (and {len(warnings) - 1} more classes)" if len(warnings) > 1 else ""
+            warning = f"for {warnings[0]}{more}" if warnings else None
         weights = np.column_stack([of.weights for of in found])
         return BatchSolution(weights, max(of.iterations for of in found), facts, warning)
 

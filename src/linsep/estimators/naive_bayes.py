@@ -7,22 +7,19 @@ import numpy as np
 from scipy import special
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
 from linsep.estimators.base.batch import BatchLearner, BatchProblem, BatchSolution, solved_state
 from linsep.estimators.base.facts import Fact
-from linsep.estimators.base.learner import known_entries
 from linsep.solvers.naive_bayes.precision import level_ties
 from linsep.solvers.naive_bayes.rows import groups_of, present, refuse_negative, refuse_not_one_hot
 from linsep.solvers.naive_bayes.weights import KINDS, NO_GROUPS, BayesWeights, ClassCounts, priors_of
 from linsep.training.state import TrainingState
 from linsep.training.transaction import all_or_nothing, at_once
 from linsep.validation.errors import InvalidDataError
-from linsep.validation.inputs import canonical, refuse_bad_entries, single_row, without_duplicates
-from linsep.validation.labels import predicted_labels
+from linsep.validation.inputs import refuse_bad_entries, without_duplicates
 
 SHARE = Interval(Real, 0, None, closed="left")
 
@@ -146,19 +143,13 @@ class NaiveBayes(BatchLearner):
 
         Parameters
         ----------
-        X : array, sparse matrix or dataframe, (rows, features)
-            The examples.
-        y : array, (rows,)
-            Their labels.
+        X, y
+            As in `fit`.
         classes : array, optional
             In the first call: all labels that will ever come; others are then an error, and so is to ask for an answer
             while one of them has had no row (unless `priors` are given). Without it labels may arrive at any time.
         sample_weight : array, (rows,), optional
             How many rows each row counts as; 0 leaves it out.
-
-        Returns
-        -------
-        self
         """
         first = not hasattr(self, "class_count_")
         problem, places, is_open = self._next_problem(X, y, classes, sample_weight, first)
@@ -168,7 +159,7 @@ class NaiveBayes(BatchLearner):
         return self._go_on_with(tally.plus(self._distinct(data), codes, weights), known, is_open)
 
     def _go_on_with(self, tally: ClassCounts, classes: Array, open_labels: bool) -> Self:
-        """Go on with these counts; the weights are made of them when they are asked for."""
+        """Replace the classes and the counts; the weights are made of them when they are asked for."""
         self.classes_, self.n_iter_, self.seed_, self._open = classes, 1, self._draw_seed(), False
         self.open_labels_ = open_labels
         self._replace_counts(tally)
@@ -193,15 +184,6 @@ class NaiveBayes(BatchLearner):
         self.n_features_in_ = int(n_features)
         return self
 
-    @at_once
-    def decision_function(self, X: Any) -> Array:
-        """Return the score of each row: (rows,) for two classes, else (rows, classes).
-
-        Two classes: the log-odds of the second. More: log prior and log probabilities, up to what all classes share.
-        """
-        check_is_fitted(self)
-        return self._scores(canonical(self, X, bias=self._bias, reset=False))
-
     def predict_proba(self, X: Any) -> Array:
         """Return Pr(class | x), (rows, classes), if features are independent as the model has it."""
         return np.exp(self.predict_log_proba(X))
@@ -216,15 +198,7 @@ class NaiveBayes(BatchLearner):
             return np.zeros((len(scores), 1))
         return np.column_stack([special.log_expit(-scores), special.log_expit(scores)])
 
-    @at_once
-    def predict_one(self, x: Any) -> Any:
-        """Return the label of one row; features never seen count as 0."""
-        self._fitted()
-        entries = self._entries_of(x)
-        indices, values = known_entries(dict(x.items()), self._names or {}) if entries is None else entries[:2]
-        known = (indices >= 0) & (indices < self.n_features_in_)
-        row = single_row(indices[known], values[known], self.n_features_in_, self._bias)
-        return predicted_labels(self._scores(row), self.classes_).tolist()[0]
+    predict_one = BatchLearner._predict_one_by_scores
 
     def _solve(self, problem: BatchProblem) -> BatchSolution:
         data, codes, row_weights, classes = problem
@@ -253,6 +227,9 @@ class NaiveBayes(BatchLearner):
             refuse_bad_entries(data)
             refuse_not_one_hot(data, self._tally.groups)
         return self._of_classes(self._leveled(state, data))
+
+    def _finite_scores(self, data: Dense | Csr) -> Array:
+        return self._scores(data)
 
     def _leveled(self, state: TrainingState, data: Dense | Csr) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):

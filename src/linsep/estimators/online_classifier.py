@@ -5,8 +5,9 @@ from typing import Any, ClassVar, Unpack
 
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from linsep.engine.step import check_rule, reads_sign_only, shrinks
-from linsep.estimators.base.online import READOUTS, OnlineLearner, Shared, check_compiles
+from linsep.engine.step import reads_sign_only, shrinks
+from linsep.estimators.base.online import READOUTS, OnlineLearner, Shared
+from linsep.estimators.base.own_rule import check_own_rule
 from linsep.estimators.p_norm import default_power, refuse_no_power
 from linsep.estimators.romma import AGGRESSIVE
 from linsep.rules import AggressiveRomma
@@ -83,8 +84,7 @@ class OnlineClassifier(OnlineLearner):
         return AGGRESSIVE if isinstance(self.rule, AggressiveRomma) else ""
 
     def _parts(self, features: int, rows: int | None) -> Parts:
-        check_rule(self.rule)
-        check_compiles(self.rule)
+        check_own_rule(self.rule)
         name = type(self.rule).__name__
         if self.link != "additive":
             if not reads_sign_only(type(self.rule)):

@@ -14,6 +14,15 @@ from linsep.models.encode_estimators import is_calibrated
 from linsep.theory.risk import wilson
 from linsep.validation.labels import kind_of, margins_of, predicted_labels
 
+BINS = 10
+"""Groups of rows by the probability they were given."""
+SHARES = (0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1)
+"""The quantiles of margins that are reported."""
+MOST_MARGINS = 1 << 20
+"""Margins that are kept; of more rows, every second, fourth, ... is."""
+MOST_STRANGE = 1000
+"""Labels that a model does not know: of more, something else is wrong."""
+
 
 class Answers(NamedTuple):
     """A model's answers to some rows; probabilities are None where it has none to give."""
@@ -35,16 +44,6 @@ def answers(model: Any, X: Any) -> Answers:
     probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else None
     labels = model.predict(X) if is_calibrated(model) else predicted_labels(scores, model.classes_)
     return Answers(scores, labels, probabilities)
-
-
-BINS = 10
-"""Groups of rows by the probability they were given."""
-SHARES = (0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1)
-"""The quantiles of margins that are told."""
-MOST_MARGINS = 1 << 20
-"""Margins that are kept; of more rows, every second, fourth, ... is."""
-MOST_STRANGE = 1000
-"""Labels that a model does not know: of more, something else is wrong."""
 
 
 class OfClass(NamedTuple):

@@ -13,6 +13,16 @@ from linsep.engine.data_kinds import Csr, Dense
 from linsep.transforms.base import is_sparse
 
 SMALLER = "divide X by one factor (linsep.transforms.Scale)"
+Block = Any
+"""A table, a `scipy.sparse.csr_array`, or (for a precomputed kernel, on the right) the numbers of columns."""
+PAIRS = 512
+"""Pairs of rows whose differences are taken in one go."""
+STRIPE = 64
+"""Rows that BLAS takes at a time, or a multiple of them."""
+SPARE = 8
+"""How often more features than entries two sparse blocks have before columns that they do not share are left out."""
+quiet = np.errstate(over="ignore", under="ignore", invalid="ignore")
+"""For arithmetic whose result is checked afterwards."""
 
 
 class KernelError(ValueError):
@@ -95,22 +105,6 @@ def refuse_columns(numbers: Array, columns: int) -> None:
         raise TypeError(f"columns of a kernel matrix are whole numbers, not {numbers.dtype} of shape {numbers.shape}")
     if len(numbers) and not 0 <= numbers.min() <= numbers.max() < columns:
         raise ValueError(f"columns {numbers.min()} to {numbers.max()} of a kernel matrix that has {columns}")
-
-
-Block = Any
-"""A table, a `scipy.sparse.csr_array`, or (for a precomputed kernel, on the right) the numbers of columns."""
-
-PAIRS = 512
-"""Pairs of rows whose differences are taken in one go."""
-
-STRIPE = 64
-"""Rows that BLAS takes at a time, or a multiple of them."""
-
-SPARE = 8
-"""How often more features than entries two sparse blocks have before columns that they do not share are left out."""
-
-quiet = np.errstate(over="ignore", under="ignore", invalid="ignore")
-"""For arithmetic whose result is checked afterwards."""
 
 
 def block_of(data: Dense | Csr, rows: Array | slice) -> Block:

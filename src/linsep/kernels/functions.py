@@ -38,6 +38,9 @@ from linsep.transforms.base import is_sparse
 
 ALONE = 32
 """Rows that a user's kernel is asked for at once where only K(a, a) is wanted."""
+NAMES = ("linear", "poly", "rbf", "precomputed")
+TILE = 512
+"""Rows of a tile on either side: large enough for BLAS to run at its full speed, and 2 MB of values."""
 
 
 @dataclass(frozen=True)
@@ -149,12 +152,6 @@ def _kind(value: Any) -> str:
     """Return what something is that should have been an array of numbers."""
     is_array = is_sparse(value) or isinstance(value, np.ndarray)
     return f"an array of {value.dtype}" if is_array else type(value).__name__
-
-
-NAMES = ("linear", "poly", "rbf", "precomputed")
-
-TILE = 512
-"""Rows of a tile on either side: large enough for BLAS to run at its full speed, and 2 MB of values."""
 
 
 class Kernel(Protocol):

@@ -56,7 +56,7 @@ def _encode_calibration(model: CalibratedClassifier, to: Encoder, name: str) -> 
 
 
 def _decode_calibration(model: CalibratedClassifier, meta: dict[str, Any], read: Decoder, name: str) -> None:
-    """Give a model, whose learner is there, the maps and the rows that were stored, if they are sound."""
+    """Set the calibration maps and the recent rows of a model that has its learner, and validate them."""
     classes = len(model.classes_)
     count = classes if classes > 2 else classes - 1
     if not is_count(meta["rows"]):
@@ -153,7 +153,7 @@ def _refuse_other_widths(steps: list[tuple[str, Any]]) -> None:
 
 
 def learner_of(model: Any) -> Learner:
-    """Return the learner itself, without what stands before it or around it."""
+    """Return the learner, without the steps before it or the calibration around it."""
     last = last_of(model)
     return last.estimator_ if isinstance(last, CalibratedClassifier) else last
 
@@ -252,7 +252,7 @@ def _encode_learner(learner: Any, to: Encoder, name: str) -> dict[str, Any]:
     kind = _kind_of(learner)
     state, names = learner._readable(), learner._names
     if names is not None:
-        to.text(list(names), f"{name}.feature_names")
+        to.words(list(names), f"{name}.feature_names")
     return {
         "learner": kind,
         "parameters": _encode_parameters(learner, to, f"{name}.parameters"),
@@ -291,7 +291,7 @@ def _decode_learner(meta: dict[str, Any], read: Decoder, name: str) -> Any:
         raise Foreign("it does not say whether its features have names, or more labels may come")
     if meta["named"]:
         names = read.words(f"{name}.feature_names", "its list of names of features")
-        learner._names = {of: j for j, of in enumerate(names)}
+        learner._names = dict(zip(names, range(len(names)), strict=True))
         if not len(names) == len(learner._names) == features:
             raise Foreign(f"it has {len(names)} names for {features} features")
     learner._open = meta["open"]
@@ -326,7 +326,7 @@ def _decode_regression(meta: dict[str, Any], read: Decoder) -> LeastSquaresRegre
 
 
 def _decode_facts(model: Learner | LeastSquaresRegression, meta: dict[str, Any], read: Decoder) -> None:
-    """Give a model what its solver found beside the weights, and check all of it."""
+    """Set the attributes that the solver computed beside the weights, and validate them."""
     for of, value in meta.get("facts", {}).items():  # files of before there were facts have none
         if of not in model._facts:
             raise Foreign(f"{of!r:.40} is nothing that {type(model).__name__} finds")
@@ -335,7 +335,7 @@ def _decode_facts(model: Learner | LeastSquaresRegression, meta: dict[str, Any],
 
 
 def _facts_of(learner: Learner | LeastSquaresRegression) -> dict[str, Any]:
-    """Return what a solver found beside the weights, as far as the learner has it."""
+    """Return the attributes that the solver computed beside the weights."""
     return {of: getattr(learner, of) for of in learner._facts if of in vars(learner)}
 
 

@@ -11,7 +11,6 @@ from linsep.engine.links import P_NORM, SCALE_LIMIT, TINY, Additive, Imaged, Sca
 from linsep.engine.readouts import MISTAKES, Average, Last, Log, Tally
 from linsep.engine.step import check_rule, needs_norm, reads_sign_only, shrinks
 from linsep.estimators.base.learner import Learner
-from linsep.estimators.base.online import OnlineLearner
 from linsep.kernels.functions import Kernel, Linear, OfUser, Polynomial, Precomputed, RadialBasis
 from linsep.models.encoding import Decoder, Encoder, Foreign, is_number
 from linsep.training.dual_weights import DualWeights
@@ -76,7 +75,7 @@ def encode_history(history: History, dual: DualWeights | None, to: Encoder, name
 
 
 def decode_history(state: TrainingState, history: History, meta: dict[str, Any], read: Decoder, name: str) -> None:
-    """Give a state the history that was stored, if it is sound."""
+    """Decode and validate the history, and set it on the state."""
     _refuse_another_kind(state)
     if state.dual is not None:
         history.kernel, state.dual.digest = _decode_kernel(meta["kernel"], state.bias, read), str(meta["digest"])
@@ -99,7 +98,7 @@ def _refuse_another_kind(state: TrainingState) -> None:
 
 
 def _decode_first(state: TrainingState, history: History, meta: dict[str, Any], read: Decoder, name: str) -> None:
-    """Give a state its first hypothesis; one that has forgotten has weights there."""
+    """Set the first hypothesis; if rows were forgotten, it has weights."""
     begin, folded = meta["begin"], meta["folded"]
     if type(begin) is not int or not 0 <= begin <= _end(state):
         raise Foreign(f"it begins after {begin!r:.20} rounds of {_end(state)}")
@@ -128,7 +127,7 @@ def _refuse_another_log(state: TrainingState, history: History) -> None:
 
 def _support(state: TrainingState, history: History, meta: dict[str, Any], read: Decoder, name: str) -> Support:
     """Return the rows that were kept; of a kernel that was given as a matrix, what is kept are values of that."""
-    given = isinstance(history.kernel, Precomputed)
+    given = history.precomputed
     width = 1 if given else state.features
     if type(meta["width"]) is not int or meta["width"] != width:
         raise Foreign(f"the rows that it kept have {meta['width']!r:.20} features, and not {width}")
@@ -321,10 +320,8 @@ def _refuse_another_rule(learner: Learner, rule: Any, link: Any) -> None:
 
 def _refuse_another_readout(learner: Learner, kind: type, features: int) -> None:
     """Refuse a readout that no parameters of a learner make; a learner with a parameter for it may have any."""
-    if "readout" in learner.get_params(deep=False):
-        return
-    own = learner._parts(features, None).readout if isinstance(learner, OnlineLearner) else Last
-    if kind is not own:
+    own = learner._readout_kind(features)
+    if own is not None and kind is not own:
         raise Foreign(f"its readout is {kind.__name__:.40}, with which no {type(learner).__name__} is trained")
 
 
@@ -345,7 +342,7 @@ def _refuse_another_norm(link: Any, pair: bool) -> None:
 
 
 def _refuse_other_numbers(numbers: dict[str, Any]) -> None:
-    """Refuse what is none of the numbers and words that a state has."""
+    """Refuse numbers and words that no state has."""
     for count in COUNTS:
         if not is_count(numbers[count]):
             raise Foreign(f"its {count} is {numbers[count]!r:.20}, not a count")
@@ -359,7 +356,7 @@ def _refuse_other_numbers(numbers: dict[str, Any]) -> None:
 
 
 def is_count(value: Any) -> bool:
-    """Tell whether a value counts something."""
+    """Return whether a value is a count."""
     return type(value) is int and 0 <= value < MOST_COUNTED
 
 

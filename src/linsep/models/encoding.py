@@ -55,6 +55,11 @@ class Encoder:
         self.arrays: Arrays = {}
         self.rules: dict[str, type] = {}
         self.kernels: dict[str, Callable[..., Any]] = {}
+        self._words: dict[str, list[str]] = {}
+
+    def decoder(self) -> "Decoder":
+        """Return a decoder of all that was encoded; it reads lists of words as they are, and not from their JSON."""
+        return Decoder(self.arrays, self.rules, self.kernels, self._words)
 
     def value(self, value: Any, name: str) -> Any:
         """Return a value ready for JSON; arrays are stored under its name.
@@ -79,6 +84,11 @@ class Encoder:
         self.arrays[name] = np.frombuffer(json.dumps(document).encode(), np.uint8)
         return name
 
+    def words(self, words: list[str], name: str) -> str:
+        """Store a list of words as a document."""
+        self._words[name] = words
+        return self.text(words, name)
+
     def function(self, value: Callable[..., Any]) -> dict[str, str]:
         """Encode a user's kernel by its name, by which `load` is given it back."""
         name = getattr(value, "__name__", "")
@@ -92,8 +102,12 @@ class Encoder:
 class Decoder:
     """Turns what an :class:`Encoder` wrote into values; the user's own rules and kernels are looked up by name."""
 
-    def __init__(self, arrays: Arrays, own_rules: dict[str, type], own_kernels: dict[str, Callable[..., Any]]) -> None:
+    def __init__(
+        self, arrays: Arrays, own_rules: dict[str, type], own_kernels: dict[str, Callable[..., Any]],
+        words: dict[str, list[str]] | None = None,
+    ) -> None:  # fmt: skip
         self.arrays, self.rules, self.kernels = arrays, {**own_rules, **RULES}, own_kernels
+        self._words = words or {}
 
     def value(self, meta: Any) -> Any:
         """Return the value that was encoded."""
@@ -114,8 +128,8 @@ class Decoder:
 
     def words(self, name: str, what: str) -> list[str]:
         """Return a document that must be a list of words."""
-        words = self.text(name)
-        if type(words) is not list or not all(isinstance(word, str) for word in words):
+        words = self._words[name] if name in self._words else self.text(name)
+        if type(words) is not list or not all(issubclass(kind, str) for kind in set(map(type, words))):
             raise Foreign(f"{what} has something else in it")
         return words
 
@@ -176,7 +190,7 @@ def _is_array_of_words(value: Any) -> bool:
 
 def _encode_words(to: Encoder, value: Array, name: str) -> dict[str, Any]:
     words = value.ravel().tolist()
-    to.text(words, name)
+    to.words(words, name)
     longest = max(map(len, words), default=0)
     width = min(value.dtype.itemsize // 4, max(longest, ROOM)) if value.dtype.kind == "U" else 0
     fits = width * len(words) <= ROOM * len(to.arrays[name])
@@ -317,12 +331,12 @@ CODECS: dict[str, Codec] = {
     "function": Codec(lambda value: False, lambda to, value, name: to.function(value), _decode_kernel),
     "vocabulary": Codec(
         lambda value: isinstance(value, Vocabulary),
-        lambda to, value, name: {"vocabulary": to.text(value.names(), name)},
+        lambda to, value, name: {"vocabulary": to.words(value.names(), name)},
         lambda of, meta: Vocabulary.of(of.words(meta["vocabulary"], "a list of words")),
     ),
     "names": Codec(
         lambda value: isinstance(value, Names),
-        lambda to, value, name: {"names": to.text(value._seen.names(), name)},
+        lambda to, value, name: {"names": to.words(value._seen.names(), name)},
         _decode_names,
     ),
     "frequencies": Codec(

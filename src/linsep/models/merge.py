@@ -13,7 +13,6 @@ from linsep.engine.readouts import Average
 from linsep.engine.step import reads_sign_only
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner, Shared
-from linsep.estimators.base.voter import Voter
 from linsep.models.save_load import same_form
 from linsep.training.mixing import link_of, minus_total, settle, weights_of
 from linsep.training.state import TrainingState
@@ -76,7 +75,7 @@ def merge(models: Iterable[Online], *, how: str = "average", weights: Sequence[f
     shares, divisor = _shares(states, how, weights)
     if len(models) == 1 and shares[0] == divisor:
         return copy.deepcopy(models[0])
-    if isinstance(models[0], Voter):
+    if models[0]._never_mixes:
         raise ValueError(
             f"{type(models[0]).__name__} is not merged: its answers are about the hypotheses of one run; add up what "
             "the models' decision_function returns, or train AveragedPerceptron, which can be merged"
@@ -142,7 +141,7 @@ def _matters(parameter: str) -> bool:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Tell whether two parameters agree; rules are tuples, and equal as such even where their types differ."""
+    """Return whether two parameters agree; rules are tuples, and equal as such even where their types differ."""
     return bool(a == b) and (type(a) is type(b) or not isinstance(a, tuple))
 
 

@@ -8,15 +8,13 @@ from itertools import repeat
 from typing import Any, NamedTuple, TextIO
 
 import numpy as np
-from sklearn.pipeline import Pipeline
+from sklearn.base import RegressorMixin
 
 from linsep import __version__
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write
 from linsep.estimators.base.learner import Learner
-from linsep.estimators.base.voter import LINEAR, Voter
-from linsep.estimators.calibration import CalibratedClassifier
-from linsep.estimators.least_squares import LeastSquaresRegression
+from linsep.models.encode_estimators import is_pipeline, learner_of
 
 AT_ONCE = 1 << 16
 """Weights that are put into words in one go."""
@@ -62,9 +60,7 @@ def named_weights(model: Any, names: Names = None) -> list[ClassWeights]:
     >>> of_yes.label, dict(zip(of_yes.names.tolist(), of_yes.weights.tolist()))
     ('yes', {'width': 1.0, 'height': -1.0})
     """
-    learner = learner_of(model)
-    learner._fitted()
-    refuse_no_weights(learner)
+    learner = weighing_learner(model)
     columns, weights = zip(*_nonzero(learner.coef_), strict=True)
     any_weight = np.zeros(learner.n_features_in_, bool)
     for where in columns:
@@ -104,7 +100,7 @@ def export_json(model: Any, path: str | os.PathLike[str], names: Names = None) -
     ...         json.load(file)["weights"]
     [{'class': 1, 'against': -1, 'bias': 0.0, 'weights': {'x0': 1.0, 'x1': -1.0}}]
     """
-    learner, parts = learner_of(model), named_weights(model, names)
+    learner, parts = weighing_learner(model), named_weights(model, names)
     _refuse_odd_labels(learner)
     head = {
         "linsep": __version__,
@@ -160,37 +156,20 @@ def export_csv(model: Any, path: str | os.PathLike[str], names: Names = None) ->
                 writer.writerows(zip(repeat(part.label), repeat("feature"), called, numbers, strict=False))
 
 
-def learner_of(model: Any) -> Learner:
-    """Return the learner that a model is, or that a pipeline ends in."""
-    learner = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    learner = learner.estimator_ if isinstance(learner, CalibratedClassifier) else learner
-    refuse_regression(learner)
+def weighing_learner(model: Any) -> Learner:
+    """Return the fitted learner of a model; raise a TypeError if it has not one weight for each feature and class."""
+    learner = learner_of(model)
+    if isinstance(learner, RegressorMixin):
+        raise TypeError(
+            f"exports have the weights of classes, and {type(learner).__name__} predicts numbers: keep it with save "
+            "or write its coef_ and intercept_"
+        )
     if not isinstance(learner, Learner):
-        raise TypeError(f"weights have names in a learner of linsep, or a pipeline that ends in one; got {learner!r}")
+        raise TypeError(f"exports take a learner of linsep, or a pipeline that ends in one; got {learner!r}")
+    learner._fitted()
+    if learner._no_weights:
+        raise TypeError(learner._no_weights)
     return learner
-
-
-def refuse_regression(learner: Any) -> None:
-    """Raise a TypeError when a model predicts numbers: exports are of classes and their weights."""
-    if isinstance(learner, LeastSquaresRegression):
-        raise TypeError(
-            "exports have the weights of classes, and LeastSquaresRegression predicts numbers: keep it with save, or "
-            "write its coef_ and intercept_"
-        )
-
-
-def refuse_no_weights(learner: Learner) -> None:
-    """Raise a TypeError when a learner does not answer with weights of features."""
-    if learner._weights_of_rows:
-        raise TypeError(
-            f"{type(learner).__name__} has weights of rows, and none of features to export: train VotedPerceptron on "
-            "those that linsep.transforms.Polynomial writes out, or keep the model with save"
-        )
-    if isinstance(learner, Voter) and learner.readout not in LINEAR:
-        raise TypeError(
-            f'readout="{learner.readout}" asks all weights of the run, and has none of its own to export: '
-            'set_params(readout="average") has'
-        )
 
 
 def _nonzero(coef: Any) -> Iterator[tuple[Array, Array]]:
@@ -223,7 +202,7 @@ def _called(model: Any, learner: Learner, names: Names, columns: Array) -> Array
 
 def _own_names(model: Any, learner: Learner) -> Sequence[str] | Callable[[int], str]:
     """Return the names that a model itself has for what its learner sees."""
-    if isinstance(model, Pipeline) and len(model.steps) > 1:
+    if is_pipeline(model) and len(model.steps) > 1:
         try:
             return model[:-1].get_feature_names_out()
         except AttributeError as error:

@@ -6,15 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from linsep import __version__
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write
 from linsep.engine.links import EXPONENTIAL, P_NORM, TINY, Imaged
 from linsep.estimators.base.learner import Learner
-from linsep.estimators.calibration import CalibratedClassifier
-from linsep.models.named_weights import refuse_no_weights, refuse_regression
+from linsep.models.encode_estimators import is_calibrated, is_pipeline
+from linsep.models.named_weights import weighing_learner
 from linsep.transforms import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
 
 OPSET, IR = 17, 8
@@ -51,22 +50,17 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     >>> [output.name for output in proto.graph.output]
     ['label', 'scores']
     """
-    steps = list(model.steps) if isinstance(model, Pipeline) else [("learner", model)]
-    learner = steps[-1][1]
-    if isinstance(learner, CalibratedClassifier):
+    if is_calibrated(model):
         raise TypeError("a calibration is not exported: export the model's estimator_, for its labels and scores")
-    refuse_regression(learner)
-    if not isinstance(learner, Learner):
-        raise TypeError(f"export_onnx takes a learner of linsep, or a pipeline that ends in one; got {learner!r}")
-    maps = [(name, step) for name, step in steps[:-1] if step not in (None, "passthrough")]
+    learner = weighing_learner(model)
+    steps = model.steps[:-1] if is_pipeline(model) else []
+    maps = [(name, step) for name, step in steps if step not in (None, "passthrough")]
     for name, step in maps:
         if type(step) not in MAPS:
             raise TypeError(
                 f"the step {name!r} is a {type(step).__name__}, which is not exported: export {type(learner).__name__} "
                 "alone, and do that step before"
             )
-    learner._fitted()
-    refuse_no_weights(learner)
     graph = Graph(_import())
     width = (maps[0][1] if maps else learner).n_features_in_
     rows = Tensor("X", int(width))
@@ -147,7 +141,7 @@ class Graph:
         return self.add("Expand", self.constant(value), shape)
 
     def model(self, width: int, outputs: dict[str, tuple[Any, list[Any]]], learner: str) -> Any:
-        """Return the whole; `outputs` tells the type and shape of each."""
+        """Return the ONNX model; `outputs` has the type and shape of each output."""
         helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
         tells = [helper.make_tensor_value_info(name, *kind) for name, kind in outputs.items()]
         table = helper.make_tensor_value_info("X", double, ["rows", width])
@@ -215,7 +209,7 @@ MAPS: dict[type, Callable[[Graph, Any, Tensor], Tensor]] = {
 
 
 def _answers(graph: Graph, learner: Any, rows: Tensor) -> dict[str, tuple[Any, list[Any]]]:
-    """Add what a learner answers, and return the type and shape of each output."""
+    """Add the predictions of a learner, and return the type and shape of each output."""
     types, known = graph.onnx.TensorProto, len(learner.classes_)
     labels, kind = _labels(learner.classes_)
     graph.refuse_beyond(8 * rows.width * known)

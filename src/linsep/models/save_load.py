@@ -93,7 +93,7 @@ def save(model: Any, path: Path, *, data: Any = None, about: dict[str, Any] | No
     except RecursionError:
         raise ValueError("about= is nested too deeply for a file: use fewer levels") from None
     try:
-        _decoded(read_back, Decoder(to.arrays, to.rules, to.kernels))
+        _decoded(read_back, to.decoder())
     except REFUSED as error:
         raise ValueError(f"the model can't be saved as it is, since load would refuse it: {_reason(error)}") from None
     write(path, meta, to.arrays)
@@ -202,7 +202,7 @@ def lasting_state(form: Format) -> dict[str, Any]:
 
 
 def same_form(one: Format | None, other: Format | None) -> bool:
-    """Tell whether two forms read data into the same columns."""
+    """Return whether two forms read data into the same columns."""
     if one is None or other is None:
         return one is other
     if one.name != other.name or lasting_state(one) != lasting_state(other):

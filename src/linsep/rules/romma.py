@@ -41,7 +41,7 @@ class Romma(NamedTuple):
 
 @promises(weighted=False)
 class AggressiveRomma(NamedTuple):
-    """Update when the margin is below 1; begin anew with y x / ||x||² when that alone meets both constraints.
+    """Update when the margin is below 1; start again with y x / ||x||² when that alone meets both constraints.
 
     >>> AggressiveRomma().step(score=0.5, y=1.0, xx=1.0, ww=0.25, t=2.0)
     (0.0, 1.0)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from scipy.special import logsumexp, xlogy
 
 from linsep.engine.arrays import Array
-from linsep.transforms.base import canonical, is_sparse, refuse_not_finite
+from linsep.transforms.base import is_sparse, refuse_not_finite, sorted_rows
 
 AT_ONCE = 1 << 18
 """Entries of weights that are kept at a time."""
@@ -106,7 +106,7 @@ def winnow_path(rows: Any, u: Any, eta: float, *, balanced: bool = False) -> Arr
 
 
 def _check_arguments(rows: Any, u: Any) -> tuple[Any, Array]:
-    rows = canonical(sp.csr_array(rows, dtype=np.float64)) if is_sparse(rows) else np.asarray(rows, np.float64)
+    rows = sorted_rows(sp.csr_array(rows, dtype=np.float64)) if is_sparse(rows) else np.asarray(rows, np.float64)
     u = np.asarray(u, np.float64)
     if rows.ndim != 2 or u.shape != rows.shape[1:]:
         raise ValueError(f"rows have the shape {rows.shape} and u has {u.shape}: u has an entry for each column")

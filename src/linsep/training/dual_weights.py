@@ -54,7 +54,7 @@ class DualWeights:
 
     def check_same_rows(self, history: History, data: Dense | Csr) -> None:
         """Raise a ValueError if `fit` can't resume with these data."""
-        if not isinstance(history.kernel, Precomputed):
+        if not history.precomputed:
             history.check_same_rows(data)
         elif not self.digest or digest_of(data) != self.digest:
             refuse_bad_entries(data)
@@ -68,7 +68,7 @@ class DualWeights:
         history = state.history
         assert history is not None
         if history.support is None:
-            given = isinstance(history.kernel, Precomputed)
+            given = history.precomputed
             history.support = Support.of(
                 Dense(np.empty((0, 1)), 0.0) if given else no_rows(data), np.empty(0, np.int64)
             )
@@ -105,7 +105,7 @@ class DualWeights:
             history.refuse_more(len(new))
             S = len(support)
             _keep_lines(state, np.concatenate([np.arange(S), S + new, [-1]]))
-            if len(new) and isinstance(history.kernel, Precomputed):
+            if len(new) and history.precomputed:
                 support.add(Dense(norms[new, None], 0.0), numbers[new])
             elif len(new):
                 support.add(copy_rows(data, rows[new]), numbers[new])
@@ -159,7 +159,7 @@ class DualWeights:
         if self._cache is None or self._cache[0] is not data:
             self._cache = data, []
             return
-        if isinstance(history.kernel, Precomputed):
+        if history.precomputed:
             return
         n, parts = data.n_rows, self._cache[1]
         there, wanted = sum(part.shape[1] for part in parts), min(len(support), self.cache_bytes // (8 * n))

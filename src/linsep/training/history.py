@@ -243,7 +243,7 @@ class Support:
             self.data = self.data._replace(values=wide)
 
     def same_as(self, data: Dense | Csr) -> bool:
-        """Tell whether the rows of these numbers in the data are the ones that were kept."""
+        """Return whether the rows of these numbers in the data are the ones that were kept."""
         inside = np.flatnonzero(self.known < data.n_rows)
         if len(inside) < self.count:
             return False
@@ -317,6 +317,11 @@ class History:
     _written: Any = field(default=None, repr=False)
     _committed: Any = field(default=None, repr=False)
     """While single rows are learned in place: the state as it was after the last of them."""
+
+    @property
+    def precomputed(self) -> bool:
+        """Whether the kernel is a matrix: what is kept of a row is then its kernel value with itself."""
+        return isinstance(self.kernel, Precomputed)
 
     def copy(self) -> "History":
         """Return a history that may go on apart from this one; rows so far are shared."""
@@ -527,7 +532,7 @@ class Replay:
         """Return the squared norm of each row that was kept; of a kernel given as a matrix, that is what is kept."""
         assert self.history.support is not None
         rows = self.history.support.rows()
-        if isinstance(self.history.kernel, Precomputed):
+        if self.history.precomputed:
             return rows.values[:, 0]
         norms: Array = self.history.kernel.diagonal(block_of(rows, slice(None)))
         return norms
@@ -538,7 +543,7 @@ class Replay:
         Where the kernel is given as a matrix, these are their numbers.
         """
         support = self.history.support
-        if support is not None and isinstance(self.history.kernel, Precomputed):
+        if support is not None and self.history.precomputed:
             return support.known
         return block_of(support.rows(), slice(None)) if support is not None and len(support) else None
 
@@ -546,7 +551,7 @@ class Replay:
         """Return the kernel of each row that was kept with each of some points, (rows, points)."""
         if kept is None:
             return np.empty((0, hi - lo))
-        if isinstance(self.history.kernel, Precomputed):
+        if self.history.precomputed:
             with named(range(lo, hi)):
                 return np.ascontiguousarray(self.history.kernel(block_of(data, slice(lo, hi)), kept).T)
         with named(range(lo, hi), of=1):

@@ -17,24 +17,9 @@ from linsep.training.history import Replay, refuse_endless
 from linsep.training.scoring import with_zero_row
 from linsep.training.state import IN_ORDER, TrainingState
 from linsep.training.weights import for_reading
-from linsep.validation.inputs import single_row
+from linsep.validation.inputs import refuse_other_columns, refuse_unequal, single_row
 
 ARRAY, EMPTY = np.ndarray, np.empty(0)
-
-
-def refuse_unequal(indices: Array, values: Array) -> None:
-    """Raise a ValueError when a row has not one value for each index."""
-    if len(indices) != len(values):
-        raise ValueError(f"x has {len(indices)} indices and {len(values)} values")
-
-
-def refuse_other_columns(indices: Array, width: int, named: bool = False) -> None:
-    """Raise a ValueError that names the first column that is none of so many, if there is one."""
-    beyond = np.flatnonzero((indices < 0) | (indices >= width))
-    if len(beyond):
-        j = int(indices[beyond[0]])
-        cure = ": use a dict to add names" if named else f": grow({j + 1}) makes room for it" if j >= 0 else ""
-        raise ValueError(f"x has column {j}, but the learner has {width} features (0 to {width - 1}){cure}")
 
 
 class Direct:

@@ -12,26 +12,25 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import ColumnIndexError, place_of
 from linsep.validation.errors import InvalidDataError
-from linsep.validation.inputs import validated
+from linsep.validation.inputs import refuse_bad_indptr, validated
 
 AT_ONCE = 1 << 20
 """Entries that are looked at in one go, so that what is computed on the way stays small."""
+MOST_COLUMNS = 1 << 48
+"""Columns of rows that are mapped."""
 
 
 def is_sparse(X: Any) -> bool:
-    """Tell whether rows are sparse."""
+    """Return whether rows are sparse."""
     return bool(sp.issparse(X))
 
 
-def canonical(X: Any) -> Any:
-    """Return CSR rows in canonical form, a copy only where they are not; dense rows as they are."""
+def sorted_rows(X: Any) -> Any:
+    """Return CSR rows whose columns rise, each stored once, as a copy if X is not so; return dense rows as they are."""
     if not is_sparse(X):
         return X
-    n, width = X.shape
-    indices, indptr = X.indices, X.indptr
-    ends = (len(indptr) == n + 1, indptr[0] == 0, indptr[-1] <= min(len(indices), len(X.data)))
-    if not all(ends) or np.any(indptr[1:] < indptr[:-1]):
-        raise InvalidDataError("X.indptr does not describe rows of X.indices and X.data: check X with X.check_format()")
+    refuse_bad_indptr(X)
+    width, indices, indptr = X.shape[1], X.indices, X.indptr
     used = indices[: indptr[-1]]
     if len(used) and not 0 <= used.min() <= used.max() < width:
         k = int(np.flatnonzero((used < 0) | (used >= width))[0])
@@ -114,10 +113,6 @@ def with_last_entries(X: Any, columns: Any, value: float, width: int) -> Any:
     return csr_like(X, np.insert(X.data, ends, entry), indices, X.indptr + np.arange(len(ends) + 1), width)
 
 
-MOST_COLUMNS = 1 << 48
-"""Columns of rows that are mapped."""
-
-
 def check_count(owner: Any, name: str, most: int, least: int = 0) -> int:
     """Return an attribute that must be a count; raise a ValueError where it is none."""
     value = getattr(owner, name, None)
@@ -185,7 +180,7 @@ class FeatureMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Return X, checked: a dense array or canonical CSR rows of float64 or float32, finite."""
         checked = validated(self, X, ensure_min_samples=int(reset), reset=reset)
-        rows = canonical(checked)
+        rows = sorted_rows(checked)
         refuse_not_finite(rows)
         return rows
 

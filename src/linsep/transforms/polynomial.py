@@ -22,6 +22,22 @@ from linsep.engine.kernel_cache import cached_njit
 from linsep.transforms.base import FeatureMap, check_array, csr_like, index_type, is_sparse
 from linsep.validation.errors import InvalidDataError
 
+Term = tuple[int, ...]
+"""The columns of a term's factors, in rising order."""
+MOST_FACTORS = 1 << 16
+"""Factors of one term."""
+AT_ONCE = 1 << 16
+"""Products that are written in one go, to memory that is still at hand when they are copied to their place."""
+MOST = np.iinfo(np.int64).max
+BYTES = 16
+"""What an entry takes, at most."""
+MOST_OF_A_ROW = 1 << 31
+"""Products of one row: 16 GB as float64."""
+MOST_DEGREE = 1 << 16
+"""The highest degree: the powers beyond are 0, 1 or infinite for all but a few numbers."""
+MOST_NAMES = 10**7
+"""Names that are written out; wider results have `name_of`."""
+
 
 @cached_njit(nogil=True)
 def expand(
@@ -81,14 +97,6 @@ def expand(
                 level -= 1
                 if level >= 0:
                     place[level] += 1
-
-
-Term = tuple[int, ...]
-"""The columns of a term's factors, in rising order."""
-
-
-MOST_FACTORS = 1 << 16
-"""Factors of one term."""
 
 
 def parsed(terms: Iterable[Any], width: int, names: Iterable[str] | None = None) -> Iterator[Term]:
@@ -208,16 +216,6 @@ def _product(columns: list[tuple[Array, Array]]) -> tuple[Array, Array]:
     return rows, values
 
 
-AT_ONCE = 1 << 16
-"""Products that are written in one go, to memory that is still at hand when they are copied to their place."""
-
-MOST = np.iinfo(np.int64).max
-BYTES = 16
-"""What an entry takes, at most."""
-MOST_OF_A_ROW = 1 << 31
-"""Products of one row: 16 GB as float64."""
-
-
 @dataclass(frozen=True)
 class Monomials:
     """The monomials of `width` columns, of degree `low` to `high`; `repeats` allows a factor more than once.
@@ -332,12 +330,6 @@ class Monomials:
 def _room_like(array: Array, dtype: Any) -> Array:
     """Return the array itself if it has this type, else room for as many numbers of it."""
     return array if array.dtype == dtype else np.empty(array.shape, dtype)
-
-
-MOST_DEGREE = 1 << 16
-"""The highest degree: the powers beyond are 0, 1 or infinite for all but a few numbers."""
-MOST_NAMES = 10**7
-"""Names that are written out; wider results have `name_of`."""
 
 
 class Polynomial(FeatureMap):

@@ -19,6 +19,8 @@ from linsep.validation.errors import InvalidDataError
 MOST_ROWS = 1 << 62
 EXPONENTS = 1000
 """Rows are brought near 1 by 2^-e before they are squared, |e| no larger than this: 2^-e is then a normal number."""
+Moments = tuple[int, Array, Array]
+"""Rows, the mean of each column, and the sum of squares of its deviations from it."""
 
 
 def largest_entry(X: Any) -> float:
@@ -210,10 +212,6 @@ def _largest_of_columns(X: Any, so_far: Array) -> Array:
     for piece in pieces(X):
         np.maximum.at(largest, piece.indices, np.abs(piece.data).astype(np.float64, copy=False))
     return largest
-
-
-Moments = tuple[int, Array, Array]
-"""Rows, the mean of each column, and the sum of squares of its deviations from it."""
 
 
 def _moments(X: Any) -> Moments:

@@ -12,6 +12,8 @@ from linsep.validation.errors import InvalidDataError
 
 TABLE = 1 << 20
 """Integer labels within a range of this size are numbered through a table, without sorting."""
+LATER = "name all classes in the first call, or start with partial_fit without `classes` to let labels arrive later"
+"""The way out for a learner that meets a label it does not know."""
 
 
 def clean(y: Any, rows: int) -> Array:
@@ -90,10 +92,6 @@ def encode(labels: Array) -> tuple[Array, Array]:
             return (present + low).astype(labels.dtype), table[offsets]
     classes, codes = np.unique(labels, return_inverse=True)
     return classes, codes.astype(np.int32)
-
-
-LATER = "name all classes in the first call, or start with partial_fit without `classes` to let labels arrive later"
-"""The way out for a learner that meets a label it does not know."""
 
 
 def codes_among(labels: Array, classes: Array, fix: str = LATER) -> Array:

@@ -2,12 +2,10 @@
 
 from collections.abc import Callable
 from numbers import Integral
-from operator import countOf
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy import fromiter
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
@@ -22,71 +20,26 @@ from linsep.certificates.witnesses import BracketCallback
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.links import EXPONENTIAL, Imaged
+from linsep.engine.readouts import Last
 from linsep.engine.runtime import threads
 from linsep.estimators.base.facts import Fact
 from linsep.estimators.base.run_certificate import NO_THEOREM, certificate_of
 from linsep.training.dual_weights import DualWeights
 from linsep.training.history import History
-from linsep.training.single_rows import RowPredictor, refuse_unequal
+from linsep.training.single_rows import RowPredictor
 from linsep.training.state import NO_WEIGHTS, TOO_LARGE, TrainingState
 from linsep.training.transaction import PREPARED, all_or_nothing, at_once
 from linsep.validation.errors import InvalidDataError
-from linsep.validation.inputs import canonical, refuse_bad_entries
+from linsep.validation.inputs import (
+    canonical,
+    entries_of_pair,
+    known_dict,
+    known_entries,
+    refuse_bad_entries,
+    row_of,
+    single_row,
+)
 from linsep.validation.labels import predicted_labels
-
-NO_NAMES = "x names its features, but the learner has features without names, from grow or from training"
-INDEX, FLOAT = np.dtype(np.int64), np.dtype(np.float64)
-
-
-def plain(a: Any, types: str) -> bool:
-    """Return whether a is a 1-d array in native byte order whose type is one of numpy's one-letter codes."""
-    return type(a) is np.ndarray and a.ndim == 1 and a.dtype.char in types and a.dtype.isnative
-
-
-def row_of(x: Any) -> Array:
-    """Return a sparse matrix of one row as a 1-d array; a matrix of more rows as a table, which the caller refuses."""
-    table: Array = x.toarray()
-    return table[0] if len(table) == 1 else table
-
-
-def names_among(x: dict[Any, Any]) -> list[str]:
-    """Return the keys of a row if they are names, or an empty list if they are column numbers; refuse a mixture."""
-    for key in x:
-        if not isinstance(key, (str, Integral)) or isinstance(key, bool):
-            raise ValueError(f"x has the key {key!r}: features go by names (str), or by column numbers (int)")
-    named = [key for key in x if isinstance(key, str)]
-    if named and len(named) < len(x):
-        raise ValueError(f"x mixes names such as {named[0]!r} with column numbers")
-    return named
-
-
-def known_dict(x: dict[Any, float], names: dict[str, int] | None) -> Any:
-    """Return the entries of a row, as `_entries_of` does, given the columns of named features."""
-    values = fromiter(x.values(), FLOAT, len(x))
-    if names is None:
-        if countOf(map(type, x), int) < len(x) and names_among(x):
-            raise ValueError(NO_NAMES)
-        try:
-            return fromiter(x, INDEX, len(x)), values, True
-        except OverflowError:
-            beyond = next(j for j in x if not -(1 << 63) <= j < 1 << 63)
-            raise ValueError(f"x has the column number {beyond}, beyond int64") from None
-    try:
-        return fromiter(map(names.__getitem__, x), INDEX, len(x)), values, True
-    except KeyError:
-        return None
-
-
-def known_entries(x: dict[Any, float], names: dict[str, int]) -> tuple[Array, Array]:
-    """Return the indices and values of the known features of a row.
-
-    Each name is looked up once: another thread may add names meanwhile, or remove those of a row that it refused.
-    """
-    for name in x:
-        if not isinstance(name, str):
-            raise ValueError(f"x has the key {name!r}, but the learner's features have names (str)")
-    found = [(j, value) for name, value in x.items() if (j := names.get(name)) is not None]
-    return fromiter((j for j, _ in found), INDEX, len(found)), fromiter((v for _, v in found), FLOAT, len(found))
 
 
 class Learner(ClassifierMixin, BaseEstimator):
@@ -279,6 +232,16 @@ class Learner(ClassifierMixin, BaseEstimator):
         return predictor.predict(indices, values)
 
     @at_once
+    def _predict_one_by_scores(self, x: Any) -> Any:
+        """Return the label of one row; features never seen count as 0."""
+        self._fitted()
+        entries = self._entries_of(x)
+        indices, values = known_entries(dict(x.items()), self._names or {}) if entries is None else entries[:2]
+        known = (indices >= 0) & (indices < self.n_features_in_)
+        row = single_row(indices[known], values[known], self.n_features_in_, self._bias)
+        return predicted_labels(self._finite_scores(row), self.classes_).tolist()[0]
+
+    @at_once
     def _prepare_predict_one(self) -> RowPredictor:
         """Cache what stays constant between single rows."""
         self._row_predictor = RowPredictor(self._fitted(), self._bias, self.classes_, self._names)
@@ -306,7 +269,7 @@ class Learner(ClassifierMixin, BaseEstimator):
         Return None if the row names a new feature.
         """
         if type(x) is tuple and len(x) == 2:
-            return self._entries_of_pair(*x)
+            return entries_of_pair(*x)
         if hasattr(x, "items"):
             return known_dict(dict(x.items()), self._names)
         row = np.asarray(row_of(x) if sp.issparse(x) else x, np.float64)
@@ -316,15 +279,6 @@ class Learner(ClassifierMixin, BaseEstimator):
             raise ValueError(f"x has {len(row)} features, but the learner has {self.n_features_in_}")
         indices = np.flatnonzero(row)
         return indices, row[indices], True
-
-    def _entries_of_pair(self, indices: Any, values: Any) -> Any:
-        if not (plain(indices, "ilq") and plain(values, "fd")):
-            indices, values = np.asarray(indices), np.asarray(values, np.float64)
-            if (indices.dtype.kind not in "iu" and indices.size) or indices.ndim != 1 or values.ndim != 1:
-                raise ValueError("x is (indices, values): two 1-d arrays, the first of integers")
-            indices = indices.astype(np.int64)
-        refuse_unequal(indices, values)
-        return indices, values, False
 
     def _drop_prepared(self) -> None:
         for name in PREPARED:
@@ -388,6 +342,15 @@ class Learner(ClassifierMixin, BaseEstimator):
     """If True, the weights are those of the rows kept, for a kernel: no feature has a weight."""
     _exports_probabilities: ClassVar[bool] = False
     """If True, ONNX exports have the probabilities: functions of the scores alone."""
+
+    @property
+    def _no_weights(self) -> str:
+        """The reason why the predictions are not those of one weight for each feature; empty if they are."""
+        return ""
+
+    def _readout_kind(self, features: int) -> type | None:
+        """Return the only readout that a learner of this kind is trained with; None if a parameter chooses it."""
+        return Last
 
     @property
     def _takes_counts(self) -> bool:

@@ -1,20 +1,16 @@
 """Base class of online learners: fit, partial_fit, learn_one and their parameters."""
 
 import inspect
-import linecache
 import re
 import warnings
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from functools import cache
 from math import isfinite
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, TypedDict
+from typing import Any, ClassVar, Never, Self, TypedDict
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit, types
-from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -26,17 +22,27 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Average, Last
 from linsep.engine.runtime import uninterrupted
-from linsep.engine.step import reads_norm, settles, shrinks
-from linsep.estimators.base.learner import NO_NAMES, Learner, known_dict, names_among, refuse_one_class, row_of
+from linsep.engine.step import reads_norm, settles
+from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.estimators.base.run_certificate import NO_THEOREM, runs_of, theorem_of
 from linsep.training.epochs import one_pass, refuse_overflow, train
 from linsep.training.mixing import MIXINGS
 from linsep.training.retraining import trains_to_the_same_log
-from linsep.training.single_rows import RowLearner, refuse_other_columns
+from linsep.training.single_rows import RowLearner
 from linsep.training.state import IN_ORDER, NO_WEIGHTS, Parts, TrainingState, TrainingWatch
 from linsep.training.transaction import all_or_nothing
 from linsep.training.update_log import Mixes, Record
-from linsep.validation.inputs import canonical, without_duplicates
+from linsep.validation.inputs import (
+    NO_NAMES,
+    canonical,
+    known_dict,
+    names_among,
+    refuse_beyond,
+    refuse_many_labels,
+    refuse_other_columns,
+    row_of,
+    without_duplicates,
+)
 from linsep.validation.labels import clean, codes_among, encode, first_classes, new_classes
 
 READOUTS: dict[str, type] = {"last": Last, "average": Average}
@@ -45,51 +51,6 @@ NO_WIDTH = "the number of features is not known yet: call grow(n_features) first
 SEE = """    **shared
         Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`."""
 """Placeholder for the shared parameters in a learner's docstring."""
-
-
-def check_compiles(rule: Any) -> None:
-    """Raise a TypeError that shows the line at fault when the rule's step is not for the compiler."""
-    kind: Any = type(rule)
-    _check(kind)
-
-
-@cache
-def _check(rule: Any) -> None:
-    if rule.__module__.startswith("linsep.rules"):
-        return
-    step: Any = rule.step
-    numbers = [types.float64] * (len(inspect.signature(step).parameters) - 1)
-    of_rule = types.NamedTuple([types.float64] * len(rule._fields), rule)
-    if rule._fields:
-        of_rule = types.NamedUniTuple(types.float64, len(rule._fields), rule)
-    try:
-        compiled = njit(error_model="numpy")(step)
-        compiled.compile((of_rule, *numbers))
-    except (NumbaError, UnsupportedBytecodeError) as error:
-        raise TypeError(f"{rule.__name__}.step can't be compiled.\n{_place(step, error)}") from None
-    answer = next(iter(compiled.overloads.values())).signature.return_type
-    number = (types.Integer, types.Float)
-    fine = (
-        isinstance(answer, types.BaseTuple) and len(answer) == 2 and all(isinstance(t, number) for t in answer)
-        if shrinks(rule)
-        else isinstance(answer, number)
-    )
-    if not fine:
-        wanted = "a pair (keep, amount) of numbers" if shrinks(rule) else "a number, the amount,"
-        raise TypeError(f"{rule.__name__}.step returns {answer}; it must return {wanted} on every path")
-
-
-def _place(step: Any, error: Exception) -> str:
-    """Return the reason, and the user's own line where the error or its message names one."""
-    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-    code = step.__code__
-    lines = {line for *_, line in code.co_lines() if line is not None}
-    in_text = map(int, re.findall(r"(?:\(|line )(\d+)", text))
-    named: list[Any] = [getattr(getattr(error, "loc", None), "line", None), *in_text]
-    line = next((n for n in named if n in lines), code.co_firstlineno)
-    source = linecache.getline(code.co_filename, line).strip() or "(source not available)"
-    reason = next((part for part in text.splitlines() if part.strip() and "nopython" not in part), "").strip()
-    return f'  File "{code.co_filename}", line {line}\n    {source}\n{reason}'
 
 
 class SharedButIntercept(TypedDict, total=False):
@@ -116,31 +77,21 @@ class Shared(SharedButIntercept, total=False):
     fit_intercept: bool
 
 
+def _without_keywords(signature: inspect.Signature) -> inspect.Signature:
+    """Return the signature without its `**`."""
+    return signature.replace(parameters=[p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD])
+
+
 def own_names(kind: type) -> set[str]:
     """Return the parameters that a class declares itself."""
     return set(inspect.signature(vars(kind)["__init__"]).parameters) if "__init__" in vars(kind) else set()
 
 
 def _shared_texts(left_out: set[str]) -> str:
-    """Return what is said of the shared parameters, but for some."""
+    """Return the descriptions of the shared parameters, without those left out."""
     text = (OnlineLearner.__doc__ or "").split("----------\n")[1].rstrip()
     parts = re.split(r"^(?=    \w+ : )", text, flags=re.MULTILINE)
     return "".join(part for part in parts if part.split(" : ")[0].strip() not in left_out).rstrip()
-
-
-def refuse_many_labels(y: Any) -> None:
-    """Raise a ValueError when y is not one label."""
-    if np.ndim(y) != 0 or not isinstance(y, Hashable):
-        raise ValueError(f"y is one label; got {y!r}")
-
-
-def refuse_beyond(entries: tuple[Array, Array, bool], limit: float) -> None:
-    """Raise a ValueError that names the first value beyond the limit, if there is one."""
-    indices, values, _ = entries
-    beyond = np.flatnonzero(np.abs(values) > limit)
-    if len(beyond):
-        k = int(beyond[0])
-        raise ValueError(f"x has the entry {values[k]:g} at column {indices[k]}, beyond x_max={limit:g}")
 
 
 class OnlineLearner(Learner):
@@ -233,7 +184,11 @@ class OnlineLearner(Learner):
         shards: int | None = None,
         mixing: str = "uniform",
         log: bool | str = "auto",
+        **unknown: Never,
     ) -> None:
+        if unknown:
+            known = ", ".join(self._get_param_names())
+            raise TypeError(f"{type(self).__name__} has no parameter {min(unknown)!r}; its parameters are {known}")
         self.max_iter = max_iter
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
@@ -249,6 +204,8 @@ class OnlineLearner(Learner):
         self.mixing = mixing
         self.log = log
 
+    __init__.__signature__ = _without_keywords(inspect.signature(__init__))  # type: ignore[attr-defined]
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Write the shared parameters out in the signature and the documentation of a subclass that takes them."""
         super().__init_subclass__(**kwargs)
@@ -256,9 +213,9 @@ class OnlineLearner(Learner):
             cls.__doc__ = cls.__doc__.replace(SEE, _shared_texts(own_names(cls)))
         if "__init__" in vars(cls):
             own, shared = inspect.signature(cls.__init__), inspect.signature(OnlineLearner.__init__)
-            named = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
-            rest = [p for p in shared.parameters.values() if p.name not in own.parameters]
-            cls.__init__.__signature__ = own.replace(parameters=[*named, *rest])  # type: ignore[attr-defined]
+            named = _without_keywords(own).parameters
+            rest = [p for p in shared.parameters.values() if p.name not in named]
+            cls.__init__.__signature__ = own.replace(parameters=[*named.values(), *rest])  # type: ignore[attr-defined]
 
     @property
     def mistakes_(self) -> Any:
@@ -446,6 +403,9 @@ class OnlineLearner(Learner):
                 f"shards={self.shards} cuts all rows, and these come a few at a time: set shards=None, or use fit (or "
                 "linsep.distributed.fit, for files of any size)"
             )
+
+    def _readout_kind(self, features: int) -> type | None:
+        return None if "readout" in self._get_param_names() else self._parts(features, None).readout
 
     @property
     def _most_epochs(self) -> int:
@@ -648,7 +608,7 @@ class OnlineLearner(Learner):
         return theorem, self._of_the_readout()
 
     def _of_the_readout(self) -> list[str]:
-        """Return what the claims about a run do not say of the weights that answer."""
+        """Return remarks on what the claims about a run do not say of the weights that predict."""
         if isinstance(self._fitted().readout, Average):
             return ["the claims are about the run; its average, which answers, inherits no guarantee on new rows"]
         return []
@@ -661,7 +621,7 @@ class OnlineLearner(Learner):
         return trains_to_the_same_log(self, self._readable().whole(), rows.data, rows.codes, self._open)
 
     def _whole_log(self) -> Record:
-        """Return the log, or say why the run can't be certified."""
+        """Return the log; raise a ValueError with the reason if the run can't be certified."""
         state = self._fitted()
         if state.log.reason:
             raise ValueError(
@@ -707,6 +667,6 @@ class OnlineLearner(Learner):
         )
 
     def _better_readout(self) -> str:
-        """Return what else to do about weights that keep moving."""
+        """Return a further cure for weights that keep changing."""
         averages = isinstance(self._state.readout, Average)
         return "" if averages else ", and let an average of the weights answer (AveragedPerceptron)"

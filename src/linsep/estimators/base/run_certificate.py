@@ -105,7 +105,7 @@ def _read_runs(learner: Any, rows: LabelledRows) -> dict[ProblemKey, Run]:
 def _replay(
     theorem: Theorem, key: ProblemKey, run: Run, rows: LabelledRows, plan: SearchPlan, problems: Problems
 ) -> dict[str, Any] | str:
-    """Return a run as the checker reads it, or why there is nothing to check."""
+    """Return the facts of a run for the checker, or the reason why there are none."""
     if key not in problems:
         return "not played again, as its rows were not looked at"
     if not len(run.rows):

@@ -10,22 +10,20 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
 from linsep.estimators.base.facts import Fact
-from linsep.estimators.base.learner import known_entries
-from linsep.estimators.base.online import NO_WIDTH, OnlineLearner, refuse_many_labels
+from linsep.estimators.base.online import NO_WIDTH, OnlineLearner
 from linsep.kernels.functions import Linear
 from linsep.training import votes
 from linsep.training.epochs import order_of
 from linsep.training.history import History, Replay
-from linsep.training.single_rows import refuse_other_columns
 from linsep.training.state import TrainingState
 from linsep.training.transaction import all_or_nothing, at_once
 from linsep.training.update_log import Record
 from linsep.training.votes import Readings
-from linsep.validation.inputs import canonical, refuse_bad_entries, single_row
-from linsep.validation.labels import predicted_labels
+from linsep.validation.inputs import canonical, refuse_bad_entries, refuse_many_labels, refuse_other_columns, single_row
 
 LINEAR = ("last", "average", "longest")
 """Readouts that are sums of hypotheses."""
+NOT_LINEAR = 'readout="{}" asks all weights of the run, and has none of its own: set_params(readout="average") has'
 VOTER_READOUTS = ("vote", "plurality", "random", *LINEAR)
 STREAM = 1999
 """Combined with the seed, so that the random readout and the order of rows draw different numbers."""
@@ -137,13 +135,16 @@ class Voter(OnlineLearner):
         """Raise an AttributeError: the learner stores rows, not weights."""
         raise AttributeError(f"{type(self).__name__} keeps the rows of its mistakes, and has no weights to leave out")
 
+    predict_one = OnlineLearner._predict_one_by_scores
+
+    @property
+    def _no_weights(self) -> str:
+        return "" if self.readout in LINEAR else NOT_LINEAR.format(self.readout)
+
     def _check_linear(self) -> None:
         """Raise an AttributeError if the readout is not a sum of hypotheses, which has weights of its own."""
         if self.readout not in LINEAR:
-            raise AttributeError(
-                f'readout="{self.readout}" asks all weights of the run, and has none of its own: '
-                'set_params(readout="average") has'
-            )
+            raise AttributeError(NOT_LINEAR.format(self.readout))
 
     def _replay(self) -> Replay:
         """Return all hypotheses of the run."""
@@ -197,16 +198,6 @@ class Voter(OnlineLearner):
         """Return the next numbers in [0, 1) of the random stream; `draws_` is the position in it."""
         bits = np.random.PCG64(np.random.SeedSequence([self.seed_, STREAM])).advance(self.draws_)
         return (bits.random_raw(n) >> np.uint64(11)) * 2.0**-53
-
-    @at_once
-    def predict_one(self, x: Any) -> Any:
-        """Return the label of one row; features never seen count as 0."""
-        self._fitted()
-        entries = self._entries_of(x)
-        indices, values = known_entries(dict(x.items()), self._names or {}) if entries is None else entries[:2]
-        known = (indices >= 0) & (indices < self.n_features_in_)
-        row = single_row(indices[known], values[known], self.n_features_in_, self._bias)
-        return predicted_labels(self._finite_scores(row), self.classes_).tolist()[0]
 
     @all_or_nothing
     def _learn_alone(self, x: Any, y: Any) -> Self:
