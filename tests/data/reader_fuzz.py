@@ -1,9 +1,9 @@
 """Random files of every format, checked against plain references; `benchmarks/fuzz.py` runs many of them.
 
-Text is generated from pieces of valid rows and from bytes that are likely to break them. The references split it and read
-it with `re`, `float`, `Fraction`, `str.lower` and scikit-learn's MurmurHash3. Files of Parquet, Arrow, Feather and npz are
-compared with the rows that they were written from, then damaged. A damaged file gives a DataError that names the file, or
-rows: where the format has a checksum, the rows that were written.
+Text is generated from pieces of valid rows and from bytes that are likely to break them. The references split it and
+read it with `re`, `float`, `Fraction`, `str.lower` and scikit-learn's MurmurHash3. Files of Parquet, Arrow, Feather and
+npz are compared with the rows that they were written from, then damaged. A damaged file gives a DataError that names
+the file, or rows: where the format has a checksum, the rows that were written.
 """
 
 import bz2
@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
+import pytest
 from sklearn.utils import murmurhash3_32
 
 import linsep
@@ -130,7 +131,9 @@ def svmlight_text(rng):
         for _ in range(rng.randint(0, 5)):
             words.append(b"%d:%b" % (index, rng.choice(NUMBERS[:12] if rng.random() < 0.8 else NUMBERS)))
             index += rng.choice([0, 1, 1, 2, 5, 1 << 31] if rng.random() < 0.1 else [1, 2])
-        lines.append(rng.choice([b" ", b" ", b"\t", b"  "]).join(words) + rng.choice([b"", b"", b"", b" ", b" # a 1:1"]))
+        lines.append(
+            rng.choice([b" ", b" ", b"\t", b"  "]).join(words) + rng.choice([b"", b"", b"", b" ", b" # a 1:1"])
+        )
     return lines
 
 
@@ -199,7 +202,9 @@ def vw_text(rng):
         head = [rng.choice(NUMBERS[:10] if few else NUMBERS) for _ in range(rng.choice([0, 1, 1, 2, 3, 4]))]
         line = b" ".join(head) + rng.choice([b"", b" ", b" ", b" 'tag", b" 'tag ", b" tag"])
         for _ in range(rng.randint(0 if rng.random() < 0.05 else 1, 3)):
-            line += b"|" + rng.choice([b"", b"a", b"b", b"12", b"a:2", b"b:.5", b"n" * 256, b":1", b"c:x"][: 6 if few else 9])
+            line += b"|" + rng.choice(
+                [b"", b"a", b"b", b"12", b"a:2", b"b:.5", b"n" * 256, b":1", b"c:x"][: 6 if few else 9]
+            )
             for _ in range(rng.randint(0, 4)):
                 value = rng.choice([b"", b"", b":" + rng.choice(NUMBERS[:12] if few else NUMBERS)])
                 line += rng.choice([b" ", b" ", b"\t", b"  "]) + rng.choice(WORDS[:9]) + value
@@ -259,18 +264,16 @@ def read(source, format, **options):
 
 
 def check_counts(text, format, rows, options):
-    """Check how many rows are malformed, and where the first of them is; return the data, or None where there are none."""
+    """Check how many rows are malformed, and where the first of them is; return the data, None if there are none."""
     got = read(io.BytesIO(text), format, on_error="skip", **options)
     assert (got is None) == (not rows.labels and not rows.wrong), "whether there are rows"
     if got is None:
         return None
     assert (len(got), got.rejected) == (len(rows.labels), len(rows.wrong)), "rows, and malformed rows"
     if rows.wrong:
-        try:
+        with pytest.raises(DataError) as caught:
             read(io.BytesIO(text), format, **options)
-            raise AssertionError("a malformed row is no error")
-        except DataError as error:
-            assert error.line == rows.wrong[0], f"the line of the first malformed row: {error}"
+        assert caught.value.line == rows.wrong[0], f"the line of the first malformed row: {caught.value}"
     return got
 
 
@@ -411,8 +414,14 @@ def csv_text(rng):
     lines = []
     for _ in range(rng.randint(0, 8)):
         numbers = [rng.choice(good if rng.random() < 0.8 else [*NUMBERS, b"NA", b"", b" 1 ", b'"2"']) for _ in range(2)]
-        word = rng.choice([b"Oslo", b"true", b"TRUE", "Łódź".encode(), b'"a,b"', b'"q""q"', b'"x\ny"', b'"x\ry"', b"NA", b""])
-        cells = [*numbers, word, rng.choice([b"0", b"1", b"1", b"7", b"1.5", b"9007199254740993", b""][: rng.choice([4, 7])])]
+        word = rng.choice(
+            [b"Oslo", b"true", b"TRUE", "Łódź".encode(), b'"a,b"', b'"q""q"', b'"x\ny"', b'"x\ry"', b"NA", b""]
+        )
+        cells = [
+            *numbers,
+            word,
+            rng.choice([b"0", b"1", b"1", b"7", b"1.5", b"9007199254740993", b""][: rng.choice([4, 7])]),
+        ]
         lines.append(b",".join(cells[: 4 if rng.random() < 0.95 else 3]))
     return lines
 
@@ -471,7 +480,11 @@ def table_of(rng):
     a = [rng.choice([0.0, 1.5, -2e300, 5e-324]) for _ in range(n)]
     b = [rng.randint(-5, 5) for _ in range(n)]
     words = [rng.choice(["Oslo", "Łódź", "true", "a\0b"]) for _ in range(n)]
-    y = [rng.choice([0, 1, 7]) for _ in range(n)] if rng.random() < 0.5 else [rng.choice(["no", "yes"]) for _ in range(n)]
+    y = (
+        [rng.choice([0, 1, 7]) for _ in range(n)]
+        if rng.random() < 0.5
+        else [rng.choice(["no", "yes"]) for _ in range(n)]
+    )
     word_type = rng.choice([pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())])
     number_type = rng.choice([pa.int8(), pa.int64(), pa.float32()])
     table = pa.table(
@@ -527,6 +540,11 @@ def use(got):
     return got
 
 
+def check_name(path, error):
+    """Check that an error names the file."""
+    assert path.name in str(error), f"no name of the file: {error}"
+
+
 def check_damaged(rng, path, read_it, data):
     """Damage a file: it must be a DataError with the file's name, or rows; return these, or None."""
     path.write_bytes(damaged(rng, data))
@@ -535,7 +553,7 @@ def check_damaged(rng, path, read_it, data):
             warnings.simplefilter("ignore", RuntimeWarning)
             return use(read_it(path))
     except DataError as error:
-        assert path.name in str(error), f"no name of the file: {error}"
+        check_name(path, error)
         return None
 
 
@@ -549,7 +567,12 @@ def table_check(format, write):
         data = path.read_bytes()
         got = linsep.read(path, n_jobs=1)
         assert (got.X.toarray().tolist(), got.y.tolist()) == (X, y)
-        options = {"format": "parquet" if format == "parquet" else "arrow", "n_jobs": 1, "label": "y", "missing": "zero"}
+        options = {
+            "format": "parquet" if format == "parquet" else "arrow",
+            "n_jobs": 1,
+            "label": "y",
+            "missing": "zero",
+        }
         check_damaged(rng, path, lambda path: linsep.read(path, on_error="skip", **options), data)
         return path.read_bytes(), got
 
@@ -578,8 +601,7 @@ def check_npz(rng, folder):
 
     got = linsep.read(path)
     same(got)
-    damage = rng.randrange(1 << 30)
-    strict = check_damaged(random.Random(damage), path, lambda path: linsep.read(path, format="binary", verify=True), data)
+    strict = check_damaged(rng, path, lambda path: linsep.read(path, format="binary", verify=True), data)
     if strict is not None:
         same(strict)
     del strict
@@ -587,7 +609,7 @@ def check_npz(rng, folder):
         for block in linsep.stream(path, format="binary", block_rows=3):
             assert len(block.y.tolist()) == len(block)
     except DataError as error:
-        assert path.name in str(error)
+        check_name(path, error)
     return path.read_bytes(), got
 
 
@@ -608,7 +630,9 @@ def check_compressed(rng, folder):
     found = check_damaged(rng, path, lambda path: linsep.read(path, **options), data)
     cut_between_members = path.read_bytes() in [b"".join(packed[:k]) for k in range(len(packed))]
     if found is not None and suffix != "zst" and not cut_between_members:
-        assert (found.y.tolist(), found.X.toarray().tolist()) == (got.y.tolist(), got.X.toarray().tolist()), "other rows"
+        assert (found.y.tolist(), found.X.toarray().tolist()) == (got.y.tolist(), got.X.toarray().tolist()), (
+            "other rows"
+        )
     return path.read_bytes(), got
 
 

@@ -19,7 +19,7 @@ from linsep.data.reading import Reader
 from linsep.data.rows import NO_INDEX, Rows, as_csr, in_blocks
 from linsep.data.sources import Source, sources_of
 from linsep.data.splitting import cut
-from linsep.data.svmlight.format import Svmlight
+from linsep.data.svmlight import Svmlight
 from linsep.engine.arrays import Array
 
 CHANGED = "the file changed since it was cut into parts: cut it again"

@@ -33,8 +33,8 @@ class FormatEntry(NamedTuple):
 
 
 FORMATS = {
-    "svmlight": FormatEntry("svmlight.format:Svmlight", (".svm", ".svmlight", ".libsvm")),
-    "vw": FormatEntry("vw.format:Vw", (".vw",)),
+    "svmlight": FormatEntry("svmlight:Svmlight", (".svm", ".svmlight", ".libsvm")),
+    "vw": FormatEntry("vw:Vw", (".vw",)),
     "text": FormatEntry("text.format:LabelledText", (".txt",)),
     "csv": FormatEntry("tables.format:Csv", (".csv",)),
     "tsv": FormatEntry("tables.format:Tsv", (".tsv",)),

@@ -14,8 +14,8 @@ import pyarrow.parquet as parquet
 from linsep.data.errors import DataError, RowError
 from linsep.data.sources import Bytes, Source
 from linsep.data.splitting import MarkSplitter, Splitter
-from linsep.data.tables.columns import FIRST, CellError, Cells, Plan, cells_of, kind_of
-from linsep.data.tables.documents import as_bytes
+from linsep.data.tables.cells import CellError, Cells, as_bytes, cells_of
+from linsep.data.tables.plan import FIRST, Plan, kind_of
 from linsep.engine.arrays import Array
 
 BATCH_ROWS, BATCH_VALUES = 1 << 16, 1 << 18

@@ -12,12 +12,10 @@ import numpy as np
 
 from linsep.data.errors import RowError, shown
 from linsep.data.format import RowErrors, flag
+from linsep.data.names import NamedFormat, Vocabulary
 from linsep.data.rows import Rows
-from linsep.data.text.frequencies import Frequencies
-from linsep.data.text.hasher import grams_of
-from linsep.data.text.named_format import NamedFormat
-from linsep.data.text.ngrams import Grams, count_text, hash_text, to_unit
-from linsep.data.text.vocabulary import Vocabulary
+from linsep.data.text.ngrams import Frequencies, Grams, count_text, hash_text, to_unit
+from linsep.data.text.transformers import grams_of
 from linsep.engine.arrays import Array
 
 NEWLINE, RETURN, TAB = 10, 13, 9

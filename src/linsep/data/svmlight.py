@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linsep.data.compiled.arena import ScratchArena
 from linsep.data.compiled.numbers import exactly, fives
 from linsep.data.compiled.svmlight import (
     BAD_LABEL,
@@ -22,11 +21,11 @@ from linsep.data.compiled.svmlight import (
     TOO_HIGH,
     TOO_LARGE,
     lines_in,
-    reading_kernel,
+    read_rows,
 )
 from linsep.data.errors import RowError, shown
 from linsep.data.format import LineFormat, RowErrors, flag, whole
-from linsep.data.rows import NO_INDEX, Rows
+from linsep.data.rows import NO_INDEX, Rows, ScratchArena
 from linsep.engine.arrays import Array
 
 arena = ScratchArena()
@@ -154,10 +153,10 @@ def parse(text: Array, dtype: Any = np.float64, index: Any = np.int32) -> Rows:
     counts = np.array([0, 0, 0, 0, NO_INDEX, -1, 0])
     found: list[list[int]] = []
     lost: list[int] = []
-    kernel, begin = reading_kernel(), 0
+    begin = 0
     while begin < len(text):
         before = begin
-        begin = int(kernel(text, begin, labels, places, indptr, indices, values, faulty, hard, fives(), counts))
+        begin = int(read_rows(text, begin, labels, places, indptr, indices, values, faulty, hard, fives(), counts))
         if index is np.int32 and TOO_HIGH in faulty[: counts[2], 1]:
             return parse(text, dtype, np.int64)
         found += faulty[: counts[2]].tolist()

@@ -18,9 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linsep.data.compiled.arena import ScratchArena
-from linsep.data.compiled.hashing import hashed
-from linsep.data.compiled.name_table import table_for
+from linsep.data.compiled.names import hashed, table_for
 from linsep.data.compiled.numbers import exactly, fives
 from linsep.data.compiled.vw import (
     ENOUGH,
@@ -43,12 +41,11 @@ from linsep.data.compiled.vw import (
     SLOTTED,
     TOO_MANY,
     most_in,
-    reading_kernel,
+    read_rows,
 )
 from linsep.data.errors import RowError, shown
-from linsep.data.rows import Rows, Spelling
-from linsep.data.text.named_format import NamedFormat
-from linsep.data.text.names import HashedNames, VocabularyNames
+from linsep.data.names import HashedNames, NamedFormat, VocabularyNames
+from linsep.data.rows import Rows, ScratchArena, Spelling
 from linsep.engine.arrays import Array
 
 arena = ScratchArena()
@@ -132,14 +129,14 @@ def parse(text: Array, dtype: Any = np.float64, bits: int = 18, mode: int = HASH
     counts[ROOM] = ENOUGH
     names = table_for(1, 1) if mode == HASHED else table_for(len(text) // 32 + 1, len(text) // 4 + 1)
     faults: list[RowError] = []
-    kernel, begin = reading_kernel(), 0
+    begin = 0
     while begin < len(text):
         room = counts[ROOM]
         scratch = np.empty(2 * room, np.uint64), np.empty(room, dtype), np.empty(MOST_DIGITS, np.uint64)
         if counts[MORE_NAMES]:
             names = table_for(4 * len(names.hashes), 4 * len(names.letters), names)
             counts[MORE_NAMES] = counts[SLOTTED] = 0
-        begin = int(kernel(text, begin, bits, mode, *rows, faulty, fives(), known, hard, counts, *scratch, *names))
+        begin = int(read_rows(text, begin, bits, mode, *rows, faulty, fives(), known, hard, counts, *scratch, *names))
         faults += [_fault(text, *line) for line in faulty[: counts[FAULTS]].tolist()]
         counts[FAULTS] = 0
         read = [
