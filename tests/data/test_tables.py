@@ -856,7 +856,10 @@ def test_more_memory_than_there_is_is_an_error_by_name(tmp_path, monkeypatch):
 def test_a_label_that_ends_with_nul_is_not_another_label(kind, tmp_path):
     frame = pd.DataFrame({"x": [1.0, 2, 3], "label": pd.Series(["a", "a\0", "b\0c"], dtype=kind)})
     frame.to_parquet(tmp_path / "rows.parquet")
-    for source in (frame, tmp_path / "rows.parquet"):
+    frame.to_feather(tmp_path / "rows.feather")
+    with pa.ipc.new_stream(str(tmp_path / "rows.arrow"), pa.Schema.from_pandas(frame)) as writer:
+        writer.write_table(pa.Table.from_pandas(frame))
+    for source in (frame, *(tmp_path / f"rows.{end}" for end in ("parquet", "feather", "arrow"))):
         with pytest.raises(DataError, match=r"label 'a\\x00' in column 'label' ends with a NUL character.*: remove it"):
             linsep.read(source)
         got = linsep.read(source, on_error="skip")

@@ -129,7 +129,7 @@ class Vocabulary:
 
 
 class LazyNames(Sequence[str]):
-    """Names, of which each is made when it is asked for; a subclass tells how many there are, and what each is."""
+    """Names that are spelled when asked for; a subclass has their number and spells each."""
 
     hashed = False
     """Whether there are as many as a hash has values, most of them never seen."""
@@ -329,7 +329,7 @@ class NamedFormat(LineFormat):
     vocabulary : bool, default=False
         Whether names get columns of their own instead, numbered in the order in which they first occur.
     keep_names : bool, default=False
-        Whether the names that are hashed are kept, so that `feature_names` can tell what a column means.
+        Whether the names that are hashed are kept, for `feature_names` to say what a column means.
 
     >>> from linsep.data.vw import Vw
     >>> form = Vw(vocabulary=True)

@@ -71,7 +71,7 @@ class Svmlight(LineFormat):
         return max(self.high + 1 - self.first, 0) if self.n_features is None else self.n_features
 
     def read_once(self) -> None:
-        """Settle what can't be looked for in a source that can be read only once."""
+        """Settle what only a scan could decide, as the source can be read only once."""
         self.zero_based, self.grows = bool(self.zero_based), self.n_features is None
 
     def parse(self, text: Array, dtype: Any) -> Rows:
@@ -83,7 +83,7 @@ class Svmlight(LineFormat):
         self.low, self.high = min(self.low, low), max(self.high, high)
 
     def take(self, rows: Rows) -> tuple[Rows, RowErrors]:
-        """Keep the lowest and the highest index; tell the rows with one outside of what was stated."""
+        """Keep the lowest and the highest index; return the rows with an index outside of the stated range."""
         least = 1 if self.zero_based is False else 0
         most = NO_INDEX
         if self.n_features is not None and self.known is None:
@@ -200,7 +200,7 @@ def _faults(text: Array, found: list[list[int]]) -> list[RowError]:
 
 
 def _fault(row: bytes, line: int, at: int, reason: int) -> RowError:
-    """Return what is told of a fault at row[at]."""
+    """Return the error of a fault at row[at]."""
     words = row[at:].split(maxsplit=1)
     word = words[0] if words else b""
     if reason == FALLING:

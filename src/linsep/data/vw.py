@@ -1,6 +1,6 @@
 """Vowpal Wabbit text: `[label [importance [base]]] ['tag]|namespace[:scale] feature[:value] ... |other ...`, by rows.
 
-What stands before the first bar may be missing: a row without a label is there to be predicted. A tag is a word that
+Everything before the first bar may be missing: a row without a label is there to be predicted. A tag is a word that
 begins with a quote or touches the bar (so `1|a x` has the tag 1 and no label, as in Vowpal Wabbit). Tags are left out,
 a base is checked and left out. A blank after a bar means the default namespace. Values are 1 where none is written, and
 are multiplied with the scale of their namespace; those of one column are added up, those of 0 left out. Columns are
@@ -83,7 +83,7 @@ class Vw(NamedFormat):
     vocabulary : bool, default=False
         Whether names get columns of their own instead, numbered in the order in which they first occur.
     keep_names : bool, default=False
-        Whether the names that are hashed are kept, so that `feature_names` can tell what a column means.
+        Whether the names that are hashed are kept, for `feature_names` to say what a column means.
     """
 
     name: ClassVar[str] = "vw"
@@ -155,7 +155,7 @@ def parse(text: Array, dtype: Any = np.float64, bits: int = 18, mode: int = HASH
 
 
 def _fault(text: Array, number: int, row: int, end: int, at: int, reason: int) -> RowError:
-    """Return what is told of a fault at text[at], in the line text[row:end] of this number."""
+    """Return the error of a fault at text[at], in the line text[row:end] of this number."""
     line = text[row : end - 1].tobytes()
     if reason <= TOO_MANY and b"|" not in line:
         reason = NO_BAR

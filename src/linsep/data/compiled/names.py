@@ -211,7 +211,7 @@ def number_names(
     text: Any, begins: Any, ends: Any, first: Any, grow: bool,
     slots: Any, hashes: Any, marks: Any, letters: Any, counts: Any, ids: Any,
 ) -> Any:  # fmt: skip
-    """Number the names text[begins[i]:ends[i]] from the first on until there is no room; return where to go on.
+    """Number the names text[begins[i]:ends[i]] from the first on until there is no room; return the next name.
 
     `ids[i]` becomes the number of name i; if `grow` is False, that of a name which is not in the table becomes -1.
     """

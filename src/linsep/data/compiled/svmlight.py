@@ -35,7 +35,7 @@ REASONS = {
     NO_COLON: "{} is not index:value: there is no colon after the index",
 }
 MOST_FAULTS, MOST_HARD = 256, 256
-"""Faults and hard numbers after which the compiled reader lets Python deal with them, and goes on."""
+"""Faults and hard numbers after which the compiled reader returns them to Python, and continues."""
 BEFORE_QID, AFTER_QID = np.int64(-2), np.int64(-1)
 """What stands for the last index of a row that has had none yet."""
 

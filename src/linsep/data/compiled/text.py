@@ -125,7 +125,7 @@ def not_utf8(text: bytes, at: int) -> str:
 
 @register_jitable
 def _put(low: Any, begin: Any, end: Any, clean: Any, begins: Any, w: Any, n: Any) -> tuple[Any, Any]:
-    """Append the word low[begin:end] to clean, unless it is one letter; return where to go on, and the words so far."""
+    """Append the word low[begin:end] to clean, unless it is one letter; return the next place, and the words so far."""
     length = end - begin
     copy_step(low, begin, clean, w)
     k = STEP

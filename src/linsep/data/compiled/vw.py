@@ -67,7 +67,7 @@ ROWS, ENTRIES, FAULTS = range(3)
 LINES, ROOM, NAMES, SLOTTED, MORE_NAMES = range(HARDS + 1, HARDS + 6)
 """What is counted so far, HARDS among it, and what is asked for: entries of a row to sort, room for names."""
 MOST_FAULTS, MOST_HARD = 256, 4096
-"""Faults and hard numbers after which the compiled reader lets Python deal with them, and goes on."""
+"""Faults and hard numbers after which the compiled reader returns them to Python, and continues."""
 MOST_BITS = 31
 ENOUGH = 1 << 12
 """Entries of a row that can be sorted without asking for more memory."""

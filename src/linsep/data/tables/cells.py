@@ -76,7 +76,7 @@ class GramNames(NamedTuple):
 class Cells:
     """Rows of a table: numbers, words, labels (NaN: none), weights, rows at fault, and the n-grams of documents.
 
-    `origin` tells which rows of the part of the file they are.
+    `origin` numbers them among the rows of the part of the file.
     """
 
     values: Array
@@ -147,7 +147,7 @@ def all_numbers(column: Any) -> bool:
 
 
 def parse_numbers(column: Any, dtype: Any) -> tuple[Array, Array | None]:
-    """Return the numbers that a column of text, or of bytes, stands for, each rounded once; and what is the matter."""
+    """Return the numbers of a column of text or of bytes, each rounded once, and their states, None if all are fine."""
     cells = pc.ascii_trim(_text(column, check=False), " \t")
     fine = pc.match_substring_regex(cells, DECIMAL)
     plain = pc.ascii_ltrim(pc.if_else(fine, cells, pa.nulls(1, cells.type)[0]), "+")
@@ -299,8 +299,8 @@ class _Reader:
         for row in rows.tolist():
             cell = self.columns[name][row].as_py()
             text = cell if isinstance(cell, bytes) else b"" if cell is None else str(cell).encode()
-            told = reason.format(shown(text), name=name, first=FIRST if self.plan.fixed else "")
-            self.troubles.setdefault(row, CellError(row, name, told))
+            message = reason.format(shown(text), name=name, first=FIRST if self.plan.fixed else "")
+            self.troubles.setdefault(row, CellError(row, name, message))
 
     def number(self, name: str, dtype: Any, missing: str | None) -> tuple[Array, Array | None]:
         """Return the numbers of a column, and a mask of those that are missing, if they may be."""

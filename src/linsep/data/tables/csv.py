@@ -94,7 +94,7 @@ class Text:
         return found
 
     def cells(self, plan: Plan, dtype: Any) -> Cells:
-        """Return what the rows hold; those at fault are told, and left out."""
+        """Return the cells of the rows; malformed rows are left out and reported."""
         if not len(self.text):
             return cells_of({name: pa.nulls(0, pa.string()) for name in plan.columns}, 0, plan, dtype)
         cells = self._filled(plan, dtype) if self._is_plain and _only_numbers(plan) else None
@@ -110,7 +110,7 @@ class Text:
         return self.rows.lines[cells.origin] + self.above
 
     def faults(self, troubles: list[CellError]) -> list[RowError]:
-        """Return what is told of rows at fault."""
+        """Return the errors of malformed rows."""
         if not troubles:
             return []
         raw, rows = self.text.tobytes(), self.rows
@@ -132,7 +132,7 @@ class Text:
 
     @cached_property
     def _matrix(self) -> Array | None:
-        """All cells, if every one of them is a plain number; the first part's tells what columns hold."""
+        """All cells, if every one of them is a plain number; that of the first part decides what columns hold."""
         found = self._fill({name: j for j, name in enumerate(self.names)}, len(self.names), np.float64)
         return None if found is None else found[0]
 
@@ -208,7 +208,7 @@ class Text:
         return replace(cells, origin=origin[cells.origin], troubles=sorted(troubles, key=lambda trouble: trouble.row))
 
     def _bytes(self, names: list[str]) -> tuple[Array, list[CellError], dict[str, Any]]:
-        """Return which rows can be told apart, what is wrong with the others, and the former's columns as bytes."""
+        """Return the rows that have all fields, the errors of the others, and the columns of the former as bytes."""
         rows, many = self.rows, len(self.names)
         counts = {row: f"{rows.fields[row]} fields, but {many} columns" for row in _where(rows.fields != many)}
         null = np.searchsorted(rows.begins, np.flatnonzero(self.text == 0), "right") - 1
@@ -255,7 +255,7 @@ def _where(mask: Array) -> list[int]:
 
 
 def _exactly(text: Array, hard: Array, values: Array, aside: Array) -> bool:
-    """Read numbers that the compiled loop could not; tell whether all are finite."""
+    """Read numbers that the compiled loop could not; return whether all are finite."""
     whole, width = text.tobytes(), values.shape[1]
     for table, here, first in ((values, hard[hard[:, 1] < width], 0), (aside, hard[hard[:, 1] >= width], width)):
         cells = as_binary(whole[begin:end].lstrip(b"+") for begin, end in here[:, 2:].tolist())
@@ -297,7 +297,7 @@ def text_parts(
             if part is None:
                 if source.span is None:
                     names, begin, above = _header(block, delimiter, header)
-                else:  # the header stands elsewhere
+                else:  # another part of the file has the header
                     names, begin, above = beginning(source, delimiter, header)[0], 0, 0
                 part = Text(names, block.text[begin:], block.file, True, before + block.done, above, delimiter)
             else:

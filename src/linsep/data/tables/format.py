@@ -31,7 +31,7 @@ from linsep.engine.runtime import in_order
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 CHOICES = {"categories": ("indexed", "hashed"), "missing": ("error", "zero", "indicator")}
 OF_TEXT = ("text_features", "vocabulary", "idf", "ngram_range", "analyzer", "binary", "lowercase")
-"""Options that say how documents are read."""
+"""Options of how documents are read."""
 DEFAULT_FEATURES = TEXT_FEATURES = 1 << 20
 NONE, UNSEEN = -1, -2
 """Columns of words that are missing, and of those that earlier data did not have."""
@@ -61,7 +61,7 @@ class Table(Format):
     n_features : int, optional
         The columns that values are hashed to, which come after all others; 2**20 by default.
     keep_names : bool
-        Whether the names of words and n-grams that are hashed are kept, so that `feature_names` can tell what a column
+        Whether the names of words and n-grams that are hashed are kept, for `feature_names` to say what a column
         means.
     missing : {"error", "zero", "indicator"}
         What a cell without a value is: a fault of its row; 0, no word, or an empty document; or that, and a 1 in a
@@ -186,7 +186,7 @@ class Table(Format):
         return table
 
     def like(self, seen: Callable[[], Array], strict: bool) -> Format:
-        """Return how other data are read to the same columns, found by name; what is new is left out or refused.
+        """Return how other data are read to the same columns, matched by name; what is new is left out or refused.
 
         The labels and the weights may be absent.
         """
@@ -486,7 +486,7 @@ class Table(Format):
         return Rows(labels, *self._sparse(cells, words), places, part.lines, weights=weights)
 
     def _keep_grams(self, cells: Cells) -> None:
-        """Keep the names of hashed n-grams, if they are told."""
+        """Keep the names of hashed n-grams, if these are given."""
         if cells.grams is not None and cells.grams.columns is not None and self.found is not None:
             self._seen.see(cells.grams.spelling, len(self.found.numbers) + cells.grams.columns)
 

@@ -12,11 +12,11 @@ NUMBER, WORDS, TRUTH = "number", "words", "truth"
 FIRST = "read the first data with "
 """The cure for data that are read like others, which have no options of their own."""
 LABELS = ("label", "target", "y", "class")
-"""What a column of labels is called, if nobody says."""
+"""Default names of a column of labels."""
 MOST_LISTED = 30
 """Columns that an error lists."""
 SEPARATORS = (";", "\t", "|", ",")
-"""What may separate the fields of a text, if nobody says."""
+"""Separators that an error message proposes."""
 
 
 class Documents(NamedTuple):
@@ -71,37 +71,37 @@ class Roles(NamedTuple):
     weight: str | None
 
 
-def choose_roles(file: str, schema: Schema, said: Any) -> Roles:
+def choose_roles(file: str, schema: Schema, options: Any) -> Roles:
     """Return what the columns of a file are for, by the options of a table and by what the columns hold.
 
     >>> from types import SimpleNamespace
-    >>> said = SimpleNamespace(label="", weight=None, columns=None, ignore=["id"], words=[], text=None)
+    >>> options = SimpleNamespace(label="", weight=None, columns=None, ignore=["id"], words=[], text=None)
     >>> kinds = {"age": "number", "city": "words", "y": "number"}
     >>> schema = SimpleNamespace(names=["id", "age", "city", "y"], kinds=lambda names: {k: kinds[k] for k in names})
-    >>> choose_roles("t.csv", schema, said)
+    >>> choose_roles("t.csv", schema, options)
     Roles(numbers=['age'], words=['city'], label='y', label_kind='number', weight=None)
     """
     names = schema.names
-    label = _named(said.label, file, names) if said.label != "" else _label_among(file, names)
-    weight = _named(said.weight, file, names)
-    if said.text is not None:
-        _check_name(said.text, file, names)
-        if said.text in (label, weight, *said.ignore, *said.words):
+    label = _named(options.label, file, names) if options.label != "" else _label_among(file, names)
+    weight = _named(options.weight, file, names)
+    if options.text is not None:
+        _check_name(options.text, file, names)
+        if options.text in (label, weight, *options.ignore, *options.words):
             raise DataError(
-                file, f"text={said.text!r}: it is the column of labels, of weights, or one of ignore, words"
+                file, f"text={options.text!r}: it is the column of labels, of weights, or one of ignore, words"
             )
-    left_out = {label, weight, said.text, *said.ignore}
-    chosen = [name for name in said.columns or names if name not in left_out]
-    if not chosen and said.text is None:
+    left_out = {label, weight, options.text, *options.ignore}
+    chosen = [name for name in options.columns or names if name not in left_out]
+    if not chosen and options.text is None:
         raise DataError(file, f"no column is left to learn from; {_columns_and_cure(names)}")
     if "" in chosen:
         number = names.index("") + 1
         raise DataError(file, f"column {number} has no name: give it one, or leave it out with ignore=['']")
     asked = [*chosen, label] if label is not None else chosen
     holds = schema.kinds(asked) if asked else {}
-    plain = {name for name, kind in holds.items() if kind == NUMBER} - set(said.words)
+    plain = {name for name, kind in holds.items() if kind == NUMBER} - set(options.words)
     numbers, words = [name for name in chosen if name in plain], [name for name in chosen if name not in plain]
-    truth = label is not None and holds[label] == TRUTH and label not in said.words
+    truth = label is not None and holds[label] == TRUTH and label not in options.words
     kind = NUMBER if label is None or label in plain else TRUTH if truth else WORDS
     return Roles(numbers, words, label, kind, weight)
 

@@ -152,7 +152,7 @@ class LabelledText(NamedFormat):
     vocabulary : bool, default=False
         Whether n-grams get columns of their own instead, in the order in which they are first seen.
     keep_names : bool, default=False
-        Whether the n-grams that are hashed are kept, so that `feature_names` can tell what a column means.
+        Whether the n-grams that are hashed are kept, for `feature_names` to say what a column means.
     idf : bool, default=False
         Whether counts are multiplied with ln((1 + rows) / (1 + rows with the n-gram)) + 1.
     ngram_range, analyzer, binary, norm, alternate_sign, lowercase

@@ -87,7 +87,7 @@ def ready(text: Array, begins: Array, ends: Array, lowercase: bool) -> tuple[Arr
 
 
 def to_unit(indptr: Array, values: Array) -> None:
-    """Divide the values of every row by the row's length; squares are rounded as `_write` rounds them."""
+    """Divide the values of every row by the row's length; squares are rounded as the compiled code rounds them."""
     lengths = np.diff(indptr)
     rows = np.repeat(np.arange(len(lengths)), lengths)
     norms = np.sqrt(np.bincount(rows, values * values, len(lengths)))

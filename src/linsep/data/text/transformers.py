@@ -86,7 +86,7 @@ def grams_of(how: Any, n_features: int, signed: bool) -> Grams:
 
 
 class TextTransformer(TransformerMixin, BaseEstimator):
-    """What transformers of documents share: the parameters that say which n-grams count, and the walk over chunks."""
+    """Base of transformers of documents: parameters that choose the n-grams, and the loop over chunks."""
 
     ngram_range: tuple[int, int]
     analyzer: str
