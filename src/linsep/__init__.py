@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from linsep.data.reading import read as read
     from linsep.data.streaming import convert as convert
     from linsep.data.streaming import stream as stream
-    from linsep.data.text.counter import TextCounter as TextCounter
-    from linsep.data.text.hasher import TextHasher as TextHasher
+    from linsep.data.text.transformers import TextCounter as TextCounter
+    from linsep.data.text.transformers import TextHasher as TextHasher
     from linsep.estimators.calibration import CalibratedClassifier as CalibratedClassifier
     from linsep.estimators.kernel_perceptron import KernelPerceptron as KernelPerceptron
     from linsep.estimators.least_squares import LeastSquares as LeastSquares
@@ -55,8 +55,8 @@ _HOMES = {entry.name: entry.home for entry in LEARNERS.values()} | {
     "LeastSquaresRegression": "linsep.estimators.least_squares",
     "ModelError": "linsep.models.archive",
     "OnlineClassifier": "linsep.estimators.online_classifier",
-    "TextCounter": "linsep.data.text.counter",
-    "TextHasher": "linsep.data.text.hasher",
+    "TextCounter": "linsep.data.text.transformers",
+    "TextHasher": "linsep.data.text.transformers",
     "brier_score": "linsep.theory.brier",
     "certify": "linsep.certificates.certify",
     "convert": "linsep.data.streaming",

@@ -1,6 +1,6 @@
 """Any bytes are rows or faults, in every format of lines; none is read beyond the end, and memory is that of the input.
 
-The same property is hunted for longer, guided by coverage, by `benchmarks/fuzz.py`.
+`benchmarks/fuzz.py` compares many more inputs with plain references.
 """
 
 import io

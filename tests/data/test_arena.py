@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linsep.data.compiled.arena import CHUNK_ENTRIES, MOST_CHUNKS, ScratchArena
+from linsep.data.rows import CHUNK_ENTRIES, MOST_CHUNKS, ScratchArena
 
 
 def test_what_is_held_stays_as_it_is():

@@ -4,7 +4,7 @@ import hypothesis.strategies as st
 from hypothesis import given, settings
 from sklearn.utils import murmurhash3_32
 
-from linsep.data.compiled.hashing import hashed
+from linsep.data.compiled.names import hashed
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
+from linsep.data.names import Vocabulary
 from linsep.data.text.format import LONGEST_LABEL, parse
 from linsep.data.text.ngrams import Grams
-from linsep.data.text.vocabulary import Vocabulary
 
 COUNTS = Grams(unit=False)
 

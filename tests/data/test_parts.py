@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import linsep
 from linsep.data.errors import DataError
-from linsep.data.parts import Plan, blocks_of, profile_of, read_part, rows_of
+from linsep.data.parts import PartRows, Plan, blocks_of, profile_of, rows_of
 from linsep.data.tables import csv as csv_text
 from linsep.engine.runtime import share
 
@@ -389,7 +389,7 @@ def test_binary_files_are_read_in_place(tmp_path, sparse):
     assert assert_parts(path, TOO_MANY) == 50
     plan = Plan(path)
     for part in plan.parts(3):
-        for data in (rows_of(part, plan.reading), read_part(part, plan.reading).finished(plan.form)):
+        for data in (rows_of(part, plan.reading), PartRows(part, plan.reading).finished(plan.form)):
             values = data.X.data if sparse else data.X
             assert not values.flags.owndata
             assert not values.flags.writeable
@@ -445,7 +445,7 @@ def test_rows_are_parsed_once_and_finished_later(tmp_path):
         lines, options = TEXTS[name]
         path = put(tmp_path, name, lines)
         plan = Plan(path, **options)
-        some = [read_part(part, plan.reading) for part in plan.parts(4)]
+        some = [PartRows(part, plan.reading) for part in plan.parts(4)]
         plan.settle(one.survey for one in some)
         for _ in range(2):
             assert_same([one.finished(plan.form) for one in some], linsep.read(path, **options))
@@ -454,7 +454,7 @@ def test_rows_are_parsed_once_and_finished_later(tmp_path):
 def test_what_is_not_settled_is_told(tmp_path):
     plan = Plan(put(tmp_path, "rows.svm", SVM))
     [part] = plan.parts(1)
-    for use in (rows_of, blocks_of, lambda part, reading: read_part(part, reading).finished(reading.form)):
+    for use in (rows_of, blocks_of, lambda part, reading: PartRows(part, reading).finished(reading.form)):
         with pytest.raises(ValueError, match=r"plan\.settle"):
             use(part, plan.reading)
     plan = Plan(put(tmp_path, "rows.svm", [*SVM, b"1 0:1"]), n_features=12)

@@ -19,7 +19,7 @@ import pytest
 import linsep
 from linsep.data.errors import DataError
 from linsep.data.parts import PartReader, Plan
-from linsep.data.registry import COMMON, FORMATS, STREAMS, NoOptionError, format_class, found, options_of
+from linsep.data.registry import COMMON, FORMATS, STREAMS, NoOptionError, detected_format, format_class, options_of
 from linsep.data.sources import Source
 from linsep.data.tables.format import OF_TEXT
 from tests.docs.pages import ROOT
@@ -579,7 +579,7 @@ def test_rows_that_are_all_rejected_are_no_error(tmp_path):
 def test_a_file_named_txt_is_known_by_its_lines(text, format, tmp_path):
     path = tmp_path / "rows.txt"
     path.write_bytes(text)
-    assert found(Source(str(path))) == format
+    assert detected_format(Source(str(path))) == format
 
 
 ALIGNED = {

@@ -13,7 +13,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from linsep.data.errors import DataError
 from linsep.data.reading import read
 from linsep.data.streaming import stream
-from linsep.data.svmlight.format import parse
+from linsep.data.svmlight import parse
 
 
 def rows_of(text, **options):

@@ -29,15 +29,15 @@ from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer,
 import linsep
 from linsep.data.blocks import BLOCK_BYTES, Clock
 from linsep.data.compiled.csv import mark_rows
-from linsep.data.compiled.hashing import hashed
+from linsep.data.compiled.names import hashed
 from linsep.data.compiled.numbers import exactly
 from linsep.data.errors import DataError, ErrorPolicy
 from linsep.data.format import ReadPass
 from linsep.data.sources import Source
 from linsep.data.tables import csv as csv_text
-from linsep.data.tables.columns import NUMBER, WORDS, Plan
 from linsep.data.tables.csv import Text
 from linsep.data.tables.format import Arrow, Csv, InMemory, Parquet, Tsv
+from linsep.data.tables.plan import NUMBER, WORDS, Plan
 
 FORMS = {form.name: form for form in (Arrow, Csv, InMemory, Parquet, Tsv)}
 DATE = pa.array([1], pa.date32())
@@ -854,7 +854,10 @@ def test_more_memory_than_there_is_is_an_error_by_name(tmp_path, monkeypatch):
 def test_a_label_that_ends_with_nul_is_not_another_label(kind, tmp_path):
     frame = pd.DataFrame({"x": [1.0, 2, 3], "label": pd.Series(["a", "a\0", "b\0c"], dtype=kind)})
     frame.to_parquet(tmp_path / "rows.parquet")
-    for source in (frame, tmp_path / "rows.parquet"):
+    frame.to_feather(tmp_path / "rows.feather")
+    with pa.ipc.new_stream(str(tmp_path / "rows.arrow"), pa.Schema.from_pandas(frame)) as writer:
+        writer.write_table(pa.Table.from_pandas(frame))
+    for source in (frame, *(tmp_path / f"rows.{end}" for end in ("parquet", "feather", "arrow"))):
         with pytest.raises(DataError, match=r"label 'a\\x00' in column 'label' ends with a NUL character.*: remove it"):
             linsep.read(source)
         got = linsep.read(source, on_error="skip")
@@ -1696,3 +1699,43 @@ def test_a_table_of_plain_numbers_is_read_by_the_compiled_loop(labels, dtype, mo
     assert data.X.dtype == dtype
     assert np.array_equal(data.X[:, 0], np.arange(1000) / 8)
     assert data.y.tolist() == [type(data.y.tolist()[0])(labels[k % 2]) for k in range(1000)]
+
+
+def test_the_first_part_of_a_table_of_numbers_is_parsed_once(monkeypatch):
+    """What the columns hold is decided by the pass that reads the numbers."""
+    filled, fill = [], Text._fill
+
+    def counted(part, *args):
+        filled.append(len(part.text))
+        return fill(part, *args)
+
+    def refuse(*_, **__):
+        raise AssertionError("Arrow read the text, too")
+
+    monkeypatch.setattr(Text, "_fill", counted)
+    monkeypatch.setattr(csv_text.csv, "read_csv", refuse)
+    text = "b,label,a,w\n" + "".join(f"{k},{k % 2},-{k}.5,{k / 4}\n" for k in range(1000))
+    data = linsep.read(io.BytesIO(text.encode()), format="csv", columns=["a", "b"], weight="w", block_bytes=4000)
+    assert sum(filled) == len(text) - len("b,label,a,w\n")
+    assert data.feature_names == ["a", "b"]
+    assert data.X.tolist() == [[-k - 0.5, k] for k in range(1000)]
+    assert (data.y.tolist(), data.weights.tolist()) == ([k % 2 for k in range(1000)], [k / 4 for k in range(1000)])
+
+
+def test_a_table_is_read_without_pandas(tmp_path):
+    """Arrow imports pandas, if it is installed, to convert values of Python and numpy: that takes most of a second."""
+    (tmp_path / "rows.csv").write_text('a,w,label\n1,x,no\n,TRUE,yes\n12345678901234567890123,"é",no\n')
+    table = pa.table({"a": [1.0, None], "b": [None, True], "w": ["x", None], "label": [False, True]})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    feather.write_feather(table, tmp_path / "rows.feather")
+    code = f"""
+import sys
+sys.modules["pandas"] = None
+import sklearn.base
+del sys.modules["pandas"]
+import linsep
+for end, rows in (("csv", 3), ("parquet", 2), ("feather", 2)):
+    assert len(linsep.read({str(tmp_path)!r} + "/rows." + end, missing="indicator")) == rows
+assert "pandas" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -18,13 +18,20 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 from sklearn.linear_model import Perceptron
 from sklearn.pipeline import make_pipeline
 
-from linsep.data.compiled.hashing import hashed
-from linsep.data.compiled.ngrams import hashing_kernel, listing_kernel
-from linsep.data.compiled.utf8 import CASED, CONTEXTUAL, POINTS, WHITE, WORD, tables
-from linsep.data.compiled.words import room
-from linsep.data.text.counter import TextCounter
-from linsep.data.text.hasher import TextHasher, chunks
+from linsep.data.compiled.names import hashed
+from linsep.data.compiled.text import (
+    CASED,
+    CONTEXTUAL,
+    POINTS,
+    WHITE,
+    WORD,
+    hash_documents,
+    list_grams,
+    room,
+    tables,
+)
 from linsep.data.text.ngrams import Grams, hash_text, tokens
+from linsep.data.text.transformers import TextCounter, TextHasher, chunks
 
 HARD = [
     "", "a", "B", "_", "__", "a_", "42", "3.14159 and 1e-5", "x²+y² ½ Ⅷ ٣٤ ௧௨", "e\u0301te\u0301 n\u0303an\u0303a",
@@ -136,7 +143,7 @@ def test_threads_and_chunks_change_nothing(monkeypatch):
         one = TextHasher(**options)
         X = one.transform(iter(documents))
         assert X.shape[0] == len(documents)
-        monkeypatch.setattr("linsep.data.text.hasher.CHUNK_BYTES", 100)
+        monkeypatch.setattr("linsep.data.text.transformers.CHUNK_BYTES", 100)
         many = TextHasher(n_jobs=3, **options)
         same(many.transform([text.encode() for text in documents]), X)
         monkeypatch.undo()
@@ -232,7 +239,7 @@ def test_documents_may_be_counted_part_by_part(monkeypatch):
     documents = [text for text in HARD if len(text) < 1000]
     whole = TextHasher(idf=True).fit(documents)
     parts = TextHasher(idf=True, n_jobs=2).partial_fit(documents[:7]).partial_fit([]).partial_fit(documents[7:])
-    monkeypatch.setattr("linsep.data.text.hasher.CHUNK_BYTES", 50)
+    monkeypatch.setattr("linsep.data.text.transformers.CHUNK_BYTES", 50)
     small = TextHasher(idf=True, n_jobs=2).fit(iter(documents))
     X = whole.transform(HARD)
     for hasher in (parts, small, pickle.loads(pickle.dumps(whole))):
@@ -313,7 +320,7 @@ def test_a_vocabulary_grows_part_by_part_the_same_with_any_threads(monkeypatch):
     whole = TextCounter(**options).fit(documents)
     X = whole.transform(documents)
     assert whole.unseen_ == 0
-    monkeypatch.setattr("linsep.data.text.hasher.CHUNK_BYTES", 100)
+    monkeypatch.setattr("linsep.data.text.transformers.CHUNK_BYTES", 100)
     many = TextCounter(n_jobs=3, **options).fit(iter(documents))
     parts = TextCounter(n_jobs=2, **options)
     for i in range(0, len(documents), 200):
@@ -381,8 +388,8 @@ def test_few_kernels_are_compiled():
     for dtype in (np.float32, np.float64):
         hash_text(text, np.array([0]), np.array([15]), Grams(), dtype)
     assert [chunk.first for chunk in chunks(["ab", b"cd", "ef"], 3)] == [0, 2]
-    assert len(hashing_kernel().signatures) <= 2
-    assert len(listing_kernel().signatures) <= 1
+    assert len(hash_documents.signatures) <= 2
+    assert len(list_grams.signatures) <= 1
 
 
 @pytest.mark.parametrize("make", [lambda: TextCounter(idf=True), lambda: TextHasher(64, idf=True, keep_names=True)])

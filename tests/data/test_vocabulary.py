@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from sklearn.utils import murmurhash3_32
 
-from linsep.data.compiled.name_table import numbering_kernel
+from linsep.data.compiled.names import number_names
+from linsep.data.names import Vocabulary
 from linsep.data.rows import Spelling
-from linsep.data.text.vocabulary import Vocabulary
 
 LETTERS = st.one_of(
     st.binary(max_size=9), st.text(st.sampled_from("abé\0"), max_size=5).map(str.encode), st.just(b"x" * 5000)
@@ -131,4 +131,4 @@ def test_one_kernel_is_compiled():
     for integer in (np.int32, np.int64):
         Vocabulary().number(text, np.array([0, 2], integer), np.array([1, 3], integer), grow=np.True_)
     assert Vocabulary().number(np.repeat(text, 2)[::2], np.array([0, 2]), np.array([1, 3])).tolist() == [0, 1]
-    assert len(numbering_kernel().signatures) == 1
+    assert len(number_names.signatures) == 1

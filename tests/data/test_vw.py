@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 
-from linsep.data.compiled.hashing import hashed
+from linsep.data.compiled.names import hashed
 from linsep.data.compiled.vw import HASHED, NAMED, NUMBERED
-from linsep.data.vw.format import column_of, parse
+from linsep.data.vw import column_of, parse
 from tests.data.wall import at_the_wall
 
 

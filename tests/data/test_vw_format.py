@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 import linsep
 from linsep.data.errors import DataError
-from linsep.data.vw.format import Vw, column_of
+from linsep.data.vw import Vw, column_of
 
 
 def from_text(text, **options):

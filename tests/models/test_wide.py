@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linsep.data.text.frequencies import Frequencies
+from linsep.data.text.ngrams import Frequencies
 from linsep.training import scoring as compact
 from linsep.training.scoring import KeptFeatures
 

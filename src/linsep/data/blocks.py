@@ -50,7 +50,7 @@ class Progress(NamedTuple):
 
 
 class Clock:
-    """Tells a callback about the progress of a pass."""
+    """Reports the progress of a pass to a callback."""
 
     def __init__(self, sources: list[Source], report: Callable[[Progress], None] | None) -> None:
         sizes = [source.size for source in sources]
@@ -106,7 +106,7 @@ def _whole_lines(file: Bytes, size: int, live: bool) -> Iterator[Array]:
 
 
 def unmarked(text: Array, file: str) -> Array:
-    """Return the text of a file's beginning without the mark that tells its encoding."""
+    """Return the text of a file's beginning without the byte-order mark."""
     head = text[:3].tobytes()
     if head.startswith(WIDE):
         raise DataError(file, "the file is in UTF-16: save it as UTF-8")

@@ -24,13 +24,13 @@ class Dataset:
     y : array, (rows,)
         Their labels.
     feature_names : sequence of str, or None
-        The names of the features, where the data tell.
+        The names of the features, if the data have them.
     label_names : sequence of str, or None
         The distinct labels in order, where they are words.
     weights : array, (rows,), or None
-        The importance of each row, where the data tell: a learner's `sample_weight`.
+        The importance of each row, if the data have it: a learner's `sample_weight`.
     rejected : int
-        Rows that were malformed, and left out because `on_error` says so; in blocks of a stream, so far.
+        Rows that were malformed, and left out as `on_error` asks; in blocks of a stream, so far.
     unseen : int
         Entries of features that the data these were read `like` did not have; they count for nothing.
     form : Format, or None

@@ -92,7 +92,7 @@ class Format(ABC):
         return True
 
     def read_once(self) -> None:  # noqa: B027  (most need not)
-        """Settle, or let grow, what can't be looked for in a source that can be read only once."""
+        """Settle, or let grow, what only a scan could decide, as the source can be read only once."""
 
     @property
     @abstractmethod
@@ -117,7 +117,7 @@ class Format(ABC):
         return None
 
     def draft(self, rows: Rows) -> Rows | None:
-        """Return rows that were taken as `finish` will give them; None if that can't be told before all is settled."""
+        """Return rows that were taken as `finish` will give them; None if that is open until all is settled."""
         return rows
 
     def finish(self, rows: Rows) -> Rows:
@@ -182,10 +182,10 @@ class Format(ABC):
         return b"", "the row has a feature that"
 
     def _knows_all(self, known: Array | FewColumns) -> bool:
-        """Return whether earlier data had every column; looked at once."""
-        looked: tuple[Any, bool] | None = vars(self).get("_looked_at")
+        """Return whether earlier data had every column; computed once."""
+        looked: tuple[Any, bool] | None = vars(self).get("_all_known")
         if looked is None or looked[0] is not known:
-            looked = vars(self)["_looked_at"] = known, bool(known.all())
+            looked = vars(self)["_all_known"] = known, bool(known.all())
         return looked[1]
 
     def _of_known(self, rows: Rows, known: Array | FewColumns, wrong: RowErrors) -> Rows:
@@ -241,7 +241,7 @@ def whole(name: str, value: Any, least: int = 1, most: int = MOST_COLUMNS) -> in
 
 
 def flag(name: str, value: Any, *, none: bool = False) -> Any:
-    """Return an option that must be True or False, or None where that stands for something."""
+    """Return an option that must be True or False, or None where None is allowed."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if value is None and none:
@@ -257,7 +257,7 @@ class LineFormat(Format):
         """Read a block of whole lines."""
 
     def take(self, rows: Rows) -> tuple[Rows, RowErrors]:
-        """Note what all rows together settle; tell the rows that can't be: the word at fault, and why."""
+        """Note what all rows together settle; return the malformed rows: the word at fault, and the reason."""
         return rows, {}
 
     def parts(self, job: ReadPass) -> Iterator[Rows]:
@@ -305,7 +305,7 @@ class LineFormat(Format):
 
 
 def _fault(block: Block, ends: Array, place: int, word: bytes, reason: str) -> RowError:
-    """Return what is told of a word in the line of a block, counted from 0; lines end at `ends`."""
+    """Return the error of a word in the line of a block, counted from 0; lines end at `ends`."""
     line = block.text[0 if place == 0 else ends[place - 1] + 1 : ends[place]].tobytes()
     found = re.search(rb"(?<!\S)" + re.escape(word), line) if word else None
     return RowError(place, found.start() + 1 if found else None, reason, line)

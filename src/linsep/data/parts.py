@@ -19,7 +19,7 @@ from linsep.data.reading import Reader
 from linsep.data.rows import NO_INDEX, Rows, as_csr, in_blocks
 from linsep.data.sources import Source, sources_of
 from linsep.data.splitting import cut
-from linsep.data.svmlight.format import Svmlight
+from linsep.data.svmlight import Svmlight
 from linsep.engine.arrays import Array
 
 CHANGED = "the file changed since it was cut into parts: cut it again"
@@ -275,7 +275,18 @@ def _in_whole_file(error: DataError, span: Span, form: Format) -> DataError:
 
 
 class PartRows:
-    """The rows of a part as they were read, to be finished once the profiles of all parts are known."""
+    r"""All rows of a part, read with a reading that need not be settled; they are finished once the plan is settled.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with open(f"{folder}/rows.svm", "w") as file:
+    ...         _ = file.write("1 1:1\n-1 2:3\n")
+    ...     plan = Plan(f"{folder}/rows.svm")
+    ...     both = [PartRows(part, plan.reading) for part in plan.parts(2)]
+    ...     _ = plan.settle(one.survey for one in both)
+    >>> [one.finished(plan.form).X.toarray() for one in both]
+    [array([[1., 0.]]), array([[0., 3.]])]
+    """
 
     def __init__(self, part: Part, reading: Reading) -> None:
         self._pass = PartReader(part, reading)
@@ -303,33 +314,8 @@ class PartRows:
         return self._pass.dataset(self._rows, form) if self._stored is None else self._stored
 
 
-def read_part(part: Part, reading: Reading) -> PartRows:
-    r"""Read all rows of a part, to be surveyed, and finished later without being read again.
-
-    Parameters
-    ----------
-    part : Part
-    reading : Reading
-        That of the plan, which need not be settled.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from linsep.data.parts import Plan
-    >>> with TemporaryDirectory() as folder:
-    ...     with open(f"{folder}/rows.svm", "w") as file:
-    ...         _ = file.write("1 1:1\n-1 2:3\n")
-    ...     plan = Plan(f"{folder}/rows.svm")
-    ...     both = [read_part(part, plan.reading) for part in plan.parts(2)]
-    ...     _ = plan.settle(one.survey for one in both)
-    >>> [one.finished(plan.form).X.toarray() for one in both]
-    [array([[1., 0.]]), array([[0., 3.]])]
-    """
-    return PartRows(part, reading)
-
-
 def profile_of(part: Part, reading: Reading) -> Profile:
-    """Return what a part holds, after one pass over it in bounded memory; parameters as in :func:`read_part`."""
+    """Return what a part holds, after one pass over it in bounded memory; parameters as in :class:`PartRows`."""
     reader, builder = PartReader(part, reading), ProfileBuilder()
     for rows in reader:
         builder.add(rows)
@@ -402,7 +388,7 @@ def _in_place(part: Part, reading: Reading) -> Dataset | None:
     return replace(data, X=X, feature_names=form.feature_names, form=form)
 
 
-__all__ = ["Part", "PartRows", "Plan", "Profile", "Reading", "Span", "blocks_of", "profile_of", "read_part", "rows_of"]
+__all__ = ["Part", "PartRows", "Plan", "Profile", "Reading", "Span", "blocks_of", "profile_of", "rows_of"]
 
 NOT_HERE = {
     "quarantine": "rows can't be quarantined by several readers at once: say on_error='skip', or 'raise'",
@@ -412,11 +398,11 @@ NOT_HERE = {
 
 
 class Plan:
-    r"""Files to be read in parts, with all that was said about them.
+    r"""Files to be read in parts, with the options of their format.
 
-    What the first rows tell is looked for here and now, so that every part is read in the same way. Where all rows
-    must be seen to tell (words that are numbered, weights of n-grams, names to be kept), they are read once, too; but
-    for svmlight text, which each part is surveyed for: `plan.settle(surveys)`.
+    The first rows are read here, so that every part is read in the same way. All rows are read once where only all of
+    them decide the columns: words that are numbered, weights of n-grams, names to be kept. Svmlight text is an
+    exception; profiles of its parts decide: `plan.settle(profiles)`.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ MOST_CACHED = 16 << 30
 
 
 def cache_folder() -> Path:
-    """Return the folder of all caches: LINSEP_CACHE where it is set, else that of the user, as XDG_CACHE_HOME says."""
+    """Return the folder of all caches: LINSEP_CACHE, or by default the user's, below XDG_CACHE_HOME if that is set."""
     stated, shared = os.environ.get("LINSEP_CACHE"), os.environ.get("XDG_CACHE_HOME", "")
     if stated:
         return Path(stated).expanduser()
@@ -146,7 +146,7 @@ MUCH = 1 << 24
 class PassCache:
     """Keeps the rows of some sources.
 
-    `where` says where: True, next to the first of them; a folder; None, in the user's folder of caches, only if there
+    `where` is the place: True, next to the first of them; a folder; None, in the user's folder of caches, only if there
     is much text and only for as long as the keeper lives; False, nowhere.
     """
 
@@ -210,7 +210,7 @@ class PassRecord:
         self.writer: Writer | None = None
 
     def add(self, form: Format, part: Rows) -> None:
-        """Keep rows as learners will see them; where that can't be told yet, nothing is kept of this pass."""
+        """Keep rows as learners will see them; if weights or columns are still open, nothing is kept of this pass."""
         writer = self.writer
         if writer is None:
             return
@@ -236,7 +236,7 @@ class PassRecord:
             self.writer = None
 
     def tried(self, write: Callable[[], object]) -> None:
-        """Write; where that is not possible and nobody asked for a cache, go on without one."""
+        """Write; where that is not possible and no cache was asked for, continue without one."""
         try:
             if self.cache.path is not None:
                 write()

@@ -151,17 +151,17 @@ def _format_like(
 
 def _refuse_changed_options(form: Format, options: dict[str, Any]) -> None:
     """Raise a ValueError if an option differs from that of the earlier data."""
-    for name, said in options.items():
-        if name not in options_of(type(form)) or not (said is None or _repeats(form, name, said)):
+    for name, value in options.items():
+        if name not in options_of(type(form)) or not (value is None or _repeats(form, name, value)):
             raise ValueError(
                 f"{name}= is that of the data these are read like: state it where those are read, and leave out "
-                f"{name}={said!r} here"
+                f"{name}={value!r} here"
             )
 
 
-def _repeats(form: Format, name: str, said: Any) -> bool:
+def _repeats(form: Format, name: str, value: Any) -> bool:
     """Return whether an option, once validated, is that of the format, or what the format has detected."""
-    own, meant = getattr(form, name), getattr(replace(form, **{name: said}), name)
+    own, meant = getattr(form, name), getattr(replace(form, **{name: value}), name)
     return meant in (own, getattr(getattr(form, "found", None), name, own))
 
 
@@ -185,7 +185,7 @@ def read(source: Any, **options: Any) -> Dataset:
     source : path, list of paths, glob, folder, binary file, or "-" for the standard input
         Plain or compressed (gzip, bz2, xz, zstd).
     format : str, optional
-        The format's name; by default it is found by itself.
+        The format's name. Detected if omitted.
     dtype : float64 or float32, default=float64
         The type of the values; each is the number of that type nearest to the text.
     like : Dataset, Stream, or model that was saved with its data, optional

@@ -19,13 +19,13 @@ COMMON = ("format", "dtype", "like", "strict", "on_error", "quarantine", "n_jobs
 STREAMS = ("block_rows", "cache", "once")
 """Options of all formats, and those of streams."""
 PLAIN_TEXT = ".txt"
-"""The end of names that tells nothing about the lines."""
+"""The end of names that does not determine the format."""
 LINES = 20
-"""Lines that are looked at to tell a format."""
+"""Lines that are read to detect a format."""
 
 
 class FormatEntry(NamedTuple):
-    """A format: the format that reads it, how its files are called, and how they begin, where that tells them."""
+    """A format: the class that reads it, the ends of its files' names, and their first bytes if these identify it."""
 
     form: str
     suffixes: tuple[str, ...]
@@ -33,8 +33,8 @@ class FormatEntry(NamedTuple):
 
 
 FORMATS = {
-    "svmlight": FormatEntry("svmlight.format:Svmlight", (".svm", ".svmlight", ".libsvm")),
-    "vw": FormatEntry("vw.format:Vw", (".vw",)),
+    "svmlight": FormatEntry("svmlight:Svmlight", (".svm", ".svmlight", ".libsvm")),
+    "vw": FormatEntry("vw:Vw", (".vw",)),
     "text": FormatEntry("text.format:LabelledText", (".txt",)),
     "csv": FormatEntry("tables.format:Csv", (".csv",)),
     "tsv": FormatEntry("tables.format:Tsv", (".tsv",)),
@@ -63,7 +63,7 @@ def format_class(name: str) -> type[Format]:
     return getattr(import_module(f"linsep.data.{module}"), form)
 
 
-def found(source: Source) -> str:
+def detected_format(source: Source) -> str:
     """Return the format of a source, by its first bytes, its name, or else its first lines."""
     if source.table:
         return "table"
@@ -102,7 +102,7 @@ def _format_of_text(lines: list[bytes]) -> str:
 
 def format_of(sources: list[Source], format: str | None) -> str:
     """Return the format of some sources: the one that was stated, or that of the first."""
-    name = found(sources[0]) if format is None else format
+    name = detected_format(sources[0]) if format is None else format
     if not is_one_of(name, FORMATS):
         raise ValueError(f"format={name!r}: it is one of {', '.join(FORMATS)}")
     return name

@@ -28,7 +28,7 @@ CURES = {
 }
 """What to do about things that are no source of data."""
 HEAD = 1 << 16
-"""Bytes that are looked at to tell a format."""
+"""Bytes that are read to detect a format."""
 CHUNK = 1 << 16
 """Compressed bytes that are read at once."""
 XZ_PADDING = 4
@@ -314,7 +314,7 @@ class Bytes:
         return filled
 
     def peek(self, a_line: bool = False) -> bytes:
-        """Return the bytes that come next, as many as tell a format, or as a line takes; they are not lost."""
+        """Return the bytes that come next, enough to detect a format, or one line; they are not lost."""
         if not self._ahead:
             ahead, filled, got = bytearray(HEAD), 0, 1
             while got and filled < HEAD and not (a_line and b"\n" in ahead[:filled]):
@@ -412,7 +412,7 @@ def _parts(folder: str) -> list[Source]:
 
 
 def suffix_of(name: str) -> str:
-    """Return the end of a file's name that tells its format: without that of a compression, or a number.
+    """Return the suffix that names a file's format: without that of a compression, or a number.
 
     >>> suffix_of("rows.svm.gz"), suffix_of("part-0.csv"), suffix_of("part.0017")
     ('.svm', '.csv', '')

@@ -45,7 +45,7 @@ class Stream:
 
     @property
     def feature_names(self) -> Sequence[str] | None:
-        """The names of the features, where the data tell."""
+        """The names of the features, if the data have them."""
         return self.form.feature_names
 
     def seen_columns(self) -> Array:

@@ -12,7 +12,7 @@ from linsep.data.blocks import BLOCK_BYTES, Clock
 from linsep.data.dataset import Dataset
 from linsep.data.errors import DataError, ErrorPolicy
 from linsep.data.format import ReadPass
-from linsep.data.parts import Part, PartRows, Profile, Reading, Span, blocks_of, merged, profile_of, read_part
+from linsep.data.parts import Part, PartRows, Profile, Reading, Span, blocks_of, merged, profile_of
 from linsep.data.rows import NO_INDEX
 from linsep.data.sources import Source
 from linsep.engine.arrays import Array
@@ -87,7 +87,7 @@ class FileShard(NamedTuple):
 
     def load(self, reading: Reading) -> PartRows:
         """Read all rows."""
-        return read_part(self.part, reading)
+        return PartRows(self.part, reading)
 
     def blocks(self, reading: Reading, rows: int) -> Iterator[Dataset]:
         """Yield the rows in blocks."""
@@ -237,7 +237,7 @@ class FrameShard(NamedTuple):
 
     def load(self, reading: Reading) -> PartRows:
         """Read all rows."""
-        return read_part(self._part, reading)
+        return PartRows(self._part, reading)
 
     def blocks(self, reading: Reading, rows: int) -> Iterator[Dataset]:
         """Yield the rows in blocks."""

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.data.text.counter import TextCounter
-from linsep.data.text.hasher import TextHasher
+from linsep.data.text.transformers import TextCounter, TextHasher
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.calibration import CalibratedClassifier, Recent

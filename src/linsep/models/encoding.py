@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep import rules
-from linsep.data.text.frequencies import Frequencies
-from linsep.data.text.names import Names
-from linsep.data.text.vocabulary import Vocabulary
+from linsep.data.names import Names, Vocabulary
+from linsep.data.text.ngrams import Frequencies
 from linsep.engine.arrays import Array
 from linsep.engine.step import check_rule
 

@@ -8,7 +8,7 @@ from linsep.cli.jobs.saved_models import learner_of, name_of, opened_classifier
 from linsep.cli.options.common import LearnerOptions, learner_from
 from linsep.cli.options.learners import described
 from linsep.cli.options.maps import maps_from
-from linsep.data.registry import found
+from linsep.data.registry import detected_format
 from linsep.data.sources import sources_of
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner
@@ -120,7 +120,7 @@ def with_word_counts(options: dict[str, Any], learner: Any, data: list[str]) -> 
     if not learner._takes_counts:
         return options
     first = sources_of(data)[0]
-    format = options.get("format") or ("svmlight" if first.handle is not None else found(first))
+    format = options.get("format") or ("svmlight" if first.handle is not None else detected_format(first))
     if format != "text":
         return options
     hashed = options.get("vocabulary") is False or any(name in options for name in HASHED)

@@ -6,7 +6,7 @@ from typing import Any
 import linsep
 from linsep.cli.errors import UsageError
 from linsep.cli.options.common import as_words
-from linsep.data.registry import found, options_of
+from linsep.data.registry import detected_format, options_of
 from linsep.data.sources import sources_of
 from linsep.data.streaming import Stream
 from linsep.estimators.least_squares import LeastSquaresRegression
@@ -48,7 +48,7 @@ def reading_for(saved: Any, data: list[str], options: dict[str, Any]) -> dict[st
         )
     if "n_features" not in options:
         first = sources_of(data)[0]
-        format = options.get("format") or ("svmlight" if first.handle is not None else found(first))
+        format = options.get("format") or ("svmlight" if first.handle is not None else detected_format(first))
         if format in NUMBERED:
             options = {**options, "n_features": width, "format": format}
     return options

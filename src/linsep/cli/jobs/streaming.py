@@ -33,7 +33,7 @@ from linsep.cli.jobs.training import (
 )
 from linsep.data.dataset import Dataset
 from linsep.data.streaming import Stream
-from linsep.data.svmlight.format import Svmlight
+from linsep.data.svmlight import Svmlight
 from linsep.engine.arrays import Array
 from linsep.estimators.base.online import OnlineLearner
 from linsep.models.save_load import Saved

@@ -1,15 +1,13 @@
 """CSV text, compiled: where its rows are, and plain numbers straight into a matrix."""
 
-from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from linsep.data.compiled.digest import data_digest
+from linsep.data.compiled.intrinsics import kernel
 from linsep.data.compiled.numbers import HARD, NO_NUMBER, ONE, doubtful, number
 from linsep.engine.arrays import Array
-from linsep.engine.kernel_cache import CompiledKernel, cached_njit, compiled
-from linsep.engine.multimethods import inlined
+from linsep.engine.kernel_cache import cached_njit
 
 NEWLINE, RETURN, QUOTE = 10, 13, 34
 SKIP, LETTERS = -1, -2
@@ -33,7 +31,7 @@ def _mark_rows(
 ) -> tuple[int, int]:  # fmt: skip
     """Find the rows of a text as Arrow does; return how many there are, and where the last whole one ends.
 
-    A field that begins with a quote goes on to the next single one, whatever is between; what follows is as it is.
+    A field that begins with a quote ends at the next single one, whatever is between; what follows is as it is.
     """
     n = k = line = begin = first_line = 0
     count, start, inside = 1, True, False
@@ -78,8 +76,8 @@ def mark_rows(text: Array, delimiter: int) -> RowMarks:
     return RowMarks(begins, ends, lines, fields, stop)
 
 
-@inlined
-def _fill(
+@kernel()
+def fill_numbers(
     text: Array, delimiter: int, places: Array, values: Array, aside: Array, letters: Array, marks: Array,
     hard: Array, powers: Array, single: bool,
 ) -> tuple[int, int]:  # fmt: skip
@@ -122,18 +120,3 @@ def _fill(
             k += ONE
         n += 1
     return n, h
-
-
-@cache
-def filling_kernel() -> CompiledKernel:
-    """Return the compiled `_fill`."""
-    digest = data_digest()
-
-    def kernel(
-        text: Array, delimiter: int, places: Array, values: Array, aside: Array, letters: Array, marks: Array,
-        hard: Array, powers: Array, single: bool,
-    ) -> Any:  # fmt: skip
-        digest  # noqa: B018  (part of the compiled code's identity on disk)
-        return _fill(text, delimiter, places, values, aside, letters, marks, hard, powers, single)
-
-    return compiled(kernel, digest)

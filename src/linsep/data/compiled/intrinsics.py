@@ -1,12 +1,17 @@
 """LLVM instructions for compiled loops over bytes: load, copy or scan several bytes at once, count zero bits."""
 
 from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import njit, types
 from numba.extending import intrinsic, register_jitable
+
+from linsep.engine.digest import engine_digest
+from linsep.engine.kernel_cache import DiskCache, KernelCache
 
 Function = Callable[..., Any]
 LEAN = {"_nrt": False, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -115,3 +120,27 @@ def eight_bytes(typing_context: Any, text: Any, k: Any) -> Any:
         return builder.load(_pointer(context, builder, signature.args[0], args[0], args[1], ir.IntType(64)), align=1)
 
     return types.uint64(text, types.uint64), generate
+
+
+class DataKernelCache(KernelCache):
+    """The cache of a kernel of this folder: a change of any file in it, or in the engine, gives other machine code."""
+
+    @cached_property
+    def disk(self) -> Any:
+        """The cache on disk."""
+        disk = super().disk
+        if isinstance(disk, DiskCache):
+            key = disk._index_key
+            disk._index_key = lambda sig, codegen: (*key(sig, codegen), engine_digest(Path(__file__).parent))
+        return disk
+
+
+def kernel(**options: Any) -> Callable[[Function], Any]:
+    """Compile a function when it is first called, and cache it on disk; other threads run meanwhile."""
+
+    def decorate(function: Function) -> Any:
+        compiled = njit(nogil=True, error_model="numpy", **options)(function)
+        compiled._cache = DataKernelCache(function)
+        return compiled
+
+    return decorate

@@ -133,7 +133,7 @@ def _middle(one: float, other: float) -> float:
 
 @inlined
 def scaled(m: Any, e: int, powers: Any) -> tuple[float, int]:
-    """Return m * 10^e for a word m, correctly rounded, and READ; or HARD where this can't tell."""
+    """Return m * 10^e for a word m, correctly rounded, and READ; or HARD where this method can't decide."""
     if m == ZERO:
         return 0.0, READ
     if e < LOWEST or e > HIGHEST:

@@ -1,11 +1,10 @@
 """svmlight text to rows, compiled."""
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from linsep.data.compiled.digest import data_digest
+from linsep.data.compiled.intrinsics import kernel
 from linsep.data.compiled.numbers import (
     HARD,
     NINE,
@@ -19,7 +18,7 @@ from linsep.data.compiled.numbers import (
     number,
 )
 from linsep.engine.arrays import Array
-from linsep.engine.kernel_cache import CompiledKernel, cached_njit, compiled
+from linsep.engine.kernel_cache import cached_njit
 from linsep.engine.multimethods import cold, inlined
 
 NEWLINE, RETURN, SPACE, TAB, COLON, HASH, SMALL_Q = 10, 13, 32, 9, 58, 35, 113
@@ -36,7 +35,7 @@ REASONS = {
     NO_COLON: "{} is not index:value: there is no colon after the index",
 }
 MOST_FAULTS, MOST_HARD = 256, 256
-"""Faults and hard numbers after which the compiled reader lets Python deal with them, and goes on."""
+"""Faults and hard numbers after which the compiled reader returns them to Python, and continues."""
 BEFORE_QID, AFTER_QID = np.int64(-2), np.int64(-1)
 """What stands for the last index of a row that has had none yet."""
 
@@ -71,8 +70,8 @@ def _qid(text: Any, k: Any) -> tuple[Any, bool]:
     return k, True
 
 
-@inlined
-def _parse(
+@kernel()
+def read_rows(
     text: Array, begin: int, labels: Array, places: Array, indptr: Array, indices: Array, values: Array,
     faults: Array, hard: Array, powers: Array, counts: Array,
 ) -> Any:  # fmt: skip
@@ -164,18 +163,3 @@ def _parse(
         lines += 1
     counts[:] = n, m, f, h, low, high, lines
     return stop
-
-
-@cache
-def reading_kernel() -> CompiledKernel:
-    """Return the compiled `_parse`."""
-    digest = data_digest()
-
-    def kernel(
-        text: Array, begin: int, labels: Array, places: Array, indptr: Array, indices: Array, values: Array,
-        faults: Array, hard: Array, powers: Array, counts: Array,
-    ) -> Any:  # fmt: skip
-        digest  # noqa: B018  (part of the compiled code's identity on disk)
-        return _parse(text, begin, labels, places, indptr, indices, values, faults, hard, powers, counts)
-
-    return compiled(kernel, digest)

@@ -5,15 +5,12 @@ its MurmurHash3 with the seed. The seed of a namespace is 0, that of a feature i
 namespace has the hash 0. The last bits of a feature's hash are its column.
 """
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from linsep.data.compiled.digest import data_digest
-from linsep.data.compiled.hashing import finished, with_four_bytes
-from linsep.data.compiled.intrinsics import called, eight_bytes, trailing_zeros, written_out
-from linsep.data.compiled.name_table import add_name, forget_names, rebuild_slots
+from linsep.data.compiled.intrinsics import called, eight_bytes, kernel, trailing_zeros, written_out
+from linsep.data.compiled.names import add_name, finished, forget_names, rebuild_slots, with_four_bytes
 from linsep.data.compiled.numbers import (
     EIGHT,
     HARD,
@@ -29,7 +26,7 @@ from linsep.data.compiled.numbers import (
     quick_number,
 )
 from linsep.engine.arrays import Array
-from linsep.engine.kernel_cache import CompiledKernel, cached_njit
+from linsep.engine.kernel_cache import cached_njit
 
 HALF, LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
 ALL_ONES, ONES, HIGH_BITS = (np.uint64(int(byte * 8, 16)) for byte in ("ff", "01", "80"))
@@ -70,7 +67,7 @@ ROWS, ENTRIES, FAULTS = range(3)
 LINES, ROOM, NAMES, SLOTTED, MORE_NAMES = range(HARDS + 1, HARDS + 6)
 """What is counted so far, HARDS among it, and what is asked for: entries of a row to sort, room for names."""
 MOST_FAULTS, MOST_HARD = 256, 4096
-"""Faults and hard numbers after which the compiled reader lets Python deal with them, and goes on."""
+"""Faults and hard numbers after which the compiled reader returns them to Python, and continues."""
 MOST_BITS = 31
 ENOUGH = 1 << 12
 """Entries of a row that can be sorted without asking for more memory."""
@@ -357,8 +354,8 @@ def most_in(text: Array) -> tuple[int, int]:
     return lines, blanks + 1
 
 
-@written_out
-def _parse(
+@kernel(_nrt=False)
+def read_rows(
     text: Any, begin: Any, bits: Any, mode: Any, labels: Any, importances: Any, places: Any, indptr: Any, indices: Any,
     values: Any, faults: Any, powers: Any, known: Any, hard: Any, counts: Any, keys: Any, copy: Any, starts: Any,
     slots: Any, hashes: Any, marks: Any, letters: Any,
@@ -444,23 +441,3 @@ def _parse(
     counts[ROWS], counts[ENTRIES], counts[FAULTS], counts[LINES] = n, m, f, line
     counts[NAMES], counts[SLOTTED] = named, named
     return again
-
-
-@cache
-def reading_kernel() -> CompiledKernel:
-    """Return the compiled `_parse`."""
-    digest = data_digest()
-
-    def kernel(
-        text: Array, begin: int, bits: int, mode: int, labels: Array, importances: Array, places: Array, indptr: Array,
-        indices: Array, values: Array, faults: Array, powers: Array, known: Array, hard: Array, counts: Array,
-        keys: Array, copy: Array, starts: Array, slots: Array, hashes: Array, marks: Array,
-        letters: Array,
-    ) -> Any:  # fmt: skip
-        digest  # noqa: B018  (part of the compiled code's identity on disk)
-        return _parse(
-            text, begin, bits, mode, labels, importances, places, indptr, indices, values, faults, powers, known, hard,
-            counts, keys, copy, starts, slots, hashes, marks, letters,
-        )  # fmt: skip
-
-    return cached_njit(nogil=True, error_model="numpy", _nrt=False)(kernel)

@@ -143,11 +143,11 @@ class NpzFormat(Format):
 
 
 def _form_before(path: str) -> Format | None:
-    """Return the form in which rows were read before they were written to a file, if it tells."""
-    told = about(path).get("form")
-    if told is None:
+    """Return the form in which rows were read before they were written to a file, if the file records it."""
+    stored = about(path).get("form")
+    if stored is None:
         return None
     try:
-        return format_class(told["format"]).restored(told["state"])
+        return format_class(stored["format"]).restored(stored["state"])
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(path, f"what it says of how its rows were read is broken ({error!r})") from None

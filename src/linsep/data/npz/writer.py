@@ -15,8 +15,7 @@ import scipy.sparse as sp
 
 from linsep.data.dataset import Dataset
 from linsep.data.errors import DataError
-from linsep.data.npz.archive import CHUNK, Named
-from linsep.data.npz.file import VERSION, flaw_of
+from linsep.data.npz.file import CHUNK, VERSION, Named, flaw_of
 from linsep.data.rows import as_csr
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write

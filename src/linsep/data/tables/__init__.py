@@ -1,1 +1,6 @@
-"""Tables to rows: CSV, TSV, Parquet, Arrow, and tables in memory."""
+"""Tables: CSV, TSV, Parquet and Arrow files, and tables in memory."""
+
+try:
+    import pyarrow as pyarrow
+except ImportError as error:
+    raise ImportError("tables are read with pyarrow: pip install 'linsep[arrow]'") from error

@@ -19,31 +19,30 @@ import pyarrow as pa
 import pyarrow.csv as csv
 
 from linsep.data.blocks import BLOCK_BYTES, MARK, NEWLINE, Block, blocks
-from linsep.data.compiled.csv import LETTERS, SKIP, RowMarks, filling_kernel, mark_rows
+from linsep.data.compiled.csv import LETTERS, SKIP, RowMarks, fill_numbers, mark_rows
 from linsep.data.compiled.numbers import fives
-from linsep.data.compiled.utf8 import not_utf8
+from linsep.data.compiled.text import not_utf8
 from linsep.data.errors import DataError, RowError
 from linsep.data.sources import Source
 from linsep.data.splitting import LineSplitter, MarkSplitter, Splitter, chunks
-from linsep.data.tables.columns import (
+from linsep.data.tables.cells import (
     DECIMAL,
     MISSING,
     NOTHING,
     NULLS,
-    NUMBER,
-    TRUTH,
-    WORDS,
     CellError,
     Cells,
-    Plan,
     all_numbers,
+    as_binary,
+    as_numpy,
     cells_of,
     coded,
     inexact,
     parse_numbers,
-    spelled,
+    words_of_rows,
 )
-from linsep.data.tables.columns import NO_NUMBER as NO_NUMBER_HERE
+from linsep.data.tables.cells import NO_NUMBER as NO_NUMBER_HERE
+from linsep.data.tables.plan import NUMBER, TRUTH, WORDS, Plan
 from linsep.engine.arrays import Array
 
 MOST_QUOTED = 1 << 26
@@ -82,6 +81,8 @@ class Text:
 
     def kinds(self, names: list[str]) -> dict[str, str | None]:
         """Return what columns hold: words, where fewer than half of the cells that are not missing are numbers."""
+        if self._is_plain and self._matrix is not None:
+            return dict.fromkeys(names, NUMBER)
         with _arrow_errors(self.file):
             origin, _, columns = self._bytes(names)
             doubtful = [name for name in names if not all_numbers(columns[name])]
@@ -93,12 +94,11 @@ class Text:
         return found
 
     def cells(self, plan: Plan, dtype: Any) -> Cells:
-        """Return what the rows hold; those at fault are told, and left out."""
+        """Return the cells of the rows; malformed rows are left out and reported."""
         if not len(self.text):
-            return cells_of({name: pa.array([], pa.string()) for name in plan.columns}, 0, plan, dtype)
-        sound = self.text.min() > 0
-        cells = self._filled(plan, dtype) if sound and _only_numbers(plan) and self.text[-1] == NEWLINE else None
-        if cells is None and sound:
+            return cells_of({name: pa.nulls(0, pa.string()) for name in plan.columns}, 0, plan, dtype)
+        cells = self._filled(plan, dtype) if self._is_plain and _only_numbers(plan) else None
+        if cells is None and self._has_no_nul:
             cells = self._read_plainly(plan, dtype)
         with _arrow_errors(self.file):
             return self._read_strictly(plan, dtype) if cells is None else cells
@@ -110,7 +110,7 @@ class Text:
         return self.rows.lines[cells.origin] + self.above
 
     def faults(self, troubles: list[CellError]) -> list[RowError]:
-        """Return what is told of rows at fault."""
+        """Return the errors of malformed rows."""
         if not troubles:
             return []
         raw, rows = self.text.tobytes(), self.rows
@@ -121,35 +121,68 @@ class Text:
             found.append(RowError(int(rows.lines[row]) + self.above, field, reason, line))
         return found
 
+    @cached_property
+    def _has_no_nul(self) -> bool:
+        return bool(self.text.min() > 0)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether the compiled loop may try the text."""
+        return len(self.text) > 0 and self._has_no_nul and bool(self.text[-1] == NEWLINE)
+
+    @cached_property
+    def _matrix(self) -> Array | None:
+        """All cells, if every one of them is a plain number; that of the first part decides what columns hold."""
+        found = self._fill({name: j for j, name in enumerate(self.names)}, len(self.names), np.float64)
+        return None if found is None else found[0]
+
     def _filled(self, plan: Plan, dtype: Any) -> Cells | None:
         """Return the cells of rows that are plain numbers, but for words as labels; None if there is anything else."""
-        width, most, worded = len(plan.numbers), self.body, plan.label_kind == WORDS
-        places = {name: j for j, name in enumerate(plan.numbers)}
-        if plan.weight is not None:
-            places[plan.weight] = width + 1
-        if plan.label is not None:
-            places[plan.label] = LETTERS if worded else width
+        width, worded, matrix = len(plan.numbers), plan.label_kind == WORDS, vars(self).get("_matrix")
+        if matrix is not None and dtype is np.float64 and not worded:
+            place = self.names.index
+            values, words = np.take(matrix, [place(name) for name in plan.numbers], axis=1), None
+            numbers = None if plan.label is None else matrix[:, place(plan.label)]
+            weights = None if plan.weight is None else matrix[:, place(plan.weight)]
+        else:
+            places = {name: j for j, name in enumerate(plan.numbers)}
+            if plan.weight is not None:
+                places[plan.weight] = width + 1
+            if plan.label is not None:
+                places[plan.label] = LETTERS if worded else width
+            found = self._fill(places, width, dtype)
+            if found is None:
+                return None
+            values, aside, words = found
+            numbers = None if plan.label is None else aside[:, 0]
+            weights = None if plan.weight is None else aside[:, 1]
+        labels = words if words is not None else np.full(len(values), np.nan) if numbers is None else numbers
+        if (words is None and inexact(labels).any()) or (weights is not None and (weights < 0).any()):
+            return None
+        return Cells(values, [], labels, weights, np.arange(len(values)))
+
+    def _fill(self, places: dict[str, int], width: int, dtype: Any) -> tuple[Array, Array, Array | None] | None:
+        """Read plain numbers: those of the columns at `places` below `width`, of the two after them, and words.
+
+        Return None where a cell is anything else, or not finite.
+        """
+        most, worded = self.body, LETTERS in places.values()
         values, aside = np.empty((most, width)), np.zeros((most, 2))
         letters = np.empty(len(self.text) if worded else 0, np.uint8)
         marks, hard = np.zeros(most + 1, np.int64), np.empty((len(self.text) // 20 + 1, 4), np.int64)
         text, spots = self.text.view(), np.array([places.get(name, SKIP) for name in self.names])
         text.flags.writeable = spots.flags.writeable = False
-        n, doubts = filling_kernel()(
+        n, doubts = fill_numbers(
             text, ord(self.delimiter), spots, values, aside, letters, marks, hard, fives(), dtype is np.float32
         )  # fmt: skip
-        if n != most or (aside[:, 1] < 0).any():
+        if n != most:
             return None
         with np.errstate(over="ignore"):
             values = values.astype(dtype, copy=False)
-        if (doubts and not _exactly(self.text, hard[:doubts], values, aside)) or inexact(aside[:, 0]).any():
+        if doubts and not _exactly(self.text, hard[:doubts], values, aside):
             return None
-        labels = aside[:, 0] if plan.label is not None else np.full(most, np.nan)
-        if worded:
-            words = _words(letters, marks)
-            if words is None:
-                return None
-            labels = words
-        return Cells(values, [], labels, None if plan.weight is None else aside[:, 1], np.arange(most))
+        words = _words(letters, marks) if worded else None
+        return None if worded and words is None else (values, aside, words)
 
     def _read_plainly(self, plan: Plan, dtype: Any) -> Cells | None:
         """Return the cells of rows none of which is at fault; None if one is."""
@@ -175,7 +208,7 @@ class Text:
         return replace(cells, origin=origin[cells.origin], troubles=sorted(troubles, key=lambda trouble: trouble.row))
 
     def _bytes(self, names: list[str]) -> tuple[Array, list[CellError], dict[str, Any]]:
-        """Return which rows can be told apart, what is wrong with the others, and the former's columns as bytes."""
+        """Return the rows that have all fields, the errors of the others, and the columns of the former as bytes."""
         rows, many = self.rows, len(self.names)
         counts = {row: f"{rows.fields[row]} fields, but {many} columns" for row in _where(rows.fields != many)}
         null = np.searchsorted(rows.begins, np.flatnonzero(self.text == 0), "right") - 1
@@ -192,7 +225,7 @@ class Text:
     def _arrow(self, text: Array, types: dict[str, Any]) -> tuple[dict[str, Any], int]:
         """Let Arrow read columns of these types; return them, and how many rows there are."""
         if not len(text):
-            return {name: pa.array([], kind) for name, kind in types.items()}, 0
+            return {name: pa.nulls(0, kind) for name, kind in types.items()}, 0
         if text[0] == MARK[0]:  # which Arrow leaves out where a text begins, though it is part of a row here
             text = np.insert(text, 0, NEWLINE)
         table = csv.read_csv(
@@ -222,11 +255,11 @@ def _where(mask: Array) -> list[int]:
 
 
 def _exactly(text: Array, hard: Array, values: Array, aside: Array) -> bool:
-    """Read numbers that the compiled loop could not; tell whether all are finite."""
+    """Read numbers that the compiled loop could not; return whether all are finite."""
     whole, width = text.tobytes(), values.shape[1]
     for table, here, first in ((values, hard[hard[:, 1] < width], 0), (aside, hard[hard[:, 1] >= width], width)):
-        cells = pa.array([whole[begin:end].lstrip(b"+") for begin, end in here[:, 2:].tolist()], pa.binary())
-        exact = cells.cast(pa.string()).cast(pa.from_numpy_dtype(table.dtype)).to_numpy()
+        cells = as_binary(whole[begin:end].lstrip(b"+") for begin, end in here[:, 2:].tolist())
+        exact = as_numpy(cells.cast(pa.large_string()).cast(pa.from_numpy_dtype(table.dtype)))
         if not np.isfinite(exact).all():
             return False
         table[here[:, 0], here[:, 1] - first] = exact
@@ -240,7 +273,7 @@ def _words(letters: Array, marks: Array) -> Array | None:
         words = coded("", pa.Array.from_buffers(pa.large_binary(), len(marks) - 1, buffers).cast(pa.large_string()))
     except pa.ArrowInvalid:
         return None
-    return None if (words.codes < 0).any() else spelled(words)
+    return None if (words.codes < 0).any() else words_of_rows(words)
 
 
 def _begin_of(row: bytes, field: int, delimiter: str) -> int:
@@ -264,7 +297,7 @@ def text_parts(
             if part is None:
                 if source.span is None:
                     names, begin, above = _header(block, delimiter, header)
-                else:  # the header stands elsewhere
+                else:  # another part of the file has the header
                     names, begin, above = beginning(source, delimiter, header)[0], 0, 0
                 part = Text(names, block.text[begin:], block.file, True, before + block.done, above, delimiter)
             else:

@@ -15,27 +15,23 @@ import numpy as np
 from linsep.data.blocks import BLOCK_BYTES
 from linsep.data.errors import DataError, ErrorPolicy, is_one_of, shown
 from linsep.data.format import Format, ReadPass, flag, refuse_other_types, whole
+from linsep.data.names import HashedNames, TableNames, Vocabulary, VocabularyNames
 from linsep.data.rows import Rows, Spelling
 from linsep.data.sources import Source
 from linsep.data.splitting import Splitter, newlines
-from linsep.data.tables.assembly import numbers_and_words, with_documents, with_numbered
-from linsep.data.tables.columns import NUMBER, TRUTH, WORDS, CellError, Cells, Plan, Schema, kept, named
+from linsep.data.tables.cells import CellError, Cells, names_in_order, numbers_and_words, with_documents, with_numbered
 from linsep.data.tables.csv import Text, beginning, no_names, text_parts, text_splitter
-from linsep.data.tables.documents import Documents, without
+from linsep.data.tables.plan import NUMBER, TRUTH, WORDS, Documents, Plan, Roles, Schema, choose_roles, listed, resolved
 from linsep.data.tables.record_batches import Records, open_records, record_splitter, records_before
-from linsep.data.tables.roles import Found, listed, resolved, roles
-from linsep.data.text.frequencies import Frequencies
-from linsep.data.text.hasher import TextHasher, grams_of
-from linsep.data.text.names import HashedNames, TableNames, VocabularyNames
-from linsep.data.text.ngrams import LARGEST, Counts, Grams, to_unit
-from linsep.data.text.vocabulary import Vocabulary
+from linsep.data.text.ngrams import LARGEST, Counts, Frequencies, Grams, to_unit
+from linsep.data.text.transformers import TextHasher, grams_of
 from linsep.engine.arrays import Array
 from linsep.engine.runtime import in_order
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 CHOICES = {"categories": ("indexed", "hashed"), "missing": ("error", "zero", "indicator")}
 OF_TEXT = ("text_features", "vocabulary", "idf", "ngram_range", "analyzer", "binary", "lowercase")
-"""Options that say how documents are read."""
+"""Options of how documents are read."""
 DEFAULT_FEATURES = TEXT_FEATURES = 1 << 20
 NONE, UNSEEN = -1, -2
 """Columns of words that are missing, and of those that earlier data did not have."""
@@ -65,7 +61,7 @@ class Table(Format):
     n_features : int, optional
         The columns that values are hashed to, which come after all others; 2**20 by default.
     keep_names : bool
-        Whether the names of words and n-grams that are hashed are kept, so that `feature_names` can tell what a column
+        Whether the names of words and n-grams that are hashed are kept, for `feature_names` to say what a column
         means.
     missing : {"error", "zero", "indicator"}
         What a cell without a value is: a fault of its row; 0, no word, or an empty document; or that, and a 1 in a
@@ -97,7 +93,7 @@ class Table(Format):
 
     Attributes
     ----------
-    found : Found, or None
+    found : Roles, or None
         What the columns are for, once that is known.
     unseen : int
         Words and n-grams of the last pass that the table this one is like did not have; they count for nothing.
@@ -133,7 +129,7 @@ class Table(Format):
     analyzer: str = "word"
     binary: bool = False
     lowercase: bool = True
-    found: Found | None = field(default=None, init=False)
+    found: Roles | None = field(default=None, init=False)
     fixed: bool = field(default=False, init=False)
     complete: bool = field(default=False, init=False)
     grows: bool = field(default=False, init=False)
@@ -190,7 +186,7 @@ class Table(Format):
         return table
 
     def like(self, seen: Callable[[], Array], strict: bool) -> Format:
-        """Return how other data are read to the same columns, found by name; what is new is left out or refused.
+        """Return how other data are read to the same columns, matched by name; what is new is left out or refused.
 
         The labels and the weights may be absent.
         """
@@ -215,8 +211,8 @@ class Table(Format):
             state = {**state, "columns": None}
         table = super().restored(state)
         if state["found"] is not None:
-            refuse_other_types(state["found"], Found)
-            table.found = Found(**state["found"])
+            refuse_other_types(state["found"], Roles)
+            table.found = Roles(**state["found"])
         table._vocabulary = Vocabulary.of(state["names"])
         table._seen.restore(state["seen"])
         table._frequencies = Frequencies.restored(state["frequencies"], table._weights)
@@ -438,7 +434,7 @@ class Table(Format):
             self.columns = None if self.columns is None else resolved(self.columns, file, names)
             self.ignore, self.words = (resolved(some, file, names) for some in (self.ignore, self.words))
             assert schema is not None
-            found = roles(file, schema, self)
+            found = choose_roles(file, schema, self)
             alike = self._like_grams([*found.numbers, *found.words]) if self.vocabulary else []
             if alike:
                 reason = f"column {alike[0]!r} is called as n-grams of column {self.text!r} are"
@@ -474,7 +470,7 @@ class Table(Format):
             if new:
                 keep = np.ones(len(cells), bool)
                 keep[np.searchsorted(cells.origin, [trouble.row for trouble in new])] = False
-                cells, words = kept(cells, keep), [column[keep] for column in words]
+                cells, words = cells.take(keep), [column[keep] for column in words]
                 troubles = sorted([*troubles, *new], key=lambda trouble: trouble.row)
         policy.take(part.faults(troubles), part.file, line)
         places = part.places(cells)
@@ -490,7 +486,7 @@ class Table(Format):
         return Rows(labels, *self._sparse(cells, words), places, part.lines, weights=weights)
 
     def _keep_grams(self, cells: Cells) -> None:
-        """Keep the names of hashed n-grams, if they are told."""
+        """Keep the names of hashed n-grams, if these are given."""
         if cells.grams is not None and cells.grams.columns is not None and self.found is not None:
             self._seen.see(cells.grams.spelling, len(self.found.numbers) + cells.grams.columns)
 
@@ -501,7 +497,7 @@ class Table(Format):
             return numbers_and_words(cells.values, words)
         new = self._new_grams(cells.documents)
         self.unseen += int(np.count_nonzero(new))
-        documents = without(cells.documents, new)
+        documents = cells.documents.without(new)
         if not self.vocabulary:
             return with_documents(cells.values, documents, self.text_features, words)
         if not self.idf:
@@ -554,7 +550,7 @@ class Table(Format):
         sight = np.concatenate([first[some] for first, some in zip(firsts, used, strict=True)])
         order = np.argsort(sight, kind="stable")
         numbered = np.empty(len(order), np.int64)
-        numbered[order] = self._numbered(named(cells.words, spelling, used, order), grow)
+        numbered[order] = self._numbered(names_in_order(cells.words, spelling, used, order), grow)
         numbered[numbered == NONE] = UNSEEN
         columns = []
         for words, some in zip(cells.words, used, strict=False):

@@ -14,8 +14,8 @@ import pyarrow.parquet as parquet
 from linsep.data.errors import DataError, RowError
 from linsep.data.sources import Bytes, Source
 from linsep.data.splitting import MarkSplitter, Splitter
-from linsep.data.tables.columns import FIRST, CellError, Cells, Plan, cells_of, kind_of
-from linsep.data.tables.documents import as_bytes
+from linsep.data.tables.cells import CellError, Cells, as_bytes, cells_of
+from linsep.data.tables.plan import FIRST, Plan, kind_of
 from linsep.engine.arrays import Array
 
 BATCH_ROWS, BATCH_VALUES = 1 << 16, 1 << 18
@@ -40,7 +40,7 @@ class Records:
         return self.batch.num_rows
 
     def cells(self, plan: Plan, dtype: Any) -> Cells:
-        """Return what the rows hold; those at fault are told, and left out."""
+        """Return the cells of the rows; malformed rows are left out and reported."""
         with _arrow_errors(self.file, "a table"):
             columns = dict(zip(self.batch.schema.names, self.batch.columns, strict=True))
             return cells_of(columns, self.batch.num_rows, plan, dtype)
@@ -50,7 +50,7 @@ class Records:
         return cells.origin
 
     def faults(self, troubles: list[CellError]) -> list[RowError]:
-        """Return what is told of rows at fault, which are written as CSV."""
+        """Return the errors of malformed rows, which are written as CSV."""
         found = []
         for row, _, reason in troubles:
             line = io.StringIO(newline="")
@@ -96,7 +96,7 @@ def _check_stamp(source: Source, stamp: tuple[int, ...] | None) -> None:
 
 
 class Raw(io.RawIOBase):
-    """Decompressed bytes as a file that Arrow can read; `ended` tells whether a read has met their end."""
+    """Decompressed bytes as a file that Arrow can read; `ended` is True once a read has met their end."""
 
     def __init__(self, data: Bytes) -> None:
         self.data, self.ended = data, False
@@ -251,8 +251,8 @@ def record_splitter(source: Source, format: str) -> Splitter:
     with _arrow_errors(source.name, OPENED[format]):
         if format == "parquet":
             with parquet.ParquetFile(source.name) as file:
-                told = file.metadata
-                sizes = [0, *accumulate(told.row_group(i).total_byte_size for i in range(told.num_row_groups))]
+                meta = file.metadata
+                sizes = [0, *accumulate(meta.row_group(i).total_byte_size for i in range(meta.num_row_groups))]
             return MarkSplitter("row groups", range(len(sizes)), lambda group: size * sizes[group] // max(1, sizes[-1]))
         if source.packed or not source.head().startswith(IPC_FILE):
             return MarkSplitter("file", range(2), lambda place: size * place)

@@ -12,12 +12,10 @@ import numpy as np
 
 from linsep.data.errors import RowError, shown
 from linsep.data.format import RowErrors, flag
+from linsep.data.names import NamedFormat, Vocabulary
 from linsep.data.rows import Rows
-from linsep.data.text.frequencies import Frequencies
-from linsep.data.text.hasher import grams_of
-from linsep.data.text.named_format import NamedFormat
-from linsep.data.text.ngrams import Grams, count_text, hash_text, to_unit
-from linsep.data.text.vocabulary import Vocabulary
+from linsep.data.text.ngrams import Frequencies, Grams, count_text, hash_text, to_unit
+from linsep.data.text.transformers import grams_of
 from linsep.engine.arrays import Array
 
 NEWLINE, RETURN, TAB = 10, 13, 9
@@ -154,7 +152,7 @@ class LabelledText(NamedFormat):
     vocabulary : bool, default=False
         Whether n-grams get columns of their own instead, in the order in which they are first seen.
     keep_names : bool, default=False
-        Whether the n-grams that are hashed are kept, so that `feature_names` can tell what a column means.
+        Whether the n-grams that are hashed are kept, for `feature_names` to say what a column means.
     idf : bool, default=False
         Whether counts are multiplied with ln((1 + rows) / (1 + rows with the n-gram)) + 1.
     ngram_range, analyzer, binary, norm, alternate_sign, lowercase

@@ -1,17 +1,17 @@
-"""Documents to rows of n-gram counts: hashed, or numbered by a vocabulary.
+"""Documents to rows of n-gram counts, hashed or numbered by a vocabulary, and weights of rare n-grams.
 
 An n-gram g of hash h(g), a number of 32 bits with a sign, counts in column |h(g)| mod n_features, with the sign of h(g)
 if signs alternate, so that n-grams that meet in a column cancel on average (Weinberger et al. 2009). The same columns
 and values as scikit-learn's HashingVectorizer.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from linsep.data.compiled.ngrams import hashing_kernel, listing_kernel
-from linsep.data.compiled.utf8 import CONTEXTUAL, lowered, not_utf8, tables
-from linsep.data.text.vocabulary import Vocabulary, frozen
+from linsep.data.compiled.text import CONTEXTUAL, hash_documents, list_grams, lowered, not_utf8, tables
+from linsep.data.names import Vocabulary, frozen
+from linsep.data.rows import entries_of_rows, indptr_without
 from linsep.engine.arrays import Array
 
 LARGEST = 1 << 31
@@ -39,6 +39,17 @@ class Counts(NamedTuple):
     values: Array
     faults: Array
 
+    def take(self, keep: Array) -> "Counts":
+        """Return the rows of a mask."""
+        indptr, entries = entries_of_rows(self.indptr, keep)
+        return Counts(indptr, self.indices[entries], self.values[entries], self.faults[keep])
+
+    def without(self, lost: Array) -> "Counts":
+        """Return the rows except the entries of a mask."""
+        if not lost.any():
+            return self
+        return Counts(indptr_without(self.indptr, lost), self.indices[~lost], self.values[~lost], self.faults)
+
 
 def hash_text(text: Array, begins: Array, ends: Array, grams: Grams, dtype: Any = np.float64) -> Counts:
     """Hash the documents text[begins[i]:ends[i]], as bytes.
@@ -55,7 +66,7 @@ def hash_text(text: Array, begins: Array, ends: Array, grams: Grams, dtype: Any 
         space = max(int(ends[-1] - begins[first]) // 4, needed)
         indices, values = np.empty(space, np.int32), np.empty(space, dtype)
         before = first
-        first, needed = hashing_kernel()(
+        first, needed = hash_documents(
             text, begins, ends, first, *grams[:-1], *tables(grams.lowercase), lengths, indices, values, faults
         )
         entries = int(lengths[before:first].sum())
@@ -76,7 +87,7 @@ def ready(text: Array, begins: Array, ends: Array, lowercase: bool) -> tuple[Arr
 
 
 def to_unit(indptr: Array, values: Array) -> None:
-    """Divide the values of every row by the row's length; squares are rounded as `_write` rounds them."""
+    """Divide the values of every row by the row's length; squares are rounded as the compiled code rounds them."""
     lengths = np.diff(indptr)
     rows = np.repeat(np.arange(len(lengths)), lengths)
     norms = np.sqrt(np.bincount(rows, values * values, len(lengths)))
@@ -114,7 +125,7 @@ class Listed(NamedTuple):
 def listed(text: Array, begins: Array, ends: Array, grams: Grams) -> Listed:
     """List the n-grams of the documents text[begins[i]:ends[i]]: of each, first those with the fewest pieces."""
     text, begins, ends = ready(text, begins, ends, grams.lowercase)
-    return Listed(*listing_kernel()(text, begins, ends, grams.chars, grams.low, grams.high, *tables(grams.lowercase)))
+    return Listed(*list_grams(text, begins, ends, grams.chars, grams.low, grams.high, *tables(grams.lowercase)))
 
 
 def tokens(text: str | bytes, analyzer: str = "word", lowercase: bool = True) -> list[str]:
@@ -162,3 +173,96 @@ def count_text(
     if grams.unit:
         to_unit(indptr, values)
     return Counts(indptr, indices, values, faults), unseen
+
+
+class Frequencies:
+    """In how many documents each column was seen: what is rare weighs more, ln((1 + n) / (1 + its documents)) + 1.
+
+    >>> frequencies = Frequencies(3)
+    >>> frequencies.see(documents=2, columns=np.array([0, 1, 0]))
+    >>> frequencies.weights(np.array([0, 1, 2]), np.float64).round(3)
+    array([1.   , 1.405, 2.099])
+    """
+
+    def __init__(self, width: int = 0) -> None:
+        self.documents = 0
+        self._width = width
+        self._counts: Array | None = None
+        self._few: tuple[Array, Array] = np.empty(0, np.int64), np.empty(0, np.int64)
+        """Columns in order and their counts, all others being 0, until a count for each column is asked for."""
+
+    @property
+    def counts(self) -> Array:
+        """The documents of each column."""
+        if self._counts is None:
+            self._counts = np.zeros(self._width, np.int64)
+            self._counts[self._few[0]] = self._few[1]
+        return self._counts
+
+    @counts.setter
+    def counts(self, counts: Array) -> None:
+        self._counts = counts
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return self._width if self._counts is None else len(self._counts)
+
+    def widen(self, width: int) -> None:
+        """Make room for this many columns, or more."""
+        if width > self.width:
+            more = max(width, 2 * self.width) - self.width
+            self.counts = np.concatenate([self.counts, np.zeros(more, np.int64)])
+
+    def see(self, documents: int, columns: Array, times: Any = 1) -> None:
+        """Count documents: each of the columns was in one of them, or in as many as `times` says."""
+        self.documents += documents
+        np.add.at(self.counts, columns, times)
+
+    def state(self) -> dict[str, Any]:
+        """Return what was counted, ready for JSON."""
+        columns, counts = self._few
+        if self._counts is not None:
+            columns = np.flatnonzero(self._counts)
+            counts = self._counts[columns]
+        return {"documents": self.documents, "columns": columns.tolist(), "in": counts.tolist()}
+
+    @classmethod
+    def restored(cls, state: dict[str, Any], width: int) -> Self:
+        """Return what a state was taken from, with room for this many columns; it takes memory for those counted alone.
+
+        >>> Frequencies.restored({"documents": 5, "columns": [1], "in": [3]}, 2).counts
+        array([0, 3])
+        """
+        columns, counts = (np.array(state[name], np.int64) for name in ("columns", "in"))
+        documents = state["documents"]
+        sound = (
+            type(documents) is int and 0 <= documents < 1 << 62 and columns.ndim == 1 and columns.shape == counts.shape
+        )
+        outside = (columns < 0) | (columns >= width) | (counts < 0) | (counts > documents) if sound else True
+        if np.any(outside) or np.any(columns[1:] <= columns[:-1]):
+            raise ValueError("the documents that columns were seen in are not counted as they should be")
+        frequencies = cls(width)
+        frequencies.documents, frequencies._few = documents, (columns, counts)
+        return frequencies
+
+    def weights(self, columns: Array, dtype: Any) -> Array:
+        """Return the weights of columns."""
+        seen = self._of(columns).astype(dtype) + np.ones(1, dtype)
+        return np.log(np.dtype(dtype).type(1 + self.documents) / seen) + np.ones(1, dtype)
+
+    def _of(self, columns: Array) -> Array:
+        """Return the documents of some columns."""
+        few, counts = self._few
+        if self._counts is not None:
+            return np.asarray(self._counts[columns])
+        if not len(few):
+            return np.zeros(len(columns), np.int64)
+        place = np.minimum(np.searchsorted(few, columns), len(few) - 1)
+        return np.where(few[place] == columns, counts[place], 0)
+
+    def weigh(self, indptr: Array, indices: Array, values: Array, unit: bool) -> None:
+        """Multiply the values of rows by the weights of their columns; those of unit rows have length 1 then."""
+        values *= self.weights(indices, values.dtype)
+        if unit:
+            to_unit(indptr, values)

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linsep.data.compiled.arena import ScratchArena
 from linsep.data.compiled.numbers import exactly, fives
 from linsep.data.compiled.svmlight import (
     BAD_LABEL,
@@ -22,11 +21,11 @@ from linsep.data.compiled.svmlight import (
     TOO_HIGH,
     TOO_LARGE,
     lines_in,
-    reading_kernel,
+    read_rows,
 )
 from linsep.data.errors import RowError, shown
 from linsep.data.format import LineFormat, RowErrors, flag, whole
-from linsep.data.rows import NO_INDEX, Rows
+from linsep.data.rows import NO_INDEX, Rows, ScratchArena
 from linsep.engine.arrays import Array
 
 arena = ScratchArena()
@@ -72,7 +71,7 @@ class Svmlight(LineFormat):
         return max(self.high + 1 - self.first, 0) if self.n_features is None else self.n_features
 
     def read_once(self) -> None:
-        """Settle what can't be looked for in a source that can be read only once."""
+        """Settle what only a scan could decide, as the source can be read only once."""
         self.zero_based, self.grows = bool(self.zero_based), self.n_features is None
 
     def parse(self, text: Array, dtype: Any) -> Rows:
@@ -84,7 +83,7 @@ class Svmlight(LineFormat):
         self.low, self.high = min(self.low, low), max(self.high, high)
 
     def take(self, rows: Rows) -> tuple[Rows, RowErrors]:
-        """Keep the lowest and the highest index; tell the rows with one outside of what was stated."""
+        """Keep the lowest and the highest index; return the rows with an index outside of the stated range."""
         least = 1 if self.zero_based is False else 0
         most = NO_INDEX
         if self.n_features is not None and self.known is None:
@@ -154,10 +153,10 @@ def parse(text: Array, dtype: Any = np.float64, index: Any = np.int32) -> Rows:
     counts = np.array([0, 0, 0, 0, NO_INDEX, -1, 0])
     found: list[list[int]] = []
     lost: list[int] = []
-    kernel, begin = reading_kernel(), 0
+    begin = 0
     while begin < len(text):
         before = begin
-        begin = int(kernel(text, begin, labels, places, indptr, indices, values, faulty, hard, fives(), counts))
+        begin = int(read_rows(text, begin, labels, places, indptr, indices, values, faulty, hard, fives(), counts))
         if index is np.int32 and TOO_HIGH in faulty[: counts[2], 1]:
             return parse(text, dtype, np.int64)
         found += faulty[: counts[2]].tolist()
@@ -201,7 +200,7 @@ def _faults(text: Array, found: list[list[int]]) -> list[RowError]:
 
 
 def _fault(row: bytes, line: int, at: int, reason: int) -> RowError:
-    """Return what is told of a fault at row[at]."""
+    """Return the error of a fault at row[at]."""
     words = row[at:].split(maxsplit=1)
     word = words[0] if words else b""
     if reason == FALLING:

@@ -1,6 +1,6 @@
 """Vowpal Wabbit text: `[label [importance [base]]] ['tag]|namespace[:scale] feature[:value] ... |other ...`, by rows.
 
-What stands before the first bar may be missing: a row without a label is there to be predicted. A tag is a word that
+Everything before the first bar may be missing: a row without a label is there to be predicted. A tag is a word that
 begins with a quote or touches the bar (so `1|a x` has the tag 1 and no label, as in Vowpal Wabbit). Tags are left out,
 a base is checked and left out. A blank after a bar means the default namespace. Values are 1 where none is written, and
 are multiplied with the scale of their namespace; those of one column are added up, those of 0 left out. Columns are
@@ -18,9 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linsep.data.compiled.arena import ScratchArena
-from linsep.data.compiled.hashing import hashed
-from linsep.data.compiled.name_table import table_for
+from linsep.data.compiled.names import hashed, table_for
 from linsep.data.compiled.numbers import exactly, fives
 from linsep.data.compiled.vw import (
     ENOUGH,
@@ -43,12 +41,11 @@ from linsep.data.compiled.vw import (
     SLOTTED,
     TOO_MANY,
     most_in,
-    reading_kernel,
+    read_rows,
 )
 from linsep.data.errors import RowError, shown
-from linsep.data.rows import Rows, Spelling
-from linsep.data.text.named_format import NamedFormat
-from linsep.data.text.names import HashedNames, VocabularyNames
+from linsep.data.names import HashedNames, NamedFormat, VocabularyNames
+from linsep.data.rows import Rows, ScratchArena, Spelling
 from linsep.engine.arrays import Array
 
 arena = ScratchArena()
@@ -86,7 +83,7 @@ class Vw(NamedFormat):
     vocabulary : bool, default=False
         Whether names get columns of their own instead, numbered in the order in which they first occur.
     keep_names : bool, default=False
-        Whether the names that are hashed are kept, so that `feature_names` can tell what a column means.
+        Whether the names that are hashed are kept, for `feature_names` to say what a column means.
     """
 
     name: ClassVar[str] = "vw"
@@ -132,14 +129,14 @@ def parse(text: Array, dtype: Any = np.float64, bits: int = 18, mode: int = HASH
     counts[ROOM] = ENOUGH
     names = table_for(1, 1) if mode == HASHED else table_for(len(text) // 32 + 1, len(text) // 4 + 1)
     faults: list[RowError] = []
-    kernel, begin = reading_kernel(), 0
+    begin = 0
     while begin < len(text):
         room = counts[ROOM]
         scratch = np.empty(2 * room, np.uint64), np.empty(room, dtype), np.empty(MOST_DIGITS, np.uint64)
         if counts[MORE_NAMES]:
             names = table_for(4 * len(names.hashes), 4 * len(names.letters), names)
             counts[MORE_NAMES] = counts[SLOTTED] = 0
-        begin = int(kernel(text, begin, bits, mode, *rows, faulty, fives(), known, hard, counts, *scratch, *names))
+        begin = int(read_rows(text, begin, bits, mode, *rows, faulty, fives(), known, hard, counts, *scratch, *names))
         faults += [_fault(text, *line) for line in faulty[: counts[FAULTS]].tolist()]
         counts[FAULTS] = 0
         read = [
@@ -158,7 +155,7 @@ def parse(text: Array, dtype: Any = np.float64, bits: int = 18, mode: int = HASH
 
 
 def _fault(text: Array, number: int, row: int, end: int, at: int, reason: int) -> RowError:
-    """Return what is told of a fault at text[at], in the line text[row:end] of this number."""
+    """Return the error of a fault at text[at], in the line text[row:end] of this number."""
     line = text[row : end - 1].tobytes()
     if reason <= TOO_MANY and b"|" not in line:
         reason = NO_BAR

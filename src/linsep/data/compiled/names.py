@@ -1,27 +1,88 @@
-"""Table of names, compiled: names are numbered in the order in which they first occur; bytes decide, not hashes.
+"""Names, compiled: their MurmurHash3, and a table that numbers them in the order in which they first occur.
 
-Name i is letters[marks[i]:marks[i + 1]]. The table has open addressing and is at most half full: the slot of a name, at
-the place of its hash or later, holds the hash, then i + 1. A feature of Vowpal Wabbit text is spelled
+Hashes are MurmurHash3_x86_32 (Appleby, public domain; the constants are its own), as in scikit-learn's hashing
+vectorisers and Vowpal Wabbit, so that columns agree with theirs.
+
+Name i of a table is letters[marks[i]:marks[i + 1]]. The table has open addressing and is at most half full: the slot of
+a name, at the place of its hash or later, holds the hash, then i + 1. A feature of Vowpal Wabbit text is spelled
 `namespace|feature`, or `feature` in the default namespace: neither part can have a bar in it.
 """
 
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.data.compiled.digest import data_digest
-from linsep.data.compiled.hashing import SPARE, murmur
-from linsep.data.compiled.intrinsics import called, four_bytes, written_out
+from linsep.data.compiled.intrinsics import called, four_bytes, kernel, written_out
 from linsep.data.compiled.numbers import FOUR, ONE, THREE, ZERO
 from linsep.engine.arrays import Array
-from linsep.engine.kernel_cache import CompiledKernel, compiled
 from linsep.engine.multimethods import inlined
+
+C1, C2, C3, C4, C5 = (np.uint32(c) for c in (0xCC9E2D51, 0x1B873593, 0xE6546B64, 0x85EBCA6B, 0xC2B2AE35))
+FIVE = np.uint32(5)
+SPARE = 4
+"""Bytes after a name that are read with the name."""
 
 STIR, HALF, LOW_HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32), np.uint64(0xFFFFFFFF)
 BAR = np.uint8(ord("|"))
 NAMES, SLOTTED = 0, 1
 """Counts of a vocabulary: its names, and those of them that have a slot."""
+
+
+@inlined
+def _rotated(bits: Any, left: int) -> Any:
+    """Return 32 bits rotated left."""
+    return np.uint32(bits << np.uint32(left)) | np.uint32(bits >> np.uint32(32 - left))
+
+
+@inlined
+def _mixed(bits: Any) -> Any:
+    """Return four bytes as they enter the hash."""
+    return np.uint32(_rotated(np.uint32(bits * C1), 15) * C2)
+
+
+@inlined
+def with_four_bytes(h: Any, bits: Any) -> Any:
+    """Return the state of the hash after four more bytes."""
+    return np.uint32(_rotated(np.uint32(h ^ _mixed(bits)), 13) * FIVE + C3)
+
+
+@inlined
+def finished(h: Any, rest: Any, length: Any) -> Any:
+    """Return the hash of `length` bytes, of which the last, at most three, are `rest`."""
+    h = np.uint32(h ^ _mixed(rest) ^ np.uint32(length))
+    h = np.uint32((h ^ (h >> np.uint32(16))) * C4)
+    h = np.uint32((h ^ (h >> np.uint32(13))) * C5)
+    return np.uint32(h ^ (h >> np.uint32(16)))
+
+
+@inlined
+def murmur(text: Any, begin: Any, end: Any, seed: Any) -> Any:
+    """Return the hash of text[begin:end], an unsigned number of 32 bits; SPARE bytes more must be readable.
+
+    The last bytes are read as four, of which those beyond the end are set to 0: there is no branch to predict.
+    """
+    h, k, stop = np.uint32(seed), np.uint64(begin), np.uint64(end)
+    while k + FOUR <= stop:
+        h = with_four_bytes(h, four_bytes(text, k))
+        k += FOUR
+    rest = np.uint32(np.uint64(four_bytes(text, k)) & ((ONE << ((stop - k) << THREE)) - ONE))
+    return finished(h, rest, stop - np.uint64(begin))
+
+
+@kernel()
+def _hash_name(text: Array, seed: int) -> Any:
+    """Return the hash of a name that is followed by SPARE bytes."""
+    return murmur(text, 0, text.shape[0] - SPARE, seed)
+
+
+def hashed(name: str | bytes, seed: int = 0) -> int:
+    """Return the hash of a name, a number from 0 to 2³² - 1.
+
+    >>> hashed("perceptron") == hashed(b"perceptron") != hashed("perceptron", seed=1)
+    True
+    """
+    data = name.encode() if isinstance(name, str) else name
+    return int(_hash_name(np.frombuffer(data + bytes(SPARE), np.uint8), seed))
 
 
 class NameTable(NamedTuple):
@@ -145,12 +206,12 @@ def _same(text: Any, begin: Any, letters: Any, at: Any, size: Any) -> bool:
     return np.uint64(differ) & ((ONE << ((size - k) << THREE)) - ONE) == ZERO
 
 
-@inlined
-def _number_names(
+@kernel()
+def number_names(
     text: Any, begins: Any, ends: Any, first: Any, grow: bool,
     slots: Any, hashes: Any, marks: Any, letters: Any, counts: Any, ids: Any,
 ) -> Any:  # fmt: skip
-    """Number the names text[begins[i]:ends[i]] from the first on until there is no room; return where to go on.
+    """Number the names text[begins[i]:ends[i]] from the first on until there is no room; return the next name.
 
     `ids[i]` becomes the number of name i; if `grow` is False, that of a name which is not in the table becomes -1.
     """
@@ -183,18 +244,3 @@ def _number_names(
             counts[:] = n + 1
         ids[i] = np.int64(entry & LOW_HALF) - 1
     return begins.shape[0]
-
-
-@cache
-def numbering_kernel() -> CompiledKernel:
-    """Return the compiled `_number_names`."""
-    digest = data_digest()
-
-    def kernel(
-        text: Array, begins: Array, ends: Array, first: int, grow: bool,
-        slots: Array, hashes: Array, marks: Array, letters: Array, counts: Array, ids: Array,
-    ) -> Any:  # fmt: skip
-        digest  # noqa: B018  (part of the compiled code's identity on disk)
-        return _number_names(text, begins, ends, first, grow, slots, hashes, marks, letters, counts, ids)
-
-    return compiled(kernel, digest)

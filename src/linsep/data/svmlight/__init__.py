@@ -1,1 +1,0 @@
-"""svmlight and libsvm text to rows."""

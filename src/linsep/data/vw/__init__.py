@@ -1,1 +1,0 @@
-"""Vowpal Wabbit text to rows."""
