@@ -33,7 +33,7 @@ from linsep.solvers.least_squares import (
 from linsep.solvers.products import times
 from linsep.training.state import NO_WEIGHTS
 from linsep.training.transaction import all_or_nothing, at_once
-from linsep.validation.errors import InvalidDataError
+from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import canonical, refuse_bad_entries
 
 SOLVERS = {"auto", "exact", "iterative", "stream"}
@@ -177,9 +177,11 @@ class LeastSquares(BatchLearner):
         """
         first = not hasattr(self, "_state")
         if not first and not hasattr(self, "triangle_"):
-            raise ValueError(NOTHING_TO_GO_ON)
+            raise ParameterError(NOTHING_TO_GO_ON)
         if isinstance(self.class_weight, str):
-            raise ValueError('class_weight="balanced" needs all labels at once: pass a dict of weights to partial_fit')
+            raise ParameterError(
+                'class_weight="balanced" needs all labels at once: pass a dict of weights to partial_fit'
+            )
         problem, places, is_open = self._next_problem(X, y, classes, sample_weight, first)
         triangle = None if first else self._triangle
         if triangle is not None and len(places):
@@ -197,7 +199,7 @@ class LeastSquares(BatchLearner):
         more = self._more_features(n_features)
         if hasattr(self, "_state"):
             if not hasattr(self, "triangle_"):
-                raise ValueError(NOTHING_TO_GO_ON)
+                raise ParameterError(NOTHING_TO_GO_ON)
             self.triangle_ = with_features(self._triangle, more).table
             self.densify()._drop_prepared()
         self.n_features_in_ = int(n_features)
@@ -408,7 +410,7 @@ class LeastSquaresRegression(RegressorMixin, BaseEstimator):
         """
         first = not hasattr(self, "_weights")
         if not first and not hasattr(self, "triangle_"):
-            raise ValueError(NOTHING_TO_GO_ON)
+            raise ParameterError(NOTHING_TO_GO_ON)
         flat = getattr(self, "_flat", None)
         data, targets, weights = self._checked(X, y, sample_weight, reset=first)
         triangle = None

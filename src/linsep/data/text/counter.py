@@ -12,6 +12,7 @@ from linsep.data.text.hasher import Chunk, TextTransformer
 from linsep.data.text.ngrams import Counts, count_text
 from linsep.data.text.vocabulary import Vocabulary
 from linsep.engine.arrays import Array
+from linsep.validation.errors import ParameterError
 
 
 class TextCounter(TextTransformer):
@@ -143,7 +144,7 @@ class TextCounter(TextTransformer):
     def _given(self) -> Vocabulary:
         """Return the vocabulary that was given, or an empty one."""
         if isinstance(self.vocabulary, (str, bytes)):
-            raise ValueError(f"vocabulary={self.vocabulary!r} is one word: give a list of them")
+            raise ParameterError(f"vocabulary={self.vocabulary!r} is one word: give a list of them")
         return Vocabulary() if self.vocabulary is None else Vocabulary.of(list(self.vocabulary))
 
     def _known(self) -> Vocabulary:

@@ -20,6 +20,7 @@ from linsep.data.text.ngrams import LARGEST, Counts, Grams, hash_text, joined, l
 from linsep.data.text.vocabulary import Vocabulary
 from linsep.engine.arrays import Array
 from linsep.engine.runtime import in_order, share, threads
+from linsep.validation.errors import InvalidDataError, ParameterError
 
 T = TypeVar("T")
 
@@ -49,7 +50,7 @@ def chunks(documents: Iterable[str | bytes], size: int) -> Iterator[Chunk]:
             encoded = document.encode() if isinstance(document, str) else document
         except UnicodeEncodeError as error:
             reason = f"document {i:,}: character {error.start + 1:,}, {error.object[error.start]!a}, is no character"
-            raise ValueError(f"{reason}: it stands for a byte that was not read as text") from None
+            raise InvalidDataError(f"{reason}: it stands for a byte that was not read as text") from None
         held.append(encoded)
         held_size += len(encoded)
         if held_size >= size:
@@ -67,9 +68,11 @@ def grams_of(how: Any, n_features: int, signed: bool) -> Grams:
     except (TypeError, ValueError):
         whole = False
     if not whole or not 1 <= low <= high < LARGEST:
-        raise ValueError(f"ngram_range={how.ngram_range!r} is not possible: it is the least and the most, as in (1, 2)")
+        raise ParameterError(
+            f"ngram_range={how.ngram_range!r} is not possible: it is the least and the most, as in (1, 2)"
+        )
     if high > LONGEST_GRAM:
-        raise ValueError(f"ngram_range={how.ngram_range!r:.60} is not possible: the most is {LONGEST_GRAM:,}")
+        raise ParameterError(f"ngram_range={how.ngram_range!r:.60} is not possible: the most is {LONGEST_GRAM:,}")
     checks = {
         "n_features": (
             isinstance(n_features, Integral) and 1 <= n_features < LARGEST,
@@ -80,7 +83,7 @@ def grams_of(how: Any, n_features: int, signed: bool) -> Grams:
     }
     for name, (fine, what) in checks.items():
         if not fine:
-            raise ValueError(f"{name}={getattr(how, name)!r} is not possible: it is {what}")
+            raise ParameterError(f"{name}={getattr(how, name)!r} is not possible: it is {what}")
     return Grams(
         how.analyzer == "char", int(low), int(high), int(n_features), bool(signed), bool(how.binary),
         how.norm == "l2", bool(how.lowercase),
@@ -113,7 +116,7 @@ class TextTransformer(TransformerMixin, BaseEstimator):
     def _how(self, n_features: int = 1, signed: bool = False) -> Grams:
         """Return which n-grams count, and how; raises where a parameter is none of those that are possible."""
         if np.dtype(self.dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
-            raise ValueError(f"dtype={self.dtype!r} is not possible: values are float32 or float64")
+            raise ParameterError(f"dtype={self.dtype!r} is not possible: values are float32 or float64")
         grams = grams_of(self, n_features, signed)
         return grams._replace(unit=grams.unit and not self.idf)
 
@@ -335,4 +338,4 @@ def _check(chunk: Chunk, faults: Array) -> None:
     """Raise where a document is not UTF-8."""
     for i in np.flatnonzero(faults >= 0)[:1].tolist():
         document = chunk.text[chunk.begins[i] : chunk.ends[i]].tobytes()
-        raise ValueError(f"document {chunk.first + i:,}: {not_utf8(document, int(faults[i]))}: decode it first")
+        raise InvalidDataError(f"document {chunk.first + i:,}: {not_utf8(document, int(faults[i]))}: decode it first")

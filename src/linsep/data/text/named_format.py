@@ -10,6 +10,7 @@ from linsep.data.format import LineFormat, RowErrors, flag, whole
 from linsep.data.rows import Rows
 from linsep.data.text.names import HashedNames, VocabularyNames
 from linsep.data.text.vocabulary import Vocabulary
+from linsep.validation.errors import ParameterError
 
 LATE = "the row has a name that was not there before: the data have changed since they were first looked at"
 
@@ -63,7 +64,7 @@ class NamedFormat(LineFormat):
             self.n_features = whole("n_features", n, self.least_features)
             self.seen = self.hashed_names(self.n_features) if self.keep_names else None
         elif self.n_features is not None or self.keep_names:
-            raise ValueError("with vocabulary=True every name has a column: leave out n_features and keep_names")
+            raise ParameterError("with vocabulary=True every name has a column: leave out n_features and keep_names")
 
     @property
     def settled(self) -> bool:

@@ -10,6 +10,7 @@ from linsep.data.compiled.hashing import SPARE
 from linsep.data.compiled.name_table import NAMES, SLOTTED, numbering_kernel, table_for
 from linsep.data.rows import Spelling
 from linsep.engine.arrays import Array
+from linsep.validation.errors import InvalidDataError
 
 MOST_NAMES = (1 << 31) - 1
 
@@ -79,7 +80,7 @@ class Vocabulary:
         if len(self) == names:
             names = min(2 * names, MOST_NAMES)
             if names == len(self):
-                raise ValueError("there are 2³¹ names or more: hash them instead")
+                raise InvalidDataError("there are 2³¹ names or more: hash them instead")
         self._table, self._counts[SLOTTED] = table_for(names, letters, self._table), 0
 
     @property

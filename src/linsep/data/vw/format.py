@@ -50,6 +50,7 @@ from linsep.data.rows import Rows, Spelling
 from linsep.data.text.named_format import NamedFormat
 from linsep.data.text.names import HashedNames, VocabularyNames
 from linsep.engine.arrays import Array
+from linsep.validation.errors import ParameterError
 
 arena = ScratchArena()
 
@@ -99,7 +100,7 @@ class Vw(NamedFormat):
         super().__post_init__()
         n = self.n_features
         if n is not None and (n & (n - 1) or n > 1 << MOST_BITS):
-            raise ValueError(f"n_features={n}: names are hashed to a power of two columns, 2**{MOST_BITS} at most")
+            raise ParameterError(f"n_features={n}: names are hashed to a power of two columns, 2**{MOST_BITS} at most")
 
     def parse(self, text: Array, dtype: Any) -> Rows:
         """Read a block of whole lines."""
