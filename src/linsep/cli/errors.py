@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 
 import typer
 
+from linsep.cli.startup import begin_work
 from linsep.cli.terminal.text import say, silence
 
 USAGE, BAD_DATA, BAD_MODEL, INTERRUPTED, CLOSED_PIPE = 2, 3, 4, 130, 141
@@ -69,6 +70,7 @@ def reported(name: Callable[[], str]) -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: say(f"{name()}: warning: {message}")
         try:
+            begin_work()
             yield
             if sys.stdout is not None:
                 sys.stdout.flush()

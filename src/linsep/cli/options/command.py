@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 from linsep.cli.errors import UsageError
 from linsep.cli.options.common import DEFAULT, SEED, LearnerOptions, SharedOptions, known_learner
 from linsep.cli.options.help import HelpPage
-from linsep.cli.startup import load_scikit_learn, loaded
+from linsep.cli.startup import collect_garbage, load_scikit_learn
 
 FORMATS = ("svmlight", "vw", "text", "csv", "tsv", "parquet", "arrow", "binary")
 MAPS = ("polynomial", "bias", "scale", "scale-columns", "delta-trick")
@@ -162,7 +162,7 @@ class Command(HelpPage, TyperCommand):
         if self.needs is not None:
             load_scikit_learn()
             import_module(self.needs)
-        loaded()
+        collect_garbage()
         return super().invoke(ctx)
 
 
