@@ -490,5 +490,5 @@ def test_a_time_limit_ends_a_stream_and_is_refused_where_nothing_would_be_kept(t
         assert result.exit_code == 2
         assert "has a model only after all rows; limit its work by --epochs, or add --stream" in result.stderr
     assert CliRunner().invoke(app, [*fit, "0"]).exit_code == 2
-    solved = CliRunner().invoke(app, ["fit", "train.svm", "-o", "m.linsep", "-l", "linear-program", "--time-limit", "9"])
+    solved = CliRunner().invoke(app, ["fit", "train.svm", "-o", "m", "-l", "linear-program", "--time-limit", "9"])
     assert solved.exit_code in (0, 3), solved.output
