@@ -19,8 +19,9 @@ from typer.testing import CliRunner
 import linsep
 from linsep.cli.app import CommandGroup, app
 from linsep.cli.errors import EXTRAS, Interrupted, UsageError, explain
+from linsep.data.registry import NoOptionError
 from linsep.models.save_load import ModelError
-from linsep.validation.errors import InvalidDataError
+from linsep.validation.errors import InvalidDataError, ParameterError
 from tests.cli.files import write_files
 
 X, Y = np.array([[0.0, 1], [1, 0], [2, 1], [1, 2]]), [0, 1, 1, 0]
@@ -46,6 +47,8 @@ def raising(error):
     [
         (UsageError("--a goes with --b"), 2, "--a goes with --b"),
         (InvalidDataError("no rows"), 3, "no rows"),
+        (ParameterError("eta=-1 is no rate"), 2, "--eta -1 is no rate"),
+        (NoOptionError("columms", "csv", ["columns"]), 2, "did you mean columns=?"),
         (linsep.DataError("a.svm", "'x' is no number", 3, 5), 3, "a.svm, line 3, column 5: 'x' is no number"),
         (ModelError("m.linsep", "it is cut off"), 4, "m.linsep: it is cut off"),
         (FileNotFoundError(2, "No such file or directory", "m.linsep"), 2, "m.linsep: no such file or directory"),
@@ -60,8 +63,7 @@ def raising(error):
     ],
 )  # fmt: skip
 def test_a_failure_is_one_line_and_a_code(error, code, line):
-    said = isinstance(error, (linsep.DataError, ModelError))
-    result = running(raising(error) if not said else lambda: said_by_linsep(error))
+    result = running(raising(error))
     assert result.exit_code == code
     assert result.stdout == ""
     assert result.stderr.startswith("linsep work: ")
@@ -89,6 +91,7 @@ def test_a_command_s_own_code_is_kept(code):
         lambda: int("x"),
         lambda: __import__("no_such_module"),
         raising(ValueError("raised by a test, not by linsep")),
+        lambda: said_by_linsep(ValueError("a bug within the package")),
         raising(io.UnsupportedOperation("fileno")),
     ],
 )

@@ -1,16 +1,11 @@
-"""The lean start: less is loaded, and whatever is asked for works as it always does."""
+"""The start of a command: what is not needed is not loaded, and signals end it without a traceback."""
 
 import subprocess
 import sys
 
-import pytest
-from typer.testing import CliRunner
-
-from linsep.cli.app import app
-from linsep.cli.startup import Lean
 from tests.cli.files import write_model, write_svmlight, write_table
 
-START = "import sys; from linsep.cli.startup import postpone_imports; postpone_imports(); postpone_imports()\n"
+START = "import sys; from linsep.cli.startup import load_scikit_learn; load_scikit_learn(); load_scikit_learn()\n"
 
 
 def told(code, *args, cwd=None):
@@ -22,70 +17,8 @@ def told(code, *args, cwd=None):
     return done.stdout.split()
 
 
-def test_less_is_loaded():
-    code = """
-from linsep.cli.startup import load_scikit_learn
-load_scikit_learn()
-import sklearn.base, sklearn.utils.validation, scipy.stats, inspect
-for module in list(sys.modules.values()):  # as inspect.getmodule and others do
-    hasattr(module, "__file__"), getattr(module, "__warningregistry__", None)
-print(*(name in sys.modules for name in ("scipy.stats._distn_infrastructure", "pandas", "scipy.stats")))
-"""
-    assert told(code) == ["False", "False", "True"]
-
-
-def test_what_is_postponed_works_when_asked_for():
-    code = """
-import pickle
-import scipy, scipy.stats, scipy.special
-early, special = scipy.stats, scipy.special
-print(early.norm.cdf(0.0), special.expit(0.0))  # by attribute
-from scipy.stats import norm, rankdata
-from scipy.special import expit, logsumexp
-import scipy.stats.distributions, scipy.special.cython_special
-print(norm is early.norm is scipy.stats.norm, special.expit is expit, early is sys.modules["scipy.stats"])
-print(scipy.stats.distributions.norm is norm, rankdata([3, 1, 2])[0], "norm" in dir(early))
-print(pickle.loads(pickle.dumps(norm(1, 2))).mean(), hasattr(early, "nothing"))
-"""
-    expected = ["0.5", "0.5", "True", "True", "False", "True", "3.0", "True", "1.0", "False"]
-    assert told(code) == expected
-
-
-@pytest.mark.parametrize("package", ["scipy.stats", "scipy.special"])
-def test_a_module_inside_is_loaded_once(package):
-    inside, thing = {
-        "scipy.stats": ("_continuous_distns", "norm"),
-        "scipy.special": ("_ufuncs", "expit"),
-    }[package]
-    code = f"""
-import {package}
-import {package}.{inside} as module
-print(module.{thing} is {package}.{thing}, module is sys.modules["{package}"].{inside})
-print(type(module.__spec__.loader).__module__)
-"""
-    assert told(code) == ["True", "True", "_frozen_importlib_external"]
-
-
-def test_threads_that_ask_at_once():
-    code = """
-from threading import Barrier, Thread
-import scipy.stats
-start, found = Barrier(4), []
-def ask():
-    start.wait()
-    found.append(scipy.stats.norm.ppf(0.5))
-threads = [Thread(target=ask) for _ in range(4)]
-[thread.start() for thread in threads]
-[thread.join() for thread in threads]
-print(found)
-"""
-    assert "".join(told(code)).replace("np.float64(0.0)", "0.0") == "[0.0,0.0,0.0,0.0]"
-
-
 def test_pandas_is_not_loaded_but_can_be():
     code = """
-from linsep.cli.startup import load_scikit_learn
-load_scikit_learn()
 print("pandas" in sys.modules, "sklearn.utils.validation" in sys.modules)
 import pandas
 print(pandas.DataFrame({"a": [1, 2]}).shape[0])
@@ -140,13 +73,6 @@ except SystemExit as end:
     assert (len(labels), code) == (20, "0")
 
 
-def test_a_program_that_uses_the_commands_is_left_alone(tmp_path):
-    write_svmlight(tmp_path / "in.svm", 30, 0)
-    write_model(tmp_path / "m.linsep", tmp_path / "in.svm")
-    assert CliRunner().invoke(app, ["predict", str(tmp_path / "m.linsep"), str(tmp_path / "in.svm")]).exit_code == 0
-    assert not any(isinstance(finder, Lean) for finder in sys.meta_path)
-
-
 INTERRUPTED_WHILE_LOADING = """
 import os, signal, sys
 import linsep.cli
@@ -196,3 +122,22 @@ def test_a_terminated_command_leaves_no_drafts(tmp_path):
     assert (done.returncode, done.stderr) == (143, "")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.svm", "out.npz"]
     assert (tmp_path / "out.npz").read_bytes() == b"before"
+
+
+INTERRUPTED_AT_THE_END = """
+import atexit, os, signal, sys
+import linsep.cli
+
+atexit.register(os.kill, os.getpid(), signal.SIGINT)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.argv = ["linsep", "--version"]
+linsep.cli.main()
+"""
+
+
+def test_an_interruption_after_the_end_changes_nothing():
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_AT_THE_END], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("linsep ")

@@ -20,7 +20,11 @@ from linsep.plots.notes.catalogue import FIGURES, NOTES, words
 from linsep.plots.notes.gallery import page
 from linsep.theory.vc import cover_fraction
 
-QUICK = {"dichotomies": {"dimensions": (3,), "draws": 4}}
+QUICK = {
+    "dichotomies": {"dimensions": (3,), "draws": 4},
+    "feature_race": {"sizes": (10, 30, 100), "rounds": 400},
+    "turned_labels": {"rows": 60},
+}
 """What makes a figure quick enough to be drawn again and again."""
 
 

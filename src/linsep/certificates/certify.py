@@ -16,6 +16,7 @@ from linsep.certificates.witnesses import BracketCallback, Search, SearchResult,
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
+from linsep.validation.errors import ParameterError
 
 LARGEST_BIAS = 1e154
 """The square of a larger bias is beyond float64."""
@@ -130,20 +131,22 @@ def refuse_bad_plan(bias: float, passes: int, epsilon: float, delta: float, time
     }
     for name, value in numbers.items():
         if not isinstance(value, Real) and not (name == "time_limit" and value is None):
-            raise ValueError(f"{name}={value!r} is not a number: give one number")
+            raise ParameterError(f"{name}={value!r} is not a number: give one number")
     for name, value in (("epsilon", epsilon), ("delta", delta)):
         if not 0 < value < 1:
-            raise ValueError(f"{name}={value} is no probability: it must lie between 0 and 1")
+            raise ParameterError(f"{name}={value} is no probability: it must lie between 0 and 1")
     if not 0 <= bias < np.inf:
-        raise ValueError(f"bias={bias} is no value for a constant feature: it must be 0 (none) or more")
+        raise ParameterError(f"bias={bias} is no value for a constant feature: it must be 0 (none) or more")
     if bias > LARGEST_BIAS:
-        raise ValueError(f"bias={bias:g} is too large, as its square is beyond float64: use at most {LARGEST_BIAS:g}")
+        raise ParameterError(
+            f"bias={bias:g} is too large, as its square is beyond float64: use at most {LARGEST_BIAS:g}"
+        )
     if int(passes) != passes or passes < 1:
-        raise ValueError(f"passes={passes} is no number of passes: it must be 1 or more")
+        raise ParameterError(f"passes={passes} is no number of passes: it must be 1 or more")
     if passes > MOST_PASSES:
-        raise ValueError(f"passes={passes} is too large: use at most {MOST_PASSES:,}")
+        raise ParameterError(f"passes={passes} is too large: use at most {MOST_PASSES:,}")
     if time_limit is not None and not time_limit > 0:
-        raise ValueError(f"time_limit={time_limit} leaves no time: it must be above 0 seconds, or None")
+        raise ParameterError(f"time_limit={time_limit} leaves no time: it must be above 0 seconds, or None")
 
 
 def find_problems(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems, list[str]]:

@@ -22,8 +22,8 @@ from typing import Any, NoReturn
 
 import typer
 
+from linsep.cli.startup import begin_work
 from linsep.cli.terminal.text import say, silence
-from linsep.validation.errors import InvalidDataError
 
 USAGE, BAD_DATA, BAD_MODEL, INTERRUPTED, CLOSED_PIPE = 2, 3, 4, 130, 141
 SHOW = "LINSEP_TRACEBACK"
@@ -39,9 +39,13 @@ CODES = {
     ("linsep.certificates.certificate", "CertificateError"): BAD_MODEL,
     ("linsep.distributed.cluster", "ClusterError"): USAGE,
 }
-"""The exit code of an error by its class; if the module of a class is not loaded, nothing has raised it."""
-OF_VALUES = ("linsep.", "sklearn.utils.")
-"""Where a ValueError is about a value that was given; one from anywhere else is a bug."""
+"""The exit code of an error by its class. If the module of a class is not loaded, nothing has raised it."""
+OF_PARAMETERS = {
+    ("linsep.validation.errors", "InvalidDataError"): BAD_DATA,
+    ("linsep.validation.errors", "ParameterError"): USAGE,
+    ("sklearn.utils._param_validation", "InvalidParameterError"): USAGE,
+}
+"""The same for errors whose messages name parameters, which are options here."""
 
 
 class UsageError(Exception):
@@ -66,6 +70,7 @@ def reported(name: Callable[[], str]) -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: say(f"{name()}: warning: {message}")
         try:
+            begin_work()
             yield
             if sys.stdout is not None:
                 sys.stdout.flush()
@@ -103,7 +108,7 @@ def explain(error: BaseException) -> tuple[int, str] | None:
 
     >>> explain(UsageError("--eta is an option of winnow"))
     (2, '--eta is an option of winnow')
-    >>> explain(ZeroDivisionError()) is None
+    >>> explain(ValueError("a bug")) is None
     True
     """
     if isinstance(error, KeyboardInterrupt):
@@ -116,16 +121,11 @@ def explain(error: BaseException) -> tuple[int, str] | None:
         return _of_a_package(error)
     if isinstance(error, MemoryError):
         return USAGE, f"not enough memory{f': {error}' if str(error) else ''}"
-    for (home, name), code in CODES.items():
-        if home in sys.modules and isinstance(error, getattr(sys.modules[home], name)):
-            return code, str(error)
-    if isinstance(error, OSError):
-        return _of_a_file(error)
-    if isinstance(error, InvalidDataError):
-        return BAD_DATA, _in_options(str(error))
-    if isinstance(error, ValueError) and _origin(error).startswith(OF_VALUES):
-        return USAGE, _of_a_value(error)
-    return None
+    for codes in (CODES, OF_PARAMETERS):
+        for (module, name), code in codes.items():
+            if module in sys.modules and isinstance(error, getattr(sys.modules[module], name)):
+                return code, str(error) if codes is CODES else _in_options(error)
+    return _of_a_file(error) if isinstance(error, OSError) else None
 
 
 def _of_the_command_line(error: Any) -> tuple[int, str] | None:
@@ -155,26 +155,9 @@ def _of_a_file(error: OSError) -> tuple[int, str] | None:
     return USAGE, f"{place}{error.strerror[:1].lower()}{error.strerror[1:]}"
 
 
-def _of_a_value(error: ValueError) -> str:
-    """Return what is wrong with the value of an option of the reader, or of a learner's parameter."""
+def _in_options(error: Exception) -> str:
+    """Return a message about parameters in the words of the command line."""
     from linsep.cli.options.command import RESERVED
-    from linsep.data.registry import NoOptionError
-
-    return error.text(without=RESERVED) if isinstance(error, NoOptionError) else _in_options(str(error))
-
-
-def _in_options(text: str) -> str:
-    """Return a message of Python's in the words of the command line, if learners are loaded."""
-    if "linsep.cli.options.learners" not in sys.modules:
-        return text
     from linsep.cli.options.learners import in_options
 
-    return in_options(text)
-
-
-def _origin(error: BaseException) -> str:
-    """Return the name of the module that raised an error."""
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    return "" if place is None else str(place.tb_frame.f_globals.get("__name__", ""))
+    return in_options(error.text(without=RESERVED) if hasattr(error, "text") else str(error))

@@ -7,6 +7,7 @@ from types import NoneType
 from typing import Any, BinaryIO, NamedTuple
 
 from linsep.engine.atomic_write import naming
+from linsep.validation.errors import ParameterError
 
 POLICIES = ("raise", "skip", "quarantine")
 """What may happen to malformed rows."""
@@ -69,11 +70,11 @@ class ErrorPolicy:
         self, on_error: str = "raise", quarantine: str | Path | None = None, *, deferred: bool = False
     ) -> None:  # fmt: skip
         if not is_one_of(on_error, POLICIES):
-            raise ValueError(f"on_error={on_error!r}: it is 'raise', 'skip' or 'quarantine'")
+            raise ParameterError(f"on_error={on_error!r}: it is 'raise', 'skip' or 'quarantine'")
         if not isinstance(quarantine, (str, PathLike, NoneType)):
-            raise ValueError(f"quarantine={quarantine!r}: it is the path of a file, or None")
+            raise ParameterError(f"quarantine={quarantine!r}: it is the path of a file, or None")
         if (on_error == "quarantine") != (quarantine is not None):
-            raise ValueError('on_error="quarantine" and quarantine=<file for the rows> go together')
+            raise ParameterError('on_error="quarantine" and quarantine=<file for the rows> go together')
         self.on_error = on_error
         self.path = None if quarantine is None else Path(quarantine)
         self.deferred = deferred

@@ -17,6 +17,7 @@ from linsep.data.sources import Source
 from linsep.data.splitting import LineSplitter, MarkSplitter, Splitter, newlines
 from linsep.engine.arrays import Array
 from linsep.engine.runtime import in_order
+from linsep.validation.errors import ParameterError
 
 RowErrors = dict[int, tuple[bytes, str]]
 MOST_COLUMNS = 1 << 62
@@ -157,7 +158,7 @@ class Format(ABC):
 
     def _like(self, seen: Callable[[], Array], strict: bool) -> Self:
         if self.width > MOST_KNOWN:
-            raise ValueError(f"like= remembers which of the columns were seen, and can't do so for {self.width:,}")
+            raise ParameterError(f"like= remembers which of the columns were seen, and can't do so for {self.width:,}")
         columns = seen()[: self.width]
         form = deepcopy(self)
         form.known, form.strict = np.zeros(self.width, bool), strict
@@ -234,9 +235,9 @@ def _fits(value: Any, hint: Any) -> bool:
 def whole(name: str, value: Any, least: int = 1, most: int = MOST_COLUMNS) -> int:
     """Return an option that must be a whole number."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name}={value!r}: it is a whole number, {least} at least")
+        raise ParameterError(f"{name}={value!r}: it is a whole number, {least} at least")
     if value > most:
-        raise ValueError(f"{name}={value!r}: it is a whole number, {most} at most")
+        raise ParameterError(f"{name}={value!r}: it is a whole number, {most} at most")
     return int(value)
 
 
@@ -246,7 +247,7 @@ def flag(name: str, value: Any, *, none: bool = False) -> Any:
         return bool(value)
     if value is None and none:
         return None
-    raise ValueError(f"{name}={value!r}: it is {'True, False or None' if none else 'True or False'}")
+    raise ParameterError(f"{name}={value!r}: it is {'True, False or None' if none else 'True or False'}")
 
 
 class LineFormat(Format):

@@ -12,6 +12,7 @@ from linsep.data.compiled.names import NAMES, SLOTTED, SPARE, number_names, tabl
 from linsep.data.format import LineFormat, RowErrors, flag, whole
 from linsep.data.rows import Rows, Spelling
 from linsep.engine.arrays import Array
+from linsep.validation.errors import InvalidDataError, ParameterError
 
 MOST_NAMES = (1 << 31) - 1
 
@@ -83,7 +84,7 @@ class Vocabulary:
         if len(self) == names:
             names = min(2 * names, MOST_NAMES)
             if names == len(self):
-                raise ValueError("there are 2³¹ names or more: hash them instead")
+                raise InvalidDataError("there are 2³¹ names or more: hash them instead")
         self._table, self._counts[SLOTTED] = table_for(names, letters, self._table), 0
 
     @property
@@ -364,7 +365,7 @@ class NamedFormat(LineFormat):
             self.n_features = whole("n_features", n, self.least_features)
             self.seen = self.hashed_names(self.n_features) if self.keep_names else None
         elif self.n_features is not None or self.keep_names:
-            raise ValueError("with vocabulary=True every name has a column: leave out n_features and keep_names")
+            raise ParameterError("with vocabulary=True every name has a column: leave out n_features and keep_names")
 
     @property
     def settled(self) -> bool:

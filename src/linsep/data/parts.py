@@ -21,6 +21,7 @@ from linsep.data.sources import Source, sources_of
 from linsep.data.splitting import cut
 from linsep.data.svmlight import Svmlight
 from linsep.engine.arrays import Array
+from linsep.validation.errors import ParameterError
 
 CHANGED = "the file changed since it was cut into parts: cut it again"
 
@@ -364,7 +365,7 @@ def _blocks(part: Part, reading: Reading, block_rows: int) -> Iterator[Dataset]:
 
 def _check_settled(form: Format) -> None:
     if not form.settled:
-        raise ValueError(
+        raise ParameterError(
             "where the indices begin, and how many features there are, is not known yet: "
             "plan.settle(surveys of all parts) finds out, or say zero_based= and n_features="
         )
@@ -432,7 +433,7 @@ class Plan:
     def __init__(self, source: Any, /, *, on_error: str = "raise", **options: Any) -> None:
         for name, reason in NOT_HERE.items():
             if name in options or on_error == name:
-                raise ValueError(reason)
+                raise ParameterError(reason)
         named = sources_of(source)
         for found in named:
             if found.handle is not None:

@@ -26,6 +26,7 @@ from linsep.data.rows import Rows, as_csr
 from linsep.data.sources import Source
 from linsep.engine.atomic_write import remove_dead_drafts
 from linsep.engine.digest import engine_digest
+from linsep.validation.errors import ParameterError
 
 Where = bool | str | os.PathLike[str] | None
 DISABLED = ("off", "0", "false", "no")
@@ -77,7 +78,9 @@ def cache_file(sources: Sequence[Source], options: dict[str, Any], where: Where 
     (True, '.npz')
     """
     if where is False:
-        raise ValueError("where=False: it is True (next to the source), a folder, or None (the folder of all caches)")
+        raise ParameterError(
+            "where=False: it is True (next to the source), a folder, or None (the folder of all caches)"
+        )
     paths = _paths(sources)
     name = f".{os.path.basename(paths[0])[:100]}.{_digest([paths, options])[:32]}.npz"
     if where is True:
@@ -131,7 +134,7 @@ def cache_writer(path: str | os.PathLike[str], key: str) -> Writer:
 def _paths(sources: Sequence[Source]) -> list[str]:
     opened = [source.name for source in sources if source.handle is not None]
     if opened or not sources:
-        raise ValueError(f"only files that are given by name have a cache, not {opened}")
+        raise ParameterError(f"only files that are given by name have a cache, not {opened}")
     return [os.path.abspath(source.name) for source in sources]
 
 
@@ -162,7 +165,7 @@ class PassCache:
             or policy.path is not None
         ):
             if self.stated and where is not False:
-                raise ValueError(
+                raise ParameterError(
                     f"cache={where!r}: only rows of text files that are given by name, without quarantine= or like=, "
                     "are kept"
                 )

@@ -18,6 +18,7 @@ from linsep.data.registry import format_for, format_of, options_of
 from linsep.data.rows import Rows
 from linsep.data.sources import Source, sources_of
 from linsep.engine.runtime import threads
+from linsep.validation.errors import ParameterError
 
 Report = Callable[[Progress], None]
 MOST_BYTES = 1 << 32
@@ -31,7 +32,7 @@ def _float(dtype: Any) -> Any:
     except (TypeError, ValueError):
         kind = np.dtype(object)
     if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise ValueError(f"dtype={dtype!r}: values are read as float32 or float64")
+        raise ParameterError(f"dtype={dtype!r}: values are read as float32 or float64")
     return kind.type
 
 
@@ -45,9 +46,9 @@ class Reader:
     ) -> None:  # fmt: skip
         self.dtype = _float(dtype)
         if progress is not None and not callable(progress):
-            raise ValueError(f"progress={progress!r}: it is a function that takes the progress")
+            raise ParameterError(f"progress={progress!r}: it is a function that takes the progress")
         if flag("strict", strict) and like is None:
-            raise ValueError("strict=True refuses features that earlier data did not have: say which with like=")
+            raise ParameterError("strict=True refuses features that earlier data did not have: say which with like=")
         self.sources = sources_of(source)
         self.policy = ErrorPolicy(on_error, quarantine)
         self.jobs, self.progress, self.block_bytes = (
@@ -63,7 +64,7 @@ class Reader:
             self.form.cast = None if dtype is None else np.dtype(dtype)
         for source in self.sources:
             if quarantine is not None and (source.is_at(quarantine) or isinstance(self.form, NpzFormat)):
-                raise ValueError(f"quarantine={str(quarantine)!r}: rows of {source.name} can't be written there")
+                raise ParameterError(f"quarantine={str(quarantine)!r}: rows of {source.name} can't be written there")
         if not self.rereadable:
             self.form.read_once()
 
@@ -139,7 +140,9 @@ def _format_like(
             f"got {type(like).__name__}"
         )
     if getattr(like, "block", False):
-        raise ValueError("like= takes all of the data that were learned from: give the stream, not one of its blocks")
+        raise ParameterError(
+            "like= takes all of the data that were learned from: give the stream, not one of its blocks"
+        )
     _refuse_changed_options(form, options)
     name = format_of(sources, format)
     if seen is None:
@@ -153,7 +156,7 @@ def _refuse_changed_options(form: Format, options: dict[str, Any]) -> None:
     """Raise a ValueError if an option differs from that of the earlier data."""
     for name, value in options.items():
         if name not in options_of(type(form)) or not (value is None or _repeats(form, name, value)):
-            raise ValueError(
+            raise ParameterError(
                 f"{name}= is that of the data these are read like: state it where those are read, and leave out "
                 f"{name}={value!r} here"
             )

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from linsep.data.errors import DataError, is_one_of, shown
 from linsep.data.format import Format
 from linsep.data.sources import HEAD, Source, suffix_of
+from linsep.validation.errors import ParameterError
 
 NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 SVMLIGHT = re.compile(rb"[ \t]*" + NUMBER + rb"(?:[ \t]+qid:\d+)?(?:[ \t]+\d+:" + NUMBER + rb")*[ \t\r]*(?:#.*)?")
@@ -104,7 +105,7 @@ def format_of(sources: list[Source], format: str | None) -> str:
     """Return the format of some sources: the one that was stated, or that of the first."""
     name = detected_format(sources[0]) if format is None else format
     if not is_one_of(name, FORMATS):
-        raise ValueError(f"format={name!r}: it is one of {', '.join(FORMATS)}")
+        raise ParameterError(f"format={name!r}: it is one of {', '.join(FORMATS)}")
     return name
 
 
@@ -125,7 +126,7 @@ def options_of(form: type[Format]) -> list[str]:
     return [field.name for field in fields(form) if field.init]
 
 
-class NoOptionError(ValueError):
+class NoOptionError(ParameterError):
     """An option that does not exist for data of some format."""
 
     def __init__(self, option: str, name: str, own: list[str]) -> None:

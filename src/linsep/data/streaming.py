@@ -18,6 +18,7 @@ from linsep.data.pass_cache import PassCache, PassRecord, kept_blocks, widen
 from linsep.data.reading import Reader, read
 from linsep.data.rows import Rows, in_blocks
 from linsep.engine.arrays import Array
+from linsep.validation.errors import ParameterError
 
 
 class Stream:
@@ -28,7 +29,7 @@ class Stream:
     ) -> None:
         once = flag("once", once)
         if not isinstance(cache, (bool, str, PathLike, NoneType)):
-            raise ValueError(f"cache={cache!r}: it is True, False, the path of a folder, or None")
+            raise ParameterError(f"cache={cache!r}: it is True, False, the path of a folder, or None")
         self.block_rows, self.reader = whole("block_rows", block_rows), Reader(source, **options)
         reader = self.reader
         if once and reader.rereadable:
@@ -173,7 +174,7 @@ def convert(source: Any, target: str | Path, *, block_rows: int = 10_000, **opti
     """
     rows = Stream(source, block_rows=block_rows, cache=False, **options)
     if any(part.is_at(target) for part in rows.reader.sources):
-        raise ValueError(f"target={str(target)!r} is the source itself: give another name")
+        raise ParameterError(f"target={str(target)!r} is the source itself: give another name")
     with Writer(target) as writer:
         for block in rows:
             writer.write(block.X, block.y, block.weights)

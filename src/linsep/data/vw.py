@@ -47,6 +47,7 @@ from linsep.data.errors import RowError, shown
 from linsep.data.names import HashedNames, NamedFormat, VocabularyNames
 from linsep.data.rows import Rows, ScratchArena, Spelling
 from linsep.engine.arrays import Array
+from linsep.validation.errors import ParameterError
 
 arena = ScratchArena()
 
@@ -96,7 +97,7 @@ class Vw(NamedFormat):
         super().__post_init__()
         n = self.n_features
         if n is not None and (n & (n - 1) or n > 1 << MOST_BITS):
-            raise ValueError(f"n_features={n}: names are hashed to a power of two columns, 2**{MOST_BITS} at most")
+            raise ParameterError(f"n_features={n}: names are hashed to a power of two columns, 2**{MOST_BITS} at most")
 
     def parse(self, text: Array, dtype: Any) -> Rows:
         """Read a block of whole lines."""

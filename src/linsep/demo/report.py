@@ -9,16 +9,15 @@ from matplotlib.figure import Figure
 
 from linsep.certificates.words import verdict_sentence
 from linsep.cli.jobs.fitting import fit_quietly
-from linsep.cli.pages.certificate import run_parts, tables
-from linsep.cli.pages.certificate_runs import perceptron_run, problem_of
+from linsep.cli.pages.certificate import perceptron_run, problem_of, run_parts, tables
 from linsep.cli.terminal.output import percent, short
 from linsep.demo.data_sets import DataSet
-from linsep.demo.digits_study import Run
+from linsep.demo.digits_study import METHODS, Run
 from linsep.demo.next_steps import NextSteps
 from linsep.demo.pictures import boundary, digit_weights, digits, save_boundary
 from linsep.demo.proof import Proved
 from linsep.demo.trials import ONLINE, Trial
-from linsep.demo.votes_report import vote_parts
+from linsep.demo.votes import ABOUT
 from linsep.engine.arrays import Array
 from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.base.voter import Voter
@@ -32,7 +31,9 @@ from linsep.plots.margin_histogram import margins
 from linsep.plots.mistake_curve import mistakes
 from linsep.plots.ranking import comparison
 from linsep.plots.report import Code, Column, Fact, Part, Picture, Report, Section, Table, Text
+from linsep.plots.vote_curve import vote_panels
 from linsep.plots.weight_bars import weights
+from linsep.training.votes import reading_name
 
 __all__ = ["boundary", "demo_report", "save_boundary"]
 
@@ -326,3 +327,20 @@ def _text(words: str) -> Text:
 def _axes(height: float) -> Axes:
     """Return axes of half a page's width."""
     return Figure(figsize=(5.2, height), layout="constrained").add_subplot()
+
+
+def vote_parts(runs: Sequence[Run]) -> list[Part]:
+    """Return what the page says of the study: what it asks, the curves, and the errors in the end."""
+    curves = vote_panels({f"degree {run.degree}": (run.epochs, run.errors) for run in runs})
+    columns = [Column(f"degree {run.degree}, T = {run.epochs[-1]:g}", "right", write=style.percent) for run in runs]
+    rows = [[reading_name(*method), *(run.errors[method][-1] for run in runs)] for method in METHODS]
+    return [
+        Text(ABOUT),
+        Picture(
+            curves,
+            "Test error of seven ways to answer, as epochs go by",
+            "The last hypothesis depends on the last few rows and jumps; a vote or an average is steadier, and mostly "
+            "better. Dashed: each hypothesis divided by its length first.",
+        ),
+        Table(["answer", *columns], rows),
+    ]

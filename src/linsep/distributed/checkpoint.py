@@ -10,6 +10,7 @@ import numpy as np
 from linsep import __version__
 from linsep.estimators.base.learner import Learner
 from linsep.models.save_load import ModelError, Saved, opened, save
+from linsep.validation.errors import ParameterError
 
 PASSING = ("max_iter", "n_jobs", "warm_start")
 """Parameters that may differ between a run and its resumption."""
@@ -42,10 +43,10 @@ class Checkpoint:
             raise ModelError(self.path, f"{error.reason}; without the file training begins anew") from None
         told, history = saved.about.get("run"), saved.about.get("history")
         if not isinstance(told, dict) or not isinstance(history, list):
-            raise ValueError(f"{self.path} is a model, but not of a run that was cut off: name another file")
+            raise ParameterError(f"{self.path} is a model, but not of a run that was cut off: name another file")
         for name, value in self.identity.items():
             if told.get(name) != value:
-                raise ValueError(
+                raise ParameterError(
                     f"{self.path} is of another run: its {name} {_difference(told.get(name), value)}; "
                     "delete it if that run is over, or name another file"
                 )
@@ -55,7 +56,9 @@ class Checkpoint:
         """Write the learner after an epoch, and the mistakes and updates of each epoch."""
         assert self.path is not None
         if self._stamp() != self._known:
-            raise ValueError(f"{self.path} has changed since the last epoch: does another run keep its epochs there?")
+            raise ParameterError(
+                f"{self.path} has changed since the last epoch: does another run keep its epochs there?"
+            )
         save(learner, self.path, about={"run": self.identity, "history": history})
         self._known = self._stamp()
 

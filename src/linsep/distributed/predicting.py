@@ -13,6 +13,7 @@ from linsep.distributed.shard import Task
 from linsep.distributed.sources import Source, source_of
 from linsep.engine.arrays import Array
 from linsep.evaluation.scoring import Scores, Scoring
+from linsep.validation.errors import ParameterError
 
 WHAT = ("labels", "scores", "probabilities")
 
@@ -61,9 +62,9 @@ def predictions(
 ) -> Iterator[Array]:
     """Yield a model's predictions shard by shard, in order; parameters as in :func:`predict`."""
     if what not in WHAT:
-        raise ValueError(f"what={what!r}: it is one of {', '.join(WHAT)}")
+        raise ParameterError(f"what={what!r}: it is one of {', '.join(WHAT)}")
     if what == "probabilities" and not hasattr(model, "predict_proba"):
-        raise ValueError(f"{type(model).__name__} has no probabilities: calibrate it, or take its scores")
+        raise ParameterError(f"{type(model).__name__} has no probabilities: calibrate it, or take its scores")
     with _opened(model, source, None, client, n_jobs, options) as (_, engine, tasks, reading):
         yield from engine.each(work.predict, tasks, work.Question(reading, model, what))
 

@@ -16,6 +16,7 @@ from linsep.data.parts import Part, PartRows, Profile, Reading, Span, blocks_of,
 from linsep.data.rows import NO_INDEX
 from linsep.data.sources import Source
 from linsep.engine.arrays import Array
+from linsep.validation.errors import InvalidDataError
 from linsep.validation.labels import clean
 
 PARSED, FRAMED = 4, 2
@@ -136,8 +137,8 @@ class ArrayShard(NamedTuple):
         rows, width = self.X.shape
         try:
             labels = np.unique(clean(self.y, rows)) if rows else np.empty(0)
-        except ValueError as error:
-            raise ValueError(f"{self.name}: {error}") from None
+        except InvalidDataError as error:
+            raise InvalidDataError(f"{self.name}: {error}") from None
         return Profile(rows, labels, None, NO_INDEX, width - 1, False, 0, 0)
 
     def scan(self, reading: ArrayReading) -> Profile:
@@ -167,7 +168,9 @@ class ArrayShard(NamedTuple):
         widths = {one.X.shape[1] for one in some}
         name = f"{some[0].name} to {some[-1].name.removeprefix('partition ')}"
         if len(sparse) > 1 or len(widths) > 1:
-            raise ValueError(f"{name}: X is " + ("sparse in some of them" if len(sparse) > 1 else f"{widths} wide"))
+            raise InvalidDataError(
+                f"{name}: X is " + ("sparse in some of them" if len(sparse) > 1 else f"{widths} wide")
+            )
         X = sp.vstack([one.X for one in some], "csr") if sparse == {True} else np.concatenate([one.X for one in some])
         labels = [one.y for one in some if one.y is not None]
         return ArrayShard(X, np.concatenate(labels) if labels else None, name)
@@ -179,7 +182,7 @@ class ArrayShard(NamedTuple):
         if not found:
             return Profile(0, np.empty(0), None, NO_INDEX, -1, False, 0, 0)
         if len({one.labels.dtype.kind in "biuf" for one in found}) > 1:
-            raise ValueError("y mixes labels of different types, numbers and words: give all of them one type")
+            raise InvalidDataError("y mixes labels of different types, numbers and words: give all of them one type")
         labels = np.unique(np.concatenate([one.labels for one in found]))
         rows, high = sum(one.rows for one in found), max(one.high for one in found)
         return Profile(rows, labels, None, NO_INDEX, high, False, 0, 0)
@@ -193,7 +196,9 @@ def array_shard(X: Any, y: Any, number: int) -> ArrayShard:
         raise TypeError(f"{name} is a {type(X).__name__}: the blocks of X are arrays, or sparse matrices of scipy")
     labels = None if y is None else np.asarray(y)
     if labels is not None and len(labels) != X.shape[0]:
-        raise ValueError(f"{name}: X has {X.shape[0]} rows and y has {len(labels)} labels: cut both at the same rows")
+        raise InvalidDataError(
+            f"{name}: X has {X.shape[0]} rows and y has {len(labels)} labels: cut both at the same rows"
+        )
     return ArrayShard(X, labels, name)
 
 

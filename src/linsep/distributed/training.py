@@ -26,6 +26,7 @@ from linsep.models.save_load import Saved
 from linsep.training.epochs import Enough, refuse_overflow
 from linsep.training.mixing import ShardMix, settle
 from linsep.training.state import TrainingState
+from linsep.validation.errors import ParameterError
 from linsep.validation.labels import clean
 
 AnyLearner = TypeVar("AnyLearner", bound=Learner)
@@ -131,12 +132,16 @@ def _refuse(learner: Any, epochs: int | None) -> None:
     if not isinstance(learner, Learner):
         raise TypeError(f"distributed.fit takes a learner of linsep, and not {type(learner).__name__}")
     if learner._no_mixing:
-        raise ValueError(f"{type(learner).__name__} is not trained on shards, as {learner._no_mixing}")
+        raise ParameterError(f"{type(learner).__name__} is not trained on shards, as {learner._no_mixing}")
     if epochs is not None and (learner._counts_rows or epochs < 1):
-        raise ValueError(f"epochs={epochs}: " + ("one pass counts all" if epochs > 0 else "there must be one at least"))
+        raise ParameterError(
+            f"epochs={epochs}: " + ("one pass counts all" if epochs > 0 else "there must be one at least")
+        )
     learner._validate_params()
     if isinstance(learner.class_weight, str):
-        raise ValueError('class_weight="balanced" needs all labels at once: pass a dict of weights to distributed.fit')
+        raise ParameterError(
+            'class_weight="balanced" needs all labels at once: pass a dict of weights to distributed.fit'
+        )
     if isinstance(learner, OnlineLearner):
         learner._check_shards()
 
@@ -201,7 +206,7 @@ class Run:
             state, history = self._resumed(saved)
         enough, most = Enough(twin, state), twin._most_epochs if epochs is None else epochs
         if len(history) > most:
-            raise ValueError(
+            raise ParameterError(
                 f"{path} has {len(history)} epochs already, and {most} are wanted: delete it, or name another file"
             )
         over = [enough.after(np.array(made), survey.rows) for made in history]
@@ -253,7 +258,7 @@ class Run:
         """Return the state of an interrupted run, and the mistakes and updates of its epochs."""
         twin, model = self.twin, saved.model
         if not np.array_equal(model.classes_, twin.classes_) or model.n_features_in_ != twin.n_features_in_:
-            raise ValueError("the checkpoint is of other classes or features: delete it, or give another")
+            raise ParameterError("the checkpoint is of other classes or features: delete it, or give another")
         twin.seed_ = model.seed_
         return model._readable().whole().copy(), [list(map(int, made)) for made in saved.about["history"]]
 

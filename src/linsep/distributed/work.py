@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.data.dataset import Dataset
-from linsep.data.errors import DataError
 from linsep.data.parts import Profile
 from linsep.distributed.packing import PackedGain, PackedState, packed_gain, unpacked_state
 from linsep.distributed.row_cache import ROW_CACHE
@@ -189,14 +188,12 @@ def _among_all(data: Dense | Csr, first: int) -> Iterator[None]:
     """Let an error name the place of an entry among all rows, instead of among the rows of this block."""
     try:
         yield
-    except DataError:
-        raise
-    except ValueError as error:
+    except InvalidDataError as error:
         flat = np.ravel(data.values)
         k = first_beyond(flat, min(LARGEST, float(np.finfo(flat.dtype).max)))
         if k < 0:
             text = f"{error}; rows are counted from row {first:,} of all" if first else str(error)
-            raise (InvalidDataError(text) if isinstance(error, InvalidDataError) else ValueError(text)) from None
+            raise InvalidDataError(text) from None
         row, column = data.place(k)
         kind = "NaN" if np.isnan(flat[k]) else f"{flat[k]}"
         raise InvalidDataError(

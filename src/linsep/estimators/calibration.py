@@ -17,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples, check_i
 
 from linsep.engine.arrays import Array
 from linsep.solvers.calibration import Isotonic, Platt, fit_isotonic, fit_platt
+from linsep.validation.errors import ParameterError
 from linsep.validation.labels import clean, codes_among, encode, predicted_codes
 
 FIRST_BLOCK, BLOCK_SHARE, LONGEST_BLOCK = 16, 8, 1024
@@ -386,7 +387,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):
         classes, codes = encode(labels)
         few = np.bincount(codes)
         if few.min() < self.cv:
-            raise ValueError(
+            raise ParameterError(
                 f"the class {classes.tolist()[few.argmin()]!r} has {few.min()} rows, fewer than there are folds, "
                 f'cv={self.cv}: lower cv, or use on="progressive" or "prefit"'
             )

@@ -17,7 +17,7 @@ from linsep.rules import Perceptron as Rule
 from linsep.training.dual_weights import DualWeights
 from linsep.training.history import History
 from linsep.training.state import Parts
-from linsep.validation.errors import InvalidDataError
+from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import refuse_bad_entries
 
 MEGABYTE = 1 << 20
@@ -126,18 +126,18 @@ class KernelPerceptron(Voter):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "KernelPerceptron":
         """Make one pass over these rows, from where the last one stopped; see :meth:`linsep.Perceptron.partial_fit`."""
         if self.kernel == "precomputed":
-            raise ValueError(NO_STREAM)
+            raise ParameterError(NO_STREAM)
         return super().partial_fit(X, y, classes, sample_weight)
 
     def learn_one(self, x: Any, y: Any) -> "KernelPerceptron":
         """Learn from one row; see :meth:`linsep.Perceptron.learn_one`."""
         if self.kernel == "precomputed":
-            raise ValueError(NO_STREAM)
+            raise ParameterError(NO_STREAM)
         return self._learn_alone(x, y)
 
     def certificate(self, X: Any, y: Any, **plan: Any) -> Any:
         """Refuse: a certificate is about separators in the features that are given."""
-        raise ValueError(
+        raise ParameterError(
             "a certificate is about separators in the features given, and these are in a kernel's: write them out with "
             "linsep.transforms.Polynomial, and certify VotedPerceptron's run on them"
         )
@@ -164,7 +164,7 @@ class KernelPerceptron(Voter):
         kernel = kernel_named(self.kernel, state.first_features, self.degree, self.gamma, self.coef0, state.bias)
         history, dual = state.history, state.dual
         if history.kernel not in (None, kernel):
-            raise ValueError(f"training can't resume with another kernel: it began with {history.kernel}; call fit")
+            raise ParameterError(f"training can't resume with another kernel: it began with {history.kernel}; call fit")
         width = 1 if self.kernel == "precomputed" else dual.width
         if history.support is not None and history.support.data.n_features != width:
             raise ValueError(f"the rows that were kept have not the {width} features of this kernel")

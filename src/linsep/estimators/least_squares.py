@@ -33,7 +33,7 @@ from linsep.solvers.least_squares import (
 from linsep.solvers.products import times
 from linsep.training.state import NO_WEIGHTS
 from linsep.training.transaction import all_or_nothing, at_once
-from linsep.validation.errors import InvalidDataError
+from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import canonical, refuse_bad_entries
 
 SOLVERS = {"auto", "exact", "iterative", "stream"}
@@ -113,7 +113,7 @@ class LeastSquaresSolver(BaseEstimator):
     def _sums_so_far(self, features: int, bias: float) -> Triangle:
         """Return the sums of a stream, to which rows of so many features may be added."""
         if not hasattr(self, "triangle_"):
-            raise ValueError(
+            raise ParameterError(
                 "the learner was fitted by another solver, which kept no sums of its rows: fit it again as a stream"
             )
         return Triangle(self.triangle_, self.rows_, features, bias)
@@ -263,7 +263,9 @@ class LeastSquares(LeastSquaresSolver, BatchLearner):
         first = not hasattr(self, "_state")
         triangle = None if first else self._sums_so_far(self.n_features_in_, self._bias)
         if isinstance(self.class_weight, str):
-            raise ValueError('class_weight="balanced" needs all labels at once: pass a dict of weights to partial_fit')
+            raise ParameterError(
+                'class_weight="balanced" needs all labels at once: pass a dict of weights to partial_fit'
+            )
         problem, places, is_open = self._next_problem(X, y, classes, sample_weight, first)
         if triangle is not None and len(places):
             triangle = with_targets(triangle, places)

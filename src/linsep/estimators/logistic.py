@@ -24,6 +24,7 @@ from linsep.solvers.logistic.gradient_ascent import gradient_ascent
 from linsep.solvers.logistic.newton import newton
 from linsep.training.state import Parts, TrainingState
 from linsep.training.transaction import at_once
+from linsep.validation.errors import ParameterError
 
 SOLVERS: dict[str, Callable[..., solvers.LogisticSolution]] = {"batch": gradient_ascent, "newton": newton}
 MOST = {"sgd": 10, "batch": 1000, "newton": 100}
@@ -230,12 +231,12 @@ class LogisticRegression(OnlineLearner, BatchLearner):
         goes_on, before = self.warm_start and hasattr(self, "_state"), getattr(self, "n_features_in_", 0)
         problem = super()._problem(X, y, sample_weight)
         if goes_on and (problem.data.n_features != before or not np.array_equal(problem.classes, self.classes_)):
-            raise ValueError("warm_start: other features or classes than those of the last fit; set it to False")
+            raise ParameterError("warm_start: other features or classes than those of the last fit; set it to False")
         return problem
 
     def _solve(self, problem: BatchProblem) -> BatchSolution:
         if self.multi_class == "joint":
-            raise ValueError(
+            raise ParameterError(
                 f'multi_class="joint" needs solver="sgd": solver={self.solver!r} takes "ovr" or "multinomial"'
             )
         classes = len(problem.classes)
@@ -325,22 +326,24 @@ class LogisticRegression(OnlineLearner, BatchLearner):
 
     def _parts(self, features: int, rows: int | None) -> Parts:
         if self.solver in SOLVERS:
-            raise ValueError(NOT_ROW_BY_ROW.format(self.solver))
+            raise ParameterError(NOT_ROW_BY_ROW.format(self.solver))
         if self.multi_class == "multinomial":
-            raise ValueError('multi_class="multinomial" needs solver="batch" or "newton": "sgd" takes "ovr" or "joint"')
+            raise ParameterError(
+                'multi_class="multinomial" needs solver="batch" or "newton": "sgd" takes "ovr" or "joint"'
+            )
         variance: Any = None if self.prior_variance == "auto" else self.prior_variance
         if not self.penalize_intercept and variance is not None:
-            raise ValueError('penalize_intercept=False needs solver="batch" or "newton": "sgd" holds the bias too')
+            raise ParameterError('penalize_intercept=False needs solver="batch" or "newton": "sgd" holds the bias too')
         shrink = 0.0
         if variance is not None:
             n = self.prior_rows if self.prior_rows is not None else rows
             if n is None:
-                raise ValueError(
+                raise ParameterError(
                     "a prior is shared among all rows, and a stream does not tell how many: state prior_rows"
                 )
             shrink = 1 / (n * variance)
             if self.eta0 * shrink > 1:
-                raise ValueError(
+                raise ParameterError(
                     f"eta0={self.eta0:g} is too large for prior_variance={variance:g} on {n} rows: one "
                     f"row would shrink the weights below 0; use at most {1 / shrink:g}"
                 )

@@ -18,7 +18,7 @@ from linsep.solvers.naive_bayes.rows import groups_of, present, refuse_negative,
 from linsep.solvers.naive_bayes.weights import KINDS, NO_GROUPS, BayesWeights, ClassCounts, priors_of
 from linsep.training.state import TrainingState
 from linsep.training.transaction import all_or_nothing, at_once
-from linsep.validation.errors import InvalidDataError
+from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import refuse_bad_entries, without_duplicates
 
 SHARE = Interval(Real, 0, None, closed="left")
@@ -244,7 +244,7 @@ class NaiveBayes(BatchLearner):
 
     def _check_entries(self, data: Dense | Csr) -> None:
         if self.variance == "per-class":
-            raise ValueError(
+            raise ParameterError(
                 "variance='per-class' makes the boundary quadratic, and a separator is linear: use 'pooled', or "
                 "scikit-learn's GaussianNB"
             )
@@ -266,7 +266,9 @@ class NaiveBayes(BatchLearner):
         now, tally = self._started(0, features), self._tally
         for name in ("kind", "groups", "binarize"):
             if not np.array_equal(getattr(now, name), getattr(tally, name)):
-                raise ValueError(f"training can't resume with {name}={getattr(self, name)!s:.60}: it began otherwise")
+                raise ParameterError(
+                    f"training can't resume with {name}={getattr(self, name)!s:.60}: it began otherwise"
+                )
         return tally
 
     @property

@@ -13,6 +13,7 @@ from linsep.estimators.romma import AGGRESSIVE
 from linsep.rules import AggressiveRomma
 from linsep.training.state import Parts
 from linsep.training.weights import FORMS
+from linsep.validation.errors import ParameterError
 
 LINKS = {"additive", *FORMS}
 
@@ -88,14 +89,14 @@ class OnlineClassifier(OnlineLearner):
         name = type(self.rule).__name__
         if self.link != "additive":
             if not reads_sign_only(type(self.rule)):
-                raise ValueError(
+                raise ParameterError(
                     f"the rule {name} uses the score's value, and {self.link} scores are known only up to a positive "
                     'factor: use link="additive", or mark the rule @promises(reads="sign") if the sign is all it needs'
                 )
             if shrinks(type(self.rule)):
-                raise ValueError(f'the rule {name} may shrink the weights, which needs link="additive"')
+                raise ParameterError(f'the rule {name} may shrink the weights, which needs link="additive"')
             if self.readout == "average":
-                raise ValueError(
+                raise ParameterError(
                     f'readout="average" needs link="additive": {self.link} weights have no running average'
                 )
         power = (self.p if self.p is not None else default_power(features + self.fit_intercept)) - 1

@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import Interval
 from linsep.estimators.base.online import OnlineLearner, Shared
 from linsep.rules import Perceptron as Rule
 from linsep.training.state import Parts
+from linsep.validation.errors import ParameterError
 
 
 def default_power(weights: int) -> float:
@@ -19,7 +20,7 @@ def default_power(weights: int) -> float:
 def refuse_no_power(p: float | None) -> None:
     """Raise a ValueError when p is left open where the number of weights is not known."""
     if p is None:
-        raise ValueError("p=None means 2 ln N for N weights, and a stream of names does not tell N: give p, say 16")
+        raise ParameterError("p=None means 2 ln N for N weights, and a stream of names does not tell N: give p, say 16")
 
 
 class PNormPerceptron(OnlineLearner):

@@ -14,6 +14,7 @@ from linsep.estimators.base.online import OnlineLearner, Shared
 from linsep.rules import Perceptron as Rule
 from linsep.theory.bounds import best_rate, fall
 from linsep.training.state import Parts
+from linsep.validation.errors import ParameterError
 from linsep.validation.inputs import refuse_bad_entries
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
@@ -51,16 +52,16 @@ class _Multiplicative(OnlineLearner):
             return eta if eta is not None else 0.5 / (x_max or 1.0)
         beta = self.intercept_scaling if self.fit_intercept else 0.0
         if x_max is not None and beta > x_max:
-            raise ValueError(
+            raise ParameterError(
                 f"intercept_scaling={beta:g} is beyond x_max={x_max:g}, and the bias is a feature like all others: "
                 f"the bound for delta would not hold; set intercept_scaling={x_max:g}"
             )
         if x_max is None:
-            raise ValueError("delta says nothing without x_max, the largest |entry| of X: give both")
+            raise ParameterError("delta says nothing without x_max, the largest |entry| of X: give both")
         if not 0 < delta < x_max:
-            raise ValueError(f"delta={delta:g} is not a margin: it must lie in (0, x_max) = (0, {x_max:g})")
+            raise ParameterError(f"delta={delta:g} is not a margin: it must lie in (0, x_max) = (0, {x_max:g})")
         if eta is not None and fall(delta, x_max, eta) <= 0:
-            raise ValueError(
+            raise ParameterError(
                 f"eta={eta:g} with delta={delta:g} gives no mistake bound: L = eta delta - ln cosh(eta x_max) is "
                 f"{fall(delta, x_max, eta):.3g}, not above 0; leave eta out to get the best rate, "
                 f"{best_rate(delta, x_max):.3g}"

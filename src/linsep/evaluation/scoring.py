@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from linsep.engine.arrays import Array
 from linsep.models.encode_estimators import is_calibrated
 from linsep.theory.risk import wilson
+from linsep.validation.errors import InvalidDataError
 from linsep.validation.labels import kind_of, margins_of, predicted_labels
 
 BINS = 10
@@ -202,14 +203,16 @@ class Scoring:
     def _codes(self, truth: Array) -> Array:
         """Return the numbers of labels; those that the model does not know get the next ones."""
         if len(truth) and kind_of(truth[0]) != kind_of(self.known[0]):
-            raise ValueError(f"the labels are like {truth[:1].tolist()[0]!r}, but the model's are {shown(self.known)}")
+            raise InvalidDataError(
+                f"the labels are like {truth[:1].tolist()[0]!r}, but the model's are {shown(self.known)}"
+            )
         places = np.minimum(np.searchsorted(self.known, truth), len(self.known) - 1)
         codes = np.where(self.known[places] == truth, places, -1)
         for label in np.unique(truth[codes < 0]).tolist():
             if label not in self.strange:
                 self.strange.append(label)
             if len(self.strange) > MOST_STRANGE:
-                raise ValueError(f"the labels {shown(self.strange)} are none of the model's, {shown(self.known)}")
+                raise InvalidDataError(f"the labels {shown(self.strange)} are none of the model's, {shown(self.known)}")
             codes[truth == label] = len(self.known) + self.strange.index(label)
         return codes
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.transforms.base import is_sparse
+from linsep.validation.errors import ParameterError
 
 SMALLER = "divide X by one factor (linsep.transforms.Scale)"
 Block = Any
@@ -77,26 +78,26 @@ def real(value: Any) -> float:
 def refuse_degree(degree: Any) -> None:
     """Raise a ValueError for a degree that is no whole number from 1."""
     if isinstance(degree, bool) or not isinstance(degree, Integral) or degree < 1:
-        raise ValueError(f"degree is {degree!r}: it must be a whole number from 1")
+        raise ParameterError(f"degree is {degree!r}: it must be a whole number from 1")
 
 
 def refuse_coef0(coef0: Any) -> None:
     """Raise a ValueError for what is no finite number."""
     if not math.isfinite(real(coef0)):
-        raise ValueError(f"coef0 is {coef0!r}: it must be a finite number")
+        raise ParameterError(f"coef0 is {coef0!r}: it must be a finite number")
 
 
 def refuse_gamma(gamma: Any) -> None:
     """Raise a ValueError for what is no finite number above 0."""
     if not 0 < real(gamma) < math.inf:
-        raise ValueError(f"gamma is {gamma!r}: it must be a finite number above 0")
+        raise ParameterError(f"gamma is {gamma!r}: it must be a finite number above 0")
 
 
 def refuse_bias(bias: Any) -> None:
     """Raise a ValueError for what has no finite square."""
     value = real(bias)
     if not math.isfinite(value * value):
-        raise ValueError(f"bias is {bias!r}: it must be a number with a finite square")
+        raise ParameterError(f"bias is {bias!r}: it must be a number with a finite square")
 
 
 def refuse_columns(numbers: Array, columns: int) -> None:

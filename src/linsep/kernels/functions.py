@@ -35,6 +35,7 @@ from linsep.kernels.blocks import (
     squares,
 )
 from linsep.transforms.base import is_sparse
+from linsep.validation.errors import ParameterError
 
 ALONE = 32
 """Rows that a user's kernel is asked for at once where only K(a, a) is wanted."""
@@ -304,7 +305,7 @@ def kernel_named(
         return RadialBasis(1.0 / max(features, 1) if gamma is None else gamma, bias)
     if kernel == "precomputed":
         return Precomputed(bias)
-    raise ValueError(f"no kernel is named {kernel!r}: use one of {', '.join(NAMES)}, or a function")
+    raise ParameterError(f"no kernel is named {kernel!r}: use one of {', '.join(NAMES)}, or a function")
 
 
 @one_blas_thread()

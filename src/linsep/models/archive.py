@@ -17,6 +17,7 @@ from safetensors import SafetensorError, safe_open
 
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write
+from linsep.validation.errors import ParameterError
 
 FORMAT = 1
 """The version of the format: raised when files written now could not be read by earlier releases."""
@@ -72,12 +73,14 @@ def write(path: str | os.PathLike[str], about: Mapping[str, Any], arrays: Mappin
     try:
         head = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError as error:
-        raise ValueError(
+        raise ParameterError(
             f"{error.object[error.start]!r} can't be part of a name in a file: rename the step or key"
         ) from None
     head += b" " * (-len(head) % 8)
     if len(head) > MOST_HEADER:
-        raise ValueError(f"the description takes {len(head):,} bytes, and a file holds {MOST_HEADER:,}: shorten about=")
+        raise ParameterError(
+            f"the description takes {len(head):,} bytes, and a file holds {MOST_HEADER:,}: shorten about="
+        )
     with atomic_write(path) as draft, open(draft, "wb") as file:
         file.write(len(head).to_bytes(8, "little") + head)
         for name in names:

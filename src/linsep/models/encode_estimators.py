@@ -17,6 +17,7 @@ from linsep.models.encode_state import decode_state, encode_state, is_count
 from linsep.models.encoding import Decoder, Encoder, Foreign
 from linsep.solvers.calibration import Isotonic, Platt
 from linsep.transforms import MAPS
+from linsep.validation.errors import ParameterError
 
 Maps = list[Platt | Isotonic]
 
@@ -116,7 +117,7 @@ def encode_model(model: Any, to: Encoder) -> dict[str, Any]:
     if not is_pipeline(model):
         return _encode_learner(model, to, "model")
     if model.memory is not None:
-        raise ValueError(f"{ONLY}: this one has memory={model.memory!r:.40}, which no file can hold")
+        raise ParameterError(f"{ONLY}: this one has memory={model.memory!r:.40}, which no file can hold")
     *steps, (last, learner) = model.steps
     meta = [[name, _encode_transformer(step, to, f"steps.{name}")] for name, step in steps]
     meta.append([last, _encode_learner(learner, to, f"steps.{last}")])
@@ -182,7 +183,7 @@ def _encode_transformer(step: Any, to: Encoder, name: str) -> Any:
         return {"map": "passthrough"}
     kind = next((kind for kind, of in TRANSFORMERS.items() if type(step) is of), None)
     if kind is None:
-        raise ValueError(f"{ONLY}; {type(step).__name__} is none of these")
+        raise ParameterError(f"{ONLY}; {type(step).__name__} is none of these")
     parameters = step.get_params(deep=False)
     learned = {of: value for of, value in vars(step).items() if of in step._facts}
     return {
@@ -269,7 +270,7 @@ def _encode_learner(learner: Any, to: Encoder, name: str) -> dict[str, Any]:
 def _kind_of(learner: Any) -> str:
     kind = next((kind for kind, of in CLASSIFIERS.items() if type(learner) is of), None)
     if kind is None:
-        raise ValueError(f"{ONLY}; {type(learner).__name__} is none of these")
+        raise ParameterError(f"{ONLY}; {type(learner).__name__} is none of these")
     return kind
 
 

@@ -15,6 +15,7 @@ from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write
 from linsep.estimators.base.learner import Learner
 from linsep.models.encode_estimators import is_pipeline, learner_of
+from linsep.validation.errors import ParameterError
 
 AT_ONCE = 1 << 16
 """Weights that are put into words in one go."""
@@ -192,7 +193,9 @@ def _called(model: Any, learner: Learner, names: Names, columns: Array) -> Array
     else:
         whole = list(names)
         if len(whole) != learner.n_features_in_:
-            raise ValueError(f"there are {len(whole)} names for the {learner.n_features_in_} features of the learner")
+            raise ParameterError(
+                f"there are {len(whole)} names for the {learner.n_features_in_} features of the learner"
+            )
         found = [whole[j] for j in columns.tolist()]
     result = np.empty(len(found), object)
     result[:] = found
@@ -206,7 +209,9 @@ def _own_names(model: Any, learner: Learner) -> Sequence[str] | Callable[[int], 
         try:
             return model[:-1].get_feature_names_out()
         except AttributeError as error:
-            raise ValueError(f"the steps before the learner do not name their columns ({error}): give names") from error
+            raise ParameterError(
+                f"the steps before the learner do not name their columns ({error}): give names"
+            ) from error
     return "x{}".format if learner._names is None else list(learner._names)
 
 
@@ -217,13 +222,13 @@ def _refuse_bad_names(found: list[Any], columns: Array) -> None:
     if len(set(found)) < len(found):
         seen: set[str] = set()
         twice = next(name for name in found if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise ValueError(f"the name {twice!r} is that of two columns: give each a name of its own")
+        raise ParameterError(f"the name {twice!r} is that of two columns: give each a name of its own")
 
 
 def _refuse_odd_labels(learner: Learner) -> None:
     label = learner.classes_.tolist()[0]
     if not isinstance(label, (str, int, float)):
-        raise ValueError(f"the label {label!r} has no form in JSON: use strings or numbers")
+        raise ParameterError(f"the label {label!r} has no form in JSON: use strings or numbers")
 
 
 def _pieces(part: ClassWeights) -> Iterator[tuple[list[str], list[float]]]:

@@ -15,6 +15,7 @@ from linsep.estimators.base.learner import Learner
 from linsep.models.encode_estimators import is_calibrated, is_pipeline
 from linsep.models.named_weights import weighing_learner
 from linsep.transforms import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
+from linsep.validation.errors import ParameterError
 
 OPSET, IR = 17, 8
 """Operators and form of the file: of 2022, which runtimes since then read."""
@@ -112,7 +113,7 @@ class Graph:
     def refuse_beyond(self, more: int) -> None:
         """Raise a ValueError when so many bytes more would not fit into a file."""
         if self.size + more > LARGEST:
-            raise ValueError(
+            raise ParameterError(
                 f"the model has more than {(self.size + more) / 2**30:.1f} GiB of constants, and ONNX files end at "
                 "2 GiB: train with fewer features (hashing), or use export_json, which writes only nonzero weights"
             )
@@ -265,10 +266,10 @@ def _labels(classes: Array) -> tuple[Array, Any]:
             try:
                 label.encode()
             except UnicodeEncodeError:
-                raise ValueError(f"the label {label!r} has no form in UTF-8, which ONNX needs: rename it") from None
+                raise ParameterError(f"the label {label!r} has no form in UTF-8, which ONNX needs: rename it") from None
         return labels.astype(object), object
     if labels.dtype.kind not in "iufb" or labels.dtype.itemsize > 8:
-        raise ValueError(f"labels of type {labels.dtype} have no form in ONNX: use strings or numbers")
+        raise ParameterError(f"labels of type {labels.dtype} have no form in ONNX: use strings or numbers")
     return labels, labels.dtype
 
 
@@ -286,7 +287,7 @@ def _refuse_lost_weights(learner: Learner) -> None:
     lost = int(np.count_nonzero((np.abs(state.scorer().weights()) < TINY) & counts))
     if lost:
         what = "power p" if link.form == P_NORM else "rate eta"
-        raise ValueError(
+        raise ParameterError(
             f"{lost} weights of {type(learner).__name__} are less than 2^-1000 of all together, too small to be "
             f"exported as numbers: train with a smaller {what}"
         )

@@ -15,6 +15,7 @@ from linsep.engine.arrays import Array
 from linsep.models.archive import ModelError, read, write
 from linsep.models.encode_estimators import decode_model, encode_model
 from linsep.models.encoding import Decoder, Encoder, Foreign, Unmet
+from linsep.validation.errors import ParameterError
 
 Path = str | os.PathLike[str]
 Kernels = Iterable[Callable[..., Any]]
@@ -91,11 +92,13 @@ def save(model: Any, path: Path, *, data: Any = None, about: dict[str, Any] | No
         }
         read_back = json.loads(json.dumps(meta, allow_nan=False))
     except RecursionError:
-        raise ValueError("about= is nested too deeply for a file: use fewer levels") from None
+        raise ParameterError("about= is nested too deeply for a file: use fewer levels") from None
     try:
         _decoded(read_back, to.decoder())
     except REFUSED as error:
-        raise ValueError(f"the model can't be saved as it is, since load would refuse it: {_reason(error)}") from None
+        raise ParameterError(
+            f"the model can't be saved as it is, since load would refuse it: {_reason(error)}"
+        ) from None
     write(path, meta, to.arrays)
 
 
@@ -185,7 +188,7 @@ def _encode_form(form: Format | None, model: Any, to: Encoder) -> Any:
     if form is None:
         return None
     if form.width != width_of(model):
-        raise ValueError(f"data= has {form.width} columns, but the model takes {width_of(model)} features")
+        raise ParameterError(f"data= has {form.width} columns, but the model takes {width_of(model)} features")
     to.text(lasting_state(form), "form")
     known = _known(form)
     if known.all():

@@ -16,7 +16,7 @@ from linsep.engine.step import settles
 from linsep.training.mixing import Shards
 from linsep.training.state import IN_ORDER, StoppedError, TrainingState
 from linsep.training.weights import in_range
-from linsep.validation.errors import InvalidDataError
+from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import refuse_bad_entries
 
 SHUFFLED_TOGETHER = 64
@@ -72,7 +72,7 @@ def refuse_many_rounds(epochs: int, rows: int, before: int = 0) -> None:
     """Raise a ValueError if so many epochs are more rounds than int64 counts."""
     most = (np.iinfo(np.int64).max - before) // max(1, rows)
     if epochs > most:
-        raise ValueError(
+        raise ParameterError(
             f"{epochs:,} epochs of {rows:,} rows are more rounds than int64 counts: ask for {most:,} epochs at most"
         )
 
@@ -134,7 +134,7 @@ def explain(stop: StoppedError, data: Dense | Csr, rule: str) -> None:
         raise InvalidDataError(
             f"the score of row {stop.row} is too large for float64: divide all of X by one factor"
         ) from None
-    raise ValueError(f"the rule {rule} gave a step that is not a finite number at row {stop.row}") from None
+    raise InvalidDataError(f"the rule {rule} gave a step that is not a finite number at row {stop.row}") from None
 
 
 class Enough:

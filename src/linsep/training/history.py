@@ -14,7 +14,7 @@ from linsep.engine.votes import recurrence
 from linsep.kernels.blocks import KernelError, block_of
 from linsep.kernels.functions import Precomputed, kernel_matrix
 from linsep.training.transaction import shallow
-from linsep.validation.errors import InvalidDataError
+from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import refuse_bad_entries, without_duplicates
 
 if TYPE_CHECKING:
@@ -417,7 +417,7 @@ class History:
         """Raise a ValueError if there is no room for so many more rows."""
         count = 0 if self.support is None else len(self.support)
         if self.most is not None and count + more > self.most:
-            raise ValueError(
+            raise ParameterError(
                 f"the run made mistakes on {count + more:,} distinct rows so far, more than max_support={self.most:,}: "
                 f"allow more, or leave max_support out{other_cure}"
             )

@@ -39,7 +39,7 @@ from linsep.training.weights import (
     writable,
     write_columns,
 )
-from linsep.validation.errors import InvalidDataError
+from linsep.validation.errors import InvalidDataError, ParameterError
 
 if TYPE_CHECKING:
     from linsep.training.dual_weights import DualWeights
@@ -146,14 +146,16 @@ class TrainingState:
         name = "scaled" if shrinks(type(parts.rule)) else parts.link
         normed = isinstance(self.link, Scaled) and needs_norm(type(parts.rule)) and not self.link.normed
         if name != name_of(self.link) or normed:
-            raise ValueError(f"training can't resume with {parts.rule}: its weights differ in kind from {self.rule}'s")
+            raise ParameterError(
+                f"training can't resume with {parts.rule}: its weights differ in kind from {self.rule}'s"
+            )
         for what, now, then in (
             ("readout", parts.readout.__name__.lower(), type(self.readout).__name__.lower()),
             ("multi_class", "joint" if pair else "ovr", "joint" if self.pair else "ovr"),
             ("the bias feature", f"{bias:g}", f"{self.bias:g}"),
         ):
             if now != then:
-                raise ValueError(f"training can't resume with {what} {now}: it began with {then}; call fit")
+                raise ParameterError(f"training can't resume with {what} {now}: it began with {then}; call fit")
         self.rule = as_floats(parts.rule)
         self.link, self.readout = writable(self.link), writable(self.readout)
         self.tally = writable(self.tally)
@@ -186,7 +188,7 @@ class TrainingState:
         """Open or close the log as `log=` asks, for data of that size."""
         if self.history is not None:
             if mode is False:
-                raise ValueError("log=False: the hypotheses follow from the log; omit log=, or use Perceptron")
+                raise ParameterError("log=False: the hypotheses follow from the log; omit log=, or use Perceptron")
             mode = True
         exact = steps_by_one(type(self.rule)) and not weighted
         log = replace(self.log, data_bytes=self.log.data_bytes + data_bytes)
@@ -205,7 +207,7 @@ class TrainingState:
             elif not exact and not log.sizes.shape[1]:
                 reason = "sample weights after rows without them: the log so far has no amounts"
                 if mode is True:
-                    raise ValueError(f'{reason}; pass log="auto" to give it up')
+                    raise ParameterError(f'{reason}; pass log="auto" to give it up')
                 log = log.closed(reason)
         self.log = log
 

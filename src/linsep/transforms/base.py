@@ -102,7 +102,7 @@ def as_entry(value: float, dtype: Any) -> Any:
     with np.errstate(over="ignore", under="ignore"):
         entry = np.asarray(value, dtype=dtype)
     if not 0 < entry < np.inf:
-        raise ValueError(f"{value!r} is out of the range of {dtype}: give rows of float64")
+        raise InvalidDataError(f"{value!r} is out of the range of {dtype}: give rows of float64")
     return entry
 
 

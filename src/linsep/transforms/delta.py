@@ -17,6 +17,7 @@ from linsep.transforms.base import (
     is_sparse,
     with_last_entries,
 )
+from linsep.validation.errors import ParameterError
 
 
 class DeltaTrick(FeatureMap):
@@ -83,7 +84,9 @@ class DeltaTrick(FeatureMap):
         first = getattr(self, "next_row_", 0)
         last = first + rows.shape[0]
         if self.n_rows is not None and last > self.n_rows:
-            raise ValueError(f"row {self.n_rows} is beyond n_rows={self.n_rows}: call restart() before the next epoch")
+            raise ParameterError(
+                f"row {self.n_rows} is beyond n_rows={self.n_rows}: call restart() before the next epoch"
+            )
         self._make_room(max(last, getattr(self, "n_rows_", 0)))
         self.next_row_ = last
         new = int(self.n_features_in_) + np.arange(first, last)

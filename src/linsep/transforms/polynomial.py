@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.kernel_cache import cached_njit
 from linsep.transforms.base import FeatureMap, check_array, csr_like, index_type, is_sparse
-from linsep.validation.errors import InvalidDataError
+from linsep.validation.errors import InvalidDataError, ParameterError
 
 Term = tuple[int, ...]
 """The columns of a term's factors, in rising order."""
@@ -129,7 +129,7 @@ def _spelt(term: str, number: Callable[[str], int | None]) -> list[int]:
         name, _, power = (factor, "", "1") if number(factor) is not None else factor.rpartition("^")
         j, times = number(name), _whole(power)
         if j is None or not times:
-            raise ValueError(f"terms: {term!r} has the factor {factor!r}, neither a column of X nor a power of one")
+            raise ParameterError(f"terms: {term!r} has the factor {factor!r}, neither a column of X nor a power of one")
         if len(columns) + times > MOST_FACTORS:
             raise ValueError(f"terms: {term!r:.60} has more than {MOST_FACTORS:,} factors: lower the powers")
         columns += [j] * times
@@ -244,7 +244,9 @@ class Monomials:
             ends[degree] = end
             if end > MOST:
                 cure = "lower the degree, or hash X to fewer columns"
-                raise ValueError(f"{self.width:,} columns have 2^63 products up to degree {degree}, too many: {cure}")
+                raise ParameterError(
+                    f"{self.width:,} columns have 2^63 products up to degree {degree}, too many: {cure}"
+                )
         return ends
 
     @property
@@ -280,7 +282,7 @@ class Monomials:
     def _of_dense(self, X: Array) -> Array:
         n, width = X.shape
         if self.columns > MOST_OF_A_ROW:
-            raise ValueError(
+            raise ParameterError(
                 f"degree={self.high} makes {self.columns:,} columns of {width:,}, too many for a dense row "
                 f"({MOST_OF_A_ROW:,} at most): lower the degree, or give sparse rows with few entries"
             )
@@ -407,7 +409,7 @@ class Polynomial(FeatureMap):
         if self.terms is None:
             return
         if (self.degree, self.interaction_only, self.include_bias) != (2, False, False):
-            raise ValueError("terms name all products: leave degree, interaction_only and include_bias out")
+            raise ParameterError("terms name all products: leave degree, interaction_only and include_bias out")
         terms = list(parsed(self.terms, self.n_features_in_, getattr(self, "feature_names_in_", None)))
         self.term_factors_ = np.array([j for term in terms for j in term], np.int64)
         self.term_lengths_ = np.array([len(term) for term in terms], np.int64)
@@ -416,7 +418,7 @@ class Polynomial(FeatureMap):
         columns = self._products().columns
         if columns <= 0:
             what = f"degree={self.degree!r}" if self.terms is None else "terms=[]"
-            raise ValueError(f"{what} makes no product of {self.n_features_in_} columns")
+            raise ParameterError(f"{what} makes no product of {self.n_features_in_} columns")
         return columns
 
     def _mapped(self, X: Any) -> Any:
@@ -436,9 +438,9 @@ class Polynomial(FeatureMap):
         bounds = [1, degree] if isinstance(degree, Integral) else list(degree)
         whole = [int(bound) for bound in bounds if isinstance(bound, Integral)]
         if not len(whole) == len(bounds) == 2 or not 0 <= whole[0] <= whole[1] or whole[1] < 1:
-            raise ValueError(f"degree={degree!r} must be a number from 1 on, or the lowest and the highest degree")
+            raise ParameterError(f"degree={degree!r} must be a number from 1 on, or the lowest and the highest degree")
         if whole[1] > MOST_DEGREE:
-            raise ValueError(f"degree={degree!r:.40} is too high: the highest degree is {MOST_DEGREE:,}")
+            raise ParameterError(f"degree={degree!r:.40} is too high: the highest degree is {MOST_DEGREE:,}")
         return whole[0], whole[1]
 
     def _check_facts(self) -> None:

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from linsep.engine.arrays import Array
 from linsep.transforms.base import FeatureMap, check_array, check_count, csr_like, is_sparse, pieces
-from linsep.validation.errors import InvalidDataError
+from linsep.validation.errors import InvalidDataError, ParameterError
 
 MOST_ROWS = 1 << 62
 EXPONENTS = 1000
@@ -165,7 +165,7 @@ class ScaleColumns(FeatureMap):
 
     def _learn(self, X: Any) -> None:
         if hasattr(self, "n_rows_" if self.by == "max" else "largest_"):
-            raise ValueError(f"by={self.by!r} differs from by= of the rows so far: call fit to begin again")
+            raise ParameterError(f"by={self.by!r} differs from by= of the rows so far: call fit to begin again")
         if self.by == "max":
             self.largest_ = _largest_of_columns(X, getattr(self, "largest_", np.zeros(X.shape[1])))
             self.scale_ = self._learned_scale()

@@ -156,3 +156,11 @@ def test_the_report_has_the_ranking(folder):
     page = (folder / "page.html").read_text()
     assert all(name in page for name in chosen(()))
     assert "<svg" in page
+
+
+def test_learners_that_have_no_time_left_are_listed_with_the_reason(folder):
+    result = run("train.svm", "--learner", "perceptron", "--learner", "winnow", "--time-limit", "1e-9", "--json")
+    assert result.exit_code == 1
+    reasons = {found["name"]: found["why"] for found in json.loads(result.stdout)["learners"]}
+    assert reasons == dict.fromkeys(("perceptron", "winnow"), "--time-limit 1e-09 was over before it began")
+    assert run("train.svm", "--learner", "perceptron", "--time-limit", "-1").exit_code == 2

@@ -109,8 +109,13 @@ def test_an_interruption_tells_what_is_there(here, monkeypatch):
     monkeypatch.setattr(gallery, "drawn", draw)
     result = run("-o", "a")
     assert result.exit_code == 130
-    assert "interrupted; 2 of 13 figures are in a, but no new index.html" in result.stderr
-    assert sorted(path.name for path in (here / "a").iterdir()) == ["dichotomies.png", "winnow-bound.png"]
+    assert "interrupted; 4 of 15 figures are in a, but no new index.html" in result.stderr
+    assert sorted(path.name for path in (here / "a").iterdir()) == [
+        "dichotomies.png",
+        "feature-race.png",
+        "turned-labels.png",
+        "winnow-bound.png",
+    ]
 
 
 def test_an_older_file_stays_whole_when_a_figure_cant_be_saved(here, sketches, monkeypatch):

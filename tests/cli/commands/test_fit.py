@@ -25,6 +25,7 @@ from linsep.cli.jobs.training import Task
 from linsep.cli.terminal.training_progress import TrainingProgress
 from linsep.models.save_load import opened
 from linsep.transforms import Polynomial, Scale
+from tests.cli.files import write_files
 from tests.contracts.table import bits, problem, quiet
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -470,3 +471,24 @@ def test_rows_before_a_new_label_are_counted_once():
     task = Task(["late.svm"], {"block_rows": 2, "n_jobs": 1}, learner, 1, 0, TrainingProgress(shown=False))
     assert train_on_stream(task).rows == 10
     assert task.learned == 10
+
+
+def test_a_time_limit_ends_a_stream_and_is_refused_where_nothing_would_be_kept(tmp_path, monkeypatch):
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("linsep.cli.jobs.streaming.BLOCK_ROWS", 10)
+    fit = ["fit", "train.svm", "-o", "m.linsep", "--epochs", "3", "--time-limit"]
+    result = CliRunner().invoke(app, [*fit, "1e-9", "--stream", "--json"])
+    assert result.exit_code == 0, result.output
+    assert result.stderr == "linsep fit: --time-limit 1e-09: ended after 10 rows\n"
+    assert (json.loads(result.stdout)["rows"], json.loads(result.stdout)["epochs"]) == (10, 1)
+    assert len(linsep.load("m.linsep").predict(linsep.read("train.svm", n_features=13).X)) == 120
+    whole = CliRunner().invoke(app, [*fit, "1000", "--stream", "--json"])
+    assert (json.loads(whole.stdout)["rows"], json.loads(whole.stdout)["epochs"]) == (120, 3)
+    for more in ([], ["--stream", "--shards", "2"], ["--learner", "max-margin"]):
+        result = CliRunner().invoke(app, [*fit, "5", *more])
+        assert result.exit_code == 2
+        assert "has a model only after all rows; limit its work by --epochs, or add --stream" in result.stderr
+    assert CliRunner().invoke(app, [*fit, "0"]).exit_code == 2
+    solved = CliRunner().invoke(app, ["fit", "train.svm", "-o", "m", "-l", "linear-program", "--time-limit", "9"])
+    assert solved.exit_code in (0, 3), solved.output

@@ -17,7 +17,9 @@ from linsep.cli.options.common import (
     Report,
     Show,
     Sources,
+    TimeLimit,
     as_words,
+    check_time_limit,
     learner_from,
     learner_options,
     quarantine_file,
@@ -46,10 +48,7 @@ def run(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="CERT", help="A file for the certificate, for verify.")
     ] = None,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="End the search then, and certify what is proved. Default: no limit."),
-    ] = None,
+    time_limit: TimeLimit = None,
     passes: Annotated[
         int | None,
         typer.Option(metavar="T", min=1, help=f"State bounds for one pass and for T. Default: {PASSES}."),
@@ -105,8 +104,7 @@ def _refuse(time_limit: float | None, bias: float | None, epsilon: float, confid
     for option, share in (("--epsilon", epsilon), ("--confidence", confidence)):
         if not 0 < share < 1:
             raise UsageError(f"{option} {share:g}: it is a share, between 0 and 1")
-    if time_limit is not None and not time_limit > 0:
-        raise UsageError(f"--time-limit {time_limit:g}: give a number of seconds above 0")
+    check_time_limit(time_limit)
     if bias is not None and not 0 <= bias < float("inf"):
         raise UsageError(f"--bias {bias:g}: give a number of at least 0")
 

@@ -11,7 +11,9 @@ from linsep.cli.options.common import (
     Report,
     Show,
     Sources,
+    TimeLimit,
     as_words,
+    check_time_limit,
     learner_options,
     quarantine_file,
     reader_options,
@@ -43,6 +45,7 @@ def run(
     holdout: Annotated[
         float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="How many are set aside, of each class.")
     ] = 0.25,
+    time_limit: TimeLimit = None,
     json: Json = False,
     brief: Brief = False,
     quiet: Quiet = False,
@@ -59,6 +62,7 @@ def run(
     from linsep.cli.terminal.progress import LearnerBar
 
     show_as = show_of(json, brief, quiet)
+    check_time_limit(time_limit)
     check_targets({"--report": report}, [*data, *(test or [])], quarantine_file(ctx))
     told, writes = learner_options(ctx), _writer() if report is not None else None
     names = chosen(told.learners)
@@ -68,7 +72,7 @@ def run(
         contest = Contest.of(*rows, holdout, told.parameters["random_state"]).mapped(maps)
         bar = LearnerBar(stderr(), len(names))
         with bar.shown("comparing", show_as is not Show.NOTHING) as tell:
-            attempts = ranked(list(contest.attempts(names, told.parameters, tell)))
+            attempts = ranked(list(contest.attempts(names, told.parameters, tell, time_limit)))
         if writes is not None:
             mapped = [word for name in told.maps for word in ("--map", name)]
             writes(report, data, test, contest, attempts, [*as_words(reader_options(ctx)), *mapped])

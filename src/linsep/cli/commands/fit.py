@@ -16,6 +16,8 @@ from linsep.cli.options.common import (
     Report,
     Show,
     Sources,
+    TimeLimit,
+    check_time_limit,
     learner_options,
     reader_options,
     show_of,
@@ -61,7 +63,7 @@ def run(
         bool,
         typer.Option(
             "--stream",
-            help="Learn rows in the order of the files, once or for --epochs, in bounded memory.",
+            help="Learn rows as they come, in bounded memory.",
         ),
     ] = False,
     open_labels: Annotated[
@@ -72,11 +74,9 @@ def run(
     ] = False,
     calibrate: Annotated[
         str | None,
-        typer.Option(
-            metavar="sigmoid|isotonic",
-            help="Turn scores into probabilities, calibrated on rows held out.",
-        ),
+        typer.Option(metavar="METHOD", help="Add probabilities: sigmoid or isotonic."),
     ] = None,
+    time_limit: TimeLimit = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
     report: Report = None,
@@ -84,12 +84,10 @@ def run(
     brief: Brief = False,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
-    """Train a learner on files, and write the model to a file.
-
-    The progressive error is shown while it runs: each row is predicted before it is learned.
-    """
+    """Train a learner on files, and write the model to a file."""
     show = show_of(json, brief, quiet)
     began, pool, options = perf_counter(), pool_of(workers, scheduler), reader_options(ctx)
+    check_time_limit(time_limit)
     said = shards_option(pool, learner_options(ctx), stream)
     check_options(test, holdout, calibrate, resume)
     if said is not None:
@@ -101,7 +99,7 @@ def run(
     targets = {"-o": out, "--report": report, "the epochs of -o": kept}
     check_targets(targets, [*data, *(test or [])], options.get("quarantine"))
 
-    from linsep.cli.jobs.fit_setup import choose_learner, maps_of, with_word_counts
+    from linsep.cli.jobs.fit_setup import choose_learner, limit_time, maps_of, with_word_counts
     from linsep.cli.jobs.record import TrainingRecord
     from linsep.cli.jobs.training import Task
 
@@ -132,10 +130,12 @@ def run(
         sharing = Sharing(progress, pool, kept, stream)
     options = with_word_counts(options, learner, data) if saved is None else options
     seed = learner_options(ctx).parameters["random_state"] if saved is None else learner.seed_
+    if time_limit is not None:
+        limit_time(learner, time_limit, stream and said is None)
     task = Task(
         data, options, learner, epochs, seed, progress, test, holdout, saved,
         report is not None, maps_of(learner_options(ctx).maps, resume, stream), open_labels, calibrate,
-        None if saved is None else saved.model,
+        None if saved is None else saved.model, time_limit=time_limit,
     )  # fmt: skip
     with interruptible(
         out, report, in_place=[options.get("quarantine")], otherwise=lambda: None if sharing is None else sharing.left

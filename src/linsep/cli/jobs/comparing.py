@@ -80,12 +80,22 @@ class Contest:
         """The labels of the rows to learn from."""
         return np.unique(self.train.y)
 
-    def attempts(self, names: list[str], parameters: dict[str, Any], tell: LearnerReport) -> Iterator[Attempt]:
-        """Try learners one after the other, each with those parameters that it has."""
+    def attempts(
+        self, names: list[str], parameters: dict[str, Any], tell: LearnerReport, time_limit: float | None = None
+    ) -> Iterator[Attempt]:  # fmt: skip
+        """Try learners one after the other, each with those parameters that it has, while there is time."""
         check_owned(parameters, names)
+        began = perf_counter()
         for name in names:
             tell.begin(name)
             own = {key: value for key, value in parameters.items() if key in LEFT_OUT or name in owners(key)}
+            if time_limit is not None:
+                left = time_limit - (perf_counter() - began)
+                if left <= 0:
+                    tell.ready()
+                    yield Attempt(name, why=f"--time-limit {time_limit:g} was over before it began")
+                    continue
+                own |= {"time_limit": left} if name in owners("time_limit") else {}
             try:
                 yield self._attempt(name, own, tell)
             except ValueError as error:

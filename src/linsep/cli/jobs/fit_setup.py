@@ -69,6 +69,17 @@ def _called(learner: Any) -> str:
     return name_of(learner) + ("" if solver is None else f" by --solver {solver}")
 
 
+def limit_time(learner: Learner, seconds: float, stream: bool) -> None:
+    """End a search after that time; refuse a limit for a learner that learns all rows before it has a model."""
+    if "time_limit" in learner.get_params(deep=False):
+        learner.set_params(time_limit=seconds)
+    elif not stream:
+        raise UsageError(
+            f"--time-limit: {_called(learner)} has a model only after all rows; limit its work by --epochs, or add "
+            "--stream (without shards), which keeps what it has learned by then"
+        )
+
+
 def maps_of(said: tuple[str, ...], resume: Path | None, stream: bool) -> list[Any]:
     """Return the maps before the learner."""
     if said and stream:

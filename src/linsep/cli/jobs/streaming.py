@@ -84,7 +84,7 @@ def train_on_stream(task: Task) -> Trained:
 def _learned(task: Task, rows: Stream, share: float | None, closed: bool) -> tuple[int, Array]:
     """Learn all epochs; return the rows of one, and which columns they had."""
     known, labels = _known(task.resume), None
-    count = 0
+    count, began = 0, perf_counter()
     with _kept_if_interrupted(task), _at_work(task), source_named(task.sources):
         for epoch in range(task.epochs):
             count = 0
@@ -95,9 +95,16 @@ def _learned(task: Task, rows: Stream, share: float | None, closed: bool) -> tup
                         closed = len(labels) > 1
                     _learn(task, block, labels if closed else None)
                     count += len(block)
+                    task.out_of_time = task.time_limit is not None and perf_counter() - began > task.time_limit
                     if epoch == 0 and marks_all(_at_hand(task)):
                         known = columns_of([block], block.X.shape[1], known)
+                    if task.out_of_time:
+                        break
             refuse_no_rows(count, task.sources)
+            if task.out_of_time:
+                task.epochs = epoch + 1
+                task.remarks.append(f"--time-limit {task.time_limit:g}: ended after {task.learned:,} rows")
+                break
             refuse_many_rounds(task.epochs, count)
             if epoch == 0 and isinstance(task.learner, OnlineLearner):
                 task.progress.end(_at_hand(task)._state)

@@ -115,8 +115,11 @@ class Task:
     model: Any = None
     """What a stream trains: the learner, or it with a calibration."""
     interrupted: bool = False
+    out_of_time: bool = False
     remarks: list[str] = field(default_factory=list)
     """What a solver warned of."""
+    time_limit: float | None = None
+    """Seconds after which a stream is learned no further."""
     learned: int = 0
     """Rows of a stream that were learned to the end of their block."""
 

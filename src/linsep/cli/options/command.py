@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 from linsep.cli.errors import UsageError
 from linsep.cli.options.common import DEFAULT, SEED, LearnerOptions, SharedOptions, known_learner
 from linsep.cli.options.help import HelpPage
-from linsep.cli.startup import load_scikit_learn, loaded
+from linsep.cli.startup import collect_garbage, load_scikit_learn
 
 FORMATS = ("svmlight", "vw", "text", "csv", "tsv", "parquet", "arrow", "binary")
 MAPS = ("polynomial", "bias", "scale", "scale-columns", "delta-trick")
@@ -26,6 +26,13 @@ RESERVED = (
     "once",
 )  # fmt: skip
 """Parameters of what reads data that commands set themselves; a test holds them to its functions."""
+
+
+RARE = (
+    "restart", "open_labels", "scheduler", "json", "brief", "quiet", "weight", "on_error", "quarantine", "vocabulary",
+    "threads", "option", "map", "epsilon", "confidence", "bias", "passes",
+)  # fmt: skip
+"""Options of commands that train which help shows only if a learner is named, so that the others fit on a screen."""
 
 
 def _learner_names() -> list[tuple[str, str]]:
@@ -162,7 +169,7 @@ class Command(HelpPage, TyperCommand):
         if self.needs is not None:
             load_scikit_learn()
             import_module(self.needs)
-        loaded()
+        collect_garbage()
         return super().invoke(ctx)
 
 
@@ -215,6 +222,7 @@ class DataCommand(Command):
             raise UsageError("--threads 0: there would be no thread to run on; give 1 or more, or omit --threads")
         if said.get("threads") is not None:
             options["n_jobs"] = said["threads"]
+        _check_threads(options.get("n_jobs"))
         if said.get("vocabulary") is not None:
             options["vocabulary"] = said["vocabulary"]
         ctx.obj.reader = options
@@ -239,6 +247,11 @@ class LearnerCommand(DataCommand):
     training: Callable[..., None] = staticmethod(_of_training)
     named: tuple[str, ...] = ()
     """The learners among the arguments, before they are parsed."""
+
+    @property
+    def rare(self) -> tuple[str, ...]:
+        """The options that help leaves out."""
+        return () if self.named else RARE
 
     def added(self, ctx: Any) -> list[Any]:
         """Return the options that the command has beside its own."""
@@ -307,6 +320,16 @@ def _parameter(name: str, text: Any, learners: tuple[str, ...]) -> Any:
         return described(having[0])[name].value(text)
     except ValueError as error:
         raise UsageError(f"{option(name)}: {error}") from None
+
+
+def _check_threads(n_jobs: Any) -> None:
+    """Refuse a number of threads that is none."""
+    from linsep.engine.runtime import threads
+
+    try:
+        threads(n_jobs)
+    except ValueError as error:
+        raise UsageError(str(error).replace("n_jobs=", "--threads ").replace("n_jobs", "--threads")) from None
 
 
 def _path(value: Any) -> Path:

@@ -37,6 +37,9 @@ Model = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Brief = Annotated[bool, typer.Option("--brief", help="Print a single line.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+TimeLimit = Annotated[
+    float | None, typer.Option("--time-limit", metavar="SECONDS", help="End the work then, with what is found by then.")
+]
 Report = Annotated[Path | None, typer.Option("--report", metavar="FILE.html", help="Write a page with pictures, too.")]
 
 
@@ -56,6 +59,12 @@ def show_of(json: bool, brief: bool, quiet: bool) -> Show:
     if len(chosen) > 1:
         raise UsageError(f"{' and '.join(name for name, _ in chosen)} contradict each other: give one of them")
     return chosen[0][1] if chosen else Show.ALL
+
+
+def check_time_limit(seconds: float | None) -> None:
+    """Refuse a time limit that leaves no time."""
+    if seconds is not None and not 0 < seconds < float("inf"):
+        raise UsageError(f"--time-limit {seconds:g}: give a number of seconds above 0")
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ def page(command: Any, ctx: Any) -> str:
     width = min(columns(), WIDEST) - 1
     params = [param for param in command.get_params(ctx) if not getattr(param, "hidden", False)]
     params = [param for param in params if getattr(param, "rich_help_panel", None) != NO_PANEL]
+    params = [param for param in params if param.name not in getattr(command, "rare", ())]
     arguments = [param for param in params if param.param_type_name == "argument"]
     pieces = ["[OPTIONS]", *map(_argument, arguments), *(["COMMAND ..."] if hasattr(command, "commands") else [])]
     parts = [f"{_styled('Usage:', bold=True)} {ctx.command_path} {' '.join(pieces)}"]

@@ -24,8 +24,6 @@ LEFT_OUT = ("random_state", "n_jobs", "warm_start", "rule")
 rule is Python."""
 COMMON = {
     "max_iter": "Epochs, or the most steps of a solver.",
-    "class_weight": "Weights of the classes' rows.",
-    "shards": "Learn so many shards at a time, and mix them after each epoch; another number is another model.",
 }
 """Parameters that help shows if no learner is named, each in a sentence."""
 LEARNER_PANEL = "Learner; `COMMAND --learner NAME --help` shows all options"

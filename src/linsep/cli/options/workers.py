@@ -15,7 +15,7 @@ from linsep.cli.errors import SHOW, UsageError
 
 Workers = Annotated[
     int | None,
-    typer.Option("--workers", metavar="N", min=1, help="Share the work among N processes on this machine."),
+    typer.Option("--workers", metavar="N", min=1, help="Share the work among N processes."),
 ]
 Scheduler = Annotated[
     str | None,

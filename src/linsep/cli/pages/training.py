@@ -6,13 +6,13 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from linsep.cli.jobs.learning_curve import LearningCurve
 from linsep.cli.jobs.record import TrainingRecord
 from linsep.cli.jobs.saved_models import name_of
 from linsep.cli.jobs.training import Trained
 from linsep.cli.pages.evaluation import features_of, file_names
 from linsep.cli.terminal.learner_facts import facts_in_words
 from linsep.cli.terminal.output import percent, seconds, short
+from linsep.cli.terminal.training_progress import LearningCurve
 from linsep.estimators.registry import LEARNERS
 from linsep.plots.mistake_curve import mistakes
 from linsep.plots.progress_curve import ascent, progress
@@ -48,7 +48,8 @@ def _tiles(trained: Trained, record: TrainingRecord) -> list[Fact]:
     tiles = []
     if trained.test is not None:
         low, high = trained.test.interval
-        note = f"{trained.test_name}; {percent(low)} to {percent(high)} on rows like these (95 %)"
+        name = file_names(trained.test_name.split(", "))
+        note = f"{name}; {percent(low)} to {percent(high)} on rows like these (95 %)"
         tiles.append(Fact("test error", percent(trained.test.error), note))
     if record.progressive_error is not None:
         tiles.append(Fact("progressive error", percent(record.progressive_error), "each row predicted before learned"))

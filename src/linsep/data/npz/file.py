@@ -26,6 +26,7 @@ from linsep.data.errors import DataError
 from linsep.data.rows import as_csr
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import first_beyond, highest_index, place_of, rises
+from linsep.validation.errors import ParameterError
 
 VERSION = 1
 """Of the form: files of a later one are refused."""
@@ -290,7 +291,7 @@ def blocks(data: Named | Dataset, block_rows: int = 10_000, *, verify: bool = Fa
     [2, 1]
     """
     if block_rows < 1:
-        raise ValueError(f"block_rows={block_rows}: a block has one row at least")
+        raise ParameterError(f"block_rows={block_rows}: a block has one row at least")
     return _walk(data if isinstance(data, Dataset) else _dataset(_opened(data))[0], block_rows, verify)
 
 

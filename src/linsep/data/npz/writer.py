@@ -19,6 +19,7 @@ from linsep.data.npz.file import CHUNK, VERSION, Named, flaw_of
 from linsep.data.rows import as_csr
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write
+from linsep.validation.errors import InvalidDataError
 from linsep.validation.labels import refuse_mixed
 
 ALIGN = 64
@@ -150,13 +151,15 @@ class Writer:
         weights = None if weights is None else np.asarray(weights, np.float64)
         rows, sparse = X.shape[0], sp.issparse(X)
         if y.shape != (rows,) or (weights is not None and weights.shape != (rows,)):
-            raise ValueError(f"X has {rows} rows, y has shape {y.shape}, weights {np.shape(weights)}: one each a row")
+            raise InvalidDataError(
+                f"X has {rows} rows, y has shape {y.shape}, weights {np.shape(weights)}: one each a row"
+            )
         if self._sparse not in (None, sparse):
-            raise ValueError("a file holds sparse rows, or rows of a table, not both")
+            raise InvalidDataError("a file holds sparse rows, or rows of a table, not both")
         kinds = self._kinds(y)
         flaw = flaw_of(Dataset(X, y, weights=weights), self.rows)
         if flaw is not None:
-            raise ValueError(f"{flaw}; nothing of this block is written")
+            raise InvalidDataError(f"{flaw}; nothing of this block is written")
         self._whole = False
         parts = {"y": y, "X": X}
         if sparse:
@@ -180,9 +183,9 @@ class Writer:
         large = y.dtype.kind == "i" and (int(y.min()) < -(2**53) or int(y.max()) > 2**53)
         kinds = self._labels | {y.dtype.kind} | ({"large"} if large else set())
         if "U" in kinds and len(kinds) > 1:
-            raise ValueError("y mixes words and numbers: give all labels one type")
+            raise InvalidDataError("y mixes words and numbers: give all labels one type")
         if {"large", "f"} <= kinds:
-            raise ValueError("y mixes fractions and whole numbers beyond 2**53, which no one type holds exactly")
+            raise InvalidDataError("y mixes fractions and whole numbers beyond 2**53, which no one type holds exactly")
         return kinds
 
     def _finish(self) -> None:
@@ -246,7 +249,7 @@ def _table(X: Any) -> Any:
     indptr, end = X.indptr, int(X.indptr[-1])
     ends = (len(indptr) == X.shape[0] + 1, indptr[0] == 0, end <= min(len(X.indices), len(X.data)))
     if not all(ends) or np.any(indptr[1:] < indptr[:-1]):
-        raise ValueError("X.indptr does not describe rows of X.indices and X.data: check X with X.check_format()")
+        raise InvalidDataError("X.indptr does not describe rows of X.indices and X.data: check X with X.check_format()")
     return as_csr(X.data[:end], X.indices[:end], indptr, X.shape[1])
 
 
@@ -256,7 +259,7 @@ def _labels(y: Any) -> Array:
         refuse_mixed(y)
     y = np.asarray(y)
     if y.dtype.kind == "u" and y.size and int(y.max()) > np.iinfo(np.int64).max:
-        raise ValueError(f"y holds {y.max()}, which is too large for int64")
+        raise InvalidDataError(f"y holds {y.max()}, which is too large for int64")
     if y.dtype.kind == "b":
         return y
     if y.dtype.kind in "iuf":
@@ -267,5 +270,5 @@ def _labels(y: Any) -> Array:
         return y
     longest = int(np.strings.str_len(y).max(initial=1))
     if longest > LONGEST_LABEL:
-        raise ValueError(f"y has a label of {longest} characters, the most are {LONGEST_LABEL}: is it a label?")
+        raise InvalidDataError(f"y has a label of {longest} characters, the most are {LONGEST_LABEL}: is it a label?")
     return y.astype(f"U{longest}")

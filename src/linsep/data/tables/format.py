@@ -27,6 +27,7 @@ from linsep.data.text.ngrams import LARGEST, Counts, Frequencies, Grams, to_unit
 from linsep.data.text.transformers import TextHasher, grams_of
 from linsep.engine.arrays import Array
 from linsep.engine.runtime import in_order
+from linsep.validation.errors import ParameterError
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 CHOICES = {"categories": ("indexed", "hashed"), "missing": ("error", "zero", "indicator")}
@@ -138,35 +139,35 @@ class Table(Format):
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
             if not is_one_of(getattr(self, name), choices):
-                raise ValueError(f"{name}={getattr(self, name)!r}: it is one of {', '.join(map(repr, choices))}")
+                raise ParameterError(f"{name}={getattr(self, name)!r}: it is one of {', '.join(map(repr, choices))}")
         for name in ("label", "weight"):
             setattr(self, name, None if getattr(self, name) is None else _column(name, getattr(self, name)))
         self.columns = None if self.columns is None else _several("columns", self.columns)
         if self.columns == []:
-            raise ValueError("columns=[]: name at least one column, or omit columns")
+            raise ParameterError("columns=[]: name at least one column, or omit columns")
         self.ignore, self.words = _several("ignore", self.ignore), _several("words", self.words)
         if self.text is not None and not isinstance(self.text, str):
-            raise ValueError(f"text={self.text!r}: it is the name of a column, or None")
+            raise ParameterError(f"text={self.text!r}: it is the name of a column, or None")
         if self.categories == "hashed":
             self.n_features = whole("n_features", DEFAULT_FEATURES if self.n_features is None else self.n_features)
         elif self.n_features is not None:
-            raise ValueError("n_features= says how many columns words are hashed to: say categories='hashed', too")
+            raise ParameterError("n_features= says how many columns words are hashed to: say categories='hashed', too")
         self.header = flag("header", self.header, none=True)
         for name in ("keep_names", "vocabulary", "idf", "binary", "lowercase"):
             setattr(self, name, flag(name, getattr(self, name)))
         if self.delimiter is not None and not _separates(self.delimiter):
-            raise ValueError(
+            raise ParameterError(
                 f"delimiter={self.delimiter!r}: it is one ASCII character, and neither a quote nor a newline"
             )
         self.text_features = whole("text_features", self.text_features, most=LARGEST - 1)
         self._grams = self._grams_of_text()
         if self.vocabulary and (self.keep_names or self.n_features is not None or self.text_features != TEXT_FEATURES):
-            raise ValueError(
+            raise ParameterError(
                 "with vocabulary=True every n-gram has a column, as every word has: "
                 "leave out categories='hashed', text_features and keep_names"
             )
         if self.keep_names and self.text is None and self.n_features is None:
-            raise ValueError("keep_names= keeps the names of what is hashed: say categories='hashed' or text=, too")
+            raise ParameterError("keep_names= keeps the names of what is hashed: say categories='hashed' or text=, too")
         self._vocabulary, self._seen, self._frequencies = Vocabulary(), HashedNames(0), Frequencies()
 
     def _grams_of_text(self) -> Grams:
@@ -176,7 +177,9 @@ class Table(Format):
         self.ngram_range = (grams.low, grams.high)
         for option in fields(self):
             if self.text is None and option.name in OF_TEXT and getattr(self, option.name) != option.default:
-                raise ValueError(f"{option.name}= says how documents are read: say which column holds them with text=")
+                raise ParameterError(
+                    f"{option.name}= says how documents are read: say which column holds them with text="
+                )
         return grams._replace(unit=not self.idf)
 
     def for_part(self) -> Self:
@@ -191,7 +194,7 @@ class Table(Format):
         The labels and the weights may be absent.
         """
         if self.found is None:
-            raise ValueError("nothing has been read yet that other data could be like")
+            raise ParameterError("nothing has been read yet that other data could be like")
         hashed = self._hashed_grams or (self._worded and self.n_features is not None)
         table = self._like(seen if hashed else lambda: np.ones(self.width, bool), strict)
         table.fixed = table.complete = True
@@ -343,7 +346,7 @@ class Table(Format):
     def read_once(self) -> None:
         """Let the columns of words grow; weights that need all rows can't be had."""
         if self.idf and not self.fixed:
-            raise ValueError("idf=True takes two passes: write the table to a file first")
+            raise ParameterError("idf=True takes two passes: write the table to a file first")
         self.complete, self.grows = True, not self.fixed
 
     def draft(self, rows: Rows) -> Rows | None:
@@ -583,7 +586,7 @@ def _column(name: str, column: Any) -> str | int:
         return column
     if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
         return int(column)
-    raise ValueError(f"{name}={column!r}: it is the name or the number of a column")
+    raise ParameterError(f"{name}={column!r}: it is the name or the number of a column")
 
 
 def _several(name: str, columns: Any) -> list[Any]:
@@ -594,7 +597,7 @@ def _several(name: str, columns: Any) -> list[Any]:
             raise TypeError
         return [_column(name, column) for column in some]
     except (TypeError, ValueError):
-        raise ValueError(f"{name}={columns!r}: it is a list of names or numbers of columns") from None
+        raise ParameterError(f"{name}={columns!r}: it is a list of names or numbers of columns") from None
 
 
 def _separates(delimiter: Any) -> bool:

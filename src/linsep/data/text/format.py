@@ -17,6 +17,7 @@ from linsep.data.rows import Rows
 from linsep.data.text.ngrams import Frequencies, Grams, count_text, hash_text, to_unit
 from linsep.data.text.transformers import grams_of
 from linsep.engine.arrays import Array
+from linsep.validation.errors import ParameterError
 
 NEWLINE, RETURN, TAB = 10, 13, 9
 LONGEST_LABEL = 256
@@ -188,7 +189,7 @@ class LabelledText(NamedFormat):
     def read_once(self) -> None:
         """Let a vocabulary grow; weights that need all rows can't be had."""
         if self.idf and self.known is None:
-            raise ValueError("idf=True takes two passes: write the text to a file first")
+            raise ParameterError("idf=True takes two passes: write the text to a file first")
         super().read_once()
 
     def parse(self, text: Array, dtype: Any) -> Rows:

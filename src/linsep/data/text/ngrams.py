@@ -13,6 +13,7 @@ from linsep.data.compiled.text import CONTEXTUAL, hash_documents, list_grams, lo
 from linsep.data.names import Vocabulary, frozen
 from linsep.data.rows import entries_of_rows, indptr_without
 from linsep.engine.arrays import Array
+from linsep.validation.errors import InvalidDataError
 
 LARGEST = 1 << 31
 """Bytes of a document, and columns, must be fewer."""
@@ -78,7 +79,7 @@ def hash_text(text: Array, begins: Array, ends: Array, grams: Grams, dtype: Any 
 def ready(text: Array, begins: Array, ends: Array, lowercase: bool) -> tuple[Array, Array, Array]:
     """Return documents with those lower-cased that the compiled code leaves to Python; not to be written to."""
     if len(begins) and int(np.max(ends - begins)) >= LARGEST:
-        raise ValueError(f"document {int(np.argmax(ends - begins)):,} has 2³¹ bytes or more: cut it to parts")
+        raise InvalidDataError(f"document {int(np.argmax(ends - begins)):,} has 2³¹ bytes or more: cut it to parts")
     whole = text.tobytes() if lowercase else b""
     if any(capital[:1] in whole and capital in whole for capital in CONTEXTUAL):
         marks = zip(begins.tolist(), ends.tolist(), strict=True)
@@ -138,7 +139,7 @@ def tokens(text: str | bytes, analyzer: str = "word", lowercase: bool = True) ->
     grams = Grams(analyzer == "char", lowercase=lowercase)
     clean, begins, ends, _, faults = listed(np.frombuffer(data, np.uint8), np.array([0]), np.array([len(data)]), grams)
     if faults[0] >= 0:
-        raise ValueError(not_utf8(data, int(faults[0])))
+        raise InvalidDataError(not_utf8(data, int(faults[0])))
     whole = clean.tobytes()
     return [whole[i:k].decode() for i, k in zip(begins.tolist(), ends.tolist(), strict=True)]
 

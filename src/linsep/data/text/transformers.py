@@ -18,6 +18,7 @@ from linsep.data.rows import Spelling
 from linsep.data.text.ngrams import LARGEST, Counts, Frequencies, Grams, count_text, hash_text, joined, listed
 from linsep.engine.arrays import Array
 from linsep.engine.runtime import in_order, share, threads
+from linsep.validation.errors import InvalidDataError, ParameterError
 
 T = TypeVar("T")
 
@@ -47,7 +48,7 @@ def chunks(documents: Iterable[str | bytes], size: int) -> Iterator[Chunk]:
             encoded = document.encode() if isinstance(document, str) else document
         except UnicodeEncodeError as error:
             reason = f"document {i:,}: character {error.start + 1:,}, {error.object[error.start]!a}, is no character"
-            raise ValueError(f"{reason}: it stands for a byte that was not read as text") from None
+            raise InvalidDataError(f"{reason}: it stands for a byte that was not read as text") from None
         held.append(encoded)
         held_size += len(encoded)
         if held_size >= size:
@@ -65,9 +66,11 @@ def grams_of(how: Any, n_features: int, signed: bool) -> Grams:
     except (TypeError, ValueError):
         whole = False
     if not whole or not 1 <= low <= high < LARGEST:
-        raise ValueError(f"ngram_range={how.ngram_range!r} is not possible: it is the least and the most, as in (1, 2)")
+        raise ParameterError(
+            f"ngram_range={how.ngram_range!r} is not possible: it is the least and the most, as in (1, 2)"
+        )
     if high > LONGEST_GRAM:
-        raise ValueError(f"ngram_range={how.ngram_range!r:.60} is not possible: the most is {LONGEST_GRAM:,}")
+        raise ParameterError(f"ngram_range={how.ngram_range!r:.60} is not possible: the most is {LONGEST_GRAM:,}")
     checks = {
         "n_features": (
             isinstance(n_features, Integral) and 1 <= n_features < LARGEST,
@@ -78,7 +81,7 @@ def grams_of(how: Any, n_features: int, signed: bool) -> Grams:
     }
     for name, (fine, what) in checks.items():
         if not fine:
-            raise ValueError(f"{name}={getattr(how, name)!r} is not possible: it is {what}")
+            raise ParameterError(f"{name}={getattr(how, name)!r} is not possible: it is {what}")
     return Grams(
         how.analyzer == "char", int(low), int(high), int(n_features), bool(signed), bool(how.binary),
         how.norm == "l2", bool(how.lowercase),
@@ -111,7 +114,7 @@ class TextTransformer(TransformerMixin, BaseEstimator):
     def _how(self, n_features: int = 1, signed: bool = False) -> Grams:
         """Return which n-grams count, and how; raises where a parameter is none of those that are possible."""
         if np.dtype(self.dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
-            raise ValueError(f"dtype={self.dtype!r} is not possible: values are float32 or float64")
+            raise ParameterError(f"dtype={self.dtype!r} is not possible: values are float32 or float64")
         grams = grams_of(self, n_features, signed)
         return grams._replace(unit=grams.unit and not self.idf)
 
@@ -333,7 +336,7 @@ def _check(chunk: Chunk, faults: Array) -> None:
     """Raise where a document is not UTF-8."""
     for i in np.flatnonzero(faults >= 0)[:1].tolist():
         document = chunk.text[chunk.begins[i] : chunk.ends[i]].tobytes()
-        raise ValueError(f"document {chunk.first + i:,}: {not_utf8(document, int(faults[i]))}: decode it first")
+        raise InvalidDataError(f"document {chunk.first + i:,}: {not_utf8(document, int(faults[i]))}: decode it first")
 
 
 class TextCounter(TextTransformer):
@@ -465,7 +468,7 @@ class TextCounter(TextTransformer):
     def _given(self) -> Vocabulary:
         """Return the vocabulary that was given, or an empty one."""
         if isinstance(self.vocabulary, (str, bytes)):
-            raise ValueError(f"vocabulary={self.vocabulary!r} is one word: give a list of them")
+            raise ParameterError(f"vocabulary={self.vocabulary!r} is one word: give a list of them")
         return Vocabulary() if self.vocabulary is None else Vocabulary.of(list(self.vocabulary))
 
     def _known(self) -> Vocabulary:

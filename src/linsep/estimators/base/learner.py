@@ -29,7 +29,7 @@ from linsep.training.history import History
 from linsep.training.single_rows import RowPredictor
 from linsep.training.state import NO_WEIGHTS, TOO_LARGE, TrainingState
 from linsep.training.transaction import PREPARED, all_or_nothing, at_once
-from linsep.validation.errors import InvalidDataError
+from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import (
     canonical,
     entries_of_pair,
@@ -434,16 +434,16 @@ class Learner(ClassifierMixin, BaseEstimator):
     def _class_weights(self, codes: Array, classes: Array) -> Array:
         """Return the weight of each class; a dict may omit classes, and name classes that arrive later."""
         if isinstance(self.class_weight, str) and not len(codes):
-            raise ValueError('class_weight="balanced" needs all labels at once: use a dict of weights, or fit')
+            raise ParameterError('class_weight="balanced" needs all labels at once: use a dict of weights, or fit')
         if not isinstance(self.class_weight, dict):
             return compute_class_weight(self.class_weight, classes=classes, y=classes[codes])
         known = set(classes.tolist())
         strange = [label for label in self.class_weight if label not in known]
         if strange and not getattr(self, "_open", False):
-            raise ValueError(f"class_weight names {strange[0]!r}, which is not among the classes {sorted(known)}")
+            raise ParameterError(f"class_weight names {strange[0]!r}, which is not among the classes {sorted(known)}")
         weights = np.array([self.class_weight.get(label, 1.0) for label in classes.tolist()], np.float64)
         if not (weights >= 0).all():
-            raise ValueError(f"class_weight={self.class_weight} has a weight that is negative or NaN")
+            raise ParameterError(f"class_weight={self.class_weight} has a weight that is negative or NaN")
         return weights
 
 

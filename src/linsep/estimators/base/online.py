@@ -32,6 +32,7 @@ from linsep.training.single_rows import RowLearner
 from linsep.training.state import IN_ORDER, NO_WEIGHTS, Parts, TrainingState, TrainingWatch
 from linsep.training.transaction import all_or_nothing
 from linsep.training.update_log import Mixes, Record
+from linsep.validation.errors import ParameterError
 from linsep.validation.inputs import (
     NO_NAMES,
     canonical,
@@ -397,9 +398,9 @@ class OnlineLearner(Learner):
         if self.shards is None:
             return
         if self._no_mixing:
-            raise ValueError(f"shards={self.shards}: {type(self).__name__} is not mixed, as {self._no_mixing}")
+            raise ParameterError(f"shards={self.shards}: {type(self).__name__} is not mixed, as {self._no_mixing}")
         if not whole:
-            raise ValueError(
+            raise ParameterError(
                 f"shards={self.shards} cuts all rows, and these come a few at a time: set shards=None, or use fit (or "
                 "linsep.distributed.fit, for files of any size)"
             )
@@ -501,7 +502,9 @@ class OnlineLearner(Learner):
         labels = clean(y, data.n_rows)
         self._check_entries(data)
         if isinstance(self.class_weight, str):
-            raise ValueError('class_weight="balanced" needs all labels at once: pass a dict of weights to partial_fit')
+            raise ParameterError(
+                'class_weight="balanced" needs all labels at once: pass a dict of weights to partial_fit'
+            )
         known, state = self._add_classes(labels, classes, data.n_features)
         codes = codes_among(labels, known)
         weights = self._row_weights(codes, known, sample_weight, data, whole=False)
@@ -624,7 +627,7 @@ class OnlineLearner(Learner):
         """Return the log; raise a ValueError with the reason if the run can't be certified."""
         state = self._fitted()
         if state.log.reason:
-            raise ValueError(
+            raise ParameterError(
                 f"this run can't be certified, as no log was kept: {state.log.reason}; fit again with log=True, "
                 "or certify the data alone with linsep.certify(X, y)"
             )

@@ -19,6 +19,7 @@ from linsep.training.state import TrainingState
 from linsep.training.transaction import all_or_nothing, at_once
 from linsep.training.update_log import Record
 from linsep.training.votes import Readings
+from linsep.validation.errors import ParameterError
 from linsep.validation.inputs import canonical, refuse_bad_entries, refuse_many_labels, refuse_other_columns, single_row
 
 LINEAR = ("last", "average", "longest")
@@ -185,7 +186,7 @@ class Voter(OnlineLearner):
     def _whole_log(self) -> Record:
         begin = self._replay().history.begin
         if begin:
-            raise ValueError(
+            raise ParameterError(
                 f"this run can't be certified, as the rows of its rounds up to {begin:,} were forgotten: "
                 "train it with a larger max_support, or none"
             )

@@ -10,7 +10,7 @@ from linsep.plots import _load
 from linsep.plots.notes.catalogue import FIGURES
 
 if TYPE_CHECKING:
-    from linsep.plots.notes.note_000 import dichotomies, winnow_bound
+    from linsep.plots.notes.note_000 import dichotomies, feature_race, turned_labels, winnow_bound
     from linsep.plots.notes.note_001 import losses
     from linsep.plots.notes.note_002 import ascent_paths, cosines, guess_table, mistake_regions, sigmoid_surface
     from linsep.plots.notes.note_003 import constant_dimension, unit_sphere, update
@@ -22,11 +22,13 @@ __all__ = [
     "constant_dimension",
     "cosines",
     "dichotomies",
+    "feature_race",
     "guess_table",
     "line_fit",
     "losses",
     "mistake_regions",
     "sigmoid_surface",
+    "turned_labels",
     "unit_sphere",
     "update",
     "winnow_bound",

@@ -41,6 +41,16 @@ FIGURES = {
         "The bound is least at η*\xa0=\xa0½\xa0ln((1+δ)/(1−δ)), grows on both sides of it, and beyond the second zero "
         "of L(η) there is none.", (5.2, 4.2),
     ),
+    "feature_race": Entry(
+        "000", "perceptron or Winnow", "Perceptron against Winnow as features are added",
+        "Rows are drawn at random, and the majority of 5 among N features is their label: Winnow pays for the other "
+        "features by ln\xa0N, the perceptron by N.", (5.8, 5.2), panels=True,
+    ),
+    "turned_labels": Entry(
+        "000", "rows that no line separates", "The Delta-trick bound as labels turn wrong",
+        "Rows are drawn at random, and a hyperplane separates them until their labels are turned round: the bound "
+        "stays above the mistakes, separable or not.", (5.8, 5.2), panels=True,
+    ),
     "losses": Entry(
         "001", "surrogate loss", "The 0-1 loss, and losses that can be minimised",
         "The 0-1 loss is flat with a jump, so no gradient leads down; the logistic loss is smooth and convex, and "

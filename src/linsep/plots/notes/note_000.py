@@ -1,4 +1,4 @@
-"""The figures of note 000: how many labellings are separable, and Winnow's bound by its rate."""
+"""The figures of note 000: separable labellings, Winnow's bound by its rate, and two simulations."""
 
 import math
 from collections.abc import Sequence
@@ -6,14 +6,19 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from scipy.optimize import brentq
 
-from linsep.engine.arrays import Array
+from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Dense
 from linsep.plots import style, ticks
-from linsep.plots.notes.drawing import axes_of, label
+from linsep.plots.majority_curve import versus
+from linsep.plots.noise_curve import noise, noisy_runs
+from linsep.plots.notes.drawing import axes_of, figure_of, label
+from linsep.solvers.margin.delta import delta_bound
 from linsep.solvers.programs.linear_program import separate
+from linsep.theory import majority
 from linsep.theory.vc import cover_fraction
 
 LOADS = (1.2, 1.5, 1.8, 2.0, 2.2, 2.5, 3.0)
@@ -143,6 +148,58 @@ def winnow_bound(delta: float = 0.2, features: int = 1000, *, ax: Axes | None = 
     ticks.numbers(ax.yaxis)
     style.name_axes(ax, f"rate η, for the margin δ = {delta:g}", f"ln p / L(η) mistakes, p = {features:,}")
     return ax
+
+
+def feature_race(
+    sizes: Sequence[int] = (32, 100, 316, 1_000, 3_162, 10_000, 31_623), relevant: int = 5, rounds: int = 4_000,
+    *, figure: Figure | None = None,
+) -> tuple[Axes]:  # fmt: skip
+    """Draw the mistakes of the perceptron and of Winnow on random rows, as features are added.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Numbers of features, rising.
+    relevant : int, default=5
+        The features whose majority is the label.
+    rounds : int, default=4000
+        Rows.
+    figure : matplotlib.figure.Figure, optional
+        Where to draw; by default a new one.
+
+    Returns
+    -------
+    tuple of one matplotlib.axes.Axes
+    """
+    races = [majority.versus(features, relevant, rounds) for features in sizes]
+    made = [race.perceptron for race in races], [race.winnow for race in races]
+    ax = figure_of(figure, "feature_race").add_subplot()
+    return (versus(sizes, *made, relevant=relevant, rounds=rounds, ax=ax),)
+
+
+def turned_labels(rows: int = 600, *, figure: Figure | None = None) -> tuple[Axes]:
+    """Draw the perceptron's mistakes on random rows under the Delta-trick bound, as more labels are wrong.
+
+    Parameters
+    ----------
+    rows : int, default=600
+        Rows of each run.
+    figure : matplotlib.figure.Figure, optional
+        Where to draw; by default a new one.
+
+    Returns
+    -------
+    tuple of one matplotlib.axes.Axes
+    """
+    runs = noisy_runs(_tightest, rows=rows)
+    ax = figure_of(figure, "turned_labels").add_subplot()
+    return (noise(runs.shares, runs.mistakes, runs.bounds, rows=runs.rows, ax=ax),)
+
+
+def _tightest(X: Array, signs: Array) -> float:
+    """Return the tightest bound of the Delta trick for one pass."""
+    radius = float(np.linalg.norm(X, axis=1).max())
+    return delta_bound(Dense(frozen(X), 0.0), signs, radius=radius, tol=0.01).upper ** 2
 
 
 def _gain(eta: float | Array, delta: float) -> Any:
