@@ -16,6 +16,7 @@ from linsep.certificates.schema import ProblemKey, integers
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.exact.dependencies import exact, short, witness, written
+from linsep.solvers.exact.simplex import decide_exactly
 from linsep.solvers.margin.coordinate_descent import squared_norms
 from linsep.solvers.margin.delta import DeltaBound, delta_bound
 from linsep.solvers.margin.hard import HardMargin, separator
@@ -23,7 +24,7 @@ from linsep.solvers.margin.soft import soft_margin
 from linsep.solvers.products import times, times_transposed
 from linsep.solvers.programs.l1_margin import l1_margin
 from linsep.solvers.programs.linear_program import separate
-from linsep.solvers.programs.signed_rows import Budget
+from linsep.solvers.programs.signed_rows import Budget, separates
 
 if TYPE_CHECKING:
     from linsep.certificates.theorems import Run, Theorem
@@ -158,7 +159,10 @@ def find(search: Search, *, games: bool = True, start: SearchResult | None = Non
     if hard.separable:
         least = (1 - LOSS / 2) * search.margin(hard.weights)
         found["w"]["margin"] = short(hard.weights, lambda w: search.margin(w) >= least > 0)
-    if hard.separable is not False or not _find_cancelling_rows(search, hard, found):
+    cancels = hard.separable is False and _find_cancelling_rows(search, hard, found)
+    if not cancels and search.data.values.size <= SMALL:
+        hard = _decide(search, hard, found)
+    if "margin" not in found["lambda"]:
         most = max((1 + LOSS / 2) * search.distance(hard.dual), enough)
         found["lambda"]["margin"] = short(hard.dual, lambda a: search.distance(a) <= most)
         if games:
@@ -180,6 +184,25 @@ def retry_with_program(search: Search, hard: HardMargin) -> HardMargin:
         lower = float(search.scores(found.weights).min()) / float(np.linalg.norm(found.weights))
         return hard._replace(weights=found.weights, lower=lower, separable=True)
     return hard._replace(dual=found.dual, separable=False) if found.separable is False else hard
+
+
+def _decide(search: Search, hard: HardMargin, found: Witnesses) -> HardMargin:
+    """Write down an exact proof of the verdict, unless the w found in floats is one; nothing after the deadline."""
+    rows = signed_rows(search.data, search.signs, np.arange(search.data.n_rows))
+    if hard.separable and separates(rows, search.read(found["w"]["margin"])):
+        return hard
+    sizes = np.sqrt(abs(rows).power(2).sum(axis=1))
+    order = np.lexsort((np.nan_to_num(search.scores(hard.weights) / sizes), -(hard.dual * sizes)))
+    decision = decide_exactly(rows, order, deadline=search.until(0.5))
+    if decision is None:
+        return hard
+    if decision.dual:
+        found["w"].pop("margin", None)
+        found["lambda"]["margin"] = written(decision.dual)
+        return hard._replace(separable=False)
+    found["w"]["margin"] = written(decision.weights, decision.exponent)
+    weights = search.read(found["w"]["margin"])
+    return hard._replace(weights=weights, lower=search.margin(weights), separable=True)
 
 
 def _find_bound(

@@ -50,6 +50,11 @@ class DyadicMatrix(NamedTuple):
     powers: Array
     """The power of two that each column was divided by."""
 
+    def integers(self) -> Array:
+        """Return the integers, of any length, in an array of objects."""
+        pairs = zip(self.mantissa.tolist(), self.exponent.tolist(), strict=True)
+        return np.fromiter((m << e for m, e in pairs), object, len(self.row))
+
     def residues(self, prime: int) -> Any:
         """Return the integers modulo a prime, as a csc_array."""
         powers = np.array([pow(2, k, prime) for k in range(int(self.exponent.max(initial=0)) + 1)])

@@ -1,35 +1,49 @@
-"""Decide in integers whether rows can be separated: the simplex method on few rows and columns, and more as needed.
+"""Decide exactly whether rows can be separated: the simplex method on few rows and columns, and more as needed.
 
 Powers of two of rows and columns are put aside, so that z_i are integers. In the variables u = (w, t) the program is
 
-    max t   with   z_i·w - t >= -r_i   for all rows i.
+    max t   with   a_i·u >= -r_i,   a_i = (z_i, -1),   for all rows i.
 
-Its numbers r_i are free: they are 0 for the first basis, so that this is feasible, and random elsewhere, so that no two
-ratios are equal. Whatever they are, a ray of the program is a w that separates, and a finite optimum is a lambda >= 0
-with sum lambda_i z_i = 0, since neither depends on r. One of the two is always reached.
+The numbers r_i are free. They are 0 for the first basis, so that u = 0 is feasible, and differ for all other rows, so
+that no two ratios are equal. A ray of the program is a w that separates, and an optimum is a lambda >= 0 with sum
+lambda_i z_i = 0. Neither depends on r, and one of the two is always reached.
 
-The dictionary holds integers over one common denominator, and each division of a pivot has no remainder (Edmonds 1967).
+Signs are decided by exact solutions of the basis's two systems. The ratios, which depend on r, are decimal numbers.
 Rows that w misclassifies, and columns in which lambda does not cancel, are added until there are none.
 """
 
+import itertools
 import math
-import time
 from collections.abc import Iterable
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from linsep.engine.arrays import Array
-from linsep.solvers.exact.linear_systems import DyadicMatrix, TooMuchError, form_of
+from linsep.solvers.exact.linear_systems import (
+    PRIMES,
+    BadPrimeError,
+    DyadicMatrix,
+    Limits,
+    System,
+    TooMuchError,
+    eliminate_by_pieces,
+    form_of,
+    lift,
+)
 
 FIRST = 64
 """Rows, and columns, that the first table may have; at least so many are added at a time."""
-BLOCK = 1 << 12
-"""Cells that are updated between two checks of the deadline."""
 PIVOTS = 8
-"""Pivots for each line of the table by the largest coefficient; then Bland's rule, which always ends, takes over."""
+"""Pivots for each row and column of the table by the largest coefficient; Bland's rule, which always ends, follows."""
+FEW = 12
+"""Unknowns of a system that is solved by elimination of integers: a larger one is lifted from a prime."""
 LENGTHS = (8, 16, 24, 32, 52)
 """Bits of each weight that are tried, one after the other."""
+ANY = 1 << 60
+"""Bits that solutions may have: the deadline is the limit."""
+DIGITS = Context(40, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
 class Decision(NamedTuple):
@@ -45,8 +59,8 @@ class Decision(NamedTuple):
 def decide_exactly(rows: Any, first: Any = None, *, deadline: float | None = None) -> Decision | None:
     """Return weights that separate the rows z_i, or the dependency that proves there are none; None at the deadline.
 
-    `rows` are dense or sparse floats of any exponent, times their signs. `first` are rows in the order in which they are
-    taken into the first basis: those of a basis that a solver in floats ended with save most of the work.
+    `rows` are dense or sparse floats of any exponent, times their signs. `first` are all rows, in the order in which
+    they enter the first basis: the basis of a solver in floats saves most of the work.
 
     >>> decide_exactly([[1e8, 1.0], [-1e8 - 1, -1.0]])
     Decision(weights=[-2, 200000001], exponent=0, dual=[])
@@ -60,7 +74,7 @@ def decide_exactly(rows: Any, first: Any = None, *, deadline: float | None = Non
         return Decision([], 0, [int(i == empty[0]) for i in range(count)])
     order = np.arange(count) if first is None else np.asarray(first)
     try:
-        return _Search(form, math.inf if deadline is None else deadline).run(order.tolist(), np.shape(rows)[1])
+        return _Search(form, math.inf if deadline is None else deadline).run(order, np.shape(rows)[1])
     except TooMuchError:
         return None
 
@@ -69,41 +83,42 @@ class _Search:
     """The rows as integers; tables of some rows and columns are solved until the answer holds for all of them."""
 
     def __init__(self, form: DyadicMatrix, deadline: float) -> None:
-        self.form, self.deadline = form, deadline
+        self.form, self.limits = form, Limits(deadline, ANY)
         by_row = np.lexsort((form.column, form.row))
-        self.row, self.column = form.row[by_row], form.column[by_row]
-        pairs = zip(form.mantissa[by_row].tolist(), form.exponent[by_row].tolist(), strict=True)
-        self.values = np.fromiter((m << e for m, e in pairs), object, len(by_row))
+        self.row, self.column, self.values = (a[by_row] for a in (form.row, form.column, form.integers()))
         self.starts = np.searchsorted(self.row, np.arange(form.shape[0]))
 
-    def run(self, order: list[int], width: int) -> Decision:
-        """Return the decision; `order` are the rows of the first basis, `width` is the number of columns of the data."""
+    def run(self, order: Array, width: int) -> Decision:
+        """Return the decision; the first basis takes rows in this `order`, and the data have `width` columns."""
         columns = self.form.shape[1]
         counts = np.bincount(self.column, minlength=columns)
         across = np.sort(np.argsort(-counts, kind="stable")[:FIRST])
-        inside = np.array(order[: max(FIRST, 2 * len(across))])
-        while True:
-            table = _Table(self._part(inside, across), self.deadline)
+        inside = order[: max(FIRST, 2 * len(across))]
+        hidden = 0
+        while hidden < len(PRIMES):
+            table = _Table(self.form.part(inside, across), self._part(inside, across), PRIMES[hidden], self.limits)
             separates, vector = table.solve()
+            more = np.zeros(0, np.int64)
             if separates:
                 w = _spread(vector, across, columns)
                 scores = self._scores(w)
                 wrong = np.flatnonzero(scores <= 0)
                 if not len(wrong):
                     return Decision(*self._short(w, width), [])
+                wrong = np.setdiff1d(wrong, inside)
                 more = wrong[np.argsort(scores[wrong], kind="stable")[: max(FIRST, len(inside))]]
             else:
                 dual = _spread(vector, inside, self.form.shape[0])
-                sums = self._sums(dual)
+                sums = abs(self._sums(dual))
                 wrong = np.flatnonzero(sums)
                 if not len(wrong):
                     return Decision([], 0, self._whole(dual))
-                sizes = abs(sums[wrong])
-                across = np.union1d(across, wrong[np.argsort(-sizes, kind="stable")[: max(FIRST, len(across))]])
-                more = np.zeros(0, np.int64)
-            basis = inside[table.basis()]
-            rest = np.setdiff1d(inside, basis)
-            inside = np.concatenate([basis, more, rest])
+                wrong = np.setdiff1d(wrong, across)
+                across = np.append(across, wrong[np.argsort(-sums[wrong], kind="stable")[: max(FIRST, len(across))]])
+            hidden = 0 if len(wrong) else hidden + 1
+            basis = inside[table.basis]
+            inside = np.concatenate([basis, more, inside[~np.isin(inside, basis)]])
+        raise TooMuchError
 
     def _part(self, rows: Array, columns: Array) -> Array:
         """Return some rows and columns as a table of Python's integers."""
@@ -164,95 +179,92 @@ def _rounded(value: int, length: int) -> int:
 
 
 class _Table:
-    """The dictionary of the program: each line is an integer combination, over `unit`, of the variables at 0.
+    """Some rows and columns of the program: the rows are a_i, the last column is that of t."""
 
-    Variables 0 to p - 1 are w, variable p is t, and the slack z_i·w - t + r_i of row i is variable p + 1 + i. The last
-    column holds the values.
-    """
+    def __init__(self, form: DyadicMatrix, Z: Array, prime: int, limits: Limits) -> None:
+        self.rows, self.t = Z.shape
+        self.limits = limits
+        self.cells = np.hstack([Z, np.full((self.rows, 1), -1, object)])
+        self.sizes = [max(abs(v) for v in line) for line in self.cells.tolist()]
+        row, column = np.append(form.row, np.arange(self.rows)), np.append(form.column, np.full(self.rows, self.t))
+        ones = np.ones(self.rows, np.int64)
+        numbers = np.append(form.mantissa, -ones), np.append(form.exponent, 0 * ones)
+        self.by_row = _with_units(row, column, *numbers, self.rows, self.t + 1)
+        self.by_column = _with_units(column, row, *numbers, self.t + 1, self.rows)
+        self.columns, self.basis = self._independent(prime)
 
-    def __init__(self, Z: Array, deadline: float) -> None:
-        rows, self.t = Z.shape
-        self.deadline = deadline
-        self.cells = np.hstack([Z, np.full((rows, 1), -1, object), np.zeros((rows, 1), object)])
-        self.unit = 1
-        self.zero = np.arange(self.t + 1)
-        """The variables that are 0, by column."""
-        self.lines = self.t + 1 + np.arange(rows)
-        """The variables that are not, by line."""
+    def _independent(self, prime: int) -> tuple[Array, Array]:
+        """Return independent columns, with that of t if possible, and the first rows that are independent on them."""
+        residues = self.by_row.residues(prime)[: self.rows].T.tocsc()
+        found = eliminate_by_pieces(residues[: self.t], prime, self.limits.check)
+        columns = np.append(found.rows, self.t)
+        more = eliminate_by_pieces(residues[columns], prime, self.limits.check)
+        return (columns, more.columns) if len(more.rows) == len(columns) else (found.rows, found.columns)
 
-    def basis(self) -> Array:
-        """Return the rows whose slacks are 0."""
-        return self.zero[self.zero > self.t] - self.t - 1
+    def _solution(self, form: DyadicMatrix, rows: Array, columns: Array, other: int, given: int) -> list[int]:
+        """Solve sum of c_i form_i + given form_other = 0 over the columns; return a positive multiple of c."""
+        if len(rows) <= FEW:
+            part = form.part(np.append(rows, other), columns)
+            table = np.zeros(part.shape, object)
+            table[part.row, part.column] = part.integers()
+            table[-1] *= -given
+            return _eliminated(table.T)
+        system = System(rows, columns, np.array([other]), np.array([float(given)]))
+        for prime in PRIMES:
+            try:
+                return lift(form, form.residues(prime), system, prime, self.limits)[0]
+            except BadPrimeError:
+                continue
+        raise TooMuchError
 
-    def solve(self) -> tuple[bool, list[int]]:
-        """Return True and a w that separates the rows, or False and a lambda of rows that cancel out."""
-        for i in range(len(self.lines)):
-            free = np.flatnonzero((self.zero <= self.t) & (self.cells[i, :-1] != 0))
-            if len(free):
-                self._pivot(i, int(free[0]))
-        for j in np.flatnonzero(self.zero <= self.t):  # no row depends on this variable, the others being 0
-            if self.zero[j] == self.t:
-                return True, self._ray(int(j))
-        kept = self.zero > self.t
-        self.zero, self.cells = self.zero[kept], self.cells[:, np.append(kept, True)]
-        self._set_values()
-        return self._climb()
+    def solve(self) -> tuple[bool, Array]:
+        """Return True and a w that separates the rows, or False and a lambda of rows that cancel out.
 
-    def _set_values(self) -> None:
-        """Choose r: at random, and in proportion to the line's coefficients."""
-        rng = np.random.default_rng(0)
-        for i in np.flatnonzero(self.lines > self.t):
-            size = int(abs(self.cells[i, :-1]).max(initial=0)) * int(rng.integers(1 << 20, 1 << 21))
-            self.cells[i, -1] = (1 + (size << 64) // self.unit) * self.unit
+        A prime of bad luck hides rows and columns: the answer then holds for the others only.
+        """
+        if self.t not in self.columns:  # the scores of some w are 1 in all rows
+            w = self._solution(self.by_column, self.columns, self.basis, self.t, 1)
+            return True, _spread(w, self.columns, self.t)
+        rng, slacks = np.random.default_rng(0), np.zeros(self.rows, object)
+        for i in np.setdiff1d(np.arange(self.rows), self.basis).tolist():
+            slacks[i] = Decimal(self.sizes[i] * ((i << 20) + int(rng.integers(1, 1 << 20))))
+        with localcontext(DIGITS):
+            for pivots in itertools.count():
+                dual = self._solution(self.by_row, self.basis, self.columns, self.rows + self.t, 1)
+                rising = [k for k, v in enumerate(dual) if v < 0]
+                if not rising:
+                    return False, _spread(dual, self.basis, self.rows)
+                bland = pivots > PIVOTS * sum(self.cells.shape)
+                k = min(rising, key=lambda k: self.basis[k] if bland else dual[k] * self.sizes[self.basis[k]])
+                ray = self._solution(self.by_column, self.columns, self.basis, self.t + 1 + int(self.basis[k]), -1)
+                growth = self.cells[:, self.columns] @ np.array(ray, object)
+                growth[np.delete(self.basis, k)] = 0
+                blocking = np.flatnonzero(growth < 0)
+                if not len(blocking):
+                    return True, _spread(ray, self.columns, self.t + 1)[: self.t]
+                steps = {i: slacks[i] / -growth[i] for i in blocking.tolist()}
+                i = min(steps, key=lambda i: i if bland else steps[i])
+                slacks = np.array([s + steps[i] * v if v else s for s, v in zip(slacks, growth, strict=True)], object)
+                slacks[i] = Decimal(0)
+                self.basis[k] = i
+        raise AssertionError
 
-    def _climb(self) -> tuple[bool, list[int]]:
-        """Pivot until t is unbounded, or at its largest."""
-        line = int(np.flatnonzero(self.lines == self.t)[0])
-        slacks, pivots = self.lines > self.t, 0
-        while True:
-            gains = self.cells[line, :-1]
-            rising = np.flatnonzero(gains > 0)
-            if not len(rising):
-                dual = np.zeros(len(self.lines), object)
-                dual[self.basis()] = -gains
-                return False, dual.tolist()
-            bland = pivots > PIVOTS * sum(self.cells.shape)
-            j = min(rising, key=lambda j: self.zero[j] if bland else -gains[j])
-            blocking = np.flatnonzero(slacks & (self.cells[:, j] < 0))
-            if not len(blocking):
-                return True, self._ray(int(j))
-            i = blocking[0]
-            for other in blocking[1:]:
-                ahead = self.cells[other, -1] * self.cells[i, j] - self.cells[i, -1] * self.cells[other, j]
-                if ahead > 0 or (ahead == 0 and self.lines[other] < self.lines[i]):
-                    i = other
-            self._pivot(int(i), int(j))
-            slacks[i] = True
-            pivots += 1
 
-    def _ray(self, j: int) -> list[int]:
-        """Return the w of the direction in which the variable of a column grows."""
-        ray = np.zeros(self.t, object)
-        if self.zero[j] < self.t:
-            ray[self.zero[j]] = self.unit
-        weights = self.lines < self.t
-        ray[self.lines[weights]] = self.cells[weights, j]
-        return ray.tolist()
+def _eliminated(table: Array) -> list[int]:
+    """Return a positive multiple of the x with A x = b, for a table [A, b] of integers (Bareiss 1968)."""
+    unit = 1
+    for j in range(len(table)):
+        i = j + int(np.flatnonzero(table[j:, j])[0])
+        table[[i, j]] = table[[j, i]]
+        line = table[j].copy()
+        table = (table * line[j] - table[:, j, None] * line) // unit  # without a remainder
+        table[j], unit = line, line[j]
+    return (table[:, -1] if unit > 0 else -table[:, -1]).tolist()
 
-    def _pivot(self, i: int, j: int) -> None:
-        """Exchange the variables of a line and of a column."""
-        cells, unit = self.cells, self.unit
-        pivot, ours = cells[i, j], cells[i].copy()
-        factors = cells[:, j].copy()
-        step = max(1, BLOCK // cells.shape[1])
-        for lo in range(0, len(cells), step):
-            if time.monotonic() > self.deadline:
-                raise TooMuchError
-            part = slice(lo, lo + step)
-            cells[part] = (cells[part] * pivot - factors[part, None] * ours) // unit
-        cells[:, j], cells[i] = factors, -ours
-        cells[i, j] = unit
-        if pivot < 0:
-            np.negative(cells, out=cells)
-        self.unit = abs(pivot)
-        self.zero[j], self.lines[i] = self.lines[i], self.zero[j]
+
+def _with_units(row: Array, column: Array, mantissa: Array, exponent: Array, rows: int, columns: int) -> DyadicMatrix:
+    """Return a matrix of integers with a unit matrix below it."""
+    unit, zeros = np.arange(columns), np.zeros(rows + columns, np.int64)
+    places = np.append(row, rows + unit), np.append(column, unit)
+    numbers = np.append(mantissa, np.ones(columns, np.int64)), np.append(exponent, 0 * unit)
+    return DyadicMatrix(*places, *numbers, (rows + columns, columns), zeros, zeros, zeros[:columns], zeros[:columns])
