@@ -4,9 +4,11 @@ All searches are done in floats and prove nothing. What they find is rounded to 
 computed from these by :mod:`linsep.certificates.checker`, exactly: a poor search gives weak claims, never wrong ones.
 """
 
+import itertools
 import math
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -109,7 +111,12 @@ class Search(NamedTuple):
         """Return the u of about the least ||u||² + 2 C sum of losses^power; a separator of margin 1 if C is None."""
         if C is None:
             u = self.read(found["w"]["margin"])
-            u *= (1 + LOSS / 4) / self.scores(u).min()
+            least = self.scores(u).min()
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                u *= (1 + LOSS / 4) / least
+                certain = least > 0 and self.scores(u).min() >= 1 + 1e-9
+            if not certain:  # float64 cannot hold the margin
+                return self.stretched(found["w"]["margin"])
             return short(u, lambda w: self.scores(w).min() >= 1 + 1e-9)
         loss: Literal["l1", "l2"] = "l1" if power == 1 else "l2"
         u = soft_margin(self.data, self.signs, np.zeros(0), C=C, loss=loss, jobs=self.jobs).weights
@@ -118,6 +125,18 @@ class Search(NamedTuple):
             return float(w @ w + 2 * C * (np.maximum(1.0 - self.scores(w), 0.0) ** power).sum())
 
         return short(u, lambda w: cost(w) <= (1 + LOSS / 2) * cost(u))
+
+    def stretched(self, vector: dict[str, Any]) -> dict[str, Any]:
+        """Return a witness w that separates with the power of two as its unit that brings the least score to [1, 2]."""
+        rows = signed_rows(self.data, self.signs, np.arange(self.data.n_rows))
+        values = dict(zip(vector.get("at", itertools.count()), integers(vector), strict=False))
+        ends, entries = rows.indptr.tolist(), [*zip(rows.indices.tolist(), rows.data.tolist(), strict=True)]
+        least = min(
+            sum((Fraction(z) * values.get(j, 0) for j, z in entries[lo:hi]), Fraction(0))
+            for lo, hi in itertools.pairwise(ends)
+        )
+        exponent = least.denominator.bit_length() - least.numerator.bit_length()
+        return vector | {"exponent": exponent + (Fraction(2) ** exponent * least < 1)}
 
 
 class SearchResult(NamedTuple):
