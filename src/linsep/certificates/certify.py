@@ -92,7 +92,8 @@ def certify(
         The sample size is that from which, with probability 1 - delta, any halfspace without errors on the sample has
         an error rate below epsilon.
     time_limit : float, optional
-        Seconds for the search; what is found until then is certified. Checking it takes a little longer.
+        Seconds for the search, exact decisions included; what is found until then is certified. Checking it takes a
+        little longer. Without a limit, data of up to 2^20 entries are decided, however long that takes.
     watch : callable, optional
         Called with a name and the bracket (lower, upper) of what is sought, each time it has become narrower.
     n_jobs : int or None, default=None
@@ -172,8 +173,8 @@ def _used_columns(data: Dense | Csr) -> tuple[Dense | Csr, Array]:
 
     >>> X = Csr(np.ones(2), np.array([9, 90_000]), np.arange(3), 100_000, 1.0)
     >>> narrow, columns = _used_columns(X)
-    >>> narrow.indices, narrow.n_features, columns
-    (array([1, 2], dtype=int32), 3, array([    0,     9, 90000]))
+    >>> narrow.indices.tolist(), narrow.n_features, columns
+    ([1, 2], 3, array([    0,     9, 90000]))
     """
     used = np.unique(data.indices) if isinstance(data, Csr) and data.n_features > WIDE else np.zeros(0, np.int64)
     if not isinstance(data, Csr) or data.n_features <= max(WIDE, 2 * len(used)):
