@@ -13,13 +13,15 @@ from linsep.certificates.mixed_checker import checker_of
 from linsep.certificates.reading import matrix_of, read_labels, read_rows
 from linsep.certificates.schema import FORMAT, MOST_PAIRS, MOST_PASSES, VERSION, ProblemKey, check_classes, check_form
 from linsep.certificates.witnesses import BracketCallback, Search, SearchResult, best_bias, find, pair_rows
-from linsep.engine.arrays import Array
+from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import threads
 from linsep.validation.errors import ParameterError
 
 LARGEST_BIAS = 1e154
 """The square of a larger bias is beyond float64."""
+WIDE = 4096
+"""Columns up to which empty ones are searched too."""
 WORTH = 0.985
 """A best bias that makes the root of the bound no smaller than by this factor is not worth a problem of its own."""
 
@@ -91,7 +93,8 @@ def certify(
         The sample size is that from which, with probability 1 - delta, any halfspace without errors on the sample has
         an error rate below epsilon.
     time_limit : float, optional
-        Seconds for the search; what is found until then is certified. Checking it takes a little longer.
+        Seconds for the search, exact decisions included; what is found until then is certified. Checking it takes a
+        little longer. Without a limit, data of up to 2^20 entries are decided, however long that takes.
     watch : callable, optional
         Called with a name and the bracket (lower, upper) of what is sought, each time it has become narrower.
     n_jobs : int or None, default=None
@@ -152,10 +155,44 @@ def refuse_bad_plan(bias: float, passes: int, epsilon: float, delta: float, time
 def find_problems(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems, list[str]]:
     """Return all problems of some rows with their witnesses, and remarks on what was not sought."""
     check_classes(len(rows.classes), rows.data.n_rows)
-    found = _search_two_classes(rows, plan) if len(rows.classes) <= 2 else _search_many_classes(rows, plan)
+    data, columns = _used_columns(rows.data)
+    narrow = rows._replace(data=data)
+    if len(rows.classes) <= 2:
+        problems, remarks = _search_two_classes(narrow, plan)
+    else:
+        problems, remarks = _search_many_classes(narrow, plan, rows.data.n_features)
+    if len(columns) < rows.data.n_features:
+        for problem in problems.values():
+            problem["w"] = {name: _widened(w, columns, rows.data.n_features) for name, w in problem["w"].items()}
     if plan.watch is not None:
         plan.watch("exact check", math.nan, math.nan)
-    return found
+    return problems, remarks
+
+
+def _used_columns(data: Dense | Csr) -> tuple[Dense | Csr, Array]:
+    """Return wide sparse rows without most of their empty columns, and the columns that are left.
+
+    One empty column stays, on which all rows score 0: Winnow's margin can need it.
+
+    >>> X = Csr(np.ones(2), np.array([9, 90_000]), np.arange(3), 100_000, 1.0)
+    >>> narrow, columns = _used_columns(X)
+    >>> narrow.indices.tolist(), narrow.n_features, columns
+    ([1, 2], 3, array([    0,     9, 90000]))
+    """
+    used = np.unique(data.indices) if isinstance(data, Csr) and data.n_features > WIDE else np.zeros(0, np.int64)
+    if not isinstance(data, Csr) or data.n_features <= max(WIDE, 2 * len(used)):
+        return data, np.arange(data.n_features)
+    empty = int(np.argmax(np.append(used, -1) != np.arange(len(used) + 1)))
+    columns = np.union1d(used, [empty]).astype(np.int64)
+    indices = np.searchsorted(columns, data.indices).astype(data.indices.dtype)
+    return data._replace(indices=frozen(indices), features=len(columns)), columns
+
+
+def _widened(vector: dict[str, Any], columns: Array, features: int) -> dict[str, Any]:
+    """Return a witness w of the columns that are left as one of all columns, class by class for pairs."""
+    block, column = np.divmod(vector.get("at", np.arange(len(vector["values"]))), len(columns) + 1)
+    at = (block.astype(np.int64) * (features + 1) + np.append(columns, features)[column.astype(np.int64)]).tolist()
+    return {"exponent": vector["exponent"], "at": at, "values": vector["values"]}
 
 
 def _search_two_classes(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems, list[str]]:
@@ -181,12 +218,15 @@ def _search_two_classes(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems,
     return problems | {best_key: _problem(rows, best_key, plan, again, games=False)}, []
 
 
-def _search_many_classes(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems, list[str]]:
-    """Return the problems of three classes or more: all pairs at once, and each class against the rest."""
+def _search_many_classes(rows: LabelledRows, plan: SearchPlan, features: int) -> tuple[Problems, list[str]]:
+    """Return the problems of three classes or more: all pairs at once, and each class against the rest.
+
+    `features` are those of the data, empty columns included.
+    """
     problems, remarks, bias = Problems(), [], rows.data.bias
     n, many = rows.data.n_rows, len(rows.classes)
     entries = 2 * (many - 1) * max(rows.data.values.size + n * (bias != 0), n)
-    entries = max(entries, many * (rows.data.n_features + 1))
+    entries = max(entries, many * (features + 1))
     if entries <= MOST_PAIRS:
         key = ProblemKey(bias, "pairs")
         search = rows.search(key, plan, 1 / (1 + many))

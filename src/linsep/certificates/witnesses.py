@@ -4,9 +4,11 @@ All searches are done in floats and prove nothing. What they find is rounded to 
 computed from these by :mod:`linsep.certificates.checker`, exactly: a poor search gives weak claims, never wrong ones.
 """
 
+import itertools
 import math
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,6 +18,7 @@ from linsep.certificates.schema import ProblemKey, integers
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.exact.dependencies import exact, short, witness, written
+from linsep.solvers.exact.simplex import decide_exactly
 from linsep.solvers.margin.coordinate_descent import squared_norms
 from linsep.solvers.margin.delta import DeltaBound, delta_bound
 from linsep.solvers.margin.hard import HardMargin, separator
@@ -23,7 +26,7 @@ from linsep.solvers.margin.soft import soft_margin
 from linsep.solvers.products import times, times_transposed
 from linsep.solvers.programs.l1_margin import l1_margin
 from linsep.solvers.programs.linear_program import separate
-from linsep.solvers.programs.signed_rows import Budget
+from linsep.solvers.programs.signed_rows import Budget, separates
 
 if TYPE_CHECKING:
     from linsep.certificates.theorems import Run, Theorem
@@ -108,7 +111,12 @@ class Search(NamedTuple):
         """Return the u of about the least ||u||² + 2 C sum of losses^power; a separator of margin 1 if C is None."""
         if C is None:
             u = self.read(found["w"]["margin"])
-            u *= (1 + LOSS / 4) / self.scores(u).min()
+            least = self.scores(u).min()
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                u *= (1 + LOSS / 4) / least
+                certain = least > 0 and self.scores(u).min() >= 1 + 1e-9
+            if not certain:  # float64 cannot hold the margin
+                return self.stretched(found["w"]["margin"])
             return short(u, lambda w: self.scores(w).min() >= 1 + 1e-9)
         loss: Literal["l1", "l2"] = "l1" if power == 1 else "l2"
         u = soft_margin(self.data, self.signs, np.zeros(0), C=C, loss=loss, jobs=self.jobs).weights
@@ -117,6 +125,18 @@ class Search(NamedTuple):
             return float(w @ w + 2 * C * (np.maximum(1.0 - self.scores(w), 0.0) ** power).sum())
 
         return short(u, lambda w: cost(w) <= (1 + LOSS / 2) * cost(u))
+
+    def stretched(self, vector: dict[str, Any]) -> dict[str, Any]:
+        """Return a witness w that separates with the power of two as its unit that brings the least score to [1, 2]."""
+        rows = signed_rows(self.data, self.signs, np.arange(self.data.n_rows))
+        values = dict(zip(vector.get("at", itertools.count()), integers(vector), strict=False))
+        ends, entries = rows.indptr.tolist(), [*zip(rows.indices.tolist(), rows.data.tolist(), strict=True)]
+        least = min(
+            sum((Fraction(z) * values.get(j, 0) for j, z in entries[lo:hi]), Fraction(0))
+            for lo, hi in itertools.pairwise(ends)
+        )
+        exponent = least.denominator.bit_length() - least.numerator.bit_length()
+        return vector | {"exponent": exponent + (Fraction(2) ** exponent * least < 1)}
 
 
 class SearchResult(NamedTuple):
@@ -158,7 +178,10 @@ def find(search: Search, *, games: bool = True, start: SearchResult | None = Non
     if hard.separable:
         least = (1 - LOSS / 2) * search.margin(hard.weights)
         found["w"]["margin"] = short(hard.weights, lambda w: search.margin(w) >= least > 0)
-    if hard.separable is not False or not _find_cancelling_rows(search, hard, found):
+    cancels = hard.separable is False and _find_cancelling_rows(search, hard, found)
+    if not cancels and search.data.values.size <= SMALL:
+        hard = _decide(search, hard, found)
+    if "margin" not in found["lambda"]:
         most = max((1 + LOSS / 2) * search.distance(hard.dual), enough)
         found["lambda"]["margin"] = short(hard.dual, lambda a: search.distance(a) <= most)
         if games:
@@ -180,6 +203,25 @@ def retry_with_program(search: Search, hard: HardMargin) -> HardMargin:
         lower = float(search.scores(found.weights).min()) / float(np.linalg.norm(found.weights))
         return hard._replace(weights=found.weights, lower=lower, separable=True)
     return hard._replace(dual=found.dual, separable=False) if found.separable is False else hard
+
+
+def _decide(search: Search, hard: HardMargin, found: Witnesses) -> HardMargin:
+    """Write down an exact proof of the verdict, unless the w found in floats is one; nothing after the deadline."""
+    rows = signed_rows(search.data, search.signs, np.arange(search.data.n_rows))
+    if hard.separable and separates(rows, search.read(found["w"]["margin"])):
+        return hard
+    sizes = np.sqrt(abs(rows).power(2).sum(axis=1))
+    order = np.lexsort((np.nan_to_num(search.scores(hard.weights) / sizes), -(hard.dual * sizes)))
+    decision = decide_exactly(rows, order, deadline=search.until(0.5))
+    if decision is None:
+        return hard
+    if decision.dual:
+        found["w"].pop("margin", None)
+        found["lambda"]["margin"] = written(decision.dual)
+        return hard._replace(separable=False)
+    found["w"]["margin"] = written(decision.weights, decision.exponent)
+    weights = search.read(found["w"]["margin"])
+    return hard._replace(weights=weights, lower=search.margin(weights), separable=True)
 
 
 def _find_bound(

@@ -45,6 +45,15 @@ class DyadicMatrix(NamedTuple):
     shifts: Array
     sizes: Array
     """log2 of each row's largest |entry|; -inf for a row of zeros."""
+    origin: Array
+    """The column of the rows that each column comes from."""
+    powers: Array
+    """The power of two that each column was divided by."""
+
+    def integers(self) -> Array:
+        """Return the integers, of any length, in an array of objects."""
+        pairs = zip(self.mantissa.tolist(), self.exponent.tolist(), strict=True)
+        return np.fromiter((m << e for m, e in pairs), object, len(self.row))
 
     def residues(self, prime: int) -> Any:
         """Return the integers modulo a prime, as a csc_array."""
@@ -58,7 +67,9 @@ class DyadicMatrix(NamedTuple):
         row[rows], column[columns] = np.arange(len(rows)), np.arange(len(columns))
         inside = (row[self.row] >= 0) & (column[self.column] >= 0)
         entries = row[self.row[inside]], column[self.column[inside]], self.mantissa[inside], self.exponent[inside]
-        return DyadicMatrix(*entries, (len(rows), len(columns)), self.shifts[rows], self.sizes[rows])
+        shape = len(rows), len(columns)
+        kept = self.origin[columns], self.powers[columns]
+        return DyadicMatrix(*entries, shape, self.shifts[rows], self.sizes[rows], *kept)
 
     def length(self) -> int:
         """Return how many digits the longest integer has, at most."""
@@ -100,7 +111,8 @@ def form_of(rows: Any) -> DyadicMatrix:
     mantissa, exponent = mantissa >> zeros, exponent.astype(np.int64) - 53 + zeros
     shifts = _least(row, exponent, Z.shape[0])
     exponent -= shifts[row]
-    exponent -= _least(column, exponent, Z.shape[1])[column]
+    powers = _least(column, exponent, Z.shape[1])
+    exponent -= powers[column]
     widths = np.zeros(Z.shape[1], np.int64)
     np.maximum.at(widths, column, _bits(mantissa, exponent))
     order = np.argsort(widths, kind="stable")[np.count_nonzero(widths == 0) :]
@@ -108,7 +120,8 @@ def form_of(rows: Any) -> DyadicMatrix:
     places[order] = np.arange(len(order))
     by_column = np.argsort(places[column], kind="stable")
     row, column, mantissa, exponent = (a[by_column] for a in (row, places[column], mantissa, exponent))
-    return DyadicMatrix(row, column, mantissa, exponent, (Z.shape[0], len(order)), shifts, sizes)
+    shape = Z.shape[0], len(order)
+    return DyadicMatrix(row, column, mantissa, exponent, shape, shifts, sizes, order, powers[order])
 
 
 def _bits(mantissa: Array, exponent: Array) -> Array:

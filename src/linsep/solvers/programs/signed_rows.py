@@ -138,9 +138,12 @@ def mistakes(Z: Any, w: Array) -> Array:
 
 def _doubts(Z: Any, w: Array) -> tuple[Array, list[int]]:
     """Return which scores are below 0 for certain, and the numbers of those that rounding leaves open."""
-    scores, sizes = Z @ w, abs(Z) @ np.abs(w)
-    slack = (np.diff(Z.indptr) + 2) * EPS * sizes + TINY
-    return scores < -slack, np.flatnonzero(np.abs(scores) <= slack).tolist()
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores, sizes = Z @ w, abs(Z) @ np.abs(w)
+        slack = (np.diff(Z.indptr) + 2) * EPS * sizes + TINY
+        below = scores < -slack
+        sure = below | (scores > slack)
+    return below, np.flatnonzero(~sure).tolist()
 
 
 def _exact(Z: Any, i: int, w: Array) -> Fraction:
