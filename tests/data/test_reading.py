@@ -22,6 +22,7 @@ from linsep.data.parts import PartReader, Plan
 from linsep.data.registry import COMMON, FORMATS, STREAMS, NoOptionError, detected_format, format_class, options_of
 from linsep.data.sources import Source
 from linsep.data.tables.format import OF_TEXT
+from linsep.validation.errors import ParameterError
 from tests.docs.pages import ROOT
 
 
@@ -245,7 +246,7 @@ def test_every_value_of_every_option_is_taken_or_refused(name, option, small_fil
         error = outcome(small_files[name], how, once)
         if isinstance(error, (ValueError, TypeError)) and not isinstance(error, DataError):
             assert re.search(rf"\b{option} ?=", str(error)), (value, error)
-            assert type(error) in ({TypeError} if option == "like" else {ValueError, NoOptionError}), (value, error)
+            assert type(error) in ({TypeError} if option == "like" else {ParameterError, NoOptionError}), (value, error)
             assert "linsep" in last_frame(error), (value, error)
         else:  # these data may have no such column, or be of another format
             assert option == "dtype" or fits(option, value), value

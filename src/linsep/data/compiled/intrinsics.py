@@ -1,4 +1,8 @@
-"""LLVM instructions for compiled loops over bytes: load, copy or scan several bytes at once, count zero bits."""
+"""Loops over bytes, compiled or in Python: their kernels, and operations that are single LLVM instructions.
+
+An operation is a plain function on numpy's numbers of fixed size, which wrap around as compiled ones do. Compiled code
+calls the intrinsic beside it. A kernel reads a short text in Python: to compile takes longer.
+"""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -10,14 +14,18 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, register_jitable
 
+from linsep.engine.arrays import Array
 from linsep.engine.digest import engine_digest
-from linsep.engine.kernel_cache import DiskCache, KernelCache
+from linsep.engine.kernel_cache import DiskCache, KernelCache, Tiered
+from linsep.engine.multimethods import compiles
 
 Function = Callable[..., Any]
 LEAN = {"_nrt": False, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """Do not count references to arrays that are passed on: for many arrays, the counting takes longer than the work."""
 BLOCK, STEP = np.uint64(64), np.uint64(16)
 """Bytes that `scan_block` reads at once, and bytes that `copy_step` copies at once."""
+WORK_A_BYTE = 4
+"""Products that take as long as to read a byte."""
 
 
 def called(function: Function) -> Function:
@@ -36,20 +44,39 @@ def _pointer(context: Any, builder: Any, kind: Any, array: Any, k: Any, target: 
     return builder.bitcast(builder.gep(data, [k]), target.as_pointer())
 
 
-@intrinsic
-def four_bytes(typing_context: Any, text: Any, k: Any) -> Any:
+def four_bytes(text: Any, k: Any) -> Any:
     """Return text[k : k + 4] as a number of 32 bits."""
+    return np.uint32(int.from_bytes(text[k : k + np.uint64(4)], "little"))
 
+
+@intrinsic
+def _four_bytes(typing_context: Any, text: Any, k: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.load(_pointer(context, builder, signature.args[0], args[0], args[1], ir.IntType(32)), align=1)
 
     return types.uint32(text, types.uint64), generate
 
 
-@intrinsic
-def copy_step(typing_context: Any, text: Any, k: Any, copy: Any, w: Any) -> Any:
-    """Copy STEP bytes from text[k] on to copy[w] on."""
+def eight_bytes(text: Any, k: Any) -> Any:
+    """Return text[k : k + 8] as one word, the first byte lowest."""
+    return np.uint64(int.from_bytes(text[k : k + np.uint64(8)], "little"))
 
+
+@intrinsic
+def _eight_bytes(typing_context: Any, text: Any, k: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load(_pointer(context, builder, signature.args[0], args[0], args[1], ir.IntType(64)), align=1)
+
+    return types.uint64(text, types.uint64), generate
+
+
+def copy_step(text: Any, k: Any, copy: Any, w: Any) -> None:
+    """Copy STEP bytes from text[k] on to copy[w] on."""
+    copy[w : w + STEP] = text[k : k + STEP]
+
+
+@intrinsic
+def _copy_step(typing_context: Any, text: Any, k: Any, copy: Any, w: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         vector = ir.VectorType(ir.IntType(8), 16)
         source = _pointer(context, builder, signature.args[0], args[0], args[1], vector)
@@ -60,13 +87,23 @@ def copy_step(typing_context: Any, text: Any, k: Any, copy: Any, w: Any) -> Any:
     return types.void(text, types.uint64, copy, types.uint64), generate
 
 
-@intrinsic
-def scan_block(typing_context: Any, text: Any, k: Any, small: Any, w: Any, bit: Any) -> Any:
+def scan_block(text: Any, k: Any, small: Any, w: Any, bit: Any) -> tuple[Any, Any]:
     """Write BLOCK bytes from text[k] on to small[w] on, with this bit set in capitals.
 
     Returns two words with a bit for each byte: which are ASCII characters of words, which are not ASCII.
     """
+    v = np.frombuffer(text[k : k + BLOCK], np.uint8)
+    capital = v - np.uint8(ord("A")) < 26
+    letter = (v | np.uint8(0x20)) - np.uint8(ord("a")) < 26
+    within = letter | (v - np.uint8(ord("0")) < 10) | (v == ord("_"))
+    small[w : w + BLOCK] = np.where(capital, v | bit, v)
+    masks = (np.packbits(mask, bitorder="little").tobytes() for mask in (within, v >= 0x80))
+    first, second = (np.uint64(int.from_bytes(mask, "little")) for mask in masks)
+    return first, second
 
+
+@intrinsic
+def _scan_block(typing_context: Any, text: Any, k: Any, small: Any, w: Any, bit: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         byte, word = ir.IntType(8), ir.IntType(64)
         vector = ir.VectorType(byte, 64)
@@ -92,34 +129,85 @@ def scan_block(typing_context: Any, text: Any, k: Any, small: Any, w: Any, bit: 
     return types.UniTuple(types.uint64, 2)(text, types.uint64, small, types.uint64, types.uint8), generate
 
 
-@intrinsic
-def leading_zeros(typing_context: Any, word: Any) -> Any:
+def leading_zeros(word: Any) -> Any:
     """Return the zero bits before the first one of a word that is not 0."""
+    return np.uint64(64 - int(word).bit_length())
 
+
+@intrinsic
+def _leading_zeros(typing_context: Any, word: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 1))
 
     return types.uint64(types.uint64), generate
 
 
-@intrinsic
-def trailing_zeros(typing_context: Any, word: Any) -> Any:
+def trailing_zeros(word: Any) -> Any:
     """Return the zero bits after the last one of a word that is not 0."""
+    bits = int(word)
+    return np.uint64((bits & -bits).bit_length() - 1)
 
+
+@intrinsic
+def _trailing_zeros(typing_context: Any, word: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
 
     return types.uint64(types.uint64), generate
 
 
+def wide_product(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return the high and the low word of the product of two words."""
+    product = int(a) * int(b)
+    return np.uint64(product >> 64), np.uint64(product & (1 << 64) - 1)
+
+
 @intrinsic
-def eight_bytes(typing_context: Any, text: Any, k: Any) -> Any:
-    """Return text[k : k + 8] as one word, the first byte lowest."""
-
+def _wide_product(typing_context: Any, a: Any, b: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load(_pointer(context, builder, signature.args[0], args[0], args[1], ir.IntType(64)), align=1)
+        word, wide = ir.IntType(64), ir.IntType(128)
+        product = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
+        high = builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), word)
+        return context.make_tuple(builder, signature.return_type, [high, builder.trunc(product, word)])
 
-    return types.uint64(text, types.uint64), generate
+    return types.UniTuple(types.uint64, 2)(types.uint64, types.uint64), generate
+
+
+def float_of_bits(bits: Any) -> Any:
+    """Return the float64 that these bits are."""
+    return bits.view(np.float64)
+
+
+@intrinsic
+def _float_of_bits(typing_context: Any, bits: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], ir.DoubleType())
+
+    return types.float64(types.uint64), generate
+
+
+def bits_of_float(value: Any) -> Any:
+    """Return the bits of a float64."""
+    return np.float64(value).view(np.uint64)
+
+
+@intrinsic
+def _bits_of_float(typing_context: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], ir.IntType(64))
+
+    return types.uint64(types.float64), generate
+
+
+compiles(four_bytes)(lambda *args: lambda text, k: _four_bytes(text, k))
+compiles(eight_bytes)(lambda *args: lambda text, k: _eight_bytes(text, k))
+compiles(copy_step)(lambda *args: lambda text, k, copy, w: _copy_step(text, k, copy, w))
+compiles(scan_block)(lambda *args: lambda text, k, small, w, bit: _scan_block(text, k, small, w, bit))
+compiles(leading_zeros)(lambda *args: lambda word: _leading_zeros(word))
+compiles(trailing_zeros)(lambda *args: lambda word: _trailing_zeros(word))
+compiles(wide_product)(lambda *args: lambda a, b: _wide_product(a, b))
+compiles(float_of_bits)(lambda *args: lambda bits: _float_of_bits(bits))
+compiles(bits_of_float)(lambda *args: lambda value: _bits_of_float(value))
 
 
 class DataKernelCache(KernelCache):
@@ -135,12 +223,29 @@ class DataKernelCache(KernelCache):
         return disk
 
 
-def kernel(**options: Any) -> Callable[[Function], Any]:
-    """Compile a function when it is first called, and cache it on disk; other threads run meanwhile."""
+class TextKernel(Tiered):
+    """A kernel over a text, its first argument."""
 
-    def decorate(function: Function) -> Any:
+    def __init__(self, function: Function, compiled: Any) -> None:
+        super().__init__()
+        self.plain, self.compiled = function, compiled
+        self.__doc__, self.__name__, self.__module__ = function.__doc__, function.__name__, function.__module__
+
+    def work(self, text: Array, *others: Any) -> int:
+        """Return the work of reading a text, in products."""
+        return WORK_A_BYTE * len(text)
+
+    def run_in_python(self, text: Array, *others: Any) -> Any:
+        """Read the text in Python, which takes bytes from a view faster than from an array."""
+        return super().run_in_python(memoryview(text), *others)  # type: ignore[arg-type]
+
+
+def kernel(**options: Any) -> Callable[[Function], Any]:
+    """Read short texts in Python; compile the function for longer ones, cached on disk, while other threads run."""
+
+    def decorate(function: Function) -> TextKernel:
         compiled = njit(nogil=True, error_model="numpy", **options)(function)
         compiled._cache = DataKernelCache(function)
-        return compiled
+        return TextKernel(function, compiled)
 
     return decorate

@@ -13,11 +13,15 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
-from linsep.data.compiled.intrinsics import eight_bytes, leading_zeros, trailing_zeros
+from linsep.data.compiled.intrinsics import (
+    bits_of_float,
+    eight_bytes,
+    float_of_bits,
+    leading_zeros,
+    trailing_zeros,
+    wide_product,
+)
 from linsep.engine.arrays import Array
 from linsep.engine.multimethods import cold, inlined
 
@@ -55,39 +59,6 @@ def fives() -> Array:
         table[row] = word >> 64, word & (2**64 - 1)
     table.flags.writeable = False
     return table
-
-
-@intrinsic
-def wide_product(typing_context: Any, a: Any, b: Any) -> Any:
-    """Return the high and the low word of the product of two words."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        word, wide = ir.IntType(64), ir.IntType(128)
-        product = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
-        high = builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), word)
-        return context.make_tuple(builder, signature.return_type, [high, builder.trunc(product, word)])
-
-    return types.UniTuple(types.uint64, 2)(types.uint64, types.uint64), generate
-
-
-@intrinsic
-def float_of_bits(typing_context: Any, bits: Any) -> Any:
-    """Return the float64 that these bits are."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], ir.DoubleType())
-
-    return types.float64(types.uint64), generate
-
-
-@intrinsic
-def bits_of_float(typing_context: Any, value: Any) -> Any:
-    """Return the bits of a float64."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], ir.IntType(64))
-
-    return types.uint64(types.float64), generate
 
 
 @inlined

@@ -324,7 +324,7 @@ def _write(row: Any, n: Any, binary: bool, unit: bool, indices: Any, values: Any
 
     Squares are of the values' type, as scikit-learn's are: in float32 those of large counts are rounded.
     """
-    squares = 0.0
+    squares = np.float64(0.0)  # a float in Python takes on the type of what is added
     for i in range(n):
         indices[m + i] = row[i] >> HALF
         values[m + i] = 1 if binary else np.int64(row[i] & LOW_HALF) - np.int64(MIDDLE)
