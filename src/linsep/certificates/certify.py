@@ -43,6 +43,9 @@ class LabelledRows(NamedTuple):
     data: Dense | Csr
     codes: Array
     classes: list[str]
+    """The classes that rows have, sorted."""
+    known: list[str] = []
+    """Further classes that a learner knows."""
 
     def signs(self, name: str) -> Array:
         """Return +1 for the rows of a class, -1 for all others."""
@@ -223,7 +226,8 @@ def build_certificate(rows: LabelledRows, problems: Problems, runs: dict[str, An
     seen = checker.CheckedRows(matrix_of(rows.data), np.array(rows.classes)[rows.codes], rows.classes)
     facts: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     facts["data"] = {
-        "rows": seen.n, "features": seen.p, "classes": rows.classes, "sha256": seen.sha256, "remarks": remarks,
+        "rows": seen.n, "features": seen.p, "classes": rows.classes, "known": rows.known, "sha256": seen.sha256,
+        "remarks": remarks,
     }  # fmt: skip
     facts |= {"problems": {str(key): problem for key, problem in problems.items()}, "runs": runs}
     kind, proofs = proofs_of(checker_of(facts))
