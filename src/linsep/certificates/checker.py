@@ -370,9 +370,10 @@ def claims(
     problems, runs, found = certificate["problems"], certificate["runs"], dict[str, Facts]()
     for name, problem in ((k, kind(rows, v, certificate["data"]["classes"], orders)) for k, v in problems.items()):
         found |= {name: problem.claims()} | {k: problem.run(run) for k, run in runs.items() if run["problem"] == name}
-        if certificate["version"] == VERSION and "sample size" in found[name]:
+        if certificate.get("version") == VERSION and "sample size" in found[name]:
             found[name]["sample size is for"] = "epsilon {epsilon}, delta {delta}".format_map(problems[name])
-    found = {k: v | {j: runs[k][j] for j in ("confidence",) if j in runs.get(k, ())} for k, v in found.items()}
+    for k in (k for k, run in runs.items() if certificate.get("version") == VERSION and "confidence" in run):
+        found[k]["confidence"] = repr(float(runs[k]["confidence"]))
     whole = json.dumps([certificate[k] for k in ("data", "problems", "runs")], sort_keys=True)
     found["witnesses"] = {"sha256": hashlib.sha256(whole.encode()).hexdigest()}
     return {f"{k}: {claim}": v for k in (*problems, *runs, "witnesses") for claim, v in found[k].items()}

@@ -1,6 +1,7 @@
 """Replay a run, every round of it: which rows were updated follows from the order, the rule and the data.
 
-A run in a file is an order of the rows and the numbers of the rounds with an update. Sums of updates v are kept as
+A run in a file is an order of the rows and the numbers of the rounds with an update. Where labels arrived one by one,
+a class competes from its first row on. Sums of updates v are kept as
 integers times a power of two, beside their nearest floats. A block of rounds is one product with the floats at its
 start, and one with the rows that are added within it. With n terms, a float product differs from the exact one by less
 than (n + 4) 2^-53 sum |x||v| <= (n + 4) 2^-53 ||x|| ||v||: scores beyond that are decided, all others are computed in
@@ -142,6 +143,9 @@ class Replay:
         self.near, self.floats = np.zeros((self.p + 1, columns)), np.zeros((self.p + 1, columns))
         self.image = None if image is None else image(self.near)
         self.norm2, self.rounded, self.missed = 0, 0, 0
+        self.first = np.zeros(max(columns, 2), np.int64)
+        if run.get("arrive"):
+            self.first = np.unique(problem.rows.codes, return_index=True)[1]
         self.passive, self.small, self.one, self.soft, self.top = False, 0, 0, Fraction(), 0
         if run["theorem"] == "passive_aggressive":
             self.set_steps(run["C"], run["first"])
@@ -182,10 +186,12 @@ class Replay:
         """Return the exact score of a row, in pairs of classes the difference to its rival, and its terms' sizes."""
         terms = self.v[columns] * z[:, None]
         scores, sizes = terms.sum(axis=0), abs(terms).sum(axis=0)
+        if (self.first <= row).sum() == 1:
+            return 1, 1  # the only class so far has no rival
         if not self.problem.pairs:
             return int(self.problem.sign[row]) * int(scores[0]), int(sizes[0])
         own = int(self.problem.rows.codes[row])
-        others = [c for c in range(len(scores)) if c != own]
+        others = [c for c in range(len(scores)) if c != own and self.first[c] <= row]
         best = rival if rival >= 0 else max(others, key=lambda c: int(scores[c]))
         if best == own or any((scores[c] - scores[best]) * ROUNDING > sizes[c] + sizes[best] for c in others):
             raise ValueError("the rival of an update was not the best")
@@ -242,6 +248,7 @@ class Replay:
         if self.problem.pairs:
             own = self.problem.rows.codes[rows]
             right = scores[np.arange(len(rows)), own]
+            scores[rows[:, None] < self.first] = -np.inf
             scores[np.arange(len(rows)), own] = -np.inf
             margins = right - scores.max(axis=1)
         else:

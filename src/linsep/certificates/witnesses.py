@@ -284,7 +284,8 @@ def write_run(
     facts = {"theorem": theorem.name, "problem": str(key), **held, "passes": run.passes, "rounds": run.rounds}
     if run.updates is not None:
         facts |= {"order": run.order, "updates": np.diff(run.updates, prepend=0).tolist()}
-        return facts if run.rivals is None else facts | {"rivals": run.rivals.tolist()}
+        facts |= {} if run.rivals is None else {"rivals": run.rivals.tolist()}
+        return facts | ({"arrive": True} if run.arrive else {})
     if not theorem.unit_steps:
         steps = exact(np.ones(len(run.rows)) if run.steps is None else run.steps)
         facts |= {"exponent": steps["exponent"], "steps": integers(steps)}

@@ -25,6 +25,7 @@ from linsep.engine.runtime import threads
 from linsep.rules import PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII, Perceptron
 from linsep.solvers.margin.coordinate_descent import squared_norms
 from linsep.solvers.products import times_transposed
+from linsep.training.retraining import trains_to_the_same_log
 from linsep.training.state import TrainingState
 from linsep.training.update_log import MixLog, Record
 from linsep.validation.labels import clean, codes_among
@@ -110,9 +111,14 @@ def _read_runs(learner: Any, rows: LabelledRows) -> dict[ProblemKey, Run]:
     runs, skipped = learner._runs(rows), np.atleast_1d(getattr(learner, "skipped_", 0))
     refuse_other_rows(runs, rows, learner._readable().whole())
     order = order_of(learner)
+    state = learner._readable().whole()
     if order is not None:
-        return {key: run._replace(order=order) for key, run in runs.items()}
+        late = learner._open and state.pair and order == "rows"
+        late = late and not trains_to_the_same_log(learner, state, rows.data, rows.codes, open_labels=False)
+        return {key: run._replace(order=order, arrive=late) for key, run in runs.items()}
     runs = {key: run._replace(updates=None, rivals=None) for key, run in runs.items()}
+    if state.mixed is None:
+        return {key: run._replace(rounds=len(run.rows)) for key, run in runs.items()}
     return {k: _add_rows_of_zeros(run, int(n), rows) for (k, run), n in zip(runs.items(), skipped, strict=True)}
 
 
