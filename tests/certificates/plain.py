@@ -207,9 +207,11 @@ def replayed(run, problem, Z, codes, p):
                 up, down = ([real(way * eta * v).exp() for v in s] for way in (1, -1))
                 return [a - b if j >= first else a for j, (a, b) in enumerate(zip(up, down, strict=True))]
     elif run["p"] == 2:
+
         def weigh(s):
             return s
     else:
+
         def weigh(s):
             return [power(abs(v), Fraction(run["p"]) - 1).copy_sign(real(v)) for v in s]
 

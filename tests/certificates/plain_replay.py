@@ -50,7 +50,8 @@ def played(run, Z, n, weigh, due):
     w = weigh(s)
     for t, i in enumerate(rows):
         of_row = range(i * rivals, (i + 1) * rivals)
-        signed = [[a * b for a, b in zip(w, (plain.real(v) for v in Z[j]) if w is not s else Z[j])] for j in of_row]
+        of = list if w is s else lambda z: [plain.real(v) for v in z]
+        signed = [[a * b for a, b in zip(w, of(Z[j]), strict=True)] for j in of_row]
         worst = min(range(rivals), key=lambda k: sum(signed[k]))
         if t in at and "rivals" in run:
             chosen = listed(run, n, run["codes"], rivals + 1)[at[t]] - i * rivals

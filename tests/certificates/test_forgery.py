@@ -292,6 +292,9 @@ def _run(facts, **changed):
     facts["runs"]["run"].update(changed)
 
 
+ORDER = {"seed": 0, "shuffle": "epoch", "epochs": 1}
+
+
 def _updates(facts):
     return facts["runs"]["run"]["updates"]
 
@@ -320,7 +323,8 @@ ATTACKS = {
     "mistakes that are none": ("perceptron", lambda facts: _run(facts, updates=[1, 1, 1, 1])),
     "truths for round numbers": ("perceptron", lambda facts: _run(facts, updates=[True] * len(_updates(facts)))),
     "rows that are listed": ("perceptron", lambda facts: _run(facts, rows=[0, 1])),
-    "an order of no epochs": ("perceptron", lambda facts: _run(facts, order={"seed": 0, "shuffle": "epoch", "epochs": 0})),
+    "an order of no epochs": ("perceptron", lambda facts: _run(facts, order=ORDER | {"epochs": 0})),
+    "an order of more epochs": ("perceptron", lambda facts: _run(facts, order=ORDER | {"epochs": 2})),
     "a norm without a theorem": ("perceptron", lambda facts: _run(facts, p=1.01)),
     "a run of a million rounds": ("perceptron", lambda facts: _run(facts, rounds=10**6)),
     "fewer rounds than mistakes": ("perceptron", lambda facts: _run(facts, rounds=1)),

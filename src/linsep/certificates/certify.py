@@ -44,7 +44,7 @@ class LabelledRows(NamedTuple):
     codes: Array
     classes: list[str]
     """The classes that rows have, sorted."""
-    known: list[str] = []
+    known: list[str] = []  # noqa: RUF012
     """Further classes that a learner knows."""
 
     def signs(self, name: str) -> Array:

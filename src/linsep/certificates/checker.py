@@ -1,7 +1,8 @@
 """Check certificates exactly. This file and `replay.py` and `schema.py` beside it import nothing else of linsep.
 
 A certificate holds witnesses (vectors of integers times a power of two, updates of runs) and claims. Each claim is
-computed here from witnesses and data, and compared with what is stated; `replay.py` decides every round of a run. Floats are integers times powers of two, so sums
+computed here from witnesses and data, and compared with what is stated; `replay.py` decides every round of a run.
+Floats are integers times powers of two, so sums
 of products are exact; roots, logarithms and exponentials are rounded outwards, and so is each number stated, to nine
 digits. Rows are z_i = y_i [x_i, beta], or, for pairs, [x_i, beta] in its class's columns and its negative in a rival's.
 """
@@ -306,7 +307,8 @@ class SignedProblem:
             unit = self.unit**2 * Fraction(2) ** max(min(int(run["exponent"]), 9999), -9999)
             losses = [1 - score * unit for _, score, *_ in self.play(run, lambda s: (s * s, s * s))]
         soft = 1 / Fraction(run["C"]) / 2 if run["C"] else Fraction()
-        k, total, (ww, *sums) = sum(q >= 1 for q in losses), sum(max(q, 0) ** 2 for q in losses), self.fit("hinge")
+        zero = Fraction()
+        k, total, (ww, *sums) = sum(q >= 1 for q in losses), sum(max(q, zero) ** 2 for q in losses), self.fit("hinge")
         first, second = (ww + (run["passes"] * q / soft if q else 0) for q in sums)
         bound = max(self.radius2, 2 * soft) * first if run["first"] else (self.radius2 + soft) * second
         out, what = {"mistakes": k, "losses² at most": stated(Fraction(total), UP)}, k if run["first"] else total
@@ -340,6 +342,7 @@ class SignedProblem:
         rounded, missed = found.rounded + self.rounding[0], found.missed + self.rounding[1]
         out |= {"rounds": run["rounds"], "updates": len(run["updates"]), "rounds decided by rounding": rounded}
         out["no other round was an update"] = True if not missed else f"but {missed} whose scores are next to 0"
+        out |= {"classes compete from their first row on": True} if "arrive" in run else {}
         out["order, sha256"] = found.order
         return out | ({} if run["theorem"] == "passive_aggressive" else {"final sums, sha256": found.sums})
 
@@ -347,15 +350,26 @@ class SignedProblem:
 def refuse_costly(certificate: Facts, rows: CheckedRows) -> None:
     """Raise a FormError before any arithmetic if a certificate would take more than MOST_WORK operations to check."""
     many, work, problems = len(certificate["data"]["classes"]), 0, certificate["problems"]
-    entries, windows = dict[str, int](), {k: (rows.span + 53 + abs(math.frexp(p["bias"])[1])) // 21 for k, p in problems.items()}
+    entries, windows = (
+        dict[str, int](),
+        {k: (rows.span + 53 + abs(math.frexp(p["bias"])[1])) // 21 for k, p in problems.items()},
+    )
     for name, problem in problems.items():
         entries[name] = (rows.nonzeros + rows.n) * (2 * (many - 1) if problem["positive"] is None else 1)
-        bits = [max((v.bit_length() for v in integers(w)), default=0) for side in ("w", "lambda") for w in problem[side].values()]
+        bits = [
+            max((v.bit_length() for v in integers(w)), default=0)
+            for side in ("w", "lambda")
+            for w in problem[side].values()
+        ]
         work += entries[name] * (windows[name] + 1) * sum(b // 16 + 1 for b in bits)
     for run in certificate["runs"].values():
         updates, each = len(run.get("updates", run.get("rows", ()))), entries[run["problem"]] // rows.n + 1
         size, long = max(rows.largest, problems[run["problem"]]["bias"]), windows[run["problem"]] + 1
-        work += (min(run["passes"], updates + 1) * entries[run["problem"]] + 100 * updates * each * long) if "updates" in run else 0
+        work += (
+            (min(run["passes"], updates + 1) * entries[run["problem"]] + 100 * updates * each * long)
+            if "updates" in run
+            else 0
+        )
         work += 100 * updates * each * long * (1 + bits_of(run["mixes"]) // 64 if "mixes" in run else 1)
         if run["theorem"] == "winnow" and not run["rate"] * size * updates <= LARGEST_EXPONENT:
             raise FormError("a run of Winnow spans too many orders of magnitude to be checked")

@@ -32,6 +32,7 @@ ROUNDING = 10**9
 STEP_BITS = 80
 """Steps of passive-aggressive are rounded to multiples of 2^-80 / R², or less."""
 
+
 class Event(NamedTuple):
     """A round that was computed exactly: an update, or one whose score is next to 0."""
 

@@ -191,7 +191,7 @@ is_text = of_type(str)
 
 
 def is_plain(value: Any) -> bool:
-    """Accept texts without control characters, which a terminal might obey.
+    r"""Accept texts without control characters, which a terminal might obey.
 
     Examples
     --------
@@ -453,7 +453,8 @@ def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
 
 def _check_rounds(name: str, run: dict[str, Any], problem: dict[str, Any], data: dict[str, Any]) -> None:
     """Check the rounds of a run that is replayed: its order, and the numbers of its updates as differences."""
-    pairs, updates, order = problem["positive"] is None, run["updates"], run.get("order")
+    order: Any = run.get("order")
+    pairs, updates = problem["positive"] is None, run["updates"]
     keys = REPLAYED | {*THEOREMS[run["theorem"]]} - STEPS | {"confidence", "arrive"} | ({"rivals"} if pairs else set())
     only(f"{name!r}", run, keys)
     require(run["passes"] == -(-run["rounds"] // data["rows"]), f"{name!r} has passes that are not those of its rounds")
@@ -478,7 +479,8 @@ def _check_rounds(name: str, run: dict[str, Any], problem: dict[str, Any], data:
 
 def _check_rows(name: str, run: dict[str, Any], problem: dict[str, Any], facts: dict[str, Any]) -> None:
     """Check the rows of a run that lists them: one of version 1, of mixed shards, or of located rows."""
-    rows, steps = run.get("rows"), "steps" in THEOREMS[run["theorem"]]
+    rows: Any = run.get("rows")
+    steps = "steps" in THEOREMS[run["theorem"]]
     if facts["version"] == VERSION:
         only(f"{name!r}", run, {*RUN, *THEOREMS[run["theorem"]], "rounds", "rows", "mixes"})
         located = "mixes" in run or (isinstance(rows, list) and run["rounds"] == len(rows) and not steps)
@@ -489,7 +491,7 @@ def _check_rows(name: str, run: dict[str, Any], problem: dict[str, Any], facts: 
     if "mixes" in run:
         _check_mixes(name, run["mixes"], len(rows))
     require(steps or "steps" not in run, f"{name!r} has steps, which its theorem knows nothing of")
-    require(not steps or len(run.get("steps", ())) == len(rows), f"{name!r} has steps that are none")
+    require(not steps or len(run.get("steps") or ()) == len(rows), f"{name!r} has steps that are none")
 
 
 def _check_mixes(name: str, mixes: Any, updates: int) -> None:

@@ -37,8 +37,8 @@ MOST_READ = 1 << 34
 MOST_POWERS = 1_000_000
 """The same for Winnow and the p-norm perceptron, which need an exponential or a power for each."""
 CHOSEN_SEED = (
-    "no risk is stated: the rows were shuffled, and a seed can be chosen for a small risk; one pass over the rows as they "
-    "are, by shuffle=False or partial_fit, has one"
+    "no risk is stated: the rows were shuffled, and a seed can be chosen for a small risk; one pass over the rows as "
+    "they are, by shuffle=False or partial_fit, has one"
 )
 SAME = 1e-9
 """The most that rounding may change a sum of updates, relative to the sum of their sizes."""
