@@ -43,6 +43,14 @@ def power(a: Any, way: Context, e: Fraction = HALF) -> Fraction:
     return a if not a else exact if whole else beside("exp", e * beside("ln", a, way), way)
 
 
+def best_ratio(norms: list[int]) -> Fraction:
+    """Return the largest of norms[j - 1] / j."""
+    best, at = norms[0], 1
+    for j, q in enumerate(norms, 1):
+        best, at = (q, j) if q * at > best * j else (best, at)
+    return Fraction(best, at)
+
+
 def stated(q: Fraction, way: Context) -> str:
     """Return a number as certificates state it."""
     return f"{(c := Context(9, way.rounding)).divide(Decimal(q.numerator), Decimal(q.denominator)).normalize(c):f}"
@@ -278,16 +286,17 @@ class SignedProblem:
         image = lru_cache(1 << 16)(lambda s: [power(abs(s), way, P) for way in (DOWN, UP)])
         if "updates" in run and P == 2:
             updates = [event for event in self.replay(run).events if event.listed]
-            rows, norms = [event.row for event in updates], [event.norm2 * self.unit**2 for event in updates]
+            rows, norms = [event.row for event in updates], [event.norm2 for event in updates]
+            worst, last, X2 = best_ratio(norms) * self.unit**2, norms[-1] * self.unit**2, self.radius2
         else:
             powers = partial(Image, plain=0, rate=0.0, power=float(P))
             played = [*self.play(run, image, found=self.replay(run, powers) if "updates" in run else None)]
             rows = [i for i, *_ in played]
-            norms = [power(s, UP, 2 / P) * self.unit**2 for _, _, _, s, _ in played]
-        X2, k = self.longest(P, UP), len(rows)
-        worst = max(q / j for j, q in enumerate(norms, 1)) / (P - 1) / self.longest(P, DOWN)
+            powers2 = [power(s, UP, 2 / P) * self.unit**2 for _, _, _, s, _ in played]
+            worst, last, X2 = max(q / j for j, q in enumerate(powers2, 1)), powers2[-1], self.longest(P, UP)
+        k, worst = len(rows), worst / (P - 1) / (X2 if P == 2 else self.longest(P, DOWN))
         out: Facts = {"mistakes": k, "lemma 2, ratio at most": stated(worst, UP)}
-        out["margin at most"] = stated(power(norms[-1], UP) / k, UP)
+        out["margin at most"] = stated(power(last, UP) / k, UP)
         if (least := self.scores[w].min()) > 0:
             lemma = min(Fraction(s, j * least) for j, s in enumerate(np.cumsum(self.scores[w][rows]), 1))
             norm2 = power(sum(power(abs(x), UP, P / (P - 1)) for x in self.w[w]), UP, 2 - 2 / P)

@@ -14,6 +14,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -31,6 +32,14 @@ ROUNDING = 10**9
 """A score is next to 0 if it is less than the sum of its terms' sizes divided by this."""
 STEP_BITS = 80
 """Steps of passive-aggressive are rounded to multiples of 2^-80 / R², or less."""
+
+
+class Exact(NamedTuple):
+    """A row in integers, times its sign where classes have signs."""
+
+    columns: Array
+    z: Array
+    norm2: int
 
 
 class Event(NamedTuple):
@@ -138,6 +147,7 @@ class Replay:
         self.problem, self.run, self.rivals = problem, run, problem.n // problem.rows.n
         self.X, self.p, self.beta, columns = problem.rows.X, problem.rows.p, problem.beta, 1
         columns = self.rivals + 1 if problem.pairs else 1
+        self.norms = problem.rows.norms(self.beta)
         self.sparse = hasattr(self.X, "indptr")
         self.longest = int(np.diff(self.X.indptr).max(initial=0)) if self.sparse else self.p
         self.v = np.zeros((self.p + 1, columns), object)
@@ -169,60 +179,76 @@ class Replay:
         step = round(loss / (norm2 + self.soft)) if self.soft else (2 * loss + norm2) // (2 * norm2)
         return min(step, self.top) if self.top else step
 
-    def integers(self, rows: Any) -> list[tuple[Array, Array]]:
-        """Return the columns and the integers of each row, its constant feature included."""
+    def integers(self, X: Any, rows: Array) -> list[Exact]:
+        """Return rows in integers, their signs and their constant feature included."""
         if self.sparse:
-            ends, columns, values = rows.indptr, rows.indices, rows.data
+            counts, columns, values = np.diff(X.indptr), X.indices, X.data
         else:
-            which, columns = np.nonzero(rows)
-            values, ends = rows[which, columns], np.searchsorted(which, np.arange(len(rows) + 1))
-        m, e = np.frexp(np.append(values, self.beta))
-        e = e.astype(np.int64) - 53 - self.problem.low
-        z = ((m * 2.0**53).astype(np.int64).astype(object) << np.maximum(e, 0)) >> np.maximum(-e, 0)
-        more, extra = ([self.p], z[-1:]) if self.beta else ([], z[:0])
-        cuts = zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
-        return [(np.append(columns[a:b], more).astype(np.int64), np.append(z[a:b], extra)) for a, b in cuts]
+            which, columns = np.nonzero(X)
+            counts, values = np.bincount(which, minlength=len(rows)), X[which, columns]
+        if self.beta:  # the constant feature is a row's last entry
+            ends = np.cumsum(counts)
+            columns, values = np.insert(columns, ends, self.p), np.insert(values, ends, self.beta)
+            counts = counts + 1
+        m, e = np.frexp(values if self.problem.pairs else values * np.repeat(self.problem.sign[rows], counts))
+        e, m = e.astype(np.int64) - 53 - self.problem.low, (m * 2.0**53).astype(np.int64)
+        if len(e) and e.max() <= 9:
+            z = (np.left_shift(m, np.clip(e, 0, 9)) >> np.clip(-e, 0, 63)).astype(object)
+        else:
+            z = (m.astype(object) << np.maximum(e, 0)) >> np.maximum(-e, 0)
+        cuts, sums = [0, *np.cumsum(counts).tolist()], [0, *np.cumsum(z * z).tolist()]
+        return [Exact(columns[a:b], z[a:b], sums[b] - sums[a]) for a, b in pairwise(cuts)]
 
-    def score(self, row: int, columns: Array, z: Array, rival: int) -> tuple[int, int]:
+    def score(self, row: int, x: Exact, rival: int) -> tuple[int, int]:
         """Return the exact score of a row, in pairs of classes the difference to its rival, and its terms' sizes."""
-        terms = self.v[columns] * z[:, None]
-        scores, sizes = terms.sum(axis=0), abs(terms).sum(axis=0)
-        if (self.first <= row).sum() == 1:
+        v, others = self.v[x.columns], self.first <= row
+        if others.sum() == 1:
             return 1, 1  # the only class so far has no rival
         if not self.problem.pairs:
-            return int(self.problem.sign[row]) * int(scores[0]), int(sizes[0])
-        own = int(self.problem.rows.codes[row])
-        others = [c for c in range(len(scores)) if c != own and self.first[c] <= row]
-        best = rival if rival >= 0 else max(others, key=lambda c: int(scores[c]))
-        if best == own or any((scores[c] - scores[best]) * ROUNDING > sizes[c] + sizes[best] for c in others):
+            return int(np.dot(v[:, 0], x.z)), int(np.dot(abs(v[:, 0]), abs(x.z)))
+        scores, sizes, own = np.dot(v.T, x.z), np.dot(abs(v.T), abs(x.z)), int(self.problem.rows.codes[row])
+        others[own] = False
+        best = rival if rival >= 0 else max(np.flatnonzero(others).tolist(), key=lambda c: int(scores[c]))
+        higher = (scores - scores[best]) * ROUNDING > sizes + sizes[best]
+        if best == own or (higher.astype(bool) & others).any():
             raise ValueError("the rival of an update was not the best")
         return int(scores[own] - scores[best]), int(sizes[own] + sizes[best])
 
-    def walk(self, rows: list[int], rivals: list[int], exact: list[tuple[Array, Array]]) -> list[Event]:
+    def decide(self, row: int, x: Exact, rival: int) -> tuple[int, int]:
+        """Return the exact score of a round and its step, 0 if it is not listed; count it if rounding decided it."""
+        listed, norm2 = rival >= 0, x.norm2 * (1 + self.problem.pairs)
+        score, sizes = self.score(row, x, rival)
+        beyond = self.one - score
+        due = beyond > 0 and norm2 > 0 if self.passive else beyond >= 0
+        if due != listed:
+            if abs(beyond) * ROUNDING >= sizes + self.one:
+                raise ValueError(f"row {row} was {'no update' if listed else 'an update'} of the rule")
+            self.rounded, self.missed = self.rounded + 1, self.missed + (not listed)
+        return score, self.step(score, norm2) if listed else 0
+
+    def walk(self, rows: Array, rivals: Array, exact: list[Exact]) -> list[Event]:
         """Play rounds exactly; `rivals` are those of updates, in two classes 0, and -1 where no update is listed."""
-        events = list[Event]()
-        for row, rival, (columns, z) in zip(rows, rivals, exact, strict=True):
-            listed, own, sign = rival >= 0, int(self.problem.rows.codes[row]), int(self.problem.sign[row])
-            score, step, signed = 0, int(listed), row
+        events, pairs, v = list[Event](), self.problem.pairs, self.v[:, 0]
+        quick = self.image is None and not pairs and not self.passive and not self.first.any()
+        for row, rival, x in zip(rows.tolist(), rivals.tolist(), exact, strict=True):
+            signed, score, step, before = row, 0, int(rival >= 0), v[x.columns]
+            if quick and step and (score := np.dot(before, x.z) if x.norm2 else 0) <= 0:  # an update, beyond doubt
+                v[x.columns] = before + x.z
+                self.norm2 += 2 * score + x.norm2
+                events.append(Event(row, True, score, 1, self.norm2))
+                continue
             if self.image is None:
-                score, sizes = self.score(row, columns, z, rival)
-                xx = int((z * z).sum()) * (1 + self.problem.pairs)
-                beyond = self.one - score
-                due = beyond > 0 and xx > 0 if self.passive else beyond >= 0
-                if due != listed:
-                    if abs(beyond) * ROUNDING >= sizes + self.one:
-                        raise ValueError(f"row {row} was {'no update' if listed else 'an update'} of the rule")
-                    self.rounded, self.missed = self.rounded + 1, self.missed + (not listed)
-                step = self.step(score, xx) if listed else 0
-                self.norm2 += step * (2 * score + step * xx)
-            if self.problem.pairs:
+                score, step = self.decide(row, x, rival)
+                self.norm2 += step * (2 * score + step * x.norm2 * (1 + pairs))
+            if pairs:
+                own = int(self.problem.rows.codes[row])
                 signed = row * self.rivals + rival - (rival > own)
-            if listed and self.problem.pairs:
-                self.v[columns, own] += step * z
-                self.v[columns, rival] -= step * z
-            elif listed:
-                self.v[columns, 0] += (step * sign) * z
-            events.append(Event(signed, listed, score, step, self.norm2))
+                if rival >= 0:
+                    self.v[x.columns, own] += step * x.z
+                    self.v[x.columns, rival] -= step * x.z
+            elif rival >= 0:
+                v[x.columns] = before + step * x.z
+            events.append(Event(signed, rival >= 0, score, step, self.norm2))
         return events
 
     def undecided(self, X: Any, rows: Array, near: Array, places: Array, steps: Array) -> Array:
@@ -238,14 +264,13 @@ class Replay:
         else:
             floats = near
             scores = X @ floats[:-1] + self.beta * floats[-1]
-            norms = self.problem.rows.norms(self.beta)
-            reach = length(floats) + float(np.abs(steps).sum(axis=1) @ norms[rows[places]])
+            reach = length(floats) + float(np.abs(steps).sum(axis=1) @ self.norms[rows[places]])
             if len(places):
                 products = X @ X[places].T
                 products = (products.toarray() if self.sparse else products) + self.beta**2
                 scores = scores + np.where(places < np.arange(len(rows))[:, None], products, 0.0) @ steps
             terms += len(places) + 16
-            slack = terms * (2.0**-52 * norms[rows] * reach + 2.0**-1060 * (1 + np.abs(steps).sum()))
+            slack = terms * (2.0**-52 * self.norms[rows] * reach + 2.0**-1060 * (1 + np.abs(steps).sum()))
         if self.problem.pairs:
             own = self.problem.rows.codes[rows]
             right = scores[np.arange(len(rows)), own]
@@ -259,10 +284,13 @@ class Replay:
     def play(self, rows: Array, places: Array, rivals: Array) -> list[Event]:
         """Play a block: the updates are at `places` of its rows."""
         X, near = self.X[rows].astype(np.float64), self.near
-        exact = self.integers(X[places])
-        columns = np.unique(np.concatenate([np.empty(0, np.int64), *(c for c, _ in exact)]))
+        exact = self.integers(X[places], rows[places])
+        touched = np.zeros(len(near), bool)
+        for x in exact:
+            touched[x.columns] = True
+        columns = np.flatnonzero(touched)
         before, counts = self.v[columns].copy(), (self.norm2, self.rounded, self.missed)
-        events = self.walk(rows[places].tolist(), rivals.tolist(), exact)
+        events = self.walk(rows[places], rivals, exact)
         steps = np.zeros((len(places), self.v.shape[1]))
         own = self.problem.rows.codes[rows[places]] if self.problem.pairs else 0 * places
         sizes = nearest(np.array([event.step for event in events], object), self.small)
@@ -277,7 +305,7 @@ class Replay:
             found = np.full(len(rows), -1)
             found[places] = rivals
             chosen = np.flatnonzero(open_rounds | (found >= 0))
-            events = self.walk(rows[chosen].tolist(), found[chosen].tolist(), self.integers(X[chosen]))
+            events = self.walk(rows[chosen], found[chosen], self.integers(X[chosen], rows[chosen]))
         if len(places):
             self.near[columns] = nearest(self.v[columns], self.problem.low + self.small)
             self.add_floats(X[places], steps)
