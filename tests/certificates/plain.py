@@ -189,13 +189,16 @@ def replayed(run, problem, Z, codes, p):
     """A run that lists its rows, and what is claimed of its rounds."""
     n, run = len(codes), run | {"codes": codes}
     if run["theorem"] == "passive_aggressive":
-        C = run["C"] and Fraction(run["C"])
+        C, largest = run["C"] and Fraction(run["C"]), max(abs(float(v)) for z in Z for v in z)
+        unit = Fraction(2) ** (-80 - 2 * math.frexp(largest * math.sqrt(len(Z[0])))[1])
 
         def due(score, z):
+            """Whether there is an update, and its step, which the format rounds to a multiple of a unit."""
             loss, norm2 = 1 - score, dot(z, z)
             if loss <= 0 or not norm2:
-                return 0
-            return min(C, loss / norm2) if run["first"] else loss / (norm2 + (1 / (2 * C) if C else 0))
+                return False, Fraction(0)
+            step = loss / (norm2 + (1 / (2 * C) if C and not run["first"] else 0))
+            return True, unit * round((min(C, step) if run["first"] else step) / unit)
 
         found, more = plain_replay.played(run, Z, n, lambda s: s, due)
         return run | {"losses": [max(1 - score, 0) for _, score, _, _ in found]}, more
@@ -216,7 +219,7 @@ def replayed(run, problem, Z, codes, p):
             return [power(abs(v), Fraction(run["p"]) - 1).copy_sign(real(v)) for v in s]
 
     with localcontext(MANY):
-        found, more = plain_replay.played(run, Z, n, weigh, lambda score, z: int(score <= 0))
+        found, more = plain_replay.played(run, Z, n, weigh, lambda score, z: (score <= 0, 1))
     more["final sums, sha256"] = plain_replay.sums(found, Z, p + 1, len(Z[0]) // (p + 1))
     return run | {"rows": [row for row, _, _, is_update in found if is_update]}, more
 

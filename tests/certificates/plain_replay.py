@@ -43,7 +43,7 @@ def listed(run, n, codes=None, classes=2):
 def played(run, Z, n, weigh, due):
     """Play all rounds of a run on signed rows: (the row of each update, its score, its step; what else is claimed).
 
-    `weigh(s)` are the weights that sums mean, and `due(score, z)` is the step that the rule makes, 0 for none.
+    `weigh(s)` are the weights that sums mean, and `due(score, z)` says whether the rule makes an update, and its step.
     """
     rows, at, rivals = rows_of_rounds(run, n), {t: k for k, t in enumerate(rounds_of(run))}, len(Z) // n
     s, found, missed, rounded = [Fraction(0)] * len(Z[0]), [], 0, 0
@@ -58,13 +58,13 @@ def played(run, Z, n, weigh, due):
             plain.require(sum(signed[chosen]) == sum(signed[worst]), "the rival is the best")
             worst = chosen
         score, z = sum(signed[worst]), Z[i * rivals + worst]
-        step = due(score, z)
-        if (step != 0) != (t in at):
+        is_due, step = due(score, z)
+        if is_due != (t in at):
             size = sum(map(abs, signed[worst])) + 1 * ("C" in run)
             beyond = score - 1 if "C" in run else score
             plain.require(abs(beyond) * 10**9 < size, "a round is an update or not")
             rounded, missed = rounded + 1, missed + (t not in at)
-            step = 1 if t in at and "C" not in run else 0
+        step = step if t in at else 0
         found.append((i * rivals + worst, score, step, t in at))
         if step:
             s = [a + step * b for a, b in zip(s, z, strict=True)]

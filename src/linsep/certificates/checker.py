@@ -270,7 +270,11 @@ class SignedProblem:
         for i, step, listed in moves:
             terms = [image(v := s.get(j, 0))[1] * x / Fraction(1 if mirrored else v or 1) for j, x in rows[i]]
             if "steps" not in run and listed != (sum(terms) <= 0):
-                if abs(sum(terms)) * ROUNDING >= sum(map(abs, terms)):
+                together = dict[int, Fraction]()  # the terms of x and -x in one, but in version 1
+                for (j, _), term in zip(rows[i], terms, strict=True):
+                    place = j if found is None else max(j, ~j)
+                    together[place] = together.get(place, Fraction()) + term
+                if abs(sum(terms)) * ROUNDING >= sum(map(abs, together.values())):
                     raise ValueError(f"an update of a run was {'no' if listed else 'left out, which was a'} mistake")
                 self.rounding[0] += 1
                 self.rounding[1] += not listed

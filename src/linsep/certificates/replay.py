@@ -89,7 +89,7 @@ def epochs_of(run: Facts, n: int, given: Iterable[Any] | None) -> Iterator[Array
     for epoch in range(run["passes"]):
         rows = np.arange(n)
         if order != "rows" and epoch < order["epochs"]:
-            rows = permutation(order, epoch, n) if left is None else np.array(next(left), np.int64)
+            rows = permutation(order, epoch, n) if left is None else np.array(next(left, ()), np.int64)
             if not np.array_equal(np.bincount(rows, minlength=n), np.ones(n)):
                 raise ValueError("an order that was given is no permutation of the rows")
         yield rows[: run["rounds"] - epoch * n]
