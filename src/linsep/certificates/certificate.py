@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from linsep.certificates import checker, words
 from linsep.certificates.mixed_checker import checker_of
 from linsep.certificates.reading import matrix_of, read_labels, read_rows, shorten
+from linsep.certificates.replay import epochs_of
 from linsep.certificates.schema import (
     FORMAT,
     KINDS,
@@ -244,6 +246,37 @@ class Certificate:
         bounds = theorem.bounds(run, facts)
         known = {label: float(Decimal(self.claims[claim])) for label, claim in bounds.items() if claim in self.claims}
         return {f"weighted, {label}": bound for label, bound in known.items()} if "mixes" in facts else known
+
+    def updated_rows(self, run: str = "run", codes: Array | None = None) -> Array:
+        """Return the row of each update of a run, in order; a problem of pairs has a row for each rival of a row.
+
+        Parameters
+        ----------
+        run : str, default="run"
+            The name of the run.
+        codes : array, optional
+            For pairs of classes, the number of each row's class among the certificate's.
+
+        Examples
+        --------
+        >>> from linsep import Perceptron
+        >>> X, y = [[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1]
+        >>> Perceptron(shuffle=False, max_iter=2).fit(X, y).certificate(X, y).updated_rows()
+        array([0, 1])
+        """
+        facts, data = self.facts["runs"][run], self.facts["data"]
+        if "updates" not in facts:
+            return np.array(facts["rows"], np.int64)
+        rounds = np.cumsum(facts["updates"]) - 1
+        epochs = islice(epochs_of(facts, data["rows"], None), int(rounds[-1]) // data["rows"] + 1)
+        rows = [order[rounds[rounds // data["rows"] == k] - k * data["rows"]] for k, order in enumerate(epochs)]
+        found = np.concatenate(rows)
+        if "rivals" not in facts:
+            return found
+        if codes is None:
+            raise ValueError("codes=None: the updates of pairs of classes depend on the labels; give their codes")
+        rivals = np.array(facts["rivals"], np.int64)
+        return found * (len(data["classes"]) - 1) + rivals - (rivals > np.asarray(codes)[found])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate to a file, as JSON; a file of that name stays whole until all is written."""
