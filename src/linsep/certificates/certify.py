@@ -230,6 +230,7 @@ def build_certificate(rows: LabelledRows, problems: Problems, runs: dict[str, An
         "remarks": remarks,
     }  # fmt: skip
     facts |= {"problems": {str(key): problem for key, problem in problems.items()}, "runs": runs}
+    checker.refuse_costly(facts, seen)
     kind, proofs = proofs_of(checker_of(facts))
     claims = checker.claims(facts, seen, kind)
     if _replace_unproved(facts["problems"], proofs):

@@ -378,11 +378,7 @@ def refuse_costly(certificate: Facts, rows: CheckedRows) -> None:
     for run in certificate["runs"].values():
         updates, each = len(run.get("updates", run.get("rows", ()))), entries[run["problem"]] // rows.n + 1
         size, long = max(rows.largest, problems[run["problem"]]["bias"]), windows[run["problem"]] + 1
-        work += (
-            (min(run["passes"], updates + 1) * entries[run["problem"]] + 100 * updates * each * long)
-            if "updates" in run
-            else 0
-        )
+        work += min(run["passes"], updates + 1) * entries[run["problem"]] if "updates" in run else 0
         work += 100 * updates * each * long * (1 + bits_of(run["mixes"]) // 64 if "mixes" in run else 1)
         if run["theorem"] == "winnow" and not run["rate"] * size * updates <= LARGEST_EXPONENT:
             raise FormError("a run of Winnow spans too many orders of magnitude to be checked")

@@ -32,6 +32,8 @@ from linsep.validation.labels import clean, codes_among
 
 MOST_STEPS = 20_000_000
 """Entries of mistaken rows beyond which a run is not played again in exact arithmetic."""
+MOST_REPLAYED = 200_000_000
+"""The same for a run that is replayed, whose updates are added up many at a time."""
 MOST_READ = 1 << 34
 """Entries that are read in all epochs of a run beyond which it is not replayed."""
 MOST_POWERS = 1_000_000
@@ -134,7 +136,8 @@ def _replay(
         return f"too long to be played again in exact arithmetic: {len(run.mixes):,} mixes, too many or too fine"
     entries = rows.data.values.size / rows.data.n_rows * len(run.rows)
     read = rows.data.values.size * min(run.passes, len(run.rows) + 1) if run.updates is not None else 0
-    if entries > (MOST_POWERS if theorem.needs_powers else MOST_STEPS) or read > MOST_READ:
+    most = MOST_POWERS if theorem.needs_powers else MOST_STEPS if run.updates is None else MOST_REPLAYED
+    if entries > most or read > MOST_READ:
         return (
             f"too long to be played again in exact arithmetic: {len(run.rows):,} updates, some {entries:,.0f} entries"
         )
