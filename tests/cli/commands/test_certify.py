@@ -25,6 +25,7 @@ from linsep.cli.terminal import certificate as certificate_screen
 from linsep.cli.terminal import shard_table
 from linsep.cli.terminal.progress import bracket_bar
 from linsep.theory.paths import perceptron_path
+from tests.certificates import plain_replay
 from tests.cli.files import write_svmlight
 from tests.plots import browser
 
@@ -326,7 +327,7 @@ def test_the_run_on_the_page_is_the_one_that_is_certified(kind):
     found = pictured.certified_run(cert, problem, clf)
     assert found.certified == ("run of pairs" if kind == "joint" else "run of class 0")
     facts = cert.facts["runs"][found.certified]
-    assert found.rows.tolist() == facts["rows"]
+    assert found.rows.tolist() == plain_replay.listed(facts, len(rows), problem.codes, 1 + problem.rivals)
     assert (found.total, found.passes) == (facts["rounds"], facts["passes"])
     assert len(found.rounds) == len(found.rows) == tile(cert, rows, clf).value
     assert (found.rows // max(problem.rivals, 1) == (found.rounds - 1) % len(rows)).all()

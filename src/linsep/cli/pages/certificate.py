@@ -441,8 +441,9 @@ def certified_run(cert: Certificate, problem: Problem, learner: Learner | None) 
         theorem = cert.theorem(name)
         if run["problem"] == problem.name and theorem.unit_steps:
             found = DrawnRun(
-                _rounds(cert, problem.name, learner), np.array(run["rows"]), run["rounds"], run["passes"], name
-            )
+                _rounds(cert, problem.name, learner), cert.updated_rows(name, problem.codes), run["rounds"],
+                run["passes"], name,
+            )  # fmt: skip
             found = _mixed(found, run["mixes"]) if "mixes" in run else found
             if isinstance(theorem, WinnowTheorem):
                 return found._replace(rate=float(theorem.rate), norm=theorem.norm)
