@@ -265,6 +265,7 @@ def test_claims_of_what_is_separable(made, upside):
         assert not upside or any(": Winnow's mistakes at most" in k for k in proved)
 
 
+@pytest.mark.slow
 @some
 @given(certificates(wild, beta=(1.0, 0.0, TINY, 1e300)))
 def test_claims_are_exact_on_wild_exponents(made):
@@ -329,6 +330,7 @@ def mistaken(X, y, facts, weights):
     return X, y, facts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [2.0, 3.0, 4.5])
 @some
 @given(data=st.data(), made=certificates())
@@ -341,6 +343,7 @@ def test_both_lemmas_of_a_run(p, data, made):
             agreed(X, y, facts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["simplex", "l1"])
 @some
 @given(data=st.data(), made=certificates(), rate=st.sampled_from([0.01, 0.25, 1.0, 7.5]))
@@ -369,6 +372,7 @@ def _winnows_mistakes(X, y, facts, balanced, rate):
     return mistaken(X, y, facts, weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "C"), [(True, 0.5), (True, 8.0), (False, 0.5), (False, None)])
 @some
 @given(data=st.data(), made=certificates(names=("margin", "hinge")))
@@ -420,6 +424,7 @@ def test_powers_are_rounded_outwards(a, e):
     assert up <= down * (1 + Fraction(1, 10**45))
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(fractions, st.sampled_from([Fraction(1), Fraction(-3, 7), Fraction(1, 10**30), Fraction(20)]))
 def test_logarithms_and_exponentials_are_rounded_outwards(a, q):

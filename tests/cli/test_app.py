@@ -63,6 +63,7 @@ print("loaded:", [name for name in {HEAVY} if name in sys.modules])
     assert done.stdout.endswith("loaded: []\n")
 
 
+@pytest.mark.slow
 def test_help_is_quick():
     def seconds(*args):
         """Of the processor, as others may work beside."""
@@ -80,6 +81,7 @@ def test_help_is_quick():
     assert seconds("-m", "linsep", "--help") - seconds("-c", "pass") < 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["fit", "certify"])
 def test_help_works_without_docstrings(command):
     done = subprocess.run(
@@ -111,6 +113,7 @@ def completed(*words):
     return subprocess.run(command, capture_output=True, text=True, env=env, check=False).stdout.split()
 
 
+@pytest.mark.slow
 def test_the_shell_completes_commands_learners_and_options():
     assert completed("co") == ["compare", "convert"]
     assert completed("fit", "--learner", "p") == ["perceptron", "p-norm-perceptron", "passive-aggressive", "pegasos"]
@@ -129,6 +132,7 @@ def files(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "line"), examples(), ids=lambda value: value if "linsep " in value else "")
 def test_every_example_of_every_help_works(command, line, files, tmp_path, monkeypatch):
     shutil.copytree(files, tmp_path, dirs_exist_ok=True)
@@ -167,6 +171,7 @@ QUIET = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", QUIET)
 def test_quiet_prints_nothing_but_errors(case, files, tmp_path, monkeypatch):
     shutil.copytree(files, tmp_path, dirs_exist_ok=True)

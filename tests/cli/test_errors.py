@@ -42,6 +42,7 @@ def raising(error):
     return work
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "code", "line"),
     [
@@ -194,6 +195,7 @@ def test_codes_of_real_files(tmp_path, monkeypatch):
     assert not (tmp_path / "bad.npz").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["gz", "bz2", "xz"])
 def test_damaged_compressed_data_are_bad_data_for_every_command(kind, tmp_path, monkeypatch):
     write_files(tmp_path)
@@ -237,6 +239,7 @@ app(prog_name="linsep")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["rich", "plain", "little"])
 def test_a_closed_pipe_ends_it_quietly(command):
     args = [sys.executable, "-c", PIPED, command]
@@ -248,6 +251,7 @@ def test_a_closed_pipe_ends_it_quietly(command):
     assert process.returncode == 141
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no device that is always full")
 def test_a_full_disk_is_reported_with_the_file(tmp_path, monkeypatch):
     write_files(tmp_path)

@@ -35,6 +35,7 @@ def run(command):
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [PAGE, ROOT / "README.md"], ids=["command-line", "readme"])
 def test_the_page_is_true(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

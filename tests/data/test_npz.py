@@ -767,6 +767,7 @@ def test_what_has_no_cache(tmp_path):
         cache_file(sources_of(tmp_path / "a"), {}, False)
 
 
+@pytest.mark.slow
 def test_two_processes_write_the_same_cache(tmp_path):
     path = tmp_path / "rows.npz"
     code = (

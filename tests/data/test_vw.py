@@ -240,6 +240,7 @@ def test_hard_numbers_are_nearest_in_their_type():
     assert rows_of(text).values.tolist() == [1.0000000596046448, 9007199254740994.0]
 
 
+@pytest.mark.slow
 def test_a_long_line():
     """Sorted and summed at any length, also where all columns are alike."""
     many = [f"{'w' if k % 2 else ''}{k * 7919 % 30011}:{k % 5}.5" for k in range(100_000)]
@@ -280,6 +281,7 @@ def lines(draw):
     return line
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(st.lists(lines(), max_size=5), st.sampled_from([3, 18, 31]), st.sampled_from(["\n", "\r\n"]))
 def test_rows_are_those_of_plain_python(written, bits, end):
@@ -298,6 +300,7 @@ def test_float32(numbers):
     assert entries_of(rows_of(line + "\n", dtype=np.float32)) == [reference(line, 18, np.float32)[2]]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=500)
 @given(st.one_of(st.binary(), st.text("01 .e-+|:'ax\t\r\n\0").map(str.encode)))
 @example(b"1 |a aaaaaaaaa\xff:1")
@@ -330,6 +333,7 @@ def spelled(line):
                 yield (f"{space}|{feature}" if space else feature), (feature, space)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(st.lists(lines(), max_size=5), st.sampled_from([1, 18]))
 def test_names_are_those_of_plain_python(written, bits):

@@ -23,6 +23,8 @@ from linsep.demo.trials import ONLINE
 from linsep.training.votes import reading_name
 from tests.plots import browser
 
+pytestmark = pytest.mark.slow
+
 HEAVY = ("numba", "sklearn", "scipy", "matplotlib", "numpy")
 
 

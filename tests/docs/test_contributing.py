@@ -11,6 +11,8 @@ import pytest
 import linsep
 from tests.docs.pages import ROOT, established
 
+pytestmark = pytest.mark.slow
+
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 STEP = re.compile(r"`([\w/.]+)`:\n\n```(?:python|markdown)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 STEPS = STEP.findall(PAGE)

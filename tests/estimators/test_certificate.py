@@ -40,6 +40,7 @@ from tests.problems import integer_rows, scattered_rows
 VARIANTS = ("PA", "PA-I", "PA-II")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_learner_certifies(name, case):

@@ -51,6 +51,7 @@ def potential(form, u, eta, s):
     return float(np.sum(u[kept] * np.log(u[kept] / softmax(eta * s)[kept])))
 
 
+@pytest.mark.slow
 @mixings
 @pytest.mark.parametrize("form", FORMS)
 @some
@@ -103,6 +104,7 @@ def test_halving_is_tight_where_shards_are_alike(form, mixing):
     assert learner.score(X, y) == 1.0
 
 
+@pytest.mark.slow
 @mixings
 @pytest.mark.parametrize("form", FORMS)
 @some
@@ -124,6 +126,7 @@ def test_winnow_with_a_bias(form, mixing, problem, b, shards):
     assert learner.score(X, y) == 1.0
 
 
+@pytest.mark.slow
 @mixings
 @pytest.mark.parametrize("p", [2.0, 3.0, 7.5])
 @some
@@ -180,6 +183,7 @@ def test_passive_aggressive_i(mixing, C, problem, shards, epochs, data):
     assert learner.mixes_.mixed_mistakes[-1] <= max(radius2(X), 1 / C) * (squares(u) + 2 * C * lost) * ROUNDING
 
 
+@pytest.mark.slow
 @mixings
 @pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
 @some

@@ -185,7 +185,7 @@ def test_mixes_of_no_run_are_refused(case, held, path):
     about, arrays = held
     of, change = IMPOSSIBLE[case]
     name = f"model.mixed.{of}"
-    with pytest.raises(ModelError, match="its (mixes|shards) (are|made)|without shards"):
+    with pytest.raises(ModelError, match=r"its (mixes|shards) (are|made)|without shards"):
         load(forged(path, about, {**arrays, name: change(arrays[name])}))
 
 

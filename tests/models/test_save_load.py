@@ -203,6 +203,7 @@ def test_pipelines_of_maps(make, path):
     assert quiet(second.fit, X, y).predict(X).tolist() == quiet(first.fit, X, y).predict(X).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -637,6 +638,7 @@ def dense(X):
     return (X.toarray() if hasattr(X, "toarray") else X).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "options"), READINGS)
 @pytest.mark.parametrize("how", ["read", "stream"])
 @pytest.mark.parametrize("learner", ["perceptron", "winnow"])

@@ -23,6 +23,7 @@ def trained(kind, classes=3, multi_class="ovr", **more):
     return quiet(kind(random_state=0, multi_class=multi_class, **more).fit, X, y), X
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("readout", LINEAR)
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize(("classes", "multi_class"), [(2, "ovr"), (3, "ovr"), (3, "joint")])

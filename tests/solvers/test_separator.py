@@ -102,6 +102,7 @@ def test_numbers_that_agree_by_malice_do_not_fool(monkeypatch):
     assert not len(opposed_rows(dense([[1.0, -1.0], [2.0, 3.0], [-4.0, 5.0]]), np.array([1.0, 1.0, -1.0])))
 
 
+@pytest.mark.slow
 @kinds
 @some
 @given(integer_rows(), st.sampled_from([0.0, 1.0]))
@@ -166,6 +167,7 @@ def test_a_separator_is_found_without_working_sets(kind, monkeypatch):
     assert (signed(X, y, 1.0) @ found.weights).min() == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", [0.0, 1.0])
 def test_a_start_is_begun_with(bias, monkeypatch):
     X, y = wide(400, 60)

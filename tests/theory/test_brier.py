@@ -151,6 +151,7 @@ def test_the_interval_of_certain_forecasts_holds_all_that_their_mistakes_do_not_
     assert high <= score.value + hoeffding + 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_interval_holds_the_expected_value_as_often_as_it_says(weighted):
     """Also of few rows and rare events, where a normal interval fails more often."""

@@ -51,6 +51,7 @@ def runs_of(rng, mistakes, features, share=0.2):
     return rng.choice([-1.0, 1.0, 2.0], (mistakes, features)) * (rng.random((mistakes, features)) < share)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @given(rows=ROWS, data=st.data())
 def test_lengths_are_those_of_fractions(form, rows, data):
@@ -61,6 +62,7 @@ def test_lengths_are_those_of_fractions(form, rows, data):
     np.testing.assert_allclose(path.dots, np.array(dots, float) / np.linalg.norm(u), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("balanced", [False, True])
 @pytest.mark.parametrize("form", FORMS)
 @given(rows=ROWS, eta=st.sampled_from([1e-9, 0.1, 1.0, 50.0, 1e6]), data=st.data())

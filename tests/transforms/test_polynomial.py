@@ -27,6 +27,7 @@ def written_out(X, terms):
     return np.array([[math.prod(row[j] for j in term) for term in terms] for row in X.tolist()])
 
 
+@pytest.mark.slow
 @some
 @given(X=rows(), degree=degrees, interaction_only=st.booleans(), include_bias=st.booleans())
 def test_as_scikit_learn_does_it(X, degree, interaction_only, include_bias):
@@ -167,6 +168,7 @@ TERMS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("terms", "meaning"), TERMS, ids=str)
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(X=rows(), more=st.integers(0, 3))
