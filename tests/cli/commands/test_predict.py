@@ -473,3 +473,5 @@ def test_plain_lines_of_text_need_no_label(tmp_path, monkeypatch, vocabulary):
     assert plain.exit_code == 0, plain.output
     assert plain.stdout.split("\n") == ["spam", "ham", "", "ham", ""]
     assert plain.stdout == labelled.stdout
+    redirected = runner.invoke(app, ["predict", "m.linsep"], input=(tmp_path / "plain.txt").read_bytes())
+    assert redirected.stdout == plain.stdout
