@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -81,15 +82,23 @@ def test_the_screen_ends_with_the_table_the_page_and_three_commands(demo):
 
 
 def test_the_commands_work_as_they_are_shown(demo):
-    """They are run by a shell, word for word; the digits of new.csv are 0 to 9, most of which are read rightly."""
+    """The last is run by a shell, word for word; the digits of new.csv are 0 to 9, most of which are read rightly."""
     commands = demo[0].stdout.partition("\nNext, ")[2].split("\n", 1)[1]
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        ["sh", "-ec", commands], capture_output=True, text=True, env={**os.environ, "PATH": path}, check=False
+    compare, fit, predict = commands.replace("\\\n", "").strip().splitlines()
+    programs = {line.partition(f" {name} ")[0].strip() for name, line in
+                {"compare": compare, "fit": fit, "predict": predict}.items()}  # fmt: skip
+    assert len(programs) == 1
+    compared, fitted = (
+        CliRunner().invoke(app, shlex.split(line)[len(shlex.split(*programs)) :]) for line in (compare, fit)
     )
+    assert (compared.exit_code, fitted.exit_code) == (0, 0), compared.output + fitted.output
+    assert f"{len(chosen(()))} learners on" in compared.stdout
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    env = {**os.environ, "PATH": path}
+    done = subprocess.run(["sh", "-ec", predict], capture_output=True, text=True, env=env, check=False)
     assert done.returncode == 0, done.stderr
-    assert f"{len(chosen(()))} learners on" in done.stdout
-    answers = done.stdout.splitlines()[-10:]
+    answers = done.stdout.splitlines()
+    assert len(answers) == 10
     assert sum(answer == str(k) for k, answer in enumerate(answers)) >= 7
     assert (demo[1] / "digits.html").read_text().startswith("<!doctype html>")
 
