@@ -257,12 +257,12 @@ def test_claims_of_what_is_separable(made, upside):
     if upside:
         problem["w"]["margin"]["values"] = [3, *[1] * (X.shape[1] - 1), bool(problem["bias"])]
     X, y, facts = separating(X, y, facts)
-    if len(y):
-        proved = agreed(X, y, facts)
-        assert {v for k, v in proved.items() if k.endswith("verdict")} == {"separable"}
-        assert any("perceptron's mistakes at most" in k for k in proved)
-        assert any("balanced Winnow's mistakes at most" in k for k in proved)
-        assert not upside or any(": Winnow's mistakes at most" in k for k in proved)
+    assume(len(y) > 0)
+    proved = agreed(X, y, facts)
+    assert {v for k, v in proved.items() if k.endswith("verdict")} == {"separable"}
+    assert any("perceptron's mistakes at most" in k for k in proved)
+    assert any("balanced Winnow's mistakes at most" in k for k in proved)
+    assert not upside or any(": Winnow's mistakes at most" in k for k in proved)
 
 
 @pytest.mark.slow
@@ -336,11 +336,11 @@ def mistaken(X, y, facts, weights):
 @given(data=st.data(), made=certificates())
 def test_both_lemmas_of_a_run(p, data, made):
     made = played(data, made, theorem="perceptron", p=p)
-    if made and made[2]["runs"]:
-        image = (lambda s: s) if p == 2 else lambda s: [math.copysign(abs(v) ** (p - 1), v) for v in map(float, s)]
-        X, y, facts = mistaken(*made, lambda s: [Fraction(v) for v in image(s)])
-        if np.any(X) or facts["problems"][facts["runs"]["run"]["problem"]]["bias"]:
-            agreed(X, y, facts)
+    assume(made and made[2]["runs"])
+    image = (lambda s: s) if p == 2 else lambda s: [math.copysign(abs(v) ** (p - 1), v) for v in map(float, s)]
+    X, y, facts = mistaken(*made, lambda s: [Fraction(v) for v in image(s)])
+    assume(np.any(X) or facts["problems"][facts["runs"]["run"]["problem"]]["bias"])
+    agreed(X, y, facts)
 
 
 @pytest.mark.slow
@@ -353,12 +353,12 @@ def test_the_falls_of_winnows_potential(norm, data, made, rate):
         values = problem["w"]["margin"]["values"]
         problem["w"]["margin"]["values"] = [hex(abs(int(v, 16))) if isinstance(v, str) else abs(v) for v in values]
     X, y, facts = separating(*made)
-    if len(y) and np.any(X):
-        made = played(data, (X, y, facts), theorem="winnow", norm=norm, rate=rate)
-        if made and made[2]["runs"]:
-            X, y, facts = _winnows_mistakes(*made, norm == "l1", rate)
-            if facts["runs"]["run"]["rows"]:
-                agreed(X, y, facts)
+    assume(np.any(X))
+    made = played(data, (X, y, facts), theorem="winnow", norm=norm, rate=rate)
+    assume(made and made[2]["runs"])
+    X, y, facts = _winnows_mistakes(*made, norm == "l1", rate)
+    assume(facts["runs"]["run"]["rows"])
+    agreed(X, y, facts)
 
 
 def _winnows_mistakes(X, y, facts, balanced, rate):
