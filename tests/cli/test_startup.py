@@ -19,6 +19,7 @@ def told(code, *args, cwd=None):
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_pandas_is_not_loaded_but_can_be():
     code = """
 print("pandas" in sys.modules, "sklearn.utils.validation" in sys.modules)

@@ -291,6 +291,7 @@ def test_a_cluster_gives_the_same_bits_and_bytes(scheduler):
         assert (shared.stdout_bytes, shared.stderr) == (one.stdout_bytes, one.stderr)
 
 
+@pytest.mark.slow
 def test_naive_bayes_is_counted_by_workers(scheduler, folder):
     write_mail(folder / "train.txt", 100, 0)
     run("fit", "train.txt", "-o", "one.linsep", "--learner", "naive-bayes", "--brief")
@@ -300,6 +301,7 @@ def test_naive_bayes_is_counted_by_workers(scheduler, folder):
     assert "mistakes" not in result.stdout
 
 
+@pytest.mark.slow
 def test_what_workers_find_wrong_is_one_line(scheduler, folder):
     rows = (folder / "train.svm").read_text()
     (folder / "bad.svm").write_text(rows + "0 1:1\n1 2:one\n")
