@@ -12,7 +12,7 @@ from sklearn.base import clone
 from linsep import ROMMA, BalancedWinnow, LogisticRegression, PassiveAggressive, Pegasos, PNormPerceptron, Winnow
 from linsep.theory import bounds
 from linsep.training.mixing import MIXINGS
-from tests.fits import fit, weights
+from tests.fits import fit, norm, radius2, squares, weights
 from tests.mixing_references import mixed, replay
 from tests.problems import integer_rows, separable
 from tests.references import online, romma, softmax
@@ -23,18 +23,6 @@ counts = st.integers(2, 9)
 ROUNDING = 1 + 1e-12
 X_MAX = 3.0  # of the integer rows drawn here
 FORMS = {"winnow": Winnow, "balanced": BalancedWinnow}
-
-
-def squares(v):
-    return float(np.sum(np.square(v)))
-
-
-def radius2(X):
-    return max(map(squares, X))
-
-
-def norm(v, p):
-    return float(np.linalg.norm(v, p))
 
 
 def sharded(kind, X, y, shards, mixing, **more):

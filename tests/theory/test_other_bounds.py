@@ -9,23 +9,11 @@ from hypothesis import given, settings
 from hypothesis.extra.numpy import arrays
 
 from linsep import ROMMA, PassiveAggressive, Perceptron, PNormPerceptron
-from tests.fits import close, fit, logged, replay, weights
+from tests.fits import close, fit, logged, norm, radius2, replay, squares, weights
 from tests.problems import integer_rows, separable
 
 some = settings(max_examples=40, deadline=None, derandomize=True)
 ROUNDING = 1 + 1e-12
-
-
-def squares(v):
-    return float(np.sum(np.square(v)))
-
-
-def radius2(X):
-    return max(map(squares, X))
-
-
-def norm(v, p):
-    return float(np.linalg.norm(v, p))
 
 
 def rebuilt(learner, X, y):
