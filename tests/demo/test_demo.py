@@ -222,13 +222,17 @@ def test_commands_quote_names_and_leave_out_a_page_that_cant_be_drawn(page):
     assert predict.endswith("predict m.linsep n.csv")
 
 
-def test_a_page_may_go_elsewhere(tmp_path, monkeypatch):
+def test_a_page_may_go_elsewhere_as_in_the_second_example(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(app, ["demo", "--quick", "--report", "it.html"])
-    assert (tmp_path / "it.html").read_text().startswith("<!doctype html>")
-    assert not (tmp_path / "linsep-demo" / "report.html").exists()
-    assert "\nReport   it.html\n" in result.stdout
-    assert "-o linsep-demo/digits.linsep" in result.stdout
+    first, second = EXAMPLES.strip().splitlines()
+    assert (first, second) == ("linsep demo", "linsep demo --quick --out pictures --report demo.html")
+    result = CliRunner().invoke(app, shlex.split(second)[1:])
+    assert result.exit_code == 0, result.output
+    assert "\x1b" not in result.stdout
+    assert (tmp_path / "demo.html").read_text().startswith("<!doctype html>")
+    assert not (tmp_path / "pictures" / "report.html").exists()
+    assert "\nReport   demo.html\n" in result.stdout
+    assert "-o pictures/digits.linsep" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -292,13 +296,15 @@ def no_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.axes", None)
 
 
-def test_without_matplotlib_all_but_the_page_is_there(tmp_path, no_matplotlib):
-    result = CliRunner().invoke(app, ["demo", "--quick", "--out", str(tmp_path)])
+def test_without_matplotlib_all_but_the_page_is_there_in_the_default_folder(tmp_path, monkeypatch, no_matplotlib):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["demo", "--quick"])
     assert result.exit_code == 0, result.output
     assert "pip install 'linsep[plot]'" in result.stdout
     assert " predict " in result.stdout
     assert "--report" not in result.stdout
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["digits.csv", "new.csv"]
+    assert sorted(file.name for file in Path("linsep-demo").iterdir()) == ["digits.csv", "new.csv"]
+    assert "-o linsep-demo/digits.linsep" in result.stdout
 
 
 def test_without_matplotlib_a_page_that_is_asked_for_is_refused_at_once(tmp_path, no_matplotlib):
