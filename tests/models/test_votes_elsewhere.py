@@ -49,7 +49,8 @@ def test_readouts_with_weights_are_exported(readout, normalize, classes, multi_c
 def test_readouts_without_weights_name_one_that_has(form, readout, tmp_path):
     model, _ = trained(VotedPerceptron, readout=readout)
     path = tmp_path / "weights"
-    with pytest.raises(TypeError, match=rf'readout="{readout}" .* to export: set_params\(readout="average"\) has'):
+    expected = rf'readout="{readout}" asks all weights of the run, .*: set_params\(readout="average"\) has'
+    with pytest.raises(TypeError, match=expected):
         WRITERS[form](model, path)
     assert not path.exists()
     WRITERS[form](model.set_params(readout="average"), path)
