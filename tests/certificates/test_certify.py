@@ -469,6 +469,7 @@ TABLES = {
 COLUMNS = {"column_names": [0.0, 2.0, 3.0], "b": [1, 0, 1]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [[0, 1, 1], ["no", "yes", "yes"], [-1.0, 1.0, 1.0], [False, True, True]])
 @pytest.mark.parametrize("kind", TABLES)
 def test_tables_are_read_as_fit_reads_them(kind, labels):

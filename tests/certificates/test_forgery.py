@@ -241,6 +241,7 @@ def _follows(claim, stated, proved):
     return claim in stated and claim in proved and plain.true(claim, stated[claim], proved[claim])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKE)
 def test_under_a_new_seal_what_is_believed_is_true(name):
     facts, X, y = made(name)
@@ -671,6 +672,7 @@ HUGE = {
 }
 
 
+@pytest.mark.slow
 def test_huge_numbers_are_refused_in_no_time(tmp_path):
     facts, X, y = made("perceptron")
     forged = {what: copy.deepcopy(facts) for what in HUGE}

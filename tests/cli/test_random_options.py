@@ -124,6 +124,7 @@ def run_lines(count, seed, out=None):
     return wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_random_options_end_in_a_line_and_a_code(seed):
     assert run_lines(30, seed) == []

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.cli.files import write_model, write_svmlight, write_table
 
 START = "import sys; from linsep.cli.startup import load_scikit_learn; load_scikit_learn(); load_scikit_learn()\n"
@@ -17,6 +19,7 @@ def told(code, *args, cwd=None):
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_pandas_is_not_loaded_but_can_be():
     code = """
 print("pandas" in sys.modules, "sklearn.utils.validation" in sys.modules)
@@ -28,6 +31,7 @@ print(linsep.Perceptron().fit(pandas.DataFrame({"a": [1.0, -1.0]}), [1, 0]).feat
     assert told(code) == ["False", "True", "2", "a"]
 
 
+@pytest.mark.slow
 def test_scikit_learn_and_arrow_do_without(tmp_path):
     code = """
 import numpy as np, pyarrow as pa, linsep
@@ -55,6 +59,7 @@ print(len(caught))
     assert told(code, cwd=tmp_path) == ["True"] * 6 + ["binary", "(1,", "2)", "20", "True", "1"]
 
 
+@pytest.mark.slow
 def test_commands_read_tables(tmp_path):
     code = """
 from pyarrow import csv, parquet
@@ -114,6 +119,7 @@ linsep.cli.main()
 """
 
 
+@pytest.mark.slow
 def test_a_terminated_command_leaves_no_drafts(tmp_path):
     write_svmlight(tmp_path / "in.svm", 20, 0)
     (tmp_path / "out.npz").write_bytes(b"before")

@@ -143,6 +143,7 @@ def test_parts_together_are_the_whole(tmp_path, name):
         assert_parts(path, count, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("shape", [{"end": b"\r\n", "last": b"\r\n"}, {"last": b""}, {"first": b"\xef\xbb\xbf"}])
 def test_ends_of_lines_and_marks(tmp_path, name, shape):

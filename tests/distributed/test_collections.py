@@ -21,7 +21,7 @@ dask = pytest.importorskip("dask", reason="the extra linsep[dask] is not install
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")]
 ROWS, WIDTH, SHARDS = 120, 5, 4
 HOW = {"shards": SHARDS, "shuffle": False, "random_state": 0, "max_iter": 4, "log": True}
 

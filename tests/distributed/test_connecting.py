@@ -17,6 +17,8 @@ from linsep.distributed.connecting import engine_of
 from linsep.distributed.engine import Threads
 from tests.distributed.rows import bits, fit, problem, write
 
+pytestmark = pytest.mark.slow
+
 dask_distributed = pytest.importorskip("distributed", reason="the extra linsep[dask] is not installed")
 
 

@@ -17,6 +17,8 @@ from linsep.distributed import ClusterError, work
 from tests.distributed import faulty
 from tests.distributed.rows import bits, fit, lines_of, problem, write
 
+pytestmark = pytest.mark.slow
+
 SHARDS = 8
 
 

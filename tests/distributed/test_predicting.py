@@ -13,6 +13,8 @@ from linsep.evaluation.scoring import Scoring
 from linsep.evaluation.scoring import answers as asked
 from tests.distributed.rows import fit, problem, write
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module", params=[2, 3])
 def rows(request, tmp_path_factory):

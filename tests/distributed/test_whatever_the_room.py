@@ -9,6 +9,8 @@ from linsep.distributed.row_cache import ROW_CACHE
 from linsep.rules import AggressiveRomma
 from tests.distributed.rows import bits, fit, problem, write
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def rows(tmp_path):

@@ -200,6 +200,7 @@ class Plain(NamedTuple):
         return y if y * score <= 0 else 0.0
 
 
+@pytest.mark.slow
 def test_a_rule_that_can_not_be_flattened_learns_all_the_same():
     X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [1.0, 2.0]])
     y = [-1, 1, 1, -1]

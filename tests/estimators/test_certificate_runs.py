@@ -80,6 +80,7 @@ def test_warm_start_goes_on():
             clf.certificate(X[rows], y[rows])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(HELD))
 def test_chunks_are_one_pass(name):
     """`partial_fit` in chunks, row by row, and one pass of `fit` in order: the same certificate."""
@@ -100,6 +101,7 @@ def test_chunks_are_one_pass(name):
     }  # a step of passive-aggressive may differ in its last bit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 def test_labels_that_arrive_late(multi_class):
     """As if they had been known; a learner that has seen one label, or two, has its certificate too."""
@@ -142,6 +144,7 @@ def test_a_rule_of_ones_own():
     assert "no theorem bounds the mistakes of OnlineClassifier" in cert.remarks[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["averaged-perceptron", "winnow", "passive-aggressive", "max-margin"])
 def test_saved_pickled_and_sparsified_learners(name, tmp_path):
     X, y = two_classes()
@@ -260,6 +263,7 @@ RUNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("how", RUNS)
 def test_rows_that_made_no_update_are_part_of_the_run(how, case):
@@ -394,6 +398,7 @@ def test_a_run_that_claims_to_have_located_its_rows_is_not_certified():
     assert any(OTHER_UPDATES in remark for remark in cert.remarks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shards", [None, 3])
 @pytest.mark.parametrize("case", CASES)
 def test_epochs_without_number_take_no_time_and_no_memory(case, shards):

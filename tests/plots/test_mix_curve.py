@@ -50,6 +50,7 @@ PICTURES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 @pytest.mark.parametrize("width", [8.4, 5.2])
 def test_a_picture_fits_its_figure(name, width):

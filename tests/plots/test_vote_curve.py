@@ -83,6 +83,7 @@ def test_a_panel_for_each_with_one_scale_and_one_legend():
     assert [text.get_text() for text in legend.get_texts()] == [name_of(method) for method in ERRORS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("many", "shape"), [(1, (1, 1)), (2, (1, 2)), (3, (1, 3)), (4, (2, 2)), (5, (3, 2)), (6, (2, 3))]
 )

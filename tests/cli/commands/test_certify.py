@@ -207,6 +207,7 @@ def test_what_cant_be_done_is_one_line_and_a_code(args, code, words, here):
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_the_page_has_the_verdict_the_tables_and_the_pictures(here):
     result = run("three.svm", "-l", "perceptron", "--report", "page.html")
     assert result.exit_code == 0, result.output
@@ -218,6 +219,7 @@ def test_the_page_has_the_verdict_the_tables_and_the_pictures(here):
     assert "majority of" not in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("args", [["mixed.csv"], ["apart.csv", "-l", "winnow", "--x-max", "3", "--eta", "0.01"]])
 def test_pages_of_other_data_are_shown_without_complaints(args, here):
     assert run(*args, "--label", "kind", "--report", "page.html").exit_code == 0
@@ -232,6 +234,7 @@ def test_pages_of_other_data_are_shown_without_complaints(args, here):
             assert tab.value("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", ["1 1:1\n1 2:1\n", "1 1:1e300\n0 1:1e300\n1 2:5e-324\n", "1 1:0\n0 1:0\n"])
 def test_rows_that_no_learner_takes_have_a_page_all_the_same(here, rows):
     (here / "odd.svm").write_text(rows)
@@ -273,6 +276,7 @@ def written_commands(page):
     return [shlex.split(line)[1:] for line in html.unescape(re.sub("<[^>]+>", "", code)).strip().splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -398,6 +402,7 @@ def test_on_a_terminal_the_bracket_is_shown(monkeypatch, capsys):
     assert "of 10.0 s" in shown
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_ends_it_quietly(here):
     command = [sys.executable, "-m", "linsep", "certify", "apart.csv", "--label", "kind"]
     env = {**os.environ, "PYTHONUNBUFFERED": "1"}
@@ -451,6 +456,7 @@ def test_machines_are_told_of_every_shard():
     assert "mixes" not in told("three.svm", "-l", "perceptron")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", ["44", "60", "80", "140"])
 @pytest.mark.parametrize("count", ["2", "6", "20"])
 def test_shards_fit_the_terminal(count, columns, monkeypatch):
@@ -477,6 +483,7 @@ def test_many_shards_and_epochs_are_told_in_short():
     assert len(shard_table.in_full(mixes).rows) == 13
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mixing", ["uniform", "rows", "mistakes"])
 @pytest.mark.parametrize("kind", ["ovr", "joint"])
 def test_a_mixed_run_on_the_page_is_weighted(kind, mixing):
@@ -507,6 +514,7 @@ def test_a_mixed_run_on_the_page_is_weighted(kind, mixing):
     assert f"{lines.rounded(cert, found.certified, 'mixed mistakes')} weighted, which is what bounds" in fact.note
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "words"),
     [

@@ -14,16 +14,8 @@ from linsep.cli.jobs.comparing import Attempt, Contest, chosen, ranked, set_asid
 from linsep.cli.jobs.fitting import fit_quietly
 from linsep.cli.terminal.progress import LearnerReport
 from linsep.validation.errors import InvalidDataError
-from tests.cli.files import write_files
 
 SILENT = LearnerReport(lambda name: None, lambda: None)
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def run(*args):

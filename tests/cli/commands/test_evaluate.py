@@ -18,14 +18,7 @@ from linsep.evaluation.scoring import SHARES, Margins, Scoring, answers
 from linsep.models.save_load import opened, save
 from linsep.transforms import Scale
 from linsep.validation.labels import margins_of
-from tests.cli.files import write_files, write_model, write_svmlight
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+from tests.cli.files import write_model, write_svmlight
 
 
 def run(*args):

@@ -259,6 +259,7 @@ def interrupted(folder, *args, rows, until):
     return said
 
 
+@pytest.mark.slow
 def test_a_stream_that_is_interrupted_is_a_model(folder):
     said = interrupted(folder, "--stream", rows=b"1 1:1\n0 2:1\n" * 50_000, until=b"65,536")
     model = linsep.load("m.linsep")
@@ -267,6 +268,7 @@ def test_a_stream_that_is_interrupted_is_a_model(folder):
     assert model.predict(linsep.read(io.BytesIO(b"1 1:1\n0 2:1\n"), like=model).X).tolist() == [1, 0]
 
 
+@pytest.mark.slow
 def test_an_interruption_before_there_is_a_model_leaves_the_old_one(folder):
     run("train.svm", "-o", "m.linsep")
     old = (folder / "m.linsep").read_bytes()
@@ -275,6 +277,7 @@ def test_an_interruption_before_there_is_a_model_leaves_the_old_one(folder):
     assert (folder / "m.linsep").read_bytes() == old
 
 
+@pytest.mark.slow
 def test_a_bar_on_a_terminal(folder):
     run("train.svm", "-o", "m.linsep")  # compiled
     parent, child = pty.openpty()
@@ -299,6 +302,7 @@ def test_a_bar_on_a_terminal(folder):
     assert b"error" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how", [["--test", "test.svm"], ["--holdout", "0.2"], [], ["--stream"], ["--stream", "--test", "test.svm"]]
 )

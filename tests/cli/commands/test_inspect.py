@@ -13,14 +13,7 @@ from linsep.cli.commands.inspect import trained
 from linsep.cli.jobs.features import strongest
 from linsep.models.save_load import save
 from linsep.transforms import Polynomial
-from tests.cli.files import WORDS, write_files, write_model
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+from tests.cli.files import WORDS, write_model
 
 
 def run(*args):

@@ -64,6 +64,7 @@ def test_a_claim_that_was_changed_is_named_first(here):
     assert result.stdout.splitlines()[-1].startswith("it does not hold for these data: 1 fails, ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from linsep.cli.errors import UsageError
-from linsep.cli.jobs.pipes import Waiting, pipe_input
+from linsep.cli.jobs.pipes import STDIN, Waiting, pipe_input
 from linsep.cli.jobs.saved_models import is_calibrated, rows_for
 from linsep.cli.options.workers import WorkerPool, started
 from linsep.cli.terminal.text import escaped
@@ -37,6 +37,8 @@ def predict(
     """Write the answers to all rows."""
     if isinstance(saved.form, LabelledText):
         saved.form.labels_optional = True  # type: ignore[misc]
+        if data == [STDIN]:  # plain lines look like no format, and a redirected file has no name that tells it
+            options = {"format": saved.form.name, **options}
     if pool is not None:
         _shared(saved, data, what, out, options, pool)
         return
