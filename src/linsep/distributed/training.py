@@ -14,7 +14,7 @@ from linsep.data.errors import DataError
 from linsep.data.parts import Profile
 from linsep.distributed import work
 from linsep.distributed.checkpoint import Checkpoint, identity_of
-from linsep.distributed.connecting import engine_of
+from linsep.distributed.cluster import engine_of
 from linsep.distributed.engine import Engine
 from linsep.distributed.packing import packed_state, unpacked_gain
 from linsep.distributed.sources import source_of

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import linsep
 from linsep.cli.app import app
 from linsep.cli.jobs.comparing import Attempt, Contest, chosen, ranked, set_aside
-from linsep.cli.jobs.fitting import fit_quietly
+from linsep.cli.jobs.training import fit_quietly
 from linsep.cli.terminal.progress import LearnerReport
 from linsep.validation.errors import InvalidDataError
 from tests.cli.files import write_files

@@ -23,7 +23,7 @@ import linsep
 from linsep.cli.app import app
 from linsep.cli.jobs.streaming import train_on_stream
 from linsep.cli.jobs.training import Task
-from linsep.cli.terminal.training_progress import TrainingProgress
+from linsep.cli.terminal.progress import TrainingProgress
 from linsep.models.save_load import opened
 from linsep.transforms import Polynomial, Scale
 from tests.cli.files import write_files

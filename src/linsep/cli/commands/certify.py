@@ -83,7 +83,7 @@ def run(
     if report is not None:
         import_module("linsep.cli.pages.certificate")  # so that a missing matplotlib is told before the work
 
-    from linsep.cli.jobs.loading import load_rows
+    from linsep.cli.jobs.reading import load_rows
     from linsep.cli.terminal.progress import bracket_bar
     from linsep.engine.runtime import threads
 
@@ -141,7 +141,7 @@ def _certified(
     rows: "Dataset", learner: "Learner | None", plan: dict[str, Any], passes: int, bias: float
 ) -> "Certificate":
     from linsep.certificates.certify import certify
-    from linsep.cli.jobs.fitting import fit_quietly
+    from linsep.cli.jobs.training import fit_quietly
 
     if learner is None:
         return certify(rows.X, rows.y, bias=bias, passes=passes, **plan)

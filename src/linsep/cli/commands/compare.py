@@ -57,7 +57,7 @@ def run(
     has. A learner that can't take the data is listed with the reason. All rows are in memory.
     """
     from linsep.cli.jobs.comparing import Contest, chosen, ranked
-    from linsep.cli.options.maps import maps_from
+    from linsep.cli.options.common import maps_from
     from linsep.cli.terminal.output import percent, print_json, stderr, stdout
     from linsep.cli.terminal.progress import LearnerBar
 

@@ -67,7 +67,7 @@ def run(
                 f"--report shows rows, and with {pool.option} these stay where they are: leave one of them out"
             )
 
-    from linsep.cli.jobs.saved_models import opened_classifier
+    from linsep.cli.jobs.models import opened_classifier
     from linsep.cli.terminal.output import percent, print_json, stdout
 
     check_targets({"--report": report}, [model, *data], options.get("quarantine"))
@@ -98,7 +98,7 @@ def _scored(
     saved: Any, data: list[str], options: dict[str, Any], gathered: Any, show_as: Show
 ) -> "tuple[Scores, LeftOut]":
     """Return what the answers are worth, and what was left out; a report gathers them."""
-    from linsep.cli.jobs.saved_models import rows_for
+    from linsep.cli.jobs.reading import rows_for
     from linsep.cli.terminal.progress import reading_bar
     from linsep.evaluation.scoring import Scoring, answers
 
@@ -170,8 +170,7 @@ def show(
     console: "Console", model: str, saved: Any, data: list[str], scores: "Scores", rows: LeftOut, took: float
 ) -> None:  # fmt: skip
     """Print all of it."""
-    from linsep.cli.jobs.features import answering
-    from linsep.cli.jobs.saved_models import name_of
+    from linsep.cli.jobs.models import answering, name_of
     from linsep.cli.terminal.output import facts, percent, seconds, short, title
 
     low, high = scores.interval

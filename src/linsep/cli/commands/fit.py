@@ -3,7 +3,7 @@
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,7 +24,7 @@ from linsep.cli.options.common import (
 )
 from linsep.cli.options.outputs import check_targets, interruptible
 from linsep.cli.options.workers import Scheduler, WorkerPool, Workers, pool_of, refuse_threads, refuse_unsplittable
-from linsep.cli.terminal.text import say
+from linsep.cli.terminal.text import say, word, words
 
 if TYPE_CHECKING:
     from linsep.cli.jobs.record import TrainingRecord
@@ -111,8 +111,7 @@ def run(
         kept.unlink(missing_ok=True)
 
     from linsep.cli.options.learners import in_options
-    from linsep.cli.terminal.fit_summary import show_summary
-    from linsep.cli.terminal.training_progress import ShardsTrainingProgress
+    from linsep.cli.terminal.progress import ShardsTrainingProgress
     from linsep.data.sources import sources_of
 
     if report is not None:
@@ -226,3 +225,70 @@ def _save(trained: "Trained", out: Path, record: "TrainingRecord") -> None:
     known = trained.learner.get_params(deep=False)
     trained.learner.set_params(**{name: value for name, value in passing.items() if name in known})
     save(trained.model, out, data=trained.seen, about=record.stored())
+
+
+def show_summary(trained: "Trained", record: "TrainingRecord", out: Path, report: Path | None, show: Show) -> None:
+    """Print what matters, after the model is written."""
+    from linsep.cli.jobs.models import MIXED, facts_in_words, name_of
+    from linsep.cli.terminal.output import facts, percent, print_json, seconds, size, stdout, title
+
+    if show is Show.JSON:
+        written = {} if report is None else {"report": str(report)}
+        print_json({"model": str(out), "bytes": out.stat().st_size, **record.stored(), **written})
+        return
+    test = trained.test
+    error = None if test is None else f"{percent(test.error)} of {test.rows:,} rows ({word(trained.test_name)})"
+    progressive = record.progressive_error
+    if show is Show.BRIEF:
+        judged = "" if test is None else f", test error {percent(test.error)}"
+        learned = "" if progressive is None else f", progressive error {percent(progressive)}"
+        line = f"{word(out)}: {record.rows:,} rows{learned}{judged}, {seconds(record.seconds['all'])}"
+        stdout().print(line, soft_wrap=True)
+        return
+    time, earlier = record.seconds, ", those before included" if record.resumed else ""
+    told = not trained.streamed or trained.work is not None
+    parts = [f"{part} {seconds(time[part])}" for part in time if part != "all"] if told else []
+    solved = record.mistakes is None
+    unit = "step" if solved and not trained.streamed else "epoch"
+    console = stdout()
+    title(console, name_of(trained.learner), words(record.data))
+    facts(
+        console,
+        {
+            "rows": f"{record.rows:,}" + (f" ({record.rejected:,} malformed left out)" if record.rejected else ""),
+            "features": f"{record.features:,}",
+            "maps": ", ".join(record.maps) or None,
+            "labels": _labels(trained.learner.classes_),
+            "order": f"{record.order}; {record.epochs} {unit}{'s' * (record.epochs != 1)}",
+            "progressive error": None if progressive is None else f"{percent(progressive)} in its first epoch",
+            "mistakes": None if solved else _mistakes(record) + earlier,
+            "shards": None if record.shards is None else f"{record.shards}, {MIXED[str(record.mixing)]}",
+            "workers": _workers(record),
+            **facts_in_words(record.found),
+            "test error": error,
+            "time": ", ".join([*parts, f"{seconds(time['all'])} in all"]),
+            "probabilities": record.calibrated,
+            "report": None if report is None else word(report),
+            "model": f"{word(out)}, {size(out.stat().st_size)}",
+        },
+    )
+
+
+def _mistakes(record: "TrainingRecord") -> str:
+    """Return the mistakes; those of shards also as the theorem counts them, each times the weight of its shard."""
+    mixed = record.mixed_mistakes
+    weighted = "" if mixed is None else f"; {mixed:,.{0 if mixed >= 1000 else 1}f} weighted by shard"
+    return f"{record.mistakes:,}, {record.updates:,} updates{weighted}"
+
+
+def _workers(record: "TrainingRecord") -> str | None:
+    """Return who worked, and what they were sent."""
+    from linsep.cli.terminal.output import size
+
+    moved = "" if record.moved is None else f"; {size(record.moved)} of weights moved in an epoch"
+    return None if record.workers is None else record.workers + moved
+
+
+def _labels(classes: Any, most: int = 8) -> str:
+    shown = words(classes[:most].tolist())
+    return f"{len(classes)}: {shown}{', ...' if len(classes) > most else ''}"

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from linsep.cli.jobs.models import AT_ONCE, MIXED, shards_of
 from linsep.cli.options.common import Json, Model
-from linsep.cli.terminal.learner_facts import AT_ONCE, MIXED, shards_of
 from linsep.cli.terminal.text import word, words
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from linsep.cli.jobs.features import Strongest
+    from linsep.cli.jobs.models import Strongest
 
 EXAMPLES = """
 linsep inspect model.linsep
@@ -38,8 +38,7 @@ def run(
     json: Json = False,
 ) -> None:
     """Show a model, its strongest features and its training."""
-    from linsep.cli.jobs.features import names_of, strongest
-    from linsep.cli.jobs.saved_models import opened_classifier
+    from linsep.cli.jobs.models import names_of, opened_classifier, strongest
     from linsep.cli.terminal.output import print_json, stdout
 
     saved = opened_classifier(model)
@@ -62,9 +61,7 @@ def described(path: Path, saved: Any) -> dict[str, Any]:
     """Return what the model is."""
     import numpy as np
 
-    from linsep.cli.jobs.features import answering, weighing
-    from linsep.cli.jobs.saved_models import name_of
-    from linsep.cli.terminal.learner_facts import solver_facts
+    from linsep.cli.jobs.models import answering, name_of, solver_facts, weighing
     from linsep.models.encode_estimators import last_of, learner_of
 
     learner = learner_of(saved.model)
@@ -98,7 +95,7 @@ def show(
     console: "Console", known: dict[str, Any], parts: "list[tuple[Strongest, list[str]]]", about: dict[str, Any]
 ) -> None:  # fmt: skip
     """Print what the model is, what it listens to, and how it was trained."""
-    from linsep.cli.terminal.learner_facts import facts_in_words
+    from linsep.cli.jobs.models import facts_in_words
     from linsep.cli.terminal.output import facts, note, size, title
 
     title(console, f"{known['learner']} of {word(known['file'])}")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.cli.errors import UsageError, explain
-from linsep.cli.jobs.fitting import fit_quietly
+from linsep.cli.jobs.training import fit_quietly
 from linsep.cli.options.common import learner_from
 from linsep.cli.options.learners import LEFT_OUT, option, owners
 from linsep.cli.terminal.progress import LearnerReport

@@ -4,16 +4,15 @@ from pathlib import Path
 from typing import Any
 
 from linsep.cli.errors import UsageError
-from linsep.cli.jobs.saved_models import learner_of, name_of, opened_classifier
-from linsep.cli.options.common import LearnerOptions, learner_from
+from linsep.cli.jobs.models import name_of, opened_classifier
+from linsep.cli.options.common import LearnerOptions, learner_from, maps_from
 from linsep.cli.options.learners import described
-from linsep.cli.options.maps import maps_from
 from linsep.data.registry import detected_format
 from linsep.data.sources import sources_of
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.base.voter import Voter
-from linsep.models.encode_estimators import is_calibrated, is_pipeline
+from linsep.models.encode_estimators import is_calibrated, is_pipeline, learner_of
 from linsep.models.save_load import Saved
 
 HASHED = ("alternate_sign", "n_features", "keep_names")

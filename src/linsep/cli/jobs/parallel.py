@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from linsep.cli.jobs.predicting import lines_of, writer
-from linsep.cli.jobs.saved_models import reading_for
+from linsep.cli.jobs.reading import reading_for
 from linsep.data.errors import DataError
 from linsep.data.parts import PartReader, Reading
-from linsep.distributed.connecting import engine_of
+from linsep.distributed.cluster import engine_of
 from linsep.distributed.engine import Engine
 from linsep.distributed.predicting import tasks_of
 from linsep.distributed.shard import Task

@@ -4,9 +4,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from linsep.cli.jobs.models import AT_ONCE, shards_of, solver_facts
 from linsep.cli.jobs.training import Task, Trained
 from linsep.cli.options.common import as_words
-from linsep.cli.terminal.learner_facts import AT_ONCE, shards_of, solver_facts
 from linsep.models.encode_estimators import last_of
 
 

@@ -16,8 +16,8 @@ from linsep.cli.errors import UsageError
 from linsep.cli.jobs.training import Task, Trained, Work, judge_by_files
 from linsep.cli.options.common import LearnerOptions, learner_from
 from linsep.cli.options.workers import WorkerPool, started, task_slots
+from linsep.cli.terminal.progress import ShardsTrainingProgress
 from linsep.cli.terminal.text import say
-from linsep.cli.terminal.training_progress import ShardsTrainingProgress
 from linsep.distributed.training import SHARDS
 from linsep.engine.runtime import threads
 from linsep.estimators.base.learner import Learner

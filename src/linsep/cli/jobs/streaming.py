@@ -15,8 +15,7 @@ from sklearn.base import clone
 
 import linsep
 from linsep.cli.errors import UsageError
-from linsep.cli.jobs.pipes import pipe_input
-from linsep.cli.jobs.saved_models import learner_of, without_known
+from linsep.cli.jobs.reading import pipe_input, without_known
 from linsep.cli.jobs.training import (
     BLOCK_ROWS,
     Seen,
@@ -36,6 +35,7 @@ from linsep.data.streaming import Stream
 from linsep.data.svmlight import Svmlight
 from linsep.engine.arrays import Array
 from linsep.estimators.base.online import OnlineLearner
+from linsep.models.encode_estimators import learner_of
 from linsep.models.save_load import Saved
 from linsep.training.epochs import refuse_many_rounds
 from linsep.validation.errors import InvalidDataError

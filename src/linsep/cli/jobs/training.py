@@ -16,10 +16,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 import linsep
 from linsep.cli.errors import UsageError
-from linsep.cli.jobs.saved_models import learner_of, name_of
-from linsep.cli.options.maps import piped
+from linsep.cli.jobs.models import name_of
+from linsep.cli.options.common import piped
 from linsep.cli.terminal.output import size as size_of
-from linsep.cli.terminal.training_progress import TrainingProgress
+from linsep.cli.terminal.progress import TrainingProgress
 from linsep.data.dataset import Dataset
 from linsep.data.format import Format
 from linsep.data.sources import sources_of
@@ -29,6 +29,7 @@ from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.calibration import CalibratedClassifier
 from linsep.evaluation.scoring import Scores, Scoring, answers
+from linsep.models.encode_estimators import learner_of
 from linsep.models.save_load import Saved
 from linsep.training.history import OtherRows
 from linsep.validation.errors import InvalidDataError
@@ -308,3 +309,16 @@ def _scored(task: Task, trained: Trained, blocks: Any, places: Array | None = No
                 trained.gathered.add(block, found)
     trained.shown = scoring.result()
     return trained.shown
+
+
+def fit_quietly(learner: Learner, X: Any, y: Any, weights: Any = None) -> bool:
+    """Fit, and return whether the learner settled instead of letting it warn.
+
+    >>> from linsep import Perceptron
+    >>> fit_quietly(Perceptron(), [[0], [0]], [0, 1])
+    False
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        learner.fit(X, y, sample_weight=weights)
+    return not any(issubclass(warning.category, ConvergenceWarning) for warning in caught)

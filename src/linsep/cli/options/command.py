@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from linsep.cli.errors import UsageError
-from linsep.cli.options.common import DEFAULT, SEED, LearnerOptions, SharedOptions, known_learner
+from linsep.cli.options.common import DEFAULT, SEED, LearnerOptions, SharedOptions, json_or_word, known_learner
 from linsep.cli.options.help import HelpPage
 from linsep.cli.startup import collect_garbage, load_scikit_learn
 
@@ -176,7 +176,7 @@ class Command(HelpPage, TyperCommand):
 class DataCommand(Command):
     """A command that reads data: it has the reader's options."""
 
-    needs = "linsep.cli.jobs.saved_models"
+    needs = "linsep.cli.jobs.reading"
 
     def added(self, ctx: Any) -> list[Any]:
         """Return the options that the command has beside its own."""
@@ -200,7 +200,7 @@ class DataCommand(Command):
         """Set the options of data in the context."""
         names = ("format", "label", "weight", "on_error", "quarantine")
         options: dict[str, Any] = {name: said[name] for name in names if said[name] is not None}
-        options |= {name: _value(options[name]) for name in ("label", "weight") if name in options}
+        options |= {name: json_or_word(options[name]) for name in ("label", "weight") if name in options}
         for pair in said.get("option") or ():
             name, mark, text = pair.partition("=")
             name = name.replace("-", "_")
@@ -208,7 +208,7 @@ class DataCommand(Command):
                 raise UsageError(f"-O {pair}: write it as name=value")
             if name in RESERVED:
                 raise UsageError(f"-O {pair}: {name} is no option of the reader; leave it out")
-            options[name] = _value(text)
+            options[name] = json_or_word(text)
         if "quarantine" in options:
             options["quarantine"] = _path(options["quarantine"])
             options.setdefault("on_error", "quarantine")
@@ -337,15 +337,3 @@ def _path(value: Any) -> Path:
     if isinstance(value, (str, Path)):
         return Path(value)
     raise UsageError(f"-O quarantine={json.dumps(value)}: it is the path of a file; write --quarantine FILE")
-
-
-def _value(text: str) -> Any:
-    """Return a JSON value, or a word.
-
-    >>> _value("[1, 2]"), _value("true"), _value("review")
-    ([1, 2], True, 'review')
-    """
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text

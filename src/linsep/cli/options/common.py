@@ -24,6 +24,7 @@ from linsep.cli.errors import UsageError
 
 if TYPE_CHECKING:
     from linsep.estimators.base.learner import Learner
+    from linsep.transforms.base import FeatureMap
 
 DEFAULT = "averaged-perceptron"
 """The learner, if none is named."""
@@ -162,3 +163,57 @@ def known_learner(name: str) -> str:
     close = get_close_matches(name, LEARNERS, 1)
     cure = f"did you mean {close[0]}?" if close else f"there are {', '.join(LEARNERS)}"
     raise UsageError(f"there is no learner {name!r}; {cure}")
+
+
+def maps_from(said: tuple[str, ...]) -> "list[FeatureMap]":
+    """Return the maps that were named, each with its parameters.
+
+    >>> maps_from(("scale", "polynomial:degree=3,interaction_only=true"))
+    [Scale(), Polynomial(degree=3, interaction_only=True)]
+    """
+    return [_map_from(*text.partition(":")[::2]) for text in said]
+
+
+def _map_from(name: str, parameters: str) -> "FeatureMap":
+    from linsep.transforms import MAPS
+
+    if name not in MAPS:
+        close = get_close_matches(name, MAPS, 1)
+        cure = f"did you mean {close[0]}?" if close else f"there are {', '.join(MAPS)}"
+        raise UsageError(f"there is no map {name!r}; {cure}")
+    known = MAPS[name]._get_param_names()
+    given: dict[str, Any] = {}
+    for pair in filter(None, parameters.split(",")):
+        key, mark, text = pair.partition("=")
+        if not mark or key not in known:
+            raise UsageError(f"--map {name}:{pair}: its parameters are {', '.join(known)}, written as name=value")
+        given[key] = json_or_word(text)
+    return MAPS[name](**given)
+
+
+def piped(maps: "list[FeatureMap]", learner: Any) -> Any:
+    """Return a learner with maps before it; the learner itself, if there are none."""
+    if not maps:
+        return learner
+    from sklearn.pipeline import Pipeline
+
+    from linsep.transforms import MAPS
+
+    names = [name for step in maps for name, kind in MAPS.items() if type(step) is kind]
+    steps = [
+        (f"{name}-{k}" if names.count(name) > 1 else name, step)
+        for k, (name, step) in enumerate(zip(names, maps, strict=True))
+    ]
+    return Pipeline([*steps, ("learner", learner)])
+
+
+def json_or_word(text: str) -> Any:
+    """Return a JSON value, or a word.
+
+    >>> json_or_word("[1, 2]"), json_or_word("true"), json_or_word("review")
+    ([1, 2], True, 'review')
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

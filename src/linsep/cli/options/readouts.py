@@ -36,7 +36,7 @@ def with_readout(saved: "Saved", readout: str | None, normalize: bool | None) ->
     said = {name: value for name, value in said.items() if value is not None}
     if not said:
         return saved
-    from linsep.cli.jobs.saved_models import name_of
+    from linsep.cli.jobs.models import name_of
     from linsep.estimators.base.voter import Voter
     from linsep.models.encode_estimators import is_calibrated, learner_of
 
@@ -63,7 +63,7 @@ def as_options(readout: str | None, normalize: bool | None) -> list[str]:
 
 def refuse_no_weights(saved: "Saved") -> None:
     """Refuse a model that answers with other than one weight for each feature."""
-    from linsep.cli.jobs.saved_models import name_of
+    from linsep.cli.jobs.models import name_of
     from linsep.estimators.base.voter import LINEAR, Voter
     from linsep.models.encode_estimators import learner_of
 

@@ -89,7 +89,7 @@ def started(pool: WorkerPool | None) -> Iterator[Any]:
         if pool is None:
             yield None
             return
-        from linsep.distributed.connecting import connected, local_workers
+        from linsep.distributed.cluster import connected, local_workers
 
         stack.enter_context(_without_log())
         if pool.scheduler is not None:

@@ -28,22 +28,18 @@ from linsep.certificates.words import (
     table,
     verdict_sentence,
 )
-from linsep.cli.jobs.fitting import fit_quietly
-from linsep.cli.jobs.saved_models import name_of
+from linsep.cli.jobs.models import name_of
+from linsep.cli.jobs.training import fit_quietly
 from linsep.cli.pages.evaluation import file_names
-from linsep.cli.terminal.certificate import mistakes_made, remarks_of
-from linsep.cli.terminal.shard_table import few, in_full, in_short, mixes_of
+from linsep.cli.terminal.certificate import few, in_full, in_short, mistakes_made, mixes_of, remarks_of
 from linsep.data.dataset import Dataset
 from linsep.engine.arrays import Array
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.perceptron import Perceptron
 from linsep.estimators.winnow import Winnow
 from linsep.plots import style
-from linsep.plots.bound_curve import bounds, mixes
-from linsep.plots.curves import amount
-from linsep.plots.lemma_curve import MOST, potential, squeeze
-from linsep.plots.mistake_curve import mistakes
 from linsep.plots.report import Code, Column, Fact, Part, Picture, Report, Section, Table, Text
+from linsep.plots.run_curves import MOST, amount, bounds, mistakes, mixes, potential, squeeze
 from linsep.theory.bounds import best_rate, fall
 from linsep.theory.paths import perceptron_path, winnow_path
 from linsep.validation.errors import InvalidDataError

@@ -12,20 +12,14 @@ from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator
 
 from linsep.cli.jobs.comparing import Attempt, Contest
-from linsep.cli.jobs.features import answering, names_of, weighing
-from linsep.cli.jobs.saved_models import name_of
+from linsep.cli.jobs.models import answering, name_of, names_of, weighing
 from linsep.cli.terminal.output import percent, seconds, short
 from linsep.data.dataset import Dataset
 from linsep.engine.arrays import Array
 from linsep.evaluation.scoring import Answers, Scores
 from linsep.models.encode_estimators import is_calibrated, learner_of
-from linsep.plots.confusion_matrix import MOST as MOST_CLASSES
-from linsep.plots.confusion_matrix import confusion
-from linsep.plots.confusion_matrix import figure_size as matrix_size
-from linsep.plots.margin_histogram import margins
-from linsep.plots.ranking import comparison
-from linsep.plots.ranking import figure_size as ranking_size
-from linsep.plots.reliability import calibration
+from linsep.plots.evaluation import MOST as MOST_CLASSES
+from linsep.plots.evaluation import calibration, comparison, confusion, margins, matrix_size, ranking_size
 from linsep.plots.report import Code, Column, Example, Examples, Fact, Facts, Picture, Report, Section, Table, Text
 from linsep.plots.weight_bars import MOST_BARS, weights
 from linsep.plots.weight_bars import figure_size as bars_size
