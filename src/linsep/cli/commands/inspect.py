@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linsep.cli.jobs.models import AT_ONCE, MIXED, shards_of
 from linsep.cli.options.common import Json, Model
 from linsep.cli.terminal.text import word, words
 
@@ -61,7 +60,7 @@ def described(path: Path, saved: Any) -> dict[str, Any]:
     """Return what the model is."""
     import numpy as np
 
-    from linsep.cli.jobs.models import answering, name_of, solver_facts, weighing
+    from linsep.cli.jobs.models import answering, name_of, shards_of, solver_facts, weighing
     from linsep.models.encode_estimators import last_of, learner_of
 
     learner = learner_of(saved.model)
@@ -139,6 +138,8 @@ def _shards(mixed: dict[str, Any] | None) -> str | None:
     """
     if mixed is None:
         return None
+    from linsep.cli.jobs.models import MIXED
+
     epochs, mistakes = mixed["epochs"], mixed["mixed_mistakes"]
     after = "one epoch" if epochs == 1 else f"each of {epochs:,} epochs"
     shown = f"{mistakes:,.{0 if mistakes >= 1000 else 1}f}"
@@ -205,6 +206,8 @@ def trained(about: dict[str, Any]) -> dict[str, str]:
     >>> trained({"rows": 1200, "seconds": {"read": 0.5, "learn": 2.0}, "test": {"error": 0.25}, "curve": [[1, 0]]})
     {'rows': '1,200', 'seconds': 'read 0.50 s, learn 2.00 s', 'test': 'error 25.0 %'}
     """
+    from linsep.cli.jobs.models import AT_ONCE
+
     told = {}
     for name, value in ((str(name), value) for name, value in about.items()):
         if isinstance(value, dict):
