@@ -125,12 +125,12 @@ def study(
     wanted = [(degree, seed) for degree in degrees for seed in seeds]
     for k, (degree, seed) in enumerate(wanted):
 
-        def told(what: str, share: float, k: int = k, degree: int = degree, seed: int = seed) -> None:
+        def report(what: str, share: float, k: int = k, degree: int = degree, seed: int = seed) -> None:
             if tell is not None:
                 which = f", seed {seed}" if len(seeds) > 1 else ""
                 tell(f"degree {degree}{which}: {what}", (k + share) / len(wanted))
 
-        yield one_run(data, degree, tuple(epochs or epochs_of(degree)), seed, told, n_jobs)
+        yield one_run(data, degree, tuple(epochs or epochs_of(degree)), seed, report, n_jobs)
 
 
 def one_run(data: Split, degree: int, epochs: tuple[float, ...], seed: int, tell: Tell, n_jobs: int | None) -> Run:

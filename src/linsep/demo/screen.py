@@ -1,4 +1,4 @@
-"""What the demo shows: results on stdout, progress on stderr and only on a terminal."""
+"""Output of the demo: results on stdout, progress on stderr and only on a terminal."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

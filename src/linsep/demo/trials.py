@@ -25,7 +25,7 @@ RAN_OUT, LIMITED = "*", "°"
 
 
 class Trial(NamedTuple):
-    """What a learner did on a data set.
+    """The results of a learner on a data set.
 
     `settled` is false where it ran out of epochs while still making mistakes, `limited` true for a learner that says
     of itself that it can't fit every data set.

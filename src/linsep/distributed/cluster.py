@@ -333,7 +333,7 @@ def _is_future(shard: Any) -> bool:
 
 
 REPLY = 5
-"""How long to wait for a scheduler's reply."""
+"""Seconds to wait for a scheduler's reply."""
 MISSING = "this needs dask and distributed: pip install 'linsep[dask]'"
 HERE = "127.0.0.1"
 

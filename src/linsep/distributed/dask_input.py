@@ -214,7 +214,7 @@ class FrameInput(Collection):
 
     @property
     def reading(self) -> Reading:
-        """How partitions are read."""
+        """The reading of partitions, which is sent to the workers."""
         return Reading(self.form, self._reader.dtype, self._reader.policy.on_error)
 
     @property
@@ -224,7 +224,7 @@ class FrameInput(Collection):
 
     @property
     def settled(self) -> bool:
-        """Whether partitions can be read: `shards` and `tasks` see to it."""
+        """True once partitions can be read: `shards` and `tasks` see to it."""
         return self.form.settled
 
     def shards(self, count: int) -> list[Task]:

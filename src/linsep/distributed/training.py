@@ -59,7 +59,7 @@ class Progress(NamedTuple):
     gone: int = 0
     """Workers that have left or died since the training began; others do their work."""
     waiting: bool = False
-    """Whether no worker is left, and the training waits for one."""
+    """True if no worker is left, and the training waits for one."""
 
 
 Report = Callable[[Progress], None]

@@ -15,7 +15,7 @@ from linsep.distributed.packing import PackedGain, PackedState, packed_gain, unp
 from linsep.distributed.shard import LoadedRows, Task
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense, first_beyond
-from linsep.evaluation.scoring import Scoring, answers
+from linsep.evaluation.scoring import Scoring, predictions
 from linsep.solvers.naive_bayes.weights import ClassCounts
 from linsep.training.epochs import explain, order_of
 from linsep.training.mixing import fork, gain_of
@@ -27,7 +27,7 @@ from linsep.validation.labels import clean, codes_among
 SHARE = 0.4
 """The share of the memory of a worker, or of this machine, that cached rows may take."""
 OVER = 100
-"""How many finished runs are remembered."""
+"""The number of finished runs that are remembered."""
 
 
 def room() -> float:
@@ -101,13 +101,13 @@ ROWS = 20_000
 STREAMED = 10_000
 """Rows that are learned at a time, if not all fit into memory."""
 Reading = Any
-"""How rows are read: a Reading of files and tables, or an ArrayReading."""
+"""The reading of rows: a Reading of files and tables, or an ArrayReading."""
 METHODS = {"labels": "predict", "scores": "decision_function", "probabilities": "predict_proba"}
 """The method of a model for each kind of prediction."""
 
 
 class SurveyJob(NamedTuple):
-    """What a survey of all shards shares."""
+    """The data that the scans of all shards share."""
 
     run: str
     """The name under which rows are cached."""
@@ -115,7 +115,7 @@ class SurveyJob(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What all shards share in all epochs."""
+    """The data that all shards share in all epochs."""
 
     run: str
     reading: Reading
@@ -126,7 +126,7 @@ class Job(NamedTuple):
 
 
 class Epoch(NamedTuple):
-    """What all shards share in one epoch."""
+    """The data that all shards share in one epoch."""
 
     job: Job
     start: PackedState
@@ -218,7 +218,7 @@ def evaluate(task: Task, question: Question) -> Scoring:
     """Score a model's predictions for the rows of a shard."""
     scoring = Scoring(question.model.classes_)
     for block in task.shard.blocks(question.reading, ROWS):
-        found = answers(question.model, block.X)
+        found = predictions(question.model, block.X)
         scoring.add(block.y, found.labels, found.scores, found.probabilities)
     return scoring
 

@@ -161,8 +161,8 @@ MOST_NUMBERS = 12
 class Claims(NamedTuple):
     """Predicted probabilities, whether each prediction came true, and the Brier score."""
 
-    said: Array
-    came_true: Array
+    given: Array
+    observed: Array
     brier: float
     across: str
     up: str
@@ -202,17 +202,17 @@ def calibration(y: Any, probability: Any, *, labels: Any = None, bins: int = 10,
     if bins < 1:
         raise ValueError(f"bins={bins}: there is one group at least")
     claims = _claims(y, probability, labels)
-    groups = np.minimum((claims.said * bins).astype(np.intp), bins - 1)
+    groups = np.minimum((claims.given * bins).astype(np.intp), bins - 1)
     counts = np.bincount(groups, minlength=bins)
     there = np.flatnonzero(counts)
-    said = np.bincount(groups, claims.said, bins)[there] / counts[there]
-    true = np.bincount(groups, claims.came_true, bins)[there] / counts[there]
+    given = np.bincount(groups, claims.given, bins)[there] / counts[there]
+    true = np.bincount(groups, claims.observed, bins)[there] / counts[there]
     ax = style.axes(ax, (5.6, 5.4))
     ax.plot([0, 1], [0, 1], color=style.ink(), linewidth=1.2, linestyle="dashed", alpha=0.7, zorder=1)
     low, high = wilson(true, counts[there])
-    ax.vlines(said, low, high, color=style.RIGHT, linewidth=2.2, alpha=0.4, zorder=2)
+    ax.vlines(given, low, high, color=style.RIGHT, linewidth=2.2, alpha=0.4, zorder=2)
     _draw_strip(ax, counts)
-    ax.plot(said, true, color=style.RIGHT, marker="o", markersize=6, linewidth=1.6, markeredgecolor=style.paper(),
+    ax.plot(given, true, color=style.RIGHT, marker="o", markersize=6, linewidth=1.6, markeredgecolor=style.paper(),
             zorder=3)  # fmt: skip
     ax.set(xlim=(-0.02, 1.02), ylim=(-STRIP - 0.1, 1.02))
     ax.set_yticks(np.linspace(0, 1, 6))
@@ -238,14 +238,16 @@ def _claims(y: Any, probability: Any, labels: Any) -> Claims:
     classes = _classes(truth, labels, width)
     codes = codes_of(truth, classes)
     if width == 2:
-        said, event = p if p.ndim == 1 else p[:, 1], (codes == 1).astype(np.float64)
+        given, event = p if p.ndim == 1 else p[:, 1], (codes == 1).astype(np.float64)
         name = style.shortened(classes[1], 24)
-        brier = float(np.mean((said - event) ** 2))
-        return Claims(said, event, brier, f"probability given to {name}", f"share of rows that are {name}")
+        brier = float(np.mean((given - event) ** 2))
+        return Claims(given, event, brier, f"probability given to {name}", f"share of rows that are {name}")
     best = np.argmax(p, axis=1)
     brier = float(np.mean(np.square(p - (np.arange(width) == codes[:, None])).sum(axis=1)))
-    said, event = p[np.arange(len(p)), best], (best == codes).astype(np.float64)
-    return Claims(said, event, brier, "probability given to the predicted class", "share of predictions that are right")
+    given, event = p[np.arange(len(p)), best], (best == codes).astype(np.float64)
+    return Claims(
+        given, event, brier, "probability given to the predicted class", "share of predictions that are right"
+    )
 
 
 def _classes(truth: Array, labels: Any, width: int) -> Array:

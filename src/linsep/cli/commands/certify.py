@@ -81,7 +81,7 @@ def run(
     check_targets({"-o": target, "--report": report}, list(data), quarantine_file(ctx))
     learner, began = _learner(ctx, passes, bias), perf_counter()
     if report is not None:
-        import_module("linsep.cli.pages.certificate")  # so that a missing matplotlib is told before the work
+        import_module("linsep.cli.pages.certificate")  # so that a missing matplotlib is an error before the work
 
     from linsep.cli.jobs.reading import load_rows
     from linsep.cli.terminal.progress import bracket_bar
@@ -110,31 +110,31 @@ def _refuse(time_limit: float | None, bias: float | None, epsilon: float, confid
 
 
 def _learner(ctx: typer.Context, passes: int | None, bias: float | None) -> "Learner | None":
-    """Return the learner that was named, to be trained once in the order of the files unless it was said otherwise."""
+    """Return the learner that was named, to be trained once in the order of the files unless options disagree."""
     from linsep.cli.options.learners import described, option
     from linsep.estimators.registry import LEARNERS
 
-    told = learner_options(ctx)
-    parameters = {name: value for name, value in told.parameters.items() if name not in ("n_jobs", "random_state")}
-    if not told.learners:
+    training = learner_options(ctx)
+    parameters = {name: value for name, value in training.parameters.items() if name not in ("n_jobs", "random_state")}
+    if not training.learners:
         if parameters:
             raise UsageError(
                 f"{option(next(iter(parameters)))} is an option of learners: name one, such as -l perceptron"
             )
         return None
-    if "kernel" in described(told.learner):
+    if "kernel" in described(training.learner):
         raise UsageError(
-            f"{told.learner}: a certificate is about separators in the features given, and a kernel's are others; "
+            f"{training.learner}: a certificate is about separators in the features given, and a kernel's are others; "
             "write them out, as by --map polynomial:degree=2, and certify -l voted-perceptron"
         )
     if passes is not None:
         raise UsageError("--passes: with a learner, bounds are stated for its own passes, --epochs")
     if bias is not None:
         raise UsageError("--bias: with a learner it is --intercept-scaling, or --no-fit-intercept for none")
-    entry = LEARNERS[told.learner]
+    entry = LEARNERS[training.learner]
     usual = {"max_iter": 1, "shuffle": False, "log": True, **entry.row_by_row} if entry.online else {}
-    usual = {name: value for name, value in usual.items() if name in described(told.learner)}
-    return learner_from(told.learner, {**usual, **parameters, "random_state": told.parameters["random_state"]})
+    usual = {name: value for name, value in usual.items() if name in described(training.learner)}
+    return learner_from(training.learner, {**usual, **parameters, "random_state": training.parameters["random_state"]})
 
 
 def _certified(
@@ -172,16 +172,16 @@ def commands(ctx: typer.Context, data: list[str], out: Path | None) -> list[list
     """Return the commands that make the certificate again and check it, with every option that says something of it."""
     from linsep.cli.options.learners import described, option
 
-    told, options = learner_options(ctx), reader_options(ctx)
+    training, options = learner_options(ctx), reader_options(ctx)
     cert = "data.cert" if out is None or str(out) == "-" else str(out)
-    read = [*as_words(options), *(word for name in told.maps for word in ("--map", name))]
+    read = [*as_words(options), *(word for name in training.maps for word in ("--map", name))]
     dropped = ["--on-error", "skip"] if options.get("on_error") in ("skip", "quarantine") else []
-    trains = ["--learner", told.learner] if told.learners else []
-    for name, value in told.parameters.items():
+    trains = ["--learner", training.learner] if training.learners else []
+    for name, value in training.parameters.items():
         if name == "random_state":
             trains += ["--seed", str(value)] if value != SEED else []
         elif name != "n_jobs":
-            trains += _as_option(option(name), value, described(told.learner)[name].is_flag)
+            trains += _as_option(option(name), value, described(training.learner)[name].is_flag)
     own = {param.name: param.default for param in ctx.command.params}
     for name in ("time_limit", "passes", "bias", "epsilon", "confidence"):
         trains += _as_option(f"--{name.replace('_', '-')}", ctx.params[name]) if ctx.params[name] != own[name] else []

@@ -64,17 +64,17 @@ def run(
     show_as = show_of(json, brief, quiet)
     check_time_limit(time_limit)
     check_targets({"--report": report}, [*data, *(test or [])], quarantine_file(ctx))
-    told, writes = learner_options(ctx), _writer() if report is not None else None
-    names = chosen(told.learners)
-    maps = maps_from(told.maps)
+    options, writes = learner_options(ctx), _writer() if report is not None else None
+    names = chosen(options.learners)
+    maps = maps_from(options.maps)
     with interruptible(report, in_place=[quarantine_file(ctx)]):
         rows = _read(data, test, reader_options(ctx), show_as)
-        contest = Contest.of(*rows, holdout, told.parameters["random_state"]).mapped(maps)
+        contest = Contest.of(*rows, holdout, options.parameters["random_state"]).mapped(maps)
         bar = LearnerBar(stderr(), len(names))
         with bar.shown("comparing", show_as is not Show.NOTHING) as tell:
-            attempts = ranked(list(contest.attempts(names, told.parameters, tell, time_limit)))
+            attempts = ranked(list(contest.attempts(names, options.parameters, tell, time_limit)))
         if writes is not None:
-            mapped = [word for name in told.maps for word in ("--map", name)]
+            mapped = [word for name in options.maps for word in ("--map", name)]
             writes(report, data, test, contest, attempts, [*as_words(reader_options(ctx)), *mapped])
         best = attempts[0]
         if show_as is Show.JSON:

@@ -21,7 +21,7 @@ linsep convert model.linsep -o weights.csv
 linsep convert model.linsep -o weights.json
 """
 DATA, EXPORTS = (".npz",), (".json", ".csv", ".onnx")
-"""How the names of targets end."""
+"""The suffixes of the files that can be written."""
 
 
 def run(

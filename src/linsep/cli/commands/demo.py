@@ -28,7 +28,7 @@ clf.fit(X_train, y_train)
 print(clf.score(X_test, y_test))  # about 0.95
 print(clf.mistakes_)  # of each digit's machine while it learned
 """
-"""How to begin in Python; the README's example is the same."""
+"""First steps in Python; the README's example is the same."""
 
 
 def run(

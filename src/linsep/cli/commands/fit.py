@@ -88,14 +88,14 @@ def run(
     show = show_of(json, brief, quiet)
     began, pool, options = perf_counter(), pool_of(workers, scheduler), reader_options(ctx)
     check_time_limit(time_limit)
-    said = shards_option(pool, learner_options(ctx), stream)
+    sharding = shards_option(pool, learner_options(ctx), stream)
     check_options(test, holdout, calibrate, resume)
-    if said is not None:
-        refuse_unsplittable(said, data, options)
-        refuse_with_shards(said, holdout, calibrate, resume, learner_options(ctx).maps, open_labels)
+    if sharding is not None:
+        refuse_unsplittable(sharding, data, options)
+        refuse_with_shards(sharding, holdout, calibrate, resume, learner_options(ctx).maps, open_labels)
     if pool is not None:
         refuse_threads(pool, options)
-    kept = None if said is None or (out.exists() and not out.is_file()) else Path(f"{out}.epochs")
+    kept = None if sharding is None or (out.exists() and not out.is_file()) else Path(f"{out}.epochs")
     targets = {"-o": out, "--report": report, "the epochs of -o": kept}
     check_targets(targets, [*data, *(test or [])], options.get("quarantine"))
 
@@ -115,22 +115,22 @@ def run(
     from linsep.data.sources import sources_of
 
     if report is not None:
-        import_module("linsep.plots.report")  # so that a missing matplotlib is told before the work
+        import_module("linsep.plots.report")  # so that a missing matplotlib is an error before the work
     for name in test or ():
-        sources_of(name)  # so that a missing file is told before the work
+        sources_of(name)  # so that a missing file is an error before the work
     progress, sharing, saved = ShardsTrainingProgress(shown=show is Show.ALL), None, None
     progress.console.quiet = show is Show.NOTHING
-    if said is None:
+    if sharding is None:
         learner, epochs, saved = choose_learner(learner_options(ctx), resume, stream)
     else:
         from linsep.cli.jobs.sharded import Sharing, learner_for
 
-        learner, epochs = learner_for(learner_options(ctx), said, stream)
+        learner, epochs = learner_for(learner_options(ctx), sharding, stream)
         sharing = Sharing(progress, pool, kept, stream)
     options = with_word_counts(options, learner, data) if saved is None else options
     seed = learner_options(ctx).parameters["random_state"] if saved is None else learner.seed_
     if time_limit is not None:
-        limit_time(learner, time_limit, stream and said is None)
+        limit_time(learner, time_limit, stream and sharding is None)
     task = Task(
         data, options, learner, epochs, seed, progress, test, holdout, saved,
         report is not None, maps_of(learner_options(ctx).maps, resume, stream), open_labels, calibrate,
@@ -170,7 +170,7 @@ def check_options(test: list[str] | None, holdout: float | None, calibrate: str 
         raise UsageError(f"--calibrate: {resume} goes on with what it has")
 
 
-def shards_option(pool: WorkerPool | None, told: LearnerOptions, stream: bool) -> str | None:
+def shards_option(pool: WorkerPool | None, options: LearnerOptions, stream: bool) -> str | None:
     """Return what says that files are learned in shards, in the words of the command; None if nothing does.
 
     >>> (
@@ -179,35 +179,35 @@ def shards_option(pool: WorkerPool | None, told: LearnerOptions, stream: bool) -
     ... )
     ('--workers 2', '--stream --shards 4')
     """
-    shards = told.parameters.get("shards")
+    shards = options.parameters.get("shards")
     if pool is not None:
         return pool.option
     return f"--stream --shards {shards}" if stream and shards is not None else None
 
 
 def refuse_with_shards(
-    said: str, holdout: float | None, calibrate: str | None, resume: Path | None, maps: tuple[str, ...],
+    sharding: str, holdout: float | None, calibrate: str | None, resume: Path | None, maps: tuple[str, ...],
     open_labels: bool,
 ) -> None:  # fmt: skip
     """Refuse what is not for rows in shards."""
     if holdout is not None:
-        raise UsageError(f"--holdout takes rows from all of them: with {said}, judge the model by --test FILE")
+        raise UsageError(f"--holdout takes rows from all of them: with {sharding}, judge the model by --test FILE")
     if calibrate is not None:
         raise UsageError(
-            f"--calibrate looks at each row before it is learned, in one process: leave it out with {said}"
+            f"--calibrate looks at each row before it is learned, in one process: leave it out with {sharding}"
         )
     if resume is not None:
-        raise UsageError(f"--resume: {said} begins anew; a run of it that was cut off goes on by itself")
+        raise UsageError(f"--resume: {sharding} begins anew; a run of it that was cut off goes on by itself")
     if maps:
         raise UsageError(
-            f"--map looks at all rows before the first is learned, and {said} can't: convert the data first"
+            f"--map looks at all rows before the first is learned, and {sharding} can't: convert the data first"
         )
     if open_labels:
-        raise UsageError(f"--open-labels: {said} looks for all labels first, and is not resumed")
+        raise UsageError(f"--open-labels: {sharding} looks for all labels first, and is not resumed")
 
 
 def _trained(task: "Task", stream: bool, sharing: "Sharing | None") -> "Trained":
-    """Train as was said."""
+    """Train as the options say."""
     if sharing is not None:
         from linsep.cli.jobs.sharded import train_on_shards
 
@@ -246,8 +246,8 @@ def show_summary(trained: "Trained", record: "TrainingRecord", out: Path, report
         stdout().print(line, soft_wrap=True)
         return
     time, earlier = record.seconds, ", those before included" if record.resumed else ""
-    told = not trained.streamed or trained.work is not None
-    parts = [f"{part} {seconds(time[part])}" for part in time if part != "all"] if told else []
+    timed = not trained.streamed or trained.work is not None
+    parts = [f"{part} {seconds(time[part])}" for part in time if part != "all"] if timed else []
     solved = record.mistakes is None
     unit = "step" if solved and not trained.streamed else "epoch"
     console = stdout()

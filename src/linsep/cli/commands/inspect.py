@@ -18,11 +18,11 @@ linsep inspect model.linsep
 linsep inspect model.linsep --top 20 --json
 linsep inspect model.linsep --class 1
 """
-SAID = (
+SHOWN_ABOVE = (
     "learner", "features", "labels", "options", "learned", "found", "calibrated", "remarks", "shards", "mixing",
     "mixed_mistakes", "moved",
 )  # fmt: skip
-"""What is told of the training, but is there for all to see."""
+"""Fields of the training record that other lines show already."""
 MOST_LABELS = 20
 """Classes whose features are shown, and labels that are listed."""
 
@@ -66,7 +66,7 @@ def described(path: Path, saved: Any) -> dict[str, Any]:
     learner = learner_of(saved.model)
     steps = getattr(saved.model, "steps", [])
     defaults = type(learner)().get_params() if name_of(learner) != type(learner).__name__ else {}
-    told = {name: value for name, value in learner.get_params(deep=False).items() if value != defaults.get(name)}
+    changed = {name: value for name, value in learner.get_params(deep=False).items() if value != defaults.get(name)}
     speaks = weighing(learner)
     coef = None if speaks is None else speaks.coef_
     return {
@@ -75,7 +75,7 @@ def described(path: Path, saved: Any) -> dict[str, Any]:
         "version": saved.version,
         "learner": name_of(saved.model),
         "steps": [type(step).__name__ for _, step in steps[:-1]],
-        "parameters": told,
+        "parameters": changed,
         "classes": learner.classes_,
         "features": int(learner.n_features_in_),
         "nonzero": None if coef is None else int(coef.nnz if hasattr(coef, "nnz") else np.count_nonzero(coef)),
@@ -201,23 +201,23 @@ def _show_many(console: "Console", parts: "list[tuple[Strongest, list[str]]]") -
 
 
 def trained(about: dict[str, Any]) -> dict[str, str]:
-    """Return how a model was trained, in words; what was said above is left out, and long lists are for machines.
+    """Return the record of a training in words, without fields that are shown above and long lists.
 
     >>> trained({"rows": 1200, "seconds": {"read": 0.5, "learn": 2.0}, "test": {"error": 0.25}, "curve": [[1, 0]]})
     {'rows': '1,200', 'seconds': 'read 0.50 s, learn 2.00 s', 'test': 'error 25.0 %'}
     """
     from linsep.cli.jobs.models import AT_ONCE
 
-    told = {}
+    texts = {}
     for name, value in ((str(name), value) for name, value in about.items()):
         if isinstance(value, dict):
             value = ", ".join(f"{part} {_written(name, str(part), of)}" for part, of in value.items())
         if isinstance(value, list):
             value = words(value) if all(isinstance(part, str) for part in value) else None
-        if name not in SAID and value not in (None, "", False):
+        if name not in SHOWN_ABOVE and value not in (None, "", False):
             solved = name == "epochs" and about.get("order") == AT_ONCE
-            told["steps" if solved else name.replace("_", " ")] = _written("", name, value)
-    return told
+            texts["steps" if solved else name.replace("_", " ")] = _written("", name, value)
+    return texts
 
 
 def _written(group: str, name: str, value: Any) -> str:

@@ -59,7 +59,7 @@ def sparse_view(learner: Any) -> Any:
 def weighing(learner: Any) -> Any:
     """Return a learner whose weights say what a learner listens to, sparse where they are stored so, or None.
 
-    A vote has no weights of its own, and is told by the average of those that vote; a kernel's are not written out.
+    A vote has no weights of its own, and is described by the average of its hypotheses; a kernel's are not written out.
     """
     if not isinstance(learner, Voter):
         return sparse_view(learner)
@@ -160,17 +160,17 @@ AT_ONCE = "all rows at once"
 """The order in which a solver learns."""
 MIXED = {"uniform": "mixed evenly", "rows": "mixed by their rows", "mistakes": "mixed by their mistakes"}
 HIDDEN = {"open_labels", "rows", "cause", "draws"}
-"""What is for machines, or told in other words."""
+"""Facts that are omitted: for machines, or shown in other words."""
 SUPPORT, BYTES = "n_support", "support_bytes"
-"""How many rows a voter keeps, and the memory that they take."""
+"""The number of rows that a voter keeps, and the memory that they take."""
 
 
 def solver_facts(learner: Any) -> dict[str, Any]:
     """Return what a solver found, as far as it is a number or a sentence, and no parameter's echo; what voters keep."""
-    told = {name.strip("_"): getattr(learner, name) for name in learner._facts if name in vars(learner)}
+    known = {name.strip("_"): getattr(learner, name) for name in learner._facts if name in vars(learner)}
     hidden = HIDDEN | set(learner.get_params(deep=False)) - {"solver"}
     kept = {of: getattr(learner, f"{of}_") for of in (SUPPORT, BYTES) if hasattr(learner, f"{of}_")}
-    found = {of: fact for of, fact in told.items() if of not in hidden and isinstance(fact, (bool, int, float, str))}
+    found = {of: fact for of, fact in known.items() if of not in hidden and isinstance(fact, (bool, int, float, str))}
     return found | kept
 
 
@@ -184,10 +184,10 @@ def facts_in_words(facts: dict[str, Any]) -> dict[str, str]:
     """
     from linsep.cli.terminal.output import size
 
-    told = {name.replace("_", " "): _written(fact) for name, fact in facts.items() if name not in (SUPPORT, BYTES)}
+    texts = {name.replace("_", " "): _written(fact) for name, fact in facts.items() if name not in (SUPPORT, BYTES)}
     if SUPPORT in facts:
-        told["rows kept"] = f"{facts[SUPPORT]:,}, which made mistakes; {size(facts[BYTES])}"
-    return told
+        texts["rows kept"] = f"{facts[SUPPORT]:,}, which made mistakes; {size(facts[BYTES])}"
+    return texts
 
 
 def _written(fact: Any) -> str:

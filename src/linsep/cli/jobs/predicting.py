@@ -59,7 +59,7 @@ def _shared(
     """Write the answers to all rows, which others find."""
     from linsep.cli.jobs.parallel import answered
 
-    writer(saved.model, what)  # so that a model without probabilities is told before the work
+    writer(saved.model, what)  # so that a model without probabilities is an error before the work
     _refuse_target(out, sources_of(data))
     with started(pool) as client, _output(out) as file:
         for lines in answered(saved, data, what, client, options):

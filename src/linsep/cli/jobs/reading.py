@@ -22,7 +22,7 @@ from linsep.validation.errors import InvalidDataError
 
 
 def load_rows(ctx: typer.Context, data: list[str], remark: bool = True) -> Dataset:
-    """Return the rows that a command is given, as it was told to read and to map them; weights of rows are left out."""
+    """Return the rows that a command is given, read and mapped as its options say; weights of rows are left out."""
     from linsep.cli.terminal.progress import reading_bar  # many commands read, and few show a bar
 
     maps = maps_from(learner_options(ctx).maps)
@@ -40,7 +40,7 @@ def load_rows(ctx: typer.Context, data: list[str], remark: bool = True) -> Datas
 
 STDIN = "-"
 PIPE_BYTES = 1 << 20
-"""What a pipe is asked to hold, so that a program that writes much need not wait for each row to be answered."""
+"""The size to request for a pipe, so that a program that writes much need not wait for each row to be answered."""
 
 
 class Waiting(io.RawIOBase):
@@ -102,7 +102,7 @@ def _poll_of(descriptor: int) -> Any:
 
 
 NUMBERED = ("svmlight", "vw", "text")
-"""Formats that can be told the number of columns."""
+"""Formats whose number of columns is an option."""
 
 
 def without_known(form: Any, options: dict[str, Any]) -> dict[str, Any]:

@@ -142,7 +142,7 @@ def _kept_if_interrupted(task: Task) -> Iterator[None]:
 
 
 def _learn(task: Task, block: Dataset, labels: Array | None) -> None:
-    """Learn a block, of which all labels are among some, if these are said."""
+    """Learn a block, of which all labels are among some, if these are given."""
     model, learner = task.model, _at_hand(task)
     if not len(block):
         return

@@ -45,7 +45,7 @@ Report = Annotated[Path | None, typer.Option("--report", metavar="FILE.html", he
 
 
 class Show(Enum):
-    """How much a command prints."""
+    """The amount of output of a command."""
 
     ALL = "all"
     BRIEF = "a line"
@@ -165,13 +165,13 @@ def known_learner(name: str) -> str:
     raise UsageError(f"there is no learner {name!r}; {cure}")
 
 
-def maps_from(said: tuple[str, ...]) -> "list[FeatureMap]":
+def maps_from(texts: tuple[str, ...]) -> "list[FeatureMap]":
     """Return the maps that were named, each with its parameters.
 
     >>> maps_from(("scale", "polynomial:degree=3,interaction_only=true"))
     [Scale(), Polynomial(degree=3, interaction_only=True)]
     """
-    return [_map_from(*text.partition(":")[::2]) for text in said]
+    return [_map_from(*text.partition(":")[::2]) for text in texts]
 
 
 def _map_from(name: str, parameters: str) -> "FeatureMap":

@@ -53,12 +53,12 @@ class Described(NamedTuple):
 
     @property
     def is_flag(self) -> bool:
-        """Whether it is true or false, and nothing else."""
+        """True if the parameter is only true or false."""
         return self.constraints == ("boolean",)
 
     @property
     def form(self) -> str:
-        """How a value looks, for help."""
+        """The form of a value, for help."""
         numbers = [
             "INTEGER" if kind.type is Integral else "NUMBER" for kind in self.constraints if isinstance(kind, Interval)
         ]
@@ -169,8 +169,10 @@ def _texts(kind: type[Learner]) -> dict[str, str]:
     """
     section = (inspect.getdoc(kind) or "").partition("Parameters\n----------\n")[2].split("\n\n")[0]
     heads = re.split(r"^(\w[\w, ]*)(?: : .*)?\n", section, flags=re.MULTILINE)[1:]
-    said = {some: " ".join(text.split()) for some, text in zip(heads[::2], heads[1::2], strict=True)}
-    return {name: re.sub(r" A function [^.]*\.", "", text) for some, text in said.items() for name in some.split(", ")}
+    by_names = {some: " ".join(text.split()) for some, text in zip(heads[::2], heads[1::2], strict=True)}
+    return {
+        name: re.sub(r" A function [^.]*\.", "", text) for some, text in by_names.items() for name in some.split(", ")
+    }
 
 
 def owners(name: str) -> list[str]:

@@ -16,7 +16,7 @@ from linsep.cli.jobs.models import answering, name_of, names_of, weighing
 from linsep.cli.terminal.output import percent, seconds, short
 from linsep.data.dataset import Dataset
 from linsep.engine.arrays import Array
-from linsep.evaluation.scoring import Answers, Scores
+from linsep.evaluation.scoring import Predictions, Scores
 from linsep.models.encode_estimators import is_calibrated, learner_of
 from linsep.plots.evaluation import MOST as MOST_CLASSES
 from linsep.plots.evaluation import calibration, comparison, confusion, margins, matrix_size, ranking_size
@@ -45,7 +45,7 @@ class Row(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """What pictures need of some rows."""
+    """The rows of the pictures, with labels and predictions."""
 
     y: Any
     labels: Any
@@ -88,7 +88,7 @@ class Evaluation:
         learner = weighing(learner_of(self.saved.model))
         return None if learner is None else learner.coef_
 
-    def add(self, block: Dataset, found: Answers) -> None:
+    def add(self, block: Dataset, found: Predictions) -> None:
         """Take a block and the answers to it; rows whose label the model does not know are left out."""
         known = np.flatnonzero(np.isin(block.y, self.classes))
         codes = np.searchsorted(self.classes, block.y[known])
@@ -133,7 +133,7 @@ class Evaluation:
         parts: list[Any] = [None if part[0] is None else np.concatenate(part) for part in zip(*self.drawn, strict=True)]
         return Drawn(*parts)
 
-    def write(self, path: Path, model: str, data: list[str], scores: Scores, said: list[str]) -> None:
+    def write(self, path: Path, model: str, data: list[str], scores: Scores, options: list[str]) -> None:
         """Write the page."""
         low, high = scores.interval
         tiles = [
@@ -145,7 +145,7 @@ class Evaluation:
             gap = percent(scores.calibration_error)
             tiles.append(Fact("Brier score", f"{scores.brier:.4f}", f"probabilities are off by {gap}"))
         title = f"{name_of(self.saved.model)} on {file_names(data)}"
-        again = Section("Again", [Code(join(["linsep", "evaluate", model, *data, *said]))])
+        again = Section("Again", [Code(join(["linsep", "evaluate", model, *data, *options]))])
         answers = answering(self.saved.model)
         subtitle = f"Evaluation of {file_names([model])}" + (f"; {answers}, answers" if answers else "")
         Report(title, subtitle, tiles, [*self.sections(scores), again]).write(path)
@@ -156,7 +156,7 @@ class Evaluation:
         sections = [Section("Classes", [_of_classes(scores)])]
         if len(drawn.y):
             of = f" Of {scores.rows:,} rows, every {self.step}th is drawn." if self.step > 1 else ""
-            sections.append(Section("Answers", self._pictures(drawn, of)))
+            sections.append(Section("Predictions", self._pictures(drawn, of)))
         sections.append(Section("Most wrong about", [_worst(self.worst)]))
         features = features_of(self.saved)
         if features is not None:
@@ -171,7 +171,7 @@ class Evaluation:
         pictures = [Picture(histogram, "Margins", caption)]
         if drawn.probabilities is not None:
             curve = calibration(drawn.y, drawn.probabilities, labels=self.classes, ax=_axes(5.0))
-            pictures.append(Picture(curve, "Calibration", f"How often what was said to be probable was true.{of}"))
+            pictures.append(Picture(curve, "Calibration", f"How often what was options to be probable was true.{of}"))
         if len(self.classes) <= MOST_CLASSES:
             size = matrix_size(self.classes)
             matrix = confusion(drawn.y, drawn.labels, labels=self.classes, ax=_axes(size[1], size[0]))
@@ -235,7 +235,7 @@ def features_of(saved: Any, top: int = 10) -> Picture | None:
 
 
 def write_comparison(
-    path: Path, data: list[str], test: list[str] | None, contest: Contest, attempts: list[Attempt], said: list[str]
+    path: Path, data: list[str], test: list[str] | None, contest: Contest, attempts: list[Attempt], options: list[str]
 ) -> None:  # fmt: skip
     """Write a page about learners side by side."""
     able = [attempt for attempt in attempts if attempt.error is not None]
@@ -253,8 +253,8 @@ def write_comparison(
         sections.append(Section("Not on these data", [Facts(refused)]))
     best = able[0].name if able else "averaged-perceptron"
     judged_by = [word for name in test or () for word in ("--test", name)]
-    compare = join(["linsep", "compare", *data, *said, *judged_by])
-    commands = f"{compare}\n{join(['linsep', 'fit', *data, *said, '--learner', best, '-o', 'model.linsep'])}"
+    compare = join(["linsep", "compare", *data, *options, *judged_by])
+    commands = f"{compare}\n{join(['linsep', 'fit', *data, *options, '--learner', best, '-o', 'model.linsep'])}"
     note = Text("Intervals hold the error on rows like these with 95 %. Time is that of training, on one thread.")
     sections.append(Section("Again, and next", [note, Code(commands)]))
     Report(f"{len(attempts)} learners on {file_names(data)}", "Learners side by side", tiles, sections).write(path)

@@ -61,8 +61,8 @@ def in_full(mixes: "Mixes", state: int = 0) -> ShardTable:
     --------
     >>> from linsep import Perceptron
     >>> X, y = [[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1]
-    >>> told = in_full(Perceptron(shuffle=False, shards=2, mixing="rows").fit(X, y).mixes_)
-    >>> told.columns, told.rows[0]
+    >>> shards = in_full(Perceptron(shuffle=False, shards=2, mixing="rows").fit(X, y).mixes_)
+    >>> shards.columns, shards.rows[0]
     (['epoch', 'shard 0', 'shard 1', 'weighted', 'so far'], ['1', '1 × 0.3333', '1 × 0.6667', '1', '1'])
     """
     mistakes, weights, cuts, sums = _state(mixes, state)
@@ -85,8 +85,8 @@ def in_short(mixes: "Mixes", state: int = 0) -> ShardTable:
     --------
     >>> from linsep import Perceptron
     >>> X, y = [[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1]
-    >>> told = in_short(Perceptron(shuffle=False, shards=2, mixing="rows").fit(X, y).mixes_)
-    >>> dict(zip(told.columns, told.rows[0]))
+    >>> shards = in_short(Perceptron(shuffle=False, shards=2, mixing="rows").fit(X, y).mixes_)
+    >>> dict(zip(shards.columns, shards.rows[0]))
     {'epoch': '1', 'shards': '2', 'mistakes': '2', 'of a shard': '1', 'weight mu': '0.3333–0.6667', 'weighted': '1',
     'so far': '1'}
     """
@@ -152,7 +152,7 @@ OF_CLASSES = (
     "Winnow's mistakes",
     "perceptron's margin",
 )
-"""What a table of many problems shows, the most important first."""
+"""The columns of a table of many problems, the most important first."""
 
 
 def show(
@@ -168,10 +168,10 @@ def show(
     console.print()
     verdict = verdict_sentence(cert)
     head, _, rest = verdict.partition(": ")
-    told = Text("\n".join(wrapped(verdict, console.width - 1)))
+    text = Text("\n".join(wrapped(verdict, console.width - 1)))
     if rest:
-        told.stylize(f"bold {COLOURS.get(cert.verdict, '')}", 0, len(head))
-    console.print(told)
+        text.stylize(f"bold {COLOURS.get(cert.verdict, '')}", 0, len(head))
+    console.print(text)
     console.print()
     problems = {word(name): lines[name] for name in cert.problems}
     if len(about["classes"]) > 2:
@@ -207,17 +207,17 @@ def mistakes_made(cert: "Certificate", learner: "Learner | None") -> dict[str, i
 def remarks_of(cert: "Certificate", learner: "Learner | None") -> list[str]:
     """Return what is not proved; of a run without a guarantee also how many mistakes it made."""
     made = {name: count for name, count in mistakes_made(cert, learner).items() if name not in cert.runs}
-    told, left = cert.remarks, {*range(len(cert.remarks))}
+    remarks, left = cert.remarks, {*range(len(cert.remarks))}
     for name in sorted(made, key=len, reverse=True):  # a label may hold ": ", and then begin as another label does
-        own = [place for place in left if told[place].startswith(f"{name}: ")]
+        own = [place for place in left if remarks[place].startswith(f"{name}: ")]
         if own:
             left.remove(place := max(own))  # remarks are in the order of the labels: longer ones come last
-            told[place] = f"{name}: {_were_made(made.pop(name))}; {told[place].removeprefix(f'{name}: ')}"
+            remarks[place] = f"{name}: {_were_made(made.pop(name))}; {remarks[place].removeprefix(f'{name}: ')}"
     return [
         f"{_were_made(sum(made.values()))}; {remark}"
         if remark.startswith("no guarantee: ") and made and not cert.runs
         else remark
-        for remark in told
+        for remark in remarks
     ]
 
 

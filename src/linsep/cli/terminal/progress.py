@@ -59,7 +59,7 @@ class Bar:
 
     @property
     def shown(self) -> bool:
-        """Whether anybody sees the bar."""
+        """True if the bar is on a terminal."""
         return self._progress is not None
 
     def update(self, **changes: Any) -> None:
@@ -450,7 +450,7 @@ class ShardsTrainingProgress(TrainingProgress):
         super().__init__(shown)
         self.rows, self.rejected, self.scanned, self.began, self.lost = 0, 0, 0.0, 0.0, 0
         self.start: ShardsProgress | None = None
-        """How far the training had come when the first epoch of this run began."""
+        """The progress at the start of the first epoch of this run."""
         self.last: ShardsProgress | None = None
 
     @property
