@@ -41,7 +41,7 @@ class Source(Protocol):
 
     @property
     def settled(self) -> bool:
-        """True if shards can be read before all of them have been surveyed."""
+        """True if shards can be read before all of them have been scanned."""
 
     def shards(self, count: int) -> list[Task]:
         """Cut the rows into at most `count` shards."""
@@ -49,8 +49,8 @@ class Source(Protocol):
     def tasks(self) -> Sequence[Task]:
         """Return shards to predict."""
 
-    def settle(self, surveys: list[Profile]) -> Profile:
-        """Merge the surveys of all shards, and settle how they are read."""
+    def settle(self, profiles: list[Profile]) -> Profile:
+        """Merge the profiles of all shards, and settle how they are read."""
 
     def release(self) -> None:
         """Release the shards that workers keep."""
@@ -73,9 +73,9 @@ class Files:
         parts = self._plan.parts(count)
         return [Task(FileShard(part), number, name=str(part)) for number, part in enumerate(parts)]
 
-    def settle(self, surveys: list[Profile]) -> Profile:
-        """Merge the surveys of all shards, and settle how they are read."""
-        return self._plan.settle(surveys)
+    def settle(self, profiles: list[Profile]) -> Profile:
+        """Merge the profiles of all shards, and settle how they are read."""
+        return self._plan.settle(profiles)
 
     @property
     def reading(self) -> Reading:
@@ -94,7 +94,7 @@ class Files:
 
     @property
     def settled(self) -> bool:
-        """True if shards can be read before all of them have been surveyed."""
+        """True if shards can be read before all of them have been scanned."""
         return self._plan.form.settled
 
     @property

@@ -1,4 +1,4 @@
-"""The work on one shard, on any worker: survey, learn, count, predict, evaluate; rows are cached if there is room."""
+"""The work on one shard, on any worker: scan, learn, count, predict, evaluate; rows are cached if there is room."""
 
 import os
 from collections import deque
@@ -106,7 +106,7 @@ METHODS = {"labels": "predict", "scores": "decision_function", "probabilities": 
 """The method of a model for each kind of prediction."""
 
 
-class SurveyJob(NamedTuple):
+class ScanJob(NamedTuple):
     """The data that the scans of all shards share."""
 
     run: str
@@ -149,14 +149,14 @@ class Examples(NamedTuple):
     weights: Array
 
 
-def survey(task: Task, shared: SurveyJob) -> Profile:
+def profile(task: Task, shared: ScanJob) -> Profile:
     """Return the number of rows, the labels and the columns of a shard; cache its rows if there is room."""
     shard = task.shard
     if not ROW_CACHE.has_room(shared.run, shard.memory):
         return scan(task, shared.reading)
     rows: LoadedRows = shard.load(shared.reading)
     ROW_CACHE.keep(shared.run, task.number, rows, rows.nbytes)
-    return rows.survey
+    return rows.profile
 
 
 def learn(task: Task, shared: Epoch) -> PackedGain:
