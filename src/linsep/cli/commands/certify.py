@@ -1,6 +1,5 @@
 """`linsep certify`: what can be proved of data, and of a run on them."""
 
-import json as js
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
@@ -10,7 +9,6 @@ import typer
 
 from linsep.cli.errors import UsageError
 from linsep.cli.options.common import (
-    SEED,
     Brief,
     Json,
     Quiet,
@@ -18,6 +16,7 @@ from linsep.cli.options.common import (
     Show,
     Sources,
     TimeLimit,
+    as_option,
     as_words,
     check_time_limit,
     learner_from,
@@ -170,44 +169,21 @@ def _write(
 
 def commands(ctx: typer.Context, data: list[str], out: Path | None) -> list[list[str]]:
     """Return the commands that make the certificate again and check it, with every option that says something of it."""
-    from linsep.cli.options.learners import described, option
+    from linsep.cli.options.learners import parameter_words
 
     training, options = learner_options(ctx), reader_options(ctx)
     cert = "data.cert" if out is None or str(out) == "-" else str(out)
     read = [*as_words(options), *(word for name in training.maps for word in ("--map", name))]
     dropped = ["--on-error", "skip"] if options.get("on_error") in ("skip", "quarantine") else []
     trains = ["--learner", training.learner] if training.learners else []
-    for name, value in training.parameters.items():
-        if name == "random_state":
-            trains += ["--seed", str(value)] if value != SEED else []
-        elif name != "n_jobs":
-            trains += _as_option(option(name), value, described(training.learner)[name].is_flag)
+    trains += parameter_words(training.parameters, [training.learner])
     own = {param.name: param.default for param in ctx.command.params}
     for name in ("time_limit", "passes", "bias", "epsilon", "confidence"):
-        trains += _as_option(f"--{name.replace('_', '-')}", ctx.params[name]) if ctx.params[name] != own[name] else []
+        trains += as_option(f"--{name.replace('_', '-')}", ctx.params[name]) if ctx.params[name] != own[name] else []
     return [
         ["linsep", "certify", *data, *read, *dropped, *trains, "-o", cert],
         ["linsep", "verify", cert, *data, *read, *dropped],
     ]
-
-
-def _as_option(option: str, value: Any, is_flag: bool = False) -> list[str]:
-    """Return an option of a learner in the words of a command.
-
-    >>> _as_option("--log", False, is_flag=True), _as_option("--shuffle", False), _as_option("--x-max", None)
-    (['--no-log'], ['--shuffle', 'false'], ['--x-max', 'none'])
-    >>> _as_option("--class-weight", {"a": 2.0, 1: 3.0})
-    ['--class-weight', '"a"=2.0,1=3.0']
-    """
-    if is_flag:
-        return [option if value else f"--no-{option[2:]}"]
-    if value is None or isinstance(value, bool):
-        return [option, str(value).lower()]
-    if isinstance(value, dict):
-        value = ",".join(f"{js.dumps(of) if isinstance(of, str) else of}={weight}" for of, weight in value.items())
-    elif isinstance(value, list):
-        value = ",".join(map(str, value))
-    return [option, str(value)]
 
 
 def _tell(

@@ -32,7 +32,7 @@ linsep compare train.svm
 linsep compare train.svm --test test.svm --epochs 20 --report comparison.html
 linsep compare train.svm --map scale --learner winnow --learner perceptron
 """
-RAN_OUT = "*"
+RAN_OUT, HOLDOUT = "*", 0.25
 
 
 def run(
@@ -44,7 +44,7 @@ def run(
     ] = None,
     holdout: Annotated[
         float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="How many are set aside, of each class.")
-    ] = 0.25,
+    ] = HOLDOUT,
     time_limit: TimeLimit = None,
     json: Json = False,
     brief: Brief = False,
@@ -75,7 +75,10 @@ def run(
             attempts = ranked(list(contest.attempts(names, options.parameters, tell, time_limit)))
         if writes is not None:
             mapped = [word for name in options.maps for word in ("--map", name)]
-            writes(report, data, test, contest, attempts, [*as_words(reader_options(ctx)), *mapped])
+            named = [word for name in options.learners for word in ("--learner", name)]
+            share = ["--holdout", f"{holdout:g}"] if holdout != HOLDOUT else []
+            read = [*as_words(reader_options(ctx)), *mapped]
+            writes(report, data, test, contest, attempts, read, [*named, *share], options.parameters)
         best = attempts[0]
         if show_as is Show.JSON:
             print_json(as_json(contest, attempts))

@@ -161,7 +161,7 @@ def train_in_memory(task: Task) -> Trained:
         read_done - began, done - read_done,
     )  # fmt: skip
     if held is not None:
-        judge(task, trained, [rows_of(data, held)], f"{len(held):,} rows held out", held)
+        judge(task, trained, [rows_of(data, held)], "held out", held)
     judge_by_files(task, trained)
     if task.report and trained.gathered is None:
         _scored(task, trained, [rows])

@@ -135,6 +135,25 @@ def as_words(options: dict[str, Any]) -> list[str]:
     return words
 
 
+def as_option(option: str, value: Any, is_flag: bool = False) -> list[str]:
+    """Return an option in the words of a command.
+
+    >>> as_option("--log", False, is_flag=True), as_option("--shuffle", False), as_option("--x-max", None)
+    (['--no-log'], ['--shuffle', 'false'], ['--x-max', 'none'])
+    >>> as_option("--class-weight", {"a": 2.0, 1: 3.0})
+    ['--class-weight', '"a"=2.0,1=3.0']
+    """
+    if is_flag:
+        return [option if value else f"--no-{option[2:]}"]
+    if value is None or isinstance(value, bool):
+        return [option, str(value).lower()]
+    if isinstance(value, dict):
+        value = ",".join(f"{json.dumps(of) if isinstance(of, str) else of}={weight}" for of, weight in value.items())
+    elif isinstance(value, list):
+        value = ",".join(map(str, value))
+    return [option, str(value)]
+
+
 def learner_from(name: str, parameters: dict[str, Any]) -> "Learner":
     """Return a learner of the table with these parameters; the seed is 0 unless it is among them.
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
 
+from linsep.cli.options.common import SEED, as_option
 from linsep.cli.options.help import NO_PANEL
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.registry import LEARNERS
@@ -257,6 +258,22 @@ def _called(some: list[str]) -> str:
         return ", ".join(some)
     but = f" (but {', '.join(missing)})" if missing else ""
     return ", ".join([f"learners that go row by row{but}", *(learner for learner in some if learner not in online)])
+
+
+def parameter_words(parameters: dict[str, Any], learners: list[str]) -> list[str]:
+    """Return the parameters that some learners have in the words of a command.
+
+    >>> parameter_words({"max_iter": 5, "eta": 0.5, "aggressive": True, "random_state": 1}, ["perceptron"])
+    ['--epochs', '5', '--seed', '1']
+    """
+    words = []
+    for name, value in parameters.items():
+        having = [learner for learner in learners if name in described(learner)]
+        if name == "random_state":
+            words += ["--seed", str(value)] if value != SEED else []
+        elif name != "n_jobs" and having:
+            words += as_option(option(name), value, described(having[0])[name].is_flag)
+    return words
 
 
 def in_options(text: str) -> str:

@@ -183,7 +183,7 @@ def tiles(cert: Certificate, problem: Problem) -> list[Fact]:
 
 
 def _beside(cert: Certificate, problem: Problem) -> str:
-    """Return what is to be note of the perceptron's bound, and Winnow's beside it."""
+    """Describe the perceptron's bound, and Winnow's beside it."""
     bounds_of = {kind: rounded(cert, problem.name, MistakeBound(kind)) for kind in SEPARATORS}
     note = "at most, in any order" if bounds_of["perceptron"] else "for every order and length"
     if not problem.known["games"]:
