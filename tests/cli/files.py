@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli.app import app
-from linsep.cli.jobs.fitting import fit_quietly
+from linsep.cli.jobs.training import fit_quietly
 from linsep.models.save_load import save
 
 WORDS = {"spam": "cheap pills offer click win money", "ham": "meet noon lunch project thanks report"}
@@ -96,7 +96,7 @@ def let_threads_work(patch):
     def local_workers(count):
         yield None
 
-    patch.setattr("linsep.distributed.connecting.local_workers", local_workers)
+    patch.setattr("linsep.distributed.cluster.local_workers", local_workers)
     patch.setattr("linsep.cli.jobs.sharded.task_slots", lambda client: 2)
 
 

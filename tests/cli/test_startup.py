@@ -147,3 +147,24 @@ def test_an_interruption_after_the_end_changes_nothing():
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("linsep ")
+
+
+INTERRUPTED_IN_A_STRING = """
+import signal
+from linsep.cli.errors import reported
+from linsep.cli.startup import handle_signals
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+handle_signals()
+with reported(lambda: "linsep fit"):
+    exec("import os, signal; os.kill(os.getpid(), signal.SIGINT)")
+    print("not interrupted")
+"""
+
+
+def test_an_interruption_of_code_in_a_string_ends_with_the_exit_code(tmp_path):
+    (tmp_path / "interrupted.py").write_text(INTERRUPTED_IN_A_STRING)
+    command = [sys.executable, "-m", "interrupted"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "linsep fit: interrupted; nothing was written\n"

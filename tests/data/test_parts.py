@@ -447,7 +447,7 @@ def test_rows_are_parsed_once_and_finished_later(tmp_path):
         path = put(tmp_path, name, lines)
         plan = Plan(path, **options)
         some = [PartRows(part, plan.reading) for part in plan.parts(4)]
-        plan.settle(one.survey for one in some)
+        plan.settle(one.profile for one in some)
         for _ in range(2):
             assert_same([one.finished(plan.form) for one in some], linsep.read(path, **options))
 

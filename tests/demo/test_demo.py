@@ -19,7 +19,7 @@ from linsep.demo import report as demo_report
 from linsep.demo.data_sets import data_sets
 from linsep.demo.digits_study import METHODS
 from linsep.demo.next_steps import NextSteps, prepare
-from linsep.demo.pictures import digit_weights, digits
+from linsep.demo.report import digit_weights, digits
 from linsep.demo.trials import ONLINE
 from linsep.training.votes import reading_name
 from tests.plots import browser

@@ -201,7 +201,7 @@ def test_a_progress_that_raises_stops_the_run(client, rows):
 
 def kept_rows():
     """How many things the cache of this process holds."""
-    from linsep.distributed.row_cache import ROW_CACHE
+    from linsep.distributed.work import ROW_CACHE
 
     return len(ROW_CACHE._kept)
 

@@ -8,11 +8,9 @@ from matplotlib import colors, pyplot
 from scipy.optimize import minimize
 
 from linsep.plots import style
-from linsep.plots.bound_curve import bounds
-from linsep.plots.lemma_curve import potential, squeeze
-from linsep.plots.majority_curve import crossing
-from linsep.plots.majority_curve import versus as draw_versus
-from linsep.plots.noise_curve import noise, noisy_runs
+from linsep.plots.experiment_curves import crossing, noise, noisy_runs
+from linsep.plots.experiment_curves import versus as draw_versus
+from linsep.plots.run_curves import bounds, potential, squeeze
 from linsep.theory.majority import versus
 from linsep.theory.paths import perceptron_path, winnow_path
 from tests.plots.drawing import in_legend, overhang, overlapping_ticks, place, svg, title

@@ -30,8 +30,7 @@ from linsep.plots.report import (
     Text,
     shown,
 )
-from linsep.plots.report.rendering import plain
-from linsep.plots.report.svg import ADAPTED, DARK, LIGHT, dark_colours, inline_svg
+from linsep.plots.report.rendering import ADAPTED, DARK, LIGHT, dark_colours, inline_svg, plain
 from linsep.plots.style import COLOURS, INK, PAPER
 from tests.plots.browser import Tab, browser, find
 

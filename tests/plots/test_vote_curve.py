@@ -5,7 +5,7 @@ import pytest
 from matplotlib import colors, pyplot
 
 from linsep.plots import style, votes
-from linsep.plots.vote_curve import READOUTS, name_of, vote_panels
+from linsep.plots.experiment_curves import READOUTS, name_of, vote_panels
 from tests.plots.drawing import in_legend, overhang, place, svg, title, written
 
 EPOCHS = [0.1, 1, 2, 3, 4, 10]

@@ -18,11 +18,11 @@ import linsep
 from linsep.certificates import words as lines
 from linsep.certificates.schema import ProblemKey
 from linsep.cli.app import app
-from linsep.cli.jobs.fitting import fit_quietly
+from linsep.cli.jobs.training import fit_quietly
 from linsep.cli.pages import certificate as certify_report
 from linsep.cli.pages import certificate as pictured
 from linsep.cli.terminal import certificate as certificate_screen
-from linsep.cli.terminal import shard_table
+from linsep.cli.terminal import certificate as screen
 from linsep.cli.terminal.progress import bracket_bar
 from linsep.theory.paths import perceptron_path
 from tests.certificates import plain_replay
@@ -437,9 +437,9 @@ def test_a_mixed_run_is_told_by_its_weighted_mistakes():
     assert "s_k" not in flat
     assert "at every mistake" not in flat
     for c in range(3):
-        total = shard_table.in_full(clf.mixes_, c).rows[-1][-1]
+        total = screen.in_full(clf.mixes_, c).rows[-1][-1]
         assert total == lines.rounded(cert, f"run of class {c}", "mixed mistakes")
-    cells = shard_table.in_full(clf.mixes_, 0)
+    cells = screen.in_full(clf.mixes_, 0)
     assert cells.columns == ["epoch", "shard 0", "shard 1", "shard 2", "weighted", "so far"]
     mu, made = clf.mixes_.weights[:3, 0], clf.mixes_.mistakes[:3, 0]
     assert cells.rows[0][1:4] == [f"{k} × {m:.4g}" for k, m in zip(made, mu, strict=True)]
@@ -472,15 +472,15 @@ def test_many_shards_and_epochs_are_told_in_short():
     clf = linsep.Perceptron(max_iter=20, shards=9, random_state=0, tol=None)
     fit_quietly(clf, X, y)
     mixes = clf.mixes_
-    assert not shard_table.few(mixes)
-    found = shard_table.in_short(mixes)
+    assert not screen.few(mixes)
+    found = screen.in_short(mixes)
     assert [row[0] for row in found.rows] == [*map(str, range(1, 9)), "…", "17", "18", "19", "20"]
     first = dict(zip(found.columns, found.rows[0], strict=True))
     made = mixes.mistakes[:9]
     assert (first["shards"], first["mistakes"]) == ("9", str(made.sum()))
     assert first["of a shard"] == f"{made.min()}–{made.max()}"
     assert (first["weight mu"], first["weighted"]) == ("0.1111", f"{made.sum() / 9:.4g}")
-    assert len(shard_table.in_full(mixes).rows) == 13
+    assert len(screen.in_full(mixes).rows) == 13
 
 
 @pytest.mark.slow

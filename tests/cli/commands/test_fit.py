@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import itertools
 import json
 import os
 import pty
@@ -22,7 +23,7 @@ import linsep
 from linsep.cli.app import app
 from linsep.cli.jobs.streaming import train_on_stream
 from linsep.cli.jobs.training import Task
-from linsep.cli.terminal.training_progress import TrainingProgress
+from linsep.cli.terminal.progress import TrainingProgress
 from linsep.models.save_load import opened
 from linsep.transforms import Polynomial, Scale
 from tests.cli.files import write_files
@@ -496,3 +497,13 @@ def test_a_time_limit_ends_a_stream_and_is_refused_where_nothing_would_be_kept(t
     assert CliRunner().invoke(app, [*fit, "0"]).exit_code == 2
     solved = CliRunner().invoke(app, ["fit", "train.svm", "-o", "m", "-l", "linear-program", "--time-limit", "9"])
     assert solved.exit_code in (0, 3), solved.output
+
+
+def test_a_stream_that_starts_again_at_a_new_label_has_the_time_that_is_left(folder, monkeypatch):
+    Path("late.svm").write_text("0 1:1\n1 2:1\n" * 4 + "2 3:1\n" * 2)
+    seconds = itertools.count()
+    monkeypatch.setattr("linsep.cli.jobs.streaming.perf_counter", lambda: next(seconds))
+    progress = TrainingProgress(shown=False)
+    task = Task(["late.svm"], {"block_rows": 2, "n_jobs": 1}, linsep.Perceptron(), 1, 0, progress, time_limit=6.5)
+    assert train_on_stream(task).rows == 6
+    assert task.out_of_time

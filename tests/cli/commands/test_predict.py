@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli.app import app
-from linsep.cli.jobs.fitting import fit_quietly
 from linsep.cli.jobs.predicting import predict
+from linsep.cli.jobs.training import fit_quietly
 from linsep.models.save_load import opened, save
 from linsep.transforms import Scale
 from tests.cli.files import (

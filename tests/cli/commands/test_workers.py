@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import linsep
 from linsep import distributed
 from linsep.cli.app import app
-from linsep.cli.terminal.training_progress import ShardsTrainingProgress
+from linsep.cli.terminal.progress import ShardsTrainingProgress
 from linsep.models.save_load import opened
 from tests.cli.files import let_threads_work, write_mail, write_table, write_vw
 from tests.contracts.table import bits, problem, quiet
@@ -316,7 +316,7 @@ def test_what_workers_find_wrong_is_one_line(scheduler, folder):
 
 
 def test_a_scheduler_that_does_not_answer(monkeypatch):
-    monkeypatch.setattr("linsep.distributed.connecting.SECONDS", 0.3)
+    monkeypatch.setattr("linsep.distributed.cluster.REPLY", 0.3)
     one_line(fit("--scheduler", "tcp://127.0.0.1:1", code=2), "no scheduler answers at tcp://127.0.0.1:1")
     one_line(fit("--scheduler", "nonsense://", code=2), "no scheduler answers at nonsense://")
 
@@ -330,7 +330,7 @@ def test_a_missing_dask_is_told(monkeypatch):
 def test_help_loads_no_dask():
     code = (
         "import sys; from typer.testing import CliRunner; from linsep.cli.app import app\n"
-        "for args in (['--help'], ['predict', '--help'], ['evaluate', '--help'], ['fit', '--help']):\n"
+        "for args in (['--help'], ['predict', '--help'], ['evaluate', '--help'], ['fit', '-l', 'romma', '--help']):\n"
         "    assert args[0] != 'fit' or 'numba' not in sys.modules\n"
         "    print(CliRunner().invoke(app, args).output)\n"
         "print({'dask', 'distributed', 'linsep.distributed'} & set(sys.modules))\n"

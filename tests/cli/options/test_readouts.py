@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli.app import app
-from linsep.cli.jobs.features import strongest, weighing
+from linsep.cli.jobs.models import strongest, weighing
 from linsep.cli.options.readouts import READOUTS, as_options
 from linsep.estimators.base import voter
 from linsep.models.save_load import opened

@@ -28,7 +28,7 @@ clf.fit(X_train, y_train)
 print(clf.score(X_test, y_test))  # about 0.95
 print(clf.mistakes_)  # of each digit's machine while it learned
 """
-"""How to begin in Python; the README's example is the same."""
+"""First steps in Python; the README's example is the same."""
 
 
 def run(
@@ -60,11 +60,10 @@ def _demo(out: Path, report: Path | None, seed: int, quick: bool) -> None:
     """Train, print, and write the page and the tables."""
     # Loaded here and not above: `linsep --help` must not wait for the compiler.
     from linsep.demo.data_sets import data_sets
+    from linsep.demo.digits_study import read_digits
     from linsep.demo.next_steps import prepare
-    from linsep.demo.proof import proved
     from linsep.demo.screen import Screen
-    from linsep.demo.trials import trials
-    from linsep.demo.votes import read_digits
+    from linsep.demo.trials import proved, trials
 
     screen = Screen()
     screen.headline("Every learner on four data sets", f"seed {seed}{', quick' if quick else ''}")

@@ -1,17 +1,21 @@
-"""The features of a model: how they are called, and which speak loudest."""
+"""A saved or trained model: its name, its facts beside the weights, and its strongest features."""
 
 from collections.abc import Callable
 from copy import copy
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+import linsep
 from linsep.cli.errors import UsageError
 from linsep.engine.arrays import Array
 from linsep.estimators.base.voter import LINEAR, Voter
+from linsep.estimators.least_squares import LeastSquaresRegression
 from linsep.evaluation.scoring import shown
-from linsep.models.encode_estimators import learner_of
+from linsep.models.encode_estimators import last_of, learner_of
+from linsep.models.save_load import Saved, opened
 
 
 class Strongest(NamedTuple):
@@ -55,7 +59,7 @@ def sparse_view(learner: Any) -> Any:
 def weighing(learner: Any) -> Any:
     """Return a learner whose weights say what a learner listens to, sparse where they are stored so, or None.
 
-    A vote has no weights of its own, and is told by the average of those that vote; a kernel's are not written out.
+    A vote has no weights of its own, and is described by the average of its hypotheses; a kernel's are not written out.
     """
     if not isinstance(learner, Voter):
         return sparse_view(learner)
@@ -132,3 +136,74 @@ def _largest(coef: Any, row: int, sign: int, top: int) -> tuple[Array, Array]:
     chosen = np.argpartition(weights, len(weights) - top)[-top:] if len(weights) > top else np.arange(len(weights))
     chosen = chosen[np.lexsort((chosen, -weights[chosen]))]
     return columns[chosen], weights[chosen]
+
+
+def opened_classifier(path: Path) -> Saved:
+    """Return what a model file holds; a regression is refused."""
+    saved = opened(path)
+    if isinstance(last_of(saved.model), LeastSquaresRegression):
+        raise UsageError(f"{path} predicts numbers, and the commands take classifiers: use linsep.load in Python")
+    return saved
+
+
+def name_of(model: Any) -> str:
+    """Return a learner's name in the table, or that of its class.
+
+    >>> name_of(linsep.PNormPerceptron())
+    'p-norm-perceptron'
+    """
+    kind = type(learner_of(model))
+    return next((name for name, entry in linsep.LEARNERS.items() if entry.learner is kind), kind.__name__)
+
+
+AT_ONCE = "all rows at once"
+"""The order in which a solver learns."""
+MIXED = {"uniform": "mixed evenly", "rows": "mixed by their rows", "mistakes": "mixed by their mistakes"}
+HIDDEN = {"open_labels", "rows", "cause", "draws"}
+"""Facts that are omitted: for machines, or shown in other words."""
+SUPPORT, BYTES = "n_support", "support_bytes"
+"""The number of rows that a voter keeps, and the memory that they take."""
+
+
+def solver_facts(learner: Any) -> dict[str, Any]:
+    """Return what a solver found, as far as it is a number or a sentence, and no parameter's echo; what voters keep."""
+    known = {name.strip("_"): getattr(learner, name) for name in learner._facts if name in vars(learner)}
+    hidden = HIDDEN | set(learner.get_params(deep=False)) - {"solver"}
+    kept = {of: getattr(learner, f"{of}_") for of in (SUPPORT, BYTES) if hasattr(learner, f"{of}_")}
+    found = {of: fact for of, fact in known.items() if of not in hidden and isinstance(fact, (bool, int, float, str))}
+    return found | kept
+
+
+def facts_in_words(facts: dict[str, Any]) -> dict[str, str]:
+    """Return facts as a person reads them.
+
+    >>> facts_in_words({"separable": True, "margin_bound": 0.000123456, "verdict": "not separable"})
+    {'separable': 'yes', 'margin bound': '0.000123', 'verdict': 'not separable'}
+    >>> facts_in_words({"n_support": 1200, "support_bytes": 96_000})
+    {'rows kept': '1,200, which made mistakes; 96 kB'}
+    """
+    from linsep.cli.terminal.output import size
+
+    texts = {name.replace("_", " "): _written(fact) for name, fact in facts.items() if name not in (SUPPORT, BYTES)}
+    if SUPPORT in facts:
+        texts["rows kept"] = f"{facts[SUPPORT]:,}, which made mistakes; {size(facts[BYTES])}"
+    return texts
+
+
+def _written(fact: Any) -> str:
+    if isinstance(fact, bool):
+        return "yes" if fact else "no"
+    return fact if isinstance(fact, str) else f"{fact:.3g}"
+
+
+def shards_of(learner: Any) -> dict[str, Any] | None:
+    """Return what was mixed, in how many epochs, and the mistakes weighted by shard; None if nothing was mixed."""
+    mixes = getattr(learner, "mixes_", None)
+    if mixes is None:
+        return None
+    return {
+        "shards": int(mixes.shards.max()) + 1,
+        "mixing": learner.mixing,
+        "epochs": len(set(mixes.epochs.tolist())),
+        "mixed_mistakes": float(mixes.mixed_mistakes[-1].sum()),
+    }
