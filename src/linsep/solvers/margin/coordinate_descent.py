@@ -64,6 +64,12 @@ def place(blocks: Array, visit: int) -> Any:
     return np.intp(blocks[visit // NEIGHBOURS]) * NEIGHBOURS + visit % NEIGHBOURS
 
 
+@inlined
+def upcoming(rows: Array, blocks: Array, visit: int) -> Any:
+    """Return the row of a later visit, to be prefetched; the last row where the visit has none."""
+    return rows[min(place(blocks, visit), rows.shape[0] - 1)]
+
+
 @cache
 def one_pass(Data: type[Any]) -> Kernel:
     """Return the kernel of a pass over rows.
@@ -85,14 +91,10 @@ def one_pass(Data: type[Any]) -> Kernel:
         gap, least, most, moved = 0.0, 0.0, 0.0, 0
         for visit in range(visits):
             if visit + 2 * AHEAD < visits:
-                p = place(blocks, visit + 2 * AHEAD)
-                if p < size:
-                    announce(X, rows[p])
-                    prefetch(dual, rows[p])
-                    prefetch(squares, rows[p])
-                p = place(blocks, visit + AHEAD)
-                if p < size:
-                    fetch(X, rows[p])
+                announce(X, upcoming(rows, blocks, visit + 2 * AHEAD))
+                prefetch(dual, upcoming(rows, blocks, visit + 2 * AHEAD))
+                prefetch(squares, upcoming(rows, blocks, visit + 2 * AHEAD))
+                fetch(X, upcoming(rows, blocks, visit + AHEAD))
             p = place(blocks, visit)
             if p >= size:
                 continue
@@ -103,12 +105,13 @@ def one_pass(Data: type[Any]) -> Kernel:
             top = np.inf if soft else cost
             diagonal = 0.5 / cost if soft else 0.0
             slope = z - 1.0 + diagonal * a
+            missing, beyond = 1.0 - z if z < 1.0 else 0.0, z - 1.0 if z > 1.0 else 0.0
             if soft:
-                missing = max(0.0, 1.0 - z) - diagonal * a
-                gap += cost * (missing * missing) + a * max(0.0, z - 1.0)
+                missing -= diagonal * a
+                gap += cost * (missing * missing) + a * beyond
             else:
-                gap += (cost - a) * max(0.0, 1.0 - z) + a * max(0.0, z - 1.0)
-            violation = slope
+                gap += (cost - a) * missing + a * beyond
+            violation: Any = slope
             if a == 0.0:
                 if slope > high:
                     rows[p] = GONE
@@ -117,7 +120,8 @@ def one_pass(Data: type[Any]) -> Kernel:
                 if slope < low:
                     rows[p] = GONE
                 violation = max(slope, 0.0)
-            least, most = min(least, violation), max(most, violation)
+            least = violation if violation < least else least
+            most = violation if violation > most else most
             if abs(violation) > STILL:
                 stiffness = squares[i] + diagonal
                 step = slope / stiffness if stiffness > 0.0 else slope * np.inf

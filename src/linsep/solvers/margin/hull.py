@@ -119,28 +119,14 @@ def rounding_of(data: Dense | Csr, radius: float) -> float:
 
 
 @inlined
-def _dot(table: Array, i: int, other: Array, k: int, size: int) -> float:
-    """Return the sum of table[i, j] other[k, j] over j < size: four sums, so that additions need not wait."""
-    a = b = c = d = 0.0
-    j = 0
-    while j + 4 <= size:
-        a += table[i, j] * other[k, j]
-        b += table[i, j + 1] * other[k, j + 1]
-        c += table[i, j + 2] * other[k, j + 2]
-        d += table[i, j + 3] * other[k, j + 3]
-        j += 4
-    while j < size:
-        a += table[i, j] * other[k, j]
-        j += 1
-    return (a + b) + (c + d)
-
-
-@inlined
 def _forward(factor: Array, size: int, sides: Array) -> None:
     """Solve L x = b for each row b of `sides`, in place."""
     for i in range(size):
         for c in range(sides.shape[0]):
-            sides[c, i] = (sides[c, i] - _dot(factor, i, sides, c, i)) / factor[i, i]
+            x = sides[c, i] / factor[i, i]
+            sides[c, i] = x
+            for k in range(size - i - 1):
+                sides[c, i + 1 + k] -= factor[i, i + 1 + k] * x
 
 
 @inlined
@@ -167,20 +153,30 @@ def _cut(factor: Array, size: int, gone: int) -> None:
         for t in range(i + 2, size):
             a, b = factor[t, i], factor[t, i + 1]
             factor[t, i], factor[t, i + 1] = cosine * a + sine * b, cosine * b - sine * a
+    for i in range(gone, size - 1):
+        for j in range(i):
+            factor[j, i] = factor[i, j]
 
 
 @inlined
 def _extend(gram: Array, group: Array, members: Array, factor: Array, size: int, lift: float, row: int) -> bool:
     """Add a row to the corral, unless it depends on it."""
     for i in range(size):
-        entry = gram[row, members[i]] + (lift if group[members[i]] == group[row] else 0.0)
-        factor[size, i] = (entry - _dot(factor, i, factor, size, i)) / factor[i, i]
+        factor[size, i] = gram[row, members[i]] + (lift if group[members[i]] == group[row] else 0.0)
     square = gram[row, row] + lift
-    pivot = square - _dot(factor, size, factor, size, size)
+    pivot = square
+    for i in range(size):
+        x = factor[size, i] / factor[i, i]
+        factor[size, i] = x
+        pivot -= x * x
+        for k in range(size - i - 1):
+            factor[size, i + 1 + k] -= factor[i, i + 1 + k] * x
     independent = pivot > PIVOT * square
     if independent:
         factor[size, size] = sqrt(pivot)
         members[size] = row
+        for i in range(size):
+            factor[i, size] = factor[size, i]
     return independent
 
 
@@ -210,8 +206,9 @@ def descend(
 
     `gram` holds the products z_i·z_j of the working set, `group` the group of each row, 0 or 1. Changed are `weights`,
     the lambda_i; `moves`, what is added to each in all, free of the rounding of lambda_i itself; `slopes`, the z_i·v;
-    and the corral: `members` are positions in the working set, `factor` is its Cholesky factor. Rows that have a weight
-    and are not among the members are taken in first. `lift`, about the largest ||z||², is added to the products within
+    and the corral: `members` are positions in the working set, `factor` is its Cholesky factor L, with Lᵀ above the
+    diagonal, so that both are read along their rows. Rows that have a weight and are not among the members are taken in
+    first. `lift`, about the largest ||z||², is added to the products within
     a group, `slack` is how far a slope may lie below its group's, and `budget` the most rounds.
 
     Work space: `sides` (groups + 1, room), `sums` (2, 3), `levels` (groups,), and for each row of the working set
