@@ -88,7 +88,8 @@ def one_pass(Data: type[Any]) -> Kernel:
         X = Data(*data_)
         last = weights.shape[0] - 1
         visits, size = blocks.shape[0] * NEIGHBOURS, rows.shape[0]
-        gap, least, most, moved = 0.0, 0.0, 0.0, 0
+        gap: Any = 0.0
+        least, most, moved = 0.0, 0.0, 0
         for visit in range(visits):
             if visit + 2 * AHEAD < visits:
                 announce(X, upcoming(rows, blocks, visit + 2 * AHEAD))
@@ -111,7 +112,7 @@ def one_pass(Data: type[Any]) -> Kernel:
                 gap += cost * (missing * missing) + a * beyond
             else:
                 gap += (cost - a) * missing + a * beyond
-            violation: Any = slope
+            violation = slope
             if a == 0.0:
                 if slope > high:
                     rows[p] = GONE
