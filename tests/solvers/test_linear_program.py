@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.programs import linear_program
 from linsep.solvers.programs.linear_program import l1_game, least_error, separate
-from linsep.solvers.programs.signed_rows import Budget, mistakes, separates
+from linsep.solvers.programs.program_rows import Budget, mistakes, separates
 from tests.problems import integer_rows
 from tests.solvers.gordan import separable
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from linsep.engine.data_kinds import Dense
 from linsep.solvers.programs import linear_program, zero_one
-from linsep.solvers.programs.signed_rows import Budget
+from linsep.solvers.programs.program_rows import Budget
 from linsep.solvers.programs.zero_one import fewest_errors
 from tests.problems import integer_rows
 from tests.solvers.gordan import separable

@@ -26,7 +26,7 @@ from linsep.solvers.margin.soft import soft_margin
 from linsep.solvers.products import times, times_transposed
 from linsep.solvers.programs.l1_margin import l1_margin
 from linsep.solvers.programs.linear_program import separate
-from linsep.solvers.programs.signed_rows import Budget, separates
+from linsep.solvers.programs.program_rows import Budget, separates
 
 if TYPE_CHECKING:
     from linsep.certificates.theorems import Run, Theorem

@@ -44,7 +44,7 @@ USUAL = Budget()
 """The default limits."""
 
 
-class SignedRows(NamedTuple):
+class ProgramRows(NamedTuple):
     """The rows that count, times their signs, brought near 1 by a power of two."""
 
     matrix: Any
@@ -73,7 +73,7 @@ class SignedRows(NamedTuple):
         return float(np.ldexp(value, self.exponent))
 
 
-def signed_rows(data: Dense | Csr, signs: Array, row_weights: Array, budget: Budget, copies: int = 1) -> SignedRows:
+def program_rows(data: Dense | Csr, signs: Array, row_weights: Array, budget: Budget, copies: int = 1) -> ProgramRows:
     """Return the rows as programs take them, or a ValueError that says how large such a program would be."""
     present = np.flatnonzero(row_weights > 0) if len(row_weights) else np.arange(data.n_rows)
     features = data.n_features
@@ -88,7 +88,7 @@ def signed_rows(data: Dense | Csr, signs: Array, row_weights: Array, budget: Bud
     exponent = int(exponents(np.max(np.abs(Z.data), initial=0.0)))
     counts = np.diff(Z.indptr)
     Z.data = np.ldexp(Z.data * np.repeat(signs[present], counts), -exponent)
-    return SignedRows(Z, present, exponent, features, data.n_rows)
+    return ProgramRows(Z, present, exponent, features, data.n_rows)
 
 
 def refuse_large(rows: int, columns: int, entries: int, budget: Budget) -> None:
