@@ -1,12 +1,35 @@
 """The Python in a markdown page, and the learners in README's table."""
 
 import re
+import sys
 from pathlib import Path
 
 from linsep.estimators.registry import LEARNERS, Entry
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+GENERATED = ("_build", "_site", "gallery", "reference/api", "reference/commands")
+"""Folders of `docs` that the build writes."""
+PAGES = [
+    ROOT / "README.md",
+    *(
+        page
+        for page in sorted((ROOT / "docs").rglob("*.md"))
+        if not page.relative_to(ROOT / "docs").as_posix().startswith(GENERATED)
+    ),
+]
+
+sys.path.append(str(ROOT / "docs" / "_site"))
+
+
+def built() -> set[Path]:
+    """Return the pages that the build writes and other pages link to."""
+    import api
+    import commands
+
+    docs = ROOT / "docs"
+    pages = {docs / "reference" / "api" / name for name in api.pages()}
+    pages |= {docs / "reference" / "commands" / name for name in commands.pages()}
+    return {*pages, docs / "gallery" / "index.rst"}
 
 
 def blocks(page: Path) -> list[tuple[int, str]]:
