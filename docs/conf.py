@@ -27,7 +27,8 @@ extensions = [
 ]
 exclude_patterns = ["_build", "_site", "**/*.ipynb", "**/*.py.md5", "**/*.codeobj.json"]
 default_role = "literal"
-keep_warnings = False
+smartquotes = False  # options are written with two hyphens
+toc_object_entries_show_parents = "hide"
 
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
@@ -56,7 +57,7 @@ sphinx_gallery_conf = {
     "image_scrapers": ("matplotlib",),
     "image_srcset": ["2x"],
     "within_subsection_order": "FileNameSortKey",
-    "plot_gallery": True,
+    "write_computation_times": False,
     "abort_on_example_error": True,
     "reset_modules": ("matplotlib",),
 }
@@ -72,7 +73,7 @@ html_theme_options = {
     "logo": {"text": "linsep"},
     "navigation_with_keys": False,
     "show_prev_next": False,
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
     "secondary_sidebar_items": ["page-toc"],
@@ -81,9 +82,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"faq": [], "index": []}
-
-suppress_warnings = ["config.cache"]
+html_sidebars = {"changelog": [], "faq": [], "index": []}
 
 
 def write_generated_pages(app):

@@ -22,8 +22,8 @@ TOPICS = {
 }  # fmt: skip
 """Names of `linsep` by topic; a name that no topic has is listed under "Other names"."""
 MODULES = (
-    "linsep.transforms", "linsep.rules", "linsep.kernels.functions", "linsep.plots", "linsep.plots.notes", "linsep.theory",
-    "linsep.theory.bounds", "linsep.distributed",
+    "linsep.transforms", "linsep.rules", "linsep.kernels.functions", "linsep.plots", "linsep.plots.notes",
+    "linsep.theory", "linsep.theory.bounds", "linsep.distributed",
 )  # fmt: skip
 """Modules whose public names have pages as well."""
 ERRORS = ("linsep.validation.errors.ParameterError", "linsep.validation.errors.InvalidDataError")
@@ -104,8 +104,8 @@ def pages():
         for name in names:
             shown = name.rpartition(".")[2]
             index += [f"   * - :doc:`{shown} <{name}>`", f"     - {summary(name)}"]
-            made[f"{name}.rst"] = f":orphan:\n\n{page_of(name)}"
-        index.append("")
+            made[f"{name}.rst"] = page_of(name)
+        index += ["", ".. toctree::", "   :hidden:", "", *(f"   {name}" for name in names), ""]
     return made | {"index.rst": "\n".join(index)}
 
 

@@ -21,7 +21,7 @@ def pages():
     made["learners.md"] = "# Options of each learner\n\n" + "\n\n".join(learners) + "\n"
     made["index.md"] = "\n".join([
         "# Commands and options", "",
-        "The tables on these pages are generated from the commands. [The command line](../../command-line.md) explains "
+        "The tables on these pages are generated from the commands. [The command line](../../command-line.md) explains",
         "how the commands work together, and has exit codes and environment variables.", "",
         "| command | effect |", "|---|---|", *rows, "",
         "`linsep --version` prints the version. Options of learners have [a page](learners.md).", "",

@@ -1,4 +1,4 @@
-"""The Python in a markdown page, and the learners in README's table."""
+"""The Python in a markdown page, and the learners in the table of docs/learners.md."""
 
 import re
 import sys
@@ -39,12 +39,14 @@ def blocks(page: Path) -> list[tuple[int, str]]:
     return [(text.count("\n", 0, match.start()) + 2, match[1]) for match in found]
 
 
-def readme_table() -> dict[str, str]:
-    """Return the bound of each learner that README's table names."""
-    rows = re.findall(r"^\| (`.*?) \| `(.*?)` \|$", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
+def learner_table() -> dict[str, str]:
+    """Return the bound of each learner that the table "Bounds at a glance" names."""
+    text = (ROOT / "docs" / "learners.md").read_text(encoding="utf-8")
+    table = text.split("\n## Bounds at a glance\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (`.*?) \| `(.*?)` \|$", table, flags=re.MULTILINE)
     return {name: bound.replace(r"\|", "|") for names, bound in rows for name in re.findall(r"`(\w+)`", names)}
 
 
 def established() -> dict[str, Entry]:
-    """Return the learners that README's table names: they have exact types, a golden file and a plain reference."""
-    return {name: entry for name, entry in LEARNERS.items() if entry.name in readme_table()}
+    """Return the learners that the table names: they have exact types, a golden file and a plain reference."""
+    return {name: entry for name, entry in LEARNERS.items() if entry.name in learner_table()}

@@ -30,8 +30,8 @@ def claims():
     found = [certify(X, y)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for learner in (Perceptron, BalancedWinnow, PassiveAggressive):
-            found.append(learner(max_iter=1, shuffle=False).fit(X, y).certificate(X, y))
+        learners = (kind(max_iter=1, shuffle=False) for kind in (Perceptron, BalancedWinnow, PassiveAggressive))
+        found += [learner.fit(X, y).certificate(X, y) for learner in learners]
     return {name.partition(": ")[2] for cert in found for name in cert.claims} | set(found[1].facts)
 
 
