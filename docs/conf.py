@@ -9,6 +9,7 @@ sys.path.insert(0, str(HERE / "_site"))
 
 import api  # noqa: E402
 import commands  # noqa: E402
+from docutils import nodes  # noqa: E402
 
 import linsep  # noqa: E402
 
@@ -58,6 +59,7 @@ sphinx_gallery_conf = {
     "image_srcset": ["2x"],
     "within_subsection_order": "FileNameSortKey",
     "write_computation_times": False,
+    "capture_repr": (),
     "abort_on_example_error": True,
     "reset_modules": ("matplotlib",),
 }
@@ -76,7 +78,7 @@ html_theme_options = {
     "header_links_before_dropdown": 8,
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "explanation/notes": []},
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",
@@ -104,9 +106,21 @@ def escape_docstring(app, what, name, obj, options, lines):
     lines[:] = api.escaped(lines)
 
 
+def tidy(app, doctree):
+    """Remove empty last lines of code, and write the dash after a parameter as a dash."""
+    for block in doctree.findall(nodes.literal_block):
+        text = block.astext().rstrip()
+        block.rawsource = text
+        block[:] = [nodes.Text(text)]
+    for text in list(doctree.findall(nodes.Text)):
+        if text.astext() == " -- ":
+            text.parent.replace(text, nodes.Text(" – "))
+
+
 def setup(app):
     """Connect the generators."""
     warnings.simplefilter("ignore")
     app.connect("builder-inited", write_generated_pages, priority=100)
+    app.connect("doctree-read", tidy)
     app.connect("autodoc-process-docstring", escape_docstring, priority=100)
     return {"parallel_read_safe": True}
