@@ -1,4 +1,4 @@
-"""Linear separators that prove their own mistake bounds."""
+"""Online linear classifiers with certified mistake bounds."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

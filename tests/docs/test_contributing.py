@@ -116,7 +116,7 @@ def test_a_new_learner_keeps_the_contracts(tested, name, kind, steps):
 
 
 def test_type_checkers_accept_a_new_learner(copy):
-    """It has the type Any until README names it; the types of other learners are exact."""
+    """It has the type Any until the table of docs/learners.md names it; the types of other learners are exact."""
     pytest.importorskip("mypy")
     (copy / "use.py").write_text(
         "from linsep import MarginPerceptron, NearestMeans, Perceptron\n"
@@ -143,7 +143,7 @@ def test_import_loads_no_compiler():
 
 
 def test_type_checkers_see_the_public_names():
-    """All names but those of learners that README does not name yet."""
+    """All names but those of learners that the table of docs/learners.md does not name yet."""
     tree = ast.parse((ROOT / "src" / "linsep" / "__init__.py").read_text())
     (block,) = (node for node in tree.body if isinstance(node, ast.If))
     seen = {name.asname: node.module for node in block.body for name in node.names if name.asname == name.name}

@@ -1,21 +1,23 @@
 """What the pages say is true: their Python runs, their tables are the table of learners, their links lead somewhere."""
 
 import doctest
+import os
 import re
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from linsep import LEARNERS
 from linsep.cli.commands.demo import FIRST_STEPS
-from tests.docs.pages import PAGES, ROOT, blocks, established, readme_table
+from tests.docs.pages import PAGES, ROOT, blocks, built, established, learner_table
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT).with_suffix("")))
 def test_python_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     module = ModuleType(f"page_{page.stem.replace('-', '_')}")
@@ -43,8 +45,8 @@ def test_a_learner_with_a_golden_file_stays_in_the_table_and_the_other_way_round
 
 
 @pytest.mark.parametrize("name", established())
-def test_readme_has_the_learner_s_bound(name):
-    assert readme_table()[LEARNERS[name].name] == LEARNERS[name].bound
+def test_the_table_has_the_learner_s_bound(name):
+    assert learner_table()[LEARNERS[name].name] == LEARNERS[name].bound
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -60,15 +62,29 @@ def test_a_section_of_the_docs_explains_the_learner_and_its_bound(name):
 
 
 def test_pages_name_no_learner_that_is_gone():
-    assert set(readme_table()) <= {entry.name for entry in LEARNERS.values()}
+    assert set(learner_table()) <= {entry.name for entry in LEARNERS.values()}
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: str(page.relative_to(ROOT).with_suffix(""))
+)
 def test_links_lead_somewhere(page):
     targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text())
-    missing = [t for t in targets if "://" not in t and not (page.parent / t).exists()]
-    assert not missing
+    places = [Path(os.path.normpath(page.parent / target)) for target in targets if "://" not in target]
+    missing = [place for place in places if not place.exists()]
+    assert not missing or set(missing) <= built()
 
 
 def test_the_picture_is_small_enough_for_a_readme():
     assert (ROOT / "docs" / "images" / "boundary.png").stat().st_size < 300_000
+
+
+def test_the_readme_names_the_commands_of_a_clone():
+    readme = (ROOT / "README.md").read_text()
+    for script in ("demo", "test", "docs"):
+        assert f"scripts/{script}" in readme
+        assert (ROOT / "scripts" / script).exists()
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 100

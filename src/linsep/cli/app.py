@@ -46,7 +46,7 @@ def epilog(examples: str) -> str:
 app = typer.Typer(
     name="linsep",
     cls=CommandGroup,
-    help="Linear separators that prove their own mistake bounds.",
+    help="Online linear classifiers with certified mistake bounds.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

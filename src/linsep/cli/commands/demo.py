@@ -16,17 +16,16 @@ linsep demo
 linsep demo --quick --out pictures --report demo.html
 """
 FIRST_STEPS = """\
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
-from linsep import AveragedPerceptron
+from sklearn.datasets import load_iris
+from linsep import Perceptron, verify
 
-X, y = load_digits(return_X_y=True)
-X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+X, y = load_iris(return_X_y=True)
+X, y = X[:100], y[:100]  # setosa, versicolor
 
-clf = AveragedPerceptron(max_iter=100, tol=1e-3, random_state=0)
-clf.fit(X_train, y_train)
-print(clf.score(X_test, y_test))  # about 0.95
-print(clf.mistakes_)  # of each digit's machine while it learned
+clf = Perceptron(max_iter=100, random_state=0).fit(X, y)
+cert = clf.certificate(X, y)
+print(cert.verdict, clf.mistakes_, "<=", cert.max_mistakes())  # separable 9 <= 150
+print(bool(verify(cert, X, y)))  # every claim again, in exact arithmetic
 """
 """First steps in Python; the README's example is the same."""
 
