@@ -1,5 +1,6 @@
 """Pages of the command line reference: one for each command, from the declared options."""
 
+import re
 from inspect import cleandoc
 
 import typer
@@ -45,7 +46,7 @@ def page_of(name, command):
     if arguments:
         parts.append(
             "| argument | meaning |\n|---|---|\n"
-            + "\n".join(f"| `{argument(p)}` | {cell(p.help)} |" for p in arguments)
+            + "\n".join(f"| {cell(f'`{argument(p)}`')} | {cell(p.help)} |" for p in arguments)
         )
     panels = {}
     for param in params:
@@ -77,7 +78,7 @@ def visible(param):
 
 def table(params):
     """Return options as a table."""
-    rows = [f"| {' '.join(f'`{name}`' for name in names(param))} | {cell(text(param))} |" for param in params]
+    rows = [f"| {cell(' '.join(f'`{name}`' for name in names(param)))} | {cell(text(param))} |" for param in params]
     return "\n".join(["| option | effect |", "|---|---|", *rows])
 
 
@@ -109,4 +110,6 @@ def first_sentence(words):
 
 def cell(words):
     """Return text that can be a cell of a Markdown table."""
-    return (words or "").replace("|", r"\|").replace("*", r"\*").replace("<", "&lt;").replace("\n", " ")
+    parts = re.split(r"(`[^`]*`)", (words or "").replace("\n", " ").replace("|", r"\|"))
+    parts[::2] = [part.replace("*", r"\*").replace("<", "&lt;") for part in parts[::2]]
+    return "".join(parts)

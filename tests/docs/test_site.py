@@ -80,3 +80,16 @@ def test_broken_links_are_found(body, fault, tmp_path):
     check_links.page.cache_clear()
     faults = list(check_links.faults(tmp_path))
     assert faults == ([] if fault is None else [f"a.html: {fault}"])
+
+
+def tables(text):
+    """Yield the number of cells of each row, table by table."""
+    for table in re.findall(r"(?:^\|.*\|$\n?)+", text, flags=re.MULTILINE):
+        yield [len(re.findall(r"(?<!\\)\|", row)) - 1 for row in table.splitlines()]
+
+
+def test_all_rows_of_a_table_have_as_many_cells():
+    texts = {str(page): page.read_text(encoding="utf-8") for page in PAGES} | commands.pages()
+    uneven = {name: cells for name, text in texts.items() for cells in tables(text) if len(set(cells)) > 1}
+    assert not uneven
+    assert list(tables("| a | b |\n|---|---|\n| `x|y` | 1 |\n")) == [[2, 2, 3]]
