@@ -7,6 +7,11 @@ AT_ONCE = "all rows at once"
 MIXED = {"uniform": "mixed evenly", "rows": "mixed by their rows", "mistakes": "mixed by their mistakes"}
 HIDDEN = {"open_labels", "rows", "cause", "draws"}
 """What is for machines, or told in other words."""
+READOUT_NAMES = {
+    "vote": "vote", "plurality": "vote", "average": "average", "random": "random hypothesis",
+    "longest": "longest-lived hypothesis",
+}  # fmt: skip
+"""What predicts, for readouts of learners that keep the rows of their updates."""
 SUPPORT, BYTES = "n_support", "support_bytes"
 """How many rows a voter keeps, and the memory that they take."""
 
@@ -18,6 +23,21 @@ def solver_facts(learner: Any) -> dict[str, Any]:
     kept = {of: getattr(learner, f"{of}_") for of in (SUPPORT, BYTES) if hasattr(learner, f"{of}_")}
     found = {of: fact for of, fact in told.items() if of not in hidden and isinstance(fact, (bool, int, float, str))}
     return found | kept
+
+
+def progressive_of(learner: Any, sharded: bool) -> str | None:
+    """Return whose predictions the progressive error counts; None if those of what predicts.
+
+    >>> from linsep import AveragedPerceptron, VotedPerceptron
+    >>> progressive_of(VotedPerceptron(), False), progressive_of(VotedPerceptron(readout="last"), False)
+    ('the last weights, not the vote', None)
+    >>> progressive_of(AveragedPerceptron(), True)
+    'the last weights of each shard, not the mix'
+    """
+    if sharded:
+        return "the last weights of each shard, not the mix"
+    asked = getattr(learner, "readout", "last") if hasattr(learner, "max_support") else "last"
+    return None if asked == "last" else f"the last weights, not the {READOUT_NAMES[asked]}"
 
 
 def facts_in_words(facts: dict[str, Any]) -> dict[str, str]:

@@ -63,8 +63,13 @@ class LearningCurve:
         self.before, self._epochs = (int(state.tally.rounds[0]), state.errors or 0), state.epochs
 
     def counts(self, state: "TrainingState") -> tuple[int, int | None]:
-        """Return the rows and errors of this training so far."""
-        rows, errors = int(state.tally.rounds[0]) - self.before[0], state.errors
+        """Return the rows and errors of this training so far.
+
+        Of an average, the errors are those of the average, which are counted in the first epoch only.
+        """
+        rows, errors, average = int(state.tally.rounds[0]) - self.before[0], state.errors, state.progressive
+        if average is not None and average.rows:
+            return rows, average.errors if average.rows == rows else None
         return rows, None if errors is None else errors - self.before[1]
 
     def observe(self, state: "TrainingState") -> tuple[int, int | None]:

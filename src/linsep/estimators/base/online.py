@@ -27,6 +27,7 @@ from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.estimators.base.run_certificate import NO_THEOREM, runs_of, theorem_of
 from linsep.training.epochs import one_pass, refuse_overflow, train
 from linsep.training.mixing import MIXINGS
+from linsep.training.progressive import ProgressiveErrors
 from linsep.training.retraining import trains_to_the_same_log
 from linsep.training.single_rows import RowLearner
 from linsep.training.state import IN_ORDER, NO_WEIGHTS, Parts, TrainingState, TrainingWatch
@@ -147,6 +148,7 @@ class OnlineLearner(Learner):
     _mixes = "no theorem is claimed"
     _never_mixes = ""
     _watch: TrainingWatch | None = None
+    _progressive: ProgressiveErrors | None = None
     _in_place = False
     _entry_limit: float | None = None
     _row_learner: RowLearner | None = None
@@ -235,9 +237,10 @@ class OnlineLearner(Learner):
 
     @property
     def errors_(self) -> int:
-        """Rows whose label was not the one that the scores before the update were for: the progressive error, times t_.
+        """Rows whose label was not the one that the weights before the update were for.
 
-        A score of 0, or a tie, counts as an error. For two classes and for pairs these are the mistakes. For more, one
+        `errors_ / t_` is the progressive error of the last weights, not of an average or a vote. A score of 0, or a
+        tie, counts as an error. For two classes and for pairs these are the mistakes. For more, one
         against the rest, they are counted as one thread sees all scores, and these can be compared (so not Winnow's).
         """
         errors = self._fitted().errors
@@ -531,15 +534,16 @@ class OnlineLearner(Learner):
         """Call `watch` between rows while training inside of the block.
 
         `watch` is called with the state in training before the first row of each pass; what it returns is the number
-        of rows after which to be called again. The state must not be changed.
+        of rows after which to be called again. The state must not be changed. The errors of an average are counted in
+        `state.progressive` (:mod:`linsep.training.progressive`); `watch` is then called where a block of rows ends.
         """
-        self._watch = watch
+        self._watch, self._progressive = watch, ProgressiveErrors()
         try:
             yield
         finally:
-            del self._watch
+            del self._watch, self._progressive
             if hasattr(self, "_state"):
-                self._state.watch = None
+                self._state.watch = self._state.progressive = None
 
     @contextmanager
     def _training_in_place(self) -> Iterator[None]:
@@ -590,7 +594,7 @@ class OnlineLearner(Learner):
             self._parts(features, rows), features, columns, pair, bias, background,
             self._new_history(bias), self._new_dual(features),
         )  # fmt: skip
-        state.watch = self._watch
+        state.watch, state.progressive = self._watch, self._progressive
         self._configure(state)
         return state
 
@@ -598,7 +602,7 @@ class OnlineLearner(Learner):
         """Return a copy of the state that follows the parameters as they are now."""
         self.densify()
         state = self._trimmed() if self._in_place else self._trimmed().copy()
-        state.watch = self._watch
+        state.watch, state.progressive = self._watch, self._progressive
         self._follow(state, rows)
         return state
 
