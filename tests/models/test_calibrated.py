@@ -247,7 +247,7 @@ def test_json_carries_the_calibration(K, multi_class, method, tmp_path):
     found = np.stack(parts if K > 2 else [1 - parts[0], parts[0]], axis=1)
     np.testing.assert_allclose(found / found.sum(axis=1, keepdims=True), clf.predict_proba(X), atol=1e-9)
     for piped in (clf, make_pipeline(Scale().fit(X), clf)):
-        with pytest.raises(TypeError, match="no place for the calibration.*use export_json"):
+        with pytest.raises(TypeError, match=r"no place for the calibration.*use export_json"):
             linsep.export_csv(piped, tmp_path / "m.csv")
     assert not (tmp_path / "m.csv").exists()
     linsep.export_csv(clf.estimator_, tmp_path / "m.csv")

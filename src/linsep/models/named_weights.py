@@ -156,8 +156,8 @@ def export_csv(model: Any, path: str | os.PathLike[str], names: Names = None) ->
     """
     if is_calibrated(model):
         raise TypeError(
-            "a CSV file has no place for the calibration, by which the model predicts: use export_json (a file that ends "
-            "in .json), or export the learner alone, estimator_"
+            "a CSV file has no place for the calibration, by which the model predicts: use export_json (a file that "
+            "ends in .json), or export the learner alone, estimator_"
         )
     parts = named_weights(model, names)
     with atomic_write(path) as draft, open(draft, "w", encoding="utf-8", errors="surrogatepass", newline="") as file:

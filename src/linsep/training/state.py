@@ -343,6 +343,27 @@ class TrainingState:
         if self.history is not None:
             self.history = self.history.resized(features)
 
+    def with_weights(self, weights: Array) -> "TrainingState":
+        """Return a state that predicts with these weights, (features + 1, columns), and trains from there.
+
+        An average counts them as one round. The log is closed, as its updates do not add up to these weights.
+        """
+        if isinstance(self.link, Imaged) or self.history is not None:
+            reason = "functions of sums" if isinstance(self.link, Imaged) else "sums of rows that are stored"
+            raise AttributeError(f"the weights can't be set: they are {reason}")
+        state = self.copy()
+        (rows, columns), kind = weights.shape, type(self.readout)
+        link = start_link(name_of(self.link), rows, columns, kind, normed=getattr(self.link, "normed", True))
+        state.link = link._replace(s=np.ascontiguousarray(weights, np.float64))
+        if isinstance(state.link, Scaled):
+            squares = np.einsum("jc,jc->c", weights, weights)
+            state.link.norm2[: 1 if self.pair else None] = squares.sum() if self.pair else squares
+        state.readout = start_readout(kind, rows, columns)
+        if isinstance(state.readout, Average):
+            state.readout.mass[:] = state.readout.clock[:] = 1.0
+        state.log = state.log.closed("the weights were set")
+        return state
+
     def reading(self, features: int) -> "TrainingState":
         """Return the state with that many features, for a reader; this state does not change."""
         committed = None if self.history is None else self.history.committed(features)

@@ -20,6 +20,7 @@ from linsep.certificates.schema import ProblemKey
 from linsep.certificates.theorems import Run, Theorem
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.links import Imaged
 from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Average, Last
 from linsep.engine.runtime import uninterrupted
 from linsep.engine.step import reads_norm, settles
@@ -37,6 +38,7 @@ from linsep.validation.errors import ParameterError
 from linsep.validation.inputs import (
     NO_NAMES,
     canonical,
+    finite_array,
     known_dict,
     names_among,
     refuse_beyond,
@@ -275,6 +277,63 @@ class OnlineLearner(Learner):
             raise AttributeError("no shards were mixed: without shards, or with one, all rows are learned one by one")
         return Mixes.of(state.mixed, self._columns())
 
+    @property
+    def coef_(self) -> Any:
+        """The weights that predict: see :attr:`linsep.estimators.base.learner.Learner.coef_`."""
+        return super().coef_
+
+    @coef_.setter
+    @all_or_nothing
+    def coef_(self, weights: Any) -> None:
+        self._set_weights(coef=weights)
+
+    @property
+    def intercept_(self) -> Array:
+        """The bias of each row of `coef_`: the constant feature's weight times its value; read-only, with a setter."""
+        return super().intercept_
+
+    @intercept_.setter
+    @all_or_nothing
+    def intercept_(self, biases: Any) -> None:
+        self._set_weights(intercept=biases)
+
+    def _set_weights(self, coef: Any = None, intercept: Any = None) -> None:
+        """Replace the weights that predict; training continues from them."""
+        self._fitted()
+        self.densify()
+        self._state = self._begun_with(self._trimmed(), len(self.classes_), coef, intercept)
+        self._drop_prepared()
+
+    def _begun_with(self, state: TrainingState, known: int, coef: Any, intercept: Any) -> TrainingState:
+        """Return a state that predicts with these weights of the classes; what is None stays as it is."""
+        if isinstance(state.link, Imaged) or state.history is not None:
+            state.with_weights(np.empty((0, 0)))  # raises the error
+        weights, bias = state.scorer().weights().copy(), state.bias
+        rows = 1 if known == 2 else known
+        if coef is not None:
+            given: Any = coef
+            dense = given.toarray() if sp.issparse(coef) else given
+            table = finite_array("coef_", dense, (rows, state.features))
+            weights[:-1, self._columns_of(state, known)] = self._by_columns(state, known, table).T
+        if intercept is not None:
+            biases = finite_array("intercept_", np.reshape(intercept, (-1, 1)), (rows, 1))
+            if bias == 0.0 and biases.any():
+                raise ParameterError("intercept_: the learner has no bias; set fit_intercept=True before training")
+            weights[-1:, self._columns_of(state, known)] = self._by_columns(state, known, biases / (bias or 1.0)).T
+        return state.with_weights(weights)
+
+    @staticmethod
+    def _columns_of(state: TrainingState, known: int) -> slice:
+        """Return the columns of the weights of the known classes."""
+        return slice(0, 1) if state.columns == 1 else slice(0, known)
+
+    @staticmethod
+    def _by_columns(state: TrainingState, known: int, table: Array) -> Array:
+        """Return rows of `coef_` as weights of columns: of two classes with a column each, the first is against."""
+        if known != 2 or state.columns == 1:
+            return table
+        return np.vstack([-table, table]) * (0.5 if state.pair else 1.0)
+
     def _count(self, what: int) -> Any:
         counts, columns = self._fitted().tally.counts[what], self._columns()
         return counts[columns].copy() if isinstance(columns, slice) else int(counts[columns])
@@ -422,7 +481,9 @@ class OnlineLearner(Learner):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, coef_init: Any = None, intercept_init: Any = None
+    ) -> Self:
         """Train on all rows, epoch after epoch.
 
         Parameters
@@ -434,6 +495,9 @@ class OnlineLearner(Learner):
         sample_weight : array, (rows,), optional
             Multiplies each row's update, and counts as that many rounds in an average; 0 leaves the row out. For a
             rule that learns from mistakes this is not the same as repeating the row.
+        coef_init, intercept_init : array, optional
+            The weights and biases to begin with, of the shapes of `coef_` and `intercept_`. An average counts them as
+            one round, and no theorem is about such a run. For additive weights, and without `warm_start`.
 
         Returns
         -------
@@ -457,6 +521,10 @@ class OnlineLearner(Learner):
         else:
             state = self._start(data.n_features, len(classes), present, open_labels=False)
             self.seed_ = self._draw_seed()
+        if coef_init is not None or intercept_init is not None:
+            if go_on:
+                raise ParameterError("coef_init and warm_start=True both say where to begin: give one of them")
+            state = self._begun_with(state, len(classes), coef_init, intercept_init)
         if reads_norm(type(state.rule)):
             data = without_duplicates(data)
         state.keep_log(self.log, len(weights) > 0, 0 if go_on else data.nbytes)
