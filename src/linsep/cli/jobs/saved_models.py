@@ -54,9 +54,12 @@ def reading_for(saved: Any, data: list[str], options: dict[str, Any]) -> dict[st
     return options
 
 
-def opened_classifier(path: Path) -> Saved:
-    """Return what a model file holds; a regression is refused."""
-    saved = opened(path)
+def opened_classifier(path: Path, only_predicts: bool = True) -> Saved:
+    """Return what a model file holds; a regression is refused.
+
+    A model that only predicts may have been trained by a rule of the user's own.
+    """
+    saved = opened(path, only_predicts=only_predicts)
     if isinstance(last_of(saved.model), LeastSquaresRegression):
         raise UsageError(f"{path} predicts numbers, and the commands take classifiers: use linsep.load in Python")
     return saved
