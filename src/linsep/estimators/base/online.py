@@ -23,7 +23,7 @@ from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.links import Imaged
 from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Average, Last
 from linsep.engine.runtime import uninterrupted
-from linsep.engine.step import reads_norm, settles
+from linsep.engine.step import reads_norm
 from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.estimators.base.run_certificate import NO_THEOREM, runs_of, theorem_of
 from linsep.training.epochs import one_pass, refuse_overflow, train
@@ -151,6 +151,8 @@ class OnlineLearner(Learner):
     _never_mixes = ""
     _watch: TrainingWatch | None = None
     _progressive: ProgressiveErrors | None = None
+    _settled = True
+    """Whether the last `fit` ended without mistakes, or by `tol`; True for rules that never settle."""
     _in_place = False
     _entry_limit: float | None = None
     _row_learner: RowLearner | None = None
@@ -529,15 +531,16 @@ class OnlineLearner(Learner):
             data = without_duplicates(data)
         state.keep_log(self.log, len(weights) > 0, 0 if go_on else data.nbytes)
         rounds, epochs = int(state.tally.rounds[0]), state.epochs
-        passes, done = train(self, state, data, codes, weights)
+        passes, enough = train(self, state, data, codes, weights)
         self._remember(state, data, weights, rounds, range(epochs, state.epochs))
         if not go_on:
             self.classes_, self._open = classes, False
             self.__dict__.pop("form_", None)  # how other data were read, that a loaded model was trained on
         self._drop_prepared()
         self._state, self.n_iter_ = state, passes
-        if not done and settles(type(state.rule)):
-            self._warn_not_separated()
+        self._settled = enough.done or not enough.settles
+        if enough.more_helps:
+            self._warn_of_mistakes()
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -727,16 +730,13 @@ class OnlineLearner(Learner):
                 state.admit(place)
         return known, state
 
-    def _warn_not_separated(self, most: int | None = None, depth: int = 5) -> None:
-        """Warn that training ended with mistakes, after `most` epochs if that is why."""
+    def _warn_of_mistakes(self, most: int | None = None, depth: int = 5) -> None:
+        """Warn that training ended after `most` epochs, though more would help."""
         most = self._most_epochs if most is None else most
-        if self.n_iter_ < most:
-            why = f"stopped after {self.n_iter_} epochs, as its rule does not move on the mistakes that are left"
-        else:
-            why = f"still made mistakes after max_iter={most} epochs: raise max_iter if the data are separable"
+        fewer = "" if most == 1 else " (and ever fewer)"
         warnings.warn(
-            f"{type(self).__name__} {why}; if they are not, no max_iter is enough: set tol to stop earlier"
-            f"{self._better_readout()}",
+            f"{type(self).__name__} still made mistakes after max_iter={most} epochs{fewer}: raise max_iter if the "
+            f"data are separable; if they are not, no max_iter is enough: set tol to stop earlier{self._better_readout()}",
             ConvergenceWarning,
             stacklevel=depth,
         )
