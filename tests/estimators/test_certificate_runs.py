@@ -424,5 +424,6 @@ def test_a_run_of_rows_sorted_by_label_has_no_risk():
     tested = mixed.certificate(X[order], y[order])
     assert list(tested.facts["risk"]) == ["run"]
     assert any("nothing contradicts it" in remark for remark in tested.remarks)
+    assert fit(Perceptron(max_iter=1, shuffle=False), X, y).certificate(X, y).facts["risk"] == {}
     shuffled = fit(Perceptron(max_iter=1, random_state=0), X, y).certificate(X, y)
     assert list(shuffled.facts["risk"]) == ["run"]

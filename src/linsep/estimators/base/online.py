@@ -736,7 +736,8 @@ class OnlineLearner(Learner):
         fewer = "" if most == 1 else " (and ever fewer)"
         warnings.warn(
             f"{type(self).__name__} still made mistakes after max_iter={most} epochs{fewer}: raise max_iter if the "
-            f"data are separable; if they are not, no max_iter is enough: set tol to stop earlier{self._better_readout()}",
+            "data are separable; if they are not, no max_iter is enough: set tol to stop earlier"
+            f"{self._better_readout()}",
             ConvergenceWarning,
             stacklevel=depth,
         )

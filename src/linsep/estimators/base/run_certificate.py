@@ -27,7 +27,7 @@ from linsep.solvers.margin.coordinate_descent import squared_norms
 from linsep.solvers.products import times_transposed
 from linsep.theory.exchangeability import TESTED, LabelOrder
 from linsep.training.epochs import order_of
-from linsep.training.state import TrainingState
+from linsep.training.state import IN_ORDER, TrainingState
 from linsep.training.update_log import MixLog, Record
 from linsep.validation.labels import clean, codes_among
 
@@ -133,9 +133,9 @@ def _one_pass(learner: Any, rows: LabelledRows) -> bool:
 
 def _test_order(learner: Any, rows: LabelledRows) -> tuple[bool, str]:
     """Return whether the labels refute that the run's rows came in random order, and what to say of it."""
-    order = order_of(learner, 0, rows.data.n_rows) if learner._fitted().epochs else slice(None)
+    order = order_of(learner, 0, rows.data.n_rows) if learner._fitted().epochs else IN_ORDER
     labels = LabelOrder()
-    labels.add(rows.codes[order])
+    labels.add(rows.codes[order] if len(order) else rows.codes)
     found = labels.test()
     if not found.refuted:
         return False, f"the risk assumes that rows come in random order: tested were {TESTED}; nothing contradicts it"
