@@ -119,14 +119,14 @@ def test_unit_rows_by_name():
 @pytest.mark.parametrize(
     ("line", "column", "reason"),
     [
-        (b"no tab here", 1, "'no tab here' has no TAB: a row is label<TAB>text"),
+        (b"no tab here", 1, "'no tab here' has no TAB: a row is label<TAB>text; format= names another format"),
         (b"\ttext", 1, "the label before the TAB is empty"),
         (b" \ttext", 1, "the label before the TAB is empty"),
         (b"spam\tcaf\xe9 au lait\r", 9, r"'\\xe9 au' is not UTF-8: convert the file"),
         (b"sp\xffam\ttext\xff", 3, r"'\\xffam' is not UTF-8: convert the file"),
         (b"spam\tte\0xt\xff\0", 8, "there is a NUL byte: this is no text"),
         (b"a" * 257 + b"\ttext", 1, f"the label '{'a' * 60}'... has more than 256 bytes"),
-        (b"x" * 100_000, 1, f"'{'x' * 60}'... has no TAB: a row is label<TAB>text"),
+        (b"x" * 100_000, 1, f"'{'x' * 60}'... has no TAB: a row is label<TAB>text; format= names another format"),
     ],
 )
 def test_a_row_at_fault_is_told(line, column, reason):

@@ -1739,3 +1739,20 @@ for end, rows in (("csv", 3), ("parquet", 2), ("feather", 2)):
 assert "pandas" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("kind", ["csv", "table", "stream", "hashed"])
+def test_documents_do_not_become_a_category_for_each_row(tmp_path, kind):
+    texts = [f"dear reader, offer {i} ends {'today' if i % 2 else 'later'}" for i in range(40)]
+    path, labels = tmp_path / "mail.csv", [i % 2 for i in range(40)]
+    path.write_text("body,label\n" + "".join(f'"{t}",{y}\n' for t, y in zip(texts, labels, strict=True)))
+    source = pa.table({"body": texts, "label": labels}) if kind == "table" else path
+    options = {"categories": "hashed"} if kind == "hashed" else {}
+    reader = (lambda *a, **k: list(linsep.stream(*a, **k))) if kind == "stream" else linsep.read
+    with pytest.raises(DataError, match=r"column 'body' has another long text in nearly every row.*text='body' reads"):
+        reader(source, **options)
+    assert linsep.read(source, text="body").X.shape == (40, 1 << 20)
+    assert linsep.read(source, words=["body"]).X.shape == (40, 40)
+    few = tmp_path / "few.csv"
+    few.write_text("city,label\n" + "".join(f"a city with a long name {i % 5},{i % 2}\n" for i in range(40)))
+    assert linsep.read(few).X.shape == (40, 5)

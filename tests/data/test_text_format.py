@@ -246,7 +246,10 @@ def test_options_that_do_not_go_together():
 
 def test_rows_at_fault():
     text = TEXT + b"no tab here\nham\t\xff\n"
-    with pytest.raises(DataError, match=r"line 67, column 1: 'no tab here' has no TAB: a row is label<TAB>text"):
+    with pytest.raises(
+        DataError,
+        match=r"line 67, column 1: 'no tab here' has no TAB: a row is label<TAB>text; format= names another format",
+    ):
         from_text(text, **SMALL)
     data = from_text(text, on_error="skip", **SMALL)
     assert (len(data), data.rejected) == (66, 2)

@@ -312,3 +312,31 @@ def test_warm_start_after_sparsify():
     again = learner.sparsify().fit(X, y)
     np.testing.assert_allclose(again.coef_, weights, rtol=1e-6, atol=1e-9)
     assert again.n_iter_ <= 1
+
+
+def rare_classes(kind):
+    """Return rows of rare classes, nearly separable, on which f is flat in some directions."""
+    rng = np.random.default_rng(0)
+    if kind == "one-hot":  # three weights of four are needed for each group of columns
+        X = np.eye(4)[rng.integers(0, 4, (600, 60))].reshape(600, 240)
+        return X, rng.choice(12, 600, p=2.0 ** -np.arange(12) / np.sum(2.0 ** -np.arange(12)))
+    if kind == "separable":
+        y = rng.choice(26, 2000, p=np.arange(1, 27) ** -1.5 / np.sum(np.arange(1, 27) ** -1.5))
+        return rng.integers(0, 16, (26, 16))[y] + 1.5 * rng.normal(size=(2000, 16)), y
+    groups, numbers = rng.choice(40, 3000, p=np.arange(1, 41) ** -1.3 / np.sum(np.arange(1, 41) ** -1.3)), np.eye(40)
+    Z = rng.gamma(2, 1, size=(3000, 10))
+    scores = (Z - 2) @ rng.normal(size=(10, 7)) + 4 * rng.normal(size=(40, 7))[groups] + rng.gumbel(size=(3000, 7))
+    y = np.argmax(scores + np.log([0.37, 0.485, 0.06, 0.005, 0.016, 0.03, 0.034]), axis=1)
+    return np.hstack([100 * Z, numbers[groups]]), y
+
+
+@pytest.mark.parametrize("kind", ["one-hot", "separable", "groups"])
+def test_without_a_prior_newton_comes_near_the_infimum_on_rare_classes(kind):
+    X, y = rare_classes(kind)
+    clf = LogisticRegression(solver="newton", multi_class="multinomial", prior_variance=None)
+    with pytest.warns(ConvergenceWarning, match="no optimum on these data.*where steps gain next to nothing"):
+        clf.fit(X, y)
+    wide = LogisticRegression(solver="newton", prior_variance=1e4, tol=1e-3).fit(X / X.max(axis=0), y)
+    assert clf.value_ <= 1.001 * wide.value_ + 1e-4 * len(y) * np.log(len(clf.classes_))
+    assert clf.score(X, y) >= wide.score(X, y) - 0.002
+    assert clf.n_iter_ <= 60

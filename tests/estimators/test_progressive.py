@@ -96,6 +96,51 @@ def test_a_watch_is_called_when_it_wants_to_be_and_changes_nothing():
     assert len(seen) == 10  # nobody looks any more
 
 
+@pytest.mark.parametrize("K", [2, 3, 5])
+@pytest.mark.parametrize(("multi_class", "classes"), [("ovr", True), ("ovr", False), ("joint", True)])
+@pytest.mark.parametrize("calls", [1, 3])
+def test_an_average_is_tested_block_by_block_before_it_learns(K, multi_class, calls, classes):
+    weights = np.random.default_rng(1).integers(0, 3, 300).astype(float)
+    known = range(K) if classes else None
+    clf, one_by_one, errors, rows = (
+        AveragedPerceptron(multi_class=multi_class),
+        AveragedPerceptron(multi_class=multi_class),
+        0,
+        0,
+    )
+    ends = sorted({1, 2, 4, 8, 16, 32, 64, 128, 256, 300} | ({100, 200} if calls == 3 else set()))
+    for lo, hi in zip([0, *ends], ends, strict=False):
+        kept = np.flatnonzero(weights[lo:hi]) + lo
+        labels = list(getattr(one_by_one, "classes_", range(K) if classes else []))
+        for i in kept:
+            scores = one_by_one.decision_function(ROUGH[i : i + 1])[0] if hasattr(one_by_one, "_state") else np.zeros(K)
+            if Y[K][i] not in labels or not hasattr(one_by_one, "_state"):
+                errors += 1
+            elif len(labels) > 1:
+                errors += not wins(scores, labels.index(Y[K][i]))
+        rows += len(kept)
+        one_by_one.partial_fit(ROUGH[lo:hi], Y[K][lo:hi], classes=known, sample_weight=weights[lo:hi])
+    seen = []
+    with clf._watched(lambda state: seen.append((state.tally.rounds[0], state.progressive.rows)) or 50):
+        for part in np.array_split(np.arange(300), calls):
+            clf.partial_fit(ROUGH[part], Y[K][part], classes=known, sample_weight=weights[part])
+        progressive = clf._state.progressive
+    assert all(a == b for a, b in seen)
+    assert progressive.rows == rows
+    assert abs(progressive.errors - errors) <= (0 if classes else 3 * K)  # all labels of a call are known at its start
+    assert clf.coef_.tobytes() == one_by_one.coef_.tobytes()
+
+
+def test_an_average_is_tested_in_the_first_epoch_only():
+    counts = []
+    with (clf := AveragedPerceptron(max_iter=3, random_state=0))._watched(
+        lambda state: counts.append(state.progressive.rows) or 1
+    ):
+        clf.fit(X, Y[3])
+    assert max(counts) == 300
+    assert pickle.loads(pickle.dumps(clf))._state.progressive is None
+
+
 def test_a_watch_is_no_part_of_the_model_and_ends_with_its_block_even_by_an_error():
     clf = Perceptron(random_state=0, tol=0)
     with clf._watched(lambda state: 1000):

@@ -1,17 +1,23 @@
 """Files of calibrated learners: the same to the bit, going on as one run, and refused where a map is none."""
 
+import json
+
 import numpy as np
 import pytest
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import linsep
 from linsep import AveragedPerceptron, ModelError, Perceptron, load, save
+from linsep.cli.pages.evaluation import scores_by_probabilities
 from linsep.estimators.calibration import METHODS, CalibratedClassifier
+from linsep.evaluation.scoring import predictions
 from linsep.models import archive
 from linsep.models.encode_estimators import learner_of
 from linsep.transforms import Scale
+from linsep.validation.labels import margins_of, predicted_labels
 from tests.contracts.table import bits, build, every_learner, problem, quiet
 from tests.models.test_forged import ARRAYS, VALUES, changed, forged, leaves, use
 
@@ -219,3 +225,45 @@ def test_descriptions_that_are_none_are_refused(held):
     for way, value, why in wrong:
         with pytest.raises(ModelError, match=f"though its checksums match: .*{why}"):
             load(forged(path, changed(about, (*inside, *way), value), arrays))
+
+
+@every_method
+@pytest.mark.parametrize("multi_class", ["ovr", "joint"])
+@pytest.mark.parametrize("K", [2, 3])
+def test_json_carries_the_calibration(K, multi_class, method, tmp_path):
+    X, y = problem(K)
+    clf = CalibratedClassifier(AveragedPerceptron(random_state=0, multi_class=multi_class), method=method, cv=3)
+    quiet(clf.fit, X, y)
+    linsep.export_json(clf, tmp_path / "m.json")
+    told = json.loads((tmp_path / "m.json").read_text())
+    scores = np.array([
+        [of["bias"] + sum(w * x[int(name[1:])] for name, w in of["weights"].items()) for of in told["weights"]]
+        for x in X
+    ])  # fmt: skip
+    if told["calibration"]["relative"]:
+        scores = np.stack([s - np.max(np.delete(scores, k, axis=1), axis=1) for k, s in enumerate(scores.T)], axis=1)
+    assert told["calibration"]["method"] == method
+    parts = []
+    for of, column in zip(told["calibration"]["maps"], scores.T, strict=True):
+        sigmoid = "slope" in of
+        parts.append(expit(of["slope"] * column + of["offset"]) if sigmoid else np.interp(column, of["x"], of["y"]))
+    found = np.stack(parts if K > 2 else [1 - parts[0], parts[0]], axis=1)
+    np.testing.assert_allclose(found / found.sum(axis=1, keepdims=True), clf.predict_proba(X), atol=1e-9)
+    for piped in (clf, make_pipeline(Scale().fit(X), clf)):
+        with pytest.raises(TypeError, match=r"no place for the calibration.*use export_json"):
+            linsep.export_csv(piped, tmp_path / "m.csv")
+    assert not (tmp_path / "m.csv").exists()
+    linsep.export_csv(clf.estimator_, tmp_path / "m.csv")
+
+
+@every_method
+@pytest.mark.parametrize("K", [2, 3])
+def test_margins_of_a_page_agree_with_the_predictions(K, method):
+    X, y = problem(K, n=300)
+    y = np.where(np.random.default_rng(0).random(300) < 0.3, np.roll(y, 1), y)
+    clf = quiet(CalibratedClassifier(Perceptron(random_state=0), method=method, cv=3).fit, X, y)
+    found = predictions(clf, X)
+    scores = scores_by_probabilities(found, clf.classes_)
+    assert predicted_labels(scores, clf.classes_).tolist() == clf.predict(X).tolist() == found.labels.tolist()
+    margins = margins_of(np.searchsorted(clf.classes_, y), scores)
+    assert ((margins <= 0) == (found.labels != y)).all()

@@ -20,11 +20,14 @@ import scipy.sparse as sp
 from safetensors import numpy as safetensors
 from safetensors import safe_open
 from safetensors.numpy import save_file
+from sklearn.datasets import dump_svmlight_file
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from typer.testing import CliRunner
 
 import linsep
 from linsep import ModelError, OnlineClassifier, Perceptron, TextCounter, TextHasher, load, save
+from linsep.cli.app import app
 from linsep.models import archive
 from linsep.models.save_load import opened
 from linsep.transforms import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
@@ -184,6 +187,24 @@ def test_a_rule_of_ones_own_is_saved_by_name(path):
         load(path, rules=[rule])
     with_own = quiet(OnlineClassifier(linsep.rules.Perceptron(), link="sinh").fit, X, y)
     assert state(again(with_own, path)) == state(with_own)
+
+
+@pytest.mark.parametrize("rule", [Keep(0.5, 1.0, 2.0), Other()])
+def test_the_command_line_predicts_by_models_of_ones_own_rule(rule, path, tmp_path, monkeypatch):
+    Other.__name__ = "Other"
+    monkeypatch.chdir(tmp_path)
+    X, y = problem()
+    dump_svmlight_file(X, y, "rows.svm", zero_based=True)
+    save(quiet(OnlineClassifier(rule, random_state=0).fit, X, y), path)
+    for command in (["predict", str(path), "rows.svm"], ["evaluate", str(path), "rows.svm"], ["inspect", str(path)]):
+        result = CliRunner().invoke(app, command)
+        assert result.exit_code == 0, result.output
+        if command[0] == "predict":
+            labels = load(path, rules=[type(rule)]).predict(X)
+            assert [float(line) for line in result.stdout.splitlines()] == labels.tolist()
+    refused = CliRunner().invoke(app, ["fit", "rows.svm", "--resume", str(path), "-o", "m.linsep"])
+    assert refused.exit_code == 4
+    assert "is not one of linsep's own" in refused.output
 
 
 PIPELINES = {

@@ -101,7 +101,7 @@ def packed_state(state: TrainingState) -> PackedState:
     packed_arrays = {name: None if stale and name == "image" else packed(value) for name, value in arrays.items()}
     bare = replace(
         state, link=link._replace(**dict.fromkeys(arrays)), readout=start_readout(type(state.readout), 0, 0),
-        log=state.log.emptied(), mixed=None, watch=None, _scorer=None,
+        log=state.log.emptied(), mixed=None, watch=None, progressive=None, _scorer=None,
     )  # fmt: skip
     return PackedState(bare, packed_arrays)
 

@@ -19,7 +19,7 @@ from linsep.distributed.engine import Engine
 from linsep.distributed.packing import packed_state, unpacked_gain
 from linsep.distributed.sources import source_of
 from linsep.engine.readouts import MISTAKES
-from linsep.engine.step import reads_norm, settles
+from linsep.engine.step import reads_norm
 from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.estimators.base.online import OnlineLearner
 from linsep.models.save_load import Saved
@@ -224,8 +224,8 @@ class Run:
         settle(state)
         twin._state, twin.n_iter_ = state, state.epochs
         self._take_over(twin)
-        if not enough.done and settles(type(state.rule)):
-            self.learner._warn_not_separated(most, depth=4)
+        if enough.more_helps:
+            self.learner._warn_of_mistakes(most, depth=4)
 
     def _epoch(self, state: TrainingState, job: work.Job) -> None:
         """Learn all shards from the same weights, and mix them."""

@@ -130,11 +130,16 @@ def scores_of(learner: Any, X: Any) -> Array:
     each row: what counts is by how much a class's is above the best of the others.
     """
     scores: Array = learner.decision_function(X)
-    if scores.ndim == 1 or not getattr(getattr(learner, "_state", None), "pair", False):
+    if scores.ndim == 1 or not has_relative_scores(learner):
         return scores
     first, second = np.sort(scores, axis=1)[:, :-3:-1].T
     best = scores == first[:, None]
     return scores - np.where(best, second[:, None], first[:, None])
+
+
+def has_relative_scores(learner: Any) -> bool:
+    """Return whether the scores of a learner's classes are known up to a number for each row."""
+    return getattr(getattr(learner, "_state", None), "pair", False)
 
 
 def _learns_rows(model: Any) -> bool:

@@ -294,7 +294,8 @@ class LogisticRegression(OnlineLearner, BatchLearner):
             who = "the bias" if self.cause_ == self.n_features_in_ else f"the weight of {self._named(self.cause_)}"
             return (
                 "has no optimum on these data, as a line separates some class, wholly or but for rows on it: weights "
-                f"can grow forever, {who} above all; it was stopped. A prior (prior_variance=1.0, say) gives an optimum"
+                f"can grow forever, {who} above all; it was stopped where steps gain next to nothing. A prior "
+                "(prior_variance=1.0, say) gives an optimum"
             )
         if self.converged_ and self.optimality_ is not None and self.optimality_ > FAR * self.value_:
             return (

@@ -12,7 +12,7 @@ from linsep.engine.readouts import MISTAKES, Average, Last, Log, Tally
 from linsep.engine.step import check_rule, needs_norm, reads_sign_only, shrinks
 from linsep.estimators.base.learner import Learner
 from linsep.kernels.functions import Kernel, Linear, OfUser, Polynomial, Precomputed, RadialBasis
-from linsep.models.encoding import Decoder, Encoder, Foreign, is_number
+from linsep.models.encoding import Decoder, Encoder, Foreign, RuleStandIn, ShrinkingRuleStandIn, is_number
 from linsep.training.dual_weights import DualWeights
 from linsep.training.history import History, RoundClock, Support
 from linsep.training.scoring import keep_features
@@ -261,6 +261,8 @@ def decode_state(
     link_kind, readout_kind = meta["kinds"]
     link_values = _link_numbers(link_kind, meta["link"], read)
     link = _part(LINKS[link_kind], f"{name}.link", size, read, link_values)
+    if isinstance(rule, RuleStandIn) and isinstance(link, Scaled):
+        rule = ShrinkingRuleStandIn()
     if isinstance(link, Imaged) and not has_own_image(link):
         with np.errstate(over="ignore"):
             link = with_own_image(link, pair, numbers["bias"] != 0.0)

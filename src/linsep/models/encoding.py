@@ -12,7 +12,7 @@ from linsep import rules
 from linsep.data.names import Names, Vocabulary
 from linsep.data.text.ngrams import Frequencies
 from linsep.engine.arrays import Array
-from linsep.engine.step import check_rule
+from linsep.engine.step import check_rule, promises
 
 Arrays = dict[str, Array]
 
@@ -37,6 +37,24 @@ class Foreign(ValueError):
 
 class Unmet(Foreign):
     """A rule or kernel of the user's own that the file names, and that load was not given as it was saved."""
+
+
+@promises(reads="sign", needs_norm=False)
+class RuleStandIn(NamedTuple):
+    """Stands for a rule of the user's own in a model that only predicts, which needs no rule."""
+
+    def step(self, score: float, y: float, xx: float) -> float:
+        """Return no number, so that training fails."""
+        return float("nan")
+
+
+@promises(reads="sign", needs_norm=False)
+class ShrinkingRuleStandIn(NamedTuple):
+    """As :class:`RuleStandIn`, of weights that the rule may have shrunk."""
+
+    def step(self, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:
+        """Return no numbers, so that training fails."""
+        return float("nan"), float("nan")
 
 
 class Encoder:
@@ -99,13 +117,17 @@ class Encoder:
 
 
 class Decoder:
-    """Turns what an :class:`Encoder` wrote into values; the user's own rules and kernels are looked up by name."""
+    """Turns what an :class:`Encoder` wrote into values; the user's own rules and kernels are looked up by name.
+
+    If `only_predicts`, a :class:`RuleStandIn` takes the place of a rule that was not given.
+    """
 
     def __init__(
         self, arrays: Arrays, own_rules: dict[str, type], own_kernels: dict[str, Callable[..., Any]],
-        words: dict[str, list[str]] | None = None,
+        words: dict[str, list[str]] | None = None, only_predicts: bool = False,
     ) -> None:  # fmt: skip
         self.arrays, self.rules, self.kernels = arrays, {**own_rules, **RULES}, own_kernels
+        self.only_predicts = only_predicts
         self._words = words or {}
 
     def value(self, meta: Any) -> Any:
@@ -268,6 +290,8 @@ def _encode_rule(to: Encoder, value: Any, name: str) -> dict[str, Any]:
 
 def _decode_rule(of: Decoder, meta: dict[str, Any]) -> Any:
     name = meta["rule"]
+    if name not in of.rules and of.only_predicts:
+        return RuleStandIn()
     if name not in of.rules:
         raise Unmet(f"its rule {name!s:.60} is not one of linsep's own: load it with rules=[{name!s:.60}]")
     fields: Any = getattr(of.rules[name], "_fields", None)

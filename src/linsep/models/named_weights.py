@@ -14,7 +14,9 @@ from linsep import __version__
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write
 from linsep.estimators.base.learner import Learner
-from linsep.models.encode_estimators import is_pipeline, learner_of
+from linsep.estimators.calibration import has_relative_scores
+from linsep.models.encode_estimators import is_calibrated, is_pipeline, last_of, learner_of
+from linsep.solvers.calibration import Platt
 from linsep.validation.errors import ParameterError
 
 AT_ONCE = 1 << 16
@@ -81,6 +83,10 @@ def export_json(model: Any, path: str | os.PathLike[str], names: Names = None) -
 
     An object with "linsep" (the version), "learner", "features" (how many), "classes", and "weights": a list of objects
     with "class", "against" (null unless there are two classes), "bias", and "weights", which maps names to numbers.
+    A calibrated model has "calibration" before "weights": the "maps" from scores to probabilities, one for two classes
+    (of the second), else one a class, whose results are divided by their sum. A map is a "slope" and an "offset", for
+    1 / (1 + exp(-(slope * score + offset))), or "x" and "y", between which it is linear. If "relative" is true, the
+    best of the other classes' scores is subtracted from each score first.
     Numbers are written so that they are read back to the bit; all is ASCII.
 
     Parameters
@@ -108,6 +114,7 @@ def export_json(model: Any, path: str | os.PathLike[str], names: Names = None) -
         "learner": type(learner).__name__,
         "features": int(learner.n_features_in_),
         "classes": learner.classes_.tolist(),
+        **_calibration(model),
     }
     with atomic_write(path) as draft, open(draft, "w", encoding="ascii", newline="\n") as file:
         file.write(json.dumps(head)[:-1] + ', "weights": [')
@@ -147,6 +154,11 @@ def export_csv(model: Any, path: str | os.PathLike[str], names: Names = None) ->
     ['1', 'feature', 'x0', '1.0']
     ['1', 'feature', 'x1', '-1.0']
     """
+    if is_calibrated(model):
+        raise TypeError(
+            "a CSV file has no place for the calibration, by which the model predicts: use export_json (a file that "
+            "ends in .json), or export the learner alone, estimator_"
+        )
     parts = named_weights(model, names)
     with atomic_write(path) as draft, open(draft, "w", encoding="utf-8", errors="surrogatepass", newline="") as file:
         writer = csv.writer(file)
@@ -171,6 +183,19 @@ def weighing_learner(model: Any) -> Learner:
     if learner._no_weights:
         raise TypeError(learner._no_weights)
     return learner
+
+
+def _calibration(model: Any) -> dict[str, Any]:
+    """Return the maps of a calibrated model as JSON has them."""
+    if not is_calibrated(model):
+        return {}
+    fitted = last_of(model)
+    maps = [
+        {"slope": of.slope, "offset": of.offset} if isinstance(of, Platt) else {"x": of.x.tolist(), "y": of.y.tolist()}
+        for of in fitted.calibration_
+    ]
+    relative = len(fitted.classes_) > 2 and has_relative_scores(fitted.estimator_)
+    return {"calibration": {"method": fitted.method, "relative": relative, "maps": maps}}
 
 
 def _nonzero(coef: Any) -> Iterator[tuple[Array, Array]]:

@@ -52,7 +52,10 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     ['label', 'scores']
     """
     if is_calibrated(model):
-        raise TypeError("a calibration is not exported: export the model's estimator_, for its labels and scores")
+        raise TypeError(
+            "an ONNX file has no place for the calibration, by which the model predicts: use export_json (a file that "
+            "ends in .json), or export the learner alone, estimator_"
+        )
     learner = weighing_learner(model)
     steps = model.steps[:-1] if is_pipeline(model) else []
     maps = [(name, step) for name, step in steps if step not in (None, "passthrough")]

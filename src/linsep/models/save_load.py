@@ -127,10 +127,13 @@ def load(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> An
     return opened(path, rules=rules, kernels=kernels).model
 
 
-def opened(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = ()) -> Saved:
-    """Return the model, the reader and the metadata of a file."""
+def opened(path: Path, *, rules: Iterable[type] = (), kernels: Kernels = (), only_predicts: bool = False) -> Saved:
+    """Return the model, the reader and the metadata of a file.
+
+    If `only_predicts`, rules of the user's own need not be given: the model must not be trained or saved.
+    """
     about, arrays = read(path)
-    decoder = Decoder(arrays, _by_name(rules, "rules"), _by_name(kernels, "kernels"))
+    decoder = Decoder(arrays, _by_name(rules, "rules"), _by_name(kernels, "kernels"), only_predicts=only_predicts)
     try:
         return _decoded(about, decoder)
     except Unmet as error:

@@ -77,15 +77,15 @@ def refuse_many_rounds(epochs: int, rows: int, before: int = 0) -> None:
         )
 
 
-def train(how: Settings, state: TrainingState, data: Any, codes: Array, weights: Array) -> tuple[int, bool]:
+def train(how: Settings, state: TrainingState, data: Any, codes: Array, weights: Array) -> tuple[int, "Enough"]:
     """Pass over all rows until an epoch makes no update, `tol` is reached, or `max_iter` epochs are done.
 
     Returns
     -------
     epochs : int
         The epochs made.
-    done : bool
-        Whether the last epoch made no mistake, or `tol` was reached.
+    enough : Enough
+        Why they ended, and whether more would help.
     """
     refuse_many_rounds(how._most_epochs, data.n_rows, int(state.tally.rounds[0]))
     jobs, enough = threads(how.n_jobs), Enough(how, state)
@@ -99,7 +99,7 @@ def train(how: Settings, state: TrainingState, data: Any, codes: Array, weights:
                 break
     team.join()
     refuse_overflow(state)
-    return epoch, enough.done
+    return epoch, enough
 
 
 def one_pass(
@@ -149,12 +149,16 @@ class Enough:
     def __init__(self, how: Settings, state: TrainingState) -> None:
         self.how, self.settles = how, settles(type(state.rule))
         self.best, self.patience, self.done = np.inf, how.n_iter_no_change, False
+        self._mistakes: list[int] = []
+        self._stands = False
 
     def after(self, made: Array, rows: int) -> bool:
         """Return whether an epoch over so many rows, which made these mistakes and updates, was the last."""
         how = self.how
+        self._mistakes.append(int(made[MISTAKES]))
         self.done = bool(made[MISTAKES] == 0)
-        if made[UPDATES] == 0 and self.settles:
+        self._stands = bool(made[UPDATES] == 0) and self.settles
+        if self._stands:
             return True
         if how.tol is None:
             return False
@@ -163,6 +167,17 @@ class Enough:
         self.best = min(self.best, share)
         self.done = self.done or self.patience == 0
         return self.patience == 0
+
+    @property
+    def more_helps(self) -> bool:
+        """Whether mistakes are left and still fall, or there was one epoch only, of which nobody can tell.
+
+        They fall if the last epoch made fewer than each in the first half, by more than chance: the square root.
+        """
+        if self.done or self._stands or not self.settles or not self._mistakes:
+            return False
+        early = min(self._mistakes[: len(self._mistakes) // 2], default=None)
+        return early is None or self._mistakes[-1] <= early - early**0.5
 
 
 def order_of(how: Settings, epoch: int, n: int, shard: int = 0) -> Array:

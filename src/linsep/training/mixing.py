@@ -77,7 +77,7 @@ def fork(state: TrainingState) -> TrainingState:
     readout = start_readout(type(state.readout), state.features + 1, state.columns)
     return replace(
         state, link=copied(state.link), readout=readout, tally=tally, log=state.log.emptied(), mixed=None,
-        watch=None, _scorer=None,
+        watch=None, progressive=None, _scorer=None,
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from linsep.engine.passes import DONE, LOG_FULL, class_room, learn_classes, lear
 from linsep.engine.readouts import MISTAKES, Average, Last, Tally
 from linsep.engine.step import check_weights, needs_norm, settles, shrinks, steps_by_one
 from linsep.engine.tiers import Kernel
+from linsep.training.progressive import ProgressiveErrors
 from linsep.training.scoring import (
     KeptFeatures,
     Scorer,
@@ -107,6 +108,8 @@ class TrainingState:
     dual: "DualWeights | None" = None
     """If set, the weights are those of rows, for a kernel."""
     watch: TrainingWatch | None = field(default=None, repr=False)
+    progressive: ProgressiveErrors | None = field(default=None, repr=False)
+    """If set, an average predicts the rows of the first epoch in blocks, each before it is learned."""
     sparse: SparseScorer | None = field(default=None, repr=False)
     """If set, the link and the readout have the rows of `sparse.kept` and of the bias only. Such a state predicts; to
     train, make it :meth:`whole`."""
@@ -262,9 +265,13 @@ class TrainingState:
         p, rows = span or (0, data.n_rows if not len(order) else len(order))
         stride = max(1, CHUNK * data.n_rows // max(1, data[0].size * self.columns))
         look = rows if self.watch is None else p + self.watch(self)
+        predicted = p if self.progressive is not None and self.progressive.counts(self) else None
         while p < rows:
-            p, status = kernel(bound, (), p, min(rows, p + stride, look), first)
-            if self.watch is not None and p >= look:
+            if self.progressive is not None and p == predicted:
+                predicted = self.progressive.predict_block(self, data, codes, weights, order, p, rows)
+            end = min(rows, look) if predicted is None else predicted
+            p, status = kernel(bound, (), p, min(end, p + stride), first)
+            if self.watch is not None and p >= look and (predicted is None or p == predicted):
                 look = p + self.watch(self)
             if status == LOG_FULL:
                 self.log = self.log.enlarged(self.columns)
@@ -292,13 +299,14 @@ class TrainingState:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again, and the log's free room."""
-        return vars(self) | {"watch": None, "_scorer": None, "_checked": None, "log": self.log.trimmed()}
+        left_out = {"watch": None, "progressive": None, "_scorer": None, "_checked": None}
+        return vars(self) | left_out | {"log": self.log.trimmed()}
 
     def block(self, lo: int, hi: int) -> "TrainingState":
         """Return a state of some of the columns, with an empty log, that shares no memory with this one."""
         cut = {name: copied(getattr(self, name), slice(lo, hi)) for name in ("link", "readout", "tally")}
         cut["tally"].errors[0] = -1  # a block sees its own columns alone
-        return replace(self, **cut, log=self.log.emptied(), watch=None, _scorer=None)
+        return replace(self, **cut, log=self.log.emptied(), watch=None, progressive=None, _scorer=None)
 
     def join(self, blocks: list["TrainingState"]) -> None:
         """Take over the columns of blocks that together are all of this state's, and their logs."""
@@ -334,6 +342,27 @@ class TrainingState:
             self.dual = replace(self.dual, width=features)
         if self.history is not None:
             self.history = self.history.resized(features)
+
+    def with_weights(self, weights: Array) -> "TrainingState":
+        """Return a state that predicts with these weights, (features + 1, columns), and trains from there.
+
+        An average counts them as one round. The log is closed, as its updates do not add up to these weights.
+        """
+        if isinstance(self.link, Imaged) or self.history is not None:
+            reason = "functions of sums" if isinstance(self.link, Imaged) else "sums of rows that are stored"
+            raise AttributeError(f"the weights can't be set: they are {reason}")
+        state = self.copy()
+        (rows, columns), kind = weights.shape, type(self.readout)
+        link = start_link(name_of(self.link), rows, columns, kind, normed=getattr(self.link, "normed", True))
+        state.link = link._replace(s=np.ascontiguousarray(weights, np.float64))
+        if isinstance(state.link, Scaled):
+            squares = np.einsum("jc,jc->c", weights, weights)
+            state.link.norm2[: 1 if self.pair else None] = squares.sum() if self.pair else squares
+        state.readout = start_readout(kind, rows, columns)
+        if isinstance(state.readout, Average):
+            state.readout.mass[:] = state.readout.clock[:] = 1.0
+        state.log = state.log.closed("the weights were set")
+        return state
 
     def reading(self, features: int) -> "TrainingState":
         """Return the state with that many features, for a reader; this state does not change."""
@@ -384,7 +413,7 @@ class TrainingState:
         few = {name: keep_features(getattr(self, name), kept) for name in ("link", "readout")}
         link = with_zero_row(keep_features(dense.link, kept))
         sparse = SparseScorer(link, dense.divisor, self.pair, KeptFeatures(kept, self.features))
-        return replace(self, **few, sparse=sparse, sparse_on_request=True, watch=None, _scorer=None)
+        return replace(self, **few, sparse=sparse, sparse_on_request=True, watch=None, progressive=None, _scorer=None)
 
     def with_features(self, kept: Array, features: int, on_request: bool) -> "TrainingState":
         """Return a state of additive or scaled weights of the features kept alone as a sparse state."""

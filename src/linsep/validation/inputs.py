@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import ColumnIndexError, Csr, Dense, first_beyond, highest_index, rises
-from linsep.validation.errors import InvalidDataError
+from linsep.validation.errors import InvalidDataError, ParameterError
 
 FITS_FLOAT32 = ("b1", "i1", "u1", "i2", "u2")
 LITTLE = 1 << 20
@@ -279,3 +279,20 @@ def refuse_beyond(entries: tuple[Array, Array, bool], limit: float) -> None:
     if len(beyond):
         k = int(beyond[0])
         raise ValueError(f"x has the entry {values[k]:g} at column {indices[k]}, beyond x_max={limit:g}")
+
+
+def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    """Return a parameter as an array of float64 of that shape; raise a ParameterError unless it is one of numbers.
+
+    >>> finite_array("coef_", [[1, 2]], (1, 2))
+    array([[1., 2.]])
+    """
+    try:
+        array = np.array(value, np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name} takes an array of numbers; got {value!r:.60}") from None
+    if array.shape != shape:
+        raise ParameterError(f"{name} has the shape {shape}; got an array of the shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise ParameterError(f"{name} contains NaN or infinity")
+    return array

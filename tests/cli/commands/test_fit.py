@@ -130,10 +130,50 @@ def test_lines_at_powers_of_two(how):
     result = run("train.svm", "-o", "m.linsep", "--epochs", "1", *how)
     rows = [int(line.split()[0].replace(",", "")) for line in result.stderr.splitlines()[1:]]
     assert rows == [1, 2, 4, 8, 16, 32, 64, 128, 200]
-    clf = opened("m.linsep")
-    assert clf.about["progressive_error"] == clf.model.errors_ / 200
-    assert result.stderr.splitlines()[-1].split()[1] == f"{100 * clf.model.errors_ / 200:.1f}"
+    assert result.stderr.splitlines()[-1].split()[1] == f"{100 * opened('m.linsep').about['progressive_error']:.1f}"
     assert run("train.svm", "-o", "m.linsep", "--brief", *how).stderr == ""
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "averaged-perceptron", "voted-perceptron"])
+@pytest.mark.parametrize("epochs", ["1", "3"])
+def test_the_progressive_error_of_a_stream_is_that_of_what_predicts_or_names_the_other(learner, epochs):
+    result = told("train.svm", "-o", "m.linsep", "--stream", "--learner", learner, "--epochs", epochs)
+    X, y = linsep.read("train.svm", zero_based=True)
+    clf, classes = linsep.LEARNERS[learner].make(), np.unique(y)
+    error = 1.0 if learner == "averaged-perceptron" else 0.0
+    for lo, hi in ((0, 1), (1, 2), (2, 4), (4, 8), (8, 16), (16, 32), (32, 64), (64, 128), (128, 200)):
+        if lo and learner == "averaged-perceptron":
+            error += np.sum(clf.predict(X[lo:hi]) != y[lo:hi])
+        clf.partial_fit(X[lo:hi], y[lo:hi], classes=classes)
+    assert result["progressive_error"] == (error or clf.errors_) / 200
+    other = "the last weights, not the vote" if learner == "voted-perceptron" else None
+    assert result["progressive_of"] == other
+    shown = run("train.svm", "-o", "m.linsep", "--brief", "--stream", "--learner", learner).stdout
+    assert ("not the vote" in shown) == (other is not None)
+
+
+def test_on_a_stream_that_drifts_the_error_is_that_of_the_average():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 4))
+    y = np.where(np.arange(1200) < 600, X[:, 0] > 0, X[:, 0] < 0).astype(int)
+    dump_svmlight_file(X, y, "drift.svm", zero_based=False)
+    average, last = (
+        told("drift.svm", "-o", "m.linsep", "--stream", "--learner", of) for of in ("averaged-perceptron", "perceptron")
+    )
+    assert last["progressive_error"] < 0.15
+    assert average["progressive_error"] > 0.25
+
+
+def test_a_stream_that_is_sorted_by_label_is_warned_of():
+    rows = [f"{label} {1 + i % 7}:1 {8 + i % 3}:0.5\n" for label in (1, -1) for i in range(100)]
+    Path("sorted.svm").write_text("".join(rows))
+    Path("mixed.svm").write_text("".join(rows[i] for i in np.random.default_rng(0).permutation(200)))
+    warned = told("sorted.svm", "-o", "m.linsep", "--stream", "-O", "block_rows=30")["remarks"]
+    assert len(warned) == 1
+    assert "not in random order (label 1: 1 run, where a random order has about 50.5)" in warned[0]
+    assert "shuffle the files, or omit --stream" in run("sorted.svm", "-o", "m.linsep", "--stream").stderr
+    assert told("mixed.svm", "-o", "m.linsep", "--stream")["remarks"] == []
+    assert told("sorted.svm", "-o", "m.linsep")["remarks"] == []
 
 
 def test_rows_held_out_are_not_learned_from():

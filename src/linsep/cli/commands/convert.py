@@ -113,4 +113,7 @@ def _write(saved: "Saved", target: Path) -> None:
     from linsep.models.named_weights import export_csv, export_json
 
     export = export_csv if target.suffix == ".csv" else export_json
-    export(saved.model, target, names_of(saved))
+    try:
+        export(saved.model, target, names_of(saved))
+    except TypeError as error:
+        raise UsageError(f"{target}: {error}") from error

@@ -239,9 +239,10 @@ def show_summary(trained: "Trained", record: "TrainingRecord", out: Path, report
     test = trained.test
     error = None if test is None else f"{percent(test.error)} of {test.rows:,} rows ({word(trained.test_name)})"
     progressive = record.progressive_error
+    of = "" if record.progressive_of is None else f" ({record.progressive_of})"
     if show is Show.BRIEF:
         judged = "" if test is None else f", test error {percent(test.error)}"
-        learned = "" if progressive is None else f", progressive error {percent(progressive)}"
+        learned = "" if progressive is None else f", progressive error {percent(progressive)}{of}"
         line = f"{word(out)}: {record.rows:,} rows{learned}{judged}, {seconds(record.seconds['all'])}"
         stdout().print(line, soft_wrap=True)
         return
@@ -260,7 +261,7 @@ def show_summary(trained: "Trained", record: "TrainingRecord", out: Path, report
             "maps": ", ".join(record.maps) or None,
             "labels": _labels(trained.learner.classes_),
             "order": f"{record.order}; {record.epochs} {unit}{'s' * (record.epochs != 1)}",
-            "progressive error": None if progressive is None else f"{percent(progressive)} in its first epoch",
+            "progressive error": None if progressive is None else f"{percent(progressive)} in its first epoch{of}",
             "mistakes": None if solved else _mistakes(record) + earlier,
             "shards": None if record.shards is None else f"{record.shards}, {MIXED[str(record.mixing)]}",
             "workers": _workers(record),

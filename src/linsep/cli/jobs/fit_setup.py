@@ -89,7 +89,7 @@ def maps_of(names: tuple[str, ...], resume: Path | None, stream: bool) -> list[A
 
 
 def _resumed(options: LearnerOptions, resume: Path, parameters: dict[str, Any], stream: bool) -> tuple[Saved, Learner]:
-    saved = opened_classifier(resume)
+    saved = opened_classifier(resume, only_predicts=False)
     if options.seed_given:
         raise UsageError(f"{resume} goes on with the seed that it has: leave out --seed")
     if is_pipeline(saved.model):

@@ -138,9 +138,12 @@ def _largest(coef: Any, row: int, sign: int, top: int) -> tuple[Array, Array]:
     return columns[chosen], weights[chosen]
 
 
-def opened_classifier(path: Path) -> Saved:
-    """Return what a model file holds; a regression is refused."""
-    saved = opened(path)
+def opened_classifier(path: Path, only_predicts: bool = True) -> Saved:
+    """Return what a model file holds; a regression is refused.
+
+    A model that only predicts may have been trained by a rule of the user's own.
+    """
+    saved = opened(path, only_predicts=only_predicts)
     if isinstance(last_of(saved.model), LeastSquaresRegression):
         raise UsageError(f"{path} predicts numbers, and the commands take classifiers: use linsep.load in Python")
     return saved
@@ -161,6 +164,11 @@ AT_ONCE = "all rows at once"
 MIXED = {"uniform": "mixed evenly", "rows": "mixed by their rows", "mistakes": "mixed by their mistakes"}
 HIDDEN = {"open_labels", "rows", "cause", "draws"}
 """Facts that are omitted: for machines, or shown in other words."""
+READOUT_NAMES = {
+    "vote": "vote", "plurality": "vote", "average": "average", "random": "random hypothesis",
+    "longest": "longest-lived hypothesis",
+}  # fmt: skip
+"""What predicts, for readouts of learners that keep the rows of their updates."""
 SUPPORT, BYTES = "n_support", "support_bytes"
 """The number of rows that a voter keeps, and the memory that they take."""
 
@@ -172,6 +180,21 @@ def solver_facts(learner: Any) -> dict[str, Any]:
     kept = {of: getattr(learner, f"{of}_") for of in (SUPPORT, BYTES) if hasattr(learner, f"{of}_")}
     found = {of: fact for of, fact in known.items() if of not in hidden and isinstance(fact, (bool, int, float, str))}
     return found | kept
+
+
+def progressive_of(learner: Any, sharded: bool) -> str | None:
+    """Return whose predictions the progressive error counts; None if those of what predicts.
+
+    >>> from linsep import AveragedPerceptron, VotedPerceptron
+    >>> progressive_of(VotedPerceptron(), False), progressive_of(VotedPerceptron(readout="last"), False)
+    ('the last weights, not the vote', None)
+    >>> progressive_of(AveragedPerceptron(), True)
+    'the last weights of each shard, not the mix'
+    """
+    if sharded:
+        return "the last weights of each shard, not the mix"
+    asked = getattr(learner, "readout", "last") if hasattr(learner, "max_support") else "last"
+    return None if asked == "last" else f"the last weights, not the {READOUT_NAMES[asked]}"
 
 
 def facts_in_words(facts: dict[str, Any]) -> dict[str, str]:

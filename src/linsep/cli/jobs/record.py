@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from linsep.cli.jobs.models import AT_ONCE, shards_of, solver_facts
+from linsep.cli.jobs.models import AT_ONCE, progressive_of, shards_of, solver_facts
 from linsep.cli.jobs.training import Task, Trained
 from linsep.cli.options.common import as_words
 from linsep.models.encode_estimators import last_of
@@ -31,6 +31,8 @@ class TrainingRecord:
     seed: int
     resumed: bool
     progressive_error: float | None
+    progressive_of: str | None
+    """Whose predictions the progressive error counts, if not those of what predicts."""
     curve: list[list[int]]
     mistakes: int | None
     """None for a learner that does not go row by row."""
@@ -77,6 +79,7 @@ class TrainingRecord:
             seed=int(learner.seed_),
             resumed=task.resume is not None,
             progressive_error=curve.progressive_error,
+            progressive_of=progressive_of(learner, sharded=mixed.get("shards", 1) > 1 or work is not None),
             curve=[[rows, errors] for rows, errors in curve.points if errors is not None],
             mistakes=int(_total(learner.mistakes_)) if by_rows else None,
             updates=int(_total(learner.updates_)) if by_rows else None,

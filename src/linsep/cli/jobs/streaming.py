@@ -37,6 +37,7 @@ from linsep.engine.arrays import Array
 from linsep.estimators.base.online import OnlineLearner
 from linsep.models.encode_estimators import learner_of
 from linsep.models.save_load import Saved
+from linsep.theory.exchangeability import LabelOrder
 from linsep.training.epochs import refuse_many_rounds
 from linsep.validation.errors import InvalidDataError
 
@@ -86,7 +87,7 @@ def _learned(task: Task, rows: Stream, share: float | None, closed: bool, began:
 
     A training that starts again because of a new label has the time that is left.
     """
-    known, labels, count = _known(task.resume), None, 0
+    known, labels, order, count = _known(task.resume), None, StreamOrder(), 0
     with _kept_if_interrupted(task), _at_work(task), source_named(task.sources):
         for epoch in range(task.epochs):
             count = 0
@@ -96,6 +97,8 @@ def _learned(task: Task, rows: Stream, share: float | None, closed: bool, began:
                         labels = np.unique(block.y)
                         closed = len(labels) > 1
                     _learn(task, block, labels if closed else None)
+                    if epoch == 0:
+                        order.add(block.y)
                     count += len(block)
                     task.out_of_time = task.time_limit is not None and perf_counter() - began > task.time_limit
                     if epoch == 0 and marks_all(_at_hand(task)):
@@ -110,7 +113,34 @@ def _learned(task: Task, rows: Stream, share: float | None, closed: bool, began:
             refuse_many_rounds(task.epochs, count)
             if epoch == 0 and isinstance(task.learner, OnlineLearner):
                 task.progress.end(_at_hand(task)._state)
+                _at_hand(task)._progressive.active = False
+    task.remarks += order.warnings()
     return count, known
+
+
+class StreamOrder:
+    """The order of a stream's labels, and a warning if it is no random order."""
+
+    def __init__(self) -> None:
+        self.order, self.codes = LabelOrder(), dict[Any, int]()
+
+    def add(self, labels: Array) -> None:
+        """Add the labels of the next rows."""
+        distinct, inverse = np.unique(labels, return_inverse=True)
+        codes = [self.codes.setdefault(label, len(self.codes)) for label in distinct.tolist()]
+        self.order.add(np.array(codes, np.intp)[inverse])
+
+    def warnings(self) -> list[str]:
+        """Return the warning, if any."""
+        found = self.order.test()
+        if not found.refuted:
+            return []
+        label = list(self.codes)[found.label]
+        warning = (
+            f"the rows are not in random order (label {label}: {found.what}): the progressive error says little of new "
+            "rows, and the last rows count most; shuffle the files, or omit --stream"
+        )
+        return [warning]
 
 
 def _at_hand(task: Task) -> Any:

@@ -312,7 +312,7 @@ def _scored(task: Task, trained: Trained, blocks: Any, places: Array | None = No
 
 
 def fit_quietly(learner: Learner, X: Any, y: Any, weights: Any = None) -> bool:
-    """Fit, and return whether the learner settled instead of letting it warn.
+    """Fit without warnings, and return whether the learner settled: no mistakes, or steps, are left.
 
     >>> from linsep import Perceptron
     >>> fit_quietly(Perceptron(), [[0], [0]], [0, 1])
@@ -321,4 +321,5 @@ def fit_quietly(learner: Learner, X: Any, y: Any, weights: Any = None) -> bool:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         learner.fit(X, y, sample_weight=weights)
-    return not any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+    warned = any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+    return not warned and getattr(learner, "_settled", True)

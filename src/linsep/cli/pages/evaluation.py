@@ -91,6 +91,8 @@ class Evaluation:
 
     def add(self, block: Dataset, found: Predictions) -> None:
         """Take a block and the answers to it; rows whose label the model does not know are left out."""
+        if is_calibrated(self.saved.model):
+            found = found._replace(scores=scores_by_probabilities(found, self.classes))
         known = np.flatnonzero(np.isin(block.y, self.classes))
         codes = np.searchsorted(self.classes, block.y[known])
         self._add_worst(block, known, margins_of(codes, found.scores[known]), found.labels)
@@ -166,9 +168,9 @@ class Evaluation:
 
     def _pictures(self, drawn: Drawn, of: str) -> list[Picture]:
         histogram = margins(Scored(self.classes), drawn.scores, drawn.y, ax=_axes(4.0))
-        raw = " The scores are the learner's own; predictions follow the calibrated probabilities."
-        more = raw if is_calibrated(self.saved.model) else ""
-        caption = f"How far each row is on the right side of the boundary.{more}{of}"
+        far = "How far each row is on the right side of the boundary."
+        likely = "How much more probable the true class of each row is than the best other, by the calibration."
+        caption = f"{likely if is_calibrated(self.saved.model) else far}{of}"
         pictures = [Picture(histogram, "Margins", caption)]
         if drawn.probabilities is not None:
             curve = calibration(drawn.y, drawn.probabilities, labels=self.classes, ax=_axes(5.0))
@@ -178,6 +180,21 @@ class Evaluation:
             matrix = confusion(drawn.y, drawn.labels, labels=self.classes, ax=_axes(size[1], size[0]))
             pictures.insert(0, Picture(matrix, "The confusion matrix", f"Which class was taken for which.{of}"))
         return pictures
+
+
+def scores_by_probabilities(found: Predictions, classes: Array) -> Array:
+    """Return scores by which the margins of a calibrated model agree with its predictions; ties are broken by these.
+
+    >>> probabilities = np.array([[0.5, 0.5], [0.2, 0.8]])
+    >>> found = Predictions(np.array([-1.0, -2.0]), np.array(["a", "b"]), probabilities)
+    >>> scores_by_probabilities(found, np.array(["a", "b"])).round(2)
+    array([-0. ,  0.6])
+    """
+    assert found.probabilities is not None
+    scores, codes = found.probabilities.copy(), np.searchsorted(classes, found.labels)
+    rows = np.arange(len(codes))
+    scores[rows, codes] = np.nextafter(scores[rows, codes], 2.0)
+    return scores[:, 1] - scores[:, 0] if len(classes) == 2 else scores
 
 
 def file_names(paths: Sequence[str]) -> str:

@@ -50,7 +50,10 @@ def _tiles(trained: Trained, record: TrainingRecord) -> list[Fact]:
         note = f"{name}; {percent(low)} to {percent(high)} on rows like these (95 %)"
         tiles.append(Fact("test error", percent(trained.test.error), note))
     if record.progressive_error is not None:
-        tiles.append(Fact("progressive error", percent(record.progressive_error), "each row predicted before learned"))
+        note = "rows predicted before they are learned" + (
+            f", by {record.progressive_of}" if record.progressive_of else ""
+        )
+        tiles.append(Fact("progressive error", percent(record.progressive_error), note))
     tiles.append(Fact("rows", record.rows, f"{record.features:,} features, {record.labels} labels"))
     speed = record.learned / max(record.seconds["learn"], 1e-9)
     tiles.append(Fact("time", seconds(record.seconds["all"]), f"{short(speed)} rows/s learning"))
@@ -95,7 +98,8 @@ def _curves(trained: Trained, record: TrainingRecord, curve: LearningCurve) -> l
     parts: list[Any] = []
     if points:
         rows, errors = zip(*points, strict=True)
-        caption = "In the first epoch: the share of rows so far that were predicted wrongly before they were learned."
+        caption = "In the first epoch: the share of rows so far that were predicted wrongly before they were learned"
+        caption += f" (by {record.progressive_of})." if record.progressive_of else "."
         parts.append(
             Picture(progress(rows, errors, ax=_axes()), "The progressive error falls as rows are learned", caption)
         )

@@ -277,8 +277,13 @@ class LearningCurve:
         self.before, self._epochs = (int(state.tally.rounds[0]), state.errors or 0), state.epochs
 
     def counts(self, state: "TrainingState") -> tuple[int, int | None]:
-        """Return the rows and errors of this training so far."""
-        rows, errors = int(state.tally.rounds[0]) - self.before[0], state.errors
+        """Return the rows and errors of this training so far.
+
+        Of an average, the errors are those of the average, which are counted in the first epoch only.
+        """
+        rows, errors, average = int(state.tally.rounds[0]) - self.before[0], state.errors, state.progressive
+        if average is not None and average.rows:
+            return rows, average.errors if average.rows == rows else None
         return rows, None if errors is None else errors - self.before[1]
 
     def observe(self, state: "TrainingState") -> tuple[int, int | None]:
@@ -392,7 +397,9 @@ class TrainingProgress:
             self._print_line(rows, errors)
 
     def _show_rows(self, rows: int, errors: int | None, speed: float) -> None:
-        error = "" if errors is None else f", error {percent(errors / rows)}"
+        first = self.curve.progressive_error
+        early = "" if first is None else f", error {percent(first)} in the first epoch"
+        error = early if errors is None else f", error {percent(errors / rows)}"
         self.bar.update(text=f"{rows:,} rows, {short(speed)} rows/s{error}", description=self._what)
         if self._by_rows:
             self.bar.update(completed=rows)

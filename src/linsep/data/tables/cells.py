@@ -34,6 +34,9 @@ EXACT = 2.0**53
 """Where floats begin to leave out whole numbers: two labels beyond may become one."""
 FINE, MISSING, NO_NUMBER, INFINITE = range(4)
 """What is the matter with the number of a cell."""
+FEWEST_DOCUMENTS, DISTINCT, LONG = 10, 0.9, 16
+"""A column of words looks like documents if it has so many, such a share of them is distinct, and their mean length is
+so many bytes."""
 NO_NUMBER_REASON = "{} in column {name!r} is not a number: {first}words=[{name!r}] if the column holds words"
 INFINITE_REASON = "{} in column {name!r} is not a finite number of its type"
 MISSING_REASON = (
@@ -63,6 +66,20 @@ class Coded(NamedTuple):
     column: str
     codes: Array
     values: Any
+
+    def looks_like_documents(self) -> bool:
+        """Return whether nearly all words are distinct and long: documents, or numbers of rows such as UUIDs.
+
+        >>> texts = [f"the message number {i}" for i in range(10)]
+        >>> Coded("body", np.arange(10), pa.array(texts)).looks_like_documents()
+        True
+        >>> Coded("city", np.zeros(10, int), pa.array(["Llanfairpwllgwyngyll"])).looks_like_documents()
+        False
+        """
+        rows, distinct = int(np.count_nonzero(self.codes >= 0)), len(self.values)
+        if rows < FEWEST_DOCUMENTS or distinct < DISTINCT * rows:
+            return False
+        return bool(pc.mean(pc.binary_length(self.values)).as_py() >= LONG)
 
 
 class GramNames(NamedTuple):

@@ -19,7 +19,15 @@ from linsep.data.names import HashedNames, TableNames, Vocabulary, VocabularyNam
 from linsep.data.rows import Rows, Spelling
 from linsep.data.sources import Source
 from linsep.data.splitting import Splitter, newlines
-from linsep.data.tables.cells import CellError, Cells, names_in_order, numbers_and_words, with_documents, with_numbered
+from linsep.data.tables.cells import (
+    FEWEST_DOCUMENTS,
+    CellError,
+    Cells,
+    names_in_order,
+    numbers_and_words,
+    with_documents,
+    with_numbered,
+)
 from linsep.data.tables.csv import Text, beginning, no_names, text_parts, text_splitter
 from linsep.data.tables.plan import NUMBER, TRUTH, WORDS, Documents, Plan, Roles, Schema, choose_roles, listed, resolved
 from linsep.data.tables.record_batches import Records, open_records, record_splitter, records_before
@@ -169,6 +177,7 @@ class Table(Format):
         if self.keep_names and self.text is None and self.n_features is None:
             raise ParameterError("keep_names= keeps the names of what is hashed: say categories='hashed' or text=, too")
         self._vocabulary, self._seen, self._frequencies = Vocabulary(), HashedNames(0), Frequencies()
+        self._looked_for_documents = False
 
     def _grams_of_text(self) -> Grams:
         """Return which n-grams of documents count; raises where an option is not possible, or of no use."""
@@ -481,12 +490,28 @@ class Table(Format):
         if not self.sparse:
             return Rows(labels, None, None, values, places, part.lines, weights=weights)
         if words is None:
+            self._refuse_documents(part.file, cells)
             cells, words = self._columns(cells, grow=True)
             self._keep_grams(cells)
         if self.idf and not self.complete and cells.documents is not None:
             self._frequencies.widen(self._weights)
             self._frequencies.see(len(cells), cells.documents.indices)
         return Rows(labels, *self._sparse(cells, words), places, part.lines, weights=weights)
+
+    def _refuse_documents(self, file: str, cells: Cells) -> None:
+        """Raise a DataError if the first rows have a column of documents that would become a category for each row."""
+        if self.fixed or self._looked_for_documents or len(cells) < FEWEST_DOCUMENTS:
+            return
+        self._looked_for_documents = True
+        for words in cells.words:
+            name = words.column
+            if name not in self.words and words.looks_like_documents():
+                text = f"text={name!r} reads documents, " if self.text is None else ""
+                raise DataError(
+                    file,
+                    f"column {name!r} has another long text in nearly every row, which would each be a category of "
+                    f"its own: {text}ignore=[{name!r}] leaves it out, words=[{name!r}] takes categories all the same",
+                )
 
     def _keep_grams(self, cells: Cells) -> None:
         """Keep the names of hashed n-grams, if these are given."""

@@ -78,7 +78,11 @@ class _Lines:
             elif self.text[begin:end].tobytes().isspace():
                 self.fine[line] = False
             else:
-                self.blame(line, begin, f"{self.shown(begin, end)} has no TAB: a row is label<TAB>text")
+                self.blame(
+                    line,
+                    begin,
+                    f"{self.shown(begin, end)} has no TAB: a row is label<TAB>text; format= names another format",
+                )
 
     def labels(self) -> Array:
         """Return the labels of the lines that are fine; finds those that are not UTF-8 or only white space."""

@@ -17,7 +17,7 @@ from linsep.certificates.certify import LabelledRows
 from linsep.certificates.schema import ProblemKey
 from linsep.certificates.theorems import Run, Theorem
 from linsep.certificates.witnesses import BracketCallback
-from linsep.engine.arrays import Array
+from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.links import EXPONENTIAL, Imaged
 from linsep.engine.readouts import Last
@@ -105,8 +105,16 @@ class Learner(ClassifierMixin, BaseEstimator):
     def coef_(self) -> Any:
         """The weights that predict, normalised: (1, features) for two classes, else (classes, features).
 
-        A CSR array after `sparsify`.
+        A read-only array; a CSR array after `sparsify`. Online learners of additive weights have a setter:
+        `clf.coef_ = weights` replaces them.
         """
+        weights = self._coef()
+        if isinstance(weights, np.ndarray):
+            return frozen(weights)
+        weights.data.flags.writeable = False
+        return weights
+
+    def _coef(self) -> Any:
         weights, state = self._of_classes(self._weights()[:-1].T, axis=0, flat=False), self._readable()
         if state.sparse is None:
             return weights
@@ -121,8 +129,9 @@ class Learner(ClassifierMixin, BaseEstimator):
     @property
     @at_once
     def intercept_(self) -> Array:
-        """The bias of each row of `coef_`: the constant feature's weight times its value."""
-        return self._of_classes(self._weights()[-1:].T * self._bias, axis=0, flat=False)[:, 0]
+        """The bias of each row of `coef_`: the constant feature's weight times its value; a read-only array."""
+        biases: Array = frozen(self._of_classes(self._weights()[-1:].T * self._bias, axis=0, flat=False)[:, 0])
+        return biases
 
     @property
     def sparsify(self) -> Callable[[], Self]:
@@ -395,7 +404,7 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         """Omit the caches of single rows: they are not part of the model."""
-        left_out = (*PREPARED, "_watch")
+        left_out = (*PREPARED, "_watch", "_progressive", "_settled")
         return {name: value for name, value in super().__getstate__().items() if name not in left_out}
 
     def __sklearn_is_fitted__(self) -> bool:

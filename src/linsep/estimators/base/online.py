@@ -20,13 +20,15 @@ from linsep.certificates.schema import ProblemKey
 from linsep.certificates.theorems import Run, Theorem
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.links import Imaged
 from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Average, Last
 from linsep.engine.runtime import uninterrupted
-from linsep.engine.step import reads_norm, settles
+from linsep.engine.step import reads_norm
 from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.estimators.base.run_certificate import NO_THEOREM, runs_of, theorem_of
 from linsep.training.epochs import one_pass, refuse_overflow, train
 from linsep.training.mixing import MIXINGS
+from linsep.training.progressive import ProgressiveErrors
 from linsep.training.retraining import trains_to_the_same_log
 from linsep.training.single_rows import RowLearner
 from linsep.training.state import IN_ORDER, NO_WEIGHTS, Parts, TrainingState, TrainingWatch
@@ -36,6 +38,7 @@ from linsep.validation.errors import ParameterError
 from linsep.validation.inputs import (
     NO_NAMES,
     canonical,
+    finite_array,
     known_dict,
     names_among,
     refuse_beyond,
@@ -147,6 +150,9 @@ class OnlineLearner(Learner):
     _mixes = "no theorem is claimed"
     _never_mixes = ""
     _watch: TrainingWatch | None = None
+    _progressive: ProgressiveErrors | None = None
+    _settled = True
+    """Whether the last `fit` ended without mistakes, or by `tol`; True for rules that never settle."""
     _in_place = False
     _entry_limit: float | None = None
     _row_learner: RowLearner | None = None
@@ -235,9 +241,10 @@ class OnlineLearner(Learner):
 
     @property
     def errors_(self) -> int:
-        """Rows whose label was not the one that the scores before the update were for: the progressive error, times t_.
+        """Rows whose label was not the one that the weights before the update were for.
 
-        A score of 0, or a tie, counts as an error. For two classes and for pairs these are the mistakes. For more, one
+        `errors_ / t_` is the progressive error of the last weights, not of an average or a vote. A score of 0, or a
+        tie, counts as an error. For two classes and for pairs these are the mistakes. For more, one
         against the rest, they are counted as one thread sees all scores, and these can be compared (so not Winnow's).
         """
         errors = self._fitted().errors
@@ -271,6 +278,63 @@ class OnlineLearner(Learner):
         if state.mixed is None:
             raise AttributeError("no shards were mixed: without shards, or with one, all rows are learned one by one")
         return Mixes.of(state.mixed, self._columns())
+
+    @property
+    def coef_(self) -> Any:
+        """The weights that predict: see :attr:`linsep.estimators.base.learner.Learner.coef_`."""
+        return super().coef_
+
+    @coef_.setter
+    @all_or_nothing
+    def coef_(self, weights: Any) -> None:
+        self._set_weights(coef=weights)
+
+    @property
+    def intercept_(self) -> Array:
+        """The bias of each row of `coef_`: the constant feature's weight times its value; read-only, with a setter."""
+        return super().intercept_
+
+    @intercept_.setter
+    @all_or_nothing
+    def intercept_(self, biases: Any) -> None:
+        self._set_weights(intercept=biases)
+
+    def _set_weights(self, coef: Any = None, intercept: Any = None) -> None:
+        """Replace the weights that predict; training continues from them."""
+        self._fitted()
+        self.densify()
+        self._state = self._begun_with(self._trimmed(), len(self.classes_), coef, intercept)
+        self._drop_prepared()
+
+    def _begun_with(self, state: TrainingState, known: int, coef: Any, intercept: Any) -> TrainingState:
+        """Return a state that predicts with these weights of the classes; what is None stays as it is."""
+        if isinstance(state.link, Imaged) or state.history is not None:
+            state.with_weights(np.empty((0, 0)))  # raises the error
+        weights, bias = state.scorer().weights().copy(), state.bias
+        rows = 1 if known == 2 else known
+        if coef is not None:
+            given: Any = coef
+            dense = given.toarray() if sp.issparse(coef) else given
+            table = finite_array("coef_", dense, (rows, state.features))
+            weights[:-1, self._columns_of(state, known)] = self._by_columns(state, known, table).T
+        if intercept is not None:
+            biases = finite_array("intercept_", np.reshape(intercept, (-1, 1)), (rows, 1))
+            if bias == 0.0 and biases.any():
+                raise ParameterError("intercept_: the learner has no bias; set fit_intercept=True before training")
+            weights[-1:, self._columns_of(state, known)] = self._by_columns(state, known, biases / (bias or 1.0)).T
+        return state.with_weights(weights)
+
+    @staticmethod
+    def _columns_of(state: TrainingState, known: int) -> slice:
+        """Return the columns of the weights of the known classes."""
+        return slice(0, 1) if state.columns == 1 else slice(0, known)
+
+    @staticmethod
+    def _by_columns(state: TrainingState, known: int, table: Array) -> Array:
+        """Return rows of `coef_` as weights of columns: of two classes with a column each, the first is against."""
+        if known != 2 or state.columns == 1:
+            return table
+        return np.vstack([-table, table]) * (0.5 if state.pair else 1.0)
 
     def _count(self, what: int) -> Any:
         counts, columns = self._fitted().tally.counts[what], self._columns()
@@ -419,7 +483,9 @@ class OnlineLearner(Learner):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, coef_init: Any = None, intercept_init: Any = None
+    ) -> Self:
         """Train on all rows, epoch after epoch.
 
         Parameters
@@ -431,6 +497,9 @@ class OnlineLearner(Learner):
         sample_weight : array, (rows,), optional
             Multiplies each row's update, and counts as that many rounds in an average; 0 leaves the row out. For a
             rule that learns from mistakes this is not the same as repeating the row.
+        coef_init, intercept_init : array, optional
+            The weights and biases to begin with, of the shapes of `coef_` and `intercept_`. An average counts them as
+            one round, and no theorem is about such a run. For additive weights, and without `warm_start`.
 
         Returns
         -------
@@ -454,19 +523,24 @@ class OnlineLearner(Learner):
         else:
             state = self._start(data.n_features, len(classes), present, open_labels=False)
             self.seed_ = self._draw_seed()
+        if coef_init is not None or intercept_init is not None:
+            if go_on:
+                raise ParameterError("coef_init and warm_start=True both say where to begin: give one of them")
+            state = self._begun_with(state, len(classes), coef_init, intercept_init)
         if reads_norm(type(state.rule)):
             data = without_duplicates(data)
         state.keep_log(self.log, len(weights) > 0, 0 if go_on else data.nbytes)
         rounds, epochs = int(state.tally.rounds[0]), state.epochs
-        passes, done = train(self, state, data, codes, weights)
+        passes, enough = train(self, state, data, codes, weights)
         self._remember(state, data, weights, rounds, range(epochs, state.epochs))
         if not go_on:
             self.classes_, self._open = classes, False
             self.__dict__.pop("form_", None)  # how other data were read, that a loaded model was trained on
         self._drop_prepared()
         self._state, self.n_iter_ = state, passes
-        if not done and settles(type(state.rule)):
-            self._warn_not_separated()
+        self._settled = enough.done or not enough.settles
+        if enough.more_helps:
+            self._warn_of_mistakes()
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -531,15 +605,16 @@ class OnlineLearner(Learner):
         """Call `watch` between rows while training inside of the block.
 
         `watch` is called with the state in training before the first row of each pass; what it returns is the number
-        of rows after which to be called again. The state must not be changed.
+        of rows after which to be called again. The state must not be changed. The errors of an average are counted in
+        `state.progressive` (:mod:`linsep.training.progressive`); `watch` is then called where a block of rows ends.
         """
-        self._watch = watch
+        self._watch, self._progressive = watch, ProgressiveErrors()
         try:
             yield
         finally:
-            del self._watch
+            del self._watch, self._progressive
             if hasattr(self, "_state"):
-                self._state.watch = None
+                self._state.watch = self._state.progressive = None
 
     @contextmanager
     def _training_in_place(self) -> Iterator[None]:
@@ -590,7 +665,7 @@ class OnlineLearner(Learner):
             self._parts(features, rows), features, columns, pair, bias, background,
             self._new_history(bias), self._new_dual(features),
         )  # fmt: skip
-        state.watch = self._watch
+        state.watch, state.progressive = self._watch, self._progressive
         self._configure(state)
         return state
 
@@ -598,7 +673,7 @@ class OnlineLearner(Learner):
         """Return a copy of the state that follows the parameters as they are now."""
         self.densify()
         state = self._trimmed() if self._in_place else self._trimmed().copy()
-        state.watch = self._watch
+        state.watch, state.progressive = self._watch, self._progressive
         self._follow(state, rows)
         return state
 
@@ -655,15 +730,13 @@ class OnlineLearner(Learner):
                 state.admit(place)
         return known, state
 
-    def _warn_not_separated(self, most: int | None = None, depth: int = 5) -> None:
-        """Warn that training ended with mistakes, after `most` epochs if that is why."""
+    def _warn_of_mistakes(self, most: int | None = None, depth: int = 5) -> None:
+        """Warn that training ended after `most` epochs, though more would help."""
         most = self._most_epochs if most is None else most
-        if self.n_iter_ < most:
-            why = f"stopped after {self.n_iter_} epochs, as its rule does not move on the mistakes that are left"
-        else:
-            why = f"still made mistakes after max_iter={most} epochs: raise max_iter if the data are separable"
+        fewer = "" if most == 1 else " (and ever fewer)"
         warnings.warn(
-            f"{type(self).__name__} {why}; if they are not, no max_iter is enough: set tol to stop earlier"
+            f"{type(self).__name__} still made mistakes after max_iter={most} epochs{fewer}: raise max_iter if the "
+            "data are separable; if they are not, no max_iter is enough: set tol to stop earlier"
             f"{self._better_readout()}",
             ConvergenceWarning,
             stacklevel=depth,

@@ -25,6 +25,7 @@ from linsep.engine.runtime import threads
 from linsep.rules import PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII, Perceptron
 from linsep.solvers.margin.coordinate_descent import squared_norms
 from linsep.solvers.products import times_transposed
+from linsep.theory.exchangeability import TESTED, LabelOrder
 from linsep.training.retraining import trains_to_the_same_log
 from linsep.training.state import TrainingState
 from linsep.training.update_log import MixLog, Record
@@ -86,6 +87,9 @@ def certificate_of(
     if confidence and not LEAST_DELTA <= 1 - delta <= 1 - LEAST_DELTA:
         limits = f"from {LEAST_DELTA:g} to {1 - LEAST_DELTA!r}"
         confidence, remarks = {}, [*remarks, f"no risk is stated: delta={delta:g} is not {limits}"]
+    elif confidence and runs:
+        refuted, remark = _test_order(rows)
+        confidence, remarks = {} if refuted else confidence, [*remarks, remark]
     replayed: dict[str, Any] = {}
     for key, run in runs.items():
         facts = _replay(theorem, key, run._replace(passes=passes), rows, plan, problems)
@@ -179,6 +183,19 @@ def _one_pass(learner: Any, rows: LabelledRows) -> bool:
     """Return whether each row was seen once, in an order that did not depend on the weights."""
     state, n = learner._fitted(), rows.data.n_rows
     return state.epochs * n + state.rows == n and state.mixed is None
+
+
+def _test_order(rows: LabelledRows) -> tuple[bool, str]:
+    """Return whether the labels refute that the rows stand in random order, and a remark that reports the test."""
+    labels = LabelOrder()
+    labels.add(rows.codes)
+    found = labels.test()
+    if not found.refuted:
+        return False, f"the risk assumes that rows come in random order: tested were {TESTED}; nothing contradicts it"
+    return True, (
+        f"no risk is stated: it assumes that rows come in random order, and the class {rows.classes[found.label]} has "
+        f"{found.what}; shuffle the rows before training"
+    )
 
 
 def theorem_of(state: TrainingState) -> Theorem | None:

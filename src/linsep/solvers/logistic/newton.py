@@ -3,6 +3,10 @@
 Few weights: the curvature is formed and factored. Many: conjugate gradients, preconditioned by the curvature's
 diagonal, to the accuracy asked for; each product with the curvature is one read of the data.
 
+On nearly separable rows f is almost flat in some directions, and a whole Newton step goes far beyond where its
+quadratic model holds. Once a step had to be shortened a lot, conjugate gradients end where scores would move by more
+than a radius (a trust region, after Steihaug, 1983), which grows again when whole steps succeed.
+
 On sparse rows with a prior, dual coordinate ascent leads near the optimum first, and often all the way.
 """
 
@@ -23,43 +27,68 @@ FEW = 500
 """Weights of a group up to which its curvature is formed and factored."""
 PRODUCTS = 250
 """Products with the curvature that one step may take."""
-FLAT, FEW_STEPS = 1e-2, 6
-"""Without a minimum, the search ends when a step lowers f by no more than this share of it, or after so many steps."""
+FLAT, SMALL = 1e-4, 1e-4
+"""Without a minimum, the search ends when a step lowers f by no more than the first share of it, or when weights that
+separate all rows have lowered f to the second share of what it is for weights of 0."""
+SHORT, GROWTH = 0.25, 4.0
+"""A step shortened to less than the first share sets the radius, and the next whole step multiplies it by the other."""
+PROMISED = 1e-6
+"""If no part of a step that should lower f by this share does so, the step is sought within a radius of 1."""
 HALVINGS = 40
 """How often a step that does not lower f is halved."""
 
 
-def direction(problem: LogisticProblem, spread: Array, gradient: Array, aim: Array) -> tuple[Array, Array]:
-    """Return the step of each column and its scores X step; conjugate gradients leave a residual below `aim`."""
+def direction(
+    problem: LogisticProblem, spread: Array, gradient: Array, aim: Array, radius: Array
+) -> tuple[Array, Array, Array]:
+    """Return the step of each column, its scores X step, and whether the radius of its group cut it short.
+
+    Conjugate gradients leave a residual below `aim`, unless scores would move by more than the radius.
+    """
     features = problem.data.n_features + 1
-    if features * (gradient.shape[1] if problem.multinomial else 1) <= FEW:
+    if features * (gradient.shape[1] if problem.multinomial else 1) <= FEW and np.isinf(radius).all():
         step = _factored(problem, spread, gradient)
-        return step, times(problem.data, step, problem.jobs)
-    return _conjugate(problem, spread, gradient, aim)
+        return step, times(problem.data, step, problem.jobs), np.zeros_like(radius, bool)
+    return _conjugate(problem, spread, gradient, aim, radius)
 
 
-def _conjugate(problem: LogisticProblem, spread: Array, gradient: Array, aim: Array) -> tuple[Array, Array]:
+def farthest(problem: LogisticProblem, moves: Array) -> Array:
+    """Return how far the scores of each group move at most; of a softmax, relative to the mean of the row."""
+    if problem.multinomial:
+        return np.abs(moves - moves.mean(axis=1, keepdims=True)).max(keepdims=True, initial=0.0)[0]
+    return np.abs(moves).max(axis=0, initial=0.0)
+
+
+def _conjugate(
+    problem: LogisticProblem, spread: Array, gradient: Array, aim: Array, radius: Array
+) -> tuple[Array, Array, Array]:
     scale = 1.0 / _diagonal(problem, spread)
     left = -gradient
     step, moved = np.zeros_like(gradient), np.zeros_like(spread)
     way = scale * left
     height = problem.groups(left * way)
+    cut = np.zeros_like(radius, bool)
     for _ in range(PRODUCTS):
         scores, product = sweep(problem.data, way, partial(_turned, problem, spread), problem.jobs)
         product += problem.penalty * way
         bend = problem.groups(way * product)
         length = np.where((bend > 0) & (height > 0), height / np.where(bend > 0, bend, 1.0), 0.0)
+        if np.isfinite(radius).any():
+            room = radius - farthest(problem, moved)
+            reach = length * farthest(problem, scores)
+            cut |= reach > room
+            length = np.where(reach > room, length * np.maximum(room, 0.0) / np.where(reach > 0, reach, 1.0), length)
         step += length * way
         moved += length * scores
         left -= length * product
-        open_ = np.sqrt(problem.groups(left**2)) > aim
+        open_ = (np.sqrt(problem.groups(left**2)) > aim) & ~cut
         if not (open_ & (length > 0)).any():
             break
         lower = problem.groups(scale * left**2)
         way *= np.where(open_ & (height > 0), lower / np.where(height > 0, height, 1.0), 0.0)
         way += np.where(open_, scale, 0.0) * left
         height = np.where(open_, lower, 0.0)
-    return step, moved
+    return step, moved, cut
 
 
 def _turned(problem: LogisticProblem, spread: Array, scores: Array, lo: int, hi: int) -> Array:
@@ -162,6 +191,7 @@ class NewtonSearch:
         begin = approach(problem, zeros, tol, max_iter if start is None else 0)
         weights = begin.weights if start is None else np.array(start, np.float64)
         scores = times(problem.data, weights, problem.jobs)
+        self.small = SMALL * problem.evaluate(np.zeros_like(scores)).losses
         self.at = _point(problem, weights, scores, problem.evaluate(scores))
         self.steepest = self._steepness()
         self.gap = begin.gap
@@ -170,6 +200,8 @@ class NewtonSearch:
         self.cause = endless(problem)
         self.converged = self.stuck = False
         self.done = np.zeros(len(self.at.values), bool)
+        self.radius = np.full(len(self.at.values), np.inf)
+        """How far the scores of each group may move in one step."""
 
     def ended(self) -> bool:
         """Tell whether the goal is reached, or nothing is left to do."""
@@ -180,20 +212,22 @@ class NewtonSearch:
         apart = separated(self.problem, self.at.seen, self.at.scores)
         if apart.any() and self.cause is None:
             self.cause = heaviest(self.at.weights)
-        self.done = apart | (gaps <= enough / len(gaps))
+        self.done = (apart & (self.at.values <= self.small)) | (gaps <= enough / len(gaps))
         return self.converged or self.stuck or bool(self.done.all()) or self.iterations >= self.max_iter
 
     def step(self) -> None:
         """Take one step, as long as it should be: the whole, half of it, a quarter."""
         problem, at = self.problem, self.at
         gradient = np.where(self.done, 0.0, at.gradient)
-        step, moves = direction(problem, at.seen.spread, gradient, self._aim())
+        step, moves, cut = direction(problem, at.seen.spread, gradient, self._aim(), self.radius)
         slope = problem.groups(gradient * step)
-        if np.isnan(self.gap) and self._settled(slope, step, moves):
+        if np.isnan(self.gap) and self._settled(slope, step, moves, cut):
             return
         lengths, seen = _search_line(problem, at, step, moves, slope)
         if not lengths.any():
-            self.stuck = True
+            promised = bool((-slope > PROMISED * at.values).any())
+            self.stuck = not promised or bool(np.isfinite(self.radius).any())
+            self.radius = np.ones_like(self.radius)
             return
         self.at = _point(problem, at.weights + lengths * step, at.scores + lengths * moves, seen)
         if self.at.value >= at.value and not self._flatter(at):
@@ -203,11 +237,15 @@ class NewtonSearch:
         self.gap = np.inf
         self.iterations += 1
         self.history.append(-after)
-        self.stuck = self.cause is not None and (before - after <= FLAT * before or self.iterations >= FEW_STEPS)
+        short = (lengths > 0) & (lengths < SHORT)
+        self.stuck = self.cause is not None and before - after <= FLAT * before and not (short | cut).any()
+        moved = farthest(problem, lengths * moves) if short.any() else self.radius
+        self.radius = np.where(cut, np.where(lengths == 1, GROWTH, 1.0) * self.radius, np.inf)
+        self.radius = np.where(short, GROWTH * moved, self.radius)
 
-    def _settled(self, slope: Array, step: Array, moves: Array) -> bool:
+    def _settled(self, slope: Array, step: Array, moves: Array, cut: Array) -> bool:
         """Tell, without a prior, whether the model expects next to nothing of the step, in any group."""
-        self.done = self.done | (-slope / 2 <= self.tol * self.at.value / len(slope))
+        self.done = self.done | ((-slope / 2 <= self.tol * self.at.value / len(slope)) & ~cut)
         if self.cause is None and (runs_off(self.problem, step, moves) & (slope < 0)).any():
             self.cause = heaviest(step)
         self.converged = bool(self.done.all())
