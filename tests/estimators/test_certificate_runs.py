@@ -336,7 +336,7 @@ def test_what_is_too_much_is_told(monkeypatch):
     """Runs with too many updates, and pairs of too many rows, are left out with a word."""
     X, y = three_classes()
     clf = fit(plain(multi_class="joint", fit_intercept=True), X, y)
-    monkeypatch.setattr(certified, "MOST_STEPS", 3)
+    monkeypatch.setattr(certified, "MOST_REPLAYED", 3)
     cert = clf.certificate(X, y)
     assert verify(cert, X, y)
     assert cert.runs == []
