@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linsep.demo.digits_study import METHODS, Run, mean_errors
-from linsep.plots.vote_curve import name_of
+from linsep.plots.experiment_curves import name_of
 
 SUPPORT, MISTAKES = "SupVec", "Mistake"
 COUNTS = (SUPPORT, MISTAKES)

@@ -15,7 +15,7 @@ from benchmarks.digits_1999 import COUNTS, Cell
 from linsep.cli.terminal.output import seconds as in_words
 from linsep.cli.terminal.output import table
 from linsep.demo.digits_study import METHODS, Run, by_degree, mean_errors
-from linsep.plots.vote_curve import name_of, vote_panels
+from linsep.plots.experiment_curves import name_of, vote_panels
 
 
 class Cost(NamedTuple):

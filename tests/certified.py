@@ -1,5 +1,6 @@
 """Little data for certificates of runs, and the plain replay that their claims are held against."""
 
+import json
 import math
 from fractions import Fraction
 from functools import cache
@@ -9,6 +10,9 @@ import numpy as np
 import pytest
 
 from linsep import LEARNERS, Perceptron
+from linsep.certificates.schema import integers
+from linsep.solvers.exact.dependencies import exact
+from tests.certificates import plain_replay
 from tests.exact import fractions
 from tests.fits import fit
 
@@ -65,6 +69,24 @@ def numbers(cert, run):
     start = f"{run}: "
     found = {k.removeprefix(start): v for k, v in cert.claims.items() if k.startswith(start)}
     return {k: v if isinstance(v, bool) else float(v) for k, v in found.items()}
+
+
+def listed(facts, clf, codes):
+    """The certificate of a run as one of version 1, which lists the rows of the updates and their steps."""
+    facts = json.loads(json.dumps(facts | {"version": 1}))
+    del facts["data"]["known"]
+    for run in facts["runs"].values():
+        rows = plain_replay.listed(run, len(codes), codes, len(facts["data"]["classes"]))
+        for key in ("updates", "rivals", "order", "arrive", "confidence"):
+            run.pop(key, None)
+        run["rows"] = rows
+        if run["theorem"] == "passive_aggressive":
+            steps = exact(np.abs(clf.log_.amounts))
+            run |= {"exponent": steps["exponent"], "steps": integers(steps)}
+    rounds = ("rounds", "updates", "rounds decided by rounding", "no other round was an update", "confidence")
+    more = (*(f"run: {claim}" for claim in rounds), "run: order, sha256", "run: final sums, sha256")
+    facts["claims"] = {k: v for k, v in facts["claims"].items() if k not in more and "sample size is for" not in k}
+    return facts | {"risk": {}}
 
 
 def exact_vector(vector, size):

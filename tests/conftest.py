@@ -15,7 +15,7 @@ from hypothesis import settings
 from numba.core import event
 
 from linsep.validation import inputs
-from tests import seconds
+from tests.schedule import is_compiled, part_of, place_of
 
 settings.register_profile("explore", deadline=None)
 settings.register_profile("linsep", deadline=None, derandomize=True, max_examples=40)
@@ -60,6 +60,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     """Collect the costs of the processes that share the tests (`pytest -n 2`), if any; close figures after tests."""
+    config.addinivalue_line("markers", "slow: takes a second or more; omitted by scripts/test --quick")
     if config.getoption("quick"):
         settings.load_profile("quick")
     config.pluginmanager.register(Figures())
@@ -75,19 +76,19 @@ def pytest_xdist_make_scheduler(config, log):
 
     class ByPart(LoadFileScheduling):
         def _split_scope(self, nodeid):
-            return seconds.part_of(nodeid)
+            return part_of(nodeid)
 
     return ByPart(config, log)
 
 
 def pytest_collection_modifyitems(config, items):
-    """Begin with the parts that take long; omit slow tests from a quick run."""
+    """Begin with the parts that take long; omit slow tests and contracts of compiled code from a quick run."""
     if config.getoption("quick"):
-        slow = [item for item in items if seconds.is_slow(item.nodeid)]
+        slow = [item for item in items if item.get_closest_marker("slow") or is_compiled(item.nodeid)]
         config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if not seconds.is_slow(item.nodeid)]
-    order = seconds.longest_first([item.nodeid for item in items])
-    items[:] = [items[k] for k in order]
+        kept = set(items).difference(slow)
+        items[:] = [item for item in items if item in kept]
+    items.sort(key=lambda item: place_of(item.nodeid))
 
 
 class Figures:

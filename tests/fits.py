@@ -62,3 +62,18 @@ def close(actual, expected, tolerance=1e-12):
     """Equal to `tolerance`, relative to the largest weight."""
     scale = max(float(np.max(np.abs(expected), initial=0.0)), 1e-300)
     np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance * scale)
+
+
+def squares(v):
+    """||v||²."""
+    return float(np.sum(np.square(v)))
+
+
+def radius2(X):
+    """R², R being the length of the longest row."""
+    return max(map(squares, X))
+
+
+def norm(v, p):
+    """||v||_p."""
+    return float(np.linalg.norm(v, p))

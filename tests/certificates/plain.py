@@ -9,6 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from tests.certificates import plain_replay
+
 MANY = Context(prec=80, Emin=MIN_EMIN, Emax=MAX_EMAX)
 NORMS = {"l2": "perceptron's", "simplex": "Winnow's", "l1": "balanced Winnow's"}
 
@@ -115,7 +117,10 @@ def sensible(facts, n, p):
     for problem in facts["problems"].values():
         require(math.isfinite(float(problem["bias"])), "the bias is a number")
     for name, run in runs.items():
-        problem, rows = facts["problems"][run["problem"]], run["rows"]
+        problem = facts["problems"][run["problem"]]
+        if "updates" in run:
+            continue
+        rows = run["rows"]
         size = n * (len(data["classes"]) - 1) if problem["positive"] is None else n
         require(all(type(i) is int and 0 <= i < size for i in rows), "rows are numbers of rows")
         require(rows and type(run["passes"]) is int, "there are passes, and mistakes")
@@ -167,8 +172,56 @@ def claims(facts, X, y):
     for name, run in facts["runs"].items():
         problem = facts["problems"][run["problem"]]
         theorem = {"perceptron": perceptron, "winnow": winnow, "passive_aggressive": passive_aggressive}[run["theorem"]]
-        found[name] = theorem(run, problem, rows_of(problem, X, y, classes))
+        Z, more = rows_of(problem, X, y, classes), {}
+        if "updates" in run:
+            run, more = replayed(run, problem, Z, [classes.index(label) for label in y], len(dense(X)[0]))
+        found[name] = theorem(run, problem, Z) | more
+    if facts.get("version") == 2:
+        for name, problem in facts["problems"].items():
+            if "sample size" in found[name]:
+                found[name]["sample size is for"] = f"epsilon {problem['epsilon']}, delta {problem['delta']}"
+        for name, run in facts["runs"].items():
+            found[name] |= {"confidence": repr(float(run["confidence"]))} if "confidence" in run else {}
     return {f"{name}: {claim}": value for name, more in found.items() for claim, value in more.items()}
+
+
+def replayed(run, problem, Z, codes, p):
+    """A run that lists its rows, and what is claimed of its rounds."""
+    n, run = len(codes), run | {"codes": codes}
+    if run["theorem"] == "passive_aggressive":
+        C, largest = run["C"] and Fraction(run["C"]), max(abs(float(v)) for z in Z for v in z)
+        unit = Fraction(2) ** (-80 - 2 * math.frexp(largest * math.sqrt(len(Z[0])))[1])
+
+        def due(score, z):
+            """Whether there is an update, and its step, which the format rounds to a multiple of a unit."""
+            loss, norm2 = 1 - score, dot(z, z)
+            if loss <= 0 or not norm2:
+                return False, Fraction(0)
+            step = loss / (norm2 + (1 / (2 * C) if C and not run["first"] else 0))
+            return True, unit * round((min(C, step) if run["first"] else step) / unit)
+
+        found, more = plain_replay.played(run, Z, n, lambda s: s, due)
+        return run | {"losses": [max(1 - score, 0) for _, score, _, _ in found]}, more
+    if run["theorem"] == "winnow":
+        eta, first = Fraction(run["rate"]), 0 if run["norm"] == "l1" else p
+
+        def weigh(s):
+            with localcontext(MANY):
+                up, down = ([real(way * eta * v).exp() for v in s] for way in (1, -1))
+                return [a - b if j >= first else a for j, (a, b) in enumerate(zip(up, down, strict=True))]
+    elif run["p"] == 2:
+
+        def weigh(s):
+            return s
+    else:
+
+        def weigh(s):
+            return [power(abs(v), Fraction(run["p"]) - 1).copy_sign(real(v)) for v in s]
+
+    with localcontext(MANY):
+        found, more = plain_replay.played(run, Z, n, weigh, lambda score, z: (score <= 0, 1))
+    more["final sums, sha256"] = plain_replay.sums(found, Z, p + 1, len(Z[0]) // (p + 1))
+    return run | {"rows": [row for row, _, _, is_update in found if is_update]}, more
 
 
 def norm_of(norm, w):
@@ -310,9 +363,9 @@ def winnow(run, problem, Z):
 
 def passive_aggressive(run, problem, Z):
     """The losses, and the bounds of PA, PA-I and PA-II."""
-    unit, C, T = Fraction(2) ** run["exponent"], run["C"] and Fraction(run["C"]), run["passes"]
-    w, losses, R2 = [Fraction(0)] * len(Z[0]), [], max(dot(z, z) for z in Z)
-    for i, step in zip(run["rows"], run["steps"], strict=True):
+    unit, C, T = Fraction(2) ** run.get("exponent", 0), run["C"] and Fraction(run["C"]), run["passes"]
+    w, losses, R2 = [Fraction(0)] * len(Z[0]), run.get("losses", []), max(dot(z, z) for z in Z)
+    for i, step in zip(run.get("rows", []), run.get("steps", []), strict=True):
         losses.append(max(1 - dot(Z[i], w), 0))
         w = [a + step * unit * b for a, b in zip(w, Z[i], strict=True)]
     ww, hinge, squares = fit(problem, "hinge", Z)

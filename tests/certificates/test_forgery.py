@@ -241,6 +241,7 @@ def _follows(claim, stated, proved):
     return claim in stated and claim in proved and plain.true(claim, stated[claim], proved[claim])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKE)
 def test_under_a_new_seal_what_is_believed_is_true(name):
     facts, X, y = made(name)
@@ -282,14 +283,21 @@ def test_whoever_recomputes_all_claims_states_true_ones(name, data):
             witness["exponent"] = data.draw(st.integers(-70, 9))
             witness.pop("at", None)
     for one in other["runs"].values():
-        rounds = data.draw(st.permutations(range(len(y))))[: data.draw(st.integers(1, len(y)))]
-        one |= {"rows": rounds} | ({"steps": [1 + i for i in rounds], "exponent": -2} if "steps" in one else {})
+        rounds = sorted(data.draw(st.permutations(range(1, len(y) + 1)))[: data.draw(st.integers(1, len(y)))])
+        one |= {"updates": np.diff(rounds, prepend=0).tolist()}
     if (other := recomputed(other, X, y)) is not None and verify(other, X, y):
         assert untrue(other, X, y) == []
 
 
 def _run(facts, **changed):
     facts["runs"]["run"].update(changed)
+
+
+ORDER = {"seed": 0, "shuffle": "epoch", "epochs": 1}
+
+
+def _updates(facts):
+    return facts["runs"]["run"]["updates"]
 
 
 def _problem(facts, **changed):
@@ -313,13 +321,18 @@ ATTACKS = {
     "fewer features": ("separable", lambda facts: facts["data"].update(features=1)),
     "an infinite bias": ("separable", lambda facts: _problem(facts, bias=math.inf)),
     "a bias that is no number": ("separable", lambda facts: _problem(facts, bias=math.nan)),
-    "mistakes that are none": ("perceptron", lambda facts: _run(facts, rows=[0, 1, 2, 3])),
-    "truths for row numbers": ("perceptron", lambda facts: _run(facts, rows=[True, False, False, True])),
+    "mistakes that are none": ("perceptron", lambda facts: _run(facts, updates=[1, 1, 1, 1])),
+    "truths for round numbers": ("perceptron", lambda facts: _run(facts, updates=[True] * len(_updates(facts)))),
+    "rows that are listed": ("perceptron", lambda facts: _run(facts, rows=[0, 1])),
+    "an order of no epochs": ("perceptron", lambda facts: _run(facts, order=ORDER | {"epochs": 0})),
+    "an order of more epochs": ("perceptron", lambda facts: _run(facts, order=ORDER | {"epochs": 2})),
     "a norm without a theorem": ("perceptron", lambda facts: _run(facts, p=1.01)),
     "a run of a million rounds": ("perceptron", lambda facts: _run(facts, rounds=10**6)),
     "fewer rounds than mistakes": ("perceptron", lambda facts: _run(facts, rounds=1)),
-    "mistakes of Winnow that are none": ("winnow", lambda facts: _run(facts, rows=facts["runs"]["run"]["rows"] + [0])),
-    "a row twice in one pass": ("pa", lambda facts: _run(facts, rows=[0, 0], steps=[1, 1], exponent=-8)),
+    "mistakes of Winnow that are none": ("winnow", lambda facts: _run(facts, updates=[1] * 4)),
+    "a round twice": ("pa", lambda facts: _run(facts, updates=[1, 0])),
+    "a round after the last": ("pa", lambda facts: _run(facts, updates=[1, 1, 1, 1, 1])),
+    "steps that are stated": ("pa", lambda facts: _run(facts, steps=[1, 1], exponent=-8)),
     "no passes": ("pa", lambda facts: _run(facts, passes=0)),
     "a negative C": ("pa", lambda facts: _run(facts, C=-100.0)),
 }  # fmt: skip
@@ -330,7 +343,9 @@ def test_a_target_of_winnow_that_separates_nothing_proves_nothing():
     other = copy.deepcopy(facts)
     _turned(other)
     other = recomputed(other, X, y)
-    assert [claim for claim in other["claims"] if claim.startswith("run: ")] == ["run: mistakes"]
+    counted = {"mistakes", "rounds", "updates", "rounds decided by rounding", "no other round was an update"}
+    counted |= {"order, sha256", "final sums, sha256", "confidence"}
+    assert {claim.removeprefix("run: ") for claim in other["claims"] if claim.startswith("run: ")} == counted
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -440,10 +455,10 @@ def test_whatever_the_certificate_is_it_answers(what):
 
 
 def _swapped(facts, side, problem, name="margin"):
-    """Call the witness of a name "z", and put another one in its place: negative weights, or one row."""
+    """Call the witness of a name "hinge", and put another one in its place: negative weights, or one row."""
     witnesses = facts["problems"][problem][side]
-    witnesses["z"] = copy.deepcopy(witnesses[name])
-    values = [-v for v in witnesses["z"]["values"]] if side == "w" else [1] + [0] * (facts["data"]["rows"] - 1)
+    witnesses["hinge"] = copy.deepcopy(witnesses[name])
+    values = [-v for v in witnesses["hinge"]["values"]] if side == "w" else [1] + [0] * (facts["data"]["rows"] - 1)
     witnesses[name] = {"exponent": 0, "values": values}
 
 
@@ -473,7 +488,7 @@ def test_without_a_witness_of_that_name_nothing_is_read_from_another():
     facts, X, y = made("separable")
     other = copy.deepcopy(facts)
     w = other["problems"]["bias 1"]["w"]
-    w["z"] = w.pop("margin")
+    w["hinge"] = w.pop("margin")
     cert = Certificate(recomputed(other, X, y))
     assert verify(cert, X, y)
     with pytest.raises(KeyError, match="no weights are called"):
@@ -517,15 +532,16 @@ def test_values_that_no_file_can_hold_are_answered(what):
 
 def test_winnows_theorem_says_nothing_of_pairs():
     """A problem of pairs has more weights than Winnow's bound counts: with N = 1 it would be at most 0 mistakes."""
-    X, y = np.array([[1.0], [-1.0], [1.0]]), ["a", "b", "a"]
+    X, y = np.array([[1.0], [-1.0], [1.0], [1.0]]), ["a", "b", "a", "c"]
     clf = Perceptron(multi_class="joint", shuffle=False, fit_intercept=False).partial_fit(X, y, classes=["a", "b", "c"])
     facts = json.loads(clf.certificate(X, y).text())
     assert verify(facts, X, y)
     facts["problems"]["pairs, no bias"]["w"]["margin"] = {"exponent": 0, "values": [5, 0, 0, 0, 4, 0]}
-    run = {"theorem": "winnow", "norm": "simplex", "rate": 0.125, "witness": "margin", "rows": [3]}
+    run = {"theorem": "winnow", "norm": "simplex", "rate": 0.125, "witness": "margin"}
+    del facts["runs"]["run of pairs"]["p"]
     facts["runs"]["run of pairs"] |= run
     assert recomputed(facts, X, y) is None  # "mistakes" 1, "mistakes at most" 0
-    assert "'run of pairs' is of pairs, of which Winnow's theorem says nothing" in str(verify(facts, X, y))
+    assert "'run of pairs' is of pairs, and not of the perceptron" in str(verify(facts, X, y))
 
 
 def without(cert, *names):
@@ -599,7 +615,9 @@ def test_one_problem_at_a_time_is_in_memory():
 def test_too_many_mixes_are_refused():
     facts, X, y = made("perceptron")
     other = copy.deepcopy(facts)
-    _run(other, mixes=[[[0, 1]]] * 100_000 + [[[len(other["runs"]["run"]["rows"]), 1]]])
+    count = len(other["runs"]["run"].pop("updates"))
+    del other["runs"]["run"]["order"], other["runs"]["run"]["confidence"]
+    _run(other, rows=list(range(count)), mixes=[[[0, 1]]] * 100_000 + [[[count, 1]]])
     assert "more shards in its mixes than 100,000" in str(verify(other, X, y))
 
 
@@ -654,6 +672,7 @@ HUGE = {
 }
 
 
+@pytest.mark.slow
 def test_huge_numbers_are_refused_in_no_time(tmp_path):
     facts, X, y = made("perceptron")
     forged = {what: copy.deepcopy(facts) for what in HUGE}

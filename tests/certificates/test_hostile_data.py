@@ -148,6 +148,7 @@ NUMBERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", NUMBERS)
 def test_no_verdict_is_wrong_on_random_data(kind, record_property):
     rng, left, problems = np.random.default_rng(11), [], 0

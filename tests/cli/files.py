@@ -1,14 +1,18 @@
-"""Small files to run commands on."""
+"""Small files to run commands on, and lines of a shell that run them."""
 
+import shlex
+import subprocess
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from typer.testing import CliRunner
 
 import linsep
-from linsep.cli.jobs.fitting import fit_quietly
+from linsep.cli.app import app
+from linsep.cli.jobs.training import fit_quietly
 from linsep.models.save_load import save
 
 WORDS = {"spam": "cheap pills offer click win money", "ham": "meet noon lunch project thanks report"}
@@ -92,10 +96,34 @@ def let_threads_work(patch):
     def local_workers(count):
         yield None
 
-    patch.setattr("linsep.distributed.connecting.local_workers", local_workers)
+    patch.setattr("linsep.distributed.cluster.local_workers", local_workers)
     patch.setattr("linsep.cli.jobs.sharded.task_slots", lambda client: 2)
 
 
 def write_certificate(path, data, **options):
     """Prove what can be proved of a file, and save it."""
     linsep.certify(*linsep.read(data, **options)).save(path)
+
+
+def run_line(line):
+    """Run a line as a shell does, but `linsep` in this process; return the exit code and what is shown.
+
+    The line may have pipes, and `A || B`, which runs B if A fails.
+    """
+    first, _, otherwise = line.partition(" || ")
+    data = b""
+    for command in first.split(" | "):
+        code, data, shown = _run_command(command, data)
+    if code and otherwise:
+        code, more = run_line(otherwise)
+        shown += more
+    return code, shown
+
+
+def _run_command(command, data):
+    """Run one command on its standard input; return the exit code, its standard output and what is shown."""
+    if command.startswith("linsep "):
+        result = CliRunner().invoke(app, shlex.split(command)[1:], input=data)
+        return result.exit_code, result.stdout_bytes, result.output
+    done = subprocess.run(command, shell=True, input=data, capture_output=True, check=False)
+    return done.returncode, done.stdout, (done.stdout + done.stderr).decode()

@@ -22,7 +22,6 @@ from linsep.cli.errors import EXTRAS, Interrupted, UsageError, explain
 from linsep.data.registry import NoOptionError
 from linsep.models.save_load import ModelError
 from linsep.validation.errors import InvalidDataError, ParameterError
-from tests.cli.files import write_files
 
 X, Y = np.array([[0.0, 1], [1, 0], [2, 1], [1, 2]]), [0, 1, 1, 0]
 
@@ -42,6 +41,7 @@ def raising(error):
     return work
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "code", "line"),
     [
@@ -168,13 +168,11 @@ def test_wrong_usage_is_one_line(args):
     assert "--help" in result.stderr
 
 
-def test_codes_of_real_files(tmp_path, monkeypatch):
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    damaged = bytearray((tmp_path / "model.linsep").read_bytes())
+def test_codes_of_real_files(folder):
+    damaged = bytearray((folder / "model.linsep").read_bytes())
     damaged[-1] ^= 1
-    (tmp_path / "damaged.linsep").write_bytes(damaged)
-    (tmp_path / "bad.svm").write_text("1 1:0.5\n0 2:one\n")
+    (folder / "damaged.linsep").write_bytes(damaged)
+    (folder / "bad.svm").write_text("1 1:0.5\n0 2:one\n")
     for args, code in (
         (["evaluate", "model.linsep", "test.svm"], 0),
         (["evaluate", "missing.linsep", "test.svm"], 2),
@@ -191,18 +189,17 @@ def test_codes_of_real_files(tmp_path, monkeypatch):
         result = CliRunner().invoke(app, args)
         assert result.exit_code == code, (args, result.output)
         assert result.stderr.count("\n") == (code > 0), args
-    assert not (tmp_path / "bad.npz").exists()
+    assert not (folder / "bad.npz").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["gz", "bz2", "xz"])
-def test_damaged_compressed_data_are_bad_data_for_every_command(kind, tmp_path, monkeypatch):
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    lines, pack = (tmp_path / "train.svm").read_bytes(), {"gz": gzip, "bz2": bz2, "xz": lzma}[kind].compress
+def test_damaged_compressed_data_are_bad_data_for_every_command(kind, folder):
+    lines, pack = (folder / "train.svm").read_bytes(), {"gz": gzip, "bz2": bz2, "xz": lzma}[kind].compress
     second = bytearray(pack(lines))
     second[len(second) // 2] ^= 0x55
     name = f"damaged.svm.{kind}"
-    (tmp_path / name).write_bytes(pack(lines) + second)
+    (folder / name).write_bytes(pack(lines) + second)
     for args in (
         ["fit", name, "-o", "made.linsep"],
         ["fit", name, "-o", "made.linsep", "--stream"],
@@ -219,7 +216,7 @@ def test_damaged_compressed_data_are_bad_data_for_every_command(kind, tmp_path, 
         result = CliRunner().invoke(app, args)
         assert result.exit_code == 3, (args, result.output, result.exception)
         assert f"{name}: the" in result.stderr.splitlines()[-1]
-    assert not list(tmp_path.glob("made.*"))
+    assert not list(folder.glob("made.*"))
 
 
 PIPED = """
@@ -237,6 +234,7 @@ app(prog_name="linsep")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["rich", "plain", "little"])
 def test_a_closed_pipe_ends_it_quietly(command):
     args = [sys.executable, "-c", PIPED, command]
@@ -248,11 +246,10 @@ def test_a_closed_pipe_ends_it_quietly(command):
     assert process.returncode == 141
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no device that is always full")
-def test_a_full_disk_is_reported_with_the_file(tmp_path, monkeypatch):
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "bad.svm").write_text((tmp_path / "train.svm").read_text() + "x\n")
+def test_a_full_disk_is_reported_with_the_file(folder):
+    (folder / "bad.svm").write_text((folder / "train.svm").read_text() + "x\n")
     for args in (
         ["fit", "train.svm", "-o", "/dev/full"],
         ["predict", "model.linsep", "new.svm", "-o", "/dev/full"],

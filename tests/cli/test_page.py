@@ -1,16 +1,12 @@
 """What the pages show of commands is what happens."""
 
-import os
 import re
-import shlex
-import subprocess
-import sys
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
 
 import pytest
-from typer.testing import CliRunner
 
 from linsep.cli.app import app
+from tests.cli.files import run_line
 from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "command-line.md"
@@ -25,22 +21,13 @@ def shown(page):
             yield command, output
 
 
-def run(command):
-    if command.startswith("linsep "):
-        return CliRunner().invoke(app, shlex.split(command)[1:]).output
-    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
-    done = subprocess.run(
-        command, shell=True, capture_output=True, text=True, env={**os.environ, "PATH": path}, check=False
-    )
-    return done.stdout + done.stderr
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [PAGE, ROOT / "README.md"], ids=["command-line", "readme"])
 def test_the_page_is_true(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert list(shown(page))
     for command, expected in shown(page):
-        found = run(command)
+        _, found = run_line(command)
         assert OutputChecker().check_output(expected, found, ELLIPSIS | NORMALIZE_WHITESPACE), f"$ {command}\n{found}"
 
 

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.cli.files import write_model, write_svmlight, write_table
 
 START = "import sys; from linsep.cli.startup import load_scikit_learn; load_scikit_learn(); load_scikit_learn()\n"
@@ -17,6 +19,7 @@ def told(code, *args, cwd=None):
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_pandas_is_not_loaded_but_can_be():
     code = """
 print("pandas" in sys.modules, "sklearn.utils.validation" in sys.modules)
@@ -28,6 +31,7 @@ print(linsep.Perceptron().fit(pandas.DataFrame({"a": [1.0, -1.0]}), [1, 0]).feat
     assert told(code) == ["False", "True", "2", "a"]
 
 
+@pytest.mark.slow
 def test_scikit_learn_and_arrow_do_without(tmp_path):
     code = """
 import numpy as np, pyarrow as pa, linsep
@@ -55,6 +59,7 @@ print(len(caught))
     assert told(code, cwd=tmp_path) == ["True"] * 6 + ["binary", "(1,", "2)", "20", "True", "1"]
 
 
+@pytest.mark.slow
 def test_commands_read_tables(tmp_path):
     code = """
 from pyarrow import csv, parquet
@@ -114,6 +119,7 @@ linsep.cli.main()
 """
 
 
+@pytest.mark.slow
 def test_a_terminated_command_leaves_no_drafts(tmp_path):
     write_svmlight(tmp_path / "in.svm", 20, 0)
     (tmp_path / "out.npz").write_bytes(b"before")
@@ -141,3 +147,24 @@ def test_an_interruption_after_the_end_changes_nothing():
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("linsep ")
+
+
+INTERRUPTED_IN_A_STRING = """
+import signal
+from linsep.cli.errors import reported
+from linsep.cli.startup import handle_signals
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+handle_signals()
+with reported(lambda: "linsep fit"):
+    exec("import os, signal; os.kill(os.getpid(), signal.SIGINT)")
+    print("not interrupted")
+"""
+
+
+def test_an_interruption_of_code_in_a_string_ends_with_the_exit_code(tmp_path):
+    (tmp_path / "interrupted.py").write_text(INTERRUPTED_IN_A_STRING)
+    command = [sys.executable, "-m", "interrupted"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "linsep fit: interrupted; nothing was written\n"

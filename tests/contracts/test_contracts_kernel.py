@@ -127,6 +127,7 @@ def test_chunks_are_one_fit_in_order(classes, multi_class, kind):
     assert trace(chunks, X) == trace(whole, X)
 
 
+@pytest.mark.slow
 @several
 @pytest.mark.parametrize("block", [1, 7, 16])
 def test_blocks_and_tiles_of_any_size_leave_the_same_bits(classes, multi_class, block, monkeypatch):
@@ -193,6 +194,7 @@ def test_learn_one_is_partial_fit_is_fit():
     assert [by_one.predict_one(x) for x in X] == fitted.predict(X).tolist()
 
 
+@pytest.mark.slow
 @several
 @each_kind
 @pytest.mark.parametrize("kernel", ["poly", "precomputed"])
@@ -244,6 +246,7 @@ def test_a_zero_row_is_harmless(kernel):
         assert bits(dense.set_params(readout="last").decision_function(X)) == bits(plain.decision_function(X))
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(seed=st.integers(0, 10**6))
 def test_its_mistakes_are_within_the_bound_in_the_feature_space(seed):

@@ -310,6 +310,7 @@ def name_it(value):
     return name_of(value) if hasattr(value, "func") else type(value).__name__
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("learner", "check"), list(checks()), ids=name_it)
 def test_scikit_learn(learner, check):
     with warnings.catch_warnings():

@@ -163,6 +163,7 @@ CASES = [(name, "batches") for name in TRAINED] + [(name, way) for name in ONE_B
 each = pytest.mark.parametrize(("name", "way"), CASES)
 
 
+@pytest.mark.slow
 @each
 def test_predicting_while_another_thread_trains(name, way):
     """New classes arrive, and new features where they have names; nothing raises, and no prediction stays behind."""
@@ -205,6 +206,7 @@ def glance(learner):
     return [learner.predict_one(PAIRS[0]), *(bits(getattr(learner, read)(X[:6])) for read in reads_of(learner)[1:])]
 
 
+@pytest.mark.slow
 @each
 def test_training_is_published_as_a_whole(name, way):
     """Before every line of a call that trains, predictions are those before the call or those after it."""
@@ -222,6 +224,7 @@ def test_training_is_published_as_a_whole(name, way):
         found.clear()
 
 
+@pytest.mark.slow
 @each
 def test_a_prediction_is_of_one_state(name, way):
     """Training before every line of a prediction: it is that of some state between its beginning and its end."""

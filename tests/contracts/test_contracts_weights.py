@@ -36,6 +36,7 @@ def test_the_table_has_averages():
     assert {"averaged-perceptron", "passive-aggressive", "romma", "logistic-regression", "pegasos"} <= set(AVERAGES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AVERAGES)
 @pytest.mark.parametrize(("classes", "multi_class"), CASES.values(), ids=CASES)
 def test_the_average_is_the_naive_mean_and_not_the_last(name, classes, multi_class):

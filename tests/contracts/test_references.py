@@ -82,6 +82,7 @@ def compare(name, learner, run, tolerance=1e-12):
         close(weights(learner), answer(name, run), tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", TABLE)
 @few
@@ -185,6 +186,7 @@ SCALED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", SCALED)
 @few
@@ -224,6 +226,7 @@ def test_hostile_rows(name, problem, kind):
     compare(name, learner, run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", TABLE)
 @few

@@ -19,6 +19,7 @@ def close(a, b, tolerance=1e-12):
     assert np.max(np.abs(a - b), initial=0.0) <= tolerance * np.max(np.abs(b), initial=1e-300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("one", "other"),
     [

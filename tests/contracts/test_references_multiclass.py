@@ -13,6 +13,7 @@ from tests.problems import KINDS, epochs, float_rows, integer_rows
 NAMES = np.array(["ant", "bee", "cat"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLE)
 @few
 @given(problem=float_rows(classes=3), seed=seeds, beta=st.sampled_from([0.0, 0.5]))

@@ -65,6 +65,7 @@ def name(value):
     return name_of(value) if hasattr(value, "func") else type(value).__name__
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("learner", "check"), list(checks()), ids=name)
 def test_scikit_learn(learner, check):
     """Most of the checks' data are not separable, and of that the learners warn."""
@@ -73,6 +74,7 @@ def test_scikit_learn(learner, check):
         check(learner)
 
 
+@pytest.mark.slow
 def test_scikit_learn_array_api(pytestconfig):
     child = [sys.executable, "-W", "ignore", "-c", CHILD]
     environment = os.environ | {"SCIPY_ARRAY_API": "1"}

@@ -47,6 +47,7 @@ def check(form, text):
         assert np.all(np.diff(rows.indices[begin:end]) > 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LINES)
 @given(text=texts)
 @example(text=b"")
@@ -84,6 +85,7 @@ def check_table(name, text, size):
         assert np.isfinite(dense).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 @given(text=tables, size=st.integers(1, 40))
 @settings(deadline=None, max_examples=60)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linsep
-from linsep.cli.jobs.pipes import Waiting, pipe_input
+from linsep.cli.jobs.reading import Waiting, pipe_input
 from linsep.data.blocks import blocks
 from linsep.data.sources import HEAD, Source
 

@@ -143,6 +143,7 @@ def test_parts_together_are_the_whole(tmp_path, name):
         assert_parts(path, count, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("shape", [{"end": b"\r\n", "last": b"\r\n"}, {"last": b""}, {"first": b"\xef\xbb\xbf"}])
 def test_ends_of_lines_and_marks(tmp_path, name, shape):
@@ -446,7 +447,7 @@ def test_rows_are_parsed_once_and_finished_later(tmp_path):
         path = put(tmp_path, name, lines)
         plan = Plan(path, **options)
         some = [PartRows(part, plan.reading) for part in plan.parts(4)]
-        plan.settle(one.survey for one in some)
+        plan.settle(one.profile for one in some)
         for _ in range(2):
             assert_same([one.finished(plan.form) for one in some], linsep.read(path, **options))
 

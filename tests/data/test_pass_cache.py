@@ -46,6 +46,7 @@ def in_place(block):
     return not block.X.data.flags.writeable
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{}, {"n_features": 20}, {"n_features": 20, "zero_based": False}, {"zero_based": True}]
 )
@@ -112,6 +113,7 @@ def test_rejected_rows_are_counted_in_every_pass(rows, folder):
         assert source.rejected == 1
 
 
+@pytest.mark.slow
 def test_a_pass_that_ends_early_leaves_nothing_behind(rows, folder):
     source = linsep.stream(rows, cache=folder, block_rows=10, n_features=20, zero_based=False)
     next(iter(source))
@@ -273,6 +275,7 @@ def test_what_a_dead_process_left_is_removed(rows, folder):
     assert other.exists()
 
 
+@pytest.mark.slow
 def test_what_a_process_killed_in_a_write_left_is_removed(rows, folder):
     code = (
         "import os, sys, linsep\nfrom linsep.data import pass_cache\npass_cache.MUCH = 1\n"

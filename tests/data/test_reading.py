@@ -79,6 +79,7 @@ LONG_NUMBERS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("kind", NUMBER_IN)
 def test_numbers_with_any_exponent_and_any_digits(kind, dtype):

@@ -68,6 +68,7 @@ BAD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BAD)
 def test_a_malformed_row_is_an_error_with_its_place(case):
     text, line, column, reason = BAD[case]
@@ -173,6 +174,7 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
 entries = st.dictionaries(st.integers(1, 10**6), numbers, max_size=8)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(rows=st.lists(st.tuples(st.integers(-5, 5), entries), min_size=1, max_size=8), size=st.integers(1, 200))
 def test_what_is_written_is_read(rows, size):
@@ -184,6 +186,7 @@ def test_what_is_written_is_read(rows, size):
         assert dict(zip((data.X.indices[span] + 1).tolist(), data.X.data[span].tolist(), strict=True)) == row
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None, derandomize=True)
 @given(text=st.binary(max_size=300) | st.text("0123456789:. -+e#\n\rqid", max_size=300).map(str.encode))
 def test_any_bytes(text):

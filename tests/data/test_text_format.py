@@ -197,6 +197,7 @@ def test_text_that_changes_between_epochs(tmp_path, idf):
     assert [(block.X.shape, block.rejected) for block in skipping] == [((1, 5), 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{"n_features": 64}, {"vocabulary": True}, {"vocabulary": True, "idf": True}, {"keep_names": True}]
 )

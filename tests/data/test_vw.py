@@ -1,6 +1,7 @@
 """Vowpal Wabbit text: what is read, and what is refused with its place."""
 
 from itertools import pairwise
+from random import Random
 
 import hypothesis.strategies as st
 import numpy as np
@@ -240,6 +241,7 @@ def test_hard_numbers_are_nearest_in_their_type():
     assert rows_of(text).values.tolist() == [1.0000000596046448, 9007199254740994.0]
 
 
+@pytest.mark.slow
 def test_a_long_line():
     """Sorted and summed at any length, also where all columns are alike."""
     many = [f"{'w' if k % 2 else ''}{k * 7919 % 30011}:{k % 5}.5" for k in range(100_000)]
@@ -260,26 +262,35 @@ some_name = st.one_of(name, st.sampled_from("abc"), st.integers(0, 2**70).map(st
 some_number = st.one_of(
     st.floats(-1e9, 1e9).map(repr), st.integers(-9, 9).map(str), st.decimals(-99, 99, places=25).map(lambda d: f"{d:f}")
 )
-blank = st.sampled_from([" ", "  ", "\t"])
 
 
 @st.composite
 def lines(draw):
-    """Draw a sound line."""
-    before = [draw(some_number)] if draw(st.booleans()) else []
-    before += [draw(st.floats(0, 9).map(repr))] if before and draw(st.booleans()) else []
-    before += [draw(some_number)] if len(before) == 2 and draw(st.booleans()) else []
-    line = "".join(word + draw(st.sampled_from([" ", "  "])) for word in before)
-    line += draw(st.sampled_from(["", "", "'tag", "tag", "'tag "]))
-    for _ in range(draw(st.integers(1, 3))):
-        line += "|" + draw(st.one_of(st.just(""), some_name))
-        line += ":" + draw(some_number) if line[-1] != "|" and draw(st.booleans()) else ""
-        for _ in range(draw(st.integers(0, 20))):
-            line += draw(blank) + draw(some_name) + (":" + draw(some_number) if draw(st.booleans()) else "")
-        line += draw(st.sampled_from(["", " "]))
+    """Draw the words of a sound line, and a seed that puts them together: hundreds of draws would take long."""
+    names = draw(st.lists(some_name, min_size=1, max_size=8))
+    numbers = draw(st.lists(some_number, min_size=1, max_size=8))
+    importance = draw(st.floats(0, 9).map(repr))
+    seeded = Random(draw(st.integers(0, 2**32)))
+
+    def number_if(may):
+        return [seeded.choice(numbers)] if may and seeded.random() < 0.5 else []
+
+    before = number_if(True)
+    before += [importance] if before and seeded.random() < 0.5 else []
+    before += number_if(len(before) == 2)
+    line = "".join(word + seeded.choice([" ", "  "]) for word in before)
+    line += seeded.choice(["", "", "'tag", "tag", "'tag "])
+    for _ in range(seeded.randint(1, 3)):
+        line += "|" + seeded.choice(["", seeded.choice(names)])
+        line += "".join(":" + number for number in number_if(line[-1] != "|"))
+        for _ in range(seeded.randint(0, 20)):
+            line += seeded.choice([" ", "  ", "\t"]) + seeded.choice(names)
+            line += "".join(":" + number for number in number_if(True))
+        line += seeded.choice(["", " "])
     return line
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(st.lists(lines(), max_size=5), st.sampled_from([3, 18, 31]), st.sampled_from(["\n", "\r\n"]))
 def test_rows_are_those_of_plain_python(written, bits, end):
@@ -298,6 +309,7 @@ def test_float32(numbers):
     assert entries_of(rows_of(line + "\n", dtype=np.float32)) == [reference(line, 18, np.float32)[2]]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=500)
 @given(st.one_of(st.binary(), st.text("01 .e-+|:'ax\t\r\n\0").map(str.encode)))
 @example(b"1 |a aaaaaaaaa\xff:1")
@@ -330,6 +342,7 @@ def spelled(line):
                 yield (f"{space}|{feature}" if space else feature), (feature, space)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(st.lists(lines(), max_size=5), st.sampled_from([1, 18]))
 def test_names_are_those_of_plain_python(written, bits):

@@ -137,6 +137,7 @@ def test_names_of_malformed_rows_do_not_count():
 LATER = "1 |a y:7 x:2 new\n1 |b new:1 new2 new3:0 |c x\n1 | z\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["data set", "stream"])
 @pytest.mark.parametrize("how", ["vocabulary", "keep_names"])
 def test_read_like_other_data(how, kind):
@@ -243,6 +244,7 @@ some = st.sampled_from(["x", "y", "longer_name", "7", "07", "é"])
 line = st.lists(st.tuples(st.sampled_from(["", "a", "b", "7"]), st.lists(some, max_size=4)), min_size=1, max_size=3)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(written=st.lists(line, min_size=1, max_size=8), size=st.integers(1, 100), n_jobs=st.sampled_from([1, 2]))
 def test_any_names_in_any_blocks(written, size, n_jobs):

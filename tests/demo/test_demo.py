@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -18,10 +19,12 @@ from linsep.demo import report as demo_report
 from linsep.demo.data_sets import data_sets
 from linsep.demo.digits_study import METHODS
 from linsep.demo.next_steps import NextSteps, prepare
-from linsep.demo.pictures import digit_weights, digits
+from linsep.demo.report import digit_weights, digits
 from linsep.demo.trials import ONLINE
 from linsep.training.votes import reading_name
 from tests.plots import browser
+
+pytestmark = pytest.mark.slow
 
 HEAVY = ("numba", "sklearn", "scipy", "matplotlib", "numpy")
 
@@ -79,15 +82,23 @@ def test_the_screen_ends_with_the_table_the_page_and_three_commands(demo):
 
 
 def test_the_commands_work_as_they_are_shown(demo):
-    """They are run by a shell, word for word; the digits of new.csv are 0 to 9, most of which are read rightly."""
+    """The last is run by a shell, word for word; the digits of new.csv are 0 to 9, most of which are read rightly."""
     commands = demo[0].stdout.partition("\nNext, ")[2].split("\n", 1)[1]
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        ["sh", "-ec", commands], capture_output=True, text=True, env={**os.environ, "PATH": path}, check=False
+    compare, fit, predict = commands.replace("\\\n", "").strip().splitlines()
+    programs = {line.partition(f" {name} ")[0].strip() for name, line in
+                {"compare": compare, "fit": fit, "predict": predict}.items()}  # fmt: skip
+    assert len(programs) == 1
+    compared, fitted = (
+        CliRunner().invoke(app, shlex.split(line)[len(shlex.split(*programs)) :]) for line in (compare, fit)
     )
+    assert (compared.exit_code, fitted.exit_code) == (0, 0), compared.output + fitted.output
+    assert f"{len(chosen(()))} learners on" in compared.stdout
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    env = {**os.environ, "PATH": path}
+    done = subprocess.run(["sh", "-ec", predict], capture_output=True, text=True, env=env, check=False)
     assert done.returncode == 0, done.stderr
-    assert f"{len(chosen(()))} learners on" in done.stdout
-    answers = done.stdout.splitlines()[-10:]
+    answers = done.stdout.splitlines()
+    assert len(answers) == 10
     assert sum(answer == str(k) for k, answer in enumerate(answers)) >= 7
     assert (demo[1] / "digits.html").read_text().startswith("<!doctype html>")
 
@@ -211,13 +222,17 @@ def test_commands_quote_names_and_leave_out_a_page_that_cant_be_drawn(page):
     assert predict.endswith("predict m.linsep n.csv")
 
 
-def test_a_page_may_go_elsewhere(tmp_path, monkeypatch):
+def test_a_page_may_go_elsewhere_as_in_the_second_example(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(app, ["demo", "--quick", "--report", "it.html"])
-    assert (tmp_path / "it.html").read_text().startswith("<!doctype html>")
-    assert not (tmp_path / "linsep-demo" / "report.html").exists()
-    assert "\nReport   it.html\n" in result.stdout
-    assert "-o linsep-demo/digits.linsep" in result.stdout
+    first, second = EXAMPLES.strip().splitlines()
+    assert (first, second) == ("linsep demo", "linsep demo --quick --out pictures --report demo.html")
+    result = CliRunner().invoke(app, shlex.split(second)[1:])
+    assert result.exit_code == 0, result.output
+    assert "\x1b" not in result.stdout
+    assert (tmp_path / "demo.html").read_text().startswith("<!doctype html>")
+    assert not (tmp_path / "pictures" / "report.html").exists()
+    assert "\nReport   demo.html\n" in result.stdout
+    assert "-o pictures/digits.linsep" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -281,13 +296,15 @@ def no_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.axes", None)
 
 
-def test_without_matplotlib_all_but_the_page_is_there(tmp_path, no_matplotlib):
-    result = CliRunner().invoke(app, ["demo", "--quick", "--out", str(tmp_path)])
+def test_without_matplotlib_all_but_the_page_is_there_in_the_default_folder(tmp_path, monkeypatch, no_matplotlib):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["demo", "--quick"])
     assert result.exit_code == 0, result.output
     assert "pip install 'linsep[plot]'" in result.stdout
     assert " predict " in result.stdout
     assert "--report" not in result.stdout
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["digits.csv", "new.csv"]
+    assert sorted(file.name for file in Path("linsep-demo").iterdir()) == ["digits.csv", "new.csv"]
+    assert "-o linsep-demo/digits.linsep" in result.stdout
 
 
 def test_without_matplotlib_a_page_that_is_asked_for_is_refused_at_once(tmp_path, no_matplotlib):

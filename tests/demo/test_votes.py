@@ -7,9 +7,9 @@ import pytest
 from rich.console import Console
 
 from linsep.demo.data_sets import data_sets
-from linsep.demo.digits_study import METHODS, Run, Split, study
+from linsep.demo.digits_study import DEGREES, METHODS, QUICK, Run, Split, read_digits, study
 from linsep.demo.report import vote_parts
-from linsep.demo.votes import DEGREES, QUICK, read_digits, vote_table
+from linsep.demo.screen import vote_table
 from linsep.plots.report import Picture, Table
 from linsep.training.votes import reading_name
 

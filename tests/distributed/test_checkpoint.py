@@ -12,6 +12,8 @@ from linsep.distributed.checkpoint import identity_of
 from linsep.models.archive import ModelError
 from tests.distributed.rows import bits, fit, problem, write
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def rows(tmp_path):

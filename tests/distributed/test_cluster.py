@@ -16,6 +16,8 @@ from linsep.distributed.cluster import Cluster, assigned_workers
 from linsep.distributed.engine import Threads
 from linsep.distributed.shard import Task
 
+pytestmark = pytest.mark.slow
+
 threads_of = st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 3), min_size=1)
 shards = st.lists(st.integers(0, 30), unique=True, min_size=1)
 

@@ -14,14 +14,14 @@ from numpy.testing import assert_array_equal
 import linsep
 from linsep import AveragedPerceptron, NaiveBayes, Perceptron, Winnow, distributed
 from linsep.data.errors import DataError
-from linsep.distributed import row_cache
+from linsep.distributed import work
 from linsep.distributed.sources import source_of
 
 dask = pytest.importorskip("dask", reason="the extra linsep[dask] is not installed")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")]
 ROWS, WIDTH, SHARDS = 120, 5, 4
 HOW = {"shards": SHARDS, "shuffle": False, "random_state": 0, "max_iter": 4, "log": True}
 
@@ -166,7 +166,7 @@ def test_nothing_depends_on_room_to_keep_rows(monkeypatch, shuffle):
     frame, blocks = dd.from_pandas(FRAME[["a", "b", "city", "label"]], npartitions=6), da.from_array(X, chunks=(10, -1))
     how = {**HOW, "shuffle": shuffle}
     kept = [distributed.fit(Perceptron(**how), blocks, Y), distributed.fit(Perceptron(**how), frame)]
-    monkeypatch.setattr(row_cache.ROW_CACHE, "limit", lambda: 0)
+    monkeypatch.setattr(work.ROW_CACHE, "limit", lambda: 0)
     made = [distributed.fit(Perceptron(**how), blocks, Y), distributed.fit(Perceptron(**how), frame)]
     for one, other in zip(kept, made, strict=True):
         same(one, other)

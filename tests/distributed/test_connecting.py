@@ -11,11 +11,12 @@ import pytest
 
 import linsep
 from linsep import Perceptron, distributed
-from linsep.distributed import ClusterError, cluster, connecting, local_workers
-from linsep.distributed.cluster import Cluster
-from linsep.distributed.connecting import engine_of
+from linsep.distributed import ClusterError, cluster, local_workers
+from linsep.distributed.cluster import Cluster, engine_of
 from linsep.distributed.engine import Threads
 from tests.distributed.rows import bits, fit, problem, write
+
+pytestmark = pytest.mark.slow
 
 dask_distributed = pytest.importorskip("distributed", reason="the extra linsep[dask] is not installed")
 
@@ -62,7 +63,7 @@ def refused(rows, client):
 
 
 def test_nobody_listens(rows, monkeypatch, capfd):
-    monkeypatch.setattr(connecting, "SECONDS", 1)
+    monkeypatch.setattr(cluster, "REPLY", 1)
     address = f"tcp://127.0.0.1:{free_port()}"
     line, seconds = refused(rows, address)
     assert line.startswith(f"no scheduler answers at {address} (not in 1 s): start one with dask scheduler")
@@ -71,7 +72,7 @@ def test_nobody_listens(rows, monkeypatch, capfd):
 
 
 def test_somebody_listens_who_says_nothing(rows, silent, monkeypatch):
-    monkeypatch.setattr(connecting, "SECONDS", 1)
+    monkeypatch.setattr(cluster, "REPLY", 1)
     line, seconds = refused(rows, silent)
     assert line.startswith(f"no scheduler answers at {silent} (not in 1 s)")
     assert seconds < 5
@@ -79,7 +80,7 @@ def test_somebody_listens_who_says_nothing(rows, silent, monkeypatch):
 
 def test_somebody_else_listens(rows, monkeypatch):
     """A web server, as that of a scheduler's own pages is: the port that is given by mistake."""
-    monkeypatch.setattr(connecting, "SECONDS", 2)
+    monkeypatch.setattr(cluster, "REPLY", 2)
     server = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
     monkeypatch.setattr(BaseHTTPRequestHandler, "log_message", lambda *said: None)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -102,13 +103,13 @@ def test_a_worker_is_no_scheduler(rows, client):
 
 
 def test_seconds():
-    assert connecting.SECONDS <= 5
+    assert cluster.REPLY <= 5
     assert cluster.WORKERS <= 10
 
 
 @pytest.mark.parametrize("address", ["gopher://127.0.0.1:1", "tcp://127.0.0.1:port", ""])
 def test_no_address(rows, address, monkeypatch):
-    monkeypatch.setattr(connecting, "SECONDS", 1)
+    monkeypatch.setattr(cluster, "REPLY", 1)
     line, _ = refused(rows, address)
     assert line.startswith(f"no scheduler answers at {address} (")
 

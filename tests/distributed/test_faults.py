@@ -17,6 +17,8 @@ from linsep.distributed import ClusterError, work
 from tests.distributed import faulty
 from tests.distributed.rows import bits, fit, lines_of, problem, write
 
+pytestmark = pytest.mark.slow
+
 SHARDS = 8
 
 
@@ -199,7 +201,7 @@ def test_a_progress_that_raises_stops_the_run(client, rows):
 
 def kept_rows():
     """How many things the cache of this process holds."""
-    from linsep.distributed.row_cache import ROW_CACHE
+    from linsep.distributed.work import ROW_CACHE
 
     return len(ROW_CACHE._kept)
 

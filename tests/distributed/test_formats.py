@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import linsep
 from linsep import Perceptron, distributed
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")]
 ROWS, SHARDS, EPOCHS = 90, 4, 3
 HOW = {"shards": SHARDS, "shuffle": False, "random_state": 0, "max_iter": EPOCHS}
 

@@ -15,6 +15,8 @@ from linsep.training.mixing import fork, gain_of
 from tests.distributed.rows import problem
 from tests.fits import fit
 
+pytestmark = pytest.mark.slow
+
 SMALLEST, LARGEST = 5e-324, np.finfo(np.float64).max
 HOSTILE = [
     0.0,

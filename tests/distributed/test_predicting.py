@@ -10,8 +10,10 @@ import linsep
 from linsep import AveragedPerceptron, LogisticRegression, NaiveBayes, distributed
 from linsep.distributed import sources
 from linsep.evaluation.scoring import Scoring
-from linsep.evaluation.scoring import answers as asked
+from linsep.evaluation.scoring import predictions as asked
 from tests.distributed.rows import fit, problem, write
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module", params=[2, 3])

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import hypothesis.strategies as st
 from hypothesis import given
 
-from linsep.distributed.row_cache import SHARE, RowCache, room
+from linsep.distributed.work import SHARE, RowCache, room
 
 steps = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3), st.integers(0, 60)), max_size=30)
 

@@ -11,6 +11,8 @@ from tests.contracts.test_references import answer, build, reference
 from tests.distributed.rows import bits, fit, problem, write
 from tests.fits import close, weights
 
+pytestmark = pytest.mark.slow
+
 SHUFFLES = [True, False, "once", "blocks"]
 
 

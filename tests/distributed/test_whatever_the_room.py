@@ -5,9 +5,11 @@ import pytest
 
 from linsep import ROMMA, AveragedPerceptron, NaiveBayes, OnlineClassifier, distributed
 from linsep.distributed import work
-from linsep.distributed.row_cache import ROW_CACHE
+from linsep.distributed.work import ROW_CACHE
 from linsep.rules import AggressiveRomma
 from tests.distributed.rows import bits, fit, problem, write
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

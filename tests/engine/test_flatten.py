@@ -200,9 +200,76 @@ class Plain(NamedTuple):
         return y if y * score <= 0 else 0.0
 
 
+@pytest.mark.slow
 def test_a_rule_that_can_not_be_flattened_learns_all_the_same():
     X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [1.0, 2.0]])
     y = [-1, 1, 1, -1]
     found, expected = (OnlineClassifier(rule, shuffle=False).fit(X, y) for rule in (Searching(), Plain()))
     np.testing.assert_array_equal(found.coef_, expected.coef_)
     assert found.mistakes_ == expected.mistakes_ > 0
+
+
+RATE, NOTHING = 0.5, 0.0
+
+
+def rate_or(x):
+    return RATE or x
+
+
+def nothing_or(x):
+    return NOTHING or x
+
+
+def rate_and(x):
+    return RATE and x
+
+
+def or_rate(x):
+    return x or RATE
+
+
+def and_rate(x):
+    return x and RATE
+
+
+@pytest.mark.parametrize("function", [rate_or, nothing_or, rate_and, or_rate, and_rate])
+def test_known_operands_of_and_and_or_keep_their_value(function):
+    source, names = flatten(function, "flat")
+    exec(source, names)
+    for x in (0.0, 2.0):
+        assert (names["flat"](x), type(names["flat"](x))) == (function(x), float), (function.__name__, x)
+
+
+def for_else(x):
+    for _ in range(3):
+        x += 1.0
+    else:
+        x += 100.0
+    return x
+
+
+def while_else(x):
+    while x < 3.0:
+        x += 1.0
+    else:
+        x += 100.0
+    return x
+
+
+@pytest.mark.parametrize("function", [for_else, while_else])
+def test_loops_with_else_are_refused(function):
+    with pytest.raises(NotFlatError, match="else"):
+        flatten(function, "flat")
+
+
+def test_a_source_that_is_newer_than_the_function_is_refused(tmp_path, monkeypatch):
+    """The process goes on with what it has loaded, not with what an upgrade has put in its place."""
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / "upgraded_rule.py"
+    file.write_text("def step(x):\n    return x + 1.0\n")
+    import upgraded_rule
+
+    assert "1.0" in flatten(upgraded_rule.step, "flat")[0]
+    file.write_text("def step(x):\n    return x + 9.0\n")
+    with pytest.raises(NotFlatError, match="newer"):
+        flatten(upgraded_rule.step, "flat")

@@ -98,6 +98,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 def test_a_damaged_file_is_replaced_in_silence(fresh, tmp_path, damage, suffix, capfd):
@@ -128,6 +129,7 @@ def test_code_of_another_signature_is_never_loaded(fresh, tmp_path):
     assert kernel.stats.cache_misses.total() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EROFS])
 def test_a_full_disk_is_reported_once(fresh, monkeypatch, code, capfd):
     def full(*args):
@@ -251,6 +253,7 @@ def test_a_temporary_folder_in_which_others_may_rename_is_refused(temporary):
     assert not list(temporary.iterdir())
 
 
+@pytest.mark.slow
 def test_every_cached_kernel_of_the_package_survives_a_faulty_disk():
     kinds = Counter(type(kernel._cache) for kernel in dispatchers())
     assert set(kinds) <= {KernelCache, NullCache}
@@ -273,6 +276,7 @@ def read_only():
         yield top
 
 
+@pytest.mark.slow
 def test_a_user_who_may_write_to_the_temporary_folder_alone(read_only):
     """Two processes use a kernel of the copy: the first compiles, the second loads."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}

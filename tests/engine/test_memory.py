@@ -30,6 +30,7 @@ def packed_plainly(values, indices, nonzeros):
     return n
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("pass_", [packed, packed.py_func, packed_plainly], ids=["compiled", "numpy", "plain"])
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.9, 1.0])

@@ -55,6 +55,7 @@ def test_shrinking_is_multiplication(case, readout):
     np.testing.assert_allclose(weights(learner), expected, rtol=0, atol=1e-11 * size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_the_average_is_right_at_every_round(case):
     """Not only where the last fold happens to leave it."""

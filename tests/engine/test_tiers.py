@@ -1,12 +1,22 @@
 """The tiers of a kernel: which one runs, and that Python gives way where it can't compute."""
 
+import signal
 import sys
+import threading
+from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from linsep import AveragedPerceptron, Perceptron
+from linsep import (
+    ROMMA,
+    AveragedPerceptron,
+    BalancedWinnow,
+    LogisticRegression,
+    Perceptron,
+    PNormPerceptron,
+)
 from linsep.engine import kernel_cache
 from linsep.engine.arrays import UnalignedError, views
 from linsep.engine.kernel_cache import COMPILE, LOAD, Tiered, cached_njit, compiling, notice
@@ -101,6 +111,95 @@ def test_arrays_that_python_has_no_view_of_run_compiled():
             )
             assert (expected.coef_ == odd.coef_).all(), classes
             assert (expected.predict(unaligned(X)) == odd.predict(X)).all(), classes
+
+
+def test_a_single_row_that_python_has_no_view_of_is_learned():
+    learned = []
+    for choice in ("always", "never"):
+        with compiling(choice):
+            clf = Perceptron().partial_fit(X[:2], Y[:2], classes=[0, 1])
+            clf.learn_one((np.arange(4), unaligned(X[60])), 1)
+            learned.append([*clf.coef_.tolist(), clf.predict_one((np.arange(4), unaligned(X[60])))])
+    assert learned[0] == learned[1]
+
+
+TINY = [0.0, -0.0, 5e-324, 1e-310, 2.0**-1022, 1e-160, 1e-8, 0.25, 1.0]
+"""Entries between which sums cancel, and quotients underflow."""
+
+
+@pytest.mark.parametrize(
+    ("make", "classes"),
+    [
+        (partial(PNormPerceptron, p=3), 2),
+        (partial(PNormPerceptron, p=30), 3),
+        (partial(BalancedWinnow, eta=700.0), 2),
+        (ROMMA, 2),
+        (partial(LogisticRegression, solver="sgd"), 3),
+    ],
+    ids=["3-norm", "30-norm", "balanced winnow", "romma", "logistic"],
+)
+def test_rows_that_cancel_and_underflow_have_the_same_bits_in_both_tiers(make, classes):
+    """Where compiled code computes infinity or NaN, Python neither raises nor applies an update twice."""
+    for seed in range(12):
+        rng = np.random.default_rng([seed, classes])
+        data = rng.choice(TINY, (9, 3)) * rng.choice([-1.0, 1.0], (9, 3))
+        labels = np.concatenate([np.arange(classes), rng.integers(0, classes, 9 - classes)])
+        outcomes = []
+        for choice in ("always", "never"):
+            with compiling(choice):
+                clf = make(max_iter=3, shuffle=False, fit_intercept=bool(seed % 2))
+                try:
+                    clf.fit(data, labels)
+                    counts = np.append(clf.mistakes_, clf.updates_).tolist()
+                    outcomes.append((clf._state.link.s.tobytes(), counts, clf.t_))
+                except ValueError as error:
+                    outcomes.append(str(error))
+        assert outcomes[0] == outcomes[1], (seed, data.tolist(), labels.tolist())
+
+
+def test_signals_wait_for_the_end_of_a_single_row():
+    """An exception of a handler comes after the whole update, never in the middle of it."""
+    torn = 0
+
+    class Alarm(Exception):
+        pass
+
+    def ring(*args):
+        raise Alarm
+
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        with compiling("never"):
+            clf = Perceptron().partial_fit(np.zeros((2, 3000)), [0, 1], classes=[0, 1])
+            row = np.arange(3000), np.ones(3000)
+            clf.learn_one(row, 1)
+            for k in range(40):
+                signal.setitimer(signal.ITIMER_REAL, 1e-4 * (1 + k % 10))
+                try:
+                    for i in range(8):
+                        clf.learn_one(row, i % 2)
+                except Alarm:
+                    pass
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                torn += len(set(clf._state.link.s[:-1, 0].tolist())) != 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert torn == 0
+
+
+def test_no_single_row_runs_in_python_beside_other_threads():
+    kernel = Counted()
+    kernel.nogil = False
+    stop = threading.Event()
+    other = threading.Thread(target=stop.wait)
+    other.start()
+    with compiling("never"):
+        kernel(1)
+        stop.set()
+        other.join()
+        kernel(1)
+    assert kernel.calls == ["compiled", "python"]
 
 
 def test_an_overflow_is_the_same_error_in_both_tiers():

@@ -80,6 +80,7 @@ def test_warm_start_goes_on():
             clf.certificate(X[rows], y[rows])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(HELD))
 def test_chunks_are_one_pass(name):
     """`partial_fit` in chunks, row by row, and one pass of `fit` in order: the same certificate."""
@@ -100,6 +101,7 @@ def test_chunks_are_one_pass(name):
     }  # a step of passive-aggressive may differ in its last bit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 def test_labels_that_arrive_late(multi_class):
     """As if they had been known; a learner that has seen one label, or two, has its certificate too."""
@@ -142,6 +144,7 @@ def test_a_rule_of_ones_own():
     assert "no theorem bounds the mistakes of OnlineClassifier" in cert.remarks[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["averaged-perceptron", "winnow", "passive-aggressive", "max-margin"])
 def test_saved_pickled_and_sparsified_learners(name, tmp_path):
     X, y = two_classes()
@@ -228,7 +231,7 @@ def test_a_bound_that_is_broken_is_told(monkeypatch):
     assert verify(cert, X, y)
     assert cert.runs == []
     assert cert.facts["risk"] == {}
-    assert "run: within the bound does NOT hold" in cert.remarks[-1]
+    assert "was an update of the rule" in cert.remarks[-1] or "was no update of the rule" in cert.remarks[-1]
 
 
 OTHER_UPDATES = "no run is certified: trained again on these rows, the learner makes other updates"
@@ -260,6 +263,7 @@ RUNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("how", RUNS)
 def test_rows_that_made_no_update_are_part_of_the_run(how, case):
@@ -296,13 +300,15 @@ def test_weighted_runs_of_passive_aggressive_are_not_certified(weights):
 
 
 def test_a_run_of_other_updates_is_no_run():
-    """A row left out, doubled, put elsewhere or taken from another: the claims no longer hold."""
+    """A round left out, added, put elsewhere, or of another order: no claim holds."""
     X, y = two_classes()
     cert = fit(plain(), X, y).certificate(X, y)
-    rows = cert.facts["runs"]["run"]["rows"]
-    for forged in (rows[1:], rows + rows[:1], [*rows[:-1], (rows[-1] + 1) % len(X)], rows[::-1]):
-        run = cert.facts["runs"]["run"] | {"rows": forged}
-        assert forged == rows or not verify(cert.facts | {"runs": {"run": run}}, X, y)
+    known = cert.facts["runs"]["run"]
+    updates, order = known["updates"], known["order"]
+    moved = [{"updates": forged} for forged in (updates[1:], [*updates, 1], [updates[0] + 1, *updates[1:]])]
+    for forged in (*moved, {"order": "rows"}, {"order": order | {"seed": 1}}, {"order": order | {"shuffle": "once"}}):
+        run = known | forged
+        assert run == known or not verify(cert.facts | {"runs": {"run": run}}, X, y)
 
 
 def test_a_time_limit_and_a_watch():
@@ -392,6 +398,7 @@ def test_a_run_that_claims_to_have_located_its_rows_is_not_certified():
     assert any(OTHER_UPDATES in remark for remark in cert.remarks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shards", [None, 3])
 @pytest.mark.parametrize("case", CASES)
 def test_epochs_without_number_take_no_time_and_no_memory(case, shards):
@@ -402,8 +409,9 @@ def test_epochs_without_number_take_no_time_and_no_memory(case, shards):
     more = (1 << 33) - made
     clf._state.epochs += more
     clf._state.tally.rounds[:] += more * len(X)
-    assert {name: run["rows"] for name, run in clf.certificate(X, y).facts["runs"].items()} == {
-        name: run["rows"] for name, run in facts.items()
+    key = "rows" if shards else "updates"
+    assert {name: run[key] for name, run in clf.certificate(X, y).facts["runs"].items()} == {
+        name: run[key] for name, run in facts.items()
     }
     cert = clf.certificate(negated(clf, X), y)
     assert cert.runs == []

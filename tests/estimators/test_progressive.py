@@ -36,6 +36,7 @@ def errors_one_by_one(clf, X, y, classes):
     return errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("K", [2, 3, 5])
 @pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 @pytest.mark.parametrize("learner", [Perceptron, Pegasos])

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from linsep import ROMMA, BalancedWinnow, LogisticRegression, PassiveAggressive, Pegasos, PNormPerceptron, Winnow
 from linsep.theory import bounds
 from linsep.training.mixing import MIXINGS
-from tests.fits import fit, weights
+from tests.fits import fit, norm, radius2, squares, weights
 from tests.mixing_references import mixed, replay
 from tests.problems import integer_rows, separable
 from tests.references import online, romma, softmax
@@ -23,18 +23,6 @@ counts = st.integers(2, 9)
 ROUNDING = 1 + 1e-12
 X_MAX = 3.0  # of the integer rows drawn here
 FORMS = {"winnow": Winnow, "balanced": BalancedWinnow}
-
-
-def squares(v):
-    return float(np.sum(np.square(v)))
-
-
-def radius2(X):
-    return max(map(squares, X))
-
-
-def norm(v, p):
-    return float(np.linalg.norm(v, p))
 
 
 def sharded(kind, X, y, shards, mixing, **more):
@@ -51,6 +39,7 @@ def potential(form, u, eta, s):
     return float(np.sum(u[kept] * np.log(u[kept] / softmax(eta * s)[kept])))
 
 
+@pytest.mark.slow
 @mixings
 @pytest.mark.parametrize("form", FORMS)
 @some
@@ -103,6 +92,7 @@ def test_halving_is_tight_where_shards_are_alike(form, mixing):
     assert learner.score(X, y) == 1.0
 
 
+@pytest.mark.slow
 @mixings
 @pytest.mark.parametrize("form", FORMS)
 @some
@@ -124,6 +114,7 @@ def test_winnow_with_a_bias(form, mixing, problem, b, shards):
     assert learner.score(X, y) == 1.0
 
 
+@pytest.mark.slow
 @mixings
 @pytest.mark.parametrize("p", [2.0, 3.0, 7.5])
 @some
@@ -180,6 +171,7 @@ def test_passive_aggressive_i(mixing, C, problem, shards, epochs, data):
     assert learner.mixes_.mixed_mistakes[-1] <= max(radius2(X), 1 / C) * (squares(u) + 2 * C * lost) * ROUNDING
 
 
+@pytest.mark.slow
 @mixings
 @pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
 @some

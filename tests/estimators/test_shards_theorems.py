@@ -128,6 +128,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @mixings
 @pytest.mark.parametrize("case", HOSTILE)
 @pytest.mark.parametrize("shards", [2, 3, 4])

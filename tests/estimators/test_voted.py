@@ -65,6 +65,7 @@ def test_the_ten_rows_of_the_lecture():
     assert ask(learner, one, "longest", normalize=True) == pytest.approx([1])
 
 
+@pytest.mark.slow
 @every_form
 @few
 @given(data=st.data(), seed=seeds, beta=st.sampled_from([0.0, 1.0, 2.0]), weighted=st.booleans())

@@ -18,6 +18,7 @@ def noisy(classes, n=1400):
     return X.astype(float), np.where(rng.random(n) < 0.33, rng.integers(0, classes, n), codes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "classes", "multi_class"),
     [(np.array, 2, "ovr"), (csr_array, 2, "ovr"), (csr_array, 3, "ovr"), (np.array, 3, "joint")],
@@ -37,6 +38,7 @@ def mapped(X):
     return np.hstack([np.ones((len(X), 1)), X, X, (X[:, :, None] * X[:, None, :]).reshape(len(X), -1)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("classes", "multi_class"), [(2, "ovr"), (3, "joint")])
 def test_a_long_run_in_the_kernels_space(classes, multi_class):
     X, codes = noisy(classes)

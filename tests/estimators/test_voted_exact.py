@@ -48,6 +48,7 @@ def test_huge_integers(classes, multi_class):
     agree(learner, machines, asked.astype(float), asked.astype(object).T, normalized=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-3, 1e5])
 def test_real_numbers_vote_as_exact_sums_do(scale):
     """Wherever |v_k.x| exceeds 1e-12 of its terms' absolute sum; the rows asked are nearly orthogonal to some v_k."""

@@ -50,6 +50,7 @@ def test_pairs_are_a_plain_run_kept_whole(problem):
     assert np.array_equal(state.v[state.used], plain.before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", [False, True])
 @given(problem=integer_rows(classes=3))
 def test_dual_weights_are_the_same_hypotheses(pair, problem):

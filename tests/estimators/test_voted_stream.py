@@ -83,6 +83,7 @@ def test_sparse_rows_whose_columns_repeat():
     agree(VotedPerceptron().partial_fit(X, y), naive(plain, np.array(y)), X, ref.with_bias(plain, 1.0).T)
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("multi_class", ["ovr", "joint"])
 def test_row_by_row_is_block_by_block(kind, multi_class):

@@ -110,6 +110,7 @@ def test_many_equal_rows_are_all_found(monkeypatch):
     assert np.array_equal(RadialBasis(1.0)(X, X), equal)
 
 
+@pytest.mark.slow
 @both
 @given(
     seed=st.integers(0, 10**6), offset=st.sampled_from([0.0, 1.0, 1e4, 1e9]), step=st.sampled_from([1.0, 1e-3, 1e-9])

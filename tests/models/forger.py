@@ -28,7 +28,7 @@ from sklearn.pipeline import make_pipeline
 import linsep
 from linsep import ModelError, load, save
 from linsep.cli.commands.inspect import described, show
-from linsep.cli.jobs.features import names_of, strongest
+from linsep.cli.jobs.models import names_of, strongest
 from linsep.estimators.base.voter import Voter
 from linsep.models import archive
 from linsep.models.save_load import opened

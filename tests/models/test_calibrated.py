@@ -37,6 +37,7 @@ def same(one, other, X):
     return all(type(a) is type(b) and all(bits(c) == bits(d) for c, d in zip(a, b, strict=True)) for a, b in pairs)
 
 
+@pytest.mark.slow
 @every_method
 @pytest.mark.parametrize("on", ["held-out", "progressive", "prefit"])
 @pytest.mark.parametrize("classes", [2, 3])
@@ -61,6 +62,7 @@ def test_what_is_saved_is_what_is_loaded(method, on, classes, path):
     assert same(model, other, X)
 
 
+@pytest.mark.slow
 @every_learner
 @every_method
 def test_a_stream_goes_on_as_in_one_run(name, method, path):
@@ -148,6 +150,7 @@ def held(request, tmp_path_factory):
     return path, *archive.read(path)
 
 
+@pytest.mark.slow
 def test_anything_else_is_refused_or_harmless(held):
     path, about, arrays = held
     assert use(forged(path, about, arrays))

@@ -587,6 +587,7 @@ def test_parameters_that_load_refuses_are_not_saved(tmp_path, case):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_descriptions_that_load_refuses_are_not_saved(tmp_path):
     """Names that are no Unicode, headers longer than safetensors reads, and values nested too deeply."""
     from sklearn.pipeline import Pipeline
@@ -684,6 +685,7 @@ def test_weights_that_no_memory_could_hold_are_refused(pipelines):
         load(forged(path, changed(changed(about, ("model", "features"), 1 << 40), ("form",), None), arrays))
 
 
+@pytest.mark.slow
 def test_a_sample_of_forged_files_is_refused_or_behaves():
     """Each in a process of its own, with little memory and time; `benchmarks/forged_models.py` tries more."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}

@@ -55,6 +55,7 @@ def tables(learner, names):
     ]
 
 
+@pytest.mark.slow
 @every_learner
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("multi_class", ["ovr", "joint"])
@@ -92,6 +93,7 @@ def with_weights(weights):
     return Perceptron(fit_intercept=False, shuffle=False).partial_fit([weights], [1], classes=[0, 1])
 
 
+@pytest.mark.slow
 @some
 @given(
     names=st.lists(st.text(st.characters(exclude_categories=())), min_size=1, max_size=8, unique=True),
@@ -223,6 +225,7 @@ def test_a_write_that_fails_leaves_nothing(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.slow
 def test_many_weights_are_written_piece_by_piece(tmp_path):
     weights = np.random.default_rng(0).normal(size=200_001)
     learner = with_weights(weights)

@@ -300,6 +300,7 @@ def test_without_onnx_the_cure_is_named(monkeypatch):
         export_onnx(learner)
 
 
+@pytest.mark.slow
 def test_onnx_is_loaded_only_when_it_is_needed():
     code = "import sys, linsep.models.onnx; sys.exit('onnx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -158,6 +158,7 @@ class Other(NamedTuple):
         return 0.0
 
 
+@pytest.mark.slow
 def test_a_rule_of_ones_own_is_saved_by_name(path):
     X, y = problem()
     rule = Keep(0.5, 1.0, 2.0)
@@ -203,6 +204,7 @@ def test_pipelines_of_maps(make, path):
     assert quiet(second.fit, X, y).predict(X).tolist() == quiet(first.fit, X, y).predict(X).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -280,6 +282,7 @@ def wide(name, features=WIDE, classes=2, **more):
     return build(name, **more).partial_fit(X, problem(classes)[1]), X
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["perceptron", "averaged-perceptron", "passive-aggressive", "pegasos", "romma"])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("asked", [False, True])
@@ -302,6 +305,7 @@ def test_weights_that_are_mostly_zero_make_a_small_file(name, classes, asked, pa
     assert state(second) == state(first)
 
 
+@pytest.mark.slow
 def test_a_hashed_model_of_16_million_features_is_a_small_file_and_takes_little_memory(path):
     clf, X = wide("averaged-perceptron")
     save(clf, path)
@@ -478,6 +482,7 @@ def test_a_map_learns_only_what_maps_learn(path):
             load(forged(path, told, arrays))
 
 
+@pytest.mark.slow
 def test_words_of_very_different_lengths(path):
     labels = np.array(["a" * 50_000, *map(str, range(500))])
     save(
@@ -496,6 +501,7 @@ def test_words_of_very_different_lengths(path):
         load(forged(path, about, arrays))
 
 
+@pytest.mark.slow
 def test_a_small_file_that_claims_much_takes_little_memory(small):
     change(small, model__features=1 << 40)
     code = f"""
@@ -541,6 +547,7 @@ def test_a_failed_write_leaves_the_old_file_whole(small, monkeypatch):
         save(clf, small.parent / "nowhere" / "model")
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_a_file_is_whole(tmp_path):
     path = tmp_path / "model"
     code = f"""
@@ -560,6 +567,7 @@ while True: linsep.save(clf, {str(path)!r})
     assert load(path).n_features_in_ == 200_000
 
 
+@pytest.mark.slow
 def test_the_next_save_removes_what_a_killed_one_left(tmp_path):
     """The kernel kills a save in the middle of its write, where the file becomes too long."""
     path = tmp_path / "model"
@@ -637,6 +645,7 @@ def dense(X):
     return (X.toarray() if hasattr(X, "toarray") else X).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "options"), READINGS)
 @pytest.mark.parametrize("how", ["read", "stream"])
 @pytest.mark.parametrize("learner", ["perceptron", "winnow"])

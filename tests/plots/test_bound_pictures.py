@@ -8,11 +8,9 @@ from matplotlib import colors, pyplot
 from scipy.optimize import minimize
 
 from linsep.plots import style
-from linsep.plots.bound_curve import bounds
-from linsep.plots.lemma_curve import potential, squeeze
-from linsep.plots.majority_curve import crossing
-from linsep.plots.majority_curve import versus as draw_versus
-from linsep.plots.noise_curve import noise, noisy_runs
+from linsep.plots.experiment_curves import crossing, noise, noisy_runs
+from linsep.plots.experiment_curves import versus as draw_versus
+from linsep.plots.run_curves import bounds, potential, squeeze
 from linsep.theory.majority import versus
 from linsep.theory.paths import perceptron_path, winnow_path
 from tests.plots.drawing import in_legend, overhang, overlapping_ticks, place, svg, title
@@ -74,6 +72,7 @@ def test_the_legend_covers_no_data(name):
     assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_narrow_picture_has_its_legend_below(name):
     ax = PICTURES[name](ax=place(5.2, 4.2))
@@ -82,6 +81,7 @@ def test_a_narrow_picture_has_its_legend_below(name):
     assert ax.get_window_extent().width > 0.75 * ax.figure.bbox.width
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_dark_style_has_light_ink(name):
     with pyplot.style.context("dark_background"):
@@ -260,6 +260,7 @@ def test_what_is_no_picture_is_refused(draw, message):
         draw()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("radius", [2, 10, 1e3, 1e4, 1e5, 1e6, 1e20])
 def test_ticks_of_the_lemmas_do_not_overlap(radius):
     ax = squeeze([0, 1, 1.5], [0, 2, 4], radius=radius, margin=1.0, ax=place(5.2, 3.9))

@@ -8,9 +8,9 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
 from linsep import ROMMA, AveragedPerceptron, BalancedWinnow, PassiveAggressive, Perceptron
-from linsep.demo.pictures import FEATURES, ORDER, boundary, save_boundary, two_irises
+from linsep.demo.report import FEATURES, ORDER, boundary, save_boundary, two_irises
 from linsep.plots import boundary_path
-from linsep.plots.replay import replay
+from linsep.plots.boundary import replay
 from tests.fits import fit
 
 X, y = two_irises()

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import confusion_matrix
 
 from linsep.plots import confusion
-from linsep.plots.confusion_matrix import COUNTS, DEEPEST, SHARES, figure_size
+from linsep.plots.evaluation import COUNTS, DEEPEST, SHARES, matrix_size
 from linsep.plots.style import RIGHT, WRONG
 from tests.plots.drawing import overhang, place, title, written
 
@@ -77,7 +77,7 @@ def test_labels_choose_and_order():
 @pytest.mark.parametrize("n", [2, 10, 25])
 def test_long_names_stay_within_the_figure(n):
     names = np.array([f"{k:02d} {'a long name of a class' * 2}"[:40] for k in range(n)])
-    ax = confusion(names, names[::-1], ax=place(*figure_size(names)))
+    ax = confusion(names, names[::-1], ax=place(*matrix_size(names)))
     assert overhang(ax) < 0.02
 
 

@@ -57,6 +57,7 @@ def test_bars_hold_all_rows_and_the_shaded_ones_the_mistakes(classes):
     np.testing.assert_array_equal(heights, [height for _, height, _ in bars(ax)])
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(st.floats(-1e12, 1e12), min_size=1, max_size=30))
 @example([0.0])
@@ -89,6 +90,7 @@ def test_bad_rows_are_refused():
         margins(type("Other", (Given,), {"decision_function": property()})(), iris.data, iris.target)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [1e-8, 3.3e-5, 1.0, 3.2e4, 1e9, 1e12, 1e30])
 @pytest.mark.parametrize("middle", [0, 5, 100])
 def test_ticks_do_not_overlap(unit, middle):

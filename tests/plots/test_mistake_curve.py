@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 from linsep import PassiveAggressive, Perceptron
 from linsep.plots import mistakes
-from linsep.plots.mistake_curve import CORNERS
+from linsep.plots.run_curves import CORNERS
 from tests.fits import fit
 from tests.plots.drawing import in_legend, place, title, written
 

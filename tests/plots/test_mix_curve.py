@@ -7,11 +7,8 @@ import pytest
 
 from linsep import Perceptron, Winnow
 from linsep.plots import style
-from linsep.plots.bound_curve import mixes
-from linsep.plots.boundary import boundary_path
-from linsep.plots.lemma_curve import potential, squeeze
-from linsep.plots.mistake_curve import mistakes
-from linsep.plots.replay import replay
+from linsep.plots.boundary import boundary_path, replay
+from linsep.plots.run_curves import mistakes, mixes, potential, squeeze
 from tests.certified import three_classes, two_classes
 from tests.fits import fit
 from tests.plots.drawing import in_legend, overhang, place, svg, title
@@ -50,6 +47,7 @@ PICTURES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 @pytest.mark.parametrize("width", [8.4, 5.2])
 def test_a_picture_fits_its_figure(name, width):

@@ -95,6 +95,7 @@ def html(report):
     return unescape(report.html())
 
 
+@pytest.mark.slow
 def test_colours_are_ink_paper_or_those_of_data(html):
     found = {f"#{digits}" for digits in re.findall(r"var\(--c([0-9a-f]{6})\)", html)}
     assert found == {colour.lower() for colour in style.COLOURS[:5]}
@@ -113,6 +114,7 @@ def test_in_a_dark_style_nothing_is_drawn_in_black(name):
     assert style.INK not in file.getvalue()
 
 
+@pytest.mark.slow
 @every_figure
 def test_the_picture_fits_its_figure(name):
     _, figure = draw(name)
@@ -389,6 +391,7 @@ def test_the_page_has_every_figure_under_its_note(report, html):
     assert len(html) < 2_000_000
 
 
+@pytest.mark.slow
 def test_matplotlib_waits_until_it_is_needed():
     code = """if True:
         import sys, linsep.plots.notes, linsep.plots.notes.catalogue

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from linsep.plots.plane import along, principal
+from linsep.plots.decision_regions import along, principal
 
 rng = np.random.default_rng(0)
 
@@ -19,7 +19,7 @@ def reference(X):
 @pytest.mark.parametrize("shape", [(40, 3), (5, 60), (60, 80)])
 @pytest.mark.parametrize("shift", [0.0, 1e5])
 def test_directions_are_those_of_the_centred_rows(form, shape, shift, monkeypatch):
-    monkeypatch.setattr("linsep.plots.plane.FEW", 20)
+    monkeypatch.setattr("linsep.plots.decision_regions.FEW", 20)
     spread = np.where(np.arange(shape[1]) < 2, [60, 30] + [0] * (shape[1] - 2), 1)
     X = rng.normal(size=shape) * spread + shift * (np.arange(shape[1]) < 2)
     plane, (directions, shares) = principal(form(X)), reference(X)

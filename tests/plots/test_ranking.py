@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from linsep.plots import Result, comparison
-from linsep.plots.ranking import figure_size
+from linsep.plots.evaluation import ranking_size
 from tests.plots.drawing import overhang, place, title
 
 RESULTS = [
@@ -47,7 +47,7 @@ def test_columns_that_nobody_has_are_left_out():
 
 def test_long_names_stay_within_the_figure():
     results = [Result(f"{k} {'a long name of a learner ' * 2}"[:40], k / 20, 1e5, 10**9) for k in range(12)]
-    assert overhang(comparison(results, ax=place(*figure_size(12)))) < 0.02
+    assert overhang(comparison(results, ax=place(*ranking_size(12)))) < 0.02
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,7 @@ from linsep.plots.report import (
     Text,
     shown,
 )
-from linsep.plots.report.rendering import plain
-from linsep.plots.report.svg import ADAPTED, DARK, LIGHT, dark_colours, inline_svg
+from linsep.plots.report.rendering import ADAPTED, DARK, LIGHT, dark_colours, inline_svg, plain
 from linsep.plots.style import COLOURS, INK, PAPER
 from tests.plots.browser import Tab, browser, find
 
@@ -151,6 +150,7 @@ def test_any_text_gives_a_page(word):
     check(report_of(word).html())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", [w for w in HOSTILE if "\ud800" not in w and len(w) < 100])
 def test_text_in_pictures_is_harmless(word):
     seen = check(Report("", sections=[Section("", [Picture(drawing(word), word)])]).html())
@@ -375,6 +375,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
         Report("it").write(tmp_path / "nowhere" / "out.html")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["jinja2", "matplotlib"])
 def test_what_reports_need_is_named_where_it_is_missing(missing, tmp_path):
     code = f"import sys; sys.modules['{missing}'] = None; from linsep.cli import main; sys.exit(main())"
@@ -415,6 +416,7 @@ def shows(tab, selector):
     return tab.value(f"{boxes}.map(box => [box.width, box.height])")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["plain", "hostile0", "hostile1", "hostile2"])
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (360, False), (360, True)])
 def test_a_browser_shows_the_page_and_is_content(wire, pages, name, width, dark):

@@ -49,6 +49,7 @@ def check(ax):
         assert max(map(len, texts)) <= 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [4.6, 5.2, 7.2])
 @pytest.mark.parametrize(("scale", "shift"), [(1e-9, 0), (4e-4, 0), (1, 1e4), (3e5, 0), (2e6, 40), (1e12, 0)])
 def test_labels_of_margins_do_not_touch(scale, shift, width):
@@ -56,6 +57,7 @@ def test_labels_of_margins_do_not_touch(scale, shift, width):
     check(plots.margins(Scores(scores), np.zeros((300, 1)), np.ones(300, int), ax=place(width, 3.6)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [4.6, 5.2, 8.4])
 @pytest.mark.parametrize("scale", [1e-9, 1, 4e7])
 @pytest.mark.parametrize("bound", [9, 3e5, 1e9, 1e40])
@@ -64,12 +66,14 @@ def test_labels_of_lemmas_do_not_touch(scale, bound, width):
     check(plots.squeeze(1.2 * margin * k, 0.8 * scale**2 * k, radius=scale, margin=margin, ax=place(width, 3.6)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [7, 4_000_000, 10**12])
 @pytest.mark.parametrize("bound", [30, 3e9, 1e30])
 def test_labels_of_bounds_do_not_touch(rounds, bound):
     check(plots.bounds([1, 3, 7], rounds, {"bound": bound}, ax=place(5.2, 3.6)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [(1, 2), (1, 50), (1, 10**6), (10**6, 3 * 10**6), (10**6, 1.1e6), (1, 10**15)])
 def test_labels_of_logarithmic_axes_do_not_touch(rows):
     check(plots.progress(np.geomspace(*rows, 40), np.linspace(0.5, 0.1, 40), ax=place(5.2, 3.6)))

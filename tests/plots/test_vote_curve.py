@@ -5,7 +5,7 @@ import pytest
 from matplotlib import colors, pyplot
 
 from linsep.plots import style, votes
-from linsep.plots.vote_curve import READOUTS, name_of, vote_panels
+from linsep.plots.experiment_curves import READOUTS, name_of, vote_panels
 from tests.plots.drawing import in_legend, overhang, place, svg, title, written
 
 EPOCHS = [0.1, 1, 2, 3, 4, 10]
@@ -83,6 +83,7 @@ def test_a_panel_for_each_with_one_scale_and_one_legend():
     assert [text.get_text() for text in legend.get_texts()] == [name_of(method) for method in ERRORS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("many", "shape"), [(1, (1, 1)), (2, (1, 2)), (3, (1, 3)), (4, (2, 2)), (5, (3, 2)), (6, (2, 3))]
 )

@@ -8,35 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from scipy.sparse import csr_array
 
-from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.margin.delta import best_scale, delta_bound
 from linsep.solvers.margin.hard import hard_margin
 from linsep.solvers.margin.soft import minimise, tame
 from tests.problems import float_rows, integer_rows
+from tests.solvers.rows import dense, signed, sparse
 
 some = settings(max_examples=30, deadline=None, derandomize=True)
 passes = pytest.mark.parametrize("T", [1, 10])
-
-
-def frozen(array):
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
-
-
-def dense(X, bias=0.0):
-    return Dense(frozen(np.asarray(X, float)), bias)
-
-
-def sparse(X, bias=0.0):
-    X = csr_array(X)
-    return Csr(frozen(X.data), frozen(X.indices), frozen(X.indptr), X.shape[1], bias)
-
-
-def signed(X, y, bias):
-    return np.asarray(y)[:, None] * np.column_stack([X, np.full(len(X), bias)])
 
 
 def norm_of(X, bias):

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.programs import linear_program
 from linsep.solvers.programs.linear_program import l1_game, least_error, separate
-from linsep.solvers.programs.signed_rows import Budget, mistakes, separates
+from linsep.solvers.programs.program_rows import Budget, mistakes, separates
 from tests.problems import integer_rows
 from tests.solvers.gordan import separable
 
@@ -61,6 +61,7 @@ def check(Z, found, expected):
         assert found.lower == 0
 
 
+@pytest.mark.slow
 @kinds
 @some
 @given(problem=problems, bias=biases)
@@ -193,6 +194,7 @@ def test_a_program_too_large_is_refused_before_it_is_built(kind):
             solver(kind(X, 1.0), y, NONE, budget=Budget(max_memory=1e6))
 
 
+@pytest.mark.slow
 @kinds
 @some
 @given(problem=problems, bias=biases, game=st.booleans())

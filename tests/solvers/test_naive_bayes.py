@@ -79,6 +79,7 @@ def test_columns_stored_twice_add_up():
     assert count(data, codes_of([0]), NO_WEIGHTS, 1).tolist() == [[4.0, 3.0]]
 
 
+@pytest.mark.slow
 @both
 @given(table=tables(low=-3), cut=st.integers(0, 8))
 def test_moments_of_chunks_are_those_of_all_rows(form, table, cut):
@@ -222,6 +223,7 @@ def exact_log_odds(table, x):
     return (b * below - a * beneath) / (a * beneath)
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("more", [-1.0, 1.0, 2.0, 40.0, -400.0])
 def test_log_odds_above_1e_12_decide_thousands_of_counts(form, more):
@@ -237,6 +239,7 @@ def test_log_odds_above_1e_12_decide_thousands_of_counts(form, more):
         assert np.sign(score[0, 0]) == np.sign(odds)
 
 
+@pytest.mark.slow
 @both
 def test_ties_of_thousands_of_counts_stay_ties(form):
     rng = np.random.default_rng(6)
@@ -252,6 +255,7 @@ def test_ties_of_thousands_of_counts_stay_ties(form):
     assert broken > 20  # else there was nothing to level
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("smoothing", [1.0, 0.1, 1e-3])
 @given(table=arrays(float, (2, 4), elements=st.integers(0, 10**6)), rows=st.integers(10**6, 10**7))
 def test_weights_of_two_classes_are_off_by_their_last_bit(smoothing, table, rows):

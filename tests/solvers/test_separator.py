@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
-from scipy.sparse import csr_array
 
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.margin import hard as home
@@ -17,30 +16,12 @@ from linsep.solvers.margin.delta import delta_bound
 from linsep.solvers.margin.hard import opposed_rows, separator
 from tests.exact import fractions
 from tests.problems import integer_rows
+from tests.solvers.rows import dense, frozen, signed, sparse
 
 some = settings(max_examples=40, deadline=None, derandomize=True)
 
 
-def frozen(array):
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
-
-
-def dense(X, bias=0.0):
-    return Dense(frozen(np.asarray(X, float)), bias)
-
-
-def sparse(X, bias=0.0):
-    X = csr_array(X)
-    return Csr(frozen(X.data), frozen(X.indices), frozen(X.indptr), X.shape[1], bias)
-
-
 kinds = pytest.mark.parametrize("kind", [dense, sparse])
-
-
-def signed(X, y, bias):
-    return np.asarray(y)[:, None] * np.column_stack([X, np.full(len(X), bias)])
 
 
 def find(X, y, bias=0.0, kind=dense, **more):
@@ -102,6 +83,7 @@ def test_numbers_that_agree_by_malice_do_not_fool(monkeypatch):
     assert not len(opposed_rows(dense([[1.0, -1.0], [2.0, 3.0], [-4.0, 5.0]]), np.array([1.0, 1.0, -1.0])))
 
 
+@pytest.mark.slow
 @kinds
 @some
 @given(integer_rows(), st.sampled_from([0.0, 1.0]))
@@ -166,6 +148,7 @@ def test_a_separator_is_found_without_working_sets(kind, monkeypatch):
     assert (signed(X, y, 1.0) @ found.weights).min() == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", [0.0, 1.0])
 def test_a_start_is_begun_with(bias, monkeypatch):
     X, y = wide(400, 60)

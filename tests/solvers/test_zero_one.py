@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from linsep.engine.data_kinds import Dense
 from linsep.solvers.programs import linear_program, zero_one
-from linsep.solvers.programs.signed_rows import Budget
+from linsep.solvers.programs.program_rows import Budget
 from linsep.solvers.programs.zero_one import fewest_errors
 from tests.problems import integer_rows
 from tests.solvers.gordan import separable
@@ -47,6 +47,7 @@ def check(Z, costs, found):
     assert found.separable is (not wrong.any())
 
 
+@pytest.mark.slow
 @kinds
 @some
 @given(problem=integer_rows(max_rows=12, max_features=1), data=st.data())
@@ -58,6 +59,7 @@ def test_one_feature_and_a_bias(kind, problem, data):
     assert found.errors == sweep(signed(X, y, 1.0), costs)
 
 
+@pytest.mark.slow
 @some
 @given(problem=integer_rows(max_rows=12, max_features=2).filter(lambda p: p[0].shape[1] == 2))
 def test_two_features_without_a_bias(problem):
@@ -96,6 +98,7 @@ def test_weights_that_are_no_integers():
     assert found.bound == pytest.approx(0.25, rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("kind", ["integers", "nearly equal", "floats"])
 def test_weights_far_apart_against_all_thresholds(kind, seed):

@@ -9,23 +9,11 @@ from hypothesis import given, settings
 from hypothesis.extra.numpy import arrays
 
 from linsep import ROMMA, PassiveAggressive, Perceptron, PNormPerceptron
-from tests.fits import close, fit, logged, replay, weights
+from tests.fits import close, fit, logged, norm, radius2, replay, squares, weights
 from tests.problems import integer_rows, separable
 
 some = settings(max_examples=40, deadline=None, derandomize=True)
 ROUNDING = 1 + 1e-12
-
-
-def squares(v):
-    return float(np.sum(np.square(v)))
-
-
-def radius2(X):
-    return max(map(squares, X))
-
-
-def norm(v, p):
-    return float(np.linalg.norm(v, p))
 
 
 def rebuilt(learner, X, y):
@@ -43,6 +31,7 @@ def any_weights(data, p):
     return data.draw(arrays(float, p, elements=st.integers(-8, 8))) / 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [2.0, 3.0, 7.5])
 @some
 @given(problem=separable())
@@ -56,6 +45,7 @@ def test_p_norm_bound(p, problem):
     assert np.all(y * learner.decision_function(X) >= -1e-12 * (np.abs(X) @ np.abs(learner.coef_[0])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [2.0, 3.0, 7.5])
 @some
 @given(problem=integer_rows())
@@ -110,6 +100,7 @@ def test_passive_aggressive_i_bound(C, problem, epochs, data):
     assert learner.mistakes_ <= max(radius2(X), 1 / C) * (squares(u) + 2 * C * hinge) * ROUNDING
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
 @some
 @given(problem=integer_rows(), epochs=st.integers(1, 3), data=st.data())
@@ -123,6 +114,7 @@ def test_passive_aggressive_ii_bound(C, problem, epochs, data):
     assert total <= (radius2(X) + 1 / (2 * C)) * (squares(u) + 2 * C * hinge2) * ROUNDING
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("C", [0.05, 0.5])
 @some
 @given(problem=integer_rows())

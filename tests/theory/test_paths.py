@@ -51,26 +51,27 @@ def runs_of(rng, mistakes, features, share=0.2):
     return rng.choice([-1.0, 1.0, 2.0], (mistakes, features)) * (rng.random((mistakes, features)) < share)
 
 
-@pytest.mark.parametrize("form", FORMS)
 @given(rows=ROWS, data=st.data())
-def test_lengths_are_those_of_fractions(form, rows, data):
+def test_lengths_are_those_of_fractions(rows, data):
     u = data.draw(hnp.arrays(float, rows.shape[1], elements=ENTRIES).filter(np.any))
     dots, squares = zip(*lengths(rows, u), strict=True)
-    path = perceptron_path(FORMS[form](rows), u)
-    np.testing.assert_array_equal(path.squares, np.array(squares, float))
-    np.testing.assert_allclose(path.dots, np.array(dots, float) / np.linalg.norm(u), rtol=1e-12, atol=1e-12)
+    expected = np.array(dots, float) / np.linalg.norm(u)
+    for form, make in FORMS.items():
+        path = perceptron_path(make(rows), u)
+        np.testing.assert_array_equal(path.squares, np.array(squares, float), form)
+        np.testing.assert_allclose(path.dots, expected, rtol=1e-12, atol=1e-12, err_msg=form)
 
 
 @pytest.mark.parametrize("balanced", [False, True])
-@pytest.mark.parametrize("form", FORMS)
 @given(rows=ROWS, eta=st.sampled_from([1e-9, 0.1, 1.0, 50.0, 1e6]), data=st.data())
-def test_the_potential_is_that_of_decimals(form, balanced, rows, eta, data):
+def test_the_potential_is_that_of_decimals(balanced, rows, eta, data):
     u = data.draw(hnp.arrays(float, rows.shape[1], elements=ENTRIES).filter(np.any))
     u = u if balanced else np.abs(u)
     expected = potentials(rows, u, eta, balanced)
-    found = winnow_path(FORMS[form](rows), u, eta, balanced=balanced)
     scale = eta * np.abs(rows).sum() + 1
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14 * scale)
+    for form, make in FORMS.items():
+        found = winnow_path(make(rows), u, eta, balanced=balanced)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14 * scale, err_msg=form)
 
 
 @pytest.mark.parametrize("balanced", [False, True])

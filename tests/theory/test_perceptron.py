@@ -16,6 +16,7 @@ every_way = pytest.mark.parametrize("select", ["first", "worst", "random"])
 betas = st.sampled_from([0.0, 1.0, 0.5])
 
 
+@pytest.mark.slow
 @every_way
 @pytest.mark.parametrize("kind", KINDS)
 @some
@@ -29,6 +30,7 @@ def test_integer_rows_are_corrected_as_by_the_reference(select, kind, problem, b
     assert found.separates == bool((y * (ref.one_bias(X, beta) @ run.w) > 0).all())
 
 
+@pytest.mark.slow
 @every_way
 @pytest.mark.parametrize("kind", KINDS)
 @some

@@ -10,19 +10,11 @@ from hypothesis.extra.numpy import arrays
 
 from linsep import AveragedPerceptron, Perceptron
 from linsep.theory import locate_and_correct
-from tests.fits import fit, logged, replay, weights
+from tests.fits import fit, logged, radius2, replay, squares, weights
 from tests.problems import integer_rows, separable
 
 some = settings(max_examples=40, deadline=None, derandomize=True)
 shuffles = st.sampled_from([True, "once", "blocks", False])
-
-
-def squares(v):
-    return float(np.sum(np.square(v)))
-
-
-def radius2(X):
-    return max(map(squares, X))
 
 
 def run(X, y, max_iter, **more):

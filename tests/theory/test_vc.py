@@ -71,6 +71,7 @@ def refutes(points, found, affine):
     )
 
 
+@pytest.mark.slow
 @both
 @given(seed=seeds, p=st.integers(1, 7), more=st.integers(0, 3), kind=st.sampled_from(["integer", "float", "wild"]))
 def test_radon(affine, seed, p, more, kind):
@@ -125,6 +126,7 @@ def test_points_that_tell_nothing():
         radon(np.zeros((5002, 5000)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "p"), [(1, 1), (4, 1), (3, 2), (5, 2), (4, 3), (6, 3), (6, 4), (4, 6)])
 def test_cover_counts_what_can_be_separated(n, p):
     points = np.random.default_rng(10 * n + p).normal(size=(n, p))

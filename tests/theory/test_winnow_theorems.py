@@ -152,6 +152,7 @@ def test_halving_is_tight(m):
     np.testing.assert_allclose(potential[: m + 1], math.log(2) * np.arange(m, -1, -1), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eta", [1e6, 1e-12])
 @some
 @given(problem=integer_rows(span=2) | scattered_rows())
@@ -167,6 +168,7 @@ def test_no_eta_overflows_or_loses_a_sign(eta, problem):
     assert np.isfinite(learner.decision_function(X)).all()
 
 
+@pytest.mark.slow
 @some
 @given(problem=integer_rows())
 def test_balanced_winnow_at_a_tiny_rate_is_the_perceptron(problem):

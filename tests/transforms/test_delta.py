@@ -28,6 +28,7 @@ def perceptron(max_iter, **more):
     return Perceptron(**{"max_iter": max_iter, "shuffle": False, "fit_intercept": False, "log": True, **more})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @some
 @given(X=rows(), delta=deltas)
@@ -39,6 +40,7 @@ def test_the_rows_are_extended_by_delta_times_the_identity(kind, X, delta):
     assert trick.get_feature_names_out()[X.shape[1] :].tolist() == [f"row{i}" for i in range(len(X))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("intercept", [False, True])
 @some
 @given(problem=st.one_of(integer_rows(), scattered_rows()), delta=deltas)

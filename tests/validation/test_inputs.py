@@ -144,6 +144,7 @@ def test_little_data_become_what_is_compiled_already():
     assert np.shares_memory(canonical(Perceptron(), much, bias=1.0, reset=True).values, much)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("types_as_they_are")
 @pytest.mark.parametrize("kind", ["float32", "csr float32, int64 indices"])
 def test_types_that_are_read_as_they_are(kind):
@@ -288,6 +289,7 @@ ROW_FORMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ROW_FORMS)
 def test_single_rows_in_any_form(form):
     """The compiled pass is called without a look at its arguments' types once it is known: every other form is seen."""

@@ -46,6 +46,9 @@ class LabelledRows(NamedTuple):
     data: Dense | Csr
     codes: Array
     classes: list[str]
+    """The classes that rows have, sorted."""
+    known: list[str] = []  # noqa: RUF012
+    """Further classes that a learner knows."""
 
     def signs(self, name: str) -> Array:
         """Return +1 for the rows of a class, -1 for all others."""
@@ -266,9 +269,11 @@ def build_certificate(rows: LabelledRows, problems: Problems, runs: dict[str, An
     seen = checker.CheckedRows(matrix_of(rows.data), np.array(rows.classes)[rows.codes], rows.classes)
     facts: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     facts["data"] = {
-        "rows": seen.n, "features": seen.p, "classes": rows.classes, "sha256": seen.sha256, "remarks": remarks,
+        "rows": seen.n, "features": seen.p, "classes": rows.classes, "known": rows.known, "sha256": seen.sha256,
+        "remarks": remarks,
     }  # fmt: skip
     facts |= {"problems": {str(key): problem for key, problem in problems.items()}, "runs": runs}
+    checker.refuse_costly(facts, seen)
     kind, proofs = proofs_of(checker_of(facts))
     claims = checker.claims(facts, seen, kind)
     if _replace_unproved(facts["problems"], proofs):

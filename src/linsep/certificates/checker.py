@@ -1,7 +1,8 @@
-"""The checker of certificates: exact, short, and alone. It imports nothing of linsep, so that a sceptic can read it.
+"""Check certificates exactly. This file and `replay.py` and `schema.py` beside it import nothing else of linsep.
 
-A certificate holds witnesses (vectors of integers times a power of two, updates of runs) and claims. Each claim is made
-here afresh from witnesses and data, and compared with what is stated. Floats are integers times powers of two, so sums
+A certificate holds witnesses (vectors of integers times a power of two, updates of runs) and claims. Each claim is
+computed here from witnesses and data, and compared with what is stated; `replay.py` decides every round of a run.
+Floats are integers times powers of two, so sums
 of products are exact; roots, logarithms and exponentials are rounded outwards, and so is each number stated, to nine
 digits. Rows are z_i = y_i [x_i, beta], or, for pairs, [x_i, beta] in its class's columns and its negative in a rival's.
 """
@@ -9,16 +10,21 @@ digits. Rows are z_i = y_i [x_i, beta], or, for pairs, [x_i, beta] in its class'
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
+from .replay import ROUNDING, Image, Replay, Replayed
+from .schema import VERSION, FormError, bits_of, check_form, integers
+
 Array = np.ndarray[Any, Any]
 Facts = dict[str, Any]
+LARGEST_EXPONENT, MOST_WORK = 1e6, 1 << 37
+"""Exponentials of larger numbers would be too long to compute, and more operations would take hours."""
 BLOCK_ENTRIES, HALF, THEOREMS = 1 << 20, Fraction(1, 2), ("perceptron", "passive_aggressive", "winnow")
 UP, DOWN = [Context(50, r, MIN_EMIN, MAX_EMAX) for r in (ROUND_CEILING, ROUND_FLOOR)]
 NORMS = {"l2": "perceptron's", "simplex": "Winnow's", "l1": "balanced Winnow's"}
@@ -35,6 +41,14 @@ def power(a: Any, way: Context, e: Fraction = HALF) -> Fraction:
     exact = Fraction(math.isqrt((a := Fraction(a)).numerator), math.isqrt(a.denominator)) if e == HALF else a ** int(e)
     whole = e.denominator == 1 or (e == HALF and exact**2 == a)
     return a if not a else exact if whole else beside("exp", e * beside("ln", a, way), way)
+
+
+def best_ratio(norms: list[int]) -> Fraction:
+    """Return the largest of norms[j - 1] / j."""
+    best, at = norms[0], 1
+    for j, q in enumerate(norms, 1):
+        best, at = (q, j) if q * at > best * j else (best, at)
+    return Fraction(best, at)
 
 
 def stated(q: Fraction, way: Context) -> str:
@@ -81,11 +95,27 @@ class CheckedRows:
         names = [str(v + 0.0).removesuffix(".0") if isinstance(v, float) else str(v) for v in np.asarray(y).tolist()]
         self.codes = np.array([*map(lru_cache(None)(classes.index), names)], np.int64)
         digests = [hashlib.sha256(json.dumps([self.n, self.p, len(self.codes), classes]).encode()) for _ in range(4)]
+        nonzeros, lowest, highest = 0, 0, 0
         for first, stop, r, c, v in self.blocks(BLOCK_ENTRIES):
+            nonzeros, sizes = nonzeros + len(v), np.frexp(v)[1]
+            lowest, highest = min(lowest, int(sizes.min(initial=0))), max(highest, int(sizes.max(initial=0)))
             counts = np.bincount(r - first, minlength=stop - first)
             for digest, part in zip(digests, (self.codes[first:stop], counts, c, v), strict=True):
                 digest.update(part.astype("<f8" if part is v else "<i8").tobytes())
         self.sha256 = hashlib.sha256(b"".join(d.digest() for d in digests)).hexdigest()
+
+        self.lengths, self.nonzeros, self.span = np.zeros(self.n), nonzeros, highest - lowest
+        self.largest = math.ldexp(1.0, min(highest, 1023))
+
+    def norms(self, beta: float) -> Array:
+        """Return the norm of each row as a float, a constant feature included; entries may be of any size."""
+        if not self.lengths.any():
+            for first, stop, r, _, v in self.blocks(BLOCK_ENTRIES):
+                most, squares = np.zeros(stop - first), np.zeros(stop - first)
+                np.maximum.at(most, r - first, np.abs(v))
+                np.add.at(squares, r - first, np.square(v / most[r - first]))
+                self.lengths[first:stop] = most * np.sqrt(squares)
+        return np.hypot(self.lengths, beta)
 
     def blocks(self, size: int) -> Iterator[tuple[int, int, Array, Array, Array]]:
         """Return (first row, row after the last, row numbers, columns, values), some rows at a time."""
@@ -109,7 +139,10 @@ class CheckedRows:
 class SignedProblem:
     """Signed rows z, the bias in their last column, and what the witnesses make of them, in units of 2^low."""
 
-    def __init__(self, rows: CheckedRows, known: Facts, classes: list[str]) -> None:
+    def __init__(
+        self, rows: CheckedRows, known: Facts, classes: list[str], orders: Iterable[Any] | None = None
+    ) -> None:
+        self.orders, self.replayed, self.rounding = orders, dict[str, Replayed](), [0, 0]
         self.rows, self.known, self.beta, self.pairs = rows, known, float(known["bias"]), known["positive"] is None
         self.low, self.width, self.entry, own = 0, 21, 0.0, classes[0] if self.pairs else known["positive"]
         self.sign, rivals = np.where((rows.codes == classes.index(own)) | self.pairs, 1, -1), len(classes) - 1
@@ -213,47 +246,82 @@ class SignedProblem:
             out["sample size"] = math.ceil(max(4 * logs[0], 8 * out["VC dimension"] * logs[1]))
         return out
 
-    def play(self, run: Facts, image: Callable[[int], Any], mirrored: range = range(0)) -> Iterator[tuple[Any, ...]]:
-        """Play s += step z again, -z where mirrored: (row, score before, growth of the images' sum: down, up; s)."""
+    def replay(self, run: Facts, image: Callable[[Array], Image] | None = None) -> Replayed:
+        """Replay every round of a run; `image` is what its sums mean."""
+        self.replayed[run["theorem"]] = found = Replay(self, run, image).all(self.orders)
+        return found
+
+    def play(
+        self, run: Facts, image: Callable[[int], Any], mirrored: range = range(0), found: Replayed | None = None
+    ) -> Iterator[tuple[Any, ...]]:
+        """Play s += step z again, -z where mirrored: (row, score before, growth of the images' sum: down, up; s).
+
+        Rounds of a replay whose scores the floats left open are computed, too: they must be mistakes if listed.
+        """
         rows, s, low, high = {i: list[Any]() for i in range(self.n)}, dict[int, int](), 0, 0
-        if "mixes" in run or np.bincount(np.array(run["rows"]) // (self.n // self.rows.n)).max() > run["passes"]:
-            raise ValueError("a run is mixed, or has more updates by a row than it has passes")
-        for i, c, z in self.each(np.isin(np.arange(self.n), run["rows"])):
+        moves = [(e.row, 1, e.listed) for e in found.events] if found else []
+        if found is None:
+            if "mixes" in run or np.bincount(np.array(run["rows"]) // (self.n // self.rows.n)).max() > run["passes"]:
+                raise ValueError("a run is mixed, or has more updates by a row than it has passes")
+            steps = run.get("steps", [1] * len(run["rows"]))
+            moves = [(i, step, True) for i, step in zip(run["rows"], steps, strict=True)]
+        for i, c, z in self.each(np.isin(np.arange(self.n), [i for i, _, _ in moves])):
             rows[i] = [*zip(c, z, strict=True), *((~j, -x) for j, x in zip(c, z, strict=True) if j in mirrored)]
-        for i, step in zip(run["rows"], run.get("steps", [1] * len(run["rows"])), strict=True):
+        for i, step, listed in moves:
             terms = [image(v := s.get(j, 0))[1] * x / Fraction(1 if mirrored else v or 1) for j, x in rows[i]]
-            if "steps" not in run and sum(terms) * 10**9 > sum(map(abs, terms)):
-                raise ValueError("an update of a run was no mistake")
-            for j, x in rows[i]:
+            if "steps" not in run and listed != (sum(terms) <= 0):
+                together = dict[int, Fraction]()  # the terms of x and -x in one, but in version 1
+                for (j, _), term in zip(rows[i], terms, strict=True):
+                    place = j if found is None else max(j, ~j)
+                    together[place] = together.get(place, Fraction()) + term
+                if abs(sum(terms)) * ROUNDING >= sum(map(abs, together.values())):
+                    raise ValueError(f"an update of a run was {'no' if listed else 'left out, which was a'} mistake")
+                self.rounding[0] += 1
+                self.rounding[1] += not listed
+            for j, x in rows[i] if listed else ():
                 before, s[j] = image(s.get(j, 0)), s.get(j, 0) + step * x
                 low, high = low + image(s[j])[0] - before[1], high + image(s[j])[1] - before[0]
-            yield i, sum(terms), low, high, s
+            if listed:
+                yield i, sum(terms), low, high, s
 
     def perceptron(self, run: Facts) -> Facts:
         """Return both lemmas at every mistake, s_k·u against k gamma and ||s_k||_p² against (p - 1) k X_p²."""
-        P, w, k = Fraction(run["p"]), run["witness"], len(run["rows"])
+        P, w = Fraction(run["p"]), run["witness"]
         image = lru_cache(1 << 16)(lambda s: [power(abs(s), way, P) for way in (DOWN, UP)])
-        X2, played = self.longest(P, UP), [*self.play(run, image)]
-        norms = [power(s, UP, 2 / P) * self.unit**2 for _, _, _, s, _ in played]
-        worst = max(q / j for j, q in enumerate(norms, 1)) / (P - 1) / self.longest(P, DOWN)
+        if "updates" in run and P == 2:
+            updates = [event for event in self.replay(run).events if event.listed]
+            rows, norms = [event.row for event in updates], [event.norm2 for event in updates]
+            worst, last, X2 = best_ratio(norms) * self.unit**2, norms[-1] * self.unit**2, self.radius2
+        else:
+            powers = partial(Image, plain=0, rate=0.0, power=float(P))
+            played = [*self.play(run, image, found=self.replay(run, powers) if "updates" in run else None)]
+            rows = [i for i, *_ in played]
+            powers2 = [power(s, UP, 2 / P) * self.unit**2 for _, _, _, s, _ in played]
+            worst, last, X2 = max(q / j for j, q in enumerate(powers2, 1)), powers2[-1], self.longest(P, UP)
+        k, worst = len(rows), worst / (P - 1) / (X2 if P == 2 else self.longest(P, DOWN))
         out: Facts = {"mistakes": k, "lemma 2, ratio at most": stated(worst, UP)}
-        out["margin at most"] = stated(power(norms[-1], UP) / k, UP)
+        out["margin at most"] = stated(power(last, UP) / k, UP)
         if (least := self.scores[w].min()) > 0:
-            lemma = min(Fraction(s, j * least) for j, s in enumerate(np.cumsum(self.scores[w][run["rows"]]), 1))
+            lemma = min(Fraction(s, j * least) for j, s in enumerate(np.cumsum(self.scores[w][rows]), 1))
             norm2 = power(sum(power(abs(x), UP, P / (P - 1)) for x in self.w[w]), UP, 2 - 2 / P)
             bound = (P - 1) * norm2 * X2 / (least * self.unit) ** 2
             out |= {"lemma 1, ratio at least": stated(lemma, DOWN), "mistakes at most": stated(bound, UP)}
             out["mistakes within the bound"] = k <= bound * max(worst, 1)
-        ww, hinge, _ = self.fit(f"delta {run['passes']}", run["rows"])
+        ww, hinge, _ = self.fit(f"delta {run['passes']}", rows)
         regret = power(self.radius2 * ww, UP) + power(self.radius2 * ww + 4 * hinge, UP)
         return out | ({"mistakes at most, by the regret": stated(regret**2 / 4, UP)} if P == 2 else {})
 
     def passive_aggressive(self, run: Facts) -> Facts:
         """Return the hinge bounds of Crammer et al. 2006: PA-I's mistakes, PA-II's losses, PA's where C is null."""
-        unit = self.unit**2 * Fraction(2) ** max(min(int(run["exponent"]), 9999), -9999)
+        if "updates" in run:
+            found = self.replay(run)
+            losses = [1 - Fraction(event.score, found.one) for event in found.events]
+        else:
+            unit = self.unit**2 * Fraction(2) ** max(min(int(run["exponent"]), 9999), -9999)
+            losses = [1 - score * unit for _, score, *_ in self.play(run, lambda s: (s * s, s * s))]
         soft = 1 / Fraction(run["C"]) / 2 if run["C"] else Fraction()
-        losses = [1 - score * unit for _, score, *_ in self.play(run, lambda s: (s * s, s * s))]
-        k, total, (ww, *sums) = sum(q >= 1 for q in losses), sum(max(q, 0) ** 2 for q in losses), self.fit("hinge")
+        zero = Fraction()
+        k, total, (ww, *sums) = sum(q >= 1 for q in losses), sum(max(q, zero) ** 2 for q in losses), self.fit("hinge")
         first, second = (ww + (run["passes"] * q / soft if q else 0) for q in sums)
         bound = max(self.radius2, 2 * soft) * first if run["first"] else (self.radius2 + soft) * second
         out, what = {"mistakes": k, "losses² at most": stated(Fraction(total), UP)}, k if run["first"] else total
@@ -265,7 +333,10 @@ class SignedProblem:
         image = lru_cache(1 << 16)(lambda s: [beside("exp", eta * self.unit * s, way) for way in (DOWN, UP)])
         flat, total = beside("ln", (1 + beside("exp", -2 * eta * X, UP)) / 2, UP) + eta * X, int(abs(self.w[k]).sum())
         L, falls, before = eta * power(self.margin2(k, run["norm"]), DOWN) - flat, list[Fraction](), start
-        for i, _, low, high, s in self.play(run, image, range(0 if run["norm"] == "l1" else self.rows.p, self.p)):
+        mirrored = range(0 if run["norm"] == "l1" else self.rows.p, self.p)
+        weights = partial(Image, plain=mirrored.start, rate=float(eta))
+        found = self.replay(run, weights) if "updates" in run else None
+        for i, _, low, high, s in self.play(run, image, mirrored, found):
             falls.append(eta * self.unit * self.scores[k][i] / total - beside("ln", (start + high) / before, UP))
             before, sums = start + low, s
         out: Facts = {"L at least": stated(L, DOWN), "each fall of the potential at least": stated(min(falls), DOWN)}
@@ -274,25 +345,77 @@ class SignedProblem:
         out["margin at most"] = stated(max(0, *sums.values()) * self.unit / len(falls), UP)
         return {"mistakes": len(falls)} | (out if L > 0 else {})
 
+    def run(self, run: Facts) -> Facts:
+        """Return the claims about a run: those of its theorem and, if its rounds were replayed, what they were."""
+        self.replayed, self.rounding = {}, [0, 0]
+        out: Facts = getattr(self, THEOREMS[THEOREMS.index(run["theorem"])])(run)
+        if "updates" not in run:
+            return out
+        (found,) = self.replayed.values()
+        rounded, missed = found.rounded + self.rounding[0], found.missed + self.rounding[1]
+        out |= {"rounds": run["rounds"], "updates": len(run["updates"]), "rounds decided by rounding": rounded}
+        out["no other round was an update"] = True if not missed else f"but {missed} whose scores are next to 0"
+        out |= {"classes compete from their first row on": True} if "arrive" in run else {}
+        out["order, sha256"] = found.order
+        return out | ({} if run["theorem"] == "passive_aggressive" else {"final sums, sha256": found.sums})
 
-def claims(certificate: Facts, rows: CheckedRows, kind: type[SignedProblem] = SignedProblem) -> Facts:
+
+def refuse_costly(certificate: Facts, rows: CheckedRows) -> None:
+    """Raise a FormError before any arithmetic if a certificate would take more than MOST_WORK operations to check."""
+    many, work, problems = len(certificate["data"]["classes"]), 0, certificate["problems"]
+    entries, windows = (
+        dict[str, int](),
+        {k: (rows.span + 53 + abs(math.frexp(p["bias"])[1])) // 21 for k, p in problems.items()},
+    )
+    for name, problem in problems.items():
+        entries[name] = (rows.nonzeros + rows.n) * (2 * (many - 1) if problem["positive"] is None else 1)
+        bits = [
+            max((v.bit_length() for v in integers(w)), default=0)
+            for side in ("w", "lambda")
+            for w in problem[side].values()
+        ]
+        work += entries[name] * (windows[name] + 1) * sum(b // 16 + 1 for b in bits)
+    for run in certificate["runs"].values():
+        updates, each = len(run.get("updates", run.get("rows", ()))), entries[run["problem"]] // rows.n + 1
+        size, long = max(rows.largest, problems[run["problem"]]["bias"]), windows[run["problem"]] + 1
+        work += min(run["passes"], updates + 1) * entries[run["problem"]] if "updates" in run else 0
+        work += 100 * updates * each * long * (1 + bits_of(run["mixes"]) // 64 if "mixes" in run else 1)
+        if run["theorem"] == "winnow" and not run["rate"] * size * updates <= LARGEST_EXPONENT:
+            raise FormError("a run of Winnow spans too many orders of magnitude to be checked")
+    if work > MOST_WORK:
+        raise FormError(f"it would take {work:.3g} operations to check it, more than {MOST_WORK:.3g}")
+
+
+def claims(
+    certificate: Facts, rows: CheckedRows, kind: type[SignedProblem] = SignedProblem, orders: Any = None
+) -> Facts:
     """Return all claims, computed from the witnesses and the rows; one is that the witnesses were not touched."""
     problems, runs, found = certificate["problems"], certificate["runs"], dict[str, Facts]()
-    for name, problem in ((k, kind(rows, v, certificate["data"]["classes"])) for k, v in problems.items()):
-        own = {k: THEOREMS[THEOREMS.index(run["theorem"])] for k, run in runs.items() if run["problem"] == name}
-        found |= {name: problem.claims()} | {k: getattr(problem, theorem)(runs[k]) for k, theorem in own.items()}
+    for name, problem in ((k, kind(rows, v, certificate["data"]["classes"], orders)) for k, v in problems.items()):
+        found |= {name: problem.claims()} | {k: problem.run(run) for k, run in runs.items() if run["problem"] == name}
+        if certificate.get("version") == VERSION and "sample size" in found[name]:
+            found[name]["sample size is for"] = "epsilon {epsilon}, delta {delta}".format_map(problems[name])
+    for k in (k for k, run in runs.items() if certificate.get("version") == VERSION and "confidence" in run):
+        found[k]["confidence"] = repr(float(runs[k]["confidence"]))
     whole = json.dumps([certificate[k] for k in ("data", "problems", "runs")], sort_keys=True)
     found["witnesses"] = {"sha256": hashlib.sha256(whole.encode()).hexdigest()}
     return {f"{k}: {claim}": v for k in (*problems, *runs, "witnesses") for claim, v in found[k].items()}
 
 
-def check(certificate: Facts, X: Any, y: Any, kind: type[SignedProblem] = SignedProblem) -> list[tuple[str, str, str]]:
-    """Return (claim, "holds" or "fails", what is stated and what the data give) for each claim; it never raises."""
+def check(
+    certificate: Facts, X: Any, y: Any, kind: type[SignedProblem] = SignedProblem, orders: Any = None
+) -> list[tuple[str, str, str]]:
+    """Return (claim, "holds" or "fails", what is stated and what the data give) for each claim; it never raises.
+
+    The orders of epochs that were shuffled are drawn with numpy; if numpy draws others, give them as `orders`.
+    """
     try:
+        check_form(certificate)
         rows, known = CheckedRows(X, y, certificate["data"]["classes"]), certificate["claims"]
         if [rows.n, rows.p, rows.sha256] != [certificate["data"][k] for k in ("rows", "features", "sha256")]:
             return [("data", "fails", f"these are other rows or labels: their SHA-256 is {rows.sha256}")]
-        found = claims(certificate, rows, kind)
+        refuse_costly(certificate, rows)
+        found = claims(certificate, rows, kind, orders)
         same = {k: repr(found.get(k)) == repr(known.get(k)) not in ("None", "False") for k in found | known}
         return [(k, "holds" if same[k] else "fails", f"stated {known.get(k)}, found {found.get(k)}") for k in same]
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, MemoryError) as error:

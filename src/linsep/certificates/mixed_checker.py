@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.certificates.checker import DOWN, UP, Facts, SignedProblem, beside, power, stated
+from .checker import DOWN, UP, Facts, SignedProblem, beside, power, stated
 
 
 class Move(NamedTuple):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.certificates.schema import is_plain
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense, place_of
 from linsep.validation.errors import InvalidDataError
@@ -58,7 +59,13 @@ def read_labels(y: Any, rows: int) -> tuple[list[str], Array]:
     if y is None:
         raise InvalidDataError("y is None: give a label for each row")
     classes, codes = encode(clean(y, rows))
-    return [class_name(label) for label in classes.tolist()], codes
+    names = [class_name(label) for label in classes.tolist()]
+    twin = (
+        next((name for k, name in enumerate(names) if name in names[:k]), None) if len({*names}) < len(names) else None
+    )
+    if twin is not None:
+        raise InvalidDataError(f"two labels have the name {shorten(twin)} in a certificate: rename one of them")
+    return names, codes
 
 
 def matrix_of(data: Dense | Csr) -> Any:
@@ -67,14 +74,17 @@ def matrix_of(data: Dense | Csr) -> Any:
 
 
 def class_name(label: Any) -> str:
-    """Return the name of a class in certificates; 1.0 and 1 are one, and so are 0.0 and -0.0.
+    r"""Return the name of a class in certificates; 1.0 and 1 are one, and so are 0.0 and -0.0.
+
+    Control characters are escaped, as a certificate may not hold any.
 
     Examples
     --------
-    >>> [class_name(label) for label in (-1.0, 1, -0.0, "1.0")]
-    ['-1', '1', '0', '1.0']
+    >>> [class_name(label) for label in (-1.0, 1, -0.0, "1.0", "two\nlines")]
+    ['-1', '1', '0', '1.0', 'two\\nlines']
     """
-    return str(label + 0.0).removesuffix(".0") if isinstance(label, float) else str(label)
+    name = str(label + 0.0).removesuffix(".0") if isinstance(label, float) else str(label)
+    return "".join(c if is_plain(c) else ascii(c)[1:-1] for c in name)
 
 
 def shorten(value: Any) -> str:

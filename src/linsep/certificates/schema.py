@@ -7,12 +7,14 @@ so long that arithmetic would not end. Like the checker, the schema imports noth
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, Self
 
-FORMAT, VERSION = "linsep certificate", 1
+FORMAT, VERSION, LISTED = "linsep certificate", 2, 1
+"""The format, its version, and the version before: its runs list the rows of their updates, and no rounds between."""
 PARTS = ("data", "problems", "runs", "claims", "risk")
 LARGEST_P = 500
 """Powers beyond this leave the range of floats, in which rows are compared first."""
@@ -188,6 +190,17 @@ def of_type(*types: type) -> Callable[[Any], bool]:
 is_text = of_type(str)
 
 
+def is_plain(value: Any) -> bool:
+    r"""Accept texts without control characters, which a terminal might obey.
+
+    Examples
+    --------
+    >>> is_plain("class a"), is_plain("a\x1b[2J"), is_plain("a\u202eb")
+    (True, False, False)
+    """
+    return is_text(value) and not any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in value)
+
+
 def is_probability(value: Any) -> bool:
     """Accept texts of numbers between 0 and 1."""
     return is_text(value) and DECIMAL.fullmatch(value) is not None and 0 < float(value) < 1
@@ -209,7 +222,6 @@ PROBLEM: dict[str, Field] = {
 RUN: dict[str, Field] = {
     "problem": (is_text, "is a run of no problem"),
     "theorem": (lambda name: is_text(name) and name in THEOREMS, "is held to no theorem"),
-    "rows": (of_type(list), "names rows that are not there"),
     "passes": (whole(1, 1 << 62), "has no number of passes"),
 }
 THEOREMS: dict[str, dict[str, Field]] = {
@@ -230,6 +242,20 @@ THEOREMS: dict[str, dict[str, Field]] = {
     },
 }
 """The numbers of a run, by the theorem that it is held to."""
+STEPS = {"steps", "exponent"}
+"""Those that a run has only if it lists its rows."""
+WITNESS = re.compile(r"delta [0-9]{1,18}|margin|hinge|no bias|(balanced )?Winnow's margin")
+"""Names of witnesses."""
+
+
+ORDER: dict[str, Field] = {
+    "seed": (whole(0, (1 << 128) - 1), "has an order without a seed"),
+    "shuffle": (lambda how: how in ("epoch", "once", "blocks"), "has an order of no known scheme"),
+    "epochs": (whole(1, MOST_PASSES), "has an order of no epochs"),
+}
+"""An order drawn by numpy's generator: that of each epoch from its number, the same for all, or of blocks of rows."""
+REPLAYED = {"problem", "theorem", "passes", "rounds", "order", "updates"}
+"""The keys of a run whose rounds are replayed, beside those of its theorem."""
 
 
 def check_form(facts: Any) -> None:
@@ -237,14 +263,14 @@ def check_form(facts: Any) -> None:
 
     Examples
     --------
-    >>> check_form({"format": "linsep certificate", "version": 2})
+    >>> check_form({"format": "linsep certificate", "version": 3})
     Traceback (most recent call last):
         ...
-    linsep.certificates.schema.FormError: it does not say that it is a linsep certificate of version 1
+    linsep.certificates.schema.FormError: it does not say that it is a linsep certificate of version 1 or 2
     """
     require(isinstance(facts, dict), "it is no mapping")
-    about = f"it does not say that it is a {FORMAT} of version {VERSION}"
-    require(facts.get("format") == FORMAT and facts.get("version") == VERSION, about)
+    about = f"it does not say that it is a {FORMAT} of version {LISTED} or {VERSION}"
+    require(facts.get("format") == FORMAT and whole(LISTED, VERSION)(facts.get("version")), about)
     for part in PARTS:
         require(isinstance(facts.get(part), dict), f"its {part} are no mapping")
     require(facts.keys() == {"format", "version", *PARTS}, "it has parts that no certificate has")
@@ -253,6 +279,8 @@ def check_form(facts: Any) -> None:
     classes = data["classes"]
     require(len(set(classes)) == len(classes) > 0, "its classes are no list of different texts")
     check_classes(len(classes), data["rows"])
+    if facts["version"] == VERSION:
+        _check_strictly(facts)
     require(bool(problems), "it claims nothing")
     require(len(problems) <= len(classes) + 2, "it has more problems than its data")
     for name, problem in problems.items():
@@ -261,6 +289,65 @@ def check_form(facts: Any) -> None:
     for name, run in facts["runs"].items():
         require(name not in problems, f"{name!r} is a problem and a run")
         _check_run(name, run, facts)
+
+
+def _check_strictly(facts: dict[str, Any]) -> None:
+    """Check what version 2 asks of a certificate beyond version 1: no unknown keys, names that are plain, in order."""
+    data, classes = facts["data"], facts["data"]["classes"]
+    only("its data", data, {*DATA, "known", "sha256"})
+    known = list_of(is_text)(data.get("known")) and not {*classes} & {*data["known"]}
+    require(known, "its further classes are no list of texts that are no classes")
+    texts = [*classes, *data["known"], *data["remarks"], *facts["claims"], *facts["risk"], *facts["runs"]]
+    odd = next((text for text in texts if not is_plain(text)), "")
+    require(not odd, f"it has the text {odd[:40]!r}, which holds a control character")
+    require(len(classes) <= data["rows"], "it has more classes than rows")
+    require(in_order(classes), "its classes are in no order")
+    for name, problem in facts["problems"].items():
+        require(isinstance(problem, dict), f"{name!r} is no problem")
+        only(f"{name!r}", problem, {*PROBLEM, "w", "lambda"})
+        for side in ("w", "lambda"):
+            witnesses = problem.get(side) if isinstance(problem.get(side), dict) else {}
+            for key, vector in witnesses.items():
+                require(WITNESS.fullmatch(key) is not None, f"{name!r} has witnesses {side} called {key[:40]!r}")
+                only(f"{name}: {side} {key}", vector, {"exponent", "values", "at"})
+
+
+def in_order(names: list[str]) -> bool:
+    """Return whether names of classes are sorted, as numbers or as texts.
+
+    Examples
+    --------
+    >>> in_order(["-1", "2", "10"]), in_order(["10", "2"]), in_order(["b", "a"])
+    (True, True, False)
+    """
+    try:
+        return sorted(names) == names or sorted(names, key=float) == names
+    except ValueError:
+        return False
+
+
+def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object as a dict; raise a FormError if a key occurs twice, as readers differ in which counts.
+
+    Examples
+    --------
+    >>> import json
+    >>> json.loads('{"a": 1, "a": 2}', object_pairs_hook=distinct)
+    Traceback (most recent call last):
+        ...
+    linsep.certificates.schema.FormError: the key 'a' occurs twice
+    """
+    found = dict(pairs)
+    for k, (key, _) in enumerate(pairs if len(found) < len(pairs) else ()):
+        require(key not in dict(pairs[:k]), f"the key {key[:40]!r} occurs twice")
+    return found
+
+
+def only(name: str, part: Any, keys: set[str]) -> None:
+    """Raise a FormError for a key that a part may not have."""
+    require(isinstance(part, dict), f"{name} is no mapping")
+    more = sorted(map(repr, part.keys() - keys))
+    require(not more, f"{name} has a key {', '.join(more[:3])[:60]}, which is unknown")
 
 
 def check_classes(classes: int, rows: int) -> None:
@@ -334,25 +421,25 @@ def _check_vector(name: str, vector: Any, size: int) -> None:
 
 
 def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
-    """Check a run: its rows, and the numbers of its theorem."""
+    """Check a run: its rounds or rows, and the numbers of its theorem."""
     require(isinstance(run, dict), f"{name!r} is a run of no problem")
     check_fields(f"{name!r} ", run, RUN)
     require(run["problem"] in facts["problems"], f"{name!r} is a run of no problem")
     require(name == ProblemKey.parse(run["problem"]).run, f"{name!r} is the run of another problem")
-    problem, data, rows, passes = facts["problems"][run["problem"]], facts["data"], run["rows"], run["passes"]
-    inside = bool(rows) and list_of(whole(0, _signed_rows(problem, data) - 1))(rows)
-    require(inside, f"{name!r} names rows that are not there")
-    rounds = whole(len(rows), passes * data["rows"])(run.get("rounds"))
+    problem, data, passes = facts["problems"][run["problem"]], facts["data"], run["passes"]
+    rounds = whole(1, passes * data["rows"])(run.get("rounds"))
     require(rounds, f"{name!r} has rounds of no such run")
+    if "updates" in run:
+        require(facts["version"] == VERSION, f"{name!r} has rounds, which certificates of version 1 have not")
+        _check_rounds(name, run, problem, data)
+    else:
+        _check_rows(name, run, problem, facts)
     if "confidence" in run:
         once = passes == 1 and run["rounds"] == data["rows"] and number(LEAST_DELTA, 1 - LEAST_DELTA)(run["confidence"])
         require(once, f"{name!r} has a confidence, but is not one pass")
-    if "mixes" in run:
-        _check_mixes(name, run["mixes"], len(rows))
-        require("confidence" not in run, f"{name!r} has a confidence, but is not one run")
+        require("mixes" not in run, f"{name!r} has a confidence, but is not one run")
     fields = THEOREMS[run["theorem"]]
-    check_fields(f"{name!r} ", run, fields)
-    require("steps" in fields or "steps" not in run, f"{name!r} has steps, which its theorem knows nothing of")
+    check_fields(f"{name!r} ", run, {k: v for k, v in fields.items() if k not in STEPS or "updates" not in run})
     witness = run["witness"] if "witness" in fields else "hinge"
     require(witness in problem["w"], f"{name!r} has no weights to be held against")
     if run["theorem"] == "perceptron":
@@ -361,8 +448,50 @@ def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
         about = problem["positive"] is not None
         require(about, f"{name!r} is of pairs, of which Winnow's theorem says nothing")
     else:
-        require(len(run["steps"]) == len(rows), f"{name!r} has steps that are none")
         require(run["C"] is not None or not run["first"], f"{name!r} is of no variant")
+
+
+def _check_rounds(name: str, run: dict[str, Any], problem: dict[str, Any], data: dict[str, Any]) -> None:
+    """Check the rounds of a run that is replayed: its order, and the numbers of its updates as differences."""
+    order: Any = run.get("order")
+    pairs, updates = problem["positive"] is None, run["updates"]
+    keys = REPLAYED | {*THEOREMS[run["theorem"]]} - STEPS | {"confidence", "arrive"} | ({"rivals"} if pairs else set())
+    only(f"{name!r}", run, keys)
+    require(run["passes"] == -(-run["rounds"] // data["rows"]), f"{name!r} has passes that are not those of its rounds")
+    inside = bool(updates) and list_of(whole(1, run["rounds"]))(updates) and sum(updates) <= run["rounds"]
+    require(inside, f"{name!r} has updates that are in no round")
+    if order != "rows":
+        require(isinstance(order, dict), f"{name!r} has no order")
+        check_fields(f"{name!r} ", order, ORDER)
+        only(f"{name!r}", order, {*ORDER})
+        within = order["epochs"] * data["rows"] <= run["rounds"]
+        require(within, f"{name!r} has an order of more epochs than were made")
+        require("confidence" not in run, f"{name!r} has a confidence, but its seed may have been chosen for its risk")
+    if "arrive" in run:
+        kind, perceptron = ProblemKey.parse(run["problem"]).kind, run["theorem"] == "perceptron" and run["p"] == 2
+        late = run["arrive"] is True and order == "rows" and run["passes"] == 1 and kind != "class" and perceptron
+        require(late, f"{name!r} has classes that arrive late, but not in one pass over the rows as they are")
+    if pairs:
+        rivals = list_of(whole(0, len(data["classes"]) - 1))(run.get("rivals")) and len(run["rivals"]) == len(updates)
+        require(rivals, f"{name!r} has updates without a rival class")
+        require(run["theorem"] == "perceptron" and run["p"] == 2, f"{name!r} is of pairs, and not of the perceptron")
+
+
+def _check_rows(name: str, run: dict[str, Any], problem: dict[str, Any], facts: dict[str, Any]) -> None:
+    """Check the rows of a run that lists them: one of version 1, of mixed shards, or of located rows."""
+    rows: Any = run.get("rows")
+    steps = "steps" in THEOREMS[run["theorem"]]
+    if facts["version"] == VERSION:
+        only(f"{name!r}", run, {*RUN, *THEOREMS[run["theorem"]], "rounds", "rows", "mixes"})
+        located = "mixes" in run or (isinstance(rows, list) and run["rounds"] == len(rows) and not steps)
+        require(located, f"{name!r} lists its rows, and not its rounds")
+    inside = bool(rows) and list_of(whole(0, _signed_rows(problem, facts["data"]) - 1))(rows)
+    require(inside, f"{name!r} names rows that are not there")
+    require(run["rounds"] >= len(rows), f"{name!r} has rounds of no such run")
+    if "mixes" in run:
+        _check_mixes(name, run["mixes"], len(rows))
+    require(steps or "steps" not in run, f"{name!r} has steps, which its theorem knows nothing of")
+    require(not steps or len(run.get("steps") or ()) == len(rows), f"{name!r} has steps that are none")
 
 
 def _check_mixes(name: str, mixes: Any, updates: int) -> None:

@@ -36,6 +36,14 @@ class Run(NamedTuple):
     """The rounds, those without an update included."""
     mixes: list[list[list[int]]] | None = None
     """Where shards were mixed, the updates of each and its share, mix by mix."""
+    updates: Array | None = None
+    """The number of the round of each update, from 1, if the run can be replayed round by round."""
+    rivals: Array | None = None
+    """In pairs of classes, the rival of each such update."""
+    arrive: bool = False
+    """In pairs of classes, whether each class competes from its first row on: labels arrived one by one."""
+    order: Any = "rows"
+    """The order of the rows: as they are, or the seed and the scheme that shuffled them, and in how many epochs."""
 
     def weights(self) -> Array:
         """Return the weight of each update in the sum of all.

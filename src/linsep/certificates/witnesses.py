@@ -26,7 +26,7 @@ from linsep.solvers.margin.soft import soft_margin
 from linsep.solvers.products import times, times_transposed
 from linsep.solvers.programs.l1_margin import l1_margin
 from linsep.solvers.programs.linear_program import separate
-from linsep.solvers.programs.signed_rows import Budget, separates
+from linsep.solvers.programs.program_rows import Budget, separates
 
 if TYPE_CHECKING:
     from linsep.certificates.theorems import Run, Theorem
@@ -323,11 +323,15 @@ def write_run(
     held = theorem.witness(run, search, found)
     if isinstance(held, str):
         return held
-    facts = {"theorem": theorem.name, "problem": str(key), **held}
+    facts = {"theorem": theorem.name, "problem": str(key), **held, "passes": run.passes, "rounds": run.rounds}
+    if run.updates is not None:
+        facts |= {"order": run.order, "updates": np.diff(run.updates, prepend=0).tolist()}
+        facts |= {} if run.rivals is None else {"rivals": run.rivals.tolist()}
+        return facts | ({"arrive": True} if run.arrive else {})
     if not theorem.unit_steps:
         steps = exact(np.ones(len(run.rows)) if run.steps is None else run.steps)
         facts |= {"exponent": steps["exponent"], "steps": integers(steps)}
-    facts |= {"passes": run.passes, "rounds": run.rounds, "rows": run.rows.tolist()}
+    facts |= {"rows": run.rows.tolist()}
     return facts if run.mixes is None else facts | {"mixes": run.mixes}
 
 

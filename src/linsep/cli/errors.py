@@ -1,4 +1,4 @@
-"""What went wrong as one line and an exit code; only a bug keeps its traceback.
+"""Report errors as one line and an exit code; only a bug keeps its traceback.
 
 | code | means |
 |---|---|

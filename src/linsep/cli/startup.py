@@ -29,16 +29,28 @@ def handle_signals() -> None:
         signal.signal(signal.SIGTERM, _terminate)
 
 
+class Interruption(KeyboardInterrupt):
+    """Ctrl-C.
+
+    If a plain KeyboardInterrupt leaves code that is run from a string, as the code of NamedTuples and of numba is, then
+    `python -m` ends by the signal later on, although the exception was caught and there is an exit code.
+    """
+
+
 def begin_work() -> None:
     """Let Ctrl-C be a KeyboardInterrupt from now on, which a command reports."""
     if signal.getsignal(signal.SIGINT) is _leave:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, _interrupt)
 
 
 def end_work() -> None:
     """Ignore Ctrl-C from now on: the command has ended, and only its process has not."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    if signal.getsignal(signal.SIGINT) is _interrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _interrupt(*_: Any) -> NoReturn:
+    raise Interruption
 
 
 def _leave(*_: Any) -> NoReturn:

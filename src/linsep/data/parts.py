@@ -284,7 +284,7 @@ class PartRows:
     ...         _ = file.write("1 1:1\n-1 2:3\n")
     ...     plan = Plan(f"{folder}/rows.svm")
     ...     both = [PartRows(part, plan.reading) for part in plan.parts(2)]
-    ...     _ = plan.settle(one.survey for one in both)
+    ...     _ = plan.settle(one.profile for one in both)
     >>> [one.finished(plan.form).X.toarray() for one in both]
     [array([[1., 0.]]), array([[0., 3.]])]
     """
@@ -295,7 +295,7 @@ class PartRows:
         self._rows = list(self._pass) if self._stored is None else []
 
     @property
-    def survey(self) -> Profile:
+    def profile(self) -> Profile:
         """What the rows hold."""
         if self._stored is not None:
             return profile_of(self._pass.part, self._pass.reading)
@@ -367,7 +367,7 @@ def _check_settled(form: Format) -> None:
     if not form.settled:
         raise ParameterError(
             "where the indices begin, and how many features there are, is not known yet: "
-            "plan.settle(surveys of all parts) finds out, or say zero_based= and n_features="
+            "plan.settle(profiles of all parts) finds out, or say zero_based= and n_features="
         )
 
 
@@ -499,9 +499,9 @@ class Plan:
             parts.append(Part(tuple(spans)))
         return parts
 
-    def settle(self, surveys: Iterable[Profile]) -> Profile:
-        """Settle what was left open by what was found in all parts; return the survey of all, by settled columns."""
-        found = merged(surveys)
+    def settle(self, profiles: Iterable[Profile]) -> Profile:
+        """Settle what was left open by what was found in all parts; return the profile of all, by settled columns."""
+        found = merged(profiles)
         if not found.rows + found.rejected:
             raise DataError(self.sources[0].name, NO_ROWS)
         form = deepcopy(self.form)

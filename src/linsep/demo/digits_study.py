@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from linsep.cli.jobs.fitting import fit_quietly
+from linsep.cli.jobs.training import fit_quietly
+from linsep.demo.data_sets import DataSet
 from linsep.engine.arrays import Array
 from linsep.estimators.kernel_perceptron import KernelPerceptron
 from linsep.estimators.voted_perceptron import VotedPerceptron
@@ -28,6 +29,14 @@ MORE_EPOCHS = (*EPOCHS, 10.0)
 """Epochs after which the methods are compared; degree 1, which gains longest, has one more."""
 CACHE = 4_000.0
 """Megabytes of kernel values that are kept from epoch to epoch, at most."""
+DEGREES = (1, 2, 3)
+QUICK = (0.1, 1.0, 2.0)
+"""Epochs of the demo's quick form."""
+ABOUT = (
+    "A run passes through many hypotheses. Which should answer: all of them in a vote, their average, the last, or one "
+    "at random? All answers of a degree d are read from one run: T epochs of perceptrons with the kernel (1 + x.y)^d, "
+    "on the digits' raw pixels. Their test errors:"
+)
 Tell = Callable[[str, float], None]
 """Told what goes on, and which share of a run is done."""
 
@@ -116,12 +125,12 @@ def study(
     wanted = [(degree, seed) for degree in degrees for seed in seeds]
     for k, (degree, seed) in enumerate(wanted):
 
-        def told(what: str, share: float, k: int = k, degree: int = degree, seed: int = seed) -> None:
+        def report(what: str, share: float, k: int = k, degree: int = degree, seed: int = seed) -> None:
             if tell is not None:
                 which = f", seed {seed}" if len(seeds) > 1 else ""
                 tell(f"degree {degree}{which}: {what}", (k + share) / len(wanted))
 
-        yield one_run(data, degree, tuple(epochs or epochs_of(degree)), seed, told, n_jobs)
+        yield one_run(data, degree, tuple(epochs or epochs_of(degree)), seed, report, n_jobs)
 
 
 def one_run(data: Split, degree: int, epochs: tuple[float, ...], seed: int, tell: Tell, n_jobs: int | None) -> Run:
@@ -188,3 +197,9 @@ def mean_errors(runs: Sequence[Run], method: Method) -> Array:
 def by_degree(runs: Sequence[Run]) -> dict[int, list[Run]]:
     """Return runs by their degree."""
     return {degree: [run for run in runs if run.degree == degree] for degree in sorted({run.degree for run in runs})}
+
+
+def read_digits(data: DataSet, seed: int, quick: bool) -> list[Run]:
+    """Run the small form of the study on the demo's digits, with their pixels as they were."""
+    split = Split(data.factor * data.X, data.y, data.factor * data.X_test, data.y_test)
+    return list(study(split, DEGREES, QUICK if quick else None, [seed]))

@@ -1,4 +1,4 @@
-"""What to try after the demo: a table of digits, and the commands to put to it."""
+"""Next steps after the demo: a table of digits, and commands that read it."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What the demo shows: results on stdout, progress on stderr and only on a terminal."""
+"""Output of the demo: results on stdout, progress on stderr and only on a terminal."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,11 +14,10 @@ from linsep.cli.terminal.output import Text, short, stderr, stdout, table
 from linsep.cli.terminal.progress import LearnerBar, LearnerReport
 from linsep.cli.terminal.text import word
 from linsep.demo.data_sets import DataSet
-from linsep.demo.digits_study import Run
+from linsep.demo.digits_study import ABOUT, METHODS, Run
 from linsep.demo.next_steps import NextSteps
-from linsep.demo.proof import Proved
-from linsep.demo.trials import LIMITED, ONLINE, RAN_OUT, Trial
-from linsep.demo.votes import ABOUT, vote_table
+from linsep.demo.trials import LIMITED, ONLINE, RAN_OUT, Proved, Trial
+from linsep.training.votes import reading_name
 
 NARROW = 76
 """Columns below which the last table has no room for the bounds: they are listed before it."""
@@ -127,6 +126,23 @@ class Screen:
 
     def _note(self, mark: str, meaning: str) -> None:
         self.out.print(Text(fill(f"{mark:8}{meaning}", self.out.width - 1, subsequent_indent=" " * 8), style="dim"))
+
+
+def vote_table(runs: Sequence[Run]) -> Table:
+    """Return a table of methods by degrees, at the end of each run."""
+    made = table("answer", *(f">d = {run.degree}, T = {run.epochs[-1]:g}" for run in runs), pad=True)
+    least = [min(shares[-1] for shares in run.errors.values()) for run in runs]
+    for method in METHODS:
+        errors = [run.errors[method][-1] for run in runs]
+        cells = [
+            Text(f"{100 * error:.1f} %", style="bold green" if error == best else "")
+            for error, best in zip(errors, least, strict=True)
+        ]
+        made.add_row(reading_name(*method), *cells)
+    made.add_section()
+    made.add_row("mistakes while learning", *(f"{run.mistakes[-1]:,}" for run in runs))
+    made.add_row("distinct rows among them", *(f"{run.support[-1]:,}" for run in runs))
+    return made
 
 
 def _table(trials: Sequence[Trial]) -> Table:

@@ -1,4 +1,4 @@
-"""Train every online learner of the table on the same rows, and measure it."""
+"""Train every online learner of the table on the same rows, and measure it; certify a perceptron's run."""
 
 from collections.abc import Iterator
 from time import perf_counter
@@ -6,10 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.cli.jobs.fitting import fit_quietly
+from linsep.certificates.certificate import Certificate, Result, verify
+from linsep.cli.jobs.training import fit_quietly
 from linsep.cli.terminal.progress import LearnerReport
 from linsep.demo.data_sets import DataSet
+from linsep.engine.arrays import Array
 from linsep.estimators.base.online import OnlineLearner
+from linsep.estimators.perceptron import Perceptron
 from linsep.estimators.registry import LEARNERS
 
 ONLINE = {name: entry for name, entry in LEARNERS.items() if entry.online and not entry.small}
@@ -22,7 +25,7 @@ RAN_OUT, LIMITED = "*", "°"
 
 
 class Trial(NamedTuple):
-    """What a learner did on a data set.
+    """The results of a learner on a data set.
 
     `settled` is false where it ran out of epochs while still making mistakes, `limited` true for a learner that says
     of itself that it can't fit every data set.
@@ -66,3 +69,22 @@ def timed(learner: OnlineLearner, data: DataSet) -> tuple[bool, float]:
         best = min(best, perf_counter() - start)
         fits += 1
     return settled, learner.t_ / best
+
+
+class Proved(NamedTuple):
+    """Rows of two classes, a perceptron that went over them once, its certificate, and what its check found."""
+
+    X: Array
+    y: Array
+    perceptron: Perceptron
+    certificate: Certificate
+    result: Result
+
+
+def proved(data: DataSet) -> Proved:
+    """Certify one pass over a data set, its first class against all others, and check the certificate."""
+    y = np.where(data.y == 0, data.labels[0], "other")
+    perceptron = Perceptron(max_iter=1, shuffle=False, log=True)
+    fit_quietly(perceptron, data.X, y)
+    certificate = perceptron.certificate(data.X, y)
+    return Proved(data.X, y, perceptron, certificate, verify(certificate, data.X, y))

@@ -1,7 +1,6 @@
 """Train, predict and evaluate on shards of data, with threads or on a Dask cluster."""
 
-from linsep.distributed.cluster import ClusterError
-from linsep.distributed.connecting import local_workers
+from linsep.distributed.cluster import ClusterError, local_workers
 from linsep.distributed.predicting import evaluate, predict, predictions
 from linsep.distributed.training import Progress, fit
 

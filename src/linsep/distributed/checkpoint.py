@@ -41,13 +41,13 @@ class Checkpoint:
             saved = opened(self.path)
         except ModelError as error:
             raise ModelError(self.path, f"{error.reason}; without the file training begins anew") from None
-        told, history = saved.about.get("run"), saved.about.get("history")
-        if not isinstance(told, dict) or not isinstance(history, list):
+        run, history = saved.about.get("run"), saved.about.get("history")
+        if not isinstance(run, dict) or not isinstance(history, list):
             raise ParameterError(f"{self.path} is a model, but not of a run that was cut off: name another file")
         for name, value in self.identity.items():
-            if told.get(name) != value:
+            if run.get(name) != value:
                 raise ParameterError(
-                    f"{self.path} is of another run: its {name} {_difference(told.get(name), value)}; "
+                    f"{self.path} is of another run: its {name} {_difference(run.get(name), value)}; "
                     "delete it if that run is over, or name another file"
                 )
         return saved
@@ -66,23 +66,23 @@ class Checkpoint:
         """Return the inode and time of the file, or None if there is none."""
         if self.path is None or not os.path.exists(self.path):
             return None
-        told = os.stat(self.path)
-        return told.st_ino, told.st_mtime_ns
+        status = os.stat(self.path)
+        return status.st_ino, status.st_mtime_ns
 
 
 def identity_of(learner: Learner, data: list[Any], options: dict[str, Any]) -> dict[str, Any]:
     """Return all that the bits of a run depend on, as plain values."""
-    parameters = {k: _said(v) for k, v in learner.get_params(deep=False).items() if k not in PASSING}
+    parameters = {k: _as_text(v) for k, v in learner.get_params(deep=False).items() if k not in PASSING}
     return {
         "linsep": __version__, "learner": type(learner).__name__, "parameter": parameters, "shards": data,
-        "option": {name: _said(value) for name, value in options.items()},
+        "option": {name: _as_text(value) for name, value in options.items()},
     }  # fmt: skip
 
 
-def _said(value: Any) -> str:
+def _as_text(value: Any) -> str:
     """Return a value as text that is the same in every process: untruncated, and without memory addresses.
 
-    >>> _said(object())
+    >>> _as_text(object())
     '<object object>'
     """
     with np.printoptions(threshold=sys.maxsize, floatmode="unique"):

@@ -124,7 +124,7 @@ class Collection:
 
     def __init__(self, partitions: Partitions, name: str, token: str) -> None:
         self._partitions, self.name, self._token = partitions, name, token
-        self._surveys: list[Profile] = []
+        self._profiles: list[Profile] = []
 
     @property
     def pieces(self) -> int:
@@ -139,10 +139,10 @@ class Collection:
         """Return the partitions, to be predicted."""
         return self._partitions.tasks()
 
-    def settle(self, surveys: list[Profile]) -> Profile:
-        """Merge the surveys of all shards."""
-        self._surveys = surveys
-        merged: Profile = self._partitions.kind.merged(surveys)
+    def settle(self, profiles: list[Profile]) -> Profile:
+        """Merge the profiles of all shards."""
+        self._profiles = profiles
+        merged: Profile = self._partitions.kind.merged(profiles)
         return merged
 
     def release(self) -> None:
@@ -151,7 +151,7 @@ class Collection:
 
     def identity(self, tasks: list[Task]) -> list[Any]:
         """Return Dask's digest of the collection, and the partitions and rows of each shard."""
-        shards = [[*span, found.rows] for span, found in zip(self._partitions.spans, self._surveys, strict=True)]
+        shards = [[*span, found.rows] for span, found in zip(self._partitions.spans, self._profiles, strict=True)]
         return [self._token, len(self._partitions), *shards]
 
 
@@ -177,9 +177,9 @@ class ArrayInput(Collection):
         self.labelled = y is not None
         self.width = 0 if np.isnan(X.shape[1]) else int(X.shape[1])
 
-    def settle(self, surveys: list[Profile]) -> Profile:
-        """Merge the surveys of all shards."""
-        merged = super().settle(surveys)
+    def settle(self, profiles: list[Profile]) -> Profile:
+        """Merge the profiles of all shards."""
+        merged = super().settle(profiles)
         self.width = merged.high + 1
         return merged
 
@@ -214,7 +214,7 @@ class FrameInput(Collection):
 
     @property
     def reading(self) -> Reading:
-        """How partitions are read."""
+        """The reading of partitions, which is sent to the workers."""
         return Reading(self.form, self._reader.dtype, self._reader.policy.on_error)
 
     @property
@@ -224,7 +224,7 @@ class FrameInput(Collection):
 
     @property
     def settled(self) -> bool:
-        """Whether partitions can be read: `shards` and `tasks` see to it."""
+        """True once partitions can be read: `shards` and `tasks` see to it."""
         return self.form.settled
 
     def shards(self, count: int) -> list[Task]:

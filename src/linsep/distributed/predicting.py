@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from linsep.distributed import work
-from linsep.distributed.connecting import engine_of
+from linsep.distributed.cluster import engine_of
 from linsep.distributed.engine import Engine
 from linsep.distributed.shard import Task
 from linsep.distributed.sources import Source, source_of

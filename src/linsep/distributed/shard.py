@@ -27,7 +27,7 @@ class LoadedRows(Protocol):
     """All rows of a shard in memory."""
 
     @property
-    def survey(self) -> Profile:
+    def profile(self) -> Profile:
         """The number of rows, the labels and the columns."""
 
     @property
@@ -49,7 +49,7 @@ class Shard(Protocol):
         """Return the number of rows, the labels and the columns."""
 
     def load(self, reading: Any) -> LoadedRows:
-        """Read all rows; they are finished once all shards have been surveyed."""
+        """Read all rows; they are finished once all shards have been scanned."""
 
     def blocks(self, reading: Any, rows: int) -> Iterator[Dataset]:
         """Yield the rows in blocks of `rows`."""
@@ -111,7 +111,7 @@ class ArrayShard(NamedTuple):
     """Rows of an array and their labels, if any; they are both a shard and its loaded rows.
 
     >>> rows = array_shard(np.eye(2), np.array(["yes", "no"]), 3)
-    >>> rows.survey.labels, ArrayShard.joined([rows, rows]).X.shape
+    >>> rows.profile.labels, ArrayShard.joined([rows, rows]).X.shape
     (array(['no', 'yes'], dtype='<U3'), (4, 2))
     """
 
@@ -132,7 +132,7 @@ class ArrayShard(NamedTuple):
         return self.nbytes
 
     @property
-    def survey(self) -> Profile:
+    def profile(self) -> Profile:
         """The number of rows, the labels and the columns."""
         rows, width = self.X.shape
         try:
@@ -143,7 +143,7 @@ class ArrayShard(NamedTuple):
 
     def scan(self, reading: ArrayReading) -> Profile:
         """Return the number of rows, the labels and the columns."""
-        return self.survey
+        return self.profile
 
     def load(self, reading: ArrayReading) -> "ArrayShard":
         """Return all rows, which are in memory."""
@@ -176,9 +176,9 @@ class ArrayShard(NamedTuple):
         return ArrayShard(X, np.concatenate(labels) if labels else None, name)
 
     @staticmethod
-    def merged(surveys: Iterable[Profile]) -> Profile:
-        """Merge the surveys of several shards; labels keep their type."""
-        found = [one for one in surveys if one.rows]
+    def merged(profiles: Iterable[Profile]) -> Profile:
+        """Merge the profiles of several shards; labels keep their type."""
+        found = [one for one in profiles if one.rows]
         if not found:
             return Profile(0, np.empty(0), None, NO_INDEX, -1, False, 0, 0)
         if len({one.labels.dtype.kind in "biuf" for one in found}) > 1:
@@ -266,9 +266,9 @@ class FrameShard(NamedTuple):
         return FrameShard(tuple(span for one in some for span in one.spans))
 
     @staticmethod
-    def merged(surveys: Iterable[Profile]) -> Profile:
-        """Merge the surveys of several shards."""
-        return merged(surveys)
+    def merged(profiles: Iterable[Profile]) -> Profile:
+        """Merge the profiles of several shards."""
+        return merged(profiles)
 
 
 def frame_shard(frame: Any, number: int) -> FrameShard:

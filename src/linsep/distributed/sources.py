@@ -21,7 +21,7 @@ class Source(Protocol):
     name: str
     """The name in messages."""
     labelled: bool
-    """Whether the rows have labels."""
+    """True if the rows have labels."""
 
     @property
     def pieces(self) -> int:
@@ -37,11 +37,11 @@ class Source(Protocol):
 
     @property
     def reading(self) -> Any:
-        """How shards are read; sent to the workers."""
+        """The reading of shards, which is sent to the workers."""
 
     @property
     def settled(self) -> bool:
-        """Whether shards can be read before all of them have been surveyed."""
+        """True if shards can be read before all of them have been scanned."""
 
     def shards(self, count: int) -> list[Task]:
         """Cut the rows into at most `count` shards."""
@@ -49,8 +49,8 @@ class Source(Protocol):
     def tasks(self) -> Sequence[Task]:
         """Return shards to predict."""
 
-    def settle(self, surveys: list[Profile]) -> Profile:
-        """Merge the surveys of all shards, and settle how they are read."""
+    def settle(self, profiles: list[Profile]) -> Profile:
+        """Merge the profiles of all shards, and settle how they are read."""
 
     def release(self) -> None:
         """Release the shards that workers keep."""
@@ -73,13 +73,13 @@ class Files:
         parts = self._plan.parts(count)
         return [Task(FileShard(part), number, name=str(part)) for number, part in enumerate(parts)]
 
-    def settle(self, surveys: list[Profile]) -> Profile:
-        """Merge the surveys of all shards, and settle how they are read."""
-        return self._plan.settle(surveys)
+    def settle(self, profiles: list[Profile]) -> Profile:
+        """Merge the profiles of all shards, and settle how they are read."""
+        return self._plan.settle(profiles)
 
     @property
     def reading(self) -> Reading:
-        """How shards are read, as far as that is settled."""
+        """The reading of shards, as far as it is settled."""
         return self._plan.reading
 
     @property
@@ -94,7 +94,7 @@ class Files:
 
     @property
     def settled(self) -> bool:
-        """Whether shards can be read before all of them have been surveyed."""
+        """True if shards can be read before all of them have been scanned."""
         return self._plan.form.settled
 
     @property

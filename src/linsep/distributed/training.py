@@ -14,7 +14,7 @@ from linsep.data.errors import DataError
 from linsep.data.parts import Profile
 from linsep.distributed import work
 from linsep.distributed.checkpoint import Checkpoint, identity_of
-from linsep.distributed.connecting import engine_of
+from linsep.distributed.cluster import engine_of
 from linsep.distributed.engine import Engine
 from linsep.distributed.packing import packed_state, unpacked_gain
 from linsep.distributed.sources import source_of
@@ -40,13 +40,13 @@ class Progress(NamedTuple):
     """The progress of a training."""
 
     epoch: int
-    """From 1; 0 while the shards are surveyed."""
+    """From 1; 0 while the shards are scanned."""
     shards: int
     """Shards of this epoch that are done ..."""
     of: int
     """... of how many."""
     rows: int
-    """Rows learned so far, in all epochs; during the survey, rows counted so far."""
+    """Rows learned so far, in all epochs; during the scan, rows counted so far."""
     mistakes: int
     """Mistakes so far."""
     sent: int
@@ -59,7 +59,7 @@ class Progress(NamedTuple):
     gone: int = 0
     """Workers that have left or died since the training began; others do their work."""
     waiting: bool = False
-    """Whether no worker is left, and the training waits for one."""
+    """True if no worker is left, and the training waits for one."""
 
 
 Report = Callable[[Progress], None]
@@ -147,7 +147,7 @@ def _refuse(learner: Any, epochs: int | None) -> None:
 
 
 class Run:
-    """One training: its shards, and the results of their survey."""
+    """One training: its shards, and their profile."""
 
     def __init__(
         self, learner: Any, engine: Engine, source: Any, y: Any, options: dict[str, Any], progress: Report | None
@@ -160,48 +160,48 @@ class Run:
         engine.notice = self._report_waiting
         self._rows = self._rejected = 0
 
-    def survey(self, count: int) -> Profile:
+    def profile(self, count: int) -> Profile:
         """Profile all shards, and set the classes and the number of features of the learner's twin."""
         source, twin = self.source, self.twin
         tasks = source.shards(count)
-        surveys = []
-        with closing(self.engine.each(work.survey, tasks, work.SurveyJob(self.name, source.reading))) as each:
+        profiles = []
+        with closing(self.engine.each(work.profile, tasks, work.ScanJob(self.name, source.reading))) as each:
             for found in each:
-                surveys.append(found)
+                profiles.append(found)
                 self._rows, self._rejected = self._rows + found.rows, self._rejected + found.rejected
-                self._report(0, len(surveys), len(tasks))
-        survey = source.settle(surveys)
-        if not survey.rows:
+                self._report(0, len(profiles), len(tasks))
+        profile = source.settle(profiles)
+        if not profile.rows:
             raise DataError(source.name, "there are no rows")
-        firsts = np.cumsum([0, *(found.rows for found in surveys)]).tolist()
-        self.tasks = [task._replace(first=firsts[task.number]) for task in tasks if surveys[task.number].rows]
-        clean(survey.labels, len(survey.labels))
-        refuse_one_class(survey.labels)
-        twin.classes_, twin._open, twin.n_features_in_ = survey.labels, False, source.width
+        firsts = np.cumsum([0, *(found.rows for found in profiles)]).tolist()
+        self.tasks = [task._replace(first=firsts[task.number]) for task in tasks if profiles[task.number].rows]
+        clean(profile.labels, len(profile.labels))
+        refuse_one_class(profile.labels)
+        twin.classes_, twin._open, twin.n_features_in_ = profile.labels, False, source.width
         if source.form is not None:
-            twin.form_ = source.form.like(lambda: survey.seen_columns(source.width), strict=False)
-        return survey
+            twin.form_ = source.form.like(lambda: profile.seen_columns(source.width), strict=False)
+        return profile
 
     def count(self) -> None:
         """Count the rows of all shards."""
-        survey = self.survey(self.source.pieces)
+        profile = self.profile(self.source.pieces)
         twin, shared = self.twin, work.Job(self.name, self.source.reading, self.twin)
         with closing(self.engine.each(work.count, self.tasks, shared)) as tallies:
             tally = next(tallies)
             for done, more in enumerate(tallies, 2):
                 tally = tally.joined(more)
                 self._report(1, done, len(self.tasks))
-        self._take_over(twin._go_on_with(tally, survey.labels, open_labels=False))
+        self._take_over(twin._go_on_with(tally, profile.labels, open_labels=False))
 
     def train(self, epochs: int | None, path: Path | None) -> None:
         """Learn all shards, epoch after epoch, and mix."""
         twin = self.twin
-        survey = self.survey(twin.shards or SHARDS)
+        profile = self.profile(twin.shards or SHARDS)
         checkpoint = Checkpoint(path, identity_of(twin, self.source.identity(self.tasks), self.options))
         history: list[list[int]] = []
         saved = checkpoint.found()
         if saved is None:
-            state = self._start(survey)
+            state = self._start(profile)
         else:
             state, history = self._resumed(saved)
         enough, most = Enough(twin, state), twin._most_epochs if epochs is None else epochs
@@ -209,14 +209,14 @@ class Run:
             raise ParameterError(
                 f"{path} has {len(history)} epochs already, and {most} are wanted: delete it, or name another file"
             )
-        over = [enough.after(np.array(made), survey.rows) for made in history]
+        over = [enough.after(np.array(made), profile.rows) for made in history]
         job = work.Job(self.name, self.source.reading, _bare(twin), reads_norm(type(state.rule)))
         while not any(over) and state.epochs < most:
             before = state.tally.counts.sum(axis=1)
             self._epoch(state, job)
             made = state.tally.counts.sum(axis=1) - before
             history.append(made.tolist())
-            over.append(enough.after(made, survey.rows))
+            over.append(enough.after(made, profile.rows))
             twin._state, twin.n_iter_ = state, state.epochs
             if path is not None:
                 settle(state)
@@ -243,15 +243,15 @@ class Run:
         refuse_overflow(state)
         state.epochs += 1
 
-    def _start(self, survey: Profile) -> TrainingState:
+    def _start(self, profile: Profile) -> TrainingState:
         """Return the state before the first round."""
         twin = self.twin
         twin.seed_ = twin._draw_seed()
-        state = twin._start(twin.n_features_in_, len(twin.classes_), survey.rows, open_labels=False)
+        state = twin._start(twin.n_features_in_, len(twin.classes_), profile.rows, open_labels=False)
         if twin.log == "auto":
             state.log = state.log.closed("shards may be of any size; log=True keeps one")
         else:
-            state.keep_log(twin.log, survey.weighted or twin.class_weight is not None, 0)
+            state.keep_log(twin.log, profile.weighted or twin.class_weight is not None, 0)
         return state
 
     def _resumed(self, saved: Saved) -> tuple[TrainingState, list[list[int]]]:

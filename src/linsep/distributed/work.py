@@ -1,7 +1,10 @@
-"""The work on one shard, on any worker: survey, learn, count, predict, evaluate."""
+"""The work on one shard, on any worker: scan, learn, count, predict, evaluate; rows are cached if there is room."""
 
-from collections.abc import Iterator
+import os
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,11 +12,10 @@ import numpy as np
 from linsep.data.dataset import Dataset
 from linsep.data.parts import Profile
 from linsep.distributed.packing import PackedGain, PackedState, packed_gain, unpacked_state
-from linsep.distributed.row_cache import ROW_CACHE
 from linsep.distributed.shard import LoadedRows, Task
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense, first_beyond
-from linsep.evaluation.scoring import Scoring, answers
+from linsep.evaluation.scoring import Scoring, predictions
 from linsep.solvers.naive_bayes.weights import ClassCounts
 from linsep.training.epochs import explain, order_of
 from linsep.training.mixing import fork, gain_of
@@ -22,18 +24,90 @@ from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import LARGEST, canonical, refuse_bad_entries, without_duplicates
 from linsep.validation.labels import clean, codes_among
 
+SHARE = 0.4
+"""The share of the memory of a worker, or of this machine, that cached rows may take."""
+OVER = 100
+"""The number of finished runs that are remembered."""
+
+
+def room() -> float:
+    """Return how many bytes may be cached in this process."""
+    try:
+        from distributed import get_worker
+
+        limit = get_worker().memory_manager.memory_limit
+    except (ImportError, ValueError):  # there is no Dask, or this is no worker of it
+        limit = None
+    return SHARE * (limit or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+
+
+class RowCache:
+    """Objects of several runs, cached while there is room.
+
+    Objects of one run do not evict each other: each is used once an epoch, so the last one used is needed last.
+    Objects of other runs are evicted.
+
+    Examples
+    --------
+    >>> cache = RowCache(lambda: 100)
+    >>> cache.keep("run", 1, "rows", 60), cache.keep("run", 2, "more", 60), cache.find("run", 1), cache.find("run", 2)
+    (True, False, 'rows', None)
+    """
+
+    def __init__(self, limit: Callable[[], float] = room) -> None:
+        self.limit, self._lock = limit, Lock()
+        self._over: deque[Hashable] = deque(maxlen=OVER)
+        self._kept: dict[tuple[Hashable, Hashable], tuple[Any, int]] = {}
+
+    def find(self, run: Hashable, key: Hashable) -> Any:
+        """Return a cached object, or None."""
+        with self._lock:
+            return self._kept.get((run, key), (None, 0))[0]
+
+    def keep(self, run: Hashable, key: Hashable, thing: Any, size: int) -> bool:
+        """Cache an object in place of the old one of that key; return whether there is room."""
+        with self._lock:
+            self._kept.pop((run, key), None)
+            limit = self.limit()
+            if run in self._over or self._used(run) + size > limit:
+                return False
+            while self._used() + size > limit:
+                del self._kept[next(of for of in self._kept if of[0] != run)]
+            self._kept[run, key] = thing, size
+            return True
+
+    def has_room(self, run: Hashable, size: int) -> bool:
+        """Return whether an object of a run could be cached; objects of other runs would be evicted."""
+        with self._lock:
+            return self._used(run) + size <= self.limit()
+
+    def drop(self, run: Hashable) -> None:
+        """Drop all objects of a run that is over; work that still runs for it caches nothing."""
+        with self._lock:
+            self._over.append(run)
+            self._kept = {of: thing for of, thing in self._kept.items() if of[0] != run}
+
+    def _used(self, run: Hashable = None) -> int:
+        """Return the bytes of a run's objects, or of all."""
+        return sum(size for of, (_, size) in self._kept.items() if run is None or of[0] == run)
+
+
+ROW_CACHE = RowCache()
+"""The cache of this process."""
+
+
 ROWS = 20_000
 """Rows that are predicted at a time."""
 STREAMED = 10_000
 """Rows that are learned at a time, if not all fit into memory."""
 Reading = Any
-"""How rows are read: a Reading of files and tables, or an ArrayReading."""
+"""The reading of rows: a Reading of files and tables, or an ArrayReading."""
 METHODS = {"labels": "predict", "scores": "decision_function", "probabilities": "predict_proba"}
 """The method of a model for each kind of prediction."""
 
 
-class SurveyJob(NamedTuple):
-    """What a survey of all shards shares."""
+class ScanJob(NamedTuple):
+    """The data that the scans of all shards share."""
 
     run: str
     """The name under which rows are cached."""
@@ -41,7 +115,7 @@ class SurveyJob(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What all shards share in all epochs."""
+    """The data that all shards share in all epochs."""
 
     run: str
     reading: Reading
@@ -52,7 +126,7 @@ class Job(NamedTuple):
 
 
 class Epoch(NamedTuple):
-    """What all shards share in one epoch."""
+    """The data that all shards share in one epoch."""
 
     job: Job
     start: PackedState
@@ -75,14 +149,14 @@ class Examples(NamedTuple):
     weights: Array
 
 
-def survey(task: Task, shared: SurveyJob) -> Profile:
+def profile(task: Task, shared: ScanJob) -> Profile:
     """Return the number of rows, the labels and the columns of a shard; cache its rows if there is room."""
     shard = task.shard
     if not ROW_CACHE.has_room(shared.run, shard.memory):
         return scan(task, shared.reading)
     rows: LoadedRows = shard.load(shared.reading)
     ROW_CACHE.keep(shared.run, task.number, rows, rows.nbytes)
-    return rows.survey
+    return rows.profile
 
 
 def learn(task: Task, shared: Epoch) -> PackedGain:
@@ -144,7 +218,7 @@ def evaluate(task: Task, question: Question) -> Scoring:
     """Score a model's predictions for the rows of a shard."""
     scoring = Scoring(question.model.classes_)
     for block in task.shard.blocks(question.reading, ROWS):
-        found = answers(question.model, block.X)
+        found = predictions(question.model, block.X)
         scoring.add(block.y, found.labels, found.scores, found.probabilities)
     return scoring
 

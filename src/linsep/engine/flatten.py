@@ -16,12 +16,14 @@ omitted or replaced there.
 import ast
 import builtins
 import inspect
+import os
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
-from types import FunctionType
-from typing import Any
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -36,7 +38,11 @@ class NotFlatError(Exception):
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a flat function is to be run: which calls are omitted, and which function is called in place of another.
+    """How a flat function is to be run.
+
+    - `omitted` are functions whose calls are left out.
+    - `instead` has the function that is inlined in place of another.
+    - `calls` has the function that is called in place of another, or of an operator between two numbers.
 
     If `compiled` is False, constants are Python's own numbers, and functions that are compiled apart are inlined.
     """
@@ -44,6 +50,7 @@ class Dialect:
     compiled: bool = True
     omitted: frozenset[Any] = frozenset()
     instead: Mapping[Any, Any] = field(default_factory=dict)
+    calls: Mapping[Any, Any] = field(default_factory=dict)
 
 
 COMPILED = Dialect()
@@ -95,25 +102,55 @@ class Scope:
         raise NotFlatError(f"{self.node.name}: {name} is not defined")
 
 
+class SourceFile(NamedTuple):
+    """The functions of a source file by their first line, decorators included, and its import statements."""
+
+    functions: dict[int, ast.FunctionDef]
+    imports: list[ast.stmt]
+
+
 @cache
-def _functions(file: str) -> dict[int, ast.FunctionDef]:
-    """Return the functions of a source file by their first line, decorators included."""
+def _parsed(file: str, changed: int) -> SourceFile:
     with open(file, encoding="utf-8") as source:
         tree = ast.parse(source.read())
     functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-    return {min([node.lineno, *(d.lineno for d in node.decorator_list)]): node for node in functions}
+    by_line = {min([node.lineno, *(d.lineno for d in node.decorator_list)]): node for node in functions}
+    return SourceFile(by_line, [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)])
 
 
 def source_of(function: FunctionType) -> ast.FunctionDef:
-    """Return the syntax tree of a function; raise a NotFlatError if its source can't be read."""
+    """Return the syntax tree of a function; raise a NotFlatError if its source can't be read, or has changed since."""
+    code = function.__code__
     try:
         file = inspect.getsourcefile(function)
-        node = _functions(file)[function.__code__.co_firstlineno] if file else None
+        source = _parsed(file, os.stat(file).st_mtime_ns) if file else None
+        node = source.functions[code.co_firstlineno] if source else None
     except (OSError, KeyError, SyntaxError, TypeError):
-        node = None
-    if node is None or node.name != function.__name__:
-        raise NotFlatError(f"the source of {function.__qualname__} can't be read")
+        source = node = None
+    if source is None or node is None or node.name != function.__name__ or not _compiles_to(node, code, source.imports):
+        raise NotFlatError(f"the source of {function.__qualname__} can't be read, or is newer than this process")
     return node
+
+
+def _compiles_to(node: ast.FunctionDef, code: CodeType, imports: list[ast.stmt]) -> bool:
+    """Return whether a function's source is that of its bytecode, which also depends on what is imported."""
+    plain = copy(node)
+    plain.decorator_list = []
+    free: list[ast.stmt] = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in code.co_freevars]
+    around: Any = ast.parse("def around(): pass").body[0]
+    around.body = [*free, plain]
+    module = ast.fix_missing_locations(ast.Module([*imports, around], []))
+    own = _inner(_inner(compile(module, code.co_filename, "exec", dont_inherit=True), "around"), node.name)
+    return _content(own) == _content(code)
+
+
+def _content(code: CodeType) -> tuple[Any, ...]:
+    constants = [repr(value) for value in code.co_consts if not isinstance(value, CodeType)]
+    return code.co_code, code.co_names, code.co_varnames, constants
+
+
+def _inner(code: CodeType, name: str) -> CodeType:
+    return next(value for value in code.co_consts if isinstance(value, CodeType) and value.co_name == name)
 
 
 def _assigned(node: ast.FunctionDef) -> dict[str, int]:
@@ -296,7 +333,10 @@ class Body:
                 case ast.AugAssign():
                     value = self.plain(statement.value, out)
                     changed: Any = self._target(statement.target, out)
-                    out.append(ast.AugAssign(target=changed, op=statement.op, value=value))
+                    if type(statement.op) in self.writer.dialect.calls:
+                        out.append(_assign(changed, self._operation(changed, statement.op, value)))
+                    else:
+                        out.append(ast.AugAssign(target=changed, op=statement.op, value=value))
                 case ast.Expr():
                     value = self.value(statement.value, out)
                     if isinstance(value, ast.Call):
@@ -329,6 +369,7 @@ class Body:
         return returns
 
     def _for(self, statement: ast.For, out: list[ast.stmt]) -> None:
+        self._refuse_else(statement)
         loop = self.plain(statement.iter, out)
         target = self._target(statement.target, out)
         body: list[ast.stmt] = []
@@ -338,7 +379,12 @@ class Body:
         if body and not all(isinstance(inner, ast.Pass) for inner in body):
             out.append(ast.For(target=target, iter=loop, body=body, orelse=[], lineno=0))
 
+    def _refuse_else(self, loop: ast.For | ast.While) -> None:
+        if loop.orelse:
+            raise NotFlatError(f"{self.scope.node.name} has a loop with else")
+
     def _while(self, statement: ast.While, out: list[ast.stmt]) -> None:
+        self._refuse_else(statement)
         before: list[ast.stmt] = []
         test = self.plain(statement.test, before)
         body: list[ast.stmt] = []
@@ -417,7 +463,7 @@ class Body:
                 return ast.UnaryOp(node.op, self.writer.lifted(operand))
             case ast.BinOp():
                 left, right = map(self.writer.lifted, self._several([node.left, node.right], out))
-                return ast.BinOp(left, node.op, right)
+                return self._operation(left, node.op, right)
             case ast.Compare():
                 return self._compare(node, out)
             case ast.Subscript():
@@ -428,6 +474,13 @@ class Body:
                 return ast.Slice(*parts)
             case _:
                 raise NotFlatError(f"{self.scope.node.name} has an expression {type(node).__name__}")
+
+    def _operation(self, left: ast.expr, operator: ast.operator, right: ast.expr) -> ast.expr:
+        """Return an operation on two numbers; the dialect's function for it, unless the second is a number but 0."""
+        function = self.writer.dialect.calls.get(type(operator))
+        if function is None or (isinstance(operator, ast.Div) and isinstance(right, ast.Constant) and right.value):
+            return ast.BinOp(left, operator, right)
+        return ast.Call(self.writer.lifted(Static(function)), [left, right], [])
 
     def _attribute(self, value: Value, name: str) -> Value:
         if isinstance(value, Struct):
@@ -478,14 +531,12 @@ class Body:
             if isinstance(value, Static) and not written:
                 if bool(value.value) == stops:
                     if not operands:
-                        return Static(stops)
+                        return value
                     operands.append((written, value))
                     break
-                if place < len(node.values) - 1 or operands:
+                if place < len(node.values) - 1:
                     continue
             operands.append((written, value))
-        if not operands:
-            return Static(not stops)
         first, *others = operands
         out.extend(first[0])
         if not others:
@@ -526,7 +577,10 @@ class Body:
         called, dialect = function.value, self.writer.dialect
         if called in dialect.omitted:
             return Static(None)
-        if called in dialect.instead:
+        if called in dialect.calls:
+            called = dialect.calls[called]
+            function = Static(called)
+        elif called in dialect.instead:
             called = dialect.instead[called]
             if isinstance(called, FunctionType):
                 return self.writer.inline(called, self._several(node.args, out), out)

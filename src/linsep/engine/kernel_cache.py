@@ -42,6 +42,7 @@ from numba.core.caching import (
 )
 
 from linsep.engine.arrays import UnalignedError, views
+from linsep.engine.digest import engine_digest
 
 FIX = "Set NUMBA_CACHE_DIR to a writable folder."
 CHECKSUM = hashlib.sha256().digest_size
@@ -94,9 +95,11 @@ class Tiered:
 
     def in_python(self, *args: Any) -> bool:
         """Return whether to run this call in Python, and add its work to what was done there."""
+        if not (self.nogil or threading.active_count() == 1):
+            return False
         if _choice != "auto":
             return _choice == "never"
-        if self.loaded or not (self.nogil or threading.active_count() == 1):
+        if self.loaded:
             return False
         self.done += self.work(*args)
         if self.done <= LOAD or (self.done <= COMPILE and not self._on_disk(args)):
@@ -191,17 +194,20 @@ def notice(function: Any) -> threading.Timer | None:
 
 
 class KernelCache(NullCache):
-    """The cache of one kernel, opened when the kernel is first compiled: an import never touches the disk."""
+    """The cache of one kernel, opened when the kernel is first compiled: an import never touches the disk.
 
-    def __init__(self, function: Any) -> None:
-        self.function = function
+    The key of its code has a digest of the engine's files and of those in `folders`, which the kernel may inline.
+    """
+
+    def __init__(self, function: Any, *folders: Path) -> None:
+        self.function, self.folders = function, folders
         self.timer: threading.Timer | None = None
 
     @cached_property
     def disk(self) -> Any:
         """The cache on disk; one that holds nothing where no folder is safe and writable."""
         try:
-            return DiskCache(self.function)
+            return DiskCache(self.function, engine_digest(*self.folders))
         except (OSError, RuntimeError):  # numba raises a RuntimeError where all folders are refused
             report("no folder is writable to cache compiled code, so that each process compiles its own")
             return NullCache()
@@ -360,10 +366,14 @@ class DiskCache(FunctionCache):
 
     _impl_class = Places
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, digest: str) -> None:
         super().__init__(function)
+        self.digest = digest
         locator = self._impl.locator
         self._cache_file = CheckedFile(self._cache_path, self._impl.filename_base, locator.get_source_stamp())
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return *super()._index_key(sig, codegen), self.digest
 
     def holds(self, sig: Any, target_context: Any) -> bool:
         """Return whether the index has a signature."""

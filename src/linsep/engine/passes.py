@@ -192,7 +192,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
         return stop, DONE
 
     name = _name("learn_rows", Rule, Link, Readout, Data)
-    return Kernel(kernel, name, digest, learning_work, python=is_ours(Rule), nogil=not single, resumes=True)
+    return Kernel(kernel, name, digest, learning_work, python=is_ours(Rule), nogil=not single)
 
 
 @cache
@@ -313,7 +313,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type, pair: bool)
         return stop, DONE
 
     name = _name("learn_pairs" if pair else "learn_classes", Rule, Link, Readout, Data)
-    return Kernel(kernel, name, digest, learning_work, python=is_ours(Rule), nogil=not single, resumes=True)
+    return Kernel(kernel, name, digest, learning_work, python=is_ours(Rule), nogil=not single)
 
 
 @cache

@@ -94,6 +94,19 @@ def one_blas_thread() -> Iterator[None]:
 
 
 @contextmanager
+def signals_blocked() -> Iterator[None]:
+    """Let all signals wait for the end of the block, where the system can."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
 def uninterrupted() -> Iterator[None]:
     """Let Ctrl-C wait for the end of the block; only the main thread ever hears it."""
     if threading.current_thread() is not threading.main_thread():

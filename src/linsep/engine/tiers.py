@@ -7,19 +7,63 @@ the results are the same to the bit.
 import ast
 import hashlib
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cached_property
+from math import copysign, exp, expm1, inf, ldexp, log, nan
+from threading import RLock
 from typing import Any
 
 import numpy as np
 
-from linsep.engine.arrays import views
+from linsep.engine.arrays import UnalignedError, views
 from linsep.engine.data_kinds import Dense, Room, Span, announce, entries, fetch, fetch_weights
 from linsep.engine.flatten import Dialect, flatten
 from linsep.engine.kernel_cache import Tiered, compiled
 from linsep.engine.native import NATIVE, UNSIGNED, Bound, opened, prefetch, unsigned
+from linsep.engine.runtime import signals_blocked
 
-UNDEFINED = -1
-"""The status of a pass that stopped before a row on which Python raises where compiled code computes inf or NaN."""
+
+def _divide(a: float, b: float) -> float:
+    """Return a / b; infinity or NaN where Python raises."""
+    try:
+        return a / b
+    except ZeroDivisionError:
+        return nan if a == 0 or a != a else copysign(inf, a) * copysign(1.0, b)
+
+
+def _power(a: float, b: float) -> float:
+    """Return a to the power of b; infinity or NaN where Python raises, or leaves the real numbers."""
+    try:
+        return pow(a, b)
+    except OverflowError:
+        return -inf if a < 0 and b % 2 == 1 else inf
+    except ValueError:
+        return inf if a == 0 else nan
+
+
+def _log(x: float) -> float:
+    return log(x) if x > 0 else -inf if x == 0 else nan
+
+
+def _exp(x: float) -> float:
+    try:
+        return exp(x)
+    except OverflowError:
+        return inf
+
+
+def _expm1(x: float) -> float:
+    try:
+        return expm1(x)
+    except OverflowError:
+        return inf
+
+
+def _ldexp(x: float, exponent: int) -> float:
+    try:
+        return ldexp(x, exponent)
+    except OverflowError:
+        return copysign(inf, x)
 
 
 def _same(i: Any) -> Any:
@@ -53,11 +97,14 @@ PYTHON = Dialect(
         np.float64: float, np.uint64: _same, np.int64: _same, np.intp: _same, unsigned: _masked, opened: _views,
         entries.meaning([Dense]): _entries,  # type: ignore[attr-defined]
     },
+    calls={ast.Div: _divide, ast.Pow: _power, log: _log, exp: _exp, expm1: _expm1, ldexp: _ldexp},
 )  # fmt: skip
 
 
 class Kernel(Tiered):
     """A pass, in Python or compiled.
+
+    Nothing that a pass computes raises in Python: one that stopped in the middle of a row would leave half an update.
 
     Parameters
     ----------
@@ -72,41 +119,39 @@ class Kernel(Tiered):
         If False, the pass never runs in Python: functions of a user's rule may have other last bits there.
     nogil : bool
         If False, no other thread runs Python while the compiled kernel does. The kernel then runs in Python only while
-        there is one thread.
-    resumes : bool
-        If True, the pass takes (bound, row, start, stop, first) and returns (position, status), so that a pass which
-        Python can't finish resumes in compiled code.
+        there is one thread, and signals wait for its end.
     """
 
     def __init__(
         self, template: Callable[..., Any], name: str, digest: str | None, work: Callable[..., int], *,
-        python: bool = True, nogil: bool = True, resumes: bool = False,
+        python: bool = True, nogil: bool = True,
     ) -> None:  # fmt: skip
         super().__init__()
         self.template, self.name, self.digest, self.work = template, name, digest, work
-        self.python, self.nogil, self.resumes = python, nogil, resumes
+        self.python, self.nogil = python, nogil
         self.cached = digest is not None
+        self.lock = RLock()
 
     def run_in_python(self, *args: Any) -> Any:
-        """Run the pass in Python; what can't be computed there, in compiled code."""
+        """Run the pass in Python; arrays that Python has no views of, in compiled code."""
         try:
-            result = self.plain(*views(args))
-        except (ArithmeticError, ValueError):  # Python raises where compiled code computes inf or NaN
-            if self.resumes:
-                raise
+            with nullcontext() if self.nogil else signals_blocked():
+                return self.plain(*views(args))
+        except UnalignedError:  # nothing was read or written yet
             return self.compiled(*args)
-        if self.resumes and result[1] == UNDEFINED:
-            bound, row, _, *rest = args
-            return self.compiled(bound, row, result[0], *rest)
-        return result
 
     def in_python(self, *args: Any) -> bool:
         """Return whether to run this call in Python."""
         return self.python and super().in_python(*args)
 
-    @cached_property
+    @property
     def compiled(self) -> Any:
         """The compiled function."""
+        with self.lock:
+            return self._compiled
+
+    @cached_property
+    def _compiled(self) -> Any:
         source, names = flatten(self.template, self.name)
         space = {key: NATIVE.get(value, value) if callable(value) else value for key, value in names.items()}
         identity = None if self.digest is None else hashlib.sha256(f"{self.digest} {source}".encode()).hexdigest()
@@ -114,14 +159,8 @@ class Kernel(Tiered):
 
     @cached_property
     def plain(self) -> Any:
-        """The function in Python, called with :func:`linsep.engine.native.views` of the arguments."""
+        """The function in Python, called with :func:`linsep.engine.arrays.views` of the arguments."""
         source, names = flatten(self.template, self.name, PYTHON)
-        if self.resumes:
-            tree: Any = ast.parse(source)
-            guard: Any = ast.parse(f"try: pass\nexcept (ArithmeticError, ValueError): return p, {UNDEFINED}").body[0]
-            guard.body = tree.body[0].body
-            tree.body[0].body = [ast.parse("p = start").body[0], guard]
-            source = ast.unparse(ast.fix_missing_locations(tree))
         return _made(source, self.name, names, None)
 
 

@@ -10,7 +10,7 @@ from linsep.engine.arrays import Array
 from linsep.estimators.base.batch import POSITIVE, BatchLearner, BatchProblem, BatchSolution, name_rows, not_separable
 from linsep.estimators.base.facts import Fact, refuse_other_dual, refuse_other_verdict
 from linsep.solvers.programs.linear_program import Bracket, LeastError, l1_game, least_error, separate
-from linsep.solvers.programs.signed_rows import Budget
+from linsep.solvers.programs.program_rows import Budget
 from linsep.solvers.programs.zero_one import ZeroOne, fewest_errors
 from linsep.validation.errors import InvalidDataError
 

@@ -25,47 +25,47 @@ MOST_STRANGE = 1000
 """Labels that a model does not know: of more, something else is wrong."""
 
 
-class Answers(NamedTuple):
-    """A model's answers to some rows; probabilities are None where it has none to give."""
+class Predictions(NamedTuple):
+    """The predictions of a model for some rows; probabilities are None if the model has none."""
 
     scores: Array
     labels: Array
     probabilities: Array | None
 
 
-def answers(model: Any, X: Any) -> Answers:
-    """Return the answers of a learner, or of a pipeline that ends in one.
+def predictions(model: Any, X: Any) -> Predictions:
+    """Return the predictions of a learner, or of a pipeline that ends in a learner.
 
     >>> from linsep import Perceptron
     >>> clf = Perceptron(shuffle=False).fit([[0, 1], [1, 0]], ["no", "yes"])
-    >>> answers(clf, [[3, 0]]).labels
+    >>> predictions(clf, [[3, 0]]).labels
     array(['yes'], dtype='<U3')
     """
     scores = model.decision_function(X)
     probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else None
     labels = model.predict(X) if is_calibrated(model) else predicted_labels(scores, model.classes_)
-    return Answers(scores, labels, probabilities)
+    return Predictions(scores, labels, probabilities)
 
 
-class OfClass(NamedTuple):
-    """How a class fared; what is a share of no rows is NaN."""
+class ClassScores(NamedTuple):
+    """The scores of a class; a share of no rows is NaN."""
 
     label: Any
     rows: int
-    answered: int
+    predicted: int
     precision: float
     recall: float
     f1: float
 
 
 class Group(NamedTuple):
-    """Rows that were given about the same probability: their mean, and the share for which it came true."""
+    """Rows with about the same probability: its mean, and the observed share of rows for which the event happened."""
 
     low: float
     high: float
     rows: int
-    said: float
-    came_true: float
+    mean_probability: float
+    observed: float
 
 
 @dataclass(frozen=True)
@@ -75,21 +75,21 @@ class Scores:
     Attributes
     ----------
     rows, wrong : int
-        Rows with a label, and those of them that were answered wrongly.
+        Rows with a label, and those of them that were predicted wrongly.
     unlabelled : int
         Rows without a label; they count for nothing else.
-    classes : list of OfClass
+    classes : list of ClassScores
         Each class, those that the model does not know at the end.
     confusion : csr_array, (classes, classes)
-        Rows of a class, down, that were answered as another, across.
+        Rows of a class, down, that were predicted as another, across.
     macro_f1 : float
-        The mean of F1 over classes that have rows or answers.
+        The mean of F1 over classes that have rows or predictions.
     brier : float or None
         The mean of (p - y)² for the second of two classes; of more classes, of its sum over all of them.
     calibration : list of Group or None
-        Rows by the probability of the second class, or of the class that was answered if there are more than two.
+        Rows by the probability of the second class, or of the predicted class if there are more than two.
     calibration_error : float or None
-        The mean distance, over all rows, of a group's probability from what came true.
+        The mean distance, over all rows, of a group's mean probability from the observed share.
     margins : dict or None
         Quantiles of y * score, or of the score of the true class less the best rival's.
     """
@@ -97,7 +97,7 @@ class Scores:
     rows: int
     wrong: int
     unlabelled: int
-    classes: list[OfClass]
+    classes: list[ClassScores]
     confusion: sp.csr_array
     macro_f1: float
     brier: float | None
@@ -107,12 +107,12 @@ class Scores:
 
     @property
     def error(self) -> float:
-        """The share of wrong answers."""
+        """The share of wrong predictions."""
         return self.wrong / self.rows if self.rows else float("nan")
 
     @property
     def accuracy(self) -> float:
-        """The share of right answers."""
+        """The share of right predictions."""
         return 1 - self.error
 
     @property
@@ -128,7 +128,7 @@ class Scores:
 
 
 class Scoring:
-    """Counts answers to rows as they come.
+    """Count predictions block by block.
 
     Parameters
     ----------
@@ -148,18 +148,18 @@ class Scoring:
         self.counts: Any = sp.csr_array((len(self.known), len(self.known)), dtype=np.int64)
         self.unlabelled = 0
         self.squares: float | None = None
-        self.said = np.zeros((3, BINS))
+        self.groups = np.zeros((3, BINS))
         self.margins = Margins()
 
     def add(self, y: Any, labels: Any, scores: Any = None, probabilities: Any = None) -> "Scoring":
-        """Count the answers to a block.
+        """Count the predictions for a block.
 
         Parameters
         ----------
         y : array, (rows,)
             The true labels; NaN is none.
         labels : array, (rows,)
-            The answers.
+            The predictions.
         scores : array, (rows,) or (rows, classes), optional
             What `decision_function` gives.
         probabilities : array, (rows, classes), optional
@@ -171,16 +171,16 @@ class Scoring:
             self.unlabelled += int(np.count_nonzero(~there))
             parts = (None if part is None else np.asarray(part)[there] for part in (labels, scores, probabilities))
             return self.add(truth[there], *parts) if there.any() else self
-        codes, answers = self._codes(truth), np.searchsorted(self.known, np.asarray(labels))
-        self._count(np.ones(len(codes), np.int64), codes, answers)
+        codes, predicted = self._codes(truth), np.searchsorted(self.known, np.asarray(labels))
+        self._count(np.ones(len(codes), np.int64), codes, predicted)
         if scores is not None and len(self.known) > 1:
             self.margins.add(margins_of(codes, np.asarray(scores)))
         if probabilities is not None:
-            self._add_probabilities(codes, answers, np.asarray(probabilities))
+            self._add_probabilities(codes, predicted, np.asarray(probabilities))
         return self
 
     def plus(self, later: "Scoring") -> "Scoring":
-        """Count what was counted of the rows after these, too."""
+        """Add the counts of later rows."""
         for label in later.strange:
             if label not in self.strange:
                 self.strange.append(label)
@@ -191,14 +191,14 @@ class Scoring:
         self.unlabelled += later.unlabelled
         if later.squares is not None:
             self.squares = (self.squares or 0.0) + later.squares
-        self.said += later.said
+        self.groups += later.groups
         self.margins.plus(later.margins)
         return self
 
-    def _count(self, rows: Array, codes: Array, answers: Array) -> None:
+    def _count(self, rows: Array, codes: Array, predicted: Array) -> None:
         size = len(self.known) + len(self.strange)
         self.counts.resize(size, size)
-        self.counts += sp.coo_array((rows, (codes, answers)), shape=(size, size)).tocsr()
+        self.counts += sp.coo_array((rows, (codes, predicted)), shape=(size, size)).tocsr()
 
     def _codes(self, truth: Array) -> Array:
         """Return the numbers of labels; those that the model does not know get the next ones."""
@@ -216,27 +216,31 @@ class Scoring:
             codes[truth == label] = len(self.known) + self.strange.index(label)
         return codes
 
-    def _add_probabilities(self, codes: Array, answers: Array, p: Array) -> None:
+    def _add_probabilities(self, codes: Array, predicted: Array, p: Array) -> None:
         classes = len(self.known)
         squares = np.square(p - (np.arange(classes) == codes[:, None])).sum(axis=1) + (codes >= classes)
         self.squares = (self.squares or 0.0) + float(squares.sum()) / (2 if classes == 2 else 1)
-        said = p[:, 1] if classes == 2 else p[np.arange(len(p)), answers]
-        came_true = codes == (1 if classes == 2 else answers)
-        groups = np.minimum((said * BINS).astype(np.intp), BINS - 1)
-        self.said += [np.bincount(groups, weights, BINS) for weights in (None, said, came_true)]
+        given = p[:, 1] if classes == 2 else p[np.arange(len(p)), predicted]
+        observed = codes == (1 if classes == 2 else predicted)
+        groups = np.minimum((given * BINS).astype(np.intp), BINS - 1)
+        self.groups += [np.bincount(groups, weights, BINS) for weights in (None, given, observed)]
 
     def result(self) -> Scores:
-        """Return what was counted."""
+        """Return the scores of all rows so far."""
         counts, rows = self.counts, int(self.counts.sum())
-        right, totals, answered = counts.diagonal(), counts.sum(axis=1), counts.sum(axis=0)
+        right, totals, predicted = counts.diagonal(), counts.sum(axis=1), counts.sum(axis=0)
         with np.errstate(invalid="ignore"):
-            precision, recall, f1 = right / answered, right / totals, 2 * right / (totals + answered)
+            precision, recall, f1 = right / predicted, right / totals, 2 * right / (totals + predicted)
         labels = [*self.known.tolist(), *self.strange]
-        columns = zip(labels, totals.tolist(), answered.tolist(), precision, recall, f1, strict=True)
-        classes = [OfClass(*row[:3], *map(float, row[3:])) for row in columns]
-        there = totals + answered > 0
+        columns = zip(labels, totals.tolist(), predicted.tolist(), precision, recall, f1, strict=True)
+        classes = [ClassScores(*row[:3], *map(float, row[3:])) for row in columns]
+        there = totals + predicted > 0
         groups = None if self.squares is None else self._groups()
-        gap = None if groups is None else sum(g.rows * abs(g.said - g.came_true) for g in groups) / max(rows, 1)
+        gap = (
+            None
+            if groups is None
+            else sum(g.rows * abs(g.mean_probability - g.observed) for g in groups) / max(rows, 1)
+        )
         return Scores(
             rows, rows - int(right.sum()), self.unlabelled, classes, counts.copy(),
             float(f1[there].mean()) if there.any() else float("nan"),
@@ -244,9 +248,9 @@ class Scoring:
         )  # fmt: skip
 
     def _groups(self) -> list[Group]:
-        rows, said, came_true = self.said
+        rows, given, observed = self.groups
         return [
-            Group(k / BINS, (k + 1) / BINS, int(rows[k]), float(said[k] / rows[k]), float(came_true[k] / rows[k]))
+            Group(k / BINS, (k + 1) / BINS, int(rows[k]), float(given[k] / rows[k]), float(observed[k] / rows[k]))
             for k in np.flatnonzero(rows).tolist()
         ]
 

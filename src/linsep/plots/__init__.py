@@ -4,19 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from linsep.plots.bound_curve import bounds
     from linsep.plots.boundary import boundary_path
-    from linsep.plots.confusion_matrix import confusion
     from linsep.plots.decision_regions import decision_boundary
-    from linsep.plots.lemma_curve import potential, squeeze
-    from linsep.plots.majority_curve import versus
-    from linsep.plots.margin_histogram import margins
-    from linsep.plots.mistake_curve import mistakes
-    from linsep.plots.noise_curve import noise
-    from linsep.plots.progress_curve import ascent, progress
-    from linsep.plots.ranking import Result, comparison
-    from linsep.plots.reliability import calibration
-    from linsep.plots.vote_curve import votes
+    from linsep.plots.evaluation import Result, calibration, comparison, confusion, margins
+    from linsep.plots.experiment_curves import noise, versus, votes
+    from linsep.plots.run_curves import ascent, bounds, mistakes, potential, progress, squeeze
     from linsep.plots.weight_bars import weights
 
 __all__ = [
@@ -41,22 +33,22 @@ __all__ = [
 
 # Names are imported when first used. No file is called as its function is: importing the file would hide the function.
 _HOMES = {
-    "Result": "ranking",
-    "ascent": "progress_curve",
+    "Result": "evaluation",
+    "ascent": "run_curves",
     "boundary_path": "boundary",
-    "bounds": "bound_curve",
-    "calibration": "reliability",
-    "comparison": "ranking",
-    "confusion": "confusion_matrix",
+    "bounds": "run_curves",
+    "calibration": "evaluation",
+    "comparison": "evaluation",
+    "confusion": "evaluation",
     "decision_boundary": "decision_regions",
-    "margins": "margin_histogram",
-    "mistakes": "mistake_curve",
-    "noise": "noise_curve",
-    "potential": "lemma_curve",
-    "progress": "progress_curve",
-    "squeeze": "lemma_curve",
-    "versus": "majority_curve",
-    "votes": "vote_curve",
+    "margins": "evaluation",
+    "mistakes": "run_curves",
+    "noise": "experiment_curves",
+    "potential": "run_curves",
+    "progress": "run_curves",
+    "squeeze": "run_curves",
+    "versus": "experiment_curves",
+    "votes": "experiment_curves",
     "weights": "weight_bars",
 }
 

@@ -7,13 +7,15 @@ float64, never the whole.
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.engine.kernel_cache import cached_njit
+from linsep.engine.native import unsigned
 from linsep.engine.runtime import one_blas_thread, share, split
+from linsep.solvers.tiered import tiered
 
 Weigh = Callable[[Array, int, int], Array]
 
@@ -135,7 +137,11 @@ def read_only(data: Dense | Csr) -> Dense | Csr:
 
 def _times(data: Dense | Csr, weights: Array, lo: int, hi: int, out: Array) -> None:
     if isinstance(data, Csr):
-        _sparse_times(data.values, data.indices, data.indptr, data.bias, weights, lo, hi, out)
+        rows = data.values, data.indices, data.indptr, data.bias
+        if weights.shape[1] == 1:
+            times_column(*rows, weights.reshape(-1), lo, hi, out.reshape(-1))
+        else:
+            times_columns(*rows, weights, lo, hi, out)
         return
     np.matmul(data.values[lo:hi].astype(np.float64, copy=False), weights[:-1], out=out[lo:hi])
     out[lo:hi] += data.bias * weights[-1]
@@ -144,7 +150,11 @@ def _times(data: Dense | Csr, weights: Array, lo: int, hi: int, out: Array) -> N
 def _transposed(data: Dense | Csr, coefficients: Array, lo: int, hi: int, squares: bool = False) -> Array:
     out = np.zeros((data.n_features + 1, coefficients.shape[1]))
     if isinstance(data, Csr):
-        _sparse_transposed(data.values, data.indices, data.indptr, coefficients, lo, hi, squares, out)
+        rows = data.values, data.indices, data.indptr
+        if out.shape[1] == 1 and not squares:
+            transposed_times_column(*rows, coefficients.reshape(-1), lo, hi, out.reshape(-1))
+        else:
+            transposed_times_columns(*rows, coefficients, lo, hi, squares, out)
     else:
         table = data.values[lo:hi].astype(np.float64, copy=False)
         np.matmul((table * table if squares else table).T, coefficients, out=out[:-1])
@@ -159,48 +169,64 @@ def add_up(total: Array, tasks: Sequence[Callable[[], Array]], jobs: int) -> Non
             total += part
 
 
-@cached_njit(nogil=True, error_model="numpy")
-def _sparse_times(
+def _work(values: Array, indices: Array, indptr: Array, *others: Any) -> int:
+    """Return the products of a call that ends with the arguments lo, hi, ..., out."""
+    lo, hi = (other for other in others if isinstance(other, int) and not isinstance(other, bool))
+    return (hi - lo) * (len(values) // max(1, len(indptr) - 1) + 4) * (others[-1].size // len(others[-1]))
+
+
+@tiered(_work)
+def times_column(
     values: Array, indices: Array, indptr: Array, bias: float, weights: Array, lo: int, hi: int, out: Array
 ) -> None:
-    features, columns = weights.shape[0] - 1, weights.shape[1]
-    if columns == 1:
-        column = weights.reshape(weights.size)
-        for i in range(lo, hi):
-            even = odd = 0.0  # two sums: an addition need not wait for the one before
-            start, stop = np.intp(indptr[i]), np.intp(indptr[i + 1])
-            for k in range(start, stop - 1, 2):
-                even += column[np.uintp(indices[k])] * values[k]
-                odd += column[np.uintp(indices[k + 1])] * values[k + 1]
-            if (stop - start) % 2:
-                even += column[np.uintp(indices[stop - 1])] * values[stop - 1]
-            out[i, 0] = even + odd + column[features] * bias
-        return
+    """Write the products of rows lo to hi with one column of weights."""
+    last = weights.shape[0] - 1
+    for i in range(lo, hi):
+        even = odd = 0.0  # two sums: an addition need not wait for the one before
+        start, stop = np.intp(indptr[i]), np.intp(indptr[i + 1])
+        for k in range(start, stop - 1, 2):
+            even += weights[unsigned(indices[k])] * values[k]
+            odd += weights[unsigned(indices[k + 1])] * values[k + 1]
+        if (stop - start) % 2:
+            even += weights[unsigned(indices[stop - 1])] * values[stop - 1]
+        out[i] = even + odd + weights[last] * bias
+
+
+@tiered(_work)
+def times_columns(
+    values: Array, indices: Array, indptr: Array, bias: float, weights: Array, lo: int, hi: int, out: Array
+) -> None:
+    """Write the products of rows lo to hi with several columns of weights."""
+    last, columns = weights.shape[0] - 1, weights.shape[1]
     for i in range(lo, hi):
         for c in range(columns):
-            out[i, c] = weights[features, c] * bias
-        for k in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
-            j, v = np.uintp(indices[k]), np.float64(values[k])
+            out[i, c] = weights[last, c] * bias
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            j, v = unsigned(indices[k]), np.float64(values[k])
             for c in range(columns):
                 out[i, c] += weights[j, c] * v
 
 
-@cached_njit(nogil=True, error_model="numpy")
-def _sparse_transposed(
-    values: Array, indices: Array, indptr: Array, coefficients: Array, lo: int, hi: int, squares: bool, out: Array
+@tiered(_work)
+def transposed_times_column(
+    values: Array, indices: Array, indptr: Array, coefficients: Array, lo: int, hi: int, out: Array
 ) -> None:
     """Add rows lo to hi times their coefficients, the first of which is that of row lo."""
-    columns = out.shape[1]
-    if columns == 1 and not squares:
-        column = out.reshape(out.size)
-        for i in range(lo, hi):
-            r = coefficients[i - lo, 0]
-            for k in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
-                column[np.uintp(indices[k])] += r * values[k]
-        return
     for i in range(lo, hi):
-        for k in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
-            j, v = np.uintp(indices[k]), np.float64(values[k])
+        r = coefficients[i - lo]
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            out[unsigned(indices[k])] += r * values[k]
+
+
+@tiered(_work)
+def transposed_times_columns(
+    values: Array, indices: Array, indptr: Array, coefficients: Array, lo: int, hi: int, squares: bool, out: Array
+) -> None:
+    """Add rows lo to hi, or the squares of their entries, times their coefficients of each column."""
+    columns = out.shape[1]
+    for i in range(lo, hi):
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            j, v = unsigned(indices[k]), np.float64(values[k])
             v = v * v if squares else v
             for c in range(columns):
                 out[j, c] += coefficients[i - lo, c] * v

@@ -121,12 +121,12 @@ def brier_score(
         raise ValueError("every row has weight zero: there is no score of nothing")
     present = weights > 0
     said, events, weights = said[present], events[present], weights[present] / total
-    value = float(weights @ np.square(said - events).sum(axis=1))
     classes = said.shape[1]
+    largest = 1.0 if classes == 1 else 2.0
+    value = _at_most(largest, weights @ np.square(said - events).sum(axis=1))
     taken_apart = [_decompose(said[:, k], events[:, k], weights, bins) for k in range(classes)]
     parts = BrierParts(*(sum(terms) for terms in zip(*(each for each, _ in taken_apart), strict=True)))
-    largest = 1.0 if classes == 1 else 2.0
-    low, high = _coin_interval(min(value / largest, 1.0), 1 / float(weights.max()), 1 - confidence)
+    low, high = _coin_interval(value / largest, 1 / float(weights.max()), 1 - confidence)
     groups = tuple(of._replace(weight=of.weight * total) for _, of in taken_apart)
     return Brier(value, *parts, (largest * low, largest * high), confidence, groups)
 
@@ -138,16 +138,21 @@ def _decompose(said: Array, event: Array, weights: Array, bins: int | None) -> t
     share = np.bincount(at, weights)
     forecast = found if bins is None else np.bincount(at, weights * said) / share
     observed = np.bincount(at, weights * event) / share
-    mean = float(weights @ event)
+    mean = _at_most(1.0, weights @ event)
     off = said - forecast[at]
     parts = BrierParts(
-        reliability=float(share @ np.square(forecast - observed)),
+        reliability=_at_most(1.0, share @ np.square(forecast - observed)),
         resolution=float(share @ np.square(observed - mean)),
         uncertainty=mean * (1 - mean),
         within_variance=float(weights @ np.square(off)),
         within_covariance=2 * float(weights @ (off * (event - observed[at]))),
     )
     return parts, Groups(forecast, observed, share)
+
+
+def _at_most(largest: float, mean: Any) -> float:
+    """Return a mean of numbers up to the largest: the sum of rounded weights may be 1 + 2**-52."""
+    return min(float(mean), largest)
 
 
 def _coin_interval(mean: float, rows: float, doubt: float) -> tuple[float, float]:

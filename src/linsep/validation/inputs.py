@@ -6,14 +6,17 @@ are converted once. Little data always become float64 with int32 indices: a copy
 more type, and the answers are the same to the bit.
 """
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from functools import lru_cache
 from numbers import Integral
 from operator import countOf
+from struct import Struct
+from struct import error as StructError
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy import fromiter
+from numpy import frombuffer, fromiter
 from sklearn.utils.validation import check_array, validate_data
 
 from linsep.engine.arrays import Array, frozen
@@ -194,19 +197,33 @@ def names_among(x: dict[Any, Any]) -> list[str]:
     return named
 
 
+@lru_cache(maxsize=1024)
+def _packer(n: int) -> Callable[..., None]:
+    """Return what writes n integers, then n floats, to a buffer: numbers of other types are an error."""
+    return Struct(f"{n}q{n}d").pack_into
+
+
 def known_dict(x: dict[Any, float], names: dict[str, int] | None) -> Any:
     """Return the entries of a row, as `Learner._entries_of` does, given the columns of named features."""
-    values = fromiter(x.values(), FLOAT, len(x))
+    n = len(x)
+    if names is None and n and not (0 in x or 1 in x):  # False and True are integers too, and equal to these
+        memory = bytearray(16 * n)
+        try:
+            _packer(n)(memory, 0, *x, *x.values())
+            return frombuffer(memory, INDEX, n), frombuffer(memory, FLOAT, n, 8 * n), True
+        except StructError:
+            pass  # the type of each key and value is checked below
+    values = fromiter(x.values(), FLOAT, n)
     if names is None:
-        if countOf(map(type, x), int) < len(x) and names_among(x):
+        if countOf(map(type, x), int) < n and names_among(x):
             raise ValueError(NO_NAMES)
         try:
-            return fromiter(x, INDEX, len(x)), values, True
+            return fromiter(x, INDEX, n), values, True
         except OverflowError:
             beyond = next(j for j in x if not -(1 << 63) <= j < 1 << 63)
             raise ValueError(f"x has the column number {beyond}, beyond int64") from None
     try:
-        return fromiter(map(names.__getitem__, x), INDEX, len(x)), values, True
+        return fromiter(map(names.__getitem__, x), INDEX, n), values, True
     except KeyError:
         return None
 

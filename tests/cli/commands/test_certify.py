@@ -18,13 +18,14 @@ import linsep
 from linsep.certificates import words as lines
 from linsep.certificates.schema import ProblemKey
 from linsep.cli.app import app
-from linsep.cli.jobs.fitting import fit_quietly
+from linsep.cli.jobs.training import fit_quietly
 from linsep.cli.pages import certificate as certify_report
 from linsep.cli.pages import certificate as pictured
 from linsep.cli.terminal import certificate as certificate_screen
-from linsep.cli.terminal import shard_table
+from linsep.cli.terminal import certificate as screen
 from linsep.cli.terminal.progress import bracket_bar
 from linsep.theory.paths import perceptron_path
+from tests.certificates import plain_replay
 from tests.cli.files import write_svmlight
 from tests.plots import browser
 
@@ -206,6 +207,7 @@ def test_what_cant_be_done_is_one_line_and_a_code(args, code, words, here):
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_the_page_has_the_verdict_the_tables_and_the_pictures(here):
     result = run("three.svm", "-l", "perceptron", "--report", "page.html")
     assert result.exit_code == 0, result.output
@@ -217,6 +219,7 @@ def test_the_page_has_the_verdict_the_tables_and_the_pictures(here):
     assert "majority of" not in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("args", [["mixed.csv"], ["apart.csv", "-l", "winnow", "--x-max", "3", "--eta", "0.01"]])
 def test_pages_of_other_data_are_shown_without_complaints(args, here):
     assert run(*args, "--label", "kind", "--report", "page.html").exit_code == 0
@@ -231,6 +234,7 @@ def test_pages_of_other_data_are_shown_without_complaints(args, here):
             assert tab.value("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", ["1 1:1\n1 2:1\n", "1 1:1e300\n0 1:1e300\n1 2:5e-324\n", "1 1:0\n0 1:0\n"])
 def test_rows_that_no_learner_takes_have_a_page_all_the_same(here, rows):
     (here / "odd.svm").write_text(rows)
@@ -272,6 +276,7 @@ def written_commands(page):
     return [shlex.split(line)[1:] for line in html.unescape(re.sub("<[^>]+>", "", code)).strip().splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -326,7 +331,7 @@ def test_the_run_on_the_page_is_the_one_that_is_certified(kind):
     found = pictured.certified_run(cert, problem, clf)
     assert found.certified == ("run of pairs" if kind == "joint" else "run of class 0")
     facts = cert.facts["runs"][found.certified]
-    assert found.rows.tolist() == facts["rows"]
+    assert found.rows.tolist() == plain_replay.listed(facts, len(rows), problem.codes, 1 + problem.rivals)
     assert (found.total, found.passes) == (facts["rounds"], facts["passes"])
     assert len(found.rounds) == len(found.rows) == tile(cert, rows, clf).value
     assert (found.rows // max(problem.rivals, 1) == (found.rounds - 1) % len(rows)).all()
@@ -397,6 +402,7 @@ def test_on_a_terminal_the_bracket_is_shown(monkeypatch, capsys):
     assert "of 10.0 s" in shown
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_ends_it_quietly(here):
     command = [sys.executable, "-m", "linsep", "certify", "apart.csv", "--label", "kind"]
     env = {**os.environ, "PYTHONUNBUFFERED": "1"}
@@ -431,9 +437,9 @@ def test_a_mixed_run_is_told_by_its_weighted_mistakes():
     assert "s_k" not in flat
     assert "at every mistake" not in flat
     for c in range(3):
-        total = shard_table.in_full(clf.mixes_, c).rows[-1][-1]
+        total = screen.in_full(clf.mixes_, c).rows[-1][-1]
         assert total == lines.rounded(cert, f"run of class {c}", "mixed mistakes")
-    cells = shard_table.in_full(clf.mixes_, 0)
+    cells = screen.in_full(clf.mixes_, 0)
     assert cells.columns == ["epoch", "shard 0", "shard 1", "shard 2", "weighted", "so far"]
     mu, made = clf.mixes_.weights[:3, 0], clf.mixes_.mistakes[:3, 0]
     assert cells.rows[0][1:4] == [f"{k} × {m:.4g}" for k, m in zip(made, mu, strict=True)]
@@ -450,6 +456,7 @@ def test_machines_are_told_of_every_shard():
     assert "mixes" not in told("three.svm", "-l", "perceptron")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", ["44", "60", "80", "140"])
 @pytest.mark.parametrize("count", ["2", "6", "20"])
 def test_shards_fit_the_terminal(count, columns, monkeypatch):
@@ -465,17 +472,18 @@ def test_many_shards_and_epochs_are_told_in_short():
     clf = linsep.Perceptron(max_iter=20, shards=9, random_state=0, tol=None)
     fit_quietly(clf, X, y)
     mixes = clf.mixes_
-    assert not shard_table.few(mixes)
-    found = shard_table.in_short(mixes)
+    assert not screen.few(mixes)
+    found = screen.in_short(mixes)
     assert [row[0] for row in found.rows] == [*map(str, range(1, 9)), "…", "17", "18", "19", "20"]
     first = dict(zip(found.columns, found.rows[0], strict=True))
     made = mixes.mistakes[:9]
     assert (first["shards"], first["mistakes"]) == ("9", str(made.sum()))
     assert first["of a shard"] == f"{made.min()}–{made.max()}"
     assert (first["weight mu"], first["weighted"]) == ("0.1111", f"{made.sum() / 9:.4g}")
-    assert len(shard_table.in_full(mixes).rows) == 13
+    assert len(screen.in_full(mixes).rows) == 13
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mixing", ["uniform", "rows", "mistakes"])
 @pytest.mark.parametrize("kind", ["ovr", "joint"])
 def test_a_mixed_run_on_the_page_is_weighted(kind, mixing):
@@ -506,6 +514,7 @@ def test_a_mixed_run_on_the_page_is_weighted(kind, mixing):
     assert f"{lines.rounded(cert, found.certified, 'mixed mistakes')} weighted, which is what bounds" in fact.note
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "words"),
     [

@@ -11,19 +11,11 @@ from typer.testing import CliRunner
 import linsep
 from linsep.cli.app import app
 from linsep.cli.jobs.comparing import Attempt, Contest, chosen, ranked, set_aside
-from linsep.cli.jobs.fitting import fit_quietly
+from linsep.cli.jobs.training import fit_quietly
 from linsep.cli.terminal.progress import LearnerReport
 from linsep.validation.errors import InvalidDataError
-from tests.cli.files import write_files
 
 SILENT = LearnerReport(lambda name: None, lambda: None)
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def run(*args):
@@ -164,3 +156,13 @@ def test_learners_that_have_no_time_left_are_listed_with_the_reason(folder):
     reasons = {found["name"]: found["why"] for found in json.loads(result.stdout)["learners"]}
     assert reasons == dict.fromkeys(("perceptron", "winnow"), "--time-limit 1e-09 was over before it began")
     assert run("train.svm", "--learner", "perceptron", "--time-limit", "-1").exit_code == 2
+
+
+def test_the_page_has_the_command_that_makes_it_again(folder):
+    options = ["--learner", "perceptron", "--learner", "winnow", "--holdout", "0.5", "--epochs", "2", "--eta", "0.1"]
+    assert run("train.svm", *options, "--seed", "3", "--map", "scale", "--report", "page.html").exit_code == 0
+    page = (folder / "page.html").read_text()
+    own = "--learner perceptron --learner winnow --holdout 0.5"
+    assert f"linsep compare train.svm --map scale {own}" in page
+    code = page.partition("linsep compare")[2].partition("</code>")[0]
+    assert all(word in code for word in ("--epochs 2", "--eta 0.1", "--seed 3"))

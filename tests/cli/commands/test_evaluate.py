@@ -14,18 +14,11 @@ from typer.testing import CliRunner
 import linsep
 from linsep.cli.app import app
 from linsep.cli.pages import evaluation as reports
-from linsep.evaluation.scoring import SHARES, Margins, Scoring, answers
+from linsep.evaluation.scoring import SHARES, Margins, Scoring, predictions
 from linsep.models.save_load import opened, save
 from linsep.transforms import Scale
 from linsep.validation.labels import margins_of
-from tests.cli.files import write_files, write_model, write_svmlight
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+from tests.cli.files import write_model, write_svmlight
 
 
 def run(*args):
@@ -70,9 +63,9 @@ def test_brier_score_and_calibration(classes):
     for group in scores.calibration:
         inside = (said >= group.low) & ((said < group.high) | (group.high == 1))
         assert group.rows == inside.sum()
-        assert group.said == pytest.approx(said[inside].mean())
-        assert group.came_true == pytest.approx(true[inside].mean())
-    gaps = [group.rows * abs(group.said - group.came_true) for group in scores.calibration]
+        assert group.mean_probability == pytest.approx(said[inside].mean())
+        assert group.observed == pytest.approx(true[inside].mean())
+    gaps = [group.rows * abs(group.mean_probability - group.observed) for group in scores.calibration]
     assert scores.calibration_error == pytest.approx(sum(gaps) / 500)
 
 
@@ -105,7 +98,7 @@ def test_the_margin_of_two_classes_is_that_of_two_columns():
 def test_labels_that_the_model_does_not_know_are_wrong_answers():
     scores = Scoring([0, 1]).add([0, 1, 7, 9], [0, 1, 1, 0], np.array([-1.0, 1, 1, -1])).add([7], [1]).result()
     assert (scores.rows, scores.wrong) == (5, 3)
-    assert [(part.label, part.rows, part.answered) for part in scores.classes][2:] == [(7, 2, 0), (9, 1, 0)]
+    assert [(part.label, part.rows, part.predicted) for part in scores.classes][2:] == [(7, 2, 0), (9, 1, 0)]
     assert scores.confusion.toarray()[2].tolist() == [0, 2, 0, 0]
 
 
@@ -146,7 +139,7 @@ def test_probabilities_are_judged_where_there_are_any(folder):
     write_model(folder / "mail.linsep", "train.txt", linsep.LogisticRegression(random_state=0), vocabulary=True)
     result = run("mail.linsep", "test.txt")
     assert "Brier" in result.stdout
-    assert "came true" in result.stdout
+    assert "observed" in result.stdout
     assert told("mail.linsep", "test.txt")["brier"] < 0.25
 
 
@@ -216,7 +209,7 @@ def test_what_a_report_gathers_is_bounded_and_right(folder, monkeypatch):
     saved = opened("model.linsep")
     gathered, margins = reports.Evaluation(saved), []
     for block in linsep.stream("large.svm", like=saved, block_rows=700):
-        found = answers(saved.model, block.X)
+        found = predictions(saved.model, block.X)
         gathered.add(block, found)
         margins.append(margins_of(block.y, found.scores))
     every = np.concatenate(margins)

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import itertools
 import json
 import os
 import pty
@@ -22,7 +23,7 @@ import linsep
 from linsep.cli.app import app
 from linsep.cli.jobs.streaming import train_on_stream
 from linsep.cli.jobs.training import Task
-from linsep.cli.terminal.training_progress import TrainingProgress
+from linsep.cli.terminal.progress import TrainingProgress
 from linsep.models.save_load import opened
 from linsep.transforms import Polynomial, Scale
 from tests.cli.files import write_files
@@ -259,6 +260,7 @@ def interrupted(folder, *args, rows, until):
     return said
 
 
+@pytest.mark.slow
 def test_a_stream_that_is_interrupted_is_a_model(folder):
     said = interrupted(folder, "--stream", rows=b"1 1:1\n0 2:1\n" * 50_000, until=b"65,536")
     model = linsep.load("m.linsep")
@@ -267,6 +269,7 @@ def test_a_stream_that_is_interrupted_is_a_model(folder):
     assert model.predict(linsep.read(io.BytesIO(b"1 1:1\n0 2:1\n"), like=model).X).tolist() == [1, 0]
 
 
+@pytest.mark.slow
 def test_an_interruption_before_there_is_a_model_leaves_the_old_one(folder):
     run("train.svm", "-o", "m.linsep")
     old = (folder / "m.linsep").read_bytes()
@@ -275,6 +278,7 @@ def test_an_interruption_before_there_is_a_model_leaves_the_old_one(folder):
     assert (folder / "m.linsep").read_bytes() == old
 
 
+@pytest.mark.slow
 def test_a_bar_on_a_terminal(folder):
     run("train.svm", "-o", "m.linsep")  # compiled
     parent, child = pty.openpty()
@@ -299,6 +303,7 @@ def test_a_bar_on_a_terminal(folder):
     assert b"error" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how", [["--test", "test.svm"], ["--holdout", "0.2"], [], ["--stream"], ["--stream", "--test", "test.svm"]]
 )
@@ -492,3 +497,13 @@ def test_a_time_limit_ends_a_stream_and_is_refused_where_nothing_would_be_kept(t
     assert CliRunner().invoke(app, [*fit, "0"]).exit_code == 2
     solved = CliRunner().invoke(app, ["fit", "train.svm", "-o", "m", "-l", "linear-program", "--time-limit", "9"])
     assert solved.exit_code in (0, 3), solved.output
+
+
+def test_a_stream_that_starts_again_at_a_new_label_has_the_time_that_is_left(folder, monkeypatch):
+    Path("late.svm").write_text("0 1:1\n1 2:1\n" * 4 + "2 3:1\n" * 2)
+    seconds = itertools.count()
+    monkeypatch.setattr("linsep.cli.jobs.streaming.perf_counter", lambda: next(seconds))
+    progress = TrainingProgress(shown=False)
+    task = Task(["late.svm"], {"block_rows": 2, "n_jobs": 1}, linsep.Perceptron(), 1, 0, progress, time_limit=6.5)
+    assert train_on_stream(task).rows == 6
+    assert task.out_of_time

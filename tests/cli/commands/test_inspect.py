@@ -10,17 +10,10 @@ from typer.testing import CliRunner
 import linsep
 from linsep.cli.app import app
 from linsep.cli.commands.inspect import trained
-from linsep.cli.jobs.features import strongest
+from linsep.cli.jobs.models import strongest
 from linsep.models.save_load import save
 from linsep.transforms import Polynomial
-from tests.cli.files import WORDS, write_files, write_model
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    write_files(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+from tests.cli.files import WORDS, write_model
 
 
 def run(*args):

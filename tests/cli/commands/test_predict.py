@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli.app import app
-from linsep.cli.jobs.fitting import fit_quietly
 from linsep.cli.jobs.predicting import predict
+from linsep.cli.jobs.training import fit_quietly
 from linsep.models.save_load import opened, save
 from linsep.transforms import Scale
 from tests.cli.files import (
@@ -116,6 +116,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BROKEN)
 @pytest.mark.parametrize("block_bytes", [1, 50, 1 << 21])
 def test_every_line_has_its_line(kind, block_bytes, folder):
@@ -354,6 +355,7 @@ QUESTIONS = {
 }
 
 
+@pytest.mark.slow
 def test_a_running_process_answers_each_line_before_the_next(folder):
     """All formats at once, as each process takes a second to start."""
     running = {kind: started(f"{kind}.linsep", "--on-error", "skip") for kind in QUESTIONS}
@@ -391,6 +393,7 @@ def test_named_pipes_are_answered_as_they_come(folder):
     work.join()
 
 
+@pytest.mark.slow
 def test_much_through_a_pipe_is_the_same_as_from_a_file(folder):
     text = (folder / "train.svm").read_bytes() * 600
     (folder / "much.svm").write_bytes(text)
@@ -401,6 +404,7 @@ def test_much_through_a_pipe_is_the_same_as_from_a_file(folder):
     assert done.stdout.count(b"\n") == 80 * 600
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_is_no_error(folder):
     (folder / "much.svm").write_bytes((folder / "train.svm").read_bytes() * 20_000)
     with started("svm.linsep", "much.svm") as process:
@@ -410,6 +414,7 @@ def test_a_reader_that_leaves_is_no_error(folder):
         assert process.wait(PATIENCE) == 141
 
 
+@pytest.mark.slow
 def test_an_interruption_leaves_the_old_answers(folder):
     (folder / "out.txt").write_text("old")
     with started("svm.linsep", "-o", "out.txt") as to_file, started("svm.linsep") as to_pipe:
@@ -431,6 +436,7 @@ def test_an_interruption_leaves_the_old_answers(folder):
     assert list(folder.glob(".*.tmp")) == []
 
 
+@pytest.mark.slow
 def test_without_a_standard_input_or_output(folder):
     quoted = " ".join(COMMAND)
     for redirected, words in (("<&-", "there is no standard input"), ("test.svm >&-", "there is no standard output")):
@@ -467,3 +473,5 @@ def test_plain_lines_of_text_need_no_label(tmp_path, monkeypatch, vocabulary):
     assert plain.exit_code == 0, plain.output
     assert plain.stdout.split("\n") == ["spam", "ham", "", "ham", ""]
     assert plain.stdout == labelled.stdout
+    redirected = runner.invoke(app, ["predict", "m.linsep"], input=(tmp_path / "plain.txt").read_bytes())
+    assert redirected.stdout == plain.stdout

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import linsep
 from linsep import distributed
 from linsep.cli.app import app
-from linsep.cli.terminal.training_progress import ShardsTrainingProgress
+from linsep.cli.terminal.progress import ShardsTrainingProgress
 from linsep.models.save_load import opened
 from tests.cli.files import let_threads_work, write_mail, write_table, write_vw
 from tests.contracts.table import bits, problem, quiet
@@ -97,6 +97,7 @@ def test_inspect_tells_of_shards():
     assert "mixed" not in run("inspect", "m.linsep").stdout
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("threads_for_workers")
 def test_workers_learn_shards_in_a_random_order():
     result = fit("--workers", "2", "--report", "page.html", "--test", "test.svm")
@@ -247,6 +248,7 @@ def data_of(kind, folder):
     return {"csv": ["--label", "income"], "txt": ["-O", "vocabulary=true"], "vw": []}[kind]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["svm", "npz", "csv", "txt", "vw"])
 @pytest.mark.usefixtures("threads_for_workers")
 def test_answers_of_parts_are_those_of_one_reader(kind, folder):
@@ -277,6 +279,7 @@ def test_answers_go_to_a_file_that_is_not_theirs(folder):
     one_line(run("predict", "m.linsep", "test.svm", "--proba", "--workers", "2", code=2), "no probabilities")
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_same_bits_and_bytes(scheduler):
     result = fit("--scheduler", scheduler, "--shards", "3")
     assert f"2 of {scheduler}; " in result.stdout
@@ -288,6 +291,7 @@ def test_a_cluster_gives_the_same_bits_and_bytes(scheduler):
         assert (shared.stdout_bytes, shared.stderr) == (one.stdout_bytes, one.stderr)
 
 
+@pytest.mark.slow
 def test_naive_bayes_is_counted_by_workers(scheduler, folder):
     write_mail(folder / "train.txt", 100, 0)
     run("fit", "train.txt", "-o", "one.linsep", "--learner", "naive-bayes", "--brief")
@@ -297,6 +301,7 @@ def test_naive_bayes_is_counted_by_workers(scheduler, folder):
     assert "mistakes" not in result.stdout
 
 
+@pytest.mark.slow
 def test_what_workers_find_wrong_is_one_line(scheduler, folder):
     rows = (folder / "train.svm").read_text()
     (folder / "bad.svm").write_text(rows + "0 1:1\n1 2:one\n")
@@ -311,7 +316,7 @@ def test_what_workers_find_wrong_is_one_line(scheduler, folder):
 
 
 def test_a_scheduler_that_does_not_answer(monkeypatch):
-    monkeypatch.setattr("linsep.distributed.connecting.SECONDS", 0.3)
+    monkeypatch.setattr("linsep.distributed.cluster.REPLY", 0.3)
     one_line(fit("--scheduler", "tcp://127.0.0.1:1", code=2), "no scheduler answers at tcp://127.0.0.1:1")
     one_line(fit("--scheduler", "nonsense://", code=2), "no scheduler answers at nonsense://")
 
@@ -321,10 +326,11 @@ def test_a_missing_dask_is_told(monkeypatch):
     one_line(fit("--workers", "2", code=2), "pip install 'linsep[dask]'")
 
 
+@pytest.mark.slow
 def test_help_loads_no_dask():
     code = (
         "import sys; from typer.testing import CliRunner; from linsep.cli.app import app\n"
-        "for args in (['--help'], ['predict', '--help'], ['evaluate', '--help'], ['fit', '--help']):\n"
+        "for args in (['--help'], ['predict', '--help'], ['evaluate', '--help'], ['fit', '-l', 'romma', '--help']):\n"
         "    assert args[0] != 'fit' or 'numba' not in sys.modules\n"
         "    print(CliRunner().invoke(app, args).output)\n"
         "print({'dask', 'distributed', 'linsep.distributed'} & set(sys.modules))\n"
@@ -335,6 +341,7 @@ def test_help_loads_no_dask():
     assert done.stdout.endswith("set()\n")
 
 
+@pytest.mark.slow
 def test_processes_say_nothing_of_their_own(folder):
     command = [sys.executable, "-m", "linsep", "fit", "train.svm", "-o", "m.linsep", "--workers", "1", "--brief"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
@@ -344,6 +351,7 @@ def test_processes_say_nothing_of_their_own(folder):
     assert not (folder / "m.linsep.epochs").exists()
 
 
+@pytest.mark.slow
 def test_restart_discards_the_epochs_of_an_interrupted_run(folder):
     fit("--stream", "--shards", "2", "--brief")
     expected = weights()

@@ -259,6 +259,7 @@ WRONG_OPTIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "pair"), [(name, pair) for name, pairs in WRONG_OPTIONS.items() for pair in pairs])
 def test_an_option_of_the_wrong_kind_is_one_line(name, pair, tmp_path, monkeypatch):
     write_files(tmp_path)

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import linsep
 from linsep.cli.app import app
 from linsep.cli.errors import Interrupted, UsageError
-from linsep.cli.jobs import saved_models, sharded
+from linsep.cli.jobs import models, sharded
 from linsep.cli.options.outputs import check_targets, interruptible
 from linsep.models import save_load
 from tests.cli.files import write_files
@@ -76,7 +76,7 @@ def no_work(files, monkeypatch):
     monkeypatch.chdir(files)
     for name in ("read", "stream", "convert", "load", "certify"):
         monkeypatch.setattr(linsep, name, refuse)
-    for module in (save_load, saved_models, sharded):
+    for module in (save_load, models, sharded):
         monkeypatch.setattr(module, "opened", refuse)
     monkeypatch.setattr("linsep.certificates.certificate.Certificate.load", refuse)
     monkeypatch.setattr("linsep.distributed.fit", refuse)

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli.app import app
-from linsep.cli.jobs.features import strongest, weighing
+from linsep.cli.jobs.models import strongest, weighing
 from linsep.cli.options.readouts import READOUTS, as_options
 from linsep.estimators.base import voter
 from linsep.models.save_load import opened
@@ -116,6 +116,7 @@ def test_fit_tells_what_is_kept(name):
     assert f"rows kept          {model.n_support_}, which made mistakes; " in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VOTERS)
 @pytest.mark.parametrize("normalize", [None, True, False])
 def test_every_readout_can_be_predicted(name, normalize):
@@ -210,6 +211,7 @@ def test_a_kernel_is_inspected_without_weights():
     assert "are not written out" in refused("inspect", "kernel.linsep", "--class", "1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VOTERS)
 def test_reports(name):
     judged = ["--test", "test.svm", "--epochs", "1", "--readout", "random"]
@@ -239,6 +241,7 @@ def test_weights_are_written_of_readouts_that_have_some():
     assert "--readout is for models" in refused("convert", "train.svm", "-o", "t.npz", "--readout", "last")
 
 
+@pytest.mark.slow
 def test_a_vote_has_a_certificate_and_a_kernel_has_none():
     found = told("certify", "train.csv", "--label", "income", "-l", "voted-perceptron", "-o", "a.cert")
     plain = told("certify", "train.csv", "--label", "income", "-l", "perceptron")

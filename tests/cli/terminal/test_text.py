@@ -192,6 +192,7 @@ def test_progress_that_nobody_can_see_fails_no_work(how, tmp_path):
     assert (tmp_path / "made").read_text() == "done"
 
 
+@pytest.mark.slow
 def test_a_model_is_written_though_nobody_reads_the_progress(files, tmp_path):
     reader, writer = os.pipe()
     os.close(reader)
@@ -203,6 +204,7 @@ def test_a_model_is_written_though_nobody_reads_the_progress(files, tmp_path):
     assert linsep.load(tmp_path / "m.linsep").predict(np.ones((1, 12))).shape == (1,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("args", [["--help"], ["fit", "--help"], ["--version"]])
 def test_a_standard_output_that_takes_nothing_is_one_line_or_none(args):
     command = [sys.executable, "-m", "linsep", *args]

@@ -104,7 +104,7 @@ def timed(files: list[str], options: dict[str, Any], tell: Callable[[str], None]
     """Time reading, one pass of each learner, and prediction."""
     import linsep
     from linsep.cli.errors import explain
-    from linsep.cli.jobs.fitting import fit_quietly
+    from linsep.cli.jobs.training import fit_quietly
     from linsep.data.sources import sources_of
 
     tell("reading")

@@ -1,6 +1,5 @@
 """`linsep certify`: what can be proved of data, and of a run on them."""
 
-import json as js
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
@@ -10,7 +9,6 @@ import typer
 
 from linsep.cli.errors import UsageError
 from linsep.cli.options.common import (
-    SEED,
     Brief,
     Json,
     Quiet,
@@ -18,6 +16,7 @@ from linsep.cli.options.common import (
     Show,
     Sources,
     TimeLimit,
+    as_option,
     as_words,
     check_time_limit,
     learner_from,
@@ -81,9 +80,9 @@ def run(
     check_targets({"-o": target, "--report": report}, list(data), quarantine_file(ctx))
     learner, began = _learner(ctx, passes, bias), perf_counter()
     if report is not None:
-        import_module("linsep.cli.pages.certificate")  # so that a missing matplotlib is told before the work
+        import_module("linsep.cli.pages.certificate")  # so that a missing matplotlib is an error before the work
 
-    from linsep.cli.jobs.loading import load_rows
+    from linsep.cli.jobs.reading import load_rows
     from linsep.cli.terminal.progress import bracket_bar
     from linsep.engine.runtime import threads
 
@@ -110,38 +109,38 @@ def _refuse(time_limit: float | None, bias: float | None, epsilon: float, confid
 
 
 def _learner(ctx: typer.Context, passes: int | None, bias: float | None) -> "Learner | None":
-    """Return the learner that was named, to be trained once in the order of the files unless it was said otherwise."""
+    """Return the learner that was named, to be trained once in the order of the files unless options disagree."""
     from linsep.cli.options.learners import described, option
     from linsep.estimators.registry import LEARNERS
 
-    told = learner_options(ctx)
-    parameters = {name: value for name, value in told.parameters.items() if name not in ("n_jobs", "random_state")}
-    if not told.learners:
+    training = learner_options(ctx)
+    parameters = {name: value for name, value in training.parameters.items() if name not in ("n_jobs", "random_state")}
+    if not training.learners:
         if parameters:
             raise UsageError(
                 f"{option(next(iter(parameters)))} is an option of learners: name one, such as -l perceptron"
             )
         return None
-    if "kernel" in described(told.learner):
+    if "kernel" in described(training.learner):
         raise UsageError(
-            f"{told.learner}: a certificate is about separators in the features given, and a kernel's are others; "
+            f"{training.learner}: a certificate is about separators in the features given, and a kernel's are others; "
             "write them out, as by --map polynomial:degree=2, and certify -l voted-perceptron"
         )
     if passes is not None:
         raise UsageError("--passes: with a learner, bounds are stated for its own passes, --epochs")
     if bias is not None:
         raise UsageError("--bias: with a learner it is --intercept-scaling, or --no-fit-intercept for none")
-    entry = LEARNERS[told.learner]
+    entry = LEARNERS[training.learner]
     usual = {"max_iter": 1, "shuffle": False, "log": True, **entry.row_by_row} if entry.online else {}
-    usual = {name: value for name, value in usual.items() if name in described(told.learner)}
-    return learner_from(told.learner, {**usual, **parameters, "random_state": told.parameters["random_state"]})
+    usual = {name: value for name, value in usual.items() if name in described(training.learner)}
+    return learner_from(training.learner, {**usual, **parameters, "random_state": training.parameters["random_state"]})
 
 
 def _certified(
     rows: "Dataset", learner: "Learner | None", plan: dict[str, Any], passes: int, bias: float
 ) -> "Certificate":
     from linsep.certificates.certify import certify
-    from linsep.cli.jobs.fitting import fit_quietly
+    from linsep.cli.jobs.training import fit_quietly
 
     if learner is None:
         return certify(rows.X, rows.y, bias=bias, passes=passes, **plan)
@@ -170,44 +169,21 @@ def _write(
 
 def commands(ctx: typer.Context, data: list[str], out: Path | None) -> list[list[str]]:
     """Return the commands that make the certificate again and check it, with every option that says something of it."""
-    from linsep.cli.options.learners import described, option
+    from linsep.cli.options.learners import parameter_words
 
-    told, options = learner_options(ctx), reader_options(ctx)
+    training, options = learner_options(ctx), reader_options(ctx)
     cert = "data.cert" if out is None or str(out) == "-" else str(out)
-    read = [*as_words(options), *(word for name in told.maps for word in ("--map", name))]
+    read = [*as_words(options), *(word for name in training.maps for word in ("--map", name))]
     dropped = ["--on-error", "skip"] if options.get("on_error") in ("skip", "quarantine") else []
-    trains = ["--learner", told.learner] if told.learners else []
-    for name, value in told.parameters.items():
-        if name == "random_state":
-            trains += ["--seed", str(value)] if value != SEED else []
-        elif name != "n_jobs":
-            trains += _as_option(option(name), value, described(told.learner)[name].is_flag)
+    trains = ["--learner", training.learner] if training.learners else []
+    trains += parameter_words(training.parameters, [training.learner])
     own = {param.name: param.default for param in ctx.command.params}
     for name in ("time_limit", "passes", "bias", "epsilon", "confidence"):
-        trains += _as_option(f"--{name.replace('_', '-')}", ctx.params[name]) if ctx.params[name] != own[name] else []
+        trains += as_option(f"--{name.replace('_', '-')}", ctx.params[name]) if ctx.params[name] != own[name] else []
     return [
         ["linsep", "certify", *data, *read, *dropped, *trains, "-o", cert],
         ["linsep", "verify", cert, *data, *read, *dropped],
     ]
-
-
-def _as_option(option: str, value: Any, is_flag: bool = False) -> list[str]:
-    """Return an option of a learner in the words of a command.
-
-    >>> _as_option("--log", False, is_flag=True), _as_option("--shuffle", False), _as_option("--x-max", None)
-    (['--no-log'], ['--shuffle', 'false'], ['--x-max', 'none'])
-    >>> _as_option("--class-weight", {"a": 2.0, 1: 3.0})
-    ['--class-weight', '"a"=2.0,1=3.0']
-    """
-    if is_flag:
-        return [option if value else f"--no-{option[2:]}"]
-    if value is None or isinstance(value, bool):
-        return [option, str(value).lower()]
-    if isinstance(value, dict):
-        value = ",".join(f"{js.dumps(of) if isinstance(of, str) else of}={weight}" for of, weight in value.items())
-    elif isinstance(value, list):
-        value = ",".join(map(str, value))
-    return [option, str(value)]
 
 
 def _tell(

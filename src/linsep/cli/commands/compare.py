@@ -32,7 +32,7 @@ linsep compare train.svm
 linsep compare train.svm --test test.svm --epochs 20 --report comparison.html
 linsep compare train.svm --map scale --learner winnow --learner perceptron
 """
-RAN_OUT = "*"
+RAN_OUT, HOLDOUT = "*", 0.25
 
 
 def run(
@@ -44,7 +44,7 @@ def run(
     ] = None,
     holdout: Annotated[
         float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="How many are set aside, of each class.")
-    ] = 0.25,
+    ] = HOLDOUT,
     time_limit: TimeLimit = None,
     json: Json = False,
     brief: Brief = False,
@@ -57,25 +57,28 @@ def run(
     has. A learner that can't take the data is listed with the reason. All rows are in memory.
     """
     from linsep.cli.jobs.comparing import Contest, chosen, ranked
-    from linsep.cli.options.maps import maps_from
+    from linsep.cli.options.common import maps_from
     from linsep.cli.terminal.output import percent, print_json, stderr, stdout
     from linsep.cli.terminal.progress import LearnerBar
 
     show_as = show_of(json, brief, quiet)
     check_time_limit(time_limit)
     check_targets({"--report": report}, [*data, *(test or [])], quarantine_file(ctx))
-    told, writes = learner_options(ctx), _writer() if report is not None else None
-    names = chosen(told.learners)
-    maps = maps_from(told.maps)
+    options, writes = learner_options(ctx), _writer() if report is not None else None
+    names = chosen(options.learners)
+    maps = maps_from(options.maps)
     with interruptible(report, in_place=[quarantine_file(ctx)]):
         rows = _read(data, test, reader_options(ctx), show_as)
-        contest = Contest.of(*rows, holdout, told.parameters["random_state"]).mapped(maps)
+        contest = Contest.of(*rows, holdout, options.parameters["random_state"]).mapped(maps)
         bar = LearnerBar(stderr(), len(names))
         with bar.shown("comparing", show_as is not Show.NOTHING) as tell:
-            attempts = ranked(list(contest.attempts(names, told.parameters, tell, time_limit)))
+            attempts = ranked(list(contest.attempts(names, options.parameters, tell, time_limit)))
         if writes is not None:
-            mapped = [word for name in told.maps for word in ("--map", name)]
-            writes(report, data, test, contest, attempts, [*as_words(reader_options(ctx)), *mapped])
+            mapped = [word for name in options.maps for word in ("--map", name)]
+            named = [word for name in options.learners for word in ("--learner", name)]
+            share = ["--holdout", f"{holdout:g}"] if holdout != HOLDOUT else []
+            read = [*as_words(reader_options(ctx)), *mapped]
+            writes(report, data, test, contest, attempts, read, [*named, *share], options.parameters)
         best = attempts[0]
         if show_as is Show.JSON:
             print_json(as_json(contest, attempts))

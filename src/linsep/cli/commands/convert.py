@@ -21,7 +21,7 @@ linsep convert model.linsep -o weights.csv
 linsep convert model.linsep -o weights.json
 """
 DATA, EXPORTS = (".npz",), (".json", ".csv", ".onnx")
-"""How the names of targets end."""
+"""The suffixes of the files that can be written."""
 
 
 def run(
@@ -86,7 +86,7 @@ def _convert(given: list[str], target: Path, options: dict[str, Any]) -> None:
 
 
 def _export(source: Path, target: Path, readout: str | None, normalize: bool | None) -> None:
-    from linsep.cli.jobs.saved_models import opened_classifier
+    from linsep.cli.jobs.models import opened_classifier
     from linsep.cli.terminal.output import size, stdout
     from linsep.models.save_load import ModelError
 
@@ -109,7 +109,7 @@ def _write(saved: "Saved", target: Path) -> None:
         except TypeError as error:
             raise UsageError(f"{target}: {error}") from error
         return
-    from linsep.cli.jobs.features import names_of
+    from linsep.cli.jobs.models import names_of
     from linsep.models.named_weights import export_csv, export_json
 
     export = export_csv if target.suffix == ".csv" else export_json

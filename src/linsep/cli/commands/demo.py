@@ -27,7 +27,7 @@ cert = clf.certificate(X, y)
 print(cert.verdict, clf.mistakes_, "<=", cert.max_mistakes())  # separable 9 <= 150
 print(bool(verify(cert, X, y)))  # every claim again, in exact arithmetic
 """
-"""How to begin in Python; the README's example is the same."""
+"""First steps in Python; the README's example is the same."""
 
 
 def run(
@@ -59,11 +59,10 @@ def _demo(out: Path, report: Path | None, seed: int, quick: bool) -> None:
     """Train, print, and write the page and the tables."""
     # Loaded here and not above: `linsep --help` must not wait for the compiler.
     from linsep.demo.data_sets import data_sets
+    from linsep.demo.digits_study import read_digits
     from linsep.demo.next_steps import prepare
-    from linsep.demo.proof import proved
     from linsep.demo.screen import Screen
-    from linsep.demo.trials import trials
-    from linsep.demo.votes import read_digits
+    from linsep.demo.trials import proved, trials
 
     screen = Screen()
     screen.headline("Every learner on four data sets", f"seed {seed}{', quick' if quick else ''}")

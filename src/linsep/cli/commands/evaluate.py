@@ -36,7 +36,7 @@ linsep evaluate model.linsep 'test*.svm' --workers 2
 MOST_CLASSES, MOST_ACROSS = 40, 20
 """Classes that the table shows, and those of a matrix if there is room for them."""
 QUANTILES = (0, 0.05, 0.25, 0.5, 0.75, 0.95, 1)
-"""Those that are shown."""
+"""The quantiles that are shown."""
 MOST_CONFUSIONS = 10
 
 
@@ -67,7 +67,7 @@ def run(
                 f"--report shows rows, and with {pool.option} these stay where they are: leave one of them out"
             )
 
-    from linsep.cli.jobs.saved_models import opened_classifier
+    from linsep.cli.jobs.models import opened_classifier
     from linsep.cli.terminal.output import percent, print_json, stdout
 
     check_targets({"--report": report}, [model, *data], options.get("quarantine"))
@@ -98,16 +98,16 @@ def _scored(
     saved: Any, data: list[str], options: dict[str, Any], gathered: Any, show_as: Show
 ) -> "tuple[Scores, LeftOut]":
     """Return what the answers are worth, and what was left out; a report gathers them."""
-    from linsep.cli.jobs.saved_models import rows_for
+    from linsep.cli.jobs.reading import rows_for
     from linsep.cli.terminal.progress import reading_bar
-    from linsep.evaluation.scoring import Scoring, answers
+    from linsep.evaluation.scoring import Scoring, predictions
 
     scoring = Scoring(saved.model.classes_)
     with reading_bar("evaluating", show_as is not Show.NOTHING) as tell:
         rows = rows_for(saved, data, {"progress": tell, **options})
         for block in rows:
             if len(block):
-                found = answers(saved.model, block.X)
+                found = predictions(saved.model, block.X)
                 scoring.add(block.y, *found[1::-1], found.probabilities)
                 if gathered is not None:
                     gathered.add(block, found)
@@ -154,7 +154,7 @@ def as_json(scores: "Scores") -> dict[str, Any]:
         "margins": scores.margins,
         "classes": [part._asdict() for part in scores.classes],
         "confusion": [
-            {"label": scores.classes[i].label, "answer": scores.classes[j].label, "rows": int(n)}
+            {"label": scores.classes[i].label, "predicted": scores.classes[j].label, "rows": int(n)}
             for i, j, n in _pairs(scores)
         ],
     }
@@ -170,8 +170,7 @@ def show(
     console: "Console", model: str, saved: Any, data: list[str], scores: "Scores", rows: LeftOut, took: float
 ) -> None:  # fmt: skip
     """Print all of it."""
-    from linsep.cli.jobs.features import answering
-    from linsep.cli.jobs.saved_models import name_of
+    from linsep.cli.jobs.models import answering, name_of
     from linsep.cli.terminal.output import facts, percent, seconds, short, title
 
     low, high = scores.interval
@@ -205,11 +204,11 @@ def show(
 def _show_classes(console: "Console", scores: "Scores") -> None:
     from linsep.cli.terminal.output import note, table
 
-    made = table("class", ">rows", ">answers", ">precision", ">recall", ">F1")
+    made = table("class", ">rows", ">predicted", ">precision", ">recall", ">F1")
     shown = scores.classes[:MOST_CLASSES]
     for part in shown:
         shares = ("–" if share != share else f"{share:.3f}" for share in (part.precision, part.recall, part.f1))
-        made.add_row(_cut(part.label), f"{part.rows:,}", f"{part.answered:,}", *shares)
+        made.add_row(_cut(part.label), f"{part.rows:,}", f"{part.predicted:,}", *shares)
     console.print(made)
     if len(shown) < len(scores.classes):
         note(console, f"and {len(scores.classes) - len(shown):,} more classes: --json has them all")
@@ -221,7 +220,7 @@ def _show_confusion(console: "Console", scores: "Scores") -> None:
 
     if len(scores.classes) <= MOST_ACROSS:
         names = [_cut(part.label, 10) for part in scores.classes]
-        made = table("true / answer", *(f">{name}" for name in names))
+        made = table("true / predicted", *(f">{name}" for name in names))
         for i, row in enumerate(scores.confusion.toarray().tolist()):
             cells = (Text(f"{n:,}" if n else "·", _colour(i == j, n)) for j, n in enumerate(row))
             made.add_row(names[i], *cells)
@@ -229,11 +228,11 @@ def _show_confusion(console: "Console", scores: "Scores") -> None:
             max(len(name), *(len(f"{n:,}") for n in column))
             for name, column in zip(names, scores.confusion.toarray().T.tolist(), strict=True)
         ]
-        if max(map(len, [*names, "true / answer"])) + sum(width + 2 for width in widths) <= console.width:
+        if max(map(len, [*names, "true / predicted"])) + sum(width + 2 for width in widths) <= console.width:
             console.print(made)
             return
     worst = sorted((pair for pair in _pairs(scores) if pair[0] != pair[1]), key=lambda pair: -pair[2])
-    made = table("true", "answered", ">rows")
+    made = table("true", "predicted", ">rows")
     for i, j, n in worst[:MOST_CONFUSIONS]:
         made.add_row(_cut(scores.classes[i].label), _cut(scores.classes[j].label), f"{n:,}")
     console.print(made)
@@ -278,10 +277,13 @@ def _show_calibration(console: "Console", scores: "Scores") -> None:
     if not scores.calibration:
         return
     console.print()
-    made = table("probability", ">rows", ">mean", ">came true")
+    made = table("probability", ">rows", ">mean", ">observed")
     for group in scores.calibration:
         made.add_row(
-            f"{group.low:.1f} to {group.high:.1f}", f"{group.rows:,}", percent(group.said), percent(group.came_true)
+            f"{group.low:.1f} to {group.high:.1f}",
+            f"{group.rows:,}",
+            percent(group.mean_probability),
+            percent(group.observed),
         )
     console.print(made)
 

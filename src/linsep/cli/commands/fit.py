@@ -3,7 +3,7 @@
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,7 +24,7 @@ from linsep.cli.options.common import (
 )
 from linsep.cli.options.outputs import check_targets, interruptible
 from linsep.cli.options.workers import Scheduler, WorkerPool, Workers, pool_of, refuse_threads, refuse_unsplittable
-from linsep.cli.terminal.text import say
+from linsep.cli.terminal.text import say, word, words
 
 if TYPE_CHECKING:
     from linsep.cli.jobs.record import TrainingRecord
@@ -88,14 +88,14 @@ def run(
     show = show_of(json, brief, quiet)
     began, pool, options = perf_counter(), pool_of(workers, scheduler), reader_options(ctx)
     check_time_limit(time_limit)
-    said = shards_option(pool, learner_options(ctx), stream)
+    sharding = shards_option(pool, learner_options(ctx), stream)
     check_options(test, holdout, calibrate, resume)
-    if said is not None:
-        refuse_unsplittable(said, data, options)
-        refuse_with_shards(said, holdout, calibrate, resume, learner_options(ctx).maps, open_labels)
+    if sharding is not None:
+        refuse_unsplittable(sharding, data, options)
+        refuse_with_shards(sharding, holdout, calibrate, resume, learner_options(ctx).maps, open_labels)
     if pool is not None:
         refuse_threads(pool, options)
-    kept = None if said is None or (out.exists() and not out.is_file()) else Path(f"{out}.epochs")
+    kept = None if sharding is None or (out.exists() and not out.is_file()) else Path(f"{out}.epochs")
     targets = {"-o": out, "--report": report, "the epochs of -o": kept}
     check_targets(targets, [*data, *(test or [])], options.get("quarantine"))
 
@@ -111,27 +111,26 @@ def run(
         kept.unlink(missing_ok=True)
 
     from linsep.cli.options.learners import in_options
-    from linsep.cli.terminal.fit_summary import show_summary
-    from linsep.cli.terminal.training_progress import ShardsTrainingProgress
+    from linsep.cli.terminal.progress import ShardsTrainingProgress
     from linsep.data.sources import sources_of
 
     if report is not None:
-        import_module("linsep.plots.report")  # so that a missing matplotlib is told before the work
+        import_module("linsep.plots.report")  # so that a missing matplotlib is an error before the work
     for name in test or ():
-        sources_of(name)  # so that a missing file is told before the work
+        sources_of(name)  # so that a missing file is an error before the work
     progress, sharing, saved = ShardsTrainingProgress(shown=show is Show.ALL), None, None
     progress.console.quiet = show is Show.NOTHING
-    if said is None:
+    if sharding is None:
         learner, epochs, saved = choose_learner(learner_options(ctx), resume, stream)
     else:
         from linsep.cli.jobs.sharded import Sharing, learner_for
 
-        learner, epochs = learner_for(learner_options(ctx), said, stream)
+        learner, epochs = learner_for(learner_options(ctx), sharding, stream)
         sharing = Sharing(progress, pool, kept, stream)
     options = with_word_counts(options, learner, data) if saved is None else options
     seed = learner_options(ctx).parameters["random_state"] if saved is None else learner.seed_
     if time_limit is not None:
-        limit_time(learner, time_limit, stream and said is None)
+        limit_time(learner, time_limit, stream and sharding is None)
     task = Task(
         data, options, learner, epochs, seed, progress, test, holdout, saved,
         report is not None, maps_of(learner_options(ctx).maps, resume, stream), open_labels, calibrate,
@@ -171,7 +170,7 @@ def check_options(test: list[str] | None, holdout: float | None, calibrate: str 
         raise UsageError(f"--calibrate: {resume} goes on with what it has")
 
 
-def shards_option(pool: WorkerPool | None, told: LearnerOptions, stream: bool) -> str | None:
+def shards_option(pool: WorkerPool | None, options: LearnerOptions, stream: bool) -> str | None:
     """Return what says that files are learned in shards, in the words of the command; None if nothing does.
 
     >>> (
@@ -180,35 +179,35 @@ def shards_option(pool: WorkerPool | None, told: LearnerOptions, stream: bool) -
     ... )
     ('--workers 2', '--stream --shards 4')
     """
-    shards = told.parameters.get("shards")
+    shards = options.parameters.get("shards")
     if pool is not None:
         return pool.option
     return f"--stream --shards {shards}" if stream and shards is not None else None
 
 
 def refuse_with_shards(
-    said: str, holdout: float | None, calibrate: str | None, resume: Path | None, maps: tuple[str, ...],
+    sharding: str, holdout: float | None, calibrate: str | None, resume: Path | None, maps: tuple[str, ...],
     open_labels: bool,
 ) -> None:  # fmt: skip
     """Refuse what is not for rows in shards."""
     if holdout is not None:
-        raise UsageError(f"--holdout takes rows from all of them: with {said}, judge the model by --test FILE")
+        raise UsageError(f"--holdout takes rows from all of them: with {sharding}, judge the model by --test FILE")
     if calibrate is not None:
         raise UsageError(
-            f"--calibrate looks at each row before it is learned, in one process: leave it out with {said}"
+            f"--calibrate looks at each row before it is learned, in one process: leave it out with {sharding}"
         )
     if resume is not None:
-        raise UsageError(f"--resume: {said} begins anew; a run of it that was cut off goes on by itself")
+        raise UsageError(f"--resume: {sharding} begins anew; a run of it that was cut off goes on by itself")
     if maps:
         raise UsageError(
-            f"--map looks at all rows before the first is learned, and {said} can't: convert the data first"
+            f"--map looks at all rows before the first is learned, and {sharding} can't: convert the data first"
         )
     if open_labels:
-        raise UsageError(f"--open-labels: {said} looks for all labels first, and is not resumed")
+        raise UsageError(f"--open-labels: {sharding} looks for all labels first, and is not resumed")
 
 
 def _trained(task: "Task", stream: bool, sharing: "Sharing | None") -> "Trained":
-    """Train as was said."""
+    """Train as the options say."""
     if sharing is not None:
         from linsep.cli.jobs.sharded import train_on_shards
 
@@ -226,3 +225,70 @@ def _save(trained: "Trained", out: Path, record: "TrainingRecord") -> None:
     known = trained.learner.get_params(deep=False)
     trained.learner.set_params(**{name: value for name, value in passing.items() if name in known})
     save(trained.model, out, data=trained.seen, about=record.stored())
+
+
+def show_summary(trained: "Trained", record: "TrainingRecord", out: Path, report: Path | None, show: Show) -> None:
+    """Print what matters, after the model is written."""
+    from linsep.cli.jobs.models import MIXED, facts_in_words, name_of
+    from linsep.cli.terminal.output import facts, percent, print_json, seconds, size, stdout, title
+
+    if show is Show.JSON:
+        written = {} if report is None else {"report": str(report)}
+        print_json({"model": str(out), "bytes": out.stat().st_size, **record.stored(), **written})
+        return
+    test = trained.test
+    error = None if test is None else f"{percent(test.error)} of {test.rows:,} rows ({word(trained.test_name)})"
+    progressive = record.progressive_error
+    if show is Show.BRIEF:
+        judged = "" if test is None else f", test error {percent(test.error)}"
+        learned = "" if progressive is None else f", progressive error {percent(progressive)}"
+        line = f"{word(out)}: {record.rows:,} rows{learned}{judged}, {seconds(record.seconds['all'])}"
+        stdout().print(line, soft_wrap=True)
+        return
+    time, earlier = record.seconds, ", those before included" if record.resumed else ""
+    timed = not trained.streamed or trained.work is not None
+    parts = [f"{part} {seconds(time[part])}" for part in time if part != "all"] if timed else []
+    solved = record.mistakes is None
+    unit = "step" if solved and not trained.streamed else "epoch"
+    console = stdout()
+    title(console, name_of(trained.learner), words(record.data))
+    facts(
+        console,
+        {
+            "rows": f"{record.rows:,}" + (f" ({record.rejected:,} malformed left out)" if record.rejected else ""),
+            "features": f"{record.features:,}",
+            "maps": ", ".join(record.maps) or None,
+            "labels": _labels(trained.learner.classes_),
+            "order": f"{record.order}; {record.epochs} {unit}{'s' * (record.epochs != 1)}",
+            "progressive error": None if progressive is None else f"{percent(progressive)} in its first epoch",
+            "mistakes": None if solved else _mistakes(record) + earlier,
+            "shards": None if record.shards is None else f"{record.shards}, {MIXED[str(record.mixing)]}",
+            "workers": _workers(record),
+            **facts_in_words(record.found),
+            "test error": error,
+            "time": ", ".join([*parts, f"{seconds(time['all'])} in all"]),
+            "probabilities": record.calibrated,
+            "report": None if report is None else word(report),
+            "model": f"{word(out)}, {size(out.stat().st_size)}",
+        },
+    )
+
+
+def _mistakes(record: "TrainingRecord") -> str:
+    """Return the mistakes; those of shards also as the theorem counts them, each times the weight of its shard."""
+    mixed = record.mixed_mistakes
+    weighted = "" if mixed is None else f"; {mixed:,.{0 if mixed >= 1000 else 1}f} weighted by shard"
+    return f"{record.mistakes:,}, {record.updates:,} updates{weighted}"
+
+
+def _workers(record: "TrainingRecord") -> str | None:
+    """Return who worked, and what they were sent."""
+    from linsep.cli.terminal.output import size
+
+    moved = "" if record.moved is None else f"; {size(record.moved)} of weights moved in an epoch"
+    return None if record.workers is None else record.workers + moved
+
+
+def _labels(classes: Any, most: int = 8) -> str:
+    shown = words(classes[:most].tolist())
+    return f"{len(classes)}: {shown}{', ...' if len(classes) > most else ''}"

@@ -6,24 +6,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linsep.cli.options.common import Json, Model
-from linsep.cli.terminal.learner_facts import AT_ONCE, MIXED, shards_of
 from linsep.cli.terminal.text import word, words
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from linsep.cli.jobs.features import Strongest
+    from linsep.cli.jobs.models import Strongest
 
 EXAMPLES = """
 linsep inspect model.linsep
 linsep inspect model.linsep --top 20 --json
 linsep inspect model.linsep --class 1
 """
-SAID = (
+SHOWN_ABOVE = (
     "learner", "features", "labels", "options", "learned", "found", "calibrated", "remarks", "shards", "mixing",
     "mixed_mistakes", "moved",
 )  # fmt: skip
-"""What is told of the training, but is there for all to see."""
+"""Fields of the training record that other lines show already."""
 MOST_LABELS = 20
 """Classes whose features are shown, and labels that are listed."""
 
@@ -38,8 +37,7 @@ def run(
     json: Json = False,
 ) -> None:
     """Show a model, its strongest features and its training."""
-    from linsep.cli.jobs.features import names_of, strongest
-    from linsep.cli.jobs.saved_models import opened_classifier
+    from linsep.cli.jobs.models import names_of, opened_classifier, strongest
     from linsep.cli.terminal.output import print_json, stdout
 
     saved = opened_classifier(model)
@@ -62,15 +60,13 @@ def described(path: Path, saved: Any) -> dict[str, Any]:
     """Return what the model is."""
     import numpy as np
 
-    from linsep.cli.jobs.features import answering, weighing
-    from linsep.cli.jobs.saved_models import name_of
-    from linsep.cli.terminal.learner_facts import solver_facts
+    from linsep.cli.jobs.models import answering, name_of, shards_of, solver_facts, weighing
     from linsep.models.encode_estimators import last_of, learner_of
 
     learner = learner_of(saved.model)
     steps = getattr(saved.model, "steps", [])
     defaults = type(learner)().get_params() if name_of(learner) != type(learner).__name__ else {}
-    told = {name: value for name, value in learner.get_params(deep=False).items() if value != defaults.get(name)}
+    changed = {name: value for name, value in learner.get_params(deep=False).items() if value != defaults.get(name)}
     speaks = weighing(learner)
     coef = None if speaks is None else speaks.coef_
     return {
@@ -79,7 +75,7 @@ def described(path: Path, saved: Any) -> dict[str, Any]:
         "version": saved.version,
         "learner": name_of(saved.model),
         "steps": [type(step).__name__ for _, step in steps[:-1]],
-        "parameters": told,
+        "parameters": changed,
         "classes": learner.classes_,
         "features": int(learner.n_features_in_),
         "nonzero": None if coef is None else int(coef.nnz if hasattr(coef, "nnz") else np.count_nonzero(coef)),
@@ -98,7 +94,7 @@ def show(
     console: "Console", known: dict[str, Any], parts: "list[tuple[Strongest, list[str]]]", about: dict[str, Any]
 ) -> None:  # fmt: skip
     """Print what the model is, what it listens to, and how it was trained."""
-    from linsep.cli.terminal.learner_facts import facts_in_words
+    from linsep.cli.jobs.models import facts_in_words
     from linsep.cli.terminal.output import facts, note, size, title
 
     title(console, f"{known['learner']} of {word(known['file'])}")
@@ -142,6 +138,8 @@ def _shards(mixed: dict[str, Any] | None) -> str | None:
     """
     if mixed is None:
         return None
+    from linsep.cli.jobs.models import MIXED
+
     epochs, mistakes = mixed["epochs"], mixed["mixed_mistakes"]
     after = "one epoch" if epochs == 1 else f"each of {epochs:,} epochs"
     shown = f"{mistakes:,.{0 if mistakes >= 1000 else 1}f}"
@@ -203,21 +201,23 @@ def _show_many(console: "Console", parts: "list[tuple[Strongest, list[str]]]") -
 
 
 def trained(about: dict[str, Any]) -> dict[str, str]:
-    """Return how a model was trained, in words; what was said above is left out, and long lists are for machines.
+    """Return the record of a training in words, without fields that are shown above and long lists.
 
     >>> trained({"rows": 1200, "seconds": {"read": 0.5, "learn": 2.0}, "test": {"error": 0.25}, "curve": [[1, 0]]})
     {'rows': '1,200', 'seconds': 'read 0.50 s, learn 2.00 s', 'test': 'error 25.0 %'}
     """
-    told = {}
+    from linsep.cli.jobs.models import AT_ONCE
+
+    texts = {}
     for name, value in ((str(name), value) for name, value in about.items()):
         if isinstance(value, dict):
             value = ", ".join(f"{part} {_written(name, str(part), of)}" for part, of in value.items())
         if isinstance(value, list):
             value = words(value) if all(isinstance(part, str) for part in value) else None
-        if name not in SAID and value not in (None, "", False):
+        if name not in SHOWN_ABOVE and value not in (None, "", False):
             solved = name == "epochs" and about.get("order") == AT_ONCE
-            told["steps" if solved else name.replace("_", " ")] = _written("", name, value)
-    return told
+            texts["steps" if solved else name.replace("_", " ")] = _written("", name, value)
+    return texts
 
 
 def _written(group: str, name: str, value: Any) -> str:

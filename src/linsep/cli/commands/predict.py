@@ -61,8 +61,8 @@ def run(
         raise UsageError(f"--out {out} is the model: give another name")
     check_targets({}, [model, *(data or [])], options.get("quarantine"))
 
+    from linsep.cli.jobs.models import opened_classifier
     from linsep.cli.jobs.predicting import predict
-    from linsep.cli.jobs.saved_models import opened_classifier
 
     what = "scores" if scores else "probabilities" if probabilities else "labels"
     live = target is None or (target.exists() and not target.is_file())

@@ -41,7 +41,7 @@ def run(
     if one does or the data are others.
     """
     from linsep.certificates.certificate import Certificate, verify
-    from linsep.cli.jobs.loading import load_rows
+    from linsep.cli.jobs.reading import load_rows
     from linsep.cli.terminal.output import print_json, stderr, stdout
 
     show_as = show_of(json, brief, quiet)

@@ -1,1 +1,1 @@
-"""What commands do: read, train, predict, compare."""
+"""The work of the commands: read, train, predict, compare."""

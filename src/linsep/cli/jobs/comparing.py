@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.cli.errors import UsageError, explain
-from linsep.cli.jobs.fitting import fit_quietly
+from linsep.cli.jobs.training import fit_quietly
 from linsep.cli.options.common import learner_from
 from linsep.cli.options.learners import LEFT_OUT, option, owners
 from linsep.cli.terminal.progress import LearnerReport
@@ -33,7 +33,7 @@ class Rows(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """What a learner made of it; `why` says why it could not, and nothing else is known then.
+    """The results of a learner; `why` is the reason if it failed, and all else is None then.
 
     `settled` is false where it ran out of epochs while still making mistakes, or of steps on its way. Learners that see
     all rows at once make no mistakes that are counted; their rows per second are those of the data.

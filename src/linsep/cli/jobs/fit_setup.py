@@ -4,16 +4,15 @@ from pathlib import Path
 from typing import Any
 
 from linsep.cli.errors import UsageError
-from linsep.cli.jobs.saved_models import learner_of, name_of, opened_classifier
-from linsep.cli.options.common import LearnerOptions, learner_from
+from linsep.cli.jobs.models import name_of, opened_classifier
+from linsep.cli.options.common import LearnerOptions, learner_from, maps_from
 from linsep.cli.options.learners import described
-from linsep.cli.options.maps import maps_from
 from linsep.data.registry import detected_format
 from linsep.data.sources import sources_of
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.base.voter import Voter
-from linsep.models.encode_estimators import is_calibrated, is_pipeline
+from linsep.models.encode_estimators import is_calibrated, is_pipeline, learner_of
 from linsep.models.save_load import Saved
 
 HASHED = ("alternate_sign", "n_features", "keep_names")
@@ -80,13 +79,13 @@ def limit_time(learner: Learner, seconds: float, stream: bool) -> None:
         )
 
 
-def maps_of(said: tuple[str, ...], resume: Path | None, stream: bool) -> list[Any]:
+def maps_of(names: tuple[str, ...], resume: Path | None, stream: bool) -> list[Any]:
     """Return the maps before the learner."""
-    if said and stream:
+    if names and stream:
         raise UsageError("--map looks at all rows before the first is learned: leave out --stream, or convert the data")
-    if said and resume is not None:
+    if names and resume is not None:
         raise UsageError(f"--map: {resume} goes on with the features that it has")
-    return maps_from(said) if said else []
+    return maps_from(names) if names else []
 
 
 def _resumed(options: LearnerOptions, resume: Path, parameters: dict[str, Any], stream: bool) -> tuple[Saved, Learner]:
@@ -105,9 +104,9 @@ def _resumed(options: LearnerOptions, resume: Path, parameters: dict[str, Any], 
         raise UsageError(f"{resume} is of the learner {_called(learner)}, which sees all rows at once: fit it anew")
     if "warm_start" not in known and not stream:
         raise UsageError(f"{resume} is of the learner {name}, which goes on with rows as they come: add --stream")
-    said = {of: value for of, value in parameters.items() if of != "random_state"}
-    learner_from(name, said)
-    learner.set_params(**said, **({"warm_start": True} if "warm_start" in known else {}))
+    changed = {of: value for of, value in parameters.items() if of != "random_state"}
+    learner_from(name, changed)
+    learner.set_params(**changed, **({"warm_start": True} if "warm_start" in known else {}))
     if isinstance(learner, OnlineLearner) and learner._at_once and not stream:
         raise UsageError(
             f"{resume}: --solver {learner.solver} would fit it anew: add --stream, or --solver sgd, to go on row by row"
@@ -116,7 +115,7 @@ def _resumed(options: LearnerOptions, resume: Path, parameters: dict[str, Any], 
 
 
 def with_word_counts(options: dict[str, Any], learner: Any, data: list[str]) -> dict[str, Any]:
-    """Return the reader's options; for naive Bayes text is read as counts of its words, unless it was said otherwise.
+    """Return the reader's options; for naive Bayes text is read as counts of its words, unless an option disagrees.
 
     Hashed words would have columns for those that never occur, which take their share of the probability, and half of
     them count below 0.

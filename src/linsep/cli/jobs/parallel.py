@@ -1,4 +1,4 @@
-"""What `predict` and `evaluate` do in parts: each worker answers some bytes, row groups or rows of the files.
+"""Predict and evaluate with workers: each worker reads some bytes, row groups or rows of the files.
 
 Lines, faults and unknown features are counted as by one reader, so that the answers are the same, byte for byte.
 """
@@ -8,16 +8,16 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from linsep.cli.jobs.predicting import lines_of, writer
-from linsep.cli.jobs.saved_models import reading_for
+from linsep.cli.jobs.reading import reading_for
 from linsep.data.errors import DataError
 from linsep.data.parts import PartReader, Reading
-from linsep.distributed.connecting import engine_of
+from linsep.distributed.cluster import engine_of
 from linsep.distributed.engine import Engine
 from linsep.distributed.predicting import tasks_of
 from linsep.distributed.shard import Task
 from linsep.distributed.sources import Files
 from linsep.distributed.work import Question
-from linsep.evaluation.scoring import Scoring, answers
+from linsep.evaluation.scoring import Scoring, predictions
 from linsep.models.save_load import Saved
 
 
@@ -29,7 +29,7 @@ class Lines(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """How well the rows of a part are answered, and what was left out."""
+    """The scores of a part, and the number of malformed rows and unseen features."""
 
     scoring: Scoring
     rejected: int
@@ -46,7 +46,7 @@ def answered(saved: Saved, data: list[str], what: str, client: Any, options: dic
 
 
 def judged(saved: Saved, data: list[str], client: Any, options: dict[str, Any]) -> Iterator[tuple[Judged, int]]:
-    """Yield how well each part is answered, and how many parts there are."""
+    """Yield the scores of each part, and the number of parts."""
     with _asked(saved, data, client, options) as (engine, tasks, reading):
         for found in engine.each(judge, tasks, Question(reading, saved.model)):
             yield found, len(tasks)
@@ -76,11 +76,11 @@ def answer(task: Task, question: Question) -> Lines:
 
 
 def judge(task: Task, question: Question) -> Judged:
-    """Return how well a part is answered."""
+    """Score the predictions for a part."""
     scoring, once = Scoring(question.model.classes_), PartReader(task[0], question.reading)
     for part in once:
         block = once.dataset([part], question.reading.form)
         if len(block):
-            found = answers(question.model, block.X)
+            found = predictions(question.model, block.X)
             scoring.add(block.y, found.labels, found.scores, found.probabilities)
     return Judged(scoring, once.policy.rejected, once.unseen)

@@ -10,8 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from linsep.cli.errors import UsageError
-from linsep.cli.jobs.pipes import Waiting, pipe_input
-from linsep.cli.jobs.saved_models import is_calibrated, rows_for
+from linsep.cli.jobs.reading import STDIN, Waiting, pipe_input, rows_for
 from linsep.cli.options.workers import WorkerPool, started
 from linsep.cli.terminal.text import escaped
 from linsep.data.dataset import AlignedPart
@@ -20,6 +19,7 @@ from linsep.data.streaming import Stream
 from linsep.data.text.format import LabelledText
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write, naming
+from linsep.models.encode_estimators import is_calibrated
 from linsep.models.save_load import Saved
 from linsep.validation.labels import predicted_labels
 
@@ -37,6 +37,8 @@ def predict(
     """Write the answers to all rows."""
     if isinstance(saved.form, LabelledText):
         saved.form.labels_optional = True  # type: ignore[misc]
+        if data == [STDIN]:  # plain lines look like no format, and a redirected file has no name that tells it
+            options = {"format": saved.form.name, **options}
     if pool is not None:
         _shared(saved, data, what, out, options, pool)
         return
@@ -59,7 +61,7 @@ def _shared(
     """Write the answers to all rows, which others find."""
     from linsep.cli.jobs.parallel import answered
 
-    writer(saved.model, what)  # so that a model without probabilities is told before the work
+    writer(saved.model, what)  # so that a model without probabilities is an error before the work
     _refuse_target(out, sources_of(data))
     with started(pool) as client, _output(out) as file:
         for lines in answered(saved, data, what, client, options):

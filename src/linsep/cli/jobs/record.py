@@ -1,12 +1,12 @@
-"""How a model was trained: what its file stores, and what `linsep fit` shows."""
+"""The record of a training, which the model file stores and `linsep fit` shows."""
 
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from linsep.cli.jobs.models import AT_ONCE, shards_of, solver_facts
 from linsep.cli.jobs.training import Task, Trained
 from linsep.cli.options.common import as_words
-from linsep.cli.terminal.learner_facts import AT_ONCE, shards_of, solver_facts
 from linsep.models.encode_estimators import last_of
 
 
@@ -84,7 +84,7 @@ class TrainingRecord:
             shards=mixed.get("shards"),
             mixing=mixed.get("mixing"),
             mixed_mistakes=mixed.get("mixed_mistakes"),
-            workers=None if work is None else work.told,
+            workers=None if work is None else work.description,
             moved=None if work is None else work.moved,
             remarks=task.remarks,
             test=None if test is None else {"error": test.error, "rows": test.rows, "of": trained.test_name},

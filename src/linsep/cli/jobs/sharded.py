@@ -16,8 +16,8 @@ from linsep.cli.errors import UsageError
 from linsep.cli.jobs.training import Task, Trained, Work, judge_by_files
 from linsep.cli.options.common import LearnerOptions, learner_from
 from linsep.cli.options.workers import WorkerPool, started, task_slots
+from linsep.cli.terminal.progress import ShardsTrainingProgress
 from linsep.cli.terminal.text import say
-from linsep.cli.terminal.training_progress import ShardsTrainingProgress
 from linsep.distributed.training import SHARDS
 from linsep.engine.runtime import threads
 from linsep.estimators.base.learner import Learner
@@ -26,41 +26,41 @@ from linsep.models.save_load import opened
 
 
 class Sharing(NamedTuple):
-    """How the work on shards is shared."""
+    """The workers and the checkpoint of a training on shards."""
 
     progress: ShardsTrainingProgress
     pool: WorkerPool | None
-    """Who works; None is threads of this process."""
+    """The workers; None is threads of this process."""
     kept: Path | None
-    """Where each epoch is kept."""
+    """The file that each epoch is written to."""
     stream: bool = False
-    """Whether rows are learned as they stand."""
+    """If True, rows are learned in the order of the files."""
 
     @property
     def left(self) -> str | None:
-        """What is kept of a run that ends before its time; None if that is nothing."""
+        """The epochs that are kept of an interrupted run, in words; None if there are none."""
         if self.kept is None or not self.kept.exists():
             return None
         epochs = len(opened(self.kept).about["history"])
         return f"{self.kept} has {epochs} epoch{'s' * (epochs != 1)}: the same command goes on from there"
 
 
-def learner_for(told: LearnerOptions, said: str, stream: bool) -> tuple[Learner, int]:
-    """Return a learner that is trained on shards, as `said`, and for how many epochs; refuse one that is not."""
-    parameters = {name: value for name, value in told.parameters.items() if name != "n_jobs"}
-    name = told.learner
+def learner_for(options: LearnerOptions, option: str, stream: bool) -> tuple[Learner, int]:
+    """Return the learner to train on shards and its epochs; refuse a learner that is not trained on shards."""
+    parameters = {name: value for name, value in options.parameters.items() if name != "n_jobs"}
+    name = options.learner
     if stream and "shuffle" in parameters:
         raise UsageError("--stream learns rows in the order of the files: leave out --shuffle")
     if LEARNERS[name].no_mixing:
-        raise UsageError(f"{said}: {name} is not trained on shards, as {LEARNERS[name].no_mixing}")
+        raise UsageError(f"{option}: {name} is not trained on shards, as {LEARNERS[name].no_mixing}")
     learner: Any = learner_from(name, parameters)
     if learner._counts_rows:
         return learner, 1
-    learner.set_params(shards=learner.shards or SHARDS, n_jobs=told.parameters.get("n_jobs", -1))
+    learner.set_params(shards=learner.shards or SHARDS, n_jobs=options.parameters.get("n_jobs", -1))
     if learner._at_once:
-        raise UsageError(f"--solver {learner.solver} sees all rows at once: with {said}, it is sgd")
+        raise UsageError(f"--solver {learner.solver} sees all rows at once: with {option}, it is sgd")
     if learner._no_mixing:
-        raise UsageError(f"{said}: {name} is not trained on shards, as {learner._no_mixing}")
+        raise UsageError(f"{option}: {name} is not trained on shards, as {learner._no_mixing}")
     if stream:
         learner.set_params(shuffle=False, log=parameters.get("log", False))  # it would grow with the stream
         return learner, parameters.get("max_iter") or 1
@@ -96,7 +96,7 @@ def _fit(task: Task, sharing: Sharing, client: Any) -> None:
     counts = task.learner._counts_rows
     options = {name: value for name, value in task.options.items() if name != "n_jobs"}
     try:
-        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # the mistakes are told anyway
+        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # the mistakes are shown
             distributed.fit(
                 task.learner, task.sources, client=client, epochs=None if counts else task.epochs,
                 checkpoint=None if counts else sharing.kept, progress=sharing.progress.shards, **options,

@@ -15,8 +15,7 @@ from sklearn.base import clone
 
 import linsep
 from linsep.cli.errors import UsageError
-from linsep.cli.jobs.pipes import pipe_input
-from linsep.cli.jobs.saved_models import learner_of, without_known
+from linsep.cli.jobs.reading import pipe_input, without_known
 from linsep.cli.jobs.training import (
     BLOCK_ROWS,
     Seen,
@@ -36,6 +35,7 @@ from linsep.data.streaming import Stream
 from linsep.data.svmlight import Svmlight
 from linsep.engine.arrays import Array
 from linsep.estimators.base.online import OnlineLearner
+from linsep.models.encode_estimators import learner_of
 from linsep.models.save_load import Saved
 from linsep.training.epochs import refuse_many_rounds
 from linsep.validation.errors import InvalidDataError
@@ -62,11 +62,11 @@ def train_on_stream(task: Task) -> Trained:
             and isinstance(task.learner, OnlineLearner)
             and task.learner.multi_class != "joint"
         )
-        count, known = _learned(task, rows, share, closed)
+        count, known = _learned(task, rows, share, closed, began)
     except NewLabelError:
         task.model, task.learned, rows = clone(task.model), 0, _opened(task)
         task.progress.restart()
-        count, known = _learned(task, rows, share, closed=False)
+        count, known = _learned(task, rows, share, closed=False, began=began)
     learner = learner_of(task.model)
     if len(learner.classes_) < 2:
         raise InvalidDataError(f"all rows have the label {learner.classes_[0]}: a separator needs two labels at least")
@@ -81,10 +81,12 @@ def train_on_stream(task: Task) -> Trained:
     return trained
 
 
-def _learned(task: Task, rows: Stream, share: float | None, closed: bool) -> tuple[int, Array]:
-    """Learn all epochs; return the rows of one, and which columns they had."""
-    known, labels = _known(task.resume), None
-    count, began = 0, perf_counter()
+def _learned(task: Task, rows: Stream, share: float | None, closed: bool, began: float) -> tuple[int, Array]:
+    """Learn all epochs, for no longer than the time limit after `began`; return the rows of an epoch, and its columns.
+
+    A training that starts again because of a new label has the time that is left.
+    """
+    known, labels, count = _known(task.resume), None, 0
     with _kept_if_interrupted(task), _at_work(task), source_named(task.sources):
         for epoch in range(task.epochs):
             count = 0
@@ -140,7 +142,7 @@ def _kept_if_interrupted(task: Task) -> Iterator[None]:
 
 
 def _learn(task: Task, block: Dataset, labels: Array | None) -> None:
-    """Learn a block, of which all labels are among some, if these are said."""
+    """Learn a block, of which all labels are among some, if these are given."""
     model, learner = task.model, _at_hand(task)
     if not len(block):
         return

@@ -16,10 +16,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 import linsep
 from linsep.cli.errors import UsageError
-from linsep.cli.jobs.saved_models import learner_of, name_of
-from linsep.cli.options.maps import piped
+from linsep.cli.jobs.models import name_of
+from linsep.cli.options.common import piped
 from linsep.cli.terminal.output import size as size_of
-from linsep.cli.terminal.training_progress import TrainingProgress
+from linsep.cli.terminal.progress import TrainingProgress
 from linsep.data.dataset import Dataset
 from linsep.data.format import Format
 from linsep.data.sources import sources_of
@@ -28,7 +28,8 @@ from linsep.engine.data_kinds import ColumnIndexError
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.calibration import CalibratedClassifier
-from linsep.evaluation.scoring import Scores, Scoring, answers
+from linsep.evaluation.scoring import Scores, Scoring, predictions
+from linsep.models.encode_estimators import learner_of
 from linsep.models.save_load import Saved
 from linsep.training.history import OtherRows
 from linsep.validation.errors import InvalidDataError
@@ -39,10 +40,10 @@ HELD_OUT = 0x484F4C44
 
 
 class Work(NamedTuple):
-    """Who worked on shards."""
+    """The workers that learned shards."""
 
-    told: str
-    """Who they were, for people to read."""
+    description: str
+    """The workers, in words."""
     moved: int | None
     """Bytes of weights that went to a worker and came back from all shards in an epoch; None where nothing moved."""
     started: float | None
@@ -67,11 +68,11 @@ class Trained:
     test: Scores | None = None
     test_name: str = ""
     gathered: Any = None
-    """What a report shows of the answers to some rows: those of the test or, without one, those learned from."""
+    """Predictions for the test rows or, without a test, for the rows learned from: a report shows them."""
     shown: Scores | None = None
-    """What the answers to those rows are worth."""
+    """The scores of these predictions."""
     work: Work | None = None
-    """Who worked, where the work was shared."""
+    """The workers, if the work was shared."""
 
     def saved(self) -> Saved:
         """Return the model as if it had been saved and opened."""
@@ -81,7 +82,7 @@ class Trained:
 
 
 class Seen:
-    """How data were read, and the columns they had, as `save` wants to know them."""
+    """The format of the data and the columns that they had, as `save` stores them."""
 
     block = False
 
@@ -95,11 +96,11 @@ class Seen:
 
 @dataclass
 class Task:
-    """What is to be done."""
+    """The parameters of a training."""
 
     sources: list[str]
     options: dict[str, Any]
-    """Those of the reader."""
+    """Options of the reader."""
     learner: Learner
     epochs: int
     seed: int
@@ -111,13 +112,13 @@ class Task:
     maps: list[Any] = field(default_factory=list)
     open_labels: bool = False
     calibrate: str | None = None
-    """How scores become probabilities, if they are to."""
+    """The method of calibration; None omits it."""
     model: Any = None
-    """What a stream trains: the learner, or it with a calibration."""
+    """The model that a stream trains: the learner, or the learner with a calibration."""
     interrupted: bool = False
     out_of_time: bool = False
     remarks: list[str] = field(default_factory=list)
-    """What a solver warned of."""
+    """Warnings of a solver."""
     time_limit: float | None = None
     """Seconds after which a stream is learned no further."""
     learned: int = 0
@@ -160,7 +161,7 @@ def train_in_memory(task: Task) -> Trained:
         read_done - began, done - read_done,
     )  # fmt: skip
     if held is not None:
-        judge(task, trained, [rows_of(data, held)], f"{len(held):,} rows held out", held)
+        judge(task, trained, [rows_of(data, held)], "held out", held)
     judge_by_files(task, trained)
     if task.report and trained.gathered is None:
         _scored(task, trained, [rows])
@@ -168,7 +169,7 @@ def train_in_memory(task: Task) -> Trained:
 
 
 def _of_rounds(kind: type, learner: Learner) -> bool:
-    """Whether a warning says that mistakes are left after the last epoch: the errors are told anyway."""
+    """Return True for a warning about mistakes in the last epoch: the summary shows these errors."""
     return issubclass(kind, ConvergenceWarning) and getattr(learner, "t_", 0) > 0
 
 
@@ -256,7 +257,7 @@ def source_named(sources: list[str]) -> Iterator[None]:
 
 
 def marks_all(learner: Learner) -> bool:
-    """Whether a feature that was never seen has weight all the same, so that it must be known which were seen."""
+    """Return True if features without an entry have weights, so that the model stores which columns had entries."""
     return learner._weighs_unseen_features
 
 
@@ -294,7 +295,7 @@ def judge(task: Task, trained: Trained, blocks: Any, name: str, places: Array | 
 
 
 def _scored(task: Task, trained: Trained, blocks: Any, places: Array | None = None) -> Scores:
-    """Return what the answers to some rows are worth; a report shows them."""
+    """Score the predictions for some rows; gather them for a report."""
     scoring = Scoring(trained.learner.classes_)
     if task.report:
         from linsep.cli.pages.evaluation import Evaluation
@@ -302,9 +303,22 @@ def _scored(task: Task, trained: Trained, blocks: Any, places: Array | None = No
         trained.gathered = Evaluation(trained.saved(), places)
     for block in blocks:
         if len(block):
-            found = answers(trained.model, block.X)
+            found = predictions(trained.model, block.X)
             scoring.add(block.y, found.labels, found.scores, found.probabilities)
             if trained.gathered is not None:
                 trained.gathered.add(block, found)
     trained.shown = scoring.result()
     return trained.shown
+
+
+def fit_quietly(learner: Learner, X: Any, y: Any, weights: Any = None) -> bool:
+    """Fit, and return whether the learner settled instead of letting it warn.
+
+    >>> from linsep import Perceptron
+    >>> fit_quietly(Perceptron(), [[0], [0]], [0, 1])
+    False
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        learner.fit(X, y, sample_weight=weights)
+    return not any(issubclass(warning.category, ConvergenceWarning) for warning in caught)

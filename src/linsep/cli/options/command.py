@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from linsep.cli.errors import UsageError
-from linsep.cli.options.common import DEFAULT, SEED, LearnerOptions, SharedOptions, known_learner
+from linsep.cli.options.common import DEFAULT, SEED, LearnerOptions, SharedOptions, json_or_word, known_learner
 from linsep.cli.options.help import HelpPage
 from linsep.cli.startup import collect_garbage, load_scikit_learn
 
@@ -176,7 +176,7 @@ class Command(HelpPage, TyperCommand):
 class DataCommand(Command):
     """A command that reads data: it has the reader's options."""
 
-    needs = "linsep.cli.jobs.saved_models"
+    needs = "linsep.cli.jobs.reading"
 
     def added(self, ctx: Any) -> list[Any]:
         """Return the options that the command has beside its own."""
@@ -196,19 +196,19 @@ class DataCommand(Command):
             self.keep(ctx, {name: ctx.params.pop(name) for name in list(ctx.params) if name not in own})
         return rest
 
-    def keep(self, ctx: Any, said: dict[str, Any]) -> None:
+    def keep(self, ctx: Any, values: dict[str, Any]) -> None:
         """Set the options of data in the context."""
         names = ("format", "label", "weight", "on_error", "quarantine")
-        options: dict[str, Any] = {name: said[name] for name in names if said[name] is not None}
-        options |= {name: _value(options[name]) for name in ("label", "weight") if name in options}
-        for pair in said.get("option") or ():
+        options: dict[str, Any] = {name: values[name] for name in names if values[name] is not None}
+        options |= {name: json_or_word(options[name]) for name in ("label", "weight") if name in options}
+        for pair in values.get("option") or ():
             name, mark, text = pair.partition("=")
             name = name.replace("-", "_")
             if not mark:
                 raise UsageError(f"-O {pair}: write it as name=value")
             if name in RESERVED:
                 raise UsageError(f"-O {pair}: {name} is no option of the reader; leave it out")
-            options[name] = _value(text)
+            options[name] = json_or_word(text)
         if "quarantine" in options:
             options["quarantine"] = _path(options["quarantine"])
             options.setdefault("on_error", "quarantine")
@@ -218,13 +218,13 @@ class DataCommand(Command):
                 )
         elif options.get("on_error") == "quarantine":
             raise UsageError("--on-error quarantine needs a file for the rows: add --quarantine FILE")
-        if said.get("threads") == 0:
+        if values.get("threads") == 0:
             raise UsageError("--threads 0: there would be no thread to run on; give 1 or more, or omit --threads")
-        if said.get("threads") is not None:
-            options["n_jobs"] = said["threads"]
+        if values.get("threads") is not None:
+            options["n_jobs"] = values["threads"]
         _check_threads(options.get("n_jobs"))
-        if said.get("vocabulary") is not None:
-            options["vocabulary"] = said["vocabulary"]
+        if values.get("vocabulary") is not None:
+            options["vocabulary"] = values["vocabulary"]
         ctx.obj.reader = options
 
 
@@ -235,10 +235,10 @@ class MapCommand(DataCommand):
         """Return the options that the command has beside its own."""
         return [*declared(_of_maps, "Data"), *super().added(ctx)]
 
-    def keep(self, ctx: Any, said: dict[str, Any]) -> None:
+    def keep(self, ctx: Any, values: dict[str, Any]) -> None:
         """Set the options of data and of learners in the context."""
-        super().keep(ctx, said)
-        ctx.obj.learner = LearnerOptions(maps=tuple(said["map"] or ()))
+        super().keep(ctx, values)
+        ctx.obj.learner = LearnerOptions(maps=tuple(values["map"] or ()))
 
 
 class LearnerCommand(DataCommand):
@@ -269,20 +269,20 @@ class LearnerCommand(DataCommand):
         self.named = tuple(_named(args))
         return super().parse_args(ctx, args)
 
-    def keep(self, ctx: Any, said: dict[str, Any]) -> None:
+    def keep(self, ctx: Any, values: dict[str, Any]) -> None:
         """Set the options of data and of learners in the context."""
         from linsep.cli.options.learners import names
 
-        super().keep(ctx, said)
-        named = said["learner"] or []
+        super().keep(ctx, values)
+        named = values["learner"] or []
         learners = tuple(map(known_learner, [named] if isinstance(named, str) else named))
-        parameters = {name: said[name] for name in names() if said.get(name) is not None}
+        parameters = {name: values[name] for name in names() if values.get(name) is not None}
         parameters = {name: _parameter(name, text, learners) for name, text in parameters.items()}
-        parameters["random_state"] = said["seed"]
-        if said["threads"] is not None:
-            parameters["n_jobs"] = said["threads"]
+        parameters["random_state"] = values["seed"]
+        if values["threads"] is not None:
+            parameters["n_jobs"] = values["threads"]
         seed_given = getattr(ctx.get_parameter_source("seed"), "name", "") == "COMMANDLINE"
-        ctx.obj.learner = LearnerOptions(learners, parameters, tuple(said["map"] or ()), self.named, seed_given)
+        ctx.obj.learner = LearnerOptions(learners, parameters, tuple(values["map"] or ()), self.named, seed_given)
 
 
 class TrialsCommand(LearnerCommand):
@@ -337,15 +337,3 @@ def _path(value: Any) -> Path:
     if isinstance(value, (str, Path)):
         return Path(value)
     raise UsageError(f"-O quarantine={json.dumps(value)}: it is the path of a file; write --quarantine FILE")
-
-
-def _value(text: str) -> Any:
-    """Return a JSON value, or a word.
-
-    >>> _value("[1, 2]"), _value("true"), _value("review")
-    ([1, 2], True, 'review')
-    """
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text

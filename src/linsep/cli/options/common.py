@@ -24,6 +24,7 @@ from linsep.cli.errors import UsageError
 
 if TYPE_CHECKING:
     from linsep.estimators.base.learner import Learner
+    from linsep.transforms.base import FeatureMap
 
 DEFAULT = "averaged-perceptron"
 """The learner, if none is named."""
@@ -44,7 +45,7 @@ Report = Annotated[Path | None, typer.Option("--report", metavar="FILE.html", he
 
 
 class Show(Enum):
-    """How much a command prints."""
+    """The amount of output of a command."""
 
     ALL = "all"
     BRIEF = "a line"
@@ -134,6 +135,25 @@ def as_words(options: dict[str, Any]) -> list[str]:
     return words
 
 
+def as_option(option: str, value: Any, is_flag: bool = False) -> list[str]:
+    """Return an option in the words of a command.
+
+    >>> as_option("--log", False, is_flag=True), as_option("--shuffle", False), as_option("--x-max", None)
+    (['--no-log'], ['--shuffle', 'false'], ['--x-max', 'none'])
+    >>> as_option("--class-weight", {"a": 2.0, 1: 3.0})
+    ['--class-weight', '"a"=2.0,1=3.0']
+    """
+    if is_flag:
+        return [option if value else f"--no-{option[2:]}"]
+    if value is None or isinstance(value, bool):
+        return [option, str(value).lower()]
+    if isinstance(value, dict):
+        value = ",".join(f"{json.dumps(of) if isinstance(of, str) else of}={weight}" for of, weight in value.items())
+    elif isinstance(value, list):
+        value = ",".join(map(str, value))
+    return [option, str(value)]
+
+
 def learner_from(name: str, parameters: dict[str, Any]) -> "Learner":
     """Return a learner of the table with these parameters; the seed is 0 unless it is among them.
 
@@ -162,3 +182,57 @@ def known_learner(name: str) -> str:
     close = get_close_matches(name, LEARNERS, 1)
     cure = f"did you mean {close[0]}?" if close else f"there are {', '.join(LEARNERS)}"
     raise UsageError(f"there is no learner {name!r}; {cure}")
+
+
+def maps_from(texts: tuple[str, ...]) -> "list[FeatureMap]":
+    """Return the maps that were named, each with its parameters.
+
+    >>> maps_from(("scale", "polynomial:degree=3,interaction_only=true"))
+    [Scale(), Polynomial(degree=3, interaction_only=True)]
+    """
+    return [_map_from(*text.partition(":")[::2]) for text in texts]
+
+
+def _map_from(name: str, parameters: str) -> "FeatureMap":
+    from linsep.transforms import MAPS
+
+    if name not in MAPS:
+        close = get_close_matches(name, MAPS, 1)
+        cure = f"did you mean {close[0]}?" if close else f"there are {', '.join(MAPS)}"
+        raise UsageError(f"there is no map {name!r}; {cure}")
+    known = MAPS[name]._get_param_names()
+    given: dict[str, Any] = {}
+    for pair in filter(None, parameters.split(",")):
+        key, mark, text = pair.partition("=")
+        if not mark or key not in known:
+            raise UsageError(f"--map {name}:{pair}: its parameters are {', '.join(known)}, written as name=value")
+        given[key] = json_or_word(text)
+    return MAPS[name](**given)
+
+
+def piped(maps: "list[FeatureMap]", learner: Any) -> Any:
+    """Return a learner with maps before it; the learner itself, if there are none."""
+    if not maps:
+        return learner
+    from sklearn.pipeline import Pipeline
+
+    from linsep.transforms import MAPS
+
+    names = [name for step in maps for name, kind in MAPS.items() if type(step) is kind]
+    steps = [
+        (f"{name}-{k}" if names.count(name) > 1 else name, step)
+        for k, (name, step) in enumerate(zip(names, maps, strict=True))
+    ]
+    return Pipeline([*steps, ("learner", learner)])
+
+
+def json_or_word(text: str) -> Any:
+    """Return a JSON value, or a word.
+
+    >>> json_or_word("[1, 2]"), json_or_word("true"), json_or_word("review")
+    ([1, 2], True, 'review')
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

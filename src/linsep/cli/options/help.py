@@ -1,4 +1,4 @@
-"""What --help shows: plain text in two columns, of which the first is coloured on a terminal."""
+"""The pages of --help: plain text in two columns, of which the first is coloured on a terminal."""
 
 import os
 import sys

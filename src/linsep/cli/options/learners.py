@@ -13,6 +13,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
 
+from linsep.cli.options.common import SEED, as_option
 from linsep.cli.options.help import NO_PANEL
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.registry import LEARNERS
@@ -53,12 +54,12 @@ class Described(NamedTuple):
 
     @property
     def is_flag(self) -> bool:
-        """Whether it is true or false, and nothing else."""
+        """True if the parameter is only true or false."""
         return self.constraints == ("boolean",)
 
     @property
     def form(self) -> str:
-        """How a value looks, for help."""
+        """The form of a value, for help."""
         numbers = [
             "INTEGER" if kind.type is Integral else "NUMBER" for kind in self.constraints if isinstance(kind, Interval)
         ]
@@ -169,8 +170,10 @@ def _texts(kind: type[Learner]) -> dict[str, str]:
     """
     section = (inspect.getdoc(kind) or "").partition("Parameters\n----------\n")[2].split("\n\n")[0]
     heads = re.split(r"^(\w[\w, ]*)(?: : .*)?\n", section, flags=re.MULTILINE)[1:]
-    said = {some: " ".join(text.split()) for some, text in zip(heads[::2], heads[1::2], strict=True)}
-    return {name: re.sub(r" A function [^.]*\.", "", text) for some, text in said.items() for name in some.split(", ")}
+    by_names = {some: " ".join(text.split()) for some, text in zip(heads[::2], heads[1::2], strict=True)}
+    return {
+        name: re.sub(r" A function [^.]*\.", "", text) for some, text in by_names.items() for name in some.split(", ")
+    }
 
 
 def owners(name: str) -> list[str]:
@@ -255,6 +258,22 @@ def _called(some: list[str]) -> str:
         return ", ".join(some)
     but = f" (but {', '.join(missing)})" if missing else ""
     return ", ".join([f"learners that go row by row{but}", *(learner for learner in some if learner not in online)])
+
+
+def parameter_words(parameters: dict[str, Any], learners: list[str]) -> list[str]:
+    """Return the parameters that some learners have in the words of a command.
+
+    >>> parameter_words({"max_iter": 5, "eta": 0.5, "aggressive": True, "random_state": 1}, ["perceptron"])
+    ['--epochs', '5', '--seed', '1']
+    """
+    words = []
+    for name, value in parameters.items():
+        having = [learner for learner in learners if name in described(learner)]
+        if name == "random_state":
+            words += ["--seed", str(value)] if value != SEED else []
+        elif name != "n_jobs" and having:
+            words += as_option(option(name), value, described(having[0])[name].is_flag)
+    return words
 
 
 def in_options(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Where results go: files that can be written, and that are not among those read."""
+"""Check the files that results are written to: each can be written, and none is read."""
 
 import os
 import stat

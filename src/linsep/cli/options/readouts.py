@@ -1,4 +1,4 @@
-"""Options that choose, of a model that was trained, which of its many weights answer."""
+"""Options that choose the readout of a trained model: which of its hypotheses predict."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from linsep.models.save_load import Saved
 
 READOUTS = ("vote", "plurality", "random", "last", "average", "longest")
-"""Those of voters; a test holds them to the learners, which take long to load."""
+"""The readouts of voters; a test compares them with the learners, which take long to load."""
 
 Readout = Annotated[
     str | None,
@@ -31,28 +31,28 @@ Normalize = Annotated[
 
 
 def with_readout(saved: "Saved", readout: str | None, normalize: bool | None) -> "Saved":
-    """Return a model that was opened, to answer as the options say."""
-    said: dict[str, Any] = {"readout": readout, "normalize": normalize}
-    said = {name: value for name, value in said.items() if value is not None}
-    if not said:
+    """Set the readout of a model as the options say."""
+    chosen: dict[str, Any] = {"readout": readout, "normalize": normalize}
+    chosen = {name: value for name, value in chosen.items() if value is not None}
+    if not chosen:
         return saved
-    from linsep.cli.jobs.saved_models import name_of
+    from linsep.cli.jobs.models import name_of
     from linsep.estimators.base.voter import Voter
     from linsep.models.encode_estimators import is_calibrated, learner_of
 
-    option, learner = f"--{next(iter(said))}", learner_of(saved.model)
+    option, learner = f"--{next(iter(chosen))}", learner_of(saved.model)
     if not isinstance(learner, Voter):
         raise UsageError(f"{option}: {name_of(saved.model)} keeps the weights of one readout, which fit chooses")
     if is_calibrated(saved.model):
         raise UsageError(f"{option}: the probabilities are those of its {learner.readout}; fit it anew for others")
     if readout not in (None, *READOUTS):
         raise UsageError(f"--readout {readout}: there are {', '.join(READOUTS)}")
-    learner.set_params(**said)
+    learner.set_params(**chosen)
     return saved
 
 
 def as_options(readout: str | None, normalize: bool | None) -> list[str]:
-    """Return what was said of the readout, in the words of a command.
+    """Return the options of the readout, in the words of a command.
 
     >>> as_options("last", False), as_options(None, None)
     (['--readout', 'last', '--no-normalize'], [])
@@ -63,7 +63,7 @@ def as_options(readout: str | None, normalize: bool | None) -> list[str]:
 
 def refuse_no_weights(saved: "Saved") -> None:
     """Refuse a model that answers with other than one weight for each feature."""
-    from linsep.cli.jobs.saved_models import name_of
+    from linsep.cli.jobs.models import name_of
     from linsep.estimators.base.voter import LINEAR, Voter
     from linsep.models.encode_estimators import learner_of
 

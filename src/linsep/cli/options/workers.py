@@ -31,7 +31,7 @@ class WorkerPool(NamedTuple):
     """Processes that share the work."""
 
     workers: int | None = None
-    """How many are started on this machine."""
+    """The number of processes to start on this machine."""
     scheduler: str | None = None
     """The address where others are found."""
 
@@ -62,18 +62,18 @@ def pool_of(workers: int | None, scheduler: str | None) -> WorkerPool | None:
     return None if workers is None and scheduler is None else WorkerPool(workers, scheduler)
 
 
-def refuse_unsplittable(said: str, data: list[str], options: dict[str, Any]) -> None:
+def refuse_unsplittable(option: str, data: list[str], options: dict[str, Any]) -> None:
     """Refuse what can't be read in parts, before any work."""
     from linsep.data.sources import sources_of
 
     for name in data:
         if name == "-" or (os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name)):
             raise UsageError(
-                f"{said}: files are read in parts, by their names, and {name} is a pipe; save it to a file"
+                f"{option}: files are read in parts, by their names, and {name} is a pipe; save it to a file"
             )
-        sources_of(name)  # one that is not there is told before any worker is started
+        sources_of(name)  # a missing file is an error before any worker is started
     if options.get("on_error") == "quarantine":
-        raise UsageError(f"--quarantine takes rows in their order, from one reader: with {said}, say --on-error skip")
+        raise UsageError(f"--quarantine takes rows in their order, from one reader: with {option}, say --on-error skip")
 
 
 def refuse_threads(pool: WorkerPool, options: dict[str, Any]) -> None:
@@ -89,7 +89,7 @@ def started(pool: WorkerPool | None) -> Iterator[Any]:
         if pool is None:
             yield None
             return
-        from linsep.distributed.connecting import connected, local_workers
+        from linsep.distributed.cluster import connected, local_workers
 
         stack.enter_context(_without_log())
         if pool.scheduler is not None:

@@ -28,22 +28,18 @@ from linsep.certificates.words import (
     table,
     verdict_sentence,
 )
-from linsep.cli.jobs.fitting import fit_quietly
-from linsep.cli.jobs.saved_models import name_of
+from linsep.cli.jobs.models import name_of
+from linsep.cli.jobs.training import fit_quietly
 from linsep.cli.pages.evaluation import file_names
-from linsep.cli.terminal.certificate import mistakes_made, remarks_of
-from linsep.cli.terminal.shard_table import few, in_full, in_short, mixes_of
+from linsep.cli.terminal.certificate import few, in_full, in_short, mistakes_made, mixes_of, remarks_of
 from linsep.data.dataset import Dataset
 from linsep.engine.arrays import Array
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.perceptron import Perceptron
 from linsep.estimators.winnow import Winnow
 from linsep.plots import style
-from linsep.plots.bound_curve import bounds, mixes
-from linsep.plots.curves import amount
-from linsep.plots.lemma_curve import MOST, potential, squeeze
-from linsep.plots.mistake_curve import mistakes
 from linsep.plots.report import Code, Column, Fact, Part, Picture, Report, Section, Table, Text
+from linsep.plots.run_curves import MOST, amount, bounds, mistakes, mixes, potential, squeeze
 from linsep.theory.bounds import best_rate, fall
 from linsep.theory.paths import perceptron_path, winnow_path
 from linsep.validation.errors import InvalidDataError
@@ -63,7 +59,7 @@ class Problem(NamedTuple):
 
     name: str
     about: str
-    """What of several classes is meant, for captions; "" if there are only two."""
+    """The class that captions name; "" if there are only two."""
     X: Any
     signs: Array
     """Of rows against the rest; all 1 for pairs."""
@@ -110,13 +106,13 @@ class DrawnRun(NamedTuple):
     total: int
     passes: int
     certified: str = ""
-    """What the certificate calls it, if it is one of its runs."""
+    """The name of the run in the certificate, if it is certified."""
     rate: float = 0.0
     """Winnow's."""
     norm: str = ""
     """Winnow's: simplex, or l1 for the balanced one."""
     refused: str = ""
-    """What the learner said of rows that it can't take."""
+    """The error of the learner, if it can't take the rows."""
     p: float = 2.0
     """A perceptron's."""
     weights: Array | None = None
@@ -187,16 +183,16 @@ def tiles(cert: Certificate, problem: Problem) -> list[Fact]:
 
 
 def _beside(cert: Certificate, problem: Problem) -> str:
-    """Return what is to be said of the perceptron's bound, and Winnow's beside it."""
+    """Describe the perceptron's bound, and Winnow's beside it."""
     bounds_of = {kind: rounded(cert, problem.name, MistakeBound(kind)) for kind in SEPARATORS}
-    said = "at most, in any order" if bounds_of["perceptron"] else "for every order and length"
+    note = "at most, in any order" if bounds_of["perceptron"] else "for every order and length"
     if not problem.known["games"]:
-        return said
+        return note
     known = [kind for kind in SEPARATORS if kind != "perceptron" and bounds_of[kind]]
     if not known:
-        return f"{said}; {'nor' if not bounds_of['perceptron'] else 'and no bound'} of Winnow's"
+        return f"{note}; {'nor' if not bounds_of['perceptron'] else 'and no bound'} of Winnow's"
     best = min(known, key=lambda kind: cert.number(MistakeBound(kind), problem.name))
-    return f"{said}; {best}'s: at most {bounds_of[best]}"
+    return f"{note}; {best}'s: at most {bounds_of[best]}"
 
 
 def _made(cert: Certificate, problem: Problem, learner: Learner | None) -> list[Fact]:
@@ -235,10 +231,10 @@ def _logged(cert: Certificate, learner: Learner | None) -> list[Part]:
     """Return the run of a learner as its log has it, where no bound can be drawn above it."""
     made = sum(mistakes_made(cert, learner).values())
     who, log = name_of(learner), getattr(learner, "log_", None)
-    said = f"The run is that of {who}: {counted(made, 'mistake')} in all."
+    text = f"The run is that of {who}: {counted(made, 'mistake')} in all."
     why = "Its theorem bounds losses; see the table." if cert.runs else "No bound is proved for it; see below why."
     drawn = mistakes(learner, ax=_axes(3.6)) if log is not None and len(log) else None
-    return [Text(f"{said} {why}"), *([Picture(drawn, f"The run of {who}", f"{who}, as it went.")] if drawn else [])]
+    return [Text(f"{text} {why}"), *([Picture(drawn, f"The run of {who}", f"{who}, as it went.")] if drawn else [])]
 
 
 def tables(cert: Certificate) -> list[Part]:
@@ -441,8 +437,9 @@ def certified_run(cert: Certificate, problem: Problem, learner: Learner | None) 
         theorem = cert.theorem(name)
         if run["problem"] == problem.name and theorem.unit_steps:
             found = DrawnRun(
-                _rounds(cert, problem.name, learner), np.array(run["rows"]), run["rounds"], run["passes"], name
-            )
+                _rounds(cert, problem.name, learner), cert.updated_rows(name, problem.codes), run["rounds"],
+                run["passes"], name,
+            )  # fmt: skip
             found = _mixed(found, run["mixes"]) if "mixes" in run else found
             if isinstance(theorem, WinnowTheorem):
                 return found._replace(rate=float(theorem.rate), norm=theorem.norm)

@@ -12,20 +12,15 @@ from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator
 
 from linsep.cli.jobs.comparing import Attempt, Contest
-from linsep.cli.jobs.features import answering, names_of, weighing
-from linsep.cli.jobs.saved_models import name_of
+from linsep.cli.jobs.models import answering, name_of, names_of, weighing
+from linsep.cli.options.learners import parameter_words
 from linsep.cli.terminal.output import percent, seconds, short
 from linsep.data.dataset import Dataset
 from linsep.engine.arrays import Array
-from linsep.evaluation.scoring import Answers, Scores
+from linsep.evaluation.scoring import Predictions, Scores
 from linsep.models.encode_estimators import is_calibrated, learner_of
-from linsep.plots.confusion_matrix import MOST as MOST_CLASSES
-from linsep.plots.confusion_matrix import confusion
-from linsep.plots.confusion_matrix import figure_size as matrix_size
-from linsep.plots.margin_histogram import margins
-from linsep.plots.ranking import comparison
-from linsep.plots.ranking import figure_size as ranking_size
-from linsep.plots.reliability import calibration
+from linsep.plots.evaluation import MOST as MOST_CLASSES
+from linsep.plots.evaluation import calibration, comparison, confusion, margins, matrix_size, ranking_size
 from linsep.plots.report import Code, Column, Example, Examples, Fact, Facts, Picture, Report, Section, Table, Text
 from linsep.plots.weight_bars import MOST_BARS, weights
 from linsep.plots.weight_bars import figure_size as bars_size
@@ -51,7 +46,7 @@ class Row(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """What pictures need of some rows."""
+    """The rows of the pictures, with labels and predictions."""
 
     y: Any
     labels: Any
@@ -94,7 +89,7 @@ class Evaluation:
         learner = weighing(learner_of(self.saved.model))
         return None if learner is None else learner.coef_
 
-    def add(self, block: Dataset, found: Answers) -> None:
+    def add(self, block: Dataset, found: Predictions) -> None:
         """Take a block and the answers to it; rows whose label the model does not know are left out."""
         known = np.flatnonzero(np.isin(block.y, self.classes))
         codes = np.searchsorted(self.classes, block.y[known])
@@ -139,30 +134,30 @@ class Evaluation:
         parts: list[Any] = [None if part[0] is None else np.concatenate(part) for part in zip(*self.drawn, strict=True)]
         return Drawn(*parts)
 
-    def write(self, path: Path, model: str, data: list[str], scores: Scores, said: list[str]) -> None:
+    def write(self, path: Path, model: str, data: list[str], scores: Scores, options: list[str]) -> None:
         """Write the page."""
         low, high = scores.interval
         tiles = [
             Fact("error", percent(scores.error), f"{percent(low)} to {percent(high)} on rows like these (95 %)"),
-            Fact("rows", scores.rows, f"{scores.wrong:,} answered wrongly"),
+            Fact("rows", scores.rows, f"{scores.wrong:,} predicted wrongly"),
             Fact("macro F1", f"{scores.macro_f1:.3f}", "mean over classes"),
         ]
         if scores.brier is not None and scores.calibration_error is not None:
             gap = percent(scores.calibration_error)
             tiles.append(Fact("Brier score", f"{scores.brier:.4f}", f"probabilities are off by {gap}"))
         title = f"{name_of(self.saved.model)} on {file_names(data)}"
-        again = Section("Again", [Code(join(["linsep", "evaluate", model, *data, *said]))])
+        again = Section("Again", [Code(join(["linsep", "evaluate", model, *data, *options]))])
         answers = answering(self.saved.model)
         subtitle = f"Evaluation of {file_names([model])}" + (f"; {answers}, answers" if answers else "")
         Report(title, subtitle, tiles, [*self.sections(scores), again]).write(path)
 
     def sections(self, scores: Scores) -> list[Section]:
-        """Return what is told of the answers."""
+        """Return the sections on the predictions."""
         drawn = self.all_drawn()
         sections = [Section("Classes", [_of_classes(scores)])]
         if len(drawn.y):
             of = f" Of {scores.rows:,} rows, every {self.step}th is drawn." if self.step > 1 else ""
-            sections.append(Section("Answers", self._pictures(drawn, of)))
+            sections.append(Section("Predictions", self._pictures(drawn, of)))
         sections.append(Section("Most wrong about", [_worst(self.worst)]))
         features = features_of(self.saved)
         if features is not None:
@@ -171,13 +166,13 @@ class Evaluation:
 
     def _pictures(self, drawn: Drawn, of: str) -> list[Picture]:
         histogram = margins(Scored(self.classes), drawn.scores, drawn.y, ax=_axes(4.0))
-        raw = " The scores are the learner's own; the answers go by the calibrated probabilities."
+        raw = " The scores are the learner's own; predictions follow the calibrated probabilities."
         more = raw if is_calibrated(self.saved.model) else ""
         caption = f"How far each row is on the right side of the boundary.{more}{of}"
         pictures = [Picture(histogram, "Margins", caption)]
         if drawn.probabilities is not None:
             curve = calibration(drawn.y, drawn.probabilities, labels=self.classes, ax=_axes(5.0))
-            pictures.append(Picture(curve, "Calibration", f"How often what was said to be probable was true.{of}"))
+            pictures.append(Picture(curve, "Calibration", f"How often predictions of each probability were right.{of}"))
         if len(self.classes) <= MOST_CLASSES:
             size = matrix_size(self.classes)
             matrix = confusion(drawn.y, drawn.labels, labels=self.classes, ax=_axes(size[1], size[0]))
@@ -201,7 +196,7 @@ def _axes(height: float, width: float = 5.2) -> Axes:
 
 def _of_classes(scores: Scores) -> Table:
     columns: list[str | Column] = [
-        "class", Column("rows", "right"), Column("answers", "right"), Column("precision", bars=True, write=_share),
+        "class", Column("rows", "right"), Column("predicted", "right"), Column("precision", bars=True, write=_share),
         Column("recall", bars=True, write=_share), Column("F1", bars=True, write=_share),
     ]  # fmt: skip
     rows = [[None if isinstance(cell, float) and np.isnan(cell) else cell for cell in part] for part in scores.classes]
@@ -241,9 +236,10 @@ def features_of(saved: Any, top: int = 10) -> Picture | None:
 
 
 def write_comparison(
-    path: Path, data: list[str], test: list[str] | None, contest: Contest, attempts: list[Attempt], said: list[str]
+    path: Path, data: list[str], test: list[str] | None, contest: Contest, attempts: list[Attempt], read: list[str],
+    compared: list[str], parameters: dict[str, Any],
 ) -> None:  # fmt: skip
-    """Write a page about learners side by side."""
+    """Write a page about learners side by side, with the options that read the data and that compare learners."""
     able = [attempt for attempt in attempts if attempt.error is not None]
     refused = [Fact(attempt.name, attempt.why or "") for attempt in attempts if attempt.error is None]
     tiles = [Fact("rows to learn from", len(contest.train.y)), Fact("rows to be judged by", len(contest.test.y)),
@@ -259,8 +255,10 @@ def write_comparison(
         sections.append(Section("Not on these data", [Facts(refused)]))
     best = able[0].name if able else "averaged-perceptron"
     judged_by = [word for name in test or () for word in ("--test", name)]
-    compare = join(["linsep", "compare", *data, *said, *judged_by])
-    commands = f"{compare}\n{join(['linsep', 'fit', *data, *said, '--learner', best, '-o', 'model.linsep'])}"
+    own = parameter_words(parameters, [attempt.name for attempt in attempts])
+    compare = join(["linsep", "compare", *data, *read, *judged_by, *compared, *own])
+    train = ["--learner", best, *parameter_words(parameters, [best]), "-o", "model.linsep"]
+    commands = f"{compare}\n{join(['linsep', 'fit', *data, *read, *train])}"
     note = Text("Intervals hold the error on rows like these with 95 %. Time is that of training, on one thread.")
     sections.append(Section("Again, and next", [note, Code(commands)]))
     Report(f"{len(attempts)} learners on {file_names(data)}", "Learners side by side", tiles, sections).write(path)
@@ -275,7 +273,7 @@ def _ranking(able: list[Attempt]) -> Table:
     for attempt in able:
         low, high = attempt.scores.interval if attempt.scores is not None else (0.0, 0.0)
         rows.append([
-            attempt.name, attempt.error, f"{percent(low)} to {percent(high)}", attempt.mistakes, attempt.epochs,
+            attempt.name, attempt.error, f"{100 * low:.1f}–{100 * high:.1f} %", attempt.mistakes, attempt.epochs,
             seconds(attempt.seconds or 0.0), short(attempt.rows_per_second or 0.0),
         ])  # fmt: skip
     return Table(columns, rows, best=0 if rows else None)

@@ -6,17 +6,15 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from linsep.cli.jobs.models import facts_in_words, name_of
 from linsep.cli.jobs.record import TrainingRecord
-from linsep.cli.jobs.saved_models import name_of
 from linsep.cli.jobs.training import Trained
 from linsep.cli.pages.evaluation import features_of, file_names
-from linsep.cli.terminal.learner_facts import facts_in_words
 from linsep.cli.terminal.output import percent, seconds, short
-from linsep.cli.terminal.training_progress import LearningCurve
+from linsep.cli.terminal.progress import LearningCurve
 from linsep.estimators.registry import LEARNERS
-from linsep.plots.mistake_curve import mistakes
-from linsep.plots.progress_curve import ascent, progress
 from linsep.plots.report import Code, Fact, Facts, Picture, Report, Section, Text
+from linsep.plots.run_curves import ascent, mistakes, progress
 
 
 def fit_report(trained: Trained, record: TrainingRecord, curve: LearningCurve, out: str) -> Report:

@@ -1,1 +1,1 @@
-"""What commands show on a terminal."""
+"""Output on a terminal."""

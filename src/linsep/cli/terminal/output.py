@@ -1,4 +1,4 @@
-"""What commands show: results on stdout, progress on stderr and only on a terminal."""
+"""Output of the commands: results on stdout, progress on stderr and only on a terminal."""
 
 from collections.abc import Mapping
 from typing import Any, NoReturn, Self

@@ -5,7 +5,6 @@ calls the intrinsic beside it. A kernel reads a short text in Python: to compile
 """
 
 from collections.abc import Callable
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,7 @@ from numba import njit, types
 from numba.extending import intrinsic, register_jitable
 
 from linsep.engine.arrays import Array
-from linsep.engine.digest import engine_digest
-from linsep.engine.kernel_cache import DiskCache, KernelCache, Tiered
+from linsep.engine.kernel_cache import KernelCache, Tiered
 from linsep.engine.multimethods import compiles
 
 Function = Callable[..., Any]
@@ -210,42 +208,36 @@ compiles(float_of_bits)(lambda *args: lambda bits: _float_of_bits(bits))
 compiles(bits_of_float)(lambda *args: lambda value: _bits_of_float(value))
 
 
-class DataKernelCache(KernelCache):
-    """The cache of a kernel of this folder: a change of any file in it, or in the engine, gives other machine code."""
-
-    @cached_property
-    def disk(self) -> Any:
-        """The cache on disk."""
-        disk = super().disk
-        if isinstance(disk, DiskCache):
-            key = disk._index_key
-            disk._index_key = lambda sig, codegen: (*key(sig, codegen), engine_digest(Path(__file__).parent))
-        return disk
-
-
 class TextKernel(Tiered):
     """A kernel over a text, its first argument."""
 
-    def __init__(self, function: Function, compiled: Any) -> None:
+    def __init__(self, function: Function, compiled: Any, bytes_of: Callable[..., int]) -> None:
         super().__init__()
-        self.plain, self.compiled = function, compiled
+        self.plain, self.compiled, self.bytes_of = function, compiled, bytes_of
         self.__doc__, self.__name__, self.__module__ = function.__doc__, function.__name__, function.__module__
 
-    def work(self, text: Array, *others: Any) -> int:
+    def work(self, *args: Any) -> int:
         """Return the work of reading a text, in products."""
-        return WORK_A_BYTE * len(text)
+        return WORK_A_BYTE * self.bytes_of(*args)
 
     def run_in_python(self, text: Array, *others: Any) -> Any:
         """Read the text in Python, which takes bytes from a view faster than from an array."""
         return super().run_in_python(memoryview(text), *others)  # type: ignore[arg-type]
 
 
-def kernel(**options: Any) -> Callable[[Function], Any]:
-    """Read short texts in Python; compile the function for longer ones, cached on disk, while other threads run."""
+def _whole(text: Array, *others: Any) -> int:
+    return len(text)
+
+
+def kernel(bytes_of: Callable[..., int] = _whole, **options: Any) -> Callable[[Function], Any]:
+    """Read short texts in Python; compile the function for longer ones, cached on disk, while other threads run.
+
+    `bytes_of` returns how many bytes a call may read, given its arguments.
+    """
 
     def decorate(function: Function) -> TextKernel:
         compiled = njit(nogil=True, error_model="numpy", **options)(function)
-        compiled._cache = DataKernelCache(function)
-        return TextKernel(function, compiled)
+        compiled._cache = KernelCache(function, Path(__file__).parent)
+        return TextKernel(function, compiled, bytes_of)
 
     return decorate

@@ -82,7 +82,7 @@ def hashed(name: str | bytes, seed: int = 0) -> int:
     True
     """
     data = name.encode() if isinstance(name, str) else name
-    return int(_hash_name(np.frombuffer(data + bytes(SPARE), np.uint8), seed))
+    return int(_hash_name(np.frombuffer(data + bytes(SPARE), np.uint8), seed & 0xFFFFFFFF))
 
 
 class NameTable(NamedTuple):

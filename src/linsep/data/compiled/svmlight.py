@@ -70,7 +70,7 @@ def _qid(text: Any, k: Any) -> tuple[Any, bool]:
     return k, True
 
 
-@kernel()
+@kernel(lambda text, begin, *others: len(text) - begin)
 def read_rows(
     text: Array, begin: int, labels: Array, places: Array, indptr: Array, indices: Array, values: Array,
     faults: Array, hard: Array, powers: Array, counts: Array,

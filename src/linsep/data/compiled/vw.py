@@ -354,7 +354,7 @@ def most_in(text: Array) -> tuple[int, int]:
     return lines, blanks + 1
 
 
-@kernel(_nrt=False)
+@kernel(lambda text, begin, *others: len(text) - begin, _nrt=False)
 def read_rows(
     text: Any, begin: Any, bits: Any, mode: Any, labels: Any, importances: Any, places: Any, indptr: Any, indices: Any,
     values: Any, faults: Any, powers: Any, known: Any, hard: Any, counts: Any, keys: Any, copy: Any, starts: Any,

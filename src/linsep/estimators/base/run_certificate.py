@@ -25,14 +25,23 @@ from linsep.engine.runtime import threads
 from linsep.rules import PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII, Perceptron
 from linsep.solvers.margin.coordinate_descent import squared_norms
 from linsep.solvers.products import times_transposed
+from linsep.training.retraining import trains_to_the_same_log
 from linsep.training.state import TrainingState
 from linsep.training.update_log import MixLog, Record
 from linsep.validation.labels import clean, codes_among
 
 MOST_STEPS = 20_000_000
 """Entries of mistaken rows beyond which a run is not played again in exact arithmetic."""
+MOST_REPLAYED = 200_000_000
+"""The same for a run that is replayed, whose updates are added up many at a time."""
+MOST_READ = 1 << 34
+"""Entries that are read in all epochs of a run beyond which it is not replayed."""
 MOST_POWERS = 1_000_000
 """The same for Winnow and the p-norm perceptron, which need an exponential or a power for each."""
+CHOSEN_SEED = (
+    "no risk is stated: the rows were shuffled, and a seed can be chosen for a small risk; one pass over the rows as "
+    "they are, by shuffle=False or partial_fit, has one"
+)
 SAME = 1e-9
 """The most that rounding may change a sum of updates, relative to the sum of their sizes."""
 NO_THEOREM = "no guarantee: no theorem bounds the mistakes of {}; the claims are about the data alone"
@@ -64,12 +73,16 @@ def certificate_of(
         runs, remarks = {}, [*remarks, WEIGHTED]
     if runs and not learner._trains_to_the_same_log(rows):
         runs, remarks = {}, [*remarks, f"no run is certified: {ANOTHER_LOG}"]
+    rows, runs, missing = among_present(rows, runs)
+    remarks += missing
     passes = max((run.passes for run in runs.values()), default=1)
     deadline = None if time_limit is None else time.monotonic() + time_limit
     plan = SearchPlan(passes, epsilon, delta, deadline, watch, threads(n_jobs))
     problems, more = find_problems(rows, plan)
     remarks += more if len(rows.classes) > 2 else []
     confidence = {"confidence": 1 - delta} if _one_pass(learner, rows) else {}
+    if confidence and any(run.order != "rows" for run in runs.values()):
+        confidence, remarks = {}, [*remarks, CHOSEN_SEED]
     if confidence and not LEAST_DELTA <= 1 - delta <= 1 - LEAST_DELTA:
         limits = f"from {LEAST_DELTA:g} to {1 - LEAST_DELTA!r}"
         confidence, remarks = {}, [*remarks, f"no risk is stated: delta={delta:g} is not {limits}"]
@@ -99,6 +112,15 @@ def _read_runs(learner: Any, rows: LabelledRows) -> dict[ProblemKey, Run]:
     """Return the run of each binary classifier, if these are the rows that the learner was trained on."""
     runs, skipped = learner._runs(rows), np.atleast_1d(getattr(learner, "skipped_", 0))
     refuse_other_rows(runs, rows, learner._readable().whole())
+    order = order_of(learner)
+    state = learner._readable().whole()
+    if order is not None:
+        late = learner._open and state.pair and order == "rows"
+        late = late and not trains_to_the_same_log(learner, state, rows.data, rows.codes, open_labels=False)
+        return {key: run._replace(order=order, arrive=late) for key, run in runs.items()}
+    runs = {key: run._replace(updates=None, rivals=None) for key, run in runs.items()}
+    if state.mixed is None:
+        return {key: run._replace(rounds=len(run.rows)) for key, run in runs.items()}
     return {k: _add_rows_of_zeros(run, int(n), rows) for (k, run), n in zip(runs.items(), skipped, strict=True)}
 
 
@@ -113,11 +135,44 @@ def _replay(
     if run.mixes is not None and (bits_of(run.mixes) > MOST_BITS or sum(map(len, run.mixes)) > MOST_MIXES):
         return f"too long to be played again in exact arithmetic: {len(run.mixes):,} mixes, too many or too fine"
     entries = rows.data.values.size / rows.data.n_rows * len(run.rows)
-    if entries > (MOST_POWERS if theorem.needs_powers else MOST_STEPS):
+    read = rows.data.values.size * min(run.passes, len(run.rows) + 1) if run.updates is not None else 0
+    most = MOST_POWERS if theorem.needs_powers else MOST_STEPS if run.updates is None else MOST_REPLAYED
+    if entries > most or read > MOST_READ:
         return (
             f"too long to be played again in exact arithmetic: {len(run.rows):,} updates, some {entries:,.0f} entries"
         )
     return write_run(theorem, run, rows.search(key, plan), problems[key], key)
+
+
+def among_present(
+    rows: LabelledRows, runs: dict[ProblemKey, Run]
+) -> tuple[LabelledRows, dict[ProblemKey, Run], list[str]]:
+    """Return the rows with the classes that have rows, the runs on their problems, and a remark on those left out."""
+    present, bias = np.unique(rows.codes), rows.data.bias
+    if len(present) == len(rows.classes):
+        return rows, runs, []
+    classes = [rows.classes[c] for c in present]
+    others = [name for name in rows.classes if name not in classes]
+    few = LabelledRows(rows.data, np.searchsorted(present, rows.codes), classes, others)
+    found = {key: run for key, run in runs.items() if key.kind == "class" and key.label in classes}
+    if len(classes) <= 2:
+        last = runs.get(ProblemKey(bias, "class", classes[-1]))
+        if last is None and len(rows.classes) == 2 and classes[-1] == rows.classes[-1]:
+            last = runs.get(ProblemKey(bias))
+        found = {} if last is None else {ProblemKey(bias): last}
+    what = f"the learner knows classes that no row has: {', '.join(map(repr, others[:5]))}"
+    return few, found, [] if found or not runs else [f"no run is certified: {what}"]
+
+
+def order_of(learner: Any) -> Any:
+    """Return the order of a run as certificates state it; None if rows were located, or shards were mixed."""
+    state = learner._fitted()
+    if state.mixed is not None or not (state.epochs or state.rows):
+        return None
+    if not state.epochs or learner.shuffle is False:
+        return "rows"
+    shuffle = "epoch" if learner.shuffle is True else learner.shuffle
+    return {"seed": int(learner.seed_), "shuffle": shuffle, "epochs": int(state.epochs)}
 
 
 def _one_pass(learner: Any, rows: LabelledRows) -> bool:
@@ -161,7 +216,8 @@ def runs_of(
         steps = None if record.amounts is None else record.amounts[chosen] * signs
         passes = max(most, int(np.bincount(record.rows[chosen]).max(initial=0)))
         mixes = None if mixed is None else mixed.among(record.rounds[chosen], column)
-        return Run(places, steps, passes, rounds, mixes)
+        rivals = record.classes[chosen, 1] if pair and count > 2 and record.classes is not None else None
+        return Run(places, steps, passes, rounds, mixes, record.rounds[chosen], rivals)
 
     every = np.arange(len(record))
     if pair and count > 2:

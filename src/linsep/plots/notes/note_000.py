@@ -13,8 +13,7 @@ from scipy.optimize import brentq
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Dense
 from linsep.plots import style, ticks
-from linsep.plots.majority_curve import versus
-from linsep.plots.noise_curve import noise, noisy_runs
+from linsep.plots.experiment_curves import noise, noisy_runs, versus
 from linsep.plots.notes.drawing import axes_of, figure_of, label
 from linsep.solvers.margin.delta import delta_bound
 from linsep.solvers.programs.linear_program import separate

@@ -18,6 +18,7 @@ from linsep.estimators.logistic import LogisticRegression
 from linsep.estimators.max_margin import MaxMargin
 from linsep.estimators.perceptron import Perceptron
 from linsep.plots import style
+from linsep.plots.boundary import replay
 from linsep.plots.notes.catalogue import FIGURES, words
 from linsep.plots.notes.drawing import (
     arrow,
@@ -32,7 +33,6 @@ from linsep.plots.notes.drawing import (
     points,
     solid,
 )
-from linsep.plots.replay import replay
 from linsep.solvers.logistic.gradient_ascent import gradient_ascent
 from linsep.solvers.logistic.newton import newton
 from linsep.solvers.logistic.objective import problem_of

@@ -14,8 +14,7 @@ from markupsafe import Markup
 
 from linsep.engine.atomic_write import atomic_write
 from linsep.plots.report.parts import FactLike, Part
-from linsep.plots.report.rendering import environment, plain
-from linsep.plots.report.svg import dark_colours, variables_in
+from linsep.plots.report.rendering import dark_colours, environment, plain, variables_in
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from linsep.plots.report.rendering import macro, shown
-from linsep.plots.report.svg import inline_svg
+from linsep.plots.report.rendering import inline_svg, macro, shown
 
 
 class Part:

@@ -7,8 +7,7 @@ method, and moves them along x: one read of the row, as in a perceptron's pass, 
 dual.
 """
 
-from functools import cache
-from math import exp
+from math import exp, inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,12 +15,11 @@ from scipy import special
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr
-from linsep.engine.digest import engine_digest
-from linsep.engine.kernel_cache import CompiledKernel, compiled
 from linsep.engine.multimethods import inlined
-from linsep.engine.native import prefetch
+from linsep.engine.native import prefetch, unsigned
 from linsep.solvers.logistic.objective import LogisticProblem
 from linsep.solvers.products import freeze, times, times_transposed
+from linsep.solvers.tiered import tiered
 
 AHEAD = 8
 """How many rows ahead of the current one the pass prefetches."""
@@ -35,6 +33,8 @@ PATIENCE = 20
 """It goes on while the gap falls so fast that this many more epochs will do."""
 LEAST = 4
 """Epochs after which its speed is judged."""
+LARGEST = 709.782712893384
+"""exp of more is beyond float64."""
 
 
 class Ascent:
@@ -57,97 +57,131 @@ class Ascent:
         if free_bias:
             bias_move = EASE * float(np.vdot(data.values, data.values)) / max(1, len(codes)) / data.bias
         labels = (freeze(codes, np.int32), freeze(row_weights))
-        self._problem = (data.values, data.indices, data.indptr, data.bias, bias_move, *labels, variance, multinomial)
+        self._problem = (data.values, data.indices, data.indptr, data.bias, bias_move, *labels, variance)
+        self._multinomial = multinomial
         self._random = np.random.default_rng(0)
         self._free_bias = free_bias
         self._centre = np.zeros(columns)
 
     def epoch(self) -> None:
         """Visit every row once, in a random order that is the same in every run."""
-        one_epoch()(self._problem, self._random.permutation(len(self.wrong)), self.weights, self.wrong)
+        order, columns = self._random.permutation(len(self.wrong)), self.weights.shape[1]
+        if columns == 1:
+            visit_rows(self._problem, order, self.weights.reshape(-1), self.wrong.reshape(-1))
+        else:
+            visit_rows_of_classes(
+                self._problem, order, self.weights, self.wrong, self._multinomial, *np.empty((4, columns))
+            )
         if self._free_bias:
             pull = self.weights[-1] - self._centre
             self._centre = self.weights[-1].copy()
             self.weights[-1] += pull
 
 
-@cache
-def one_epoch() -> CompiledKernel:
-    """Return the kernel that visits the rows of a problem in an order, and changes `weights` and `wrong`."""
-    digest = engine_digest()
+def _work(problem: Any, order: Array, weights: Array, *others: Any) -> int:
+    return (4 * len(problem[0]) + 64 * len(order)) * (weights.size // len(weights))
 
-    def kernel(problem: Any, order: Array, weights: Array, wrong: Array) -> None:
-        digest  # noqa: B018  (part of the compiled code's identity on disk)
-        values, indices, indptr, bias, bias_move, codes, row_weights, variance, multinomial = problem
-        features, columns = weights.shape[0] - 1, weights.shape[1]
-        column = weights.reshape(weights.size)
-        z, u, new, move = np.empty(columns), np.empty(columns), np.empty(columns), np.empty(columns)
-        for p in range(order.shape[0]):
-            if p + 2 * AHEAD < order.shape[0]:
-                prefetch(indptr, order[p + 2 * AHEAD])
-                ahead = order[p + AHEAD]
-                for k in range(indptr[ahead], indptr[ahead + 1], 16):
-                    prefetch(values, k)
-                    prefetch(indices, k)
-            i = order[p]
-            c = row_weights[i] if row_weights.shape[0] > 0 else 1.0
-            if c == 0.0:
-                continue
-            start, stop = np.uintp(indptr[i]), np.uintp(indptr[i + 1])
-            norm = bias * bias_move
-            if columns == 1:
-                score = column[features] * bias
-                for k in range(start, stop):
-                    v = np.float64(values[k])
-                    score += column[np.uintp(indices[k])] * v
-                    norm += v * v
-                y = 2.0 * codes[i] - 1.0
-                a = solve_row(wrong[i, 0], y * score, norm * variance * c)
-                amount = variance * c * y * (a - wrong[i, 0])
-                wrong[i, 0] = a
-                for k in range(start, stop):
-                    column[np.uintp(indices[k])] += amount * values[k]
-                column[features] += amount * bias_move
-                continue
-            for m in range(columns):
-                z[m] = weights[features, m] * bias
-            for k in range(start, stop):
-                j, v = np.uintp(indices[k]), np.float64(values[k])
-                norm += v * v
-                for m in range(columns):
-                    z[m] += weights[j, m] * v
-            if multinomial:
-                solve_classes(wrong[i], z, norm * variance * c, u, new, move)
-                for m in range(columns):
-                    move[m] = variance * c * (wrong[i, m] - new[m])
-                    wrong[i, m] = new[m]
-            else:
-                for m in range(columns):
-                    y = 1.0 if codes[i] == m else -1.0
-                    a = solve_row(wrong[i, m], y * z[m], norm * variance * c)
-                    move[m] = variance * c * y * (a - wrong[i, m])
-                    wrong[i, m] = a
-            for k in range(start, stop):
-                j, v = np.uintp(indices[k]), np.float64(values[k])
-                for m in range(columns):
-                    weights[j, m] += move[m] * v
-            for m in range(columns):
-                weights[features, m] += move[m] * bias_move
 
-    return compiled(kernel, digest)
+@inlined
+def fetch_ahead(values: Array, indices: Array, indptr: Array, order: Array, p: int) -> None:
+    """Prefetch a row that will be visited soon."""
+    if p + 2 * AHEAD < order.shape[0]:
+        prefetch(indptr, order[p + 2 * AHEAD])
+        ahead = order[p + AHEAD]
+        for k in range(indptr[ahead], indptr[ahead + 1], 16):
+            prefetch(values, k)
+            prefetch(indices, k)
+
+
+@tiered(_work)
+def visit_rows(problem: Any, order: Array, weights: Array, wrong: Array) -> None:
+    """Visit the rows of a problem of two classes in an order; change `weights` and `wrong`."""
+    values, indices, indptr, bias, bias_move, codes, row_weights, variance = problem
+    last = weights.shape[0] - 1
+    for p in range(order.shape[0]):
+        fetch_ahead(values, indices, indptr, order, p)
+        i = order[p]
+        c = row_weights[i] if row_weights.shape[0] > 0 else 1.0
+        if c == 0.0:
+            continue
+        start, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        norm = bias * bias_move
+        score = weights[last] * bias
+        for k in range(start, stop):
+            v = np.float64(values[k])
+            score += weights[unsigned(indices[k])] * v
+            norm += v * v
+        y = 2.0 * codes[i] - 1.0
+        a = solve_row(wrong[i], y * score, norm * variance * c)
+        amount = variance * c * y * (a - wrong[i])
+        wrong[i] = a
+        for k in range(start, stop):
+            weights[unsigned(indices[k])] += amount * values[k]
+        weights[last] += amount * bias_move
+
+
+@tiered(_work)
+def visit_rows_of_classes(
+    problem: Any, order: Array, weights: Array, wrong: Array, multinomial: bool, z: Array, u: Array, new: Array,
+    move: Array,
+) -> None:  # fmt: skip
+    """Visit the rows of a problem of many classes in an order; change `weights` and `wrong`.
+
+    Work space: `z`, `u`, `new` and `move`, of one entry for each class.
+    """
+    values, indices, indptr, bias, bias_move, codes, row_weights, variance = problem
+    last, columns = weights.shape[0] - 1, weights.shape[1]
+    for p in range(order.shape[0]):
+        fetch_ahead(values, indices, indptr, order, p)
+        i = order[p]
+        c = row_weights[i] if row_weights.shape[0] > 0 else 1.0
+        if c == 0.0:
+            continue
+        start, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        norm = bias * bias_move
+        for m in range(columns):
+            z[m] = weights[last, m] * bias
+        for k in range(start, stop):
+            j, v = unsigned(indices[k]), np.float64(values[k])
+            norm += v * v
+            for m in range(columns):
+                z[m] += weights[j, m] * v
+        if multinomial:
+            solve_classes(wrong, i, z, norm * variance * c, u, new, move)
+            for m in range(columns):
+                move[m] = variance * c * (wrong[i, m] - new[m])
+                wrong[i, m] = new[m]
+        else:
+            for m in range(columns):
+                y = 1.0 if codes[i] == m else -1.0
+                a = solve_row(wrong[i, m], y * z[m], norm * variance * c)
+                move[m] = variance * c * y * (a - wrong[i, m])
+                wrong[i, m] = a
+        for k in range(start, stop):
+            j, v = unsigned(indices[k]), np.float64(values[k])
+            for m in range(columns):
+                weights[j, m] += move[m] * v
+        for m in range(columns):
+            weights[last, m] += move[m] * bias_move
+
+
+@inlined
+def power(x: float) -> float:
+    """Return exp(x); infinity where Python raises an OverflowError."""
+    return inf if x > LARGEST else exp(x)
 
 
 @inlined
 def solve_row(a: float, margin: float, q: float) -> float:
     """Return s(u) for u + margin + q (s(u) - a) = 0, nearly: Newton's steps, each halved until it helps."""
     u = -margin
-    t = 1.0 / (1.0 + exp(margin))
+    t = 1.0 / (1.0 + power(margin))
     h = q * (t - a)
     for _ in range(8):
         before = abs(h)
         step = h / (1.0 + q * t * (1.0 - t))
         for _ in range(30):
-            t = 1.0 / (1.0 + exp(step - u))
+            t = 1.0 / (1.0 + power(step - u))
             h = u - step + margin + q * (t - a)
             if abs(h) <= before:
                 break
@@ -159,21 +193,21 @@ def solve_row(a: float, margin: float, q: float) -> float:
 
 
 @inlined
-def solve_classes(a: Array, z: Array, q: float, u: Array, new: Array, move: Array) -> None:
-    """Solve u = z + q (a - softmax(u)) nearly, as :func:`solve_row` does, and write softmax(u) to `new`."""
+def solve_classes(a: Array, i: int, z: Array, q: float, u: Array, new: Array, move: Array) -> None:
+    """Solve u = z + q (a_i - softmax(u)) nearly, as :func:`solve_row` does, and write softmax(u) to `new`."""
     classes = z.shape[0]
-    u[:] = z
-    move[:] = 0.0
+    for k in range(classes):
+        u[k], move[k] = z[k], 0.0
     softmax(u, move, new)
     before = 0.0
     for k in range(classes):
-        before = max(before, q * abs(new[k] - a[k]))
+        before = max(before, q * abs(new[k] - a[i, k]))
     for _ in range(8):
         # (I + q (diag(a) - a aᵀ)) move = h, by the formula for a diagonal plus a matrix of rank one.
         along = spread = 0.0
         for k in range(classes):
             stiff = 1.0 + q * new[k]
-            move[k] = (u[k] - z[k] + q * (new[k] - a[k])) / stiff
+            move[k] = (u[k] - z[k] + q * (new[k] - a[i, k])) / stiff
             along += new[k] * move[k]
             spread += new[k] / stiff
         for k in range(classes):
@@ -183,7 +217,7 @@ def solve_classes(a: Array, z: Array, q: float, u: Array, new: Array, move: Arra
             softmax(u, move, new)
             after = 0.0
             for k in range(classes):
-                after = max(after, abs(u[k] - move[k] - z[k] + q * (new[k] - a[k])))
+                after = max(after, abs(u[k] - move[k] - z[k] + q * (new[k] - a[i, k])))
             if after <= before:
                 break
             for k in range(classes):

@@ -21,10 +21,11 @@ import numpy as np
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import FOUR, ONE, THREE, TWO, Csr, Dense, Span, announce, fetch, gather, row
 from linsep.engine.digest import engine_digest
-from linsep.engine.kernel_cache import CompiledKernel, cached_njit, compiled
 from linsep.engine.multimethods import inlined, multimethod
 from linsep.engine.native import prefetch, unsigned
 from linsep.engine.passes import AHEAD
+from linsep.engine.tiers import Kernel
+from linsep.solvers.tiered import tiered
 
 NEIGHBOURS = 16
 """Neighbours that are visited in their order."""
@@ -63,8 +64,14 @@ def place(blocks: Array, visit: int) -> Any:
     return np.intp(blocks[visit // NEIGHBOURS]) * NEIGHBOURS + visit % NEIGHBOURS
 
 
+@inlined
+def upcoming(rows: Array, blocks: Array, visit: int) -> Any:
+    """Return the row of a later visit, to be prefetched; the last row where the visit has none."""
+    return rows[min(place(blocks, visit), rows.shape[0] - 1)]
+
+
 @cache
-def one_pass(Data: type[Any]) -> CompiledKernel:
+def one_pass(Data: type[Any]) -> Kernel:
     """Return the kernel of a pass over rows.
 
     It changes `dual` and `weights`, and returns (gap, least, most, moved): the estimated gap of the rows visited, the
@@ -73,27 +80,22 @@ def one_pass(Data: type[Any]) -> CompiledKernel:
     ||x_i||² with the constant feature's share, `soft` tells the squared hinge, and a step moves the constant feature's
     weight by `pull` times its amount.
     """
-    digest = engine_digest()
 
     def kernel(
         data_: Any, signs: Array, costs: Array, squares: Array, dual: Array, weights: Array, rows: Array,
         blocks: Array, soft: bool, pull: float, low: float, high: float,
     ) -> tuple[float, float, float, int]:  # fmt: skip
-        digest  # noqa: B018  (part of the compiled code's identity on disk)
         X = Data(*data_)
         last = weights.shape[0] - 1
         visits, size = blocks.shape[0] * NEIGHBOURS, rows.shape[0]
-        gap, least, most, moved = 0.0, 0.0, 0.0, 0
+        gap: Any = 0.0
+        least, most, moved = 0.0, 0.0, 0
         for visit in range(visits):
             if visit + 2 * AHEAD < visits:
-                p = place(blocks, visit + 2 * AHEAD)
-                if p < size:
-                    announce(X, rows[p])
-                    prefetch(dual, rows[p])
-                    prefetch(squares, rows[p])
-                p = place(blocks, visit + AHEAD)
-                if p < size:
-                    fetch(X, rows[p])
+                announce(X, upcoming(rows, blocks, visit + 2 * AHEAD))
+                prefetch(dual, upcoming(rows, blocks, visit + 2 * AHEAD))
+                prefetch(squares, upcoming(rows, blocks, visit + 2 * AHEAD))
+                fetch(X, upcoming(rows, blocks, visit + AHEAD))
             p = place(blocks, visit)
             if p >= size:
                 continue
@@ -104,10 +106,12 @@ def one_pass(Data: type[Any]) -> CompiledKernel:
             top = np.inf if soft else cost
             diagonal = 0.5 / cost if soft else 0.0
             slope = z - 1.0 + diagonal * a
+            missing, beyond = 1.0 - z if z < 1.0 else 0.0, z - 1.0 if z > 1.0 else 0.0
             if soft:
-                gap += cost * (max(0.0, 1.0 - z) - diagonal * a) ** 2 + a * max(0.0, z - 1.0)
+                missing -= diagonal * a
+                gap += cost * (missing * missing) + a * beyond
             else:
-                gap += (cost - a) * max(0.0, 1.0 - z) + a * max(0.0, z - 1.0)
+                gap += (cost - a) * missing + a * beyond
             violation = slope
             if a == 0.0:
                 if slope > high:
@@ -117,16 +121,24 @@ def one_pass(Data: type[Any]) -> CompiledKernel:
                 if slope < low:
                     rows[p] = GONE
                 violation = max(slope, 0.0)
-            least, most = min(least, violation), max(most, violation)
+            least = violation if violation < least else least
+            most = violation if violation > most else most
             if abs(violation) > STILL:
-                dual[i] = min(max(a - slope / (squares[i] + diagonal), 0.0), top)
+                stiffness = squares[i] + diagonal
+                step = slope / stiffness if stiffness > 0.0 else slope * np.inf
+                dual[i] = min(max(a - step, 0.0), top)
                 amount = signs[i] * (dual[i] - a)
                 shift(X, x, amount, weights)
                 weights[last] += amount * pull
                 moved += 1
         return gap, least, most, moved
 
-    return compiled(kernel, digest)
+    return Kernel(kernel, f"one_pass_{Data.__name__}", engine_digest(), _work)
+
+
+def _work(data: tuple[Any, ...], signs: Array, *others: Any) -> int:
+    rows = others[4]
+    return len(rows) * (2 * data[0].size // max(1, len(signs)) + 16)
 
 
 def pull_of(bias: float, common: float, rows: int, swift: float, free: bool) -> float:
@@ -146,13 +158,14 @@ def squared_norms(data: Dense | Csr) -> Array:
     """
     if isinstance(data, Dense):
         return np.einsum("ij,ij->i", data.values, data.values, dtype=np.float64)
-    return _squares(data.values, data.indices, data.indptr, data.features)
+    out = np.empty(data.n_rows)
+    _add_squares(data.values, data.indices, data.indptr, np.zeros(data.features), out)
+    return out
 
 
-@cached_njit(nogil=True, error_model="numpy")
-def _squares(values: Array, indices: Array, indptr: Array, features: int) -> Array:
-    sums = np.zeros(features)
-    out = np.empty(indptr.shape[0] - 1)
+@tiered(lambda values, indices, indptr, sums, out: 2 * len(values))
+def _add_squares(values: Array, indices: Array, indptr: Array, sums: Array, out: Array) -> None:
+    """Write ||x_i||² to `out`; `sums` are zeros, one for each feature."""
     for i in range(out.shape[0]):
         start, stop = np.intp(indptr[i]), np.intp(indptr[i + 1])
         total, rising = 0.0, True
@@ -162,10 +175,10 @@ def _squares(values: Array, indices: Array, indptr: Array, features: int) -> Arr
             rising = rising and (k == start or indices[k] > indices[k - 1])
         if not rising:
             for k in range(start, stop):
-                sums[indices[k]] += values[k]
+                sums[unsigned(indices[k])] += values[k]
             total = 0.0
             for k in range(start, stop):
-                total += sums[indices[k]] ** 2
-                sums[indices[k]] = 0.0
+                v = sums[unsigned(indices[k])]
+                total += v * v
+                sums[unsigned(indices[k])] = 0.0
         out[i] = total
-    return out

@@ -14,17 +14,18 @@ that is refined as by iterative refinement: to rounding, although G has the squa
 """
 
 import math
+from math import sqrt
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.engine.kernel_cache import cached_njit
+from linsep.engine.multimethods import inlined
 from linsep.engine.runtime import split
 from linsep.solvers.products import gather_rows, largest_entry, times, times_transposed
+from linsep.solvers.tiered import tiered
 from linsep.validation.errors import InvalidDataError
 
 AT_ONCE = 1 << 17
@@ -117,22 +118,18 @@ def rounding_of(data: Dense | Csr, radius: float) -> float:
     return (longest + 2) * EPS * radius
 
 
-compiled = cached_njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
-helper = njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract"}, no_cpython_wrapper=True)
-
-
-@helper
+@inlined
 def _forward(factor: Array, size: int, sides: Array) -> None:
     """Solve L x = b for each row b of `sides`, in place."""
     for i in range(size):
         for c in range(sides.shape[0]):
-            total = 0.0
-            for j in range(i):
-                total += factor[i, j] * sides[c, j]
-            sides[c, i] = (sides[c, i] - total) / factor[i, i]
+            x = sides[c, i] / factor[i, i]
+            sides[c, i] = x
+            for k in range(size - i - 1):
+                sides[c, i + 1 + k] -= factor[i, i + 1 + k] * x
 
 
-@helper
+@inlined
 def _backward(factor: Array, size: int, sides: Array) -> None:
     """Solve Lᵀ x = b for each row b of `sides`, in place."""
     for i in range(size - 1, -1, -1):
@@ -143,74 +140,81 @@ def _backward(factor: Array, size: int, sides: Array) -> None:
                 sides[c, j] -= factor[i, j] * x
 
 
-@helper
+@inlined
 def _cut(factor: Array, size: int, gone: int) -> None:
     """Take a row out of the factor: the rows below move up and are turned triangular again."""
     for i in range(gone, size - 1):
         for j in range(i + 2):
             factor[i, j] = factor[i + 1, j]
         a, b = factor[i, i], factor[i, i + 1]
-        length = np.hypot(a, b)
+        length = sqrt(a * a + b * b)
         cosine, sine = a / length, b / length
         factor[i, i], factor[i, i + 1] = length, 0.0
         for t in range(i + 2, size):
             a, b = factor[t, i], factor[t, i + 1]
             factor[t, i], factor[t, i + 1] = cosine * a + sine * b, cosine * b - sine * a
+    for i in range(gone, size - 1):
+        for j in range(i):
+            factor[j, i] = factor[i, j]
 
 
-@helper
+@inlined
 def _extend(gram: Array, group: Array, members: Array, factor: Array, size: int, lift: float, row: int) -> bool:
     """Add a row to the corral, unless it depends on it."""
     for i in range(size):
-        total = 0.0
-        for t in range(i):
-            total += factor[i, t] * factor[size, t]
-        entry = gram[row, members[i]] + (lift if group[members[i]] == group[row] else 0.0)
-        factor[size, i] = (entry - total) / factor[i, i]
+        factor[size, i] = gram[row, members[i]] + (lift if group[members[i]] == group[row] else 0.0)
     square = gram[row, row] + lift
     pivot = square
-    for t in range(size):
-        pivot -= factor[size, t] ** 2
-    if not pivot > PIVOT * square:
-        return False
-    factor[size, size] = np.sqrt(pivot)
-    members[size] = row
-    return True
+    for i in range(size):
+        x = factor[size, i] / factor[i, i]
+        factor[size, i] = x
+        pivot -= x * x
+        for k in range(size - i - 1):
+            factor[size, i + 1 + k] -= factor[i, i + 1 + k] * x
+    independent = pivot > PIVOT * square
+    if independent:
+        factor[size, size] = sqrt(pivot)
+        members[size] = row
+        for i in range(size):
+            factor[i, size] = factor[size, i]
+    return independent
 
 
-@helper
-def _levels(group: Array, members: Array, size: int, sides: Array, levels: Array) -> None:
+@inlined
+def _find_levels(group: Array, members: Array, size: int, sides: Array, sums: Array, levels: Array) -> None:
     """Find the slope of each group at the corral's best point: the one that leaves the groups' sums as they are."""
-    sums = np.zeros((2, 3))
+    for c in range(sides.shape[0]):
+        sums[0, c] = sums[1, c] = 0.0
     for i in range(size):
         for c in range(sides.shape[0]):
             sums[group[members[i]], c] += sides[c, i]
     if levels.shape[0] == 1:
         levels[0] = -sums[0, 0] / sums[0, 1]
-        return
-    determinant = sums[0, 1] * sums[1, 2] - sums[0, 2] * sums[1, 1]
-    levels[0] = (sums[1, 0] * sums[0, 2] - sums[0, 0] * sums[1, 2]) / determinant
-    levels[1] = (sums[0, 0] * sums[1, 1] - sums[1, 0] * sums[0, 1]) / determinant
+    else:
+        determinant = sums[0, 1] * sums[1, 2] - sums[0, 2] * sums[1, 1]
+        levels[0] = (sums[1, 0] * sums[0, 2] - sums[0, 0] * sums[1, 2]) / determinant
+        levels[1] = (sums[0, 0] * sums[1, 1] - sums[1, 0] * sums[0, 1]) / determinant
 
 
-@compiled
+@tiered(lambda gram, group, *others: 16 * len(group) ** 2)
 def descend(
     gram: Array, group: Array, groups: int, weights: Array, moves: Array, slopes: Array, members: Array, factor: Array,
+    sides: Array, sums: Array, levels: Array, gains: Array, free: Array, barred: Array,
     size: int, lift: float, slack: float, budget: int,
 ) -> tuple[int, int]:  # fmt: skip
     """Go down to the best point of the working set; return the corral's size and the rounds that it took.
 
     `gram` holds the products z_i·z_j of the working set, `group` the group of each row, 0 or 1. Changed are `weights`,
     the lambda_i; `moves`, what is added to each in all, free of the rounding of lambda_i itself; `slopes`, the z_i·v;
-    and the corral: `members` are positions in the working set, `factor` is its Cholesky factor. Rows that have a weight
-    and are not among the members are taken in first. `lift`, about the largest ||z||², is added to the products within
+    and the corral: `members` are positions in the working set, `factor` is its Cholesky factor L, with Lᵀ above the
+    diagonal, so that both are read along their rows. Rows that have a weight and are not among the members are taken in
+    first. `lift`, about the largest ||z||², is added to the products within
     a group, `slack` is how far a slope may lie below its group's, and `budget` the most rounds.
+
+    Work space: `sides` (groups + 1, room), `sums` (2, 3), `levels` (groups,), and for each row of the working set
+    `gains`, `free` and `barred`, both False.
     """
     rows = slopes.shape[0]
-    sides = np.empty((groups + 1, factor.shape[0]))
-    levels = np.zeros(groups)
-    gains = np.zeros(rows)
-    free, barred = np.zeros(rows, np.bool_), np.zeros(rows, np.bool_)
     for i in range(size):
         free[members[i]] = True
     for t in range(rows):
@@ -223,10 +227,9 @@ def descend(
             sides[0, i] = -slopes[members[i]]
             for c in range(groups):
                 sides[c + 1, i] = 1.0 if group[members[i]] == c else 0.0
-        view = sides[:, :size]
-        _forward(factor, size, view)
-        _backward(factor, size, view)
-        _levels(group, members, size, view, levels)
+        _forward(factor, size, sides)
+        _backward(factor, size, sides)
+        _find_levels(group, members, size, sides, sums, levels)
         step = 1.0
         for i in range(size):
             move = sides[0, i]
@@ -253,7 +256,8 @@ def descend(
                         members[t] = members[t + 1]
             continue
         if moved:
-            barred[:] = False
+            for t in range(rows):
+                barred[t] = False
         moved = False
         worst = slack
         for t in range(rows):
@@ -310,8 +314,13 @@ class Corral:
     def descend(self, weights: Array, slopes: Array, slack: float, budget: int) -> tuple[Array, Array]:
         """Go down to the best point of the working set; return its weights, and by how much rounding changed them."""
         after, moves = weights.copy(), np.zeros(len(weights))
+        rows = len(weights)
+        space = (
+            np.empty((self.groups + 1, len(self._factor))), np.empty((2, 3)), np.zeros(self.groups), np.zeros(rows),
+            np.zeros(rows, np.bool_), np.zeros(rows, np.bool_),
+        )  # fmt: skip
         self.size, _ = descend(
-            self._gram, self.group, self.groups, after, moves, slopes, self._members, self._factor, self.size,
+            self._gram, self.group, self.groups, after, moves, slopes, self._members, self._factor, *space, self.size,
             self.lift, slack, budget,
         )  # fmt: skip
         rounded = np.where(after > EPS, weights + moves, 0.0)

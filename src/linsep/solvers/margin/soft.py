@@ -24,6 +24,7 @@ from scipy.linalg import LinAlgError, solve
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.runtime import one_blas_thread
 from linsep.solvers.margin.coordinate_descent import GONE, NEIGHBOURS, STILL, one_pass, pull_of, squared_norms
 from linsep.solvers.margin.hull import rounding_of
 from linsep.solvers.products import (
@@ -190,6 +191,7 @@ class SoftMargin(NamedTuple):
     """The most by which rounding may change a score: weights whose y_i w·x_i are all above it separate the rows."""
 
 
+@one_blas_thread()
 @np.errstate(over="ignore", invalid="ignore")
 def soft_margin(
     data: Dense | Csr, signs: Array, row_weights: Array, *, C: float, loss: Literal["l1", "l2"], tol: float = 1e-3,

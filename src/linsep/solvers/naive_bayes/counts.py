@@ -1,16 +1,14 @@
 """Count the rows of each class for naive Bayes: sums, or means and squares, of each feature; chunks add up."""
 
-from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.engine.digest import engine_digest
-from linsep.engine.kernel_cache import CompiledKernel, compiled
-from linsep.engine.native import prefetch
+from linsep.engine.native import prefetch, unsigned
+from linsep.solvers.tiered import tiered
 from linsep.validation.errors import InvalidDataError
 
 TALL, WIDE = 256, 1024
@@ -57,7 +55,7 @@ def count(
     table = empty_table(classes, features) if table is None else table
     if isinstance(data, Csr):
         of_rows = (frozen(a) for a in (codes, row_weights, np.ascontiguousarray(center.T)))
-        adder()(data.values, data.indices, data.indptr, *of_rows, power, table.T)
+        add_entries(data.values, data.indices, data.indptr, *of_rows, power, table.T)
         return table
     for left in range(0, features, WIDE):
         columns = slice(left, left + WIDE)
@@ -76,39 +74,37 @@ def count(
     return table
 
 
-@cache
-def adder() -> CompiledKernel:
-    """Return the kernel that adds each entry to its sum; those of the next row are fetched meanwhile: half the time.
+def _work(values: Array, indices: Array, indptr: Array, *others: Any) -> int:
+    return 2 * len(values) + 4 * len(indptr)
+
+
+@tiered(_work)
+def add_entries(
+    values: Array, indices: Array, indptr: Array, codes: Array, row_weights: Array, center: Array, power: int,
+    table: Array,
+) -> None:  # fmt: skip
+    """Add each entry to its sum; those of the next row are prefetched: half the time.
 
     `center` and `table` are (features, classes).
     """
-    digest = engine_digest()
-
-    def kernel(
-        values: Array, indices: Array, indptr: Array, codes: Array, row_weights: Array, center: Array, power: int,
-        table: Array,
-    ) -> None:  # fmt: skip
-        digest  # noqa: B018  (part of the compiled code's identity on disk)
-        weighted, centered, plain = row_weights.shape[0] > 0, center.shape[0] > 0, power == 1 and center.shape[0] == 0
-        rows, classes = indptr.shape[0] - 1, table.shape[1]
-        for i in range(rows):
-            if i + 1 < rows:
-                c = np.intp(codes[i + 1])
-                for k in range(np.intp(indptr[i + 1]), np.intp(indptr[i + 2])):
-                    prefetch(table, np.intp(indices[k]) * classes + c)
-            weight = row_weights[i] if weighted else 1.0
-            if weight == 0.0:
-                continue
-            own = np.uintp(codes[i])
-            for k in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
-                j, v = np.uintp(indices[k]), np.float64(values[k])
-                if plain:
-                    table[j, own] += weight * v
-                elif v != 0.0:
-                    v -= center[j, own] if centered else 0.0
-                    table[j, own] += weight * (1.0 if power == 0 else v if power == 1 else v * v)
-
-    return compiled(kernel, digest)
+    weighted, centered, plain = row_weights.shape[0] > 0, center.shape[0] > 0, power == 1 and center.shape[0] == 0
+    rows, classes = indptr.shape[0] - 1, table.shape[1]
+    for i in range(rows):
+        if i + 1 < rows:
+            c = np.intp(codes[i + 1])
+            for k in range(np.intp(indptr[i + 1]), np.intp(indptr[i + 2])):
+                prefetch(table, np.intp(indices[k]) * classes + c)
+        weight = row_weights[i] if weighted else 1.0
+        if weight == 0.0:
+            continue
+        own = unsigned(codes[i])
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            j, v = unsigned(indices[k]), np.float64(values[k])
+            if plain:
+                table[j, own] += weight * v
+            elif v != 0.0:
+                v -= center[j, own] if centered else 0.0
+                table[j, own] += weight * (1.0 if power == 0 else v if power == 1 else v * v)
 
 
 def moments(data: Dense | Csr, codes: Array, row_weights: Array, classes: int) -> Moments:

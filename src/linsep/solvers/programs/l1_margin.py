@@ -31,7 +31,7 @@ from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers import BracketWatch
 from linsep.solvers.products import gather_rows, largest_entry, times, times_transposed
 from linsep.solvers.programs.linear_program import matrix_game, mixture
-from linsep.solvers.programs.signed_rows import beside, column, exponents
+from linsep.solvers.programs.program_rows import beside, column, exponents
 
 FAR = 1000
 """The largest power of two that vectors are multiplied by: what lies beyond is left to the result."""

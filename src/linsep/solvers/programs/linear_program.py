@@ -21,7 +21,7 @@ from scipy.optimize import linprog
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.programs.signed_rows import (
+from linsep.solvers.programs.program_rows import (
     EPS,
     USUAL,
     Budget,
@@ -30,9 +30,9 @@ from linsep.solvers.programs.signed_rows import (
     column,
     exponents,
     program_forms,
+    program_rows,
     scaled,
     separates,
-    signed_rows,
 )
 
 OUT_OF_BUDGET = 1
@@ -90,7 +90,7 @@ def separate(data: Dense | Csr, signs: Array, row_weights: Array, budget: Budget
     >>> found.separable, found.dual
     (False, array([0.25, 0.25, 0.5 ]))
     """
-    rows = signed_rows(data, signs, row_weights, budget)
+    rows = program_rows(data, signs, row_weights, budget)
     found = decide(rows.matrix, budget)
     return found._replace(
         weights=rows.weights(found.weights), dual=rows.dual(found.dual),
@@ -186,7 +186,7 @@ def l1_game(
     >>> found.weights, found.lower, found.upper
     (array([ 0.667, 0. , 0. , -0.333]), 0.333, 0.333)
     """
-    rows = signed_rows(data, signs, row_weights, budget, 1 + signed)
+    rows = program_rows(data, signs, row_weights, budget, 1 + signed)
     Z, bias = rows.matrix, data.bias != 0.0
     mirrored = np.arange(0 if signed else Z.shape[1] - bias, Z.shape[1])
     w, dual, result = matrix_game(Z, mirrored, partial(highs, budget=budget))
@@ -231,7 +231,7 @@ def least_error(
     >>> found.weights, found.error, found.bound
     (array([ 0.667, -1. ]), 2.667, 2.667)
     """
-    rows = signed_rows(data, signs, row_weights, budget)
+    rows = program_rows(data, signs, row_weights, budget)
     costs = row_weights[rows.present] if len(row_weights) else np.ones(len(rows.present))
     n, p = rows.matrix.shape
     columns = -exponents(abs(rows.matrix).max(axis=0).toarray())

@@ -24,7 +24,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.solvers.programs.linear_program import decide, guess_bracket
-from linsep.solvers.programs.signed_rows import USUAL, Budget, mistakes, signed_rows
+from linsep.solvers.programs.program_rows import USUAL, Budget, mistakes, program_rows
 from linsep.validation.errors import InvalidDataError
 
 TOLERANCE = 5e-6
@@ -81,7 +81,7 @@ def fewest_errors(
     >>> found.errors, found.bound, len(found.mistaken)
     (1.0, 1.0, 1)
     """
-    rows = signed_rows(data, signs, row_weights, budget)
+    rows = program_rows(data, signs, row_weights, budget)
     if len(rows.present) > max_rows:
         raise ValueError(
             f"the least number of errors is searched for among {max_rows} rows at most, and here are "

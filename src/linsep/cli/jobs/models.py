@@ -1,0 +1,209 @@
+"""A saved or trained model: its name, its facts beside the weights, and its strongest features."""
+
+from collections.abc import Callable
+from copy import copy
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import linsep
+from linsep.cli.errors import UsageError
+from linsep.engine.arrays import Array
+from linsep.estimators.base.voter import LINEAR, Voter
+from linsep.estimators.least_squares import LeastSquaresRegression
+from linsep.evaluation.scoring import shown
+from linsep.models.encode_estimators import last_of, learner_of
+from linsep.models.save_load import Saved, opened
+
+
+class Strongest(NamedTuple):
+    """Features that speak for a class, the strongest first: their columns, and weights above 0."""
+
+    label: Any
+    columns: Array
+    weights: Array
+
+
+def names_of(saved: Any) -> Callable[[int], str]:
+    """Return what names a column that the learner sees; columns without a name go by the number that files have."""
+    model, form = saved.model, saved.form
+    maps = [step for _, step in getattr(model, "steps", [])[:-1] if step != "passthrough"]
+    if maps:
+        given = getattr(form, "feature_names", None)
+        given = getattr(maps[0], "feature_names_in_", None) if given is None else given
+        name: Callable[[int], str] = "x{}".format if given is None else lambda column: str(given[column])
+        for step in maps:
+            name = partial(step._name, before=name)
+        return name
+    names = getattr(learner_of(model), "feature_names_in_", None)
+    names = getattr(form, "feature_names", None) if names is None else names
+    if names is not None:
+        return lambda column: str(names[column])
+    first = getattr(form, "first", 0)
+    return lambda column: str(column + first)
+
+
+def sparse_view(learner: Any) -> Any:
+    """Return the learner, or one that shares all with it but has a sparse `coef_`, where its weights are stored so."""
+    state = getattr(learner, "_state", None)
+    if state is None or state.sparse is None or state.sparse_on_request:
+        return learner
+    view: Any = object.__new__(type(learner))
+    view.__dict__.update(vars(learner))  # a copy would make all weights, the zeros too
+    view._state = state.sparsified()
+    return view
+
+
+def weighing(learner: Any) -> Any:
+    """Return a learner whose weights say what a learner listens to, sparse where they are stored so, or None.
+
+    A vote has no weights of its own, and is described by the average of its hypotheses; a kernel's are not written out.
+    """
+    if not isinstance(learner, Voter):
+        return sparse_view(learner)
+    if learner._weights_of_rows:
+        return None
+    if learner.readout in LINEAR:
+        return learner
+    view = copy(learner)
+    view.readout = "average"
+    return view
+
+
+def answering(model: Any) -> str | None:
+    """Return which weights of a voter answer; None of learners that have no others.
+
+    >>> import linsep
+    >>> answering(linsep.VotedPerceptron(readout="last", normalize=True)), answering(linsep.Perceptron())
+    ('the last, normalised', None)
+    """
+    learner = learner_of(model)
+    if not isinstance(learner, Voter):
+        return None
+    return f"the {learner.readout}{', normalised' if learner.normalize else ''}"
+
+
+def strongest(model: Any, top: int, label: str | None = None) -> list[Strongest]:
+    """Return the strongest features of each class; with a label, those for it and those against it.
+
+    There are none where the learner's weights are not written out.
+
+    >>> import linsep
+    >>> clf = linsep.Perceptron(shuffle=False).fit([[0, 1], [1, 0], [2, 1], [1, 2]], ["no", "yes", "yes", "no"])
+    >>> [(part.label, part.columns.tolist(), part.weights.tolist()) for part in strongest(clf, 5)]
+    [('no', [1], [1.0]), ('yes', [0], [1.0])]
+    """
+    learner = weighing(learner_of(model))
+    if learner is None:
+        if label is not None:
+            raise UsageError(f"--class: the weights of {type(learner_of(model)).__name__} are not written out")
+        return []
+    classes, coef = learner.classes_, learner.coef_
+    if len(classes) > 2 and learner._counts_rows:
+        coef = coef - coef.mean(axis=0)  # logarithms of probabilities, all below 0: what counts is how they differ
+    labels = classes.tolist()
+    if label is not None:
+        code = _code_of(label, classes)
+        row, sign = (0, 1 if code else -1) if len(classes) == 2 else (code, 1)
+        return [
+            Strongest(f"for {label}", *_largest(coef, row, sign, top)),
+            Strongest(f"against {label}", *_largest(coef, row, -sign, top)),
+        ]
+    if len(classes) == 2:
+        return [Strongest(labels[k], *_largest(coef, 0, sign, top)) for k, sign in ((0, -1), (1, 1))]
+    return [Strongest(labels[k], *_largest(coef, k, 1, top)) for k in range(coef.shape[0])]
+
+
+def _code_of(label: str, classes: Array) -> int:
+    """Return the number of a class that is called by its text."""
+    for code, known in enumerate(classes.tolist()):
+        if str(known) == label:
+            return code
+    raise UsageError(f"there is no class {label!r}: the model knows {shown(classes)}")
+
+
+def _largest(coef: Any, row: int, sign: int, top: int) -> tuple[Array, Array]:
+    """Return the columns of the largest weights above 0 of a row, times a sign, and the weights."""
+    if hasattr(coef, "indptr"):
+        part = slice(coef.indptr[row], coef.indptr[row + 1])
+        columns, weights = coef.indices[part], sign * coef.data[part]
+    else:
+        columns, weights = np.arange(coef.shape[1]), sign * coef[row]
+    some = np.flatnonzero(weights > 0)  # partitioning is slow where most are equal
+    columns, weights = columns[some], weights[some]
+    chosen = np.argpartition(weights, len(weights) - top)[-top:] if len(weights) > top else np.arange(len(weights))
+    chosen = chosen[np.lexsort((chosen, -weights[chosen]))]
+    return columns[chosen], weights[chosen]
+
+
+def opened_classifier(path: Path) -> Saved:
+    """Return what a model file holds; a regression is refused."""
+    saved = opened(path)
+    if isinstance(last_of(saved.model), LeastSquaresRegression):
+        raise UsageError(f"{path} predicts numbers, and the commands take classifiers: use linsep.load in Python")
+    return saved
+
+
+def name_of(model: Any) -> str:
+    """Return a learner's name in the table, or that of its class.
+
+    >>> name_of(linsep.PNormPerceptron())
+    'p-norm-perceptron'
+    """
+    kind = type(learner_of(model))
+    return next((name for name, entry in linsep.LEARNERS.items() if entry.learner is kind), kind.__name__)
+
+
+AT_ONCE = "all rows at once"
+"""The order in which a solver learns."""
+MIXED = {"uniform": "mixed evenly", "rows": "mixed by their rows", "mistakes": "mixed by their mistakes"}
+HIDDEN = {"open_labels", "rows", "cause", "draws"}
+"""Facts that are omitted: for machines, or shown in other words."""
+SUPPORT, BYTES = "n_support", "support_bytes"
+"""The number of rows that a voter keeps, and the memory that they take."""
+
+
+def solver_facts(learner: Any) -> dict[str, Any]:
+    """Return what a solver found, as far as it is a number or a sentence, and no parameter's echo; what voters keep."""
+    known = {name.strip("_"): getattr(learner, name) for name in learner._facts if name in vars(learner)}
+    hidden = HIDDEN | set(learner.get_params(deep=False)) - {"solver"}
+    kept = {of: getattr(learner, f"{of}_") for of in (SUPPORT, BYTES) if hasattr(learner, f"{of}_")}
+    found = {of: fact for of, fact in known.items() if of not in hidden and isinstance(fact, (bool, int, float, str))}
+    return found | kept
+
+
+def facts_in_words(facts: dict[str, Any]) -> dict[str, str]:
+    """Return facts as a person reads them.
+
+    >>> facts_in_words({"separable": True, "margin_bound": 0.000123456, "verdict": "not separable"})
+    {'separable': 'yes', 'margin bound': '0.000123', 'verdict': 'not separable'}
+    >>> facts_in_words({"n_support": 1200, "support_bytes": 96_000})
+    {'rows kept': '1,200, which made mistakes; 96 kB'}
+    """
+    from linsep.cli.terminal.output import size
+
+    texts = {name.replace("_", " "): _written(fact) for name, fact in facts.items() if name not in (SUPPORT, BYTES)}
+    if SUPPORT in facts:
+        texts["rows kept"] = f"{facts[SUPPORT]:,}, which made mistakes; {size(facts[BYTES])}"
+    return texts
+
+
+def _written(fact: Any) -> str:
+    if isinstance(fact, bool):
+        return "yes" if fact else "no"
+    return fact if isinstance(fact, str) else f"{fact:.3g}"
+
+
+def shards_of(learner: Any) -> dict[str, Any] | None:
+    """Return what was mixed, in how many epochs, and the mistakes weighted by shard; None if nothing was mixed."""
+    mixes = getattr(learner, "mixes_", None)
+    if mixes is None:
+        return None
+    return {
+        "shards": int(mixes.shards.max()) + 1,
+        "mixing": learner.mixing,
+        "epochs": len(set(mixes.epochs.tolist())),
+        "mixed_mistakes": float(mixes.mixed_mistakes[-1].sum()),
+    }

@@ -1,0 +1,140 @@
+"""The rows of a command: of files or a pipe, with feature maps, or in the columns of a saved model."""
+
+import io
+import os
+import stat
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import typer
+
+import linsep
+from linsep.cli.errors import UsageError
+from linsep.cli.options.common import as_words, learner_options, maps_from, reader_options
+from linsep.cli.terminal.text import say
+from linsep.data.dataset import Dataset
+from linsep.data.registry import detected_format, options_of
+from linsep.data.sources import sources_of
+from linsep.data.streaming import Stream
+from linsep.validation.errors import InvalidDataError
+
+
+def load_rows(ctx: typer.Context, data: list[str], remark: bool = True) -> Dataset:
+    """Return the rows that a command is given, read and mapped as its options say; weights of rows are left out."""
+    from linsep.cli.terminal.progress import reading_bar  # many commands read, and few show a bar
+
+    maps = maps_from(learner_options(ctx).maps)
+    with reading_bar("reading", remark) as tell:
+        rows = linsep.read(data, progress=tell, **reader_options(ctx))
+    if not len(rows):
+        raise InvalidDataError(f"{', '.join(data)}: there are no rows")
+    if rows.weights is not None and remark:
+        say(f"{ctx.command_path}: weights of rows are left out: what is proved is of rows that weigh alike")
+    X: Any = rows.X
+    for step in maps:
+        X = step.fit_transform(X)
+    return replace(rows, X=X, weights=None)
+
+
+STDIN = "-"
+PIPE_BYTES = 1 << 20
+"""The size to request for a pipe, so that a program that writes much need not wait for each row to be answered."""
+
+
+class Waiting(io.RawIOBase):
+    """Bytes of a pipe or a terminal: a read waits for the first of them, and takes all that are there by then."""
+
+    def __init__(self, raw: Any, name: str) -> None:
+        self.name, self._raw, self._ended = name, raw, False
+        self._there = _poll_of(raw.fileno())
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Fill the buffer with what is there; wait if that is nothing."""
+        got: int | None = 0 if self._ended else self._raw.readinto(buffer)
+        while got and got < len(buffer) and self._there is not None and self._there.poll(0):
+            more = self._raw.readinto(memoryview(buffer)[got:])
+            if not more:
+                self._ended = more == 0
+                break
+            got += more
+        return got
+
+    def close(self) -> None:
+        """Close it, unless it is the standard input."""
+        if self.name != STDIN:
+            self._raw.close()
+        super().close()
+
+
+def pipe_input(data: list[Any]) -> Waiting | None:
+    """Return what the data are read from, if they are a pipe, a terminal or a device; else None."""
+    if data == [STDIN]:
+        if sys.stdin is None:
+            raise UsageError("there is no standard input: name a file")
+        raw = getattr(getattr(sys.stdin, "buffer", None), "raw", None)
+        return None if raw is None or stat.S_ISREG(os.fstat(raw.fileno()).st_mode) else Waiting(raw, STDIN)
+    if len(data) != 1 or not os.path.exists(data[0]) or os.path.isfile(data[0]) or os.path.isdir(data[0]):
+        return None
+    return Waiting(open(data[0], "rb", buffering=0), data[0])
+
+
+def _poll_of(descriptor: int) -> Any:
+    """Return what tells whether more is there, on systems that have it; make room in the pipe, if it is one."""
+    with suppress(ImportError):
+        import fcntl
+
+        if hasattr(fcntl, "F_SETPIPE_SZ"):
+            with suppress(OSError):  # it is no pipe, or others have had all the room
+                fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    with suppress(ImportError, AttributeError):
+        import select
+
+        there = select.poll()
+        there.register(descriptor, select.POLLIN)
+        return there
+    return None
+
+
+NUMBERED = ("svmlight", "vw", "text")
+"""Formats whose number of columns is an option."""
+
+
+def without_known(form: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options but for those that say again how a model's data were read; to say it otherwise is an error."""
+    own = {name: getattr(form, name) for name in options_of(type(form)) if name in options}
+    for name, value in own.items():
+        found = getattr(getattr(form, "found", None), name, value)
+        if options[name] not in (value, found) and as_words({name: value}) != as_words({name: options[name]}):
+            raise UsageError(f"the model was trained with {' '.join(as_words({name: found}))}: leave out {name} here")
+    return {name: value for name, value in options.items() if name not in own}
+
+
+def rows_for(saved: Any, data: list[str], options: dict[str, Any]) -> Stream:
+    """Return the rows of some files in the columns of a model that was opened."""
+    return linsep.stream(data, **reading_for(saved, data, options))
+
+
+def reading_for(saved: Any, data: list[str], options: dict[str, Any]) -> dict[str, Any]:
+    """Return how to read some files into the columns of a model that was opened.
+
+    If the file does not tell how the training data were read, they are read as the options say.
+    """
+    if saved.form is not None:
+        return {"like": saved, **without_known(saved.form, options)}
+    width = getattr(saved.model, "n_features_in_", None)
+    if width is None:
+        raise UsageError(
+            "the model takes documents, and the file does not tell how to read any: fit it by `linsep fit`"
+        )
+    if "n_features" not in options:
+        first = sources_of(data)[0]
+        format = options.get("format") or ("svmlight" if first.handle is not None else detected_format(first))
+        if format in NUMBERED:
+            options = {**options, "n_features": width, "format": format}
+    return options
