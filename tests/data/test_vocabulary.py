@@ -13,6 +13,7 @@ from sklearn.utils import murmurhash3_32
 from linsep.data.compiled.names import number_names
 from linsep.data.names import Vocabulary
 from linsep.data.rows import Spelling
+from linsep.engine.kernel_cache import compiling
 
 LETTERS = st.one_of(
     st.binary(max_size=9), st.text(st.sampled_from("abé\0"), max_size=5).map(str.encode), st.just(b"x" * 5000)
@@ -128,7 +129,8 @@ def test_what_is_not_possible_is_refused():
 
 def test_one_kernel_is_compiled():
     text = np.frombuffer(bytearray(b"a b"), np.uint8)
-    for integer in (np.int32, np.int64):
-        Vocabulary().number(text, np.array([0, 2], integer), np.array([1, 3], integer), grow=np.True_)
-    assert Vocabulary().number(np.repeat(text, 2)[::2], np.array([0, 2]), np.array([1, 3])).tolist() == [0, 1]
-    assert len(number_names.signatures) == 1
+    with compiling("always"):
+        for integer in (np.int32, np.int64):
+            Vocabulary().number(text, np.array([0, 2], integer), np.array([1, 3], integer), grow=np.True_)
+        assert Vocabulary().number(np.repeat(text, 2)[::2], np.array([0, 2]), np.array([1, 3])).tolist() == [0, 1]
+    assert len(number_names.compiled.signatures) == 1

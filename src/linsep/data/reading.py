@@ -52,7 +52,7 @@ class Reader:
         self.sources = sources_of(source)
         self.policy = ErrorPolicy(on_error, quarantine)
         self.jobs, self.progress, self.block_bytes = (
-            threads(n_jobs),
+            _threads(n_jobs),
             progress,
             whole("block_bytes", block_bytes, most=MOST_BYTES),
         )
@@ -126,6 +126,13 @@ class Reader:
             parts, self.form, self.dtype, jobs=self.jobs, rejected=self.policy.rejected, unseen=self.form.unseen,
             block=block,
         )  # fmt: skip
+
+
+def _threads(n_jobs: Any) -> int:
+    try:
+        return threads(n_jobs)
+    except ValueError as error:
+        raise ParameterError(str(error)) from None
 
 
 def _format_like(
