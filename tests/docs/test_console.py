@@ -5,7 +5,7 @@ from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
 
 import pytest
 
-from tests.cli.test_page import run
+from tests.cli.files import run_line
 from tests.docs.pages import PAGES
 
 CONSOLE = [page for page in PAGES if "```console" in page.read_text() and page.parent.name != "docs"]
@@ -22,11 +22,12 @@ def sessions(text):
             yield "\n".join([lines[0], *(line[2:] for line in lines[1 : more + 1])]), "\n".join(lines[more + 1 :])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", CONSOLE, ids=lambda page: page.stem)
 def test_commands_print_what_the_page_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for command, expected in sessions(page.read_text()):
-        output = run(command)
+        _, output = run_line(command)
         same = OutputChecker().check_output(f"{expected}\n", output, ELLIPSIS | NORMALIZE_WHITESPACE)
         assert same or not (expected or output.strip()), f"$ {command}\n{output}"
 

@@ -48,6 +48,7 @@ def test_the_tagline_is_the_same_everywhere():
     assert TAGLINE.lower() in CITATION
 
 
+@pytest.mark.slow
 def test_type_checkers_read_the_types_of_the_package(tmp_path):
     pytest.importorskip("mypy")
     assert (files("linsep") / "py.typed").is_file()
