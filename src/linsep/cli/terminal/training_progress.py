@@ -183,7 +183,9 @@ class TrainingProgress:
             self._print_line(rows, errors)
 
     def _show_rows(self, rows: int, errors: int | None, speed: float) -> None:
-        error = "" if errors is None else f", error {percent(errors / rows)}"
+        first = self.curve.progressive_error
+        error = "" if first is None else f", error {percent(first)} in the first epoch"
+        error = error if errors is None else f", error {percent(errors / rows)}"
         self.bar.update(text=f"{rows:,} rows, {short(speed)} rows/s{error}", description=self._what)
         if self._by_rows:
             self.bar.update(completed=rows)
