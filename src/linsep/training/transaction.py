@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-PREPARED = ("_row_learner", "_row_predictor")
+PREPARED = ("_row_learner", "_row_predictor", "_settled")
 """Attributes that are no part of the model: made when needed, left out of pickles and drafts."""
 
 

@@ -404,7 +404,7 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         """Omit the caches of single rows: they are not part of the model."""
-        left_out = (*PREPARED, "_watch", "_progressive", "_settled")
+        left_out = (*PREPARED, "_watch", "_progressive")
         return {name: value for name, value in super().__getstate__().items() if name not in left_out}
 
     def __sklearn_is_fitted__(self) -> bool:
