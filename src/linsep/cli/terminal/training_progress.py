@@ -1,10 +1,5 @@
 """What fit shows while it learns: a bar on a terminal; elsewhere lines at powers of two, as Vowpal Wabbit has them."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from linsep.training.state import TrainingState
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +13,7 @@ from linsep.cli.terminal.progress import Bar, is_shown, progress_bar
 if TYPE_CHECKING:
     from linsep.data.blocks import Progress as ReadingProgress
     from linsep.distributed.training import Progress as ShardsProgress
+    from linsep.training.progressive import ProgressiveErrors
     from linsep.training.state import TrainingState
 
 STEP = 1.25
@@ -45,6 +41,8 @@ class LearningCurve:
         self.points: list[tuple[int, int | None]] = []
         self.first_epoch: tuple[int, int | None] | None = None
         self.before, self._epochs = (0, 0), 0
+        self._average: ProgressiveErrors | None = None
+        """Kept for the end of a training, when the state has it no more."""
 
     @property
     def rows(self) -> int:
@@ -67,7 +65,8 @@ class LearningCurve:
 
         Of an average, the errors are those of the average, which are counted in the first epoch only.
         """
-        rows, errors, average = int(state.tally.rounds[0]) - self.before[0], state.errors, state.progressive
+        self._average = average = state.progressive or self._average
+        rows, errors = int(state.tally.rounds[0]) - self.before[0], state.errors
         if average is not None and average.rows:
             return rows, average.errors if average.rows == rows else None
         return rows, None if errors is None else errors - self.before[1]
