@@ -152,6 +152,14 @@ def test_the_progressive_error_of_a_stream_is_that_of_what_predicts_or_names_the
     assert ("not the vote" in shown) == (other is not None)
 
 
+@pytest.mark.parametrize("epochs", ["1", "3"])
+@pytest.mark.parametrize("how", [["--shuffle", "false"], ["--stream"]])
+def test_the_progressive_error_of_an_average_is_the_same_in_memory_and_on_a_stream(how, epochs):
+    first = told("train.svm", "-o", "m.linsep", "--epochs", "1", "--stream")["progressive_error"]
+    assert told("train.svm", "-o", "m.linsep", "--epochs", epochs, *how)["progressive_error"] == first
+    assert first != linsep.load("m.linsep").errors_ / linsep.load("m.linsep").t_
+
+
 def test_on_a_stream_that_drifts_the_error_is_that_of_the_average():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1200, 4))

@@ -31,6 +31,7 @@ from linsep.cli.terminal.output import Text, percent, seconds, short, stderr
 if TYPE_CHECKING:
     from linsep.data.blocks import Progress as ReadingProgress
     from linsep.distributed.training import Progress as ShardsProgress
+    from linsep.training.progressive import ProgressiveErrors
     from linsep.training.state import TrainingState
 
 PATIENCE = 0.4
@@ -259,6 +260,8 @@ class LearningCurve:
         self.points: list[tuple[int, int | None]] = []
         self.first_epoch: tuple[int, int | None] | None = None
         self.before, self._epochs = (0, 0), 0
+        self._average: ProgressiveErrors | None = None
+        """Kept for the end of a training, when the state has it no more."""
 
     @property
     def rows(self) -> int:
@@ -281,7 +284,8 @@ class LearningCurve:
 
         Of an average, the errors are those of the average, which are counted in the first epoch only.
         """
-        rows, errors, average = int(state.tally.rounds[0]) - self.before[0], state.errors, state.progressive
+        self._average = average = state.progressive or self._average
+        rows, errors = int(state.tally.rounds[0]) - self.before[0], state.errors
         if average is not None and average.rows:
             return rows, average.errors if average.rows == rows else None
         return rows, None if errors is None else errors - self.before[1]
