@@ -65,10 +65,11 @@ def trained(name, case, **more):
 
 
 def numbers(cert, run):
-    """The claims of a run: numbers as floats, truths as they are."""
+    """The claims of a run: numbers as floats, truths and texts as they are; without its digests."""
     start = f"{run}: "
     found = {k.removeprefix(start): v for k, v in cert.claims.items() if k.startswith(start)}
-    return {k: v if isinstance(v, bool) else float(v) for k, v in found.items()}
+    texts = {"no other round was an update"}
+    return {k: v if isinstance(v, bool) or k in texts else float(v) for k, v in found.items() if "sha256" not in k}
 
 
 def listed(facts, clf, codes):

@@ -150,7 +150,7 @@ def test_the_page_has_every_learner_on_every_data_set(page):
 
 
 def test_the_page_has_the_commands_and_a_program(page, demo):
-    for part in (f"compare {demo[1]}", f"predict {demo[1]}", "clf = AveragedPerceptron("):
+    for part in (f"compare {demo[1]}", f"predict {demo[1]}", "clf = Perceptron("):
         assert part in page
 
 

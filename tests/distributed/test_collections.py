@@ -34,7 +34,7 @@ def table(rows=ROWS):
     frame = pd.DataFrame(X, columns=list("abcde"))
     frame["city"] = [f"city {n}" for n in (np.arange(rows) // 7 * 5) % 23]
     frame["kind"] = pd.Categorical(rng.choice(["x", "y", "z"], rows))
-    frame["said"] = [" ".join(rng.choice(["alpha", "beta", "gamma", f"word{k // 9}"], 4)) for k in range(rows)]
+    frame["said"] = [" ".join(rng.choice(["alpha", "beta", "gamma", f"word{k // 9}"], 2)) for k in range(rows)]
     frame["worth"] = rng.integers(0, 4, rows)
     return frame.assign(label=y)
 

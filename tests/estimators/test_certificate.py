@@ -1,6 +1,7 @@
 """Certificates of runs, theorem by theorem: what they claim is what a plain replay finds."""
 
 import math
+import re
 
 import hypothesis.strategies as st
 import numpy as np
@@ -95,7 +96,7 @@ def test_any_run_of_the_perceptron(problem, shuffle, beta, epochs):
     assume(cert.runs)  # a run on zeros without a bias has no claims
     agrees_with_a_replay(cert, "run", signed(clf, X, y))
     assert clf.mistakes_ <= cert.number(f"perceptron's mistakes (T = {clf.n_iter_}) at most")
-    assert bool(cert.facts["risk"]) == (clf.n_iter_ == 1)
+    assert bool(cert.facts["risk"]) == (clf.n_iter_ == 1 and shuffle is False)  # seeds of a random order can be ground
 
 
 @pytest.mark.parametrize("p", [2.0, 3.0, 5.5, None])
@@ -229,9 +230,16 @@ def test_the_run_is_a_dual_point():
     assert cert.number("perceptron's margin at least") <= most
 
 
-def test_risk_after_one_pass_and_only_then():
+def in_random_order():
+    """Rows whose labels are in no order: no risk is stated of others."""
     X, y = two_classes()
-    clf = fit(Perceptron(max_iter=1, random_state=0), X, y)
+    order = np.random.default_rng(0).permutation(len(y))
+    return X[order], y[order]
+
+
+def test_risk_after_one_pass_and_only_then():
+    X, y = in_random_order()
+    clf = fit(plain(max_iter=1, shuffle=False), X, y)
     cert = clf.certificate(X, y, delta=0.1)
     k, m = clf.mistakes_, len(X)
     bound, found = risk.anytime(k, m, 0.9), dict(cert.facts["risk"]["run"])
@@ -248,8 +256,8 @@ def test_risk_after_one_pass_and_only_then():
 
 
 def test_a_stretched_risk_fails():
-    X, y = two_classes()
-    facts = fit(plain(max_iter=1), X, y).certificate(X, y).facts
+    X, y = in_random_order()
+    facts = fit(plain(max_iter=1, shuffle=False), X, y).certificate(X, y).facts
     facts["risk"]["run"]["at most"] /= 2
     assert not verify(facts, X, y)
 
@@ -279,7 +287,7 @@ def test_updates_that_were_no_mistakes():
     cert = fit(plain(), X, y).certificate(X, y)
     assert verify(cert, X, y)
     assert cert.runs == []
-    assert "no run is certified, for an update of a run was no mistake" in cert.remarks[-1]
+    assert re.search(r"no run is certified, for row \d+ was no update of the rule", cert.remarks[-1])
     assert cert.verdict == "separable"
 
 
@@ -293,7 +301,7 @@ def test_nothing_but_zeros(name, bias):
     assert verify(cert, X, y)
     assert cert.verdict == "not separable"
     assert [cert.claims[f"{run}: mistakes"] for run in cert.runs] in ([], [clf.mistakes_])
-    assert cert.runs or "no guarantee" in cert.remarks[-1]
+    assert cert.runs or re.search("no guarantee|no updates were made", cert.remarks[-1])
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (0, 2, 1)])

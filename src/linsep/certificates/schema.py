@@ -313,17 +313,26 @@ def _check_strictly(facts: dict[str, Any]) -> None:
 
 
 def in_order(names: list[str]) -> bool:
-    """Return whether names of classes are sorted, as numbers or as texts.
+    r"""Return whether names of classes are sorted, as numbers or as texts; names with escapes also as the labels are.
 
     Examples
     --------
-    >>> in_order(["-1", "2", "10"]), in_order(["10", "2"]), in_order(["b", "a"])
-    (True, True, False)
+    >>> in_order(["-1", "2", "10"]), in_order(["10", "2"]), in_order(["b", "a"]), in_order([r"\x1b", ">", "a"])
+    (True, True, False, True)
     """
+    if sorted(names) == names or sorted(names, key=_unescaped) == names:
+        return True
     try:
-        return sorted(names) == names or sorted(names, key=float) == names
+        return sorted(names, key=float) == names
     except ValueError:
         return False
+
+
+def _unescaped(name: str) -> str:
+    r"""Return a name with control characters in place of their escapes, such as \x1b."""
+    letters = {"n": "\n", "r": "\r", "t": "\t"}
+    escape = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|([nrt]))")
+    return escape.sub(lambda at: letters[at[4]] if at[4] else chr(int(at[1] or at[2] or at[3], 16)), name)
 
 
 def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

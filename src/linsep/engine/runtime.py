@@ -94,29 +94,20 @@ def one_blas_thread() -> Iterator[None]:
 
 
 @contextmanager
-def signals_blocked() -> Iterator[None]:
-    """Let all signals wait for the end of the block, where the system can."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Let Ctrl-C wait for the end of the block; only the main thread ever hears it."""
+    """Let signals with a handler in Python wait for the end of the block; only the main thread ever runs handlers."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    heard: list[Any] = []
-    before = signal.signal(signal.SIGINT, lambda *told: heard.append(told))
+    handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    came: list[Any] = []
+    for number in handlers:
+        signal.signal(number, lambda *arguments: came.append(arguments))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-        if heard and callable(before):
-            before(*heard[0])
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number, frame in came:
+            handlers[number](number, frame)  # type: ignore[operator, misc]

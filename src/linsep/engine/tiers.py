@@ -20,7 +20,7 @@ from linsep.engine.data_kinds import Dense, Room, Span, announce, entries, fetch
 from linsep.engine.flatten import Dialect, flatten
 from linsep.engine.kernel_cache import Tiered, compiled
 from linsep.engine.native import NATIVE, UNSIGNED, Bound, opened, prefetch, unsigned
-from linsep.engine.runtime import signals_blocked
+from linsep.engine.runtime import uninterrupted
 
 
 def _divide(a: float, b: float) -> float:
@@ -135,7 +135,7 @@ class Kernel(Tiered):
     def run_in_python(self, *args: Any) -> Any:
         """Run the pass in Python; arrays that Python has no views of, in compiled code."""
         try:
-            with nullcontext() if self.nogil else signals_blocked():
+            with nullcontext() if self.nogil else uninterrupted():
                 return self.plain(*views(args))
         except UnalignedError:  # nothing was read or written yet
             return self.compiled(*args)
