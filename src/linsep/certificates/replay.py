@@ -48,11 +48,11 @@ class Event(NamedTuple):
     row: int
     """The signed row."""
     listed: bool
-    """Whether it is an update of the run."""
+    """True for an update of the run."""
     score: int
     """Its score before the round."""
     step: int
-    """What it was multiplied by when it was added; 0 if it was not."""
+    """The factor of the row when it was added; 0 if it was not added."""
     norm2: int
     """||v||² after the round."""
 
@@ -66,7 +66,7 @@ class Replayed(NamedTuple):
     missed: int
     """Those of them that are not listed."""
     one: int
-    """What 1 is in units of the scores; 0 where steps are 1."""
+    """The number 1 in units of the scores; 0 if all steps are 1."""
     sums: str
     """The SHA-256 of the sums of the updates, in float64 as the training adds them."""
     order: str

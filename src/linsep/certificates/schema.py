@@ -40,7 +40,7 @@ MOST_MIXES = 100_000
 """Shards in all mixes of a run."""
 LONG = re.compile(rf"-?0x[0-9a-f]{{1,{LONGEST_INTEGER // 4}}}")
 DECIMAL = re.compile(r"0?\.\d{1,40}|\d{1,3}e-\d{1,3}|\d\.\d{1,40}e-\d{1,3}")
-"""How a probability may be written."""
+"""The pattern of a written probability."""
 KINDS = ("pairs", "class", "binary", "best bias")
 """Kinds of problems, those that a verdict is about first."""
 NUMBER = r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)"
