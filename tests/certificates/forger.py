@@ -24,7 +24,8 @@ from linsep import (
 )
 from linsep.certificates import checker
 from linsep.certificates.certificate import risks_of
-from tests.certificates import plain, plain_replay
+from linsep.certificates.mixed_checker import checker_of
+from tests.certificates import plain, plain_mixes, plain_replay
 
 SEALED = ("data", "problems", "runs")
 LEARNERS = {
@@ -37,6 +38,11 @@ LEARNERS = {
     "balanced winnow": lambda **how: BalancedWinnow(eta=0.02, x_max=8.0, **how),
     "PA": lambda **how: PassiveAggressive(variant="PA-I", C=0.5, log=True, **how),
     "PA-II": lambda **how: PassiveAggressive(variant="PA-II", C=0.5, log=True, **how),
+    "shards": lambda **how: Perceptron(shards=3, mixing="mistakes", **how),
+    "joint shards": lambda **how: Perceptron(multi_class="joint", shards=2, mixing="rows", **how),
+    "winnow shards": lambda **how: Winnow(eta=0.01, x_max=8.0, shards=2, mixing="mistakes", **how),
+    "p-norm shards": lambda **how: PNormPerceptron(p=3.0, shards=3, mixing="rows", **how),
+    "PA shards": lambda **how: PassiveAggressive(variant="PA-I", C=0.5, log=True, shards=2, mixing="mistakes", **how),
 }
 
 
@@ -173,6 +179,33 @@ def other_p(facts, rng):
         run["p"] += 1.0
 
 
+def other_shards(facts, rng):
+    run = updates_of(facts)
+    if "shards" in run:
+        run["shards"][0][int(rng.integers(2))] += int(rng.choice([-1, 1]))
+
+
+def other_mixing(facts, rng):
+    run = updates_of(facts)
+    if "shards" in run:
+        run["mixing"] = rng.choice(["uniform", "rows", "mistakes"]).item()
+
+
+def shards_invented(facts, rng):
+    run = updates_of(facts)
+    run |= {"shards": [[2, 1]], "mixing": "uniform"}
+
+
+def shares_stated(facts, rng):
+    run = updates_of(facts)
+    run["mixes"] = [[[len(run["updates"]), 1]]]
+
+
+def rows_chosen(facts, rng):
+    run = updates_of(facts)
+    run["order"] = rng.integers(0, facts["data"]["rows"], run["rounds"]).tolist()
+
+
 def epochs_added(facts, rng):
     run = updates_of(facts)
     run["rounds"] += facts["data"]["rows"]
@@ -183,7 +216,7 @@ ATTACKS = {
     for of in (
         dropped, added, moved, repeated, reordered, other_order, other_rival, steps_stated, rows_listed, phantom_class,
         permuted_classes, dropped_problem, renamed_witness, unknown_key, huge_rate, huge_bias, other_C, other_p,
-        epochs_added,
+        epochs_added, other_shards, other_mixing, shards_invented, shares_stated, rows_chosen,
     )
 }  # fmt: skip
 
@@ -195,7 +228,7 @@ def recomputed(facts, X, y):
         rows = checker.CheckedRows(X, y, facts["data"]["classes"])
         facts["data"]["sha256"] = rows.sha256
         with np.errstate(all="ignore"):
-            facts["claims"] = checker.claims(facts, rows)
+            facts["claims"] = checker.claims(facts, rows, checker_of(facts))
         facts["risk"] = risks_of(facts["runs"], facts["claims"])
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError):
         return None
@@ -220,17 +253,18 @@ def untrue(facts, X, y):
         proved = plain.claims(facts, X, y.tolist())
     except (plain.NonsenseError, KeyError, TypeError, ValueError) as error:
         return [repr(error)]
+    sums = [f"{name}: final sums, sha256" for name, run in facts["runs"].items() if "shards" in run]
     return [
         k
         for k in {**proved, **facts["claims"]}
-        if k != "witnesses: sha256"
-        and not (k in proved and k in facts["claims"] and plain.true(k, facts["claims"][k], proved[k]))
+        if k not in ("witnesses: sha256", *sums)
+        and not (k in proved and k in facts["claims"] and plain_mixes.true(k, facts["claims"][k], proved[k]))
     ]
 
 
 def attacked(name, rng):
     """Yield (attack, whether it was believed, what is untrue of it) for each attack on one run."""
-    facts, X, y = honest(name, rng, 3 if name == "joint" else 2)
+    facts, X, y = honest(name, rng, 3 if name.startswith("joint") else 2)
     if not facts["runs"]:
         return
     yield "none", verify(facts, X, y), untrue(facts, X, y)

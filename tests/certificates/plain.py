@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tests.certificates import plain_replay
+from tests.certificates import plain_mixes, plain_replay
 
 MANY = Context(prec=80, Emin=MIN_EMIN, Emax=MAX_EMAX)
 NORMS = {"l2": "perceptron's", "simplex": "Winnow's", "l1": "balanced Winnow's"}
@@ -173,7 +173,11 @@ def claims(facts, X, y):
         problem = facts["problems"][run["problem"]]
         theorem = {"perceptron": perceptron, "winnow": winnow, "passive_aggressive": passive_aggressive}[run["theorem"]]
         Z, more = rows_of(problem, X, y, classes), {}
-        if "updates" in run:
+        if "shards" in run:
+            codes = [classes.index(label) for label in y]
+            run, more = plain_mixes.replayed(run, Z, codes, len(dense(X)[0]))
+            theorem = plain_mixes.THEOREMS[run["theorem"]]
+        elif "updates" in run:
             run, more = replayed(run, problem, Z, [classes.index(label) for label in y], len(dense(X)[0]))
         found[name] = theorem(run, problem, Z) | more
     if facts.get("version") == 2:
@@ -189,19 +193,32 @@ def replayed(run, problem, Z, codes, p):
     """A run that lists its rows, and what is claimed of its rounds."""
     n, run = len(codes), run | {"codes": codes}
     if run["theorem"] == "passive_aggressive":
-        C, largest = run["C"] and Fraction(run["C"]), max(abs(float(v)) for z in Z for v in z)
-        unit = Fraction(2) ** (-80 - 2 * math.frexp(largest * math.sqrt(len(Z[0])))[1])
-
-        def due(score, z):
-            """Whether there is an update, and its step, which the format rounds to a multiple of a unit."""
-            loss, norm2 = 1 - score, dot(z, z)
-            if loss <= 0 or not norm2:
-                return False, Fraction(0)
-            step = loss / (norm2 + (1 / (2 * C) if C and not run["first"] else 0))
-            return True, unit * round((min(C, step) if run["first"] else step) / unit)
-
-        found, more = plain_replay.played(run, Z, n, lambda s: s, due)
+        found, more = plain_replay.played(run, Z, n, lambda s: s, passive_rule(run, Z))
         return run | {"losses": [max(1 - score, 0) for _, score, _, _ in found]}, more
+    weigh = weights_of(run, p)
+    with localcontext(MANY):
+        found, more = plain_replay.played(run, Z, n, weigh, lambda score, z: (score <= 0, 1))
+    more["final sums, sha256"] = plain_replay.sums(found, Z, p + 1, len(Z[0]) // (p + 1))
+    return run | {"rows": [row for row, _, _, is_update in found if is_update]}, more
+
+
+def passive_rule(run, Z):
+    """What says of a score and a row whether passive-aggressive makes an update, and its step in the format's units."""
+    C, largest = run["C"] and Fraction(run["C"]), max(abs(float(v)) for z in Z for v in z)
+    unit = Fraction(2) ** (-80 - 2 * math.frexp(largest * math.sqrt(len(Z[0])))[1])
+
+    def due(score, z):
+        loss, norm2 = 1 - score, dot(z, z)
+        if loss <= 0 or not norm2:
+            return False, Fraction(0)
+        step = loss / (norm2 + (1 / (2 * C) if C and not run["first"] else 0))
+        return True, unit * round((min(C, step) if run["first"] else step) / unit)
+
+    return due
+
+
+def weights_of(run, p):
+    """What says of sums which weights they mean."""
     if run["theorem"] == "winnow":
         eta, first = Fraction(run["rate"]), 0 if run["norm"] == "l1" else p
 
@@ -209,19 +226,11 @@ def replayed(run, problem, Z, codes, p):
             with localcontext(MANY):
                 up, down = ([real(way * eta * v).exp() for v in s] for way in (1, -1))
                 return [a - b if j >= first else a for j, (a, b) in enumerate(zip(up, down, strict=True))]
-    elif run["p"] == 2:
 
-        def weigh(s):
-            return s
-    else:
-
-        def weigh(s):
-            return [power(abs(v), Fraction(run["p"]) - 1).copy_sign(real(v)) for v in s]
-
-    with localcontext(MANY):
-        found, more = plain_replay.played(run, Z, n, weigh, lambda score, z: (score <= 0, 1))
-    more["final sums, sha256"] = plain_replay.sums(found, Z, p + 1, len(Z[0]) // (p + 1))
-    return run | {"rows": [row for row, _, _, is_update in found if is_update]}, more
+        return weigh
+    if run["p"] == 2:
+        return lambda s: s
+    return lambda s: [power(abs(v), Fraction(run["p"]) - 1).copy_sign(real(v)) for v in s]
 
 
 def norm_of(norm, w):

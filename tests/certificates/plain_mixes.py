@@ -3,7 +3,7 @@
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-from tests.certificates import plain
+from tests.certificates import plain, plain_replay
 
 WEIGHTED = "mixed mistakes"
 
@@ -127,6 +127,19 @@ def winnow(run, problem, Z):
     return found
 
 
+def replayed(run, Z, codes, p):
+    """A run with shards as version 1 states it: its rows and mixes, from the order, the rule and the data."""
+    run = run | {"codes": codes}
+    if run["theorem"] == "passive_aggressive":
+        weigh, due = (lambda s: s), plain.passive_rule(run, Z)
+    else:
+        weigh, due = plain.weights_of(run, p), (lambda score, z: (score <= 0, 1))
+    with localcontext(plain.MANY):
+        found, more, mixes = plain_replay.mixed(run, Z, len(codes), weigh, due)
+    steps = {"steps": [step for _, _, step, _ in found], "exponent": 0} if "C" in run else {}
+    return run | {"rows": [row for row, *_ in found], "mixes": mixes, "sums": True} | steps, more
+
+
 THEOREMS = {"perceptron": perceptron, "winnow": winnow, "passive_aggressive": passive_aggressive}
 
 
@@ -136,9 +149,14 @@ def claims(facts, X, y):
     for name, run in facts["runs"].items():
         problem = facts["problems"][run["problem"]]
         Z = plain.rows_of(problem, X, y, facts["data"]["classes"])
+        more = {}
+        if "shards" in run:
+            classes = facts["data"]["classes"]
+            run, more = replayed(run, Z, [classes.index(label) for label in y], len(plain.dense(X)[0]))
         theorem = THEOREMS[run["theorem"]] if "mixes" in run else getattr(plain, run["theorem"])
-        plain.require(max(map(run["rows"].count, run["rows"])) <= run["passes"], "a row is seen once in a pass")
-        found |= {f"{name}: {k}": v for k, v in theorem(run, problem, Z).items()}
+        if "sums" not in run:
+            plain.require(max(map(run["rows"].count, run["rows"])) <= run["passes"], "a row is seen once in a pass")
+        found |= {f"{name}: {k}": v for k, v in {**theorem(run, problem, Z), **more}.items()}
     return found
 
 
@@ -152,4 +170,5 @@ def untrue(facts, X, y):
     proved = claims(facts, X, y)
     stated = {k: v for k, v in facts["claims"].items() if k.partition(": ")[0] in facts["runs"]}
     wrong = {k: (stated.get(k), proved.get(k)) for k in stated | proved if (k in stated) != (k in proved)}
+    wrong = {k: of for k, of in wrong.items() if not k.endswith("final sums, sha256")}  # see test_the_final_sums
     return wrong | {k: (stated[k], proved[k]) for k in proved if k in stated and not true(k, stated[k], proved[k])}

@@ -29,10 +29,12 @@ from linsep import (
 from linsep.certificates import certify as certifying
 from linsep.certificates import checker, mixed_checker, replay, schema
 from linsep.certificates.mixed_checker import MixedProblem, checker_of
-from linsep.certificates.schema import MOST_BITS, FormError, check_form
+from linsep.certificates.schema import MOST_BITS, FormError, check_form, integers
+from linsep.certificates.theorems import theorem_of
 from linsep.estimators.base import run_certificate as learners_certified
+from linsep.solvers.exact.dependencies import exact
 from linsep.training.mixing import MIXINGS
-from tests.certificates import plain_mixes
+from tests.certificates import plain, plain_mixes
 from tests.certified import listed, three_classes, two_classes
 from tests.fits import fit
 from tests.problems import integer_rows, separable
@@ -59,8 +61,12 @@ def test_it_is_short_and_needs_the_checker_numpy_and_the_standard_library_alone(
     nodes = [*ast.walk(ast.parse(text))]
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
-    assert {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.level} == {"checker"}
-    assert {name for name in names if name.partition(".")[0] not in sys.stdlib_module_names} == {"numpy", "checker"}
+    assert {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.level} == {"checker", "replay"}
+    assert {name for name in names if name.partition(".")[0] not in sys.stdlib_module_names} == {
+        "numpy",
+        "checker",
+        "replay",
+    }
     assert not {"eval", "exec", "__import__", "open"} & {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
@@ -236,7 +242,7 @@ def test_epochs_without_shards_are_mixes_of_one(name, stages):
     cert = certified(clf, X, y)
     run = cert.facts["runs"]["run"]
     busy = set((clf.log_.rounds - 1) // len(X))  # a pass without shards and updates is no mix
-    assert [len(m) for m in run["mixes"]] == [count or 1 for k, count in enumerate(stages) if count or k in busy]
+    assert [len(m) for m in cert.mixes()] == [count or 1 for k, count in enumerate(stages) if count or k in busy]
     assert 0 in busy
     assert run["rounds"] == len(X) * len(stages)
     assert cert.claims["run: mistakes"] == clf.mistakes_
@@ -299,7 +305,24 @@ def of(name, mixing):
     """The certificate of a run of four shards."""
     X, y = two_classes()
     how = {"shards": 4, "mixing": mixing, "max_iter": 3, "random_state": 0, "log": True, "fit_intercept": False}
-    return json.loads(fit(LEARNERS[name](**how), X, y).certificate(X, y).text()), X, y.tolist()
+    return stated(json.loads(fit(LEARNERS[name](**how), X, y).certificate(X, y).text()), X, y), X, y.tolist()
+
+
+def stated(facts, X, y):
+    """The certificate as one of version 1, which states the rows of the updates, their steps, the shards and shares."""
+    facts["version"] = 1
+    del facts["data"]["known"]
+    for name, run in facts["runs"].items():
+        problem, classes = facts["problems"][run["problem"]], facts["data"]["classes"]
+        Z, codes = plain.rows_of(problem, X, y, classes), [classes.index(label) for label in y]
+        found = plain_mixes.replayed(run, Z, codes, X.shape[1])[0]
+        one = {k: run[k] for k in ("theorem", "problem", "passes", "rounds", *theorem_of(run).read(run).__dict__)}
+        one |= {k: found[k] for k in ("rows", "mixes")} | ({"witness": run["witness"]} if "witness" in run else {})
+        if "steps" in found:
+            steps = exact(np.array([float(step) for step in found["steps"]]))
+            one |= {"exponent": steps["exponent"], "steps": integers(steps)}
+        facts["runs"][name] = one
+    return json.loads(json.dumps(recomputed(facts, X, y)))
 
 
 @cache

@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import json
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from unittest.mock import patch
@@ -17,6 +18,7 @@ from linsep import Certificate, CertificateError, Perceptron, verify
 from linsep.certificates import checker, replay
 from linsep.certificates.schema import FormError, check_form
 from tests.certificates import forger, plain
+from tests.fits import fit
 
 GOLDEN = Path(__file__).parent / "golden"
 some = settings(max_examples=40, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
@@ -29,6 +31,7 @@ def test_no_forgery_is_believed(name):
     assert [(attack, wrong) for attack, _, wrong in found if wrong] == []
     assert all(believed for attack, believed, _ in found if attack == "none")
     never = {"repeated", "steps stated", "rows listed", "phantom class", "permuted classes", "dropped problem"}
+    never |= {"shares stated"}
     never |= {"renamed witness", "unknown key", "huge bias", "negated rows"}
     assert not [attack for attack, believed, _ in found if believed and attack in never]
 
@@ -186,15 +189,109 @@ def test_the_cost_of_a_file_is_bounded_before_it_is_checked():
         checker.refuse_costly(long, big)
 
 
-def test_a_run_without_a_replay_is_not_said_to_be_checked():
-    """Steps and shares of mixed shards are taken from the log: the result says so."""
+def test_runs_with_shards_are_replayed():
+    """Shards and shares follow from the order, the rule and the data: nothing of the run is left unchecked."""
+    _, X, y = forger.honest("perceptron", np.random.default_rng(2))
+    clf = Perceptron(shards=2, mixing="mistakes", max_iter=2, random_state=0, tol=None).fit(X, y)
+    cert = clf.certificate(X, y)
+    assert {"rows", "mixes", "steps"}.isdisjoint(cert.facts["runs"]["run"])
+    assert cert.facts["runs"]["run"]["shards"] == [[2, 2]]
+    status = {claim: status for claim, status, _ in verify(cert, X, y).checks}
+    assert status["run: no other round was an update"] == "holds"
+    assert set(status.values()) == {"holds"}
+    sums = np.append(clf.coef_[0], clf.intercept_)
+    assert cert.claims["run: final sums, sha256"] == hashlib.sha256(sums.astype("<f8").tobytes()).hexdigest()
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+@pytest.mark.parametrize("classes", [1, 3])
+def test_sums_are_those_of_integers(form, classes):
+    """Digits carry into new ones, of either sign, for amounts of any length; so do sums that are set at once."""
+    rng = np.random.default_rng(classes)
+    X = rng.integers(-1000, 1000, (40, 6)) / 4 * (rng.random((40, 6)) < 0.7)
+    y = np.array(["a", "b", "c", "d"])[np.append(np.arange(classes + 1), rng.integers(0, classes + 1, 39 - classes))]
+    names = sorted(set(y.tolist()))
+    facts = facts_of(X, [1], 1)
+    if classes > 1:
+        names = names[:classes]
+        y = np.array(names)[rng.integers(0, classes, 40)]
+        facts["problems"]["bias 1"] |= {"positive": None, "w": {}, "lambda": {}}
+    rows = checker.CheckedRows(form(X), y, names)
+    problem = checker.SignedProblem(rows, facts["problems"]["bias 1"], names)
+    run = replay.Replay(problem, facts["runs"]["run"])
+    exact = np.zeros((7, run.classes), object)
+    for bits in (1, 3, 40, 90, 200, 5):
+        which = rng.permutation(40)[:20]
+        amounts = np.array([[int(rng.integers(-9, 10)) << bits for _ in range(run.classes)] for _ in which], object)
+        Z = run.block(which)
+        dense = Z.toarray() if run.sparse else Z
+        run.add(Z, run.split(Z), amounts)
+        exact += (dense.T * 4).astype(np.int64).astype(object) @ amounts
+        assert (run.fraction(run.v) == exact).all()
+        assert (run.scores(run.split(Z), 20) == (dense * 4).astype(np.int64).astype(object) @ exact).all()
+        near = np.array([float(Fraction(v, 4)) for v in exact.ravel()]).reshape(exact.shape)
+        np.testing.assert_allclose(run.near, near, rtol=1e-15)
+    run.set_fraction(exact * 3 + 1, 3)
+    assert (run.fraction(run.v) == exact * 3 + 1).all()
+    np.testing.assert_allclose(run.near, near + 1 / 12, rtol=1e-15)
+
+
+def test_a_long_run_is_replayed_exactly():
+    """Sums grow by far more than a digit, and updates go on and on: the rounds are those of fractions."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(200, 256, 60), rng.integers(0, 256, (60, 2))]).astype(float)
+    y = np.array(["a", "b"])[rng.integers(0, 2, 60)].tolist()
+    updates = ideal(X, y, 40)
+    for form in (np.asarray, csr_array):
+        rows = checker.CheckedRows(form(X), y, ["a", "b"])
+        with patch.object(replay, "MOST_ROUNDS", 7):
+            found = checker.claims(facts_of(X, updates, 40), rows)
+            assert found["run: mistakes"] == len(updates) > 500
+            assert found["run: rounds decided by rounding"] == 0
+            with pytest.raises(ValueError, match="update"):
+                checker.claims(facts_of(X, updates[:-1], 40), rows)
+
+
+def test_what_the_time_limit_leaves_is_named():
     facts, X, y = forger.honest("perceptron", np.random.default_rng(2))
-    clf = Perceptron(shards=2, max_iter=2, random_state=0).fit(X, y)
-    status = {claim: status for claim, status, _ in verify(clf.certificate(X, y), X, y).checks}
-    assert status["run: no other round was a mistake"] == "not checked"
-    assert status["run: its shards, and their shares in each mix"] == "not checked"
-    whole = {claim: status for claim, status, _ in verify(facts, X, y).checks}
-    assert whole["run: no other round was an update"] == "holds"
+    with patch.object(checker.time, "monotonic", iter(range(10**6)).__next__):
+        for seconds in (0.5, 3, 20, 60):
+            result = verify(facts, X, y, time_limit=seconds)
+            assert not result
+            assert result.failures == []
+            left = [claim for claim, status, _ in result.checks if status == "not in time"]
+            assert result.unchecked == left != []
+            assert {claim for claim, *_ in result.checks} == {*facts["claims"]}
+            alone = checker.check(facts, X, y, time_limit=seconds)
+            assert {claim for claim, status, _ in alone if status == "not in time"} >= {*left} - {*facts["claims"]}
+    assert verify(facts, X, y, time_limit=600)
+    with pytest.raises(ValueError, match="time_limit=0 leaves no time"):
+        verify(facts, X, y, time_limit=0)
+
+
+def test_wide_rows_cost_what_their_entries_cost():
+    """Columns without an entry or a weight add nothing: claims are those of the full width, and arrays are short."""
+    rng = np.random.default_rng(1)
+    X = np.zeros((30, 5000))
+    X[:, rng.permutation(5000)[:8]] = rng.integers(-3, 4, (30, 8))
+    y = np.where(X.sum(axis=1) + rng.integers(-1, 2, 30) > 0, "a", "b")
+    for multi in ("ovr", "joint"):
+        labels = y if multi == "ovr" else np.where(X.max(axis=1) > 2, "c", y)
+        clf = fit(Perceptron(max_iter=3, random_state=0, multi_class=multi), csr_array(X), labels)
+        cert = clf.certificate(csr_array(X), labels)
+        assert cert.runs
+        assert verify(cert, csr_array(X), labels)
+        with patch.object(checker, "WIDE", 10**6):
+            assert verify(cert, csr_array(X), labels)
+        assert verify(cert, X, labels)  # dense rows are of full width
+        rows = checker.CheckedRows(csr_array(X), labels, sorted(set(labels.tolist())))
+        for known in cert.facts["problems"].values():
+            problem = checker.SignedProblem(rows, known, cert.facts["data"]["classes"])
+            assert problem.columns < 100
+            if not problem.pairs:
+                assert {k: v for k, v in cert.claims.items() if "VC" in k} | {} == {
+                    k: 5000 + ("no bias" not in k) for k in cert.claims if "VC" in k
+                }
 
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("format-1-*.json")), ids=lambda path: path.stem)

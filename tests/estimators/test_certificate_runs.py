@@ -49,7 +49,7 @@ def test_located_rows():
     clf, X, y = load(GOLDEN / "format-1-located.linsep"), np.array(told["X"]), np.array(told["y"])
     cert = clf.certificate(X, y)
     assert verify(cert, X, y)
-    again = [np.bincount(run["rows"]).max() for run in cert.facts["runs"].values()]
+    again = [np.bincount(run["order"]).max() for run in cert.facts["runs"].values()]
     assert all(run["passes"] == max(again) for run in cert.facts["runs"].values())
     for name, c in zip(cert.runs, clf.classes_, strict=True):
         agrees_with_a_replay(cert, name, signed(clf, X, y, c))
@@ -409,7 +409,7 @@ def test_epochs_without_number_take_no_time_and_no_memory(case, shards):
     more = (1 << 33) - made
     clf._state.epochs += more
     clf._state.tally.rounds[:] += more * len(X)
-    key = "rows" if shards else "updates"
+    key = "updates"
     assert {name: run[key] for name, run in clf.certificate(X, y).facts["runs"].items()} == {
         name: run[key] for name, run in facts.items()
     }

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from linsep.certificates import checker, words
-from linsep.certificates.mixed_checker import checker_of
+from linsep.certificates.mixed_checker import checker_of, is_mixed
 from linsep.certificates.reading import matrix_of, read_labels, read_rows, shorten
-from linsep.certificates.replay import epochs_of
+from linsep.certificates.replay import epochs_of, spans_of
 from linsep.certificates.schema import (
     FORMAT,
     KINDS,
     LISTED,
+    MOST_MIXES,
     VERSION,
     FormError,
     MistakeBound,
@@ -34,6 +35,7 @@ from linsep.certificates.theorems import Theorem, theorem_of
 from linsep.engine.arrays import Array
 from linsep.engine.atomic_write import atomic_write
 from linsep.theory import risk
+from linsep.validation.errors import ParameterError
 
 FAILS, NOT_CHECKED = "fails", "not checked"
 UPDATES = "this run lists the rows of its updates, not the rounds between them"
@@ -245,7 +247,7 @@ class Certificate:
         theorem, facts = self.theorem(run), self.facts["runs"][run]
         bounds = theorem.bounds(run, facts)
         known = {label: float(Decimal(self.claims[claim])) for label, claim in bounds.items() if claim in self.claims}
-        return {f"weighted, {label}": bound for label, bound in known.items()} if "mixes" in facts else known
+        return {f"weighted, {label}": bound for label, bound in known.items()} if is_mixed(facts) else known
 
     def updated_rows(self, run: str = "run", codes: Array | None = None) -> Array:
         """Return the row of each update of a run, in order; a problem of pairs has a row for each rival of a row.
@@ -277,6 +279,33 @@ class Certificate:
             raise ValueError("codes=None: the updates of pairs of classes depend on the labels; give their codes")
         rivals = np.array(facts["rivals"], np.int64)
         return found * (len(data["classes"]) - 1) + rivals - (rivals > np.asarray(codes)[found])
+
+    def mixes(self, run: str = "run") -> list[list[list[int]]]:
+        """Return the mixes of a run, each a list of its shards: [updates, share]; empty if no shards were mixed.
+
+        Shares by mistakes are those of runs whose updates are their mistakes.
+
+        Examples
+        --------
+        >>> from linsep import Perceptron
+        >>> X, y = [[0.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 1]
+        >>> Perceptron(shuffle=False, max_iter=1, tol=None, shards=2).fit(X, y).certificate(X, y).mixes()
+        [[[1, 1], [1, 1]]]
+        """
+        facts, n = self.facts["runs"][run], self.facts["data"]["rows"]
+        if "shards" not in facts:
+            return list(facts.get("mixes", []))
+        rounds, found = np.cumsum(facts["updates"]) - 1, []
+        epochs = max(int(rounds[-1]) // n + 1, sum(of for _, of in facts["shards"]))
+        for epoch in range(min(epochs, MOST_MIXES)):
+            spans = spans_of(facts, epoch, min(n, facts["rounds"] - epoch * n))
+            ends = np.searchsorted(rounds, epoch * n + np.array([0, *(hi for _, hi in spans)]))
+            counts = np.diff(ends).tolist()
+            shares = {"uniform": [1] * len(spans), "rows": [hi - lo for lo, hi in spans], "mistakes": counts}
+            share = shares[facts["mixing"]] if len(spans) > 1 and any(shares[facts["mixing"]]) else [1] * len(spans)
+            if len(spans) > 1 or counts[0]:
+                found.append([list(shard) for shard in zip(counts, share, strict=True)])
+        return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate to a file, as JSON; a file of that name stays whole until all is written."""
@@ -327,18 +356,23 @@ def _scale(value: int, exponent: int) -> float:
 
 @dataclass(frozen=True)
 class Result:
-    """The status of each claim after a check; true if no claim fails.
+    """The status of each claim after a check; true if no claim fails, and none was left out at a time limit.
 
     Attributes
     ----------
     checks : list of (claim, status, detail)
-        The status is "holds", "fails" or "not checked".
+        The status is "holds", "fails", "not checked" (no data can show it), or "not in time".
     """
 
     checks: list[tuple[str, str, str]]
 
     def __bool__(self) -> bool:
-        return all(status != FAILS for _, status, _ in self.checks)
+        return all(status not in (FAILS, checker.NOT_IN_TIME) for _, status, _ in self.checks)
+
+    @property
+    def unchecked(self) -> list[str]:
+        """The claims that were not checked within the time limit."""
+        return [claim for claim, status, _ in self.checks if status == checker.NOT_IN_TIME]
 
     @property
     def failures(self) -> list[tuple[str, str]]:
@@ -351,7 +385,9 @@ class Result:
         return "\n".join(f"{status:<12}{claim:<{wide}}  {detail}" for claim, status, detail in lines)
 
 
-def verify(certificate: Any, X: Any, y: Any, *, orders: Sequence[Any] | None = None) -> Result:
+def verify(
+    certificate: Any, X: Any, y: Any, *, orders: Sequence[Any] | None = None, time_limit: float | None = None
+) -> Result:
     """Check every claim of a certificate against the data, in exact arithmetic.
 
     All is computed again by :mod:`linsep.certificates.checker`, a short file that imports nothing of linsep; runs whose
@@ -370,17 +406,21 @@ def verify(certificate: Any, X: Any, y: Any, *, orders: Sequence[Any] | None = N
     orders : sequence of arrays, optional
         The order of each shuffled epoch. Default: drawn with numpy from the seed in the certificate. Needed only if
         another version of numpy draws other orders; a claim has the SHA-256 of those of the training.
+    time_limit : float, optional
+        Seconds for the arithmetic. Claims that are not checked by then are "not in time", and the result is false.
 
     Returns
     -------
     Result
-        True if no claim fails; on other data false, with the reason. No error is raised, whatever the contents and the
-        data are.
+        True if every claim that can be checked holds; on other data false, with the reason. No error is raised,
+        whatever the contents and the data are.
 
     Raises
     ------
     CertificateError
         If a file is named that is no certificate.
+    ValueError
+        If time_limit is not above 0.
     OSError
         If a file is named that can't be read.
 
@@ -395,15 +435,17 @@ def verify(certificate: Any, X: Any, y: Any, *, orders: Sequence[Any] | None = N
     if isinstance(certificate, (str, os.PathLike)):
         certificate = Certificate.load(certificate)
     facts = certificate.facts if isinstance(certificate, Certificate) else certificate
+    if time_limit is not None and not time_limit > 0:
+        raise ParameterError(f"time_limit={time_limit} leaves no time: it must be above 0 seconds, or None")
     try:
-        return Result(_check_claims(facts, X, y, orders))
+        return Result(_check_claims(facts, X, y, orders, time_limit))
     except FormError as error:
         return Result([("certificate", FAILS, str(error))])
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
         return Result([("certificate", FAILS, f"the certificate does not fit these data: {error!r}")])
 
 
-def _check_claims(facts: Any, X: Any, y: Any, orders: Any) -> list[tuple[str, str, str]]:
+def _check_claims(facts: Any, X: Any, y: Any, orders: Any, time_limit: float | None) -> list[tuple[str, str, str]]:
     """Return the status of each claim; raise an error for a certificate that makes no sense."""
     check_form(facts)
     try:
@@ -415,8 +457,8 @@ def _check_claims(facts: Any, X: Any, y: Any, orders: Any) -> list[tuple[str, st
     except Exception as error:  # methods of X and y, which may be of any type, raise whatever they like
         return [("data", FAILS, str(error) or repr(error))]
     kind, proofs = proofs_of(checker_of(facts))
-    checks = checker.check(facts, matrix_of(data), np.array(names)[codes], kind, orders)
-    if all(status != FAILS for _, status, _ in checks):
+    checks = checker.check(facts, matrix_of(data), np.array(names)[codes], kind, orders, time_limit)
+    if Result(checks):
         checks += _find_misnamed(facts["problems"], proofs) + _list_assumptions(facts)
     return checks
 

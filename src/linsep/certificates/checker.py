@@ -10,6 +10,7 @@ digits. Rows are z_i = y_i [x_i, beta], or, for pairs, [x_i, beta] in its class'
 import hashlib
 import json
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -25,9 +26,26 @@ Array = np.ndarray[Any, Any]
 Facts = dict[str, Any]
 LARGEST_EXPONENT, MOST_WORK = 1e6, 1 << 37
 """Exponentials of larger numbers would be too long to compute, and more operations would take hours."""
-BLOCK_ENTRIES, HALF, THEOREMS = 1 << 20, Fraction(1, 2), ("perceptron", "passive_aggressive", "winnow")
+BLOCK_ENTRIES, WIDE, HALF, THEOREMS = 1 << 20, 4096, Fraction(1, 2), ("perceptron", "passive_aggressive", "winnow")
 UP, DOWN = [Context(50, r, MIN_EMIN, MAX_EMAX) for r in (ROUND_CEILING, ROUND_FLOOR)]
+NOT_IN_TIME = "not in time"
+"""The status of a claim that was not checked within the time limit."""
 NORMS = {"l2": "perceptron's", "simplex": "Winnow's", "l1": "balanced Winnow's"}
+
+
+class OutOfTimeError(Exception):
+    """Raised at the time limit of a check."""
+
+
+def clock(time_limit: float | None) -> Callable[[], None]:
+    """Return a function that raises an OutOfTimeError from so many seconds after now."""
+    end = math.inf if time_limit is None else time.monotonic() + time_limit
+
+    def tick() -> None:
+        if time.monotonic() > end:
+            raise OutOfTimeError
+
+    return tick
 
 
 def beside(name: str, q: Fraction, way: Context) -> Fraction:
@@ -86,7 +104,8 @@ def windows(values: Array, low: int, width: int) -> Iterator[tuple[int, Array]]:
 class CheckedRows:
     """The rows in one form: columns ascending, those named twice added up, zeros dropped, dense and sparse alike."""
 
-    def __init__(self, X: Any, y: Any, classes: list[str]) -> None:
+    def __init__(self, X: Any, y: Any, classes: list[str], tick: Callable[[], None] = lambda: None) -> None:
+        self.tick = tick
         self.X: Any = np.asarray(X) if not hasattr(X, "tocsr") else X.tocsr()
         self.n, self.p = (int(s) for s in self.X.shape)
         if not getattr(self.X, "has_canonical_format", True) and all(self.blocks(BLOCK_ENTRIES)):  # blocks may raise
@@ -95,40 +114,48 @@ class CheckedRows:
         names = [str(v + 0.0).removesuffix(".0") if isinstance(v, float) else str(v) for v in np.asarray(y).tolist()]
         self.codes = np.array([*map(lru_cache(None)(classes.index), names)], np.int64)
         digests = [hashlib.sha256(json.dumps([self.n, self.p, len(self.codes), classes]).encode()) for _ in range(4)]
-        nonzeros, lowest, highest = 0, 0, 0
+        self.nonzeros, self.low, highest, lowest, self.entry, self.used = 0, 0, 0, 0, 0.0, np.zeros(self.p, bool)
         for first, stop, r, c, v in self.blocks(BLOCK_ENTRIES):
-            nonzeros, sizes = nonzeros + len(v), np.frexp(v)[1]
-            lowest, highest = min(lowest, int(sizes.min(initial=0))), max(highest, int(sizes.max(initial=0)))
+            m, e = mantissas(v)
+            self.low = min(self.low, int((e + np.frexp((m & -m).astype(np.float64))[1] - 1).min(initial=0)))
+            self.nonzeros, self.used[c] = self.nonzeros + len(v), True
+            lowest, highest = min(lowest, int(e.min(initial=0)) + 53), max(highest, int(e.max(initial=-53)) + 53)
+            self.entry = max(self.entry, float(np.abs(v).max(initial=0.0)))
             counts = np.bincount(r - first, minlength=stop - first)
             for digest, part in zip(digests, (self.codes[first:stop], counts, c, v), strict=True):
                 digest.update(part.astype("<f8" if part is v else "<i8").tobytes())
         self.sha256 = hashlib.sha256(b"".join(d.digest() for d in digests)).hexdigest()
 
-        self.lengths, self.nonzeros, self.span = np.zeros(self.n), nonzeros, highest - lowest
-        self.largest = math.ldexp(1.0, min(highest, 1023))
+        self.lengths, self.span = np.zeros(self.n), highest - lowest
 
     def norms(self, beta: float) -> Array:
         """Return the norm of each row as a float, a constant feature included; entries may be of any size."""
         if not self.lengths.any():
             for first, stop, r, _, v in self.blocks(BLOCK_ENTRIES):
-                most, squares = np.zeros(stop - first), np.zeros(stop - first)
-                np.maximum.at(most, r - first, np.abs(v))
-                np.add.at(squares, r - first, np.square(v / most[r - first]))
+                most, starts = np.zeros(stop - first), np.flatnonzero(np.diff(r, prepend=-1))
+                most[r[starts] - first] = np.maximum.reduceat(np.abs(v), starts) if len(v) else 0.0
+                squares = np.bincount(r - first, np.square(v / most[r - first]), stop - first)
                 self.lengths[first:stop] = most * np.sqrt(squares)
         return np.hypot(self.lengths, beta)
 
-    def blocks(self, size: int) -> Iterator[tuple[int, int, Array, Array, Array]]:
-        """Return (first row, row after the last, row numbers, columns, values), some rows at a time."""
-        sparse, first = hasattr(self.X, "indptr"), 0
-        ends = self.X.indptr.astype(np.int64) if sparse else np.arange(self.n + 1) * max(self.p, 1)
-        while first < self.n:
+    def blocks(self, size: int, wanted: Array | None = None) -> Iterator[tuple[int, int, Array, Array, Array]]:
+        """Return (first row, row after the last, row numbers, columns, values), some rows at a time.
+
+        With `wanted`, the sorted numbers of rows, first and last count among these.
+        """
+        sparse, first, n = hasattr(self.X, "indptr"), 0, self.n if wanted is None else len(wanted)
+        counts = np.diff(self.X.indptr).astype(np.int64) if sparse else np.full(self.n, max(self.p, 1))
+        ends = np.append(0, np.cumsum(counts if wanted is None else counts[wanted]))
+        while first < n:
+            self.tick()
             stop = max(int(np.searchsorted(ends, ends[first] + size, side="right")) - 1, first + 1)
+            rows: Any = slice(first, stop) if wanted is None else wanted[first:stop]
+            block, numbers = self.X[rows], np.arange(first, stop) if wanted is None else wanted[first:stop]
             if sparse:
-                r = np.repeat(np.arange(first, stop), np.diff(ends[first : stop + 1]))
-                c, v = (a[ends[first] : ends[stop]] for a in (self.X.indices, self.X.data))
+                r, c, v = np.repeat(numbers, np.diff(block.indptr)), block.indices, block.data
             else:
-                r, c = np.nonzero(self.X[first:stop] != 0)
-                r, v = r + first, self.X[first:stop][r, c]
+                r, c = np.nonzero(block != 0)
+                r, v = numbers[r], block[r, c]
             r, c, v, floats = r[v != 0], c[v != 0].astype(np.int64), v[v != 0], v[v != 0].astype(np.float64)
             if not (good := np.isfinite(floats) & (floats.astype(v.dtype) == v)).all():
                 raise ValueError(f"row {r[~good][0]} holds a number that is no finite float")
@@ -139,41 +166,73 @@ class CheckedRows:
 class SignedProblem:
     """Signed rows z, the bias in their last column, and what the witnesses make of them, in units of 2^low."""
 
+    mixing = False
+    """Whether runs with shards are checked."""
+
     def __init__(
         self, rows: CheckedRows, known: Facts, classes: list[str], orders: Iterable[Any] | None = None
     ) -> None:
         self.orders, self.replayed, self.rounding = orders, dict[str, Replayed](), [0, 0]
         self.rows, self.known, self.beta, self.pairs = rows, known, float(known["bias"]), known["positive"] is None
-        self.low, self.width, self.entry, own = 0, 21, 0.0, classes[0] if self.pairs else known["positive"]
+        own = classes[0] if self.pairs else known["positive"]
         self.sign, rivals = np.where((rows.codes == classes.index(own)) | self.pairs, 1, -1), len(classes) - 1
-        self.n, self.p = (rows.n * rivals, (rows.p + 1) * (rivals + 1)) if self.pairs else (rows.n, rows.p + 1)
-        for _, _, v in self.blocks():
-            m, e = mantissas(v)
-            self.low = min(self.low, int((e + np.frexp((m & -m).astype(np.float64))[1] - 1).min(initial=0)))
-            self.entry = max(self.entry, float(np.abs(v).max(initial=0.0)))
-            self.width = min(self.width, (62 - len(v).bit_length()) // 2)
+        self.tick, self.features, self.kept = rows.tick, rows.p + 1, self.columns_kept()
+        self.columns, self.places = len(self.kept) - 1, None
+        if len(self.kept) < self.features:
+            self.places = np.zeros(self.features, np.int64)
+            self.places[self.kept] = np.arange(len(self.kept))
+        self.n, self.p = rows.n * (rivals if self.pairs else 1), len(self.kept) * (len(classes) if self.pairs else 1)
+        self.low = min(rows.low, 1 - Fraction(self.beta).denominator.bit_length())
+        self.entry = max(rows.entry, self.beta)
         self.unit, biases = Fraction(2) ** self.low, 2 * bool(self.beta)
         self.weights = {} if self.pairs else {"simplex": Fraction(rows.p + biases), "l1": Fraction(2 * rows.p + biases)}
         self.radius2 = self.longest(Fraction(2), UP)
-        sides = ("w", self.p, self.n), ("lambda", self.n, self.p)
-        self.w, self.dual = ({k: vector(v, size) for k, v in known[side].items()} for side, size, _ in sides)
-        self.scores, self.point = ({k: np.zeros(size, object) for k in known[side]} for side, _, size in sides)
-        work = [(self.scores[k], 0, *piece) for k, w in self.w.items() for piece in limbs(w, self.width)]
-        work += [(self.point[k], 1, *piece) for k, a in self.dual.items() for piece in limbs(a, self.width)]
+        self.w = {k: vector(self.narrowed(v), self.p) for k, v in known["w"].items()}
+        self.dual = {k: vector(v, self.n) for k, v in known["lambda"].items()}
+        self.scores = {k: np.zeros(self.n, object) for k in self.w}
+        self.point = {k: np.zeros(self.p, object) for k in self.dual}
+        longest = 2 * (len(classes) - 1) * (BLOCK_ENTRIES + rows.n + rows.p)
+        width = (62 - longest.bit_length()) // 2
+        work = [(self.scores[k], 0, *piece) for k, w in self.w.items() for piece in limbs(w, width)]
+        work += [(self.point[k], 1, *piece) for k, a in self.dual.items() for piece in limbs(a, width)]
         for r, c, v in self.blocks():
-            for shift, part in windows(v, self.low, self.width):
+            for shift, part in windows(v, self.low, width):
                 for out, turn, more, piece in work:
+                    self.tick()
                     total = np.zeros(len(out), np.int64)
                     np.add.at(total, (r, c)[turn], part * piece[(c, r)[turn]])
                     hit = np.flatnonzero(total)
                     out[hit] += total[hit].astype(object) << (shift + more)
 
-    def blocks(self) -> Iterator[tuple[Array, Array, Array]]:
-        """Return (row numbers, columns, values) of signed rows, some at a time."""
-        p, rivals = self.rows.p, self.n // self.rows.n
-        for first, stop, r, c, v in self.rows.blocks(BLOCK_ENTRIES // (2 * rivals)):
+    def columns_kept(self) -> Array:
+        """Return the columns that count: all, or of wide rows those with an entry or a weight, an empty one, the bias.
+
+        Other columns are empty, and add nothing to any sum; one of them stays, on which all rows score 0.
+        """
+        rows, weights = self.rows, self.known["w"].values()
+        if rows.p <= WIDE or not hasattr(rows.X, "indptr") or not all("at" in vector for vector in weights):
+            return np.arange(rows.p + 1)
+        kept = np.append(rows.used, True)
+        for vector in weights:
+            kept[np.array(vector["at"], np.int64) % (rows.p + 1)] = True
+        kept[np.argmin(kept)] = True
+        return np.flatnonzero(kept)
+
+    def narrowed(self, witness: Facts) -> Facts:
+        """Return a witness w on the columns that count."""
+        if self.places is None:
+            return witness
+        block, column = np.divmod(np.array(witness["at"], np.int64), self.features)
+        return witness | {"at": (block * len(self.kept) + self.places[column]).tolist()}
+
+    def blocks(self, wanted: Array | None = None) -> Iterator[tuple[Array, Array, Array]]:
+        """Return (row numbers, columns, values) of signed rows, some at a time; of some rows if these are wanted."""
+        p, rivals = self.columns, self.n // self.rows.n
+        for first, stop, r, c, v in self.rows.blocks(BLOCK_ENTRIES // (2 * rivals), wanted):
+            c = c if self.places is None else self.places[c]
             if self.beta:
-                extra = np.arange(first, stop), np.full(stop - first, p), np.full(stop - first, self.beta)
+                more = np.arange(first, stop) if wanted is None else wanted[first:stop]
+                extra = more, np.full(stop - first, p), np.full(stop - first, self.beta)
                 r, c, v = (np.concatenate(a) for a in zip((r, c, v), extra, strict=True))
             v = v * self.sign[r]
             if self.pairs:
@@ -183,9 +242,19 @@ class SignedProblem:
                 v = np.outer([1, -1], np.repeat(v, rivals)).ravel()
             yield r, c, v
 
+    def cached(self, compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Return a function of exact numbers with a cache, which watches the time limit."""
+
+        def ticked(number: Any) -> Any:
+            self.tick()
+            return compute(number)
+
+        return lru_cache(1 << 16)(ticked)
+
     def each(self, wanted: Array) -> Iterator[tuple[int, list[int], list[int]]]:
         """Return (row, columns, integers) of the signed rows that are wanted and not 0."""
-        for r, c, v in self.blocks():
+        rivals = self.n // self.rows.n
+        for r, c, v in self.blocks(np.unique(np.flatnonzero(wanted) // rivals)):
             r, c, v = (a[wanted[r]][np.argsort(r[wanted[r]], kind="stable")] for a in (r, c, v))
             m, e = mantissas(v)
             z = np.left_shift(m.astype(object), np.maximum(e - self.low, 0)) >> np.maximum(self.low - e, 0)
@@ -195,10 +264,13 @@ class SignedProblem:
 
     def longest(self, P: Fraction, way: Context) -> Fraction:
         """Return the largest ||z||_P²: floats find the rows that come near it, exact numbers decide."""
-        sums, size, loss = np.zeros(self.n), math.frexp(self.entry)[1], 1e-8 + self.p * 2.0**-51  # 2^-53 an addition
-        for r, _, v in self.blocks():
-            np.add.at(sums, r, np.ldexp(np.abs(v), -size) ** float(P))
-        near, term = self.each(sums >= (1 - loss) * sums.max()), lru_cache(1 << 16)(lambda a: power(a, way, P))
+        loss, rivals = 1e-8 + self.features * 2.0**-50, self.n // self.rows.n  # 2^-53 for each addition
+        sums, size = np.repeat(self.rows.norms(self.beta), rivals), math.frexp(self.entry)[1]
+        if P != 2:
+            sums = np.zeros(self.n)
+            for r, _, v in self.blocks():
+                np.add.at(sums, r, np.ldexp(np.abs(v), -size) ** float(P))
+        near, term = self.each(sums >= (1 - loss) * sums.max()), self.cached(lambda a: power(a, way, P))
         most = max((sum((term(abs(x)) for x in z), Fraction()) for _, _, z in near), default=Fraction())
         return power(most, way, 2 / P) * self.unit**2
 
@@ -248,8 +320,29 @@ class SignedProblem:
 
     def replay(self, run: Facts, image: Callable[[Array], Image] | None = None) -> Replayed:
         """Replay every round of a run; `image` is what its sums mean."""
+        if "shards" in run and not self.mixing:
+            raise ValueError("the shards of a run were mixed: the checker of mixed runs checks it")
         self.replayed[run["theorem"]] = found = Replay(self, run, image).all(self.orders)
         return found
+
+    def entries(self, rows: Iterable[int], mirrored: range) -> dict[int, list[tuple[int, int]]]:
+        """Return (column, integer) of each entry of some rows, and of -z where mirrored."""
+        found = {i: list[Any]() for i in rows}
+        for i, c, z in self.each(np.isin(np.arange(self.n), [*found])):
+            found[i] = [*zip(c, z, strict=True), *((~j, -x) for j, x in zip(c, z, strict=True) if j in mirrored)]
+        return found
+
+    def decide(self, terms: list[Fraction], columns: list[int], listed: bool) -> None:
+        """Raise a ValueError unless a round is a mistake if and only if it is listed, or next to 0: count that."""
+        if listed == (sum(terms) <= 0):
+            return
+        together = dict[int, Fraction]()
+        for j, term in zip(columns, terms, strict=True):
+            together[j] = together.get(j, Fraction()) + term
+        if abs(sum(terms, Fraction())) * ROUNDING >= sum(map(abs, together.values())):
+            raise ValueError(f"an update of a run was {'no' if listed else 'left out, which was a'} mistake")
+        self.rounding[0] += 1
+        self.rounding[1] += not listed
 
     def play(
         self, run: Facts, image: Callable[[int], Any], mirrored: range = range(0), found: Replayed | None = None
@@ -258,26 +351,19 @@ class SignedProblem:
 
         Rounds of a replay whose scores the floats left open are computed, too: they must be mistakes if listed.
         """
-        rows, s, low, high = {i: list[Any]() for i in range(self.n)}, dict[int, int](), 0, 0
+        s, low, high = dict[int, int](), 0, 0
         moves = [(e.row, 1, e.listed) for e in found.events] if found else []
         if found is None:
             if "mixes" in run or np.bincount(np.array(run["rows"]) // (self.n // self.rows.n)).max() > run["passes"]:
                 raise ValueError("a run is mixed, or has more updates by a row than it has passes")
             steps = run.get("steps", [1] * len(run["rows"]))
             moves = [(i, step, True) for i, step in zip(run["rows"], steps, strict=True)]
-        for i, c, z in self.each(np.isin(np.arange(self.n), [i for i, _, _ in moves])):
-            rows[i] = [*zip(c, z, strict=True), *((~j, -x) for j, x in zip(c, z, strict=True) if j in mirrored)]
+        rows = self.entries((i for i, _, _ in moves), mirrored)
         for i, step, listed in moves:
+            self.tick()
             terms = [image(v := s.get(j, 0))[1] * x / Fraction(1 if mirrored else v or 1) for j, x in rows[i]]
-            if "steps" not in run and listed != (sum(terms) <= 0):
-                together = dict[int, Fraction]()  # the terms of x and -x in one, but in version 1
-                for (j, _), term in zip(rows[i], terms, strict=True):
-                    place = j if found is None else max(j, ~j)
-                    together[place] = together.get(place, Fraction()) + term
-                if abs(sum(terms)) * ROUNDING >= sum(map(abs, together.values())):
-                    raise ValueError(f"an update of a run was {'no' if listed else 'left out, which was a'} mistake")
-                self.rounding[0] += 1
-                self.rounding[1] += not listed
+            if "steps" not in run:  # the terms of x and -x are one, but in version 1
+                self.decide(terms, [j if found is None else max(j, ~j) for j, _ in rows[i]], listed)
             for j, x in rows[i] if listed else ():
                 before, s[j] = image(s.get(j, 0)), s.get(j, 0) + step * x
                 low, high = low + image(s[j])[0] - before[1], high + image(s[j])[1] - before[0]
@@ -287,7 +373,7 @@ class SignedProblem:
     def perceptron(self, run: Facts) -> Facts:
         """Return both lemmas at every mistake, s_k·u against k gamma and ||s_k||_p² against (p - 1) k X_p²."""
         P, w = Fraction(run["p"]), run["witness"]
-        image = lru_cache(1 << 16)(lambda s: [power(abs(s), way, P) for way in (DOWN, UP)])
+        image = self.cached(lambda s: [power(abs(s), way, P) for way in (DOWN, UP)])
         if "updates" in run and P == 2:
             updates = [event for event in self.replay(run).events if event.listed]
             rows, norms = [event.row for event in updates], [event.norm2 for event in updates]
@@ -303,7 +389,7 @@ class SignedProblem:
         out["margin at most"] = stated(power(last, UP) / k, UP)
         if (least := self.scores[w].min()) > 0:
             lemma = min(Fraction(s, j * least) for j, s in enumerate(np.cumsum(self.scores[w][rows]), 1))
-            norm2 = power(sum(power(abs(x), UP, P / (P - 1)) for x in self.w[w]), UP, 2 - 2 / P)
+            norm2 = power(sum(map(self.cached(lambda x: power(abs(x), UP, P / (P - 1))), self.w[w])), UP, 2 - 2 / P)
             bound = (P - 1) * norm2 * X2 / (least * self.unit) ** 2
             out |= {"lemma 1, ratio at least": stated(lemma, DOWN), "mistakes at most": stated(bound, UP)}
             out["mistakes within the bound"] = k <= bound * max(worst, 1)
@@ -330,10 +416,10 @@ class SignedProblem:
     def winnow(self, run: Facts) -> Facts:
         """Return by how much each mistake lowers KL(u || w), and L, by which it must."""
         k, X, eta, start = run["witness"], Fraction(self.entry), Fraction(run["rate"]), self.weights[run["norm"]]
-        image = lru_cache(1 << 16)(lambda s: [beside("exp", eta * self.unit * s, way) for way in (DOWN, UP)])
+        image = self.cached(lambda s: [beside("exp", eta * self.unit * s, way) for way in (DOWN, UP)])
         flat, total = beside("ln", (1 + beside("exp", -2 * eta * X, UP)) / 2, UP) + eta * X, int(abs(self.w[k]).sum())
         L, falls, before = eta * power(self.margin2(k, run["norm"]), DOWN) - flat, list[Fraction](), start
-        mirrored = range(0 if run["norm"] == "l1" else self.rows.p, self.p)
+        mirrored = range(0 if run["norm"] == "l1" else self.columns, self.p)
         weights = partial(Image, plain=mirrored.start, rate=float(eta))
         found = self.replay(run, weights) if "updates" in run else None
         for i, _, low, high, s in self.play(run, image, mirrored, found):
@@ -377,7 +463,7 @@ def refuse_costly(certificate: Facts, rows: CheckedRows) -> None:
         work += entries[name] * (windows[name] + 1) * sum(b // 16 + 1 for b in bits)
     for run in certificate["runs"].values():
         updates, each = len(run.get("updates", run.get("rows", ()))), entries[run["problem"]] // rows.n + 1
-        size, long = max(rows.largest, problems[run["problem"]]["bias"]), windows[run["problem"]] + 1
+        size, long = max(rows.entry, problems[run["problem"]]["bias"]), windows[run["problem"]] + 1
         work += min(run["passes"], updates + 1) * entries[run["problem"]] if "updates" in run else 0
         work += 100 * updates * each * long * (1 + bits_of(run["mixes"]) // 64 if "mixes" in run else 1)
         if run["theorem"] == "winnow" and not run["rate"] * size * updates <= LARGEST_EXPONENT:
@@ -387,36 +473,59 @@ def refuse_costly(certificate: Facts, rows: CheckedRows) -> None:
 
 
 def claims(
-    certificate: Facts, rows: CheckedRows, kind: type[SignedProblem] = SignedProblem, orders: Any = None
-) -> Facts:
-    """Return all claims, computed from the witnesses and the rows; one is that the witnesses were not touched."""
+    certificate: Facts, rows: CheckedRows, kind: type[SignedProblem] = SignedProblem, orders: Any = None,
+    unfinished: list[str] | None = None,
+) -> Facts:  # fmt: skip
+    """Return all claims, computed from the witnesses and the rows; one is that the witnesses were not touched.
+
+    At the time limit of the rows, the problems and runs that are left are added to `unfinished`, if it is given.
+    """
     problems, runs, found = certificate["problems"], certificate["runs"], dict[str, Facts]()
-    for name, problem in ((k, kind(rows, v, certificate["data"]["classes"], orders)) for k, v in problems.items()):
-        found |= {name: problem.claims()} | {k: problem.run(run) for k, run in runs.items() if run["problem"] == name}
-        if certificate.get("version") == VERSION and "sample size" in found[name]:
-            found[name]["sample size is for"] = "epsilon {epsilon}, delta {delta}".format_map(problems[name])
+    for name, facts in problems.items():
+        own = {k: run for k, run in runs.items() if run["problem"] == name}
+        try:
+            problem = kind(rows, facts, certificate["data"]["classes"], orders)
+            found[name] = problem.claims()
+            for k, run in own.items():
+                found[k] = problem.run(run)
+        except OutOfTimeError:
+            if unfinished is None:
+                raise
+            unfinished += [k for k in (name, *own) if k not in found]
+        if certificate.get("version") == VERSION and "sample size" in found.get(name, ()):
+            found[name]["sample size is for"] = "epsilon {epsilon}, delta {delta}".format_map(facts)
     for k in (k for k, run in runs.items() if certificate.get("version") == VERSION and "confidence" in run):
-        found[k]["confidence"] = repr(float(runs[k]["confidence"]))
+        found.get(k, {})["confidence"] = repr(float(runs[k]["confidence"]))
     whole = json.dumps([certificate[k] for k in ("data", "problems", "runs")], sort_keys=True)
     found["witnesses"] = {"sha256": hashlib.sha256(whole.encode()).hexdigest()}
-    return {f"{k}: {claim}": v for k in (*problems, *runs, "witnesses") for claim, v in found[k].items()}
+    return {f"{k}: {claim}": v for k in (*problems, *runs, "witnesses") for claim, v in found.get(k, {}).items()}
 
 
 def check(
-    certificate: Facts, X: Any, y: Any, kind: type[SignedProblem] = SignedProblem, orders: Any = None
-) -> list[tuple[str, str, str]]:
-    """Return (claim, "holds" or "fails", what is stated and what the data give) for each claim; it never raises.
+    certificate: Facts, X: Any, y: Any, kind: type[SignedProblem] = SignedProblem, orders: Any = None,
+    time_limit: float | None = None,
+) -> list[tuple[str, str, str]]:  # fmt: skip
+    """Return (claim, status, what is stated and what the data give) for each claim; it never raises.
 
-    The orders of epochs that were shuffled are drawn with numpy; if numpy draws others, give them as `orders`.
+    The status is "holds", "fails", or, if a time limit in seconds is given and was reached, "not in time". The orders
+    of epochs that were shuffled are drawn with numpy; if numpy draws others, give them as `orders`.
     """
+    late = f"not checked within the time limit of {time_limit} seconds"
     try:
         check_form(certificate)
-        rows, known = CheckedRows(X, y, certificate["data"]["classes"]), certificate["claims"]
+        known, unfinished = certificate["claims"], list[str]()
+        try:
+            rows = CheckedRows(X, y, certificate["data"]["classes"], clock(time_limit))
+        except OutOfTimeError:
+            return [(k, NOT_IN_TIME, late) for k in known]
         if [rows.n, rows.p, rows.sha256] != [certificate["data"][k] for k in ("rows", "features", "sha256")]:
             return [("data", "fails", f"these are other rows or labels: their SHA-256 is {rows.sha256}")]
         refuse_costly(certificate, rows)
-        found = claims(certificate, rows, kind, orders)
+        found = claims(certificate, rows, kind, orders, unfinished)
         same = {k: repr(found.get(k)) == repr(known.get(k)) not in ("None", "False") for k in found | known}
-        return [(k, "holds" if same[k] else "fails", f"stated {known.get(k)}, found {found.get(k)}") for k in same]
+        checks = [(k, "holds" if same[k] else "fails", f"stated {known.get(k)}, found {found.get(k)}") for k in same]
+        starts = tuple(f"{name}: " for name in unfinished)
+        open_claims = {k for k in known.keys() - found.keys() if k.startswith(starts)}
+        return [(k, NOT_IN_TIME, late) if k in open_claims else (k, status, of) for k, status, of in checks]
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, MemoryError) as error:
         return [("certificate", "fails", f"the certificate does not fit these data: {error!r}")]

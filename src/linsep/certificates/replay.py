@@ -1,13 +1,16 @@
 """Replay a run, every round of it: which rows were updated follows from the order, the rule and the data.
 
-A run in a file is an order of the rows and the numbers of the rounds with an update. Where labels arrived one by one,
-a class competes from its first row on. Sums of updates v are kept as
-integers times a power of two, beside their nearest floats. A block of rounds is one product with the floats at its
-start, and one with the rows that are added within it. With n terms, a float product differs from the exact one by less
-than (n + 4) 2^-53 sum |x||v| <= (n + 4) 2^-53 ||x|| ||v||: scores beyond that are decided, all others are computed in
-integers, and so are the scores of all listed rounds. A listed round must be an update of the rule, and no other round
-may be one; a round whose score is next to 0, up to 1e-9 of the sum of its terms' sizes, may be either, as the
-training's floats are rounded: such rounds are counted, and a claim states how many they are.
+A run in a file is an order of the rows and the numbers of the rounds with an update. The sums of updates v are exact:
+integers times a power of two, as digits of `width` bits (of either sign), which floats multiply and add without
+rounding. A block of rounds is one product with the nearest floats of v at its start, and one with the rows that are
+added within it. With n terms, a float product differs from the exact one by less than
+(n + 4) 2^-53 sum |x||v| <= (n + 4) 2^-53 ||x|| ||v||: scores beyond that are decided; all others, and those of all
+listed rounds, are computed exactly. A listed round must be an update of the rule, and no other round may be one; a
+round whose score is next to 0, up to 1e-9 of the sum of its terms' sizes, may be either, as the training's floats are
+rounded: such rounds are counted, and a claim states how many they are.
+
+Where shards were mixed, all shards of an epoch begin with the same v, and v becomes the mean of theirs, weighted by
+their shares; v is then a fraction, whose denominator is `scale`.
 """
 
 import hashlib
@@ -24,22 +27,18 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 Facts = dict[str, Any]
+Digits = dict[int, Any]
+"""Integers by the digits that are not all 0, each as floats; 0 is the lowest."""
 MOST_ROUNDS, MOST_PRODUCTS = 256, 1 << 18
 """Rounds in a block, and the entries of its rows."""
+FEWER_ROUNDS = 64
+"""Rounds in a block of passive-aggressive, whose steps are computed one after the other."""
 BLOCKED = 64
 """Rows that shuffle="blocks" keeps together."""
 ROUNDING = 10**9
 """A score is next to 0 if it is less than the sum of its terms' sizes divided by this."""
 STEP_BITS = 80
 """Steps of passive-aggressive are rounded to multiples of 2^-80 / R², or less."""
-
-
-class Exact(NamedTuple):
-    """A row in integers, times its sign where classes have signs."""
-
-    columns: Array
-    z: Array
-    norm2: int
 
 
 class Event(NamedTuple):
@@ -54,13 +53,15 @@ class Event(NamedTuple):
     step: int
     """The factor of the row when it was added; 0 if it was not added."""
     norm2: int
-    """||v||² after the round."""
+    """||v||² after the round, if no shards were mixed."""
 
 
 class Replayed(NamedTuple):
     """A run, replayed."""
 
     events: list[Event]
+    mixes: list[list[tuple[int, int]]]
+    """For each epoch with an event, the number of the events of each shard, and its share."""
     rounded: int
     """The rounds that were decided by rounding, and no other way."""
     missed: int
@@ -86,6 +87,9 @@ def permutation(order: Facts, epoch: int, n: int) -> Array:
 def epochs_of(run: Facts, n: int, given: Iterable[Any] | None) -> Iterator[Array]:
     """Return the rows of each epoch in order: those given, or else those that the run's order says."""
     order, left = run["order"], iter(given) if given is not None else None
+    if isinstance(order, list):
+        yield np.array(order, np.int64)
+        return
     for epoch in range(run["passes"]):
         rows = np.arange(n)
         if order != "rows" and epoch < order["epochs"]:
@@ -95,20 +99,19 @@ def epochs_of(run: Facts, n: int, given: Iterable[Any] | None) -> Iterator[Array
         yield rows[: run["rounds"] - epoch * n]
 
 
-def nearest(values: Array, exponent: int) -> Array:
-    """Return the floats that are nearest to integers times a power of two."""
-    try:
-        return np.ldexp(values.astype(np.float64), exponent)
-    except OverflowError:
-        flat = [float(int(v) * Fraction(2) ** exponent) for v in values.ravel()]
-        return np.array(flat).reshape(values.shape)
+def spans_of(run: Facts, epoch: int, rows: int) -> list[tuple[int, int]]:
+    """Return the spans of the rows of an epoch that shards learned from: nearly equal ones, in order."""
+    count = 1
+    for shards, epochs in run.get("shards", ()):
+        count, epoch = (shards if 0 <= epoch < epochs else count), epoch - epochs
+    count = max(1, min(count, rows))
+    return list(pairwise(rows * k // count for k in range(count + 1)))
 
 
-def length(values: Array, axis: int | None = None) -> Any:
+def length(values: Array) -> float:
     """Return the Euclidean norm, wherever its square may lie."""
-    most = np.abs(values).max(axis=axis, keepdims=True, initial=0.0)
-    sizes = np.sqrt(np.square(values / np.where(most, most, 1.0)).sum(axis=axis, keepdims=True)) * most
-    return sizes.squeeze(axis) if axis is not None else float(sizes.ravel()[0])
+    most = float(np.abs(values).max(initial=0.0))
+    return math.sqrt(float(np.square(values / most).sum())) * most if most else 0.0
 
 
 class Image:
@@ -130,40 +133,46 @@ class Image:
             if most > self.origin:
                 self.origin, columns, s = 2 * most, np.arange(len(self.near)), self.near[:, 0]
             self.sizes[columns] = (np.abs(s) / (self.origin or 1.0)) ** (self.power - 1)
-            self.weights[columns], self.slack = np.sign(s) * self.sizes[columns], 6 * self.power
+            self.weights[columns], self.slack = np.sign(s) * self.sizes[columns], 12 * self.power
             return
         if self.rate * most > self.origin + 300:
             self.origin, columns, s = self.rate * most, np.arange(len(self.near)), self.near[:, 0]
         up, down = np.exp(self.rate * s - self.origin), np.exp(-self.rate * s - self.origin)
         down[columns < self.plain] = 0.0
         self.weights[columns], self.sizes[columns] = up - down, up + down
-        self.slack = 12 * (self.origin + 300)
+        self.slack = 16 * (self.origin + 300)
 
 
 class Replay:
     """A run on the signed rows of a problem, between two of its blocks."""
 
     def __init__(self, problem: "SignedProblem", run: Facts, image: Callable[[Array], Image] | None = None) -> None:
-        self.problem, self.run, self.rivals = problem, run, problem.n // problem.rows.n
-        self.X, self.p, self.beta, columns = problem.rows.X, problem.rows.p, problem.beta, 1
-        columns = self.rivals + 1 if problem.pairs else 1
-        self.norms = problem.rows.norms(self.beta)
-        self.sparse = hasattr(self.X, "indptr")
-        self.longest = int(np.diff(self.X.indptr).max(initial=0)) if self.sparse else self.p
-        self.v = np.zeros((self.p + 1, columns), object)
-        self.near, self.floats = np.zeros((self.p + 1, columns)), np.zeros((self.p + 1, columns))
+        self.problem, self.run, self.X, self.rivals = problem, run, problem.rows.X, problem.n // problem.rows.n
+        self.classes, self.p = self.rivals + 1 if problem.pairs else 1, problem.columns
+        self.norms, self.sparse = problem.rows.norms(problem.beta), hasattr(problem.rows.X, "indptr")
+        self.longest = 1 + (int(np.diff(self.X.indptr).max(initial=0)) if self.sparse else self.p)
+        bits = max(math.frexp(problem.entry)[1] - problem.low, 1)
+        spare = self.longest.bit_length() + MOST_ROUNDS.bit_length()
+        more = next(k for k in range(53) if bits <= (53 - spare - k) // 2 << k)
+        self.width = (53 - spare - more) // 2  # sums of products of two digits are below 2^53, and floats are exact
+        self.digits = -(-bits // self.width)
+        self.seen = np.zeros(self.p + 1, bool)
+        self.v, self.scale = np.zeros((self.p + 1, self.classes)), 1
+        self.near, self.floats = np.zeros((self.p + 1, self.classes)), np.zeros((self.classes, self.p + 1))
         self.image = None if image is None else image(self.near)
-        self.norm2, self.rounded, self.missed = 0, 0, 0
-        self.first = np.zeros(max(columns, 2), np.int64)
-        if run.get("arrive"):
+        self.events, self.norm2, self.rounded, self.missed, self.mistakes = list[Event](), 0, 0, 0, 0
+        self.reach, self.reach_before = 0.0, 0.0
+        self.first, self.alone = np.zeros(self.classes, np.int64), 0
+        if run.get("arrive"):  # rows before a second class arrives have no rival, and are no mistakes
             self.first = np.unique(problem.rows.codes, return_index=True)[1]
+            self.alone = int(np.sort(self.first)[1]) if len(self.first) > 1 else problem.rows.n
         self.passive, self.small, self.one, self.soft, self.top = False, 0, 0, Fraction(), 0
         if run["theorem"] == "passive_aggressive":
             self.set_steps(run["C"], run["first"])
 
     def set_steps(self, C: float | None, first: bool) -> None:
         """Let steps be those of passive-aggressive, in units of 2^small: loss / ||x||², or less where C says so."""
-        low, most = self.problem.low, math.frexp(self.problem.entry * math.sqrt(self.problem.p))[1]
+        low, most = self.problem.low, math.frexp(self.problem.entry * math.sqrt(self.problem.features))[1]
         self.passive, self.small = True, -STEP_BITS - 2 * most
         self.one = 1 << -(2 * low + self.small)
         if C is not None and first:
@@ -171,106 +180,154 @@ class Replay:
         elif C is not None:
             self.soft = Fraction(2) ** (-2 * low) / (2 * Fraction(C))
 
-    def step(self, score: int, norm2: int) -> int:
-        """Return what a row is multiplied by in an update: 1, or passive-aggressive's tau."""
-        if not self.passive or not norm2:
-            return 1
-        loss = max(self.one - score, 0)
-        step = round(loss / (norm2 + self.soft)) if self.soft else (2 * loss + norm2) // (2 * norm2)
+    def step(self, loss: int, norm2: int) -> int:
+        """Return passive-aggressive's tau; the loss is in units of the scale."""
+        loss, part = max(loss, 0), self.scale * norm2
+        step = round(loss / (part + self.scale * self.soft)) if self.soft else (2 * loss + part) // (2 * part)
         return min(step, self.top) if self.top else step
 
-    def integers(self, X: Any, rows: Array) -> list[Exact]:
-        """Return rows in integers, their signs and their constant feature included."""
+    def block(self, rows: Array) -> Any:
+        """Return signed rows as floats, with their constant feature, which comes last."""
+        problem, n = self.problem, len(rows)
+        if not self.sparse:
+            Z = np.empty((n, self.p + 1))
+            Z[:, :-1], Z[:, -1] = self.X[rows], problem.beta
+            return Z if problem.pairs else np.multiply(Z, problem.sign[rows][:, None], out=Z)
+        starts, counts = self.X.indptr[rows], self.X.indptr[rows + 1] - self.X.indptr[rows] + 1
+        ends = np.cumsum(counts, dtype=np.int64)
+        at = np.arange(ends[-1] if n else 0) + np.repeat(starts - (ends - counts), counts)
+        at[ends - 1] = 0  # in the place of the constant feature
+        values = np.take(self.X.data if self.X.nnz else np.zeros(1), at).astype(np.float64)
+        columns = np.take(self.X.indices if self.X.nnz else np.zeros(1, np.int32), at)
+        columns = columns if problem.places is None else problem.places[columns]
+        values[ends - 1], columns[ends - 1] = problem.beta, self.p
+        values = values if problem.pairs else values * np.repeat(problem.sign[rows], counts)
+        return type(self.X)((values, columns, np.append(0, ends)), shape=(n, self.p + 1))
+
+    def split(self, Z: Any) -> Digits:
+        """Return rows in units of 2^low as digits that are not all 0; each is a float that is an integer."""
+        left, found = Z.data if self.sparse else Z, Digits()
+        for k in range(self.digits - 1, -1, -1):
+            part = np.trunc(np.ldexp(left, -self.problem.low - k * self.width))
+            if part.any():
+                left = left - np.ldexp(part, self.problem.low + k * self.width) if k else left
+                found[k] = type(Z)((part, Z.indices, Z.indptr), shape=Z.shape) if self.sparse else part
+        return found
+
+    def whole(self, sums: Digits, shape: Any) -> Array:
+        """Return integers of which digits are given."""
+        total = np.zeros(shape, object)
+        for k, digit in sums.items():
+            total += digit.astype(np.int64).astype(object) << (k * self.width)
+        return total
+
+    def scores(self, parts: Digits, count: int) -> Array:
+        """Return the exact products of rows with v, class by class."""
+        sums = Digits()
+        for a, part in parts.items():
+            found = part @ self.v
+            for b in range(found.shape[1] // self.classes):
+                sums[a + b] = sums.get(a + b, 0.0) + found[:, b * self.classes : (b + 1) * self.classes]
+        return self.whole(sums, (count, self.classes))
+
+    def products(self, parts: Digits, others: Digits) -> Digits:
+        """Return the products of rows with others."""
+        sums = Digits()
+        for a, part in parts.items():
+            for b, other in others.items():
+                found = part @ other.T
+                sums[a + b] = sums.get(a + b, 0.0) + (found.toarray() if self.sparse else found)
+        return sums
+
+    def add(self, Z: Any, parts: Digits, amounts: Array) -> None:
+        """Let v += amounts * rows, exactly; amounts are integers, a column for each class."""
+        most = max(int(abs(amounts).max(initial=0)), 1)
+        signs, sizes = np.where(amounts < 0, -1, 1), np.abs(amounts)
+        for t in range(-(-most.bit_length() // self.width)):
+            digit = ((sizes >> (t * self.width)) % (1 << self.width) * signs).astype(np.float64)
+            for a, part in parts.items():
+                self.add_digits(a + t, part, digit)
+        columns = np.arange(self.p + 1)
         if self.sparse:
-            counts, columns, values = np.diff(X.indptr), X.indices, X.data
-        else:
-            which, columns = np.nonzero(X)
-            counts, values = np.bincount(which, minlength=len(rows)), X[which, columns]
-        if self.beta:  # the constant feature is a row's last entry
-            ends = np.cumsum(counts)
-            columns, values = np.insert(columns, ends, self.p), np.insert(values, ends, self.beta)
-            counts = counts + 1
-        m, e = np.frexp(values if self.problem.pairs else values * np.repeat(self.problem.sign[rows], counts))
-        e, m = e.astype(np.int64) - 53 - self.problem.low, (m * 2.0**53).astype(np.int64)
-        if len(e) and e.max() <= 9:
-            z = (np.left_shift(m, np.clip(e, 0, 9)) >> np.clip(-e, 0, 63)).astype(object)
-        else:
-            z = (m.astype(object) << np.maximum(e, 0)) >> np.maximum(-e, 0)
-        cuts, sums = [0, *np.cumsum(counts).tolist()], [0, *np.cumsum(z * z).tolist()]
-        return [Exact(columns[a:b], z[a:b], sums[b] - sums[a]) for a, b in pairwise(cuts)]
+            self.seen[Z.indices] = True
+            columns = np.flatnonzero(self.seen)
+            self.seen[columns] = False
+        self.carry(columns)
+        self.set_near(columns)
 
-    def score(self, row: int, x: Exact, rival: int) -> tuple[int, int]:
-        """Return the exact score of a row, in pairs of classes the difference to its rival, and its terms' sizes."""
-        v, others = self.v[x.columns], self.first <= row
-        if others.sum() == 1:
-            return 1, 1  # the only class so far has no rival
-        if not self.problem.pairs:
-            return int(np.dot(v[:, 0], x.z)), int(np.dot(abs(v[:, 0]), abs(x.z)))
-        scores, sizes, own = np.dot(v.T, x.z), np.dot(abs(v.T), abs(x.z)), int(self.problem.rows.codes[row])
-        others[own] = False
-        best = rival if rival >= 0 else max(np.flatnonzero(others).tolist(), key=lambda c: int(scores[c]))
-        higher = (scores - scores[best]) * ROUNDING > sizes + sizes[best]
-        if best == own or (higher.astype(bool) & others).any():
-            raise ValueError("the rival of an update was not the best")
-        return int(scores[own] - scores[best]), int(sizes[own] + sizes[best])
+    def digit(self, k: int) -> slice:
+        """Return the columns of a digit of v, for which there is room then."""
+        missing = (k + 1) * self.classes - self.v.shape[1]
+        if missing > 0:
+            self.v = np.hstack([self.v, np.zeros((len(self.v), missing))])
+        return slice(k * self.classes, (k + 1) * self.classes)
 
-    def decide(self, row: int, x: Exact, rival: int) -> tuple[int, int]:
-        """Return the exact score of a round and its step, 0 if it is not listed; count it if rounding decided it."""
-        listed, norm2 = rival >= 0, x.norm2 * (1 + self.problem.pairs)
-        score, sizes = self.score(row, x, rival)
-        beyond = self.one - score
-        due = beyond > 0 and norm2 > 0 if self.passive else beyond >= 0
-        if due != listed:
-            if abs(beyond) * ROUNDING >= sizes + self.one:
-                raise ValueError(f"row {row} was {'no update' if listed else 'an update'} of the rule")
-            self.rounded, self.missed = self.rounded + 1, self.missed + (not listed)
-        return score, self.step(score, norm2) if listed else 0
+    def add_digits(self, k: int, part: Any, digit: Array) -> None:
+        """Add products of digits to a digit of v."""
+        columns = self.digit(k)
+        if not self.sparse:
+            self.v[:, columns] += part.T @ digit
+            return
+        counts = np.diff(part.indptr)
+        for c in np.flatnonzero(digit.any(axis=0)).tolist():
+            np.add.at(self.v[:, columns.start + c], part.indices, part.data * np.repeat(digit[:, c], counts))
 
-    def walk(self, rows: Array, rivals: Array, exact: list[Exact]) -> list[Event]:
-        """Play rounds exactly; `rivals` are those of updates, in two classes 0, and -1 where no update is listed."""
-        events, pairs, v = list[Event](), self.problem.pairs, self.v[:, 0]
-        quick = self.image is None and not pairs and not self.passive and not self.first.any()
-        for row, rival, x in zip(rows.tolist(), rivals.tolist(), exact, strict=True):
-            signed, score, step, before = row, 0, int(rival >= 0), v[x.columns]
-            if quick and step and (score := np.dot(before, x.z) if x.norm2 else 0) <= 0:  # an update, beyond doubt
-                v[x.columns] = before + x.z
-                self.norm2 += 2 * score + x.norm2
-                events.append(Event(row, True, score, 1, self.norm2))
-                continue
-            if self.image is None:
-                score, step = self.decide(row, x, rival)
-                self.norm2 += step * (2 * score + step * x.norm2 * (1 + pairs))
-            if pairs:
-                own = int(self.problem.rows.codes[row])
-                signed = row * self.rivals + rival - (rival > own)
-                if rival >= 0:
-                    self.v[x.columns, own] += step * x.z
-                    self.v[x.columns, rival] -= step * x.z
-            elif rival >= 0:
-                v[x.columns] = before + step * x.z
-            events.append(Event(signed, rival >= 0, score, step, self.norm2))
-        return events
+    def carry(self, columns: Array) -> None:
+        """Let the digits of v be short again: at most 2^(width - 1), so that the highest one has the sign."""
+        k, base = 0, 2.0**self.width
+        while k * self.classes < self.v.shape[1]:
+            here = self.digit(k)
+            more = np.rint(self.v[columns, here] / base)
+            if more.any():
+                above = self.digit(k + 1)  # v may be another array from here on
+                self.v[columns, above] += more
+                self.v[columns, here] -= more * base
+            k += 1
 
-    def undecided(self, X: Any, rows: Array, near: Array, places: Array, steps: Array) -> Array:
-        """Return whether the floats leave open that a round is no update; `near` are the sums at the block's start.
-
-        `steps` has the multiples of the rows at `places` that were added to each class.
-        """
-        floats, terms = self.near, self.longest + 1
+    def set_near(self, columns: Array) -> None:
+        """Compute the floats next to v."""
+        bits = self.scale.bit_length()
+        below, low = float(Fraction(self.scale, 1 << bits)), self.problem.low + self.small - bits
+        near = np.zeros((len(columns), self.classes))
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            for k in range(self.v.shape[1] // self.classes - 1, -1, -1):
+                near += np.ldexp(self.v[columns, self.digit(k)], low + k * self.width)
+            self.near[columns] = near / below
         if self.image is not None:
-            sides = self.image.weights, self.image.sizes
-            scores, sizes = ((a @ w[:-1])[:, None] + self.beta * w[-1] for a, w in zip((X, abs(X)), sides, strict=True))
-            slack = (terms + 32 + self.image.slack) * 2.0**-53 * sizes[:, 0] + terms * self.problem.entry * 2.0**-1000
-        else:
-            floats = near
-            scores = X @ floats[:-1] + self.beta * floats[-1]
-            reach = length(floats) + float(np.abs(steps).sum(axis=1) @ self.norms[rows[places]])
-            if len(places):
-                products = X @ X[places].T
-                products = (products.toarray() if self.sparse else products) + self.beta**2
-                scores = scores + np.where(places < np.arange(len(rows))[:, None], products, 0.0) @ steps
-            terms += len(places) + 16
-            slack = terms * (2.0**-52 * self.norms[rows] * reach + 2.0**-1060 * (1 + np.abs(steps).sum()))
+            self.image.refresh(columns)
+
+    def fraction(self, v: Array) -> Array:
+        """Return digits of v as integers, in units of the scale."""
+        digits = {k: v[:, self.digit(k)] for k in range(v.shape[1] // self.classes)}
+        return self.whole(digits, (len(v), self.classes))
+
+    def set_fraction(self, values: Array, scale: int) -> None:
+        """Let v be integers in units of a scale."""
+        self.v, self.scale, k = np.zeros((len(values), self.classes)), scale, 0
+        signs, sizes = np.where(values < 0, -1, 1), np.abs(values)
+        while sizes.any():
+            here = self.digit(k)  # v may be another array from here on
+            self.v[:, here] = (sizes % (1 << self.width) * signs).astype(np.float64)
+            sizes, k = sizes >> self.width, k + 1
+        self.carry(np.arange(len(values)))
+        self.set_near(np.arange(len(values)))
+        self.reach = self.reach_before = length(self.near)
+
+    def undecided(self, Z: Any, rows: Array, places: Array, rivals: Array) -> Array:
+        """Return whether the floats leave open that a round is no update; v is that of the block's start."""
+        if self.image is not None:
+            scores, sizes = Z @ self.image.weights, abs(Z) @ self.image.sizes
+            terms = self.longest + 32 + self.image.slack
+            slack = terms * 2.0**-53 * sizes + self.longest * self.problem.entry * 2.0**-1000
+            return ~(np.isfinite(scores) & (scores > 3 * slack))
+        steps = self.signs(rows[places], rivals).astype(np.float64)
+        scores, reach = Z @ self.near, self.reach + 2 * float(self.norms[rows[places]].sum())
+        if len(places):
+            products = Z @ (self.block(rows[places]) if self.sparse else Z[places]).T
+            products = products.toarray() if self.sparse else products
+            scores = scores + np.where(places < np.arange(len(rows))[:, None], products, 0.0) @ steps
+        terms = self.longest + len(places) + 32
+        slack = terms * (2.0**-52 * self.norms[rows] * reach + 2.0**-1060 * (1 + len(places)))
         if self.problem.pairs:
             own = self.problem.rows.codes[rows]
             right = scores[np.arange(len(rows)), own]
@@ -278,73 +335,216 @@ class Replay:
             scores[np.arange(len(rows)), own] = -np.inf
             margins = right - scores.max(axis=1)
         else:
-            margins = self.problem.sign[rows] * scores[:, 0] - float(self.passive)
-        return ~(np.isfinite(margins) & (margins > 3 * slack + float(self.passive) * 2.0**-50))
+            margins = scores[:, 0]
+        return ~(np.isfinite(margins) & (margins > 3 * slack)) & (rows >= self.alone)
 
-    def play(self, rows: Array, places: Array, rivals: Array) -> list[Event]:
+    def signs(self, rows: Array, rivals: Array) -> Array:
+        """Return what a step adds of a signed row to the sums of each class."""
+        steps = np.zeros((len(rows), self.classes), np.int64)
+        if not self.problem.pairs:
+            return steps + 1
+        steps[np.arange(len(rows)), self.problem.rows.codes[rows]] = 1
+        steps[np.arange(len(rows)), rivals] = -1
+        return steps
+
+    def play(self, rows: Array, places: Array, rivals: Array) -> None:
         """Play a block: the updates are at `places` of its rows."""
-        X, near = self.X[rows].astype(np.float64), self.near
-        exact = self.integers(X[places], rows[places])
-        touched = np.zeros(len(near), bool)
-        for x in exact:
-            touched[x.columns] = True
-        columns = np.flatnonzero(touched)
-        before, counts = self.v[columns].copy(), (self.norm2, self.rounded, self.missed)
-        events = self.walk(rows[places], rivals, exact)
-        steps = np.zeros((len(places), self.v.shape[1]))
-        own = self.problem.rows.codes[rows[places]] if self.problem.pairs else 0 * places
-        sizes = nearest(np.array([event.step for event in events], object), self.small)
-        steps[np.arange(len(places)), own] = sizes if self.problem.pairs else sizes * self.problem.sign[rows[places]]
-        if self.problem.pairs:
-            steps[np.arange(len(places)), rivals] = -sizes
-        open_rounds = self.undecided(X, rows, near, places, steps)
-        open_rounds[places] = False
-        if open_rounds.any():
-            self.v[columns] = before
-            self.norm2, self.rounded, self.missed = counts
-            found = np.full(len(rows), -1)
-            found[places] = rivals
-            chosen = np.flatnonzero(open_rounds | (found >= 0))
-            events = self.walk(rows[chosen], found[chosen], self.integers(X[chosen], rows[chosen]))
-        if len(places):
-            self.near[columns] = nearest(self.v[columns], self.problem.low + self.small)
-            self.add_floats(X[places], steps)
-        if self.image is not None and len(places):
-            self.image.refresh(columns)
-        return events
+        self.problem.tick()
+        listed = np.full(len(rows), -1)
+        listed[places] = rivals
+        chosen = np.ones(len(rows), bool)
+        if not self.passive:
+            chosen = self.undecided(self.block(rows), rows, places, rivals)
+            chosen[places] = True
+        rows, listed, checked = rows[chosen], listed[chosen], False
+        while len(rows):  # up to a round that exact numbers do not decide; then that one is the first
+            done = self.settle(rows, listed, checked)
+            rows, listed, checked = rows[done:], listed[done:], not done
+            if checked:
+                self.refuse_unless_next_to_0(int(rows[0]), int(listed[0]))
 
-    def add_floats(self, X: Any, steps: Array) -> None:
+    def settle(self, rows: Array, rivals: Array, checked: bool) -> int:
+        """Play rounds exactly, and return how many; `rivals` are -1 where no update is listed, else 0 in two classes.
+
+        The first round is not decided again if it was checked.
+        """
+        which, count = np.flatnonzero(rivals >= 0), len(rows)
+        Z = self.block(rows)
+        parts = self.split(Z)
+        if len(which) == count:
+            added, more = Z, parts
+        else:
+            added = self.block(rows[which])
+            more = self.split(added)
+        scores, steps = np.zeros(count, object), np.ones(len(which), object)
+        signs, norms = self.signs(rows[which], rivals[which]), np.zeros(len(which), object)
+        if self.image is None:
+            earlier = np.arange(len(which)) < np.searchsorted(which, np.arange(count))[:, None]
+            products = self.products(parts, more)
+            norms = self.whole({k: of[which, np.arange(len(which))] for k, of in products.items()}, len(which))
+            found = self.scores(parts, count)
+            if self.passive:
+                inner = self.whole({k: of * earlier for k, of in products.items()}, earlier.shape)
+                scores, steps, done = self.passive_rounds(found[:, 0], rows, rivals, inner, norms, checked)
+            else:
+                inner = self.whole({k: (of * earlier) @ signs for k, of in products.items()}, found.shape)
+                found = found + self.scale * inner
+                scores, done = self.decided(found, rows, rivals, checked)
+        else:
+            done = count
+        last = int(np.searchsorted(which, done))
+        steps, signs, norms = steps[:last], signs[:last], norms[:last]
+        self.record(rows[:done], rivals[:done], scores, steps, norms)
+        if last < len(which):
+            added = self.block(rows[which[:last]])
+            more = self.split(added)
+        if last:
+            self.add(added, more, self.scale * steps[:, None] * signs.astype(object))
+            if not self.passive:
+                self.add_floats(added, signs)
+            self.reach += 2 * float(self.norms[rows[which[:last]]].sum())
+            if self.reach > 2 * self.reach_before:
+                self.reach = self.reach_before = length(self.near)
+        return done
+
+    def decided(self, found: Array, rows: Array, rivals: Array, checked: bool) -> tuple[Array, int]:
+        """Return the score of each round, and how many rounds are decided as listed, up to the first that is not."""
+        listed, scores = rivals >= 0, found[:, 0]
+        odd = np.zeros(len(rows), bool)
+        if self.problem.pairs:
+            at, own = np.arange(len(rows)), self.problem.rows.codes[rows]
+            others = self.first <= rows[:, None]
+            others[at, own] = False
+            each = zip(others, found, strict=True)
+            best = np.array([max(np.flatnonzero(those), key=of.item, default=-1) for those, of in each])
+            rival = np.where(listed, rivals, best)
+            odd = listed & (~others[at, rival] | (found[at, rival] < found[at, best]).astype(bool))
+            scores = found[at, own] - found[at, rival]
+        scores = np.where(rows < self.alone, 1, scores)
+        odd |= (scores <= 0).astype(bool) != listed
+        odd[0] &= not checked
+        return scores, int(np.argmax(odd)) if odd.any() else len(rows)
+
+    def passive_rounds(
+        self, found: Array, rows: Array, rivals: Array, inner: Array, norms: Array, checked: bool
+    ) -> tuple[Array, Array, int]:
+        """Return scores as `decided` does, with the steps, which follow from them one after the other."""
+        scores, steps, k = found.copy(), np.zeros(len(norms), object), 0
+        for j, listed in enumerate((rivals >= 0).tolist()):
+            scores[j] += self.scale * sum((inner[j, :k] * steps[:k]).tolist())
+            loss = self.scale * self.one - scores[j]
+            if (loss > 0 and self.norms[rows[j]] > 0) != listed and (j or not checked):
+                return scores, steps, j
+            if listed:
+                steps[k], k = self.step(loss, norms[k]), k + 1
+        return scores, steps, len(rows)
+
+    def refuse_unless_next_to_0(self, row: int, rival: int) -> None:
+        """Raise a ValueError unless a round is next to 0, which the exact score decides otherwise; count it."""
+        Z, codes, listed = self.block(np.array([row])), self.problem.rows.codes, rival >= 0
+        if row < self.alone:
+            raise ValueError(f"row {row} was no update of the rule, as its class had no rival then")
+        columns = Z.indices if self.sparse else np.flatnonzero(Z[0])
+        parts = self.split(Z).items()
+        z = self.whole({k: of.data if self.sparse else of[0, columns] for k, of in parts}, len(columns))
+        v, one = self.fraction(self.v[columns]), self.scale * self.one
+        scores, sizes = (np.zeros(self.classes, object) + np.dot(of.T, x) for of, x in ((v, z), (abs(v), abs(z))))
+        score, size = scores[0], sizes[0]
+        if self.problem.pairs:
+            own, others = int(codes[row]), self.first <= row
+            others[own] = False
+            best = rival if listed else max(np.flatnonzero(others).tolist(), key=scores.item, default=own)
+            higher = ((scores - scores[best]) * ROUNDING > sizes + sizes[best]).astype(bool)
+            if not others[best] or (higher & others).any():
+                raise ValueError("the rival of an update was not the best")
+            score, size = scores[own] - scores[best], sizes[own] + sizes[best]
+        due = score < one and self.norms[row] > 0 if self.passive else score <= 0
+        if due != listed:
+            if abs(one - score) * ROUNDING >= size + one:
+                raise ValueError(f"row {row} was {'no update' if listed else 'an update'} of the rule")
+            self.rounded, self.missed = self.rounded + 1, self.missed + (not listed)
+
+    def record(self, rows: Array, rivals: Array, scores: Array, steps: Array, norms: Array) -> None:
+        """Note the rounds that were played."""
+        pairs, k, one = self.problem.pairs, 0, self.scale * self.one
+        for row, rival, score in zip(rows.tolist(), rivals.tolist(), scores.tolist(), strict=False):
+            if rival >= 0:
+                signed = row * self.rivals + (rival - (rival > self.problem.rows.codes[row]) if pairs else 0)
+                self.norm2 += steps[k] * (2 * score + steps[k] * norms[k] * (1 + pairs))
+                self.events.append(Event(signed, True, score, steps[k], self.norm2))
+                k += 1
+            elif self.image is not None or (self.passive and score < one):
+                self.events.append(Event(row, False, score, 0, self.norm2))
+            self.mistakes += score <= 0 if self.passive else rival >= 0
+
+    def add_floats(self, Z: Any, signs: Array) -> None:
         """Add rows to the sums in float64, one after the other, as the training does."""
-        for c in range(steps.shape[1]):
-            chosen = np.flatnonzero(steps[:, c])
-            rows = X[chosen]
-            which, columns = rows.nonzero()
-            values = np.asarray(rows[which, columns]).ravel() * steps[chosen[which], c]
-            np.add.at(self.floats[:, c], columns, values)
-            if self.beta:
-                np.add.at(self.floats[:, c], np.full(len(chosen), self.p), steps[chosen, c] * self.beta)
+        for c in np.flatnonzero(signs.any(axis=0)).tolist():
+            sums, which = self.floats[c], np.flatnonzero(signs[:, c])
+            if self.sparse:
+                np.add.at(sums, Z.indices, Z.data * np.repeat(signs[:, c], np.diff(Z.indptr)))
+                continue
+            for i in which.tolist():
+                np.add(sums, Z[i] if signs[i, c] > 0 else -Z[i], out=sums)
+
+    def span(self, rows: Array, first: int, rounds: Array, rivals: Array) -> None:
+        """Play consecutive rounds, the first of which has that number; `rounds` are those of all updates."""
+        most = min(FEWER_ROUNDS if self.passive else MOST_ROUNDS, MOST_PRODUCTS // (self.longest * self.digits))
+        start, done = 0, int(np.searchsorted(rounds, first))
+        while start < len(rows):
+            stop = min(start + max(most, 1), len(rows))
+            if self.image is not None and done < len(rounds):
+                stop = min(stop, int(rounds[done]) - first + 1)
+            end = int(np.searchsorted(rounds, first + stop))
+            self.play(rows[start:stop], rounds[done:end] - first - start, rivals[done:end])
+            start, done = stop, end
+
+    def mixed(self, rows: Array, spans: list[tuple[int, int]], first: int, rounds: Array, rivals: Array) -> list[Any]:
+        """Play the shards of an epoch, each from the same sums, and mix them; return the events and share of each."""
+        begin, start, floats = self.v, self.fraction(self.v), self.floats
+        near, reach = self.near.copy(), self.reach
+        moved, evenly = [[np.zeros_like(start), np.zeros_like(floats)] for _ in range(2)]
+        found, done = list[tuple[int, int]](), len(self.events)
+        for lo, hi in spans:
+            self.v, self.floats, self.near[:], self.mistakes, self.reach = begin.copy(), floats.copy(), near, 0, reach
+            if self.image is not None:
+                self.image.refresh(np.arange(len(near)))
+            self.span(rows[lo:hi], first + lo, rounds, rivals)
+            share = {"uniform": 1, "rows": hi - lo, "mistakes": self.mistakes}[self.run["mixing"]]
+            gains = self.fraction(self.v) - start, self.floats - floats
+            for k, gain in enumerate(gains):
+                moved[k], evenly[k] = moved[k] + share * gain, evenly[k] + gain
+            found.append((len(self.events) - done, share))
+            done = len(self.events)
+        if not sum(share for _, share in found):
+            moved, found = evenly, [(events, 1) for events, _ in found]
+        total, common = sum(share for _, share in found), math.gcd(*(share for _, share in found))
+        self.floats = moved[1] / total + floats
+        self.set_fraction(start * (total // common) + moved[0] // common, self.scale * (total // common))
+        return found
 
     def all(self, orders: Iterable[Any] | None) -> Replayed:
         """Play all rounds."""
-        run, n, events, digest = self.run, self.problem.rows.n, list[Event](), hashlib.sha256()
-        rounds = np.cumsum(np.array(run["updates"], np.int64)) - 1
+        run, n, mixes, digest = self.run, self.problem.rows.n, list[Any](), hashlib.sha256()
+        rounds, done = np.cumsum(np.array(run["updates"], np.int64)) - 1, 0
         rivals = np.array(run["rivals"], np.int64) if self.problem.pairs else np.zeros(len(rounds), np.int64)
-        size, done = max(1, min(MOST_ROUNDS, MOST_PRODUCTS // max(self.longest, 1))), 0
         for epoch, rows in enumerate(epochs_of(run, n, orders)):
             digest.update(rows.astype("<i8").tobytes())
-            start, last, first = 0, len(events), epoch * n
-            while start < len(rows):
-                stop = min(start + size, len(rows))
-                if self.image is not None and done < len(rounds):
-                    stop = min(stop, int(rounds[done]) - first + 1)
-                end = int(np.searchsorted(rounds, first + stop))
-                events += self.play(rows[start:stop], rounds[done:end] - first - start, rivals[done:end])
-                start, done = stop, end
-            if last == len(events) or not any(event.listed for event in events[last:]):
-                if self.passive and not self.beta and len(events) > last:
+            last, spans = len(self.events), spans_of(run, epoch, len(rows))
+            if len(spans) > 1:
+                mixes.append(self.mixed(rows, spans, epoch * n, rounds, rivals))
+            else:
+                self.span(rows, epoch * n, rounds, rivals)
+                mixes.append([(len(self.events) - last, 1)])
+            done = int(np.searchsorted(rounds, epoch * n + len(rows)))
+            if last == len(self.events) or not any(event.listed for event in self.events[last:]):
+                if self.passive and not self.problem.beta and len(self.events) > last:
                     continue
                 break
         if done < len(rounds):
             raise ValueError("a run has updates after an epoch without any")
-        sums = hashlib.sha256(self.floats.astype("<f8").tobytes()).hexdigest()
-        return Replayed(events, self.rounded, self.missed, self.one, sums, digest.hexdigest())
+        sums = np.zeros((self.problem.features, self.classes))
+        sums[self.problem.kept] = self.floats.T
+        final = hashlib.sha256(sums.astype("<f8").tobytes()).hexdigest()
+        mixes = [mix for mix in mixes if any(count for count, _ in mix)]
+        return Replayed(self.events, mixes, self.rounded, self.missed, self.one, final, digest.hexdigest())

@@ -8,6 +8,7 @@ so long that arithmetic would not end. Like the checker, the schema imports noth
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -442,11 +443,12 @@ def _check_run(name: str, run: Any, facts: dict[str, Any]) -> None:
         require(facts["version"] == VERSION, f"{name!r} has rounds, which certificates of version 1 have not")
         _check_rounds(name, run, problem, data)
     else:
+        require(facts["version"] == LISTED, f"{name!r} lists its rows, and not its rounds")
         _check_rows(name, run, problem, facts)
     if "confidence" in run:
         once = passes == 1 and run["rounds"] == data["rows"] and number(LEAST_DELTA, 1 - LEAST_DELTA)(run["confidence"])
         require(once, f"{name!r} has a confidence, but is not one pass")
-        require("mixes" not in run, f"{name!r} has a confidence, but is not one run")
+        require(not {"mixes", "shards"} & {*run}, f"{name!r} has a confidence, but is not one run")
     fields = THEOREMS[run["theorem"]]
     check_fields(f"{name!r} ", run, {k: v for k, v in fields.items() if k not in STEPS or "updates" not in run})
     witness = run["witness"] if "witness" in fields else "hinge"
@@ -465,11 +467,21 @@ def _check_rounds(name: str, run: dict[str, Any], problem: dict[str, Any], data:
     order: Any = run.get("order")
     pairs, updates = problem["positive"] is None, run["updates"]
     keys = REPLAYED | {*THEOREMS[run["theorem"]]} - STEPS | {"confidence", "arrive"} | ({"rivals"} if pairs else set())
-    only(f"{name!r}", run, keys)
-    require(run["passes"] == -(-run["rounds"] // data["rows"]), f"{name!r} has passes that are not those of its rounds")
+    only(f"{name!r}", run, keys | ({"shards", "mixing"} if "shards" in run else set()))
+    passes = -(-run["rounds"] // data["rows"])
+    if isinstance(order, list):
+        rows = list_of(whole(0, data["rows"] - 1))(order) and len(order) == run["rounds"]
+        require(rows, f"{name!r} has an order of rows that are not there, or not one for each round")
+        passes = max(Counter(order).values())
+        require(
+            "shards" not in run and "confidence" not in run, f"{name!r} has shards or a confidence, and rows of choice"
+        )
+    require(run["passes"] == passes, f"{name!r} has passes that are not those of its rounds")
     inside = bool(updates) and list_of(whole(1, run["rounds"]))(updates) and sum(updates) <= run["rounds"]
     require(inside, f"{name!r} has updates that are in no round")
-    if order != "rows":
+    if "shards" in run:
+        _check_shards(name, run, data)
+    if order != "rows" and not isinstance(order, list):
         require(isinstance(order, dict), f"{name!r} has no order")
         check_fields(f"{name!r} ", order, ORDER)
         only(f"{name!r}", order, {*ORDER})
@@ -486,14 +498,26 @@ def _check_rounds(name: str, run: dict[str, Any], problem: dict[str, Any], data:
         require(run["theorem"] == "perceptron" and run["p"] == 2, f"{name!r} is of pairs, and not of the perceptron")
 
 
+def _check_shards(name: str, run: dict[str, Any], data: dict[str, Any]) -> None:
+    """Check the shards of a run: how many the epochs had, and what a share is; denominators must stay short."""
+    require(run.get("mixing") in ("uniform", "rows", "mistakes"), f"{name!r} has shares of no known kind")
+    shards, often = whole(1, data["rows"]), whole(1, MOST_PASSES)
+    listed = bool(run["shards"]) and list_of(
+        lambda of: isinstance(of, list) and len(of) == 2 and shards(of[0]) and often(of[1])
+    )(run["shards"])
+    require(listed, f"{name!r} has shards that are no numbers of shards and of epochs")
+    epochs, full = sum(epochs for _, epochs in run["shards"]), run["rounds"] // data["rows"]
+    require(epochs <= full, f"{name!r} has shards in more epochs than were made")
+    mixes = [(count, min(epochs, len(run["updates"]) + 1)) for count, epochs in run["shards"] if count > 1]
+    finest = [(count if run["mixing"] == "uniform" else data["rows"]).bit_length() * mixed for count, mixed in mixes]
+    small = sum(count * mixed for count, mixed in mixes) <= MOST_MIXES and sum(finest) <= MOST_BITS
+    require(small, f"{name!r} has more mixes, or finer ones, than can be checked")
+
+
 def _check_rows(name: str, run: dict[str, Any], problem: dict[str, Any], facts: dict[str, Any]) -> None:
     """Check the rows of a run that lists them: one of version 1, of mixed shards, or of located rows."""
     rows: Any = run.get("rows")
     steps = "steps" in THEOREMS[run["theorem"]]
-    if facts["version"] == VERSION:
-        only(f"{name!r}", run, {*RUN, *THEOREMS[run["theorem"]], "rounds", "rows", "mixes"})
-        located = "mixes" in run or (isinstance(rows, list) and run["rounds"] == len(rows) and not steps)
-        require(located, f"{name!r} lists its rows, and not its rounds")
     inside = bool(rows) and list_of(whole(0, _signed_rows(problem, facts["data"]) - 1))(rows)
     require(inside, f"{name!r} names rows that are not there")
     require(run["rounds"] >= len(rows), f"{name!r} has rounds of no such run")

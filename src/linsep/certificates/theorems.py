@@ -37,11 +37,15 @@ class Run(NamedTuple):
     mixes: list[list[list[int]]] | None = None
     """Where shards were mixed, the updates of each and its share, mix by mix."""
     updates: Array | None = None
-    """The number of the round of each update, from 1, if the run can be replayed round by round."""
+    """The number of the round of each update, from 1."""
     rivals: Array | None = None
     """In pairs of classes, the rival of each such update."""
     arrive: bool = False
     """In pairs of classes, whether each class competes from its first row on: labels arrived one by one."""
+    shards: list[list[int]] | None = None
+    """Where shards were mixed, how many there were, and in how many epochs; 1 for epochs without a mix."""
+    mixing: str = "uniform"
+    """What the share of a shard is."""
     order: Any = "rows"
     """The order of the rows: as they are, or the seed and the scheme that shuffled them, and in how many epochs."""
 
@@ -88,7 +92,7 @@ class Theorem(ABC):
 
     def bounds(self, name: str, run: dict[str, Any]) -> dict[str, str]:
         """Return the claims that bound the mistakes of a run, by what each holds for."""
-        return {"at every mix" if "mixes" in run else "in any order": f"{name}: mistakes at most"}
+        return {"at every mix" if {"mixes", "shards"} & {*run} else "in any order": f"{name}: mistakes at most"}
 
     @abstractmethod
     def lines(self, cert: "Certificate", name: str) -> list[Line]:

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from linsep.certificates.schema import ProblemKey, integers
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.solvers.exact.dependencies import exact, short, witness, written
+from linsep.solvers.exact.dependencies import short, witness, written
 from linsep.solvers.exact.simplex import decide_exactly
 from linsep.solvers.margin.coordinate_descent import squared_norms
 from linsep.solvers.margin.delta import DeltaBound, delta_bound
@@ -324,15 +324,11 @@ def write_run(
     if isinstance(held, str):
         return held
     facts = {"theorem": theorem.name, "problem": str(key), **held, "passes": run.passes, "rounds": run.rounds}
-    if run.updates is not None:
-        facts |= {"order": run.order, "updates": np.diff(run.updates, prepend=0).tolist()}
-        facts |= {} if run.rivals is None else {"rivals": run.rivals.tolist()}
-        return facts | ({"arrive": True} if run.arrive else {})
-    if not theorem.unit_steps:
-        steps = exact(np.ones(len(run.rows)) if run.steps is None else run.steps)
-        facts |= {"exponent": steps["exponent"], "steps": integers(steps)}
-    facts |= {"rows": run.rows.tolist()}
-    return facts if run.mixes is None else facts | {"mixes": run.mixes}
+    assert run.updates is not None
+    facts |= {"order": run.order, "updates": np.diff(run.updates, prepend=0).tolist()}
+    facts |= {} if run.rivals is None else {"rivals": run.rivals.tolist()}
+    facts |= {} if run.shards is None else {"shards": run.shards, "mixing": run.mixing}
+    return facts | ({"arrive": True} if run.arrive else {})
 
 
 def pair_rows(data: Dense | Csr, codes: Array, classes: int) -> Csr:

@@ -87,7 +87,7 @@ def is_mixed(cert: "Certificate", name: str | ProblemKey) -> bool:
     >>> is_mixed(cert, "run"), is_mixed(cert, "bias 1"), rounded(cert, "run", "mixed mistakes")
     (True, False, '1')
     """
-    return "mixes" in cert.facts.get("runs", {}).get(name, {})
+    return bool({"mixes", "shards"} & {*cert.facts.get("runs", {}).get(name, {})})
 
 
 def share(part: float, digits: int = 2) -> str:
@@ -189,7 +189,7 @@ def _run(cert: "Certificate", name: str) -> list[Line]:
     span = f"in {run['rounds']:,} rounds, {counted(run['passes'], 'pass')}"
     lines = [Line("mistakes", rounded(cert, name, "mistakes"), span)]
     if is_mixed(cert, name):
-        over = f"sum of mu * mistakes over {mixes_in_words(run['mixes'])}"
+        over = f"sum of mu * mistakes over {mixes_in_words(cert.mixes(name))}"
         lines = [
             lines[0]._replace(note=f"of all shards, {span}"),
             Line(WEIGHTED_LABEL, rounded(cert, name, WEIGHTED), over),

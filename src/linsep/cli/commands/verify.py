@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linsep.cli.options.common import Brief, Json, Quiet, Show, Sources, quarantine_file, show_of
+from linsep.cli.options.common import (
+    Brief,
+    Json,
+    Quiet,
+    Show,
+    Sources,
+    TimeLimit,
+    check_time_limit,
+    quarantine_file,
+    show_of,
+)
 from linsep.cli.options.outputs import check_targets, interruptible
 from linsep.cli.terminal.text import say, word, words
 
@@ -18,11 +28,12 @@ if TYPE_CHECKING:
 EXAMPLES = """
 linsep verify train.cert train.svm
 linsep verify income.cert train.csv --label income --json
+linsep verify big.cert big.svm --time-limit 60
 """
 NARROW, LONG = 76, 24
 """Columns below which claims are wrapped, and characters of a value that holds."""
-PLURAL = {"fails": "fail", "holds": "hold", "not checked": "not checked"}
-COLOURS = {"fails": "bold red", "holds": "green", "not checked": "yellow"}
+PLURAL = {"fails": "fail", "holds": "hold"}
+COLOURS = {"fails": "bold red", "not in time": "bold red", "holds": "green", "not checked": "yellow"}
 
 
 def run(
@@ -31,6 +42,7 @@ def run(
         Path, typer.Argument(metavar="CERT", show_default=False, help="A file that certify has written.")
     ],
     data: Sources,
+    time_limit: TimeLimit = None,
     json: Json = False,
     brief: Brief = False,
     quiet: Quiet = False,
@@ -38,13 +50,14 @@ def run(
     """Check a certificate in exact arithmetic.
 
     The data are read as certify was told to read them: give the same options. It ends with 0 if no claim fails, with 1
-    if one does or the data are others.
+    if one does, if the data are others, or if the time limit leaves claims unchecked.
     """
     from linsep.certificates.certificate import Certificate, verify
     from linsep.cli.jobs.reading import load_rows
     from linsep.cli.terminal.output import print_json, stderr, stdout
 
     show_as = show_of(json, brief, quiet)
+    check_time_limit(time_limit)
     check_targets({}, [cert, *data], quarantine_file(ctx))
     with interruptible(in_place=[quarantine_file(ctx)]):
         stated, began = Certificate.load(cert), perf_counter()
@@ -53,9 +66,9 @@ def run(
             say(f"{ctx.command_path}: {rows.rejected:,} malformed row{'s' * (rows.rejected != 1)} left out")
         if console.is_terminal and show_as is Show.ALL:
             with console.status("checking in exact arithmetic"):
-                result = verify(stated, rows.X, rows.y)
+                result = verify(stated, rows.X, rows.y, time_limit=time_limit)
         else:
-            result = verify(stated, rows.X, rows.y)
+            result = verify(stated, rows.X, rows.y, time_limit=time_limit)
         took = perf_counter() - began
         if show_as is Show.JSON:
             checks = [{"claim": claim, "status": status, "detail": detail} for claim, status, detail in result.checks]
@@ -74,7 +87,7 @@ def show(console: "Console", name: str, result: "Result", took: float, brief: bo
 
     many = {status: sum(of == status for _, of, _ in result.checks) for status in COLOURS}
     counts = ", ".join(
-        f"{count:,} {status if count == 1 else PLURAL[status]}" for status, count in many.items() if count
+        f"{count:,} {status if count == 1 else PLURAL.get(status, status)}" for status, count in many.items() if count
     )
     if not brief:
         title(console, name)
@@ -95,6 +108,8 @@ def show(console: "Console", name: str, result: "Result", took: float, brief: bo
             console.print(open_ones)
         console.print()
     end = "every claim that can be checked holds" if result else "it does not hold for these data"
+    if result.unchecked and not result.failures:
+        end = "the time limit came before all claims were checked"
     line = Text.assemble((end, "bold green" if result else "bold red"), f": {counts}; {seconds(took)}")
     console.print(line, soft_wrap=brief)
     if [claim for claim, _ in result.failures] == ["data"] and not brief:

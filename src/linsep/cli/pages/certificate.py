@@ -440,7 +440,7 @@ def certified_run(cert: Certificate, problem: Problem, learner: Learner | None) 
                 _rounds(cert, problem.name, learner), cert.updated_rows(name, problem.codes), run["rounds"],
                 run["passes"], name,
             )  # fmt: skip
-            found = _mixed(found, run["mixes"]) if "mixes" in run else found
+            found = _mixed(found, cert.mixes(name)) if is_mixed(cert, name) else found
             if isinstance(theorem, WinnowTheorem):
                 return found._replace(rate=float(theorem.rate), norm=theorem.norm)
             assert isinstance(theorem, PerceptronTheorem)

@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -18,12 +20,11 @@ from linsep.certificates.certify import (
 from linsep.certificates.reading import class_name, read_rows
 from linsep.certificates.schema import LEAST_DELTA, MOST_BITS, MOST_MIXES, ProblemKey, bits_of
 from linsep.certificates.theorems import PassiveAggressiveTheorem, PerceptronTheorem, Run, Theorem, WinnowTheorem
-from linsep.certificates.witnesses import BracketCallback, signed_rows, write_run
+from linsep.certificates.witnesses import BracketCallback, write_run
 from linsep.engine.arrays import Array
 from linsep.engine.links import P_NORM, SINH, Additive, Imaged
 from linsep.engine.runtime import threads
 from linsep.rules import PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII, Perceptron
-from linsep.solvers.margin.coordinate_descent import squared_norms
 from linsep.solvers.products import times_transposed
 from linsep.theory.exchangeability import TESTED, LabelOrder
 from linsep.training.retraining import trains_to_the_same_log
@@ -114,18 +115,20 @@ def certificate_of(
 
 def _read_runs(learner: Any, rows: LabelledRows) -> dict[ProblemKey, Run]:
     """Return the run of each binary classifier, if these are the rows that the learner was trained on."""
-    runs, skipped = learner._runs(rows), np.atleast_1d(getattr(learner, "skipped_", 0))
+    runs = learner._runs(rows)
     refuse_other_rows(runs, rows, learner._readable().whole())
     order = order_of(learner)
     state = learner._readable().whole()
-    if order is not None:
-        late = learner._open and state.pair and order == "rows"
-        late = late and not trains_to_the_same_log(learner, state, rows.data, rows.codes, open_labels=False)
-        return {key: run._replace(order=order, arrive=late) for key, run in runs.items()}
-    runs = {key: run._replace(updates=None, rivals=None) for key, run in runs.items()}
-    if state.mixed is None:
-        return {key: run._replace(rounds=len(run.rows)) for key, run in runs.items()}
-    return {k: _add_rows_of_zeros(run, int(n), rows) for (k, run), n in zip(runs.items(), skipped, strict=True)}
+    if state.mixed is not None:
+        parts = [(max(count, 1), epochs) for count, epochs in state.mixed.shards(state.epochs) if epochs]
+        stages = [[count, sum(epochs for _, epochs in same)] for count, same in groupby(parts, itemgetter(0))]
+        return {key: run._replace(order=order, shards=stages, mixing=learner.mixing) for key, run in runs.items()}
+    if isinstance(order, list):
+        passes = int(np.bincount(order).max(initial=0))
+        return {key: run._replace(order=order, passes=passes, rounds=len(order)) for key, run in runs.items()}
+    late = learner._open and state.pair and order == "rows"
+    late = late and not trains_to_the_same_log(learner, state, rows.data, rows.codes, open_labels=False)
+    return {key: run._replace(order=order, arrive=late) for key, run in runs.items()}
 
 
 def _replay(
@@ -139,8 +142,8 @@ def _replay(
     if run.mixes is not None and (bits_of(run.mixes) > MOST_BITS or sum(map(len, run.mixes)) > MOST_MIXES):
         return f"too long to be played again in exact arithmetic: {len(run.mixes):,} mixes, too many or too fine"
     entries = rows.data.values.size / rows.data.n_rows * len(run.rows)
-    read = rows.data.values.size * min(run.passes, len(run.rows) + 1) if run.updates is not None else 0
-    most = MOST_POWERS if theorem.needs_powers else MOST_STEPS if run.updates is None else MOST_REPLAYED
+    read = rows.data.values.size * min(run.passes, len(run.rows) + 1)
+    most = MOST_POWERS if theorem.needs_powers else MOST_STEPS if run.mixes is not None else MOST_REPLAYED
     if entries > most or read > MOST_READ:
         return (
             f"too long to be played again in exact arithmetic: {len(run.rows):,} updates, some {entries:,.0f} entries"
@@ -169,10 +172,11 @@ def among_present(
 
 
 def order_of(learner: Any) -> Any:
-    """Return the order of a run as certificates state it; None if rows were located, or shards were mixed."""
+    """Return the order of a run as certificates state it: the row of each round if rows were located."""
     state = learner._fitted()
-    if state.mixed is not None or not (state.epochs or state.rows):
-        return None
+    if not (state.epochs or state.rows):
+        firsts = np.unique(state.log.numbers[:, 1], return_index=True)[1]
+        return state.log.numbers[firsts, 0].tolist()
     if not state.epochs or learner.shuffle is False:
         return "rows"
     shuffle = "epoch" if learner.shuffle is True else learner.shuffle
@@ -291,19 +295,6 @@ def _mixtures(runs: dict[ProblemKey, Run], rows: LabelledRows) -> Iterator[tuple
         rival = rival + (rival >= true)
         for c in range(count):
             yield c, np.bincount(which, steps * (1.0 * (true == c) - (rival == c)), n)
-
-
-def _add_rows_of_zeros(run: Run, skipped: int, rows: LabelledRows) -> Run:
-    """Return a run with its mistakes on rows of zeros, which passive-aggressive skips; any step there is the same."""
-    if not skipped or run.steps is None or rows.data.bias:
-        return run
-    short = np.flatnonzero(squared_norms(rows.data) == 0)
-    sizes = abs(signed_rows(rows.data, np.ones(rows.data.n_rows), short)).sum(axis=1)
-    zeros = short[np.asarray(sizes).ravel() == 0]
-    more = np.resize(zeros, min(skipped, run.passes * len(zeros)))
-    mixes = None if run.mixes is None else [*run.mixes, [[len(more), 1]]]
-    steps = np.append(run.steps, np.ones(len(more)))
-    return run._replace(rows=np.append(run.rows, more), steps=steps, mixes=mixes)
 
 
 def _has_weighted_rows(theorem: Theorem, runs: Iterable[Run]) -> bool:
