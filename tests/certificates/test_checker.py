@@ -8,6 +8,7 @@ import sys
 from decimal import Decimal, getcontext, localcontext
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import hypothesis.strategies as st
 import numpy as np
@@ -187,10 +188,9 @@ def test_the_longest_row_is_found_though_floats_lose_more_the_more_entries_rows_
         """Two rows of a billion entries; the sums of the floats are those that rounding leaves."""
 
         def __init__(self):
-            self.n, self.p, self.entry, self.unit = 2, 10**9, 0.5, Fraction(1)
-
-        def blocks(self):
-            yield np.array([0, 1]), np.array([0, 0]), np.array([0.5, 0.5 * (1 - 1e-7)])
+            self.n, self.features, self.entry, self.unit, self.beta = 2, 10**9, 0.5, Fraction(1), 0.0
+            self.rows = SimpleNamespace(n=2, norms=lambda beta: np.array([0.5, 0.5 * (1 - 1e-7)]))
+            self.cached = lambda compute: compute
 
         def each(self, wanted):
             return ((i, [0], [z]) for i, z in enumerate([2, 3]) if wanted[i])

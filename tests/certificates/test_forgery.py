@@ -10,6 +10,7 @@ import sys
 import weakref
 from decimal import Decimal
 from functools import cache
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -18,8 +19,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from linsep import BalancedWinnow, PassiveAggressive, Perceptron, PNormPerceptron, Winnow, certify, verify
-from linsep.certificates import checker
+from linsep.certificates import checker, schema
 from linsep.certificates.certificate import Certificate, CertificateError, risks_of
+from linsep.certificates.schema import FormError, check_form
 from tests.certificates import plain
 
 X = np.array([[1.0, 2.0], [2.0, 1.0], [-1.0, 0.5], [0.0, -3.0]])
@@ -614,15 +616,41 @@ def test_one_problem_at_a_time_is_in_memory():
 
 def test_too_many_mixes_are_refused():
     facts, X, y = made("perceptron")
-    other = copy.deepcopy(facts)
+    other = copy.deepcopy(facts) | {"version": 1}
     count = len(other["runs"]["run"].pop("updates"))
     del other["runs"]["run"]["order"], other["runs"]["run"]["confidence"]
     _run(other, rows=list(range(count)), mixes=[[[0, 1]]] * 100_000 + [[[count, 1]]])
     assert "more shards in its mixes than 100,000" in str(verify(other, X, y))
+    other = copy.deepcopy(facts)
+    del other["runs"]["run"]["confidence"]
+    _run(other, shards=[[2, 1]], mixing="rows")
+    assert "than can be checked" not in str(verify(other, X, y))
+    for limit in ("MOST_MIXES", "MOST_BITS"):
+        with patch.object(schema, limit, 1):
+            assert "'run' has more mixes, or finer ones, than can be checked" in str(verify(other, X, y))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"shards": []}, {"shards": [[0, 1]]}, {"shards": [[2, 0]]}, {"shards": [[2, 2]]}, {"shards": [[5, 1]]},
+        {"shards": [[2, True]]}, {"shards": [[2.0, 1]]}, {"shards": [2, 1]}, {"shards": None}, {"shards": "2"},
+        {"mixing": "by size"}, {"mixing": None}, {"mixing": ["rows"]}, {"rows": [0]}, {"mixes": [[[1, 1]]]},
+        {"steps": [1]},
+    ],
+)  # fmt: skip
+def test_shards_that_are_none_are_refused(changed):
+    facts, X, y = made("perceptron")
+    other = copy.deepcopy(facts)
+    del other["runs"]["run"]["confidence"]
+    _run(other, **({"shards": [[2, 1]], "mixing": "rows"} | changed))
+    with pytest.raises(FormError):
+        check_form(other)
+    assert not verify(other, X, y)
 
 
 def test_pairs_of_too_many_classes_are_refused():
-    """Their weights would fill the memory, though most are zeros that are not written."""
+    """The sums of a run would fill the memory; weights of 0 that are not written take none."""
     facts, X, y = made("pairs")
     other = copy.deepcopy(facts)
     other["data"]["features"] = 10**8
@@ -630,7 +658,11 @@ def test_pairs_of_too_many_classes_are_refused():
         for vector in problem["w"].values():
             vector.setdefault("at", list(range(len(vector["values"]))))
     seal(other)
-    assert "witnesses w of more than 100,000,000 numbers in all" in str(verify(other, X, y))
+    assert "these are other rows or labels" in str(verify(other, X, y))
+    name = next(name for name, problem in other["problems"].items() if problem["positive"] is None)
+    run = {"theorem": "perceptron", "p": 2.0, "witness": "margin", "problem": name, "passes": 1, "rounds": len(y)}
+    other["runs"] = {"run of pairs": run | {"order": "rows", "updates": [1], "rivals": [1]}}
+    assert "'run of pairs' has sums of more than 100,000,000 numbers" in str(verify(other, X, y))
 
 
 def _delta(facts, **changed):

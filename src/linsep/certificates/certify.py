@@ -163,7 +163,7 @@ def find_problems(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems, list[
     if len(rows.classes) <= 2:
         problems, remarks = _search_two_classes(narrow, plan)
     else:
-        problems, remarks = _search_many_classes(narrow, plan, rows.data.n_features)
+        problems, remarks = _search_many_classes(narrow, plan)
     if len(columns) < rows.data.n_features:
         for problem in problems.values():
             problem["w"] = {name: _widened(w, columns, rows.data.n_features) for name, w in problem["w"].items()}
@@ -221,15 +221,12 @@ def _search_two_classes(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems,
     return problems | {best_key: _problem(rows, best_key, plan, again, games=False)}, []
 
 
-def _search_many_classes(rows: LabelledRows, plan: SearchPlan, features: int) -> tuple[Problems, list[str]]:
-    """Return the problems of three classes or more: all pairs at once, and each class against the rest.
-
-    `features` are those of the data, empty columns included.
-    """
+def _search_many_classes(rows: LabelledRows, plan: SearchPlan) -> tuple[Problems, list[str]]:
+    """Return the problems of three classes or more: all pairs at once, and each class against the rest."""
     problems, remarks, bias = Problems(), [], rows.data.bias
     n, many = rows.data.n_rows, len(rows.classes)
     entries = 2 * (many - 1) * max(rows.data.values.size + n * (bias != 0), n)
-    entries = max(entries, many * (features + 1))
+    entries = max(entries, many * (rows.data.n_features + 1))
     if entries <= MOST_PAIRS:
         key = ProblemKey(bias, "pairs")
         search = rows.search(key, plan, 1 / (1 + many))

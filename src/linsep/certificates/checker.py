@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .replay import ROUNDING, Image, Replay, Replayed
-from .schema import VERSION, FormError, bits_of, check_form, integers
+from .schema import VERSION, FormError, bits_of, check_form, integers, size_of_mixes
 
 Array = np.ndarray[Any, Any]
 Facts = dict[str, Any]
@@ -105,7 +105,7 @@ class CheckedRows:
     """The rows in one form: columns ascending, those named twice added up, zeros dropped, dense and sparse alike."""
 
     def __init__(self, X: Any, y: Any, classes: list[str], tick: Callable[[], None] = lambda: None) -> None:
-        self.tick = tick
+        self.tick, self.classes = tick, classes
         self.X: Any = np.asarray(X) if not hasattr(X, "tocsr") else X.tocsr()
         self.n, self.p = (int(s) for s in self.X.shape)
         if not getattr(self.X, "has_canonical_format", True) and all(self.blocks(BLOCK_ENTRIES)):  # blocks may raise
@@ -128,6 +128,7 @@ class CheckedRows:
 
         self.lengths, self.span = np.zeros(self.n), highest - lowest
 
+    @np.errstate(over="ignore", under="ignore")
     def norms(self, beta: float) -> Array:
         """Return the norm of each row as a float, a constant feature included; entries may be of any size."""
         if not self.lengths.any():
@@ -465,7 +466,9 @@ def refuse_costly(certificate: Facts, rows: CheckedRows) -> None:
         updates, each = len(run.get("updates", run.get("rows", ()))), entries[run["problem"]] // rows.n + 1
         size, long = max(rows.entry, problems[run["problem"]]["bias"]), windows[run["problem"]] + 1
         work += min(run["passes"], updates + 1) * entries[run["problem"]] if "updates" in run else 0
-        work += 100 * updates * each * long * (1 + bits_of(run["mixes"]) // 64 if "mixes" in run else 1)
+        mixes, finest = size_of_mixes(run, rows.n) if "shards" in run else (0, bits_of(run.get("mixes", [])))
+        sums = (min(rows.p, rows.nonzeros) + 1) * (many if "rivals" in run else 1)
+        work += 100 * (updates * each + mixes * sums) * long * (1 + finest // 64)
         if run["theorem"] == "winnow" and not run["rate"] * size * updates <= LARGEST_EXPONENT:
             raise FormError("a run of Winnow spans too many orders of magnitude to be checked")
     if work > MOST_WORK:
@@ -520,6 +523,8 @@ def check(
             return [(k, NOT_IN_TIME, late) for k in known]
         if [rows.n, rows.p, rows.sha256] != [certificate["data"][k] for k in ("rows", "features", "sha256")]:
             return [("data", "fails", f"these are other rows or labels: their SHA-256 is {rows.sha256}")]
+        if certificate["version"] == VERSION and not np.bincount(rows.codes, minlength=len(rows.classes)).all():
+            return [("data", "fails", "the certificate has a class that no row has")]
         refuse_costly(certificate, rows)
         found = claims(certificate, rows, kind, orders, unfinished)
         same = {k: repr(found.get(k)) == repr(known.get(k)) not in ("None", "False") for k in found | known}

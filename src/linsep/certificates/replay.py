@@ -313,6 +313,7 @@ class Replay:
         self.set_near(np.arange(len(values)))
         self.reach = self.reach_before = length(self.near)
 
+    @np.errstate(over="ignore", under="ignore", invalid="ignore")
     def undecided(self, Z: Any, rows: Array, places: Array, rivals: Array) -> Array:
         """Return whether the floats leave open that a round is no update; v is that of the block's start."""
         if self.image is not None:

@@ -26,7 +26,7 @@ MOST_BITS = 1 << 14
 MOST_PAIRS = 20_000_000
 """The most entries of the rows of all pairs of classes, and of their weights; for more, no witnesses are sought."""
 MOST_NUMBERS = 5 * MOST_PAIRS
-"""The most numbers in all witnesses of one kind of the pairs of classes, zeros included."""
+"""The most numbers in all witnesses of one kind of the pairs of classes, zeros of mixtures included."""
 MOST_WITNESSES, LONGEST_INTEGER, LONGEST_STEP = 16, 1 << 18, 1 << 12
 """Witnesses of one kind that a problem may have, and the bits of their integers and of the steps of a run."""
 SMALLEST, LARGEST = 1e-300, 1e300
@@ -397,11 +397,12 @@ def _check_problem(name: str, problem: Any, data: dict[str, Any]) -> None:
     for side, size in sizes.items():
         require(isinstance(problem.get(side), dict) and bool(problem[side]), f"{name!r} has no witnesses {side}")
         require(len(problem[side]) <= MOST_WITNESSES, f"{name!r} has more witnesses {side} than {MOST_WITNESSES}")
-        few = not pairs or size * len(problem[side]) <= MOST_NUMBERS
-        require(few, f"{name!r} has witnesses {side} of more than {MOST_NUMBERS:,} numbers in all")
         for key, vector in problem[side].items():
             require(is_text(key), f"{name!r} has a witness without a name")
             _check_vector(f"{name}: {side} {key}", vector, size)
+        full = [size if side == "lambda" else len(vector["values"]) for vector in problem[side].values()]
+        few = not pairs or sum(full) <= MOST_NUMBERS
+        require(few, f"{name!r} has witnesses {side} of more than {MOST_NUMBERS:,} numbers in all")
     for key in problem["w"]:
         if key.startswith("delta "):
             passes = int(key[6:]) if re.fullmatch("[0-9]{1,18}", key[6:]) else 0
@@ -495,6 +496,8 @@ def _check_rounds(name: str, run: dict[str, Any], problem: dict[str, Any], data:
     if pairs:
         rivals = list_of(whole(0, len(data["classes"]) - 1))(run.get("rivals")) and len(run["rivals"]) == len(updates)
         require(rivals, f"{name!r} has updates without a rival class")
+        short = (data["features"] + 1) * len(data["classes"]) <= MOST_NUMBERS
+        require(short, f"{name!r} has sums of more than {MOST_NUMBERS:,} numbers")
         require(run["theorem"] == "perceptron" and run["p"] == 2, f"{name!r} is of pairs, and not of the perceptron")
 
 
@@ -508,10 +511,23 @@ def _check_shards(name: str, run: dict[str, Any], data: dict[str, Any]) -> None:
     require(listed, f"{name!r} has shards that are no numbers of shards and of epochs")
     epochs, full = sum(epochs for _, epochs in run["shards"]), run["rounds"] // data["rows"]
     require(epochs <= full, f"{name!r} has shards in more epochs than were made")
-    mixes = [(count, min(epochs, len(run["updates"]) + 1)) for count, epochs in run["shards"] if count > 1]
-    finest = [(count if run["mixing"] == "uniform" else data["rows"]).bit_length() * mixed for count, mixed in mixes]
-    small = sum(count * mixed for count, mixed in mixes) <= MOST_MIXES and sum(finest) <= MOST_BITS
+    mixes, bits = size_of_mixes(run, data["rows"])
+    small = mixes <= MOST_MIXES and bits <= MOST_BITS
     require(small, f"{name!r} has more mixes, or finer ones, than can be checked")
+
+
+def size_of_mixes(run: dict[str, Any], rows: int) -> tuple[int, int]:
+    """Return the shards in all mixes of a run with updates, and how long the denominators of sums may become.
+
+    Examples
+    --------
+    >>> size_of_mixes({"updates": [1, 5], "mixing": "uniform", "shards": [[4, 2], [1, 3], [2, 1]]}, 100)
+    (10, 8)
+    """
+    made = len(run["updates"]) + 1  # an epoch without an update is the last
+    mixes = [(count, min(epochs, made)) for count, epochs in run.get("shards", ()) if count > 1]
+    longest = [(count if run["mixing"] == "uniform" else rows).bit_length() * epochs for count, epochs in mixes]
+    return sum(count * epochs for count, epochs in mixes), sum(longest)
 
 
 def _check_rows(name: str, run: dict[str, Any], problem: dict[str, Any], facts: dict[str, Any]) -> None:
