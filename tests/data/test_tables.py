@@ -1722,6 +1722,28 @@ def test_the_first_part_of_a_table_of_numbers_is_parsed_once(monkeypatch):
     assert (data.y.tolist(), data.weights.tolist()) == ([k % 2 for k in range(1000)], [k / 4 for k in range(1000)])
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_arrow_parses_the_first_part_of_a_table_of_words_once(dtype, monkeypatch):
+    """The columns by which it is decided what they hold are those that the cells are made of."""
+    parsed, parse = [], csv_text.csv.read_csv
+
+    def counted(*args):
+        parsed.append(args[0].size())
+        return parse(*args)
+
+    monkeypatch.setattr(csv_text.csv, "read_csv", counted)
+    body = "".join(f"{k}.1,{'NA' if k % 9 == 0 else k},city {k % 3},{k % 2},{k / 4}\n" for k in range(1000))
+    text = "a,b,c,label,w\n" + body
+    options = {"weight": "w", "missing": "zero", "dtype": dtype, "format": "csv", "n_jobs": 1}
+    X, y = data = linsep.read(io.BytesIO(text.encode()), block_bytes=4000, **options)
+    assert sum(parsed) == len(body)
+    assert X[:, 0].toarray().ravel().tolist() == [float(dtype(f"{k}.1")) for k in range(1000)]
+    assert X[:, 1].toarray().ravel().tolist() == [0 if k % 9 == 0 else k for k in range(1000)]
+    assert (y.tolist(), data.weights.tolist()) == ([k % 2 for k in range(1000)], [k / 4 for k in range(1000)])
+    with pytest.raises(DataError, match=r"line 3, column 9: weight '-0\.50' in column 'w' is negative"):
+        linsep.read(io.BytesIO(b"a,b,c,label,w\n1,2,x,0,1\n3,4,y,1,-0.50\n"), **options)
+
+
 def test_a_table_is_read_without_pandas(tmp_path):
     """Arrow imports pandas, if it is installed, to convert values of Python and numpy: that takes most of a second."""
     (tmp_path / "rows.csv").write_text('a,w,label\n1,x,no\n,TRUE,yes\n12345678901234567890123,"é",no\n')
