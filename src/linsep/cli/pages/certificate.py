@@ -163,10 +163,19 @@ def certify_report(
             "A run against its bounds" if run is not None else "The run", [*parts, *_shards(cert, problem, learner)]
         ),
         Section("Perceptron or Winnow?", [Text(favours(cert)), *_winnow(cert, problem, learner)]),
-        *([Section("What is not proved", [Text("\n\n".join(remarks))])] if remarks else []),
+        *([Section("What is not proved", [Text("\n\n".join(map(_sentence, remarks)))])] if remarks else []),
         Section("Again, and by others", [Code("\n".join(map(join, again)))]),
     ]
     return Report(f"What is proved of {file_names(data)}", about, [*tiles(cert, problem), *shown], sections)
+
+
+def _sentence(remark: str) -> str:
+    """Return a remark as a sentence.
+
+    >>> _sentence("no guarantee: the rows were shuffled")
+    'No guarantee: the rows were shuffled.'
+    """
+    return f"{remark[:1].upper()}{remark[1:]}{'' if remark.endswith('.') else '.'}"
 
 
 def tiles(cert: Certificate, problem: Problem) -> list[Fact]:

@@ -1,4 +1,4 @@
-"""The page record a training: what was learned from what, how it went, and what the model is like."""
+"""The page about a training: the data, the course of the training, and the model."""
 
 from shlex import join
 from typing import Any
@@ -83,10 +83,11 @@ def _of_rounds(record: TrainingRecord, name: str) -> list[Fact]:
     if record.mistakes is None:
         return [Fact("order", record.order, f"{record.epochs} step{'s' * (record.epochs != 1)}"), *found]
     epochs = f"{record.epochs} epoch{'s' * (record.epochs != 1)}, seed {record.seed}"
+    bound, computes = LEARNERS[name].bound, "linsep certify computes the number for these rows"
     return [
         Fact("order", record.order, epochs),
         Fact("mistakes", record.mistakes, f"{record.updates:,} updates"),
-        Fact("bound on mistakes", LEARNERS[name].bound),
+        *([] if bound == "none" else [Fact("theorem", f"mistakes are at most {bound}", computes)]),
         *found,
     ]
 
