@@ -168,7 +168,7 @@ def test_the_page_is_shown_without_complaints_or_requests(demo):
 
 def test_bounds_on_the_page_are_true(text):
     """Both are of separators, and the perceptron, in several orders, stays below the lower one."""
-    promise = demo_report.promised(text, seed=0)
+    promise = demo_report.make_promise(text, seed=0)
     assert [proof.by for proof in promise.proofs] == ["the topic itself", "passive-aggressive"]
     X = np.hstack([text.X.toarray(), np.ones((len(text.y), 1))])
     y = np.where(text.y, 1, -1)
@@ -183,7 +183,7 @@ def test_bounds_on_the_page_are_true(text):
 
 def test_what_does_not_separate_proves_nothing(text):
     wrong = text._replace(separator=-text.separator)
-    assert [proof.by for proof in demo_report.promised(wrong, seed=0).proofs] == ["passive-aggressive"]
+    assert [proof.by for proof in demo_report.make_promise(wrong, seed=0).proofs] == ["passive-aggressive"]
 
 
 def test_digits_are_drawn_where_they_belong():

@@ -23,7 +23,7 @@ from linsep.data.compiled.svmlight import (
     lines_in,
     read_rows,
 )
-from linsep.data.errors import RowError, shown
+from linsep.data.errors import RowError, quote
 from linsep.data.format import LineFormat, RowErrors, flag, whole
 from linsep.data.rows import NO_INDEX, Rows, ScratchArena
 from linsep.engine.arrays import Array
@@ -205,4 +205,4 @@ def _fault(row: bytes, line: int, at: int, reason: int) -> RowError:
     word = words[0] if words else b""
     if reason == FALLING:
         word = word.split(b":")[0]
-    return RowError(line, at + 1, REASONS[reason].format(shown(word)), row)
+    return RowError(line, at + 1, REASONS[reason].format(quote(word)), row)

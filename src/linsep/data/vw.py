@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linsep.data.compiled.names import hashed, table_for
+from linsep.data.compiled.names import hash_of, table_for
 from linsep.data.compiled.numbers import exactly, fives
 from linsep.data.compiled.vw import (
     ENOUGH,
@@ -43,7 +43,7 @@ from linsep.data.compiled.vw import (
     most_in,
     read_rows,
 )
-from linsep.data.errors import RowError, shown
+from linsep.data.errors import RowError, quote
 from linsep.data.names import HashedNames, NamedFormat, VocabularyNames
 from linsep.data.rows import Rows, ScratchArena, Spelling
 from linsep.engine.arrays import Array
@@ -52,7 +52,7 @@ from linsep.validation.errors import ParameterError
 arena = ScratchArena()
 
 
-def _shown(name: str) -> str:
+def _caret_name(name: str) -> str:
     """Return `namespace^feature`, as Vowpal Wabbit prints it, for `namespace|feature`."""
     return name.replace("|", "^")
 
@@ -62,7 +62,7 @@ class _Hashed(HashedNames):
 
     def of(self, column: int) -> list[str]:
         """Return the names of a column, in the order in which they were seen."""
-        return [_shown(name) for name in super().of(column)]
+        return [_caret_name(name) for name in super().of(column)]
 
 
 class _Numbered(VocabularyNames):
@@ -70,7 +70,7 @@ class _Numbered(VocabularyNames):
 
     def name(self, column: int) -> str:
         """Return the name of a feature."""
-        return _shown(super().name(column))
+        return _caret_name(super().name(column))
 
 
 @dataclass
@@ -162,12 +162,12 @@ def _fault(text: Array, number: int, row: int, end: int, at: int, reason: int) -
         reason = NO_BAR
     rest = line[at - row :]
     word = b"" if rest[:1].isspace() else rest.replace(b"|", b" ").strip().split(b" ")[0]
-    return RowError(number, at - row + 1, REASONS[reason].format(shown(word)), line)
+    return RowError(number, at - row + 1, REASONS[reason].format(quote(word)), line)
 
 
 def _hash_of(name: bytes, seed: int) -> int:
     """Return the hash of a name, of which the last 32 bits count."""
-    return int(name[-32:]) + seed if name.isdigit() else hashed(name, seed & 0xFFFFFFFF)
+    return int(name[-32:]) + seed if name.isdigit() else hash_of(name, seed & 0xFFFFFFFF)
 
 
 def column_of(feature: str, namespace: str = "", n_features: int = 1 << 18) -> int:

@@ -137,7 +137,7 @@ def one_run(data: Split, degree: int, epochs: tuple[float, ...], seed: int, tell
     """Train ten machines once, and read them after each number of epochs."""
     rows = len(data.y)
     rounds = rounds_of(epochs, rows)
-    clf = machines(degree, seed, n_jobs)
+    clf = classifiers(degree, seed, n_jobs)
     began = perf_counter()
     tell("learning", 0.0)
     with clf._watched(_watch(tell, rounds[-1])):
@@ -164,7 +164,7 @@ def rounds_of(epochs: Sequence[float], rows: int) -> list[int]:
     return rounds
 
 
-def machines(degree: int, seed: int, n_jobs: int | None) -> VotedPerceptron | KernelPerceptron:
+def classifiers(degree: int, seed: int, n_jobs: int | None) -> VotedPerceptron | KernelPerceptron:
     """Return a machine for each class with the kernel (1 + x.y)^degree; of degree 1 it is trained without a kernel."""
     shared: dict[str, Any] = {"shuffle": "once", "random_state": seed, "n_jobs": n_jobs}
     if degree == 1:

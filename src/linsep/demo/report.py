@@ -19,7 +19,7 @@ from linsep.cli.terminal.output import percent, short
 from linsep.demo.data_sets import DataSet
 from linsep.demo.digits_study import ABOUT, METHODS, Run
 from linsep.demo.next_steps import NextSteps
-from linsep.demo.trials import ONLINE, Proved, Trial
+from linsep.demo.trials import ONLINE, CertifiedRun, Trial
 from linsep.engine.arrays import Array
 from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.base.voter import Voter
@@ -103,37 +103,38 @@ class Promise(NamedTuple):
 
 
 def demo_report(
-    done: Sequence[Done], seed: int, way: Figure, proof: Proved, runs: Sequence[Run], steps: NextSteps, python: str
+    done: Sequence[Done], seed: int, way: Figure, proof: CertifiedRun, runs: Sequence[Run], steps: NextSteps,
+    python: str,
 ) -> Report:  # fmt: skip
     """Return the page about what the demo did; `way` is the picture of the perceptron's boundary."""
     iris, cancer, written, text = done
-    promise = promised(text[0], seed)
+    promise = make_promise(text[0], seed)
     sections = [
         Section("At a glance", [_text(GLANCE), _glance(done)]),
         Section("How a perceptron learns", [_text(LEARNING), _way(way)]),
-        Section("A promise, kept", [_text(PROMISE), *_kept(promise, text[0])]),
-        Section("A certificate", _certified(proof)),
+        Section("A promise, kept", [_text(PROMISE), *_promise_parts(promise, text[0])]),
+        Section("A certificate", _certificate_parts(proof)),
         Section("Which hypothesis should answer?", vote_parts(runs)),
-        Section("Iris", [_about(iris), *_ranked(iris), *_flowers(iris[0], seed)]),
-        Section("Breast cancer", [_about(cancer), *_ranked(cancer), *_tumours(cancer, seed)]),
-        Section("Digits", [_about(written), *_ranked(written), *_digits(written, seed)]),
-        Section("Text", [_about(text), *_ranked(text), *_words(text, promise)]),
+        Section("Iris", [_about(iris), *_ranking_parts(iris), *_flowers(iris[0], seed)]),
+        Section("Breast cancer", [_about(cancer), *_ranking_parts(cancer), *_tumours(cancer, seed)]),
+        Section("Digits", [_about(written), *_ranking_parts(written), *_digits(written, seed)]),
+        Section("Text", [_about(text), *_ranking_parts(text), *_words(text, promise)]),
         Section("Next, on a file of your own", [_text(NEXT), *_next(steps, python)]),
     ]
     return Report(TITLE, SUBTITLE, _tiles(done, promise), sections)
 
 
-def promised(data: DataSet, seed: int) -> Promise:
+def make_promise(data: DataSet, seed: int) -> Promise:
     """Train a perceptron on rows that can be separated, and prove bounds on its mistakes, each by a separator."""
     perceptron = Perceptron(max_iter=data.epochs, random_state=seed, log=True)
     wide = PassiveAggressive(max_iter=data.epochs, random_state=seed)
-    settled, _ = (fit_quietly(learner, data.X, named(data, data.y)) for learner in (perceptron, wide))
+    settled, _ = (fit_quietly(learner, data.X, name_labels(data, data.y)) for learner in (perceptron, wide))
     known = {"the topic itself": data.separator, "passive-aggressive": np.append(wide.coef_, wide.intercept_)}
-    proofs = [proved(by, u, data) for by, u in known.items() if u is not None]
+    proofs = [prove(by, u, data) for by, u in known.items() if u is not None]
     return Promise(perceptron, settled, wide, [proof for proof in proofs if proof.margin > 0])
 
 
-def proved(by: str, u: Array, data: DataSet) -> Proof:
+def prove(by: str, u: Array, data: DataSet) -> Proof:
     """Return the margin of weights, the bias last, on the rows with their constant feature 1, and what it proves."""
     lowest = (np.where(data.y, 1.0, -1.0) * (data.X @ u[:-1] + u[-1])).min()
     margin = float(lowest / np.linalg.norm(u))
@@ -141,7 +142,7 @@ def proved(by: str, u: Array, data: DataSet) -> Proof:
     return Proof(by, margin, longest / margin**2)
 
 
-def named(data: DataSet, y: Array) -> Array:
+def name_labels(data: DataSet, y: Array) -> Array:
     """Return labels as names."""
     return np.array(data.labels)[y.astype(np.intp)]
 
@@ -180,13 +181,13 @@ def _way(drawn: Figure) -> Picture:
     )
 
 
-def _kept(promise: Promise, data: DataSet) -> list[Part]:
+def _promise_parts(promise: Promise, data: DataSet) -> list[Part]:
     made = int(promise.perceptron.mistakes_)
     share = percent(made / promise.bound).replace(" ", "\xa0")
     left = ", and no mistakes are left" if promise.settled else ""
     curve = mistakes(promise.perceptron, bound=promise.bound, ax=_axes(3.7))
     flat = f"The curve can't cross the dashed line. In the end it has come to {share} of it{left}."
-    margin = decision_boundary(promise.wide, data.X, named(data, data.y), view="score", ax=_axes(3.7))
+    margin = decision_boundary(promise.wide, data.X, name_labels(data, data.y), view="score", ax=_axes(3.7))
     columns: list[str | Column] = [
         "separator", Column("margin", "right"), Column("bound", "right", write=lambda bound: f"{bound:,.0f}"),
         Column("mistakes made", "right"), Column("share of the bound", "right", write=percent),
@@ -199,7 +200,7 @@ def _kept(promise: Promise, data: DataSet) -> list[Part]:
     ]
 
 
-def _certified(proof: Proved) -> list[Part]:
+def _certificate_parts(proof: CertifiedRun) -> list[Part]:
     cert = proof.certificate
     problem = problem_of(cert, proof.X, proof.y)
     run = perceptron_run(cert, problem, proof.perceptron)
@@ -226,7 +227,7 @@ def _ranking(trials: Sequence[Trial]) -> list[Trial]:
     return sorted(trials, key=lambda trial: (trial.test_error, trial.mistakes))
 
 
-def _ranked(one: Done) -> list[Part]:
+def _ranking_parts(one: Done) -> list[Part]:
     ranking = _ranking(one[1])
     drawn = comparison([{"name": trial.name, "error": trial.test_error} for trial in ranking], ax=_axes(3.7))
     columns: list[str | Column] = [
@@ -237,12 +238,12 @@ def _ranked(one: Done) -> list[Part]:
     return [Picture(drawn, f"Learners ranked by test error on {one[0].name}"), Table(columns, rows, best=0)]
 
 
-def _trained(one: Done, seed: int) -> tuple[str, OnlineLearner]:
+def _train_best(one: Done, seed: int) -> tuple[str, OnlineLearner]:
     """Return the best learner on a data set among those with weights to draw, trained once more by names of classes."""
     data = one[0]
     best = next(trial.name for trial in _ranking(one[1]) if not issubclass(ONLINE[trial.name].learner, Voter))
     learner: OnlineLearner = ONLINE[best].make_online(max_iter=data.epochs, random_state=seed)
-    fit_quietly(learner, data.X, named(data, data.y))
+    fit_quietly(learner, data.X, name_labels(data, data.y))
     return best, learner
 
 
@@ -250,10 +251,10 @@ def _flowers(data: DataSet, seed: int) -> list[Part]:
     columns = [data.features.index(name) for name in PETALS]
     X, y = data.factor * np.vstack([data.X, data.X_test])[:, columns], np.append(data.y, data.y_test)
     smooth = LogisticRegression()
-    fit_quietly(smooth, X, named(data, y))
-    regions = decision_boundary(smooth, X, named(data, y), feature_names=PETALS, ax=_axes(3.0))
+    fit_quietly(smooth, X, name_labels(data, y))
+    regions = decision_boundary(smooth, X, name_labels(data, y), feature_names=PETALS, ax=_axes(3.0))
     perceptron = Perceptron(max_iter=10, random_state=seed, log=True)
-    fit_quietly(perceptron, data.X, named(data, data.y))
+    fit_quietly(perceptron, data.X, name_labels(data, data.y))
     return [
         Picture(regions, "Three kinds of iris and where they are told apart",
                 "All flowers, and logistic regression on two measures alone: the tint is its answer, rings are "
@@ -265,8 +266,8 @@ def _flowers(data: DataSet, seed: int) -> list[Part]:
 
 
 def _tumours(one: Done, seed: int) -> list[Part]:
-    data, (best, learner) = one[0], _trained(one, seed)
-    sides = decision_boundary(learner, data.X_test, named(data, data.y_test), view="score", ax=_axes(3.9))
+    data, (best, learner) = one[0], _train_best(one, seed)
+    sides = decision_boundary(learner, data.X_test, name_labels(data, data.y_test), view="score", ax=_axes(3.9))
     bars = weights(learner, names=data.features, top=STRONGEST, ax=_axes(3.9))
     return [
         Picture(sides, "Tumours on both sides of the boundary",
@@ -277,8 +278,8 @@ def _tumours(one: Done, seed: int) -> list[Part]:
 
 
 def _digits(one: Done, seed: int) -> list[Part]:
-    data, (best, learner) = one[0], _trained(one, seed)
-    answers, truth = learner.predict(data.X_test), named(data, data.y_test)
+    data, (best, learner) = one[0], _train_best(one, seed)
+    answers, truth = learner.predict(data.X_test), name_labels(data, data.y_test)
     scores: Array = learner.decision_function(data.X_test)
     own = np.take_along_axis(scores, data.y_test[:, None], axis=1)[:, 0]
     wrong = np.flatnonzero(answers != truth)
@@ -300,7 +301,7 @@ def _digits(one: Done, seed: int) -> list[Part]:
 
 
 def _words(one: Done, promise: Promise) -> list[Part]:
-    data, (best, learner) = one[0], _trained(one, int(promise.perceptron.seed_))
+    data, (best, learner) = one[0], _train_best(one, int(promise.perceptron.seed_))
     learners = [learner, promise.perceptron]
     drawn = [weights(learner, names=data.features, top=STRONGEST, ax=_axes(3.7)) for learner in learners]
     topic = np.array([name.startswith("topic") for name in data.features])

@@ -16,7 +16,7 @@ from linsep.cli.terminal.text import word
 from linsep.demo.data_sets import DataSet
 from linsep.demo.digits_study import ABOUT, METHODS, Run
 from linsep.demo.next_steps import NextSteps
-from linsep.demo.trials import LIMITED, ONLINE, RAN_OUT, Proved, Trial
+from linsep.demo.trials import LIMITED, ONLINE, RAN_OUT, CertifiedRun, Trial
 from linsep.training.votes import reading_name
 
 NARROW = 76
@@ -82,7 +82,7 @@ class Screen:
         with self.err.status(work):
             yield
 
-    def proof(self, proof: Proved) -> None:
+    def proof(self, proof: CertifiedRun) -> None:
         """Show what is proved of one set, and of a perceptron on it."""
         cert, many = proof.certificate, len(proof.result.checks)
         self.out.print(Text("\nA certificate", style="bold cyan"))
@@ -103,7 +103,7 @@ class Screen:
         self.out.print(Text("\nTest errors", style="bold cyan"))
         self.out.print(_summary(done, bounds=self.out.width >= NARROW))
 
-    def written(self, page: Path | None, pictures: Sequence[Path]) -> None:
+    def files(self, page: Path | None, pictures: Sequence[Path]) -> None:
         """Say where the page and the picture are, or how to get them."""
         self.out.print()
         if page is None:

@@ -32,7 +32,7 @@ class Checkpoint:
         self._known: tuple[int, int] | None = None
         """The inode and time of the file as this run has found or written it."""
 
-    def found(self) -> Saved | None:
+    def load(self) -> Saved | None:
         """Return the run after its last complete epoch, or None if there is no file."""
         self._known = self._stamp()
         if self.path is None or self._known is None:

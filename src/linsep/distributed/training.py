@@ -16,7 +16,7 @@ from linsep.distributed import work
 from linsep.distributed.checkpoint import Checkpoint, identity_of
 from linsep.distributed.cluster import engine_of
 from linsep.distributed.engine import Engine
-from linsep.distributed.packing import packed_state, unpacked_gain
+from linsep.distributed.packing import pack_state, unpack_gain
 from linsep.distributed.sources import source_of
 from linsep.engine.readouts import MISTAKES
 from linsep.engine.step import reads_norm
@@ -199,11 +199,11 @@ class Run:
         profile = self.profile(twin.shards or SHARDS)
         checkpoint = Checkpoint(path, identity_of(twin, self.source.identity(self.tasks), self.options))
         history: list[list[int]] = []
-        saved = checkpoint.found()
+        saved = checkpoint.load()
         if saved is None:
             state = self._start(profile)
         else:
-            state, history = self._resumed(saved)
+            state, history = self._resume(saved)
         enough, most = Enough(twin, state), twin._most_epochs if epochs is None else epochs
         if len(history) > most:
             raise ParameterError(
@@ -230,13 +230,13 @@ class Run:
     def _epoch(self, state: TrainingState, job: work.Job) -> None:
         """Learn all shards from the same weights, and mix them."""
         mix = ShardMix(state, job.learner.mixing)
-        start = packed_state(mix.start)
+        start = pack_state(mix.start)
         self._sent += start.nbytes
         shared = work.Epoch(job, start, state.epochs)
         self._report(state.epochs + 1, 0, len(self.tasks), state)
         with closing(self.engine.each(work.learn, self.tasks, shared)) as each:
             for done, back in enumerate(each, 1):
-                mix.add(unpacked_gain(back))
+                mix.add(unpack_gain(back))
                 self._sent += back.nbytes
                 self._report(state.epochs + 1, done, len(self.tasks), state)
         mix.end()
@@ -254,7 +254,7 @@ class Run:
             state.keep_log(twin.log, profile.weighted or twin.class_weight is not None, 0)
         return state
 
-    def _resumed(self, saved: Saved) -> tuple[TrainingState, list[list[int]]]:
+    def _resume(self, saved: Saved) -> tuple[TrainingState, list[list[int]]]:
         """Return the state of an interrupted run, and the mistakes and updates of its epochs."""
         twin, model = self.twin, saved.model
         if not np.array_equal(model.classes_, twin.classes_) or model.n_features_in_ != twin.n_features_in_:

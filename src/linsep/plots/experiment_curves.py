@@ -167,7 +167,7 @@ def noise(shares: Any, mistakes: Any, bounds: Any, *, rows: int, ax: Axes | None
     ticks.grid(ax)
     names = [f"all rows: {rows:,}", "tightest Delta-trick bound", "mistakes"]
     key(ax, [most, above, run], names)
-    style.head(ax, f"One pass over {style.counted(rows, 'row')}, some labels wrong")
+    style.head(ax, f"One pass over {style.count_of(rows, 'row')}, some labels wrong")
     style.name_axes(ax, "labels turned round", "mistakes in one pass")
     return ax
 
@@ -265,13 +265,13 @@ def votes(epochs: Any, errors: Mapping[Any, Any], *, heading: str = "", ax: Axes
     >>> votes([0.1, 1], errors).get_title(loc="left")
     'vote: 8.0 % of predictions wrong after 1 epoch'
     """
-    numbers, curves = _checked(epochs, errors)
+    numbers, curves = _check_curves(epochs, errors)
     ax = style.axes(ax, (8.4, 4.4))
     handles = _draw(ax, numbers, curves)
     _scale(ax, [numbers], [curves])
     key(ax, handles, [name_of(method) for method in curves])
     first = next(iter(curves))
-    result = f"{name_of(first)}: {style.percent(curves[first][-1])} of predictions wrong after {_counted(numbers[-1])}"
+    result = f"{name_of(first)}: {style.percent(curves[first][-1])} of predictions wrong after {_epochs(numbers[-1])}"
     style.head(ax, f"{heading}, {result}" if heading else result)
     style.name_axes(ax, "epochs", "test error")
     return ax
@@ -304,7 +304,7 @@ def vote_panels(panels: Mapping[str, Curves], *, across: int | None = None, figu
     across = min(across or (3 if len(panels) % 3 == 0 else 2), len(panels))
     down = -(-len(panels) // across)
     figure = figure or Figure(figsize=(4.0 * across + 1.9, 3.0 * down + 0.3), layout="constrained")
-    known = {title: _checked(*given) for title, given in panels.items()}
+    known = {title: _check_curves(*given) for title, given in panels.items()}
     numbers, curves = [one[0] for one in known.values()], [one[1] for one in known.values()]
     drawn: dict[Method, Line2D] = {}
     places = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
@@ -336,7 +336,7 @@ def name_of(method: Method) -> str:
     return reading_name(*method)
 
 
-def _checked(epochs: Any, errors: Mapping[Any, Any]) -> tuple[Array, dict[Method, Array]]:
+def _check_curves(epochs: Any, errors: Mapping[Any, Any]) -> tuple[Array, dict[Method, Array]]:
     numbers = finite("epochs", epochs)
     refuse_where(np.diff(numbers, prepend=0.0) <= 0, "epochs", numbers, "numbers of epochs are above 0 and rise")
     if not errors:
@@ -395,5 +395,5 @@ def _apart(x: Array) -> Array:
     return np.array(kept)
 
 
-def _counted(epochs: float) -> str:
+def _epochs(epochs: float) -> str:
     return f"{epochs:g} {'epoch' if epochs == 1 else 'epochs'}"

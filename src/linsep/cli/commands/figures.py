@@ -110,12 +110,12 @@ def _tell(names: list[str]) -> None:
 def _write(names: list[str], files: list[Path], index: Path, format: str, tell: "Callable[[str], None]") -> None:
     """Draw and save the figures one by one, and then the page."""
     from linsep.engine.atomic_write import atomic_write
-    from linsep.plots.notes.gallery import drawn, page, save
+    from linsep.plots.notes.gallery import draw_figure, page, save
 
     figures: dict[str, Figure] = {}
     for name, file in zip(names, files, strict=True):
         tell(_outside(name))
-        figures[name] = drawn(name)
+        figures[name] = draw_figure(name)
         with atomic_write(file) as draft:
             save(figures[name], draft, format)
     tell(PAGE)

@@ -29,27 +29,27 @@ NAMES, SLOTTED = 0, 1
 
 
 @inlined
-def _rotated(bits: Any, left: int) -> Any:
+def _rotate(bits: Any, left: int) -> Any:
     """Return 32 bits rotated left."""
     return np.uint32(bits << np.uint32(left)) | np.uint32(bits >> np.uint32(32 - left))
 
 
 @inlined
-def _mixed(bits: Any) -> Any:
+def _mix(bits: Any) -> Any:
     """Return four bytes as they enter the hash."""
-    return np.uint32(_rotated(np.uint32(bits * C1), 15) * C2)
+    return np.uint32(_rotate(np.uint32(bits * C1), 15) * C2)
 
 
 @inlined
-def with_four_bytes(h: Any, bits: Any) -> Any:
+def hash_four_bytes(h: Any, bits: Any) -> Any:
     """Return the state of the hash after four more bytes."""
-    return np.uint32(_rotated(np.uint32(h ^ _mixed(bits)), 13) * FIVE + C3)
+    return np.uint32(_rotate(np.uint32(h ^ _mix(bits)), 13) * FIVE + C3)
 
 
 @inlined
-def finished(h: Any, rest: Any, length: Any) -> Any:
+def finish_hash(h: Any, rest: Any, length: Any) -> Any:
     """Return the hash of `length` bytes, of which the last, at most three, are `rest`."""
-    h = np.uint32(h ^ _mixed(rest) ^ np.uint32(length))
+    h = np.uint32(h ^ _mix(rest) ^ np.uint32(length))
     h = np.uint32((h ^ (h >> np.uint32(16))) * C4)
     h = np.uint32((h ^ (h >> np.uint32(13))) * C5)
     return np.uint32(h ^ (h >> np.uint32(16)))
@@ -63,10 +63,10 @@ def murmur(text: Any, begin: Any, end: Any, seed: Any) -> Any:
     """
     h, k, stop = np.uint32(seed), np.uint64(begin), np.uint64(end)
     while k + FOUR <= stop:
-        h = with_four_bytes(h, four_bytes(text, k))
+        h = hash_four_bytes(h, four_bytes(text, k))
         k += FOUR
     rest = np.uint32(np.uint64(four_bytes(text, k)) & ((ONE << ((stop - k) << THREE)) - ONE))
-    return finished(h, rest, stop - np.uint64(begin))
+    return finish_hash(h, rest, stop - np.uint64(begin))
 
 
 @kernel()
@@ -75,10 +75,10 @@ def _hash_name(text: Array, seed: int) -> Any:
     return murmur(text, 0, text.shape[0] - SPARE, seed)
 
 
-def hashed(name: str | bytes, seed: int = 0) -> int:
+def hash_of(name: str | bytes, seed: int = 0) -> int:
     """Return the hash of a name, a number from 0 to 2³² - 1.
 
-    >>> hashed("perceptron") == hashed(b"perceptron") != hashed("perceptron", seed=1)
+    >>> hash_of("perceptron") == hash_of(b"perceptron") != hash_of("perceptron", seed=1)
     True
     """
     data = name.encode() if isinstance(name, str) else name

@@ -103,7 +103,7 @@ def _middle(one: float, other: float) -> float:
 
 
 @inlined
-def scaled(m: Any, e: int, powers: Any) -> tuple[float, int]:
+def scale_by_ten(m: Any, e: int, powers: Any) -> tuple[float, int]:
     """Return m * 10^e for a word m, correctly rounded, and READ; or HARD where this method can't decide."""
     if m == ZERO:
         return 0.0, READ
@@ -233,7 +233,7 @@ def number(text: Any, k: Any, powers: Any) -> tuple[int, Any, float]:
         value, status = np.float64(m), READ
         value = value / TENS[-e] if e < 0 else value * TENS[e]
     else:
-        value, status = scaled(m, e, powers)
+        value, status = scale_by_ten(m, e, powers)
     return status, k, -value if negative else value
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linsep.data.compiled.intrinsics import called, eight_bytes, kernel, trailing_zeros, written_out
-from linsep.data.compiled.names import add_name, finished, forget_names, rebuild_slots, with_four_bytes
+from linsep.data.compiled.names import add_name, finish_hash, forget_names, hash_four_bytes, rebuild_slots
 from linsep.data.compiled.numbers import (
     EIGHT,
     HARD,
@@ -100,7 +100,7 @@ def name_at(text: Any, k: Any, seed: Any) -> tuple[Any, Any]:
     while stops == ZERO:
         digits = word - ZEROS
         other |= (digits | (digits + ABOVE_NINE)) & HIGH_BITS
-        h = with_four_bytes(with_four_bytes(h, word & LOW_HALF), word >> HALF)
+        h = hash_four_bytes(hash_four_bytes(h, word & LOW_HALF), word >> HALF)
         k += EIGHT
         word = _eight(text, k)
         stops = _stops(word)
@@ -118,9 +118,9 @@ def name_at(text: Any, k: Any, seed: Any) -> tuple[Any, Any]:
             seed + (np.uint32(eight_digits(digits)) if k - begin < EIGHT else _long_whole(text, begin, k))
         )
     if length >= np.uint64(4):
-        h = with_four_bytes(h, word & LOW_HALF)
+        h = hash_four_bytes(h, word & LOW_HALF)
         word >>= HALF
-    return k, finished(h, word, k - begin)
+    return k, finish_hash(h, word, k - begin)
 
 
 @called

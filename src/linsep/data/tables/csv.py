@@ -36,7 +36,7 @@ from linsep.data.tables.cells import (
     as_numbers,
     as_numpy,
     cells_of,
-    coded,
+    encode_words,
     inexact,
     parse_numbers,
     words_of_rows,
@@ -101,7 +101,7 @@ class Text:
         """Return the cells of the rows; malformed rows are left out and reported."""
         if not len(self.text):
             return cells_of({name: pa.nulls(0, pa.string()) for name in plan.columns}, 0, plan, dtype)
-        cells = self._filled(plan, dtype) if self._is_plain and _only_numbers(plan) else None
+        cells = self._read_numbers(plan, dtype) if self._is_plain and _only_numbers(plan) else None
         if cells is None and self._has_no_nul and "_columns" not in vars(self):
             cells = self._read_plainly(plan, dtype)
         with _arrow_errors(self.file):
@@ -150,7 +150,7 @@ class Text:
         found = self._fill({name: j for j, name in enumerate(self.names)}, len(self.names), np.float64)
         return None if found is None else found[0]
 
-    def _filled(self, plan: Plan, dtype: Any) -> Cells | None:
+    def _read_numbers(self, plan: Plan, dtype: Any) -> Cells | None:
         """Return the cells of rows that are plain numbers, but for words as labels; None if there is anything else."""
         width, worded, matrix = len(plan.numbers), plan.label_kind == WORDS, vars(self).get("_matrix")
         if matrix is not None and dtype is np.float64 and not worded:
@@ -287,7 +287,9 @@ def _words(letters: Array, marks: Array) -> Array | None:
     """Return words that were kept as letters; None if one is empty or not UTF-8."""
     buffers = [None, pa.py_buffer(marks), pa.py_buffer(letters)]
     try:
-        words = coded("", pa.Array.from_buffers(pa.large_binary(), len(marks) - 1, buffers).cast(pa.large_string()))
+        words = encode_words(
+            "", pa.Array.from_buffers(pa.large_binary(), len(marks) - 1, buffers).cast(pa.large_string())
+        )
     except pa.ArrowInvalid:
         return None
     return None if (words.codes < 0).any() else words_of_rows(words)

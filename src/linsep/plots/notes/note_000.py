@@ -26,7 +26,7 @@ WIDEST = 3.4
 """Points a dimension that the picture ends at."""
 
 
-def measured(n: int, p: int, draws: int, seed: int = 0) -> float:
+def measure(n: int, p: int, draws: int, seed: int = 0) -> float:
     """Return the share of random labellings of random points that linear programs separate."""
     rng = np.random.default_rng([seed, n, p])
     points = Dense(rng.normal(size=(n, p)), bias=0.0)
@@ -64,7 +64,7 @@ def dichotomies(dimensions: Sequence[int] = (5, 20), draws: int = 40, *, ax: Axe
         raise ValueError(f"draws={draws!r}: a measurement takes 1 labelling or more")
     ax = axes_of(ax, "dichotomies")
     handles = [_draw(ax, k, p, draws) for k, p in enumerate(dimensions)]
-    names = [style.counted(p, "dimension") for p in dimensions]
+    names = [style.count_of(p, "dimension") for p in dimensions]
     ax.axvline(2, color=style.ink(), alpha=0.4, linewidth=1, linestyle="--", zorder=1)
     label(ax, "2 points a dimension: ½", (2, 0.04), (-5, 0), ha="right")
     ax.set(xlim=(0, WIDEST), ylim=(-0.02, 1.05))
@@ -87,7 +87,7 @@ def _draw(ax: Axes, k: int, p: int, draws: int) -> Line2D:
     )
     tried = sorted({round(load * p) for load in LOADS})
     exact = np.array([float(cover_fraction(n, p)) for n in tried])
-    found = np.array([measured(n, p, draws) for n in tried])
+    found = np.array([measure(n, p, draws) for n in tried])
     spread = 2 * np.sqrt(exact * (1 - exact) / draws)
     reach = np.minimum([found, 1 - found], spread)
     ax.errorbar(

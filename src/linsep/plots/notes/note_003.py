@@ -130,10 +130,10 @@ UPDATE_REACH = 2.7
 """The largest coordinate that the panels show."""
 
 
-def chosen() -> Array:
+def choose() -> Array:
     """Return the negative point that the weights are wrong about.
 
-    >>> chosen()
+    >>> choose()
     array([ 1.6, -0.2])
     """
     return POINTS[np.flatnonzero((POINTS @ BEFORE >= 0) & (LABELS < 0))[0]]
@@ -159,12 +159,12 @@ def update(*, figure: Figure | None = None) -> tuple[Axes, ...]:
     """
     figure = figure_of(figure, "update")
     before, step, after = panels = tuple(figure.subplots(1, 3))
-    x = chosen()
+    x = choose()
     new = BEFORE - x
     for ax, w, title in (
-        (before, BEFORE, f"1. before: {style.counted(len(wrong(BEFORE)), 'mistake')}"),
+        (before, BEFORE, f"1. before: {style.count_of(len(wrong(BEFORE)), 'mistake')}"),
         (step, BEFORE, "2. x, of label −1, is subtracted"),
-        (after, new, f"3. after: {style.counted(len(wrong(new)), 'mistake')}"),
+        (after, new, f"3. after: {style.count_of(len(wrong(new)), 'mistake')}"),
     ):
         panel(ax, title)
         plane(ax, UPDATE_REACH)
