@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from linsep import Perceptron
 from linsep.cli.app import app
 from linsep.cli.commands.demo import EXAMPLES
-from linsep.cli.jobs.comparing import chosen
+from linsep.cli.jobs.comparing import choose_learners
 from linsep.demo import report as demo_report
 from linsep.demo.data_sets import data_sets
 from linsep.demo.digits_study import METHODS
@@ -92,7 +92,7 @@ def test_the_commands_work_as_they_are_shown(demo):
         CliRunner().invoke(app, shlex.split(line)[len(shlex.split(*programs)) :]) for line in (compare, fit)
     )
     assert (compared.exit_code, fitted.exit_code) == (0, 0), compared.output + fitted.output
-    assert f"{len(chosen(()))} learners on" in compared.stdout
+    assert f"{len(choose_learners(()))} learners on" in compared.stdout
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     env = {**os.environ, "PATH": path}
     done = subprocess.run(["sh", "-ec", predict], capture_output=True, text=True, env=env, check=False)

@@ -215,10 +215,10 @@ def _about(one: Done) -> Text:
     tests, least = len(data.y_test), ranking[0].test_error
     *others, last = [trial.name for trial in ranking if trial.test_error == least]
     by = f"{', '.join(others)} and {last}" if others else last
-    machines = f" Each of the {data.classes} classes has a machine that tells it from all others." * (data.classes > 2)
+    several = f" Each of the {data.classes} classes has a binary classifier of its own." * (data.classes > 2)
     return Text(
         f"{data.about[0].upper()}{data.about[1:]}. {rows:,} rows of {features:,} features to learn from, in at most "
-        f"{data.epochs} epochs; {tests:,} others to be judged by.{machines} The fewest wrong answers, "
+        f"{data.epochs} epochs; {tests:,} others to be judged by.{several} The fewest wrong predictions, "
         f"{round(least * tests):,} of {tests:,}: {by}."
     )
 
@@ -256,12 +256,12 @@ def _flowers(data: DataSet, seed: int) -> list[Part]:
     perceptron = Perceptron(max_iter=10, random_state=seed, log=True)
     fit_quietly(perceptron, data.X, name_labels(data, data.y))
     return [
-        Picture(regions, "Three kinds of iris and where they are told apart",
+        Picture(regions, "Three kinds of iris and the boundaries between them",
                 "All flowers, and logistic regression on two measures alone: the tint is its answer, rings are "
                 "mistakes."),
-        Picture(mistakes(perceptron, ax=_axes(3.0)), "Mistakes of three machines on iris",
-                "Why perceptrons fail here. Setosa can be told from the others by a line: its machine soon makes no "
-                "more mistakes. Versicolor lies between the other two: its machine never stops."),
+        Picture(mistakes(perceptron, ax=_axes(3.0)), "Mistakes of three binary classifiers on iris",
+                "Why perceptrons fail here. A line separates setosa from the others: its classifier soon makes no "
+                "more mistakes. Versicolor lies between the other two: its classifier never stops."),
     ]  # fmt: skip
 
 
@@ -279,21 +279,21 @@ def _tumours(one: Done, seed: int) -> list[Part]:
 
 def _digits(one: Done, seed: int) -> list[Part]:
     data, (best, learner) = one[0], _train_best(one, seed)
-    answers, truth = learner.predict(data.X_test), name_labels(data, data.y_test)
+    predicted, truth = learner.predict(data.X_test), name_labels(data, data.y_test)
     scores: Array = learner.decision_function(data.X_test)
     own = np.take_along_axis(scores, data.y_test[:, None], axis=1)[:, 0]
-    wrong = np.flatnonzero(answers != truth)
+    wrong = np.flatnonzero(predicted != truth)
     worst = wrong[np.argsort((own - scores.max(axis=1))[wrong], kind="stable")[:WORST]]
-    matrix = confusion(truth, answers, labels=np.array(data.labels), ax=_axes(5.0))
+    matrix = confusion(truth, predicted, labels=np.array(data.labels), ax=_axes(5.0))
     parts: list[Part] = [Picture(matrix, "Which digit was taken for which", f"Which digit {best} took for which.")]
     if len(worst):
-        titles = [f"{truth[k]}, read as {answers[k]}" for k in worst]
+        titles = [f"{truth[k]}, read as {predicted[k]}" for k in worst]
         misread = digits(data.X_test[worst], titles, "Most wrong about")
         parts.append(Picture(misread, "Digits that were misread", "Would you have known?"))
-    machines = digit_weights(learner.coef_, data.labels, "What each machine looks for")
+    pictures = digit_weights(learner.coef_, data.labels, "What each classifier looks for")
     sure = margins(learner, data.X_test, truth, ax=_axes(2.9))
     parts += [
-        Picture(machines, "The weights of each digit's machine as pictures",
+        Picture(pictures, "The weights of each digit's classifier as pictures",
                 "Its weights as a picture: ink in blue places speaks for the digit, in orange places against it."),
         Picture(sure, "Margins of digits", "How clearly the true digit wins, or loses, against its best rival."),
     ]  # fmt: skip
@@ -310,7 +310,7 @@ def _words(one: Done, promise: Promise) -> list[Part]:
     return [
         Picture(drawn[0], f"The strongest words of {best}",
                 f"{best}: {topic.sum()} of {len(topic):,} words are the topic's, and have {shares[0]} of its "
-                f"weight. It was told which documents are about the topic, never which words."),
+                f"weight. It learned from the documents' labels, and never saw which words are the topic's."),
         Picture(drawn[1], "The strongest words of the perceptron",
                 f"The perceptron: it adds up the documents that it was wrong about, with all their words. Those of "
                 f"the topic have {shares[1]} of its weight."),
@@ -391,7 +391,7 @@ def digits(rows: Array, titles: Sequence[str], heading: str) -> Figure:
 
 
 def digit_weights(weights: Array, titles: Sequence[str], heading: str) -> Figure:
-    """Draw rows of 64 weights: those above 0 in the colour of right answers, those below in that of wrong ones."""
+    """Draw rows of 64 weights: those above 0 in the colour of right predictions, those below in that of wrong ones."""
     shades = [(0, style.WRONG, 1), (0.5, style.WRONG, 0), (0.5, style.RIGHT, 0), (1, style.RIGHT, 1)]
     reach = float(np.abs(weights).max()) or 1.0
     return _grid(weights, titles, heading, 5, _colours(shades), (-reach, reach))

@@ -52,10 +52,10 @@ class Screen:
         rows, features = data.X.shape
         self.out.print()
         self.out.print(Text.assemble((data.name, "bold cyan"), f", {data.about}"))
-        machines = f"; mistakes of all {data.classes} one-vs-rest machines" if data.classes > 2 else ""
+        several = f"; mistakes of all {data.classes} one-vs-rest classifiers" if data.classes > 2 else ""
         self._say(
             f"{rows:,} rows to learn from, {len(data.y_test):,} to be judged by; {features:,} features, divided by "
-            f"{data.factor:.4g}; {data.classes} classes; at most {data.epochs} epochs{machines}"
+            f"{data.factor:.4g}; {data.classes} classes; at most {data.epochs} epochs{several}"
         )
         self.out.print(_table(trials))
 
@@ -75,7 +75,7 @@ class Screen:
 
     @contextmanager
     def busy(self, work: str) -> Iterator[None]:
-        """Say what goes on while there is nothing else to see."""
+        """Show the name of a work that prints nothing itself."""
         if not self.err.is_terminal:
             yield
             return

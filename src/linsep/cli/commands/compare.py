@@ -56,7 +56,7 @@ def run(
     All learners of the table but those for small data, or the ones that are named; each takes those options that it
     has. A learner that can't take the data is listed with the reason. All rows are in memory.
     """
-    from linsep.cli.jobs.comparing import Contest, chosen, ranked
+    from linsep.cli.jobs.comparing import Contest, choose_learners, rank
     from linsep.cli.options.common import maps_from
     from linsep.cli.terminal.output import percent, print_json, stderr, stdout
     from linsep.cli.terminal.progress import LearnerBar
@@ -65,14 +65,14 @@ def run(
     check_time_limit(time_limit)
     check_targets({"--report": report}, [*data, *(test or [])], quarantine_file(ctx))
     options, writes = learner_options(ctx), _writer() if report is not None else None
-    names = chosen(options.learners)
+    names = choose_learners(options.learners)
     maps = maps_from(options.maps)
     with interruptible(report, in_place=[quarantine_file(ctx)]):
         rows = _read(data, test, reader_options(ctx), show_as)
-        contest = Contest.of(*rows, holdout, options.parameters["random_state"]).mapped(maps)
+        contest = Contest.of(*rows, holdout, options.parameters["random_state"]).map_features(maps)
         bar = LearnerBar(stderr(), len(names))
         with bar.shown("comparing", show_as is not Show.NOTHING) as tell:
-            attempts = ranked(list(contest.attempts(names, options.parameters, tell, time_limit)))
+            attempts = rank(list(contest.attempts(names, options.parameters, tell, time_limit)))
         if writes is not None:
             mapped = [word for name in options.maps for word in ("--map", name)]
             named = [word for name in options.learners for word in ("--learner", name)]

@@ -67,7 +67,7 @@ class Contest:
         aside = set_aside(rows.y, holdout, seed)
         return cls(rows.some(np.flatnonzero(~aside)), rows.some(np.flatnonzero(aside)))
 
-    def mapped(self, maps: list[Any]) -> "Contest":
+    def map_features(self, maps: list[Any]) -> "Contest":
         """Return the rows with other features, by maps that know those to learn from."""
         train, test = self.train, self.test
         for step in maps:
@@ -84,7 +84,7 @@ class Contest:
         self, names: list[str], parameters: dict[str, Any], tell: LearnerReport, time_limit: float | None = None
     ) -> Iterator[Attempt]:  # fmt: skip
         """Try learners one after the other, each with those parameters that it has, while there is time."""
-        check_owned(parameters, names)
+        refuse_foreign(parameters, names)
         began = perf_counter()
         for name in names:
             tell.begin(name)
@@ -122,7 +122,7 @@ class Contest:
         return Attempt(name, scores.error, scores, mistakes, updates, learner.n_iter_, took, rounds / took, settled)
 
 
-def check_owned(parameters: dict[str, Any], names: list[str]) -> None:
+def refuse_foreign(parameters: dict[str, Any], names: list[str]) -> None:
     """Refuse a parameter that none of the learners has."""
     for parameter in parameters:
         if parameter not in LEFT_OUT and not set(owners(parameter)) & set(names):
@@ -130,12 +130,12 @@ def check_owned(parameters: dict[str, Any], names: list[str]) -> None:
             raise UsageError(f"none of these learners has {option(parameter)}; it is an option of {having}")
 
 
-def ranked(attempts: list[Attempt]) -> list[Attempt]:
+def rank(attempts: list[Attempt]) -> list[Attempt]:
     """Return the attempts by error, then by time; those that failed come last."""
     return sorted(attempts, key=lambda a: (a.error is None, a.error or 0.0, a.seconds or 0.0))
 
 
-def chosen(names: tuple[str, ...]) -> list[str]:
+def choose_learners(names: tuple[str, ...]) -> list[str]:
     """Return the learners that were named, each once; all of the table if none was, but those for small data."""
     return list(dict.fromkeys(names or (name for name, entry in LEARNERS.items() if not entry.small)))
 

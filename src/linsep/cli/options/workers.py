@@ -83,7 +83,7 @@ def refuse_threads(pool: WorkerPool, options: dict[str, Any]) -> None:
 
 
 @contextmanager
-def started(pool: WorkerPool | None) -> Iterator[Any]:
+def start_workers(pool: WorkerPool | None) -> Iterator[Any]:
     """Give a client of those who share the work, or None where that is nobody; what they log is not shown."""
     with ExitStack() as stack:
         if pool is None:
