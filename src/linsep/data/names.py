@@ -11,6 +11,7 @@ import numpy as np
 from linsep.data.compiled.names import NAMES, SLOTTED, SPARE, number_names, table_for
 from linsep.data.format import LineFormat, RowErrors, flag, whole
 from linsep.data.rows import Rows, Spelling
+from linsep.engine import arrays
 from linsep.engine.arrays import Array
 from linsep.validation.errors import InvalidDataError, ParameterError
 
@@ -21,9 +22,7 @@ LATE = "the row has a name that was not there before: the data have changed sinc
 
 def frozen(array: Array, dtype: Any) -> Array:
     """Return an array that can't be written to: numba compiles again for those that can."""
-    view = np.ascontiguousarray(array, dtype).view()
-    view.flags.writeable = False
-    return view
+    return arrays.frozen(np.ascontiguousarray(array, dtype))
 
 
 class Vocabulary:

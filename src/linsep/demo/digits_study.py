@@ -112,10 +112,6 @@ def study(
     n_jobs : int, optional
         Threads; they change no number.
 
-    Yields
-    ------
-    Run
-
     Examples
     --------
     >>> (run,) = study(small_digits(), degrees=[2], epochs=[1])

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import matplotlib
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -31,7 +30,7 @@ from linsep.plots.boundary import boundary_path, figure_size
 from linsep.plots.decision_regions import decision_boundary
 from linsep.plots.evaluation import comparison, confusion, margins
 from linsep.plots.experiment_curves import vote_panels
-from linsep.plots.report import Code, Column, Fact, Part, Picture, Report, Section, Table, Text
+from linsep.plots.report import Code, Column, Fact, Part, Picture, Report, Section, Table, Text, axes
 from linsep.plots.run_curves import mistakes
 from linsep.plots.weight_bars import weights
 from linsep.training.votes import reading_name
@@ -185,9 +184,9 @@ def _promise_parts(promise: Promise, data: DataSet) -> list[Part]:
     made = int(promise.perceptron.mistakes_)
     share = percent(made / promise.bound).replace(" ", "\xa0")
     left = ", and no mistakes are left" if promise.settled else ""
-    curve = mistakes(promise.perceptron, bound=promise.bound, ax=_axes(3.7))
+    curve = mistakes(promise.perceptron, bound=promise.bound, ax=axes(3.7))
     flat = f"The curve can't cross the dashed line. In the end it has come to {share} of it{left}."
-    margin = decision_boundary(promise.wide, data.X, name_labels(data, data.y), view="score", ax=_axes(3.7))
+    margin = decision_boundary(promise.wide, data.X, name_labels(data, data.y), view="score", ax=axes(3.7))
     columns: list[str | Column] = [
         "separator", Column("margin", "right"), Column("bound", "right", write=lambda bound: f"{bound:,.0f}"),
         Column("mistakes made", "right"), Column("share of the bound", "right", write=percent),
@@ -229,7 +228,7 @@ def _ranking(trials: Sequence[Trial]) -> list[Trial]:
 
 def _ranking_parts(one: Done) -> list[Part]:
     ranking = _ranking(one[1])
-    drawn = comparison([{"name": trial.name, "error": trial.test_error} for trial in ranking], ax=_axes(3.7))
+    drawn = comparison([{"name": trial.name, "error": trial.test_error} for trial in ranking], ax=axes(3.7))
     columns: list[str | Column] = [
         "learner", Column("error", "right", write=style.percent), Column("mistakes", "right"),
         Column("rows/s", "right", write=short),
@@ -252,14 +251,14 @@ def _flowers(data: DataSet, seed: int) -> list[Part]:
     X, y = data.factor * np.vstack([data.X, data.X_test])[:, columns], np.append(data.y, data.y_test)
     smooth = LogisticRegression()
     fit_quietly(smooth, X, name_labels(data, y))
-    regions = decision_boundary(smooth, X, name_labels(data, y), feature_names=PETALS, ax=_axes(3.0))
+    regions = decision_boundary(smooth, X, name_labels(data, y), feature_names=PETALS, ax=axes(3.0))
     perceptron = Perceptron(max_iter=10, random_state=seed, log=True)
     fit_quietly(perceptron, data.X, name_labels(data, data.y))
     return [
         Picture(regions, "Three kinds of iris and the boundaries between them",
                 "All flowers, and logistic regression on two measures alone: the tint is its answer, rings are "
                 "mistakes."),
-        Picture(mistakes(perceptron, ax=_axes(3.0)), "Mistakes of three binary classifiers on iris",
+        Picture(mistakes(perceptron, ax=axes(3.0)), "Mistakes of three binary classifiers on iris",
                 "Why perceptrons fail here. A line separates setosa from the others: its classifier soon makes no "
                 "more mistakes. Versicolor lies between the other two: its classifier never stops."),
     ]  # fmt: skip
@@ -267,8 +266,8 @@ def _flowers(data: DataSet, seed: int) -> list[Part]:
 
 def _tumours(one: Done, seed: int) -> list[Part]:
     data, (best, learner) = one[0], _train_best(one, seed)
-    sides = decision_boundary(learner, data.X_test, name_labels(data, data.y_test), view="score", ax=_axes(3.9))
-    bars = weights(learner, names=data.features, top=STRONGEST, ax=_axes(3.9))
+    sides = decision_boundary(learner, data.X_test, name_labels(data, data.y_test), view="score", ax=axes(3.9))
+    bars = weights(learner, names=data.features, top=STRONGEST, ax=axes(3.9))
     return [
         Picture(sides, "Tumours on both sides of the boundary",
                 f"The {len(data.y_test)} tumours that {best} had not seen. The nearer to the boundary, the less clear "
@@ -284,14 +283,14 @@ def _digits(one: Done, seed: int) -> list[Part]:
     own = np.take_along_axis(scores, data.y_test[:, None], axis=1)[:, 0]
     wrong = np.flatnonzero(predicted != truth)
     worst = wrong[np.argsort((own - scores.max(axis=1))[wrong], kind="stable")[:WORST]]
-    matrix = confusion(truth, predicted, labels=np.array(data.labels), ax=_axes(5.0))
+    matrix = confusion(truth, predicted, labels=np.array(data.labels), ax=axes(5.0))
     parts: list[Part] = [Picture(matrix, "Which digit was taken for which", f"Which digit {best} took for which.")]
     if len(worst):
         titles = [f"{truth[k]}, read as {predicted[k]}" for k in worst]
         misread = digits(data.X_test[worst], titles, "Most wrong about")
         parts.append(Picture(misread, "Digits that were misread", "Would you have known?"))
     pictures = digit_weights(learner.coef_, data.labels, "What each classifier looks for")
-    sure = margins(learner, data.X_test, truth, ax=_axes(2.9))
+    sure = margins(learner, data.X_test, truth, ax=axes(2.9))
     parts += [
         Picture(pictures, "The weights of each digit's classifier as pictures",
                 "Its weights as a picture: ink in blue places speaks for the digit, in orange places against it."),
@@ -303,7 +302,7 @@ def _digits(one: Done, seed: int) -> list[Part]:
 def _words(one: Done, promise: Promise) -> list[Part]:
     data, (best, learner) = one[0], _train_best(one, int(promise.perceptron.seed_))
     learners = [learner, promise.perceptron]
-    drawn = [weights(learner, names=data.features, top=STRONGEST, ax=_axes(3.7)) for learner in learners]
+    drawn = [weights(learner, names=data.features, top=STRONGEST, ax=axes(3.7)) for learner in learners]
     topic = np.array([name.startswith("topic") for name in data.features])
     sizes = [np.abs(learner.coef_[0]) for learner in learners]
     shares = [style.percent(size[topic].sum() / size.sum()).replace(" ", "\xa0") for size in sizes]
@@ -324,11 +323,6 @@ def _next(steps: NextSteps, python: str) -> list[Part]:
 def _text(words: str) -> Text:
     """Return paragraphs, their lines joined."""
     return Text("\n\n".join(" ".join(paragraph.split()) for paragraph in words.split("\n\n")))
-
-
-def _axes(height: float) -> Axes:
-    """Return axes of half a page's width."""
-    return Figure(figsize=(5.2, height), layout="constrained").add_subplot()
 
 
 def vote_parts(runs: Sequence[Run]) -> list[Part]:

@@ -23,21 +23,6 @@ PARSED, FRAMED = 4, 2
 """Bytes of memory that rows may take for each byte of their file, and of their dataframe."""
 
 
-class LoadedRows(Protocol):
-    """All rows of a shard in memory."""
-
-    @property
-    def profile(self) -> Profile:
-        """The number of rows, the labels and the columns."""
-
-    @property
-    def nbytes(self) -> int:
-        """The memory that the rows take."""
-
-    def finish(self, form: Any) -> Dataset:
-        """Return the rows as a dataset, in a form that is settled."""
-
-
 class Shard(Protocol):
     """The rows that one task works on, in order; every shard of a run is read in the same way (`reading`)."""
 
@@ -48,7 +33,7 @@ class Shard(Protocol):
     def scan(self, reading: Any) -> Profile:
         """Return the number of rows, the labels and the columns."""
 
-    def load(self, reading: Any) -> LoadedRows:
+    def load(self, reading: Any) -> "LoadedRows":
         """Read all rows; they are finished once all shards have been scanned."""
 
     def blocks(self, reading: Any, rows: int) -> Iterator[Dataset]:
@@ -188,6 +173,10 @@ class ArrayShard(NamedTuple):
         return Profile(rows, labels, None, NO_INDEX, high, False, 0, 0)
 
 
+LoadedRows = PartRows | ArrayShard
+"""All rows of a shard in memory."""
+
+
 def array_shard(X: Any, y: Any, number: int) -> ArrayShard:
     """Validate a partition of an array and its labels."""
     name = f"partition {number}"
@@ -299,7 +288,7 @@ class LazyShard:
         found: Profile = self.kind.merge(self._each(lambda shard: shard.scan(reading)))
         return found
 
-    def load(self, reading: Any) -> LoadedRows:
+    def load(self, reading: Any) -> "LoadedRows":
         """Compute all rows."""
         rows: LoadedRows = self.kind.join(list(self._each(lambda shard: shard))).load(reading)
         return rows

@@ -38,10 +38,6 @@ def confusion(y_true: Any, y_pred: Any, *, labels: Any = None, ax: Axes | None =
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure, of the size that :func:`matrix_size` returns.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> ax = confusion(["ham", "ham", "spam", "spam"], ["ham", "spam", "spam", "spam"])
@@ -189,10 +185,6 @@ def calibration(y: Any, probability: Any, *, labels: Any = None, bins: int = 10,
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> ax = calibration([0, 0, 1, 0, 1, 1], [0.1, 0.1, 0.1, 0.9, 0.9, 0.9], bins=2)
@@ -298,10 +290,6 @@ def margins(clf: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Axes:
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> from linsep import Perceptron
@@ -375,10 +363,6 @@ def comparison(results: Iterable[Any], *, ax: Axes | None = None) -> Axes:
         Each with `name` and `error`, and with `seconds` and `mistakes` where known.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure, of the size that :func:`ranking_size` returns.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------

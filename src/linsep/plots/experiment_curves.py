@@ -38,10 +38,6 @@ def versus(
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> ax = versus([32, 100, 1000], [60, 200, 1000], [70, 90, 120], relevant=5, rounds=20_000)
@@ -132,10 +128,6 @@ def noise(shares: Any, mistakes: Any, bounds: Any, *, rows: int, ax: Axes | None
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> noise([0, 0.05, 0.1], [12, 90, 160], [60, 480, 700], rows=1000).get_title(loc="left")
@@ -199,10 +191,6 @@ def noisy_runs(
     seed : int, default=0
         Which rows are drawn.
 
-    Returns
-    -------
-    NoisyRuns
-
     Examples
     --------
     >>> runs = noisy_runs(lambda X, signs: float(len(X)), [0, 0.2], rows=200)
@@ -255,10 +243,6 @@ def votes(epochs: Any, errors: Mapping[Any, Any], *, heading: str = "", ax: Axes
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> errors = {("vote", False): [0.1, 0.08], ("last", False): [0.16, 0.14], ("last", True): [0.15, 0.13]}
@@ -288,10 +272,6 @@ def vote_panels(panels: Mapping[str, Curves], *, across: int | None = None, figu
         Panels side by side; by default 2, or 3 where that leaves no gap.
     figure : matplotlib.figure.Figure, optional
         An empty figure; by default a new one.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
 
     Examples
     --------

@@ -126,10 +126,6 @@ def mistakes(run: Any, *, bound: float | Callable[[Array], Any] | None = None, a
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> from linsep import Perceptron
@@ -263,10 +259,6 @@ def bounds(rounds: Any, total: int, allowed: Mapping[str, float], *, ax: Axes | 
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> bounds([1, 2, 5], 12, {"(R/γ)²": 8.25, "Winnow": 6.5}).get_title(loc="left")
@@ -299,10 +291,6 @@ def mixes(counts: Any, allowed: Mapping[str, float], *, ax: Axes | None = None) 
         The bounds. One that is infinite says nothing: it is named, not drawn.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -365,10 +353,6 @@ def squeeze(
         Of a mixed run, the weighted mistakes at the start and after each mix, from 0 and rising; by default 0, 1, ...
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -450,10 +434,6 @@ def potential(values: Any, *, progress: float, start: float, counts: Any = None,
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> potential([0.69, 0.31, 0.13], progress=0.125, start=0.7).get_title(loc="left")
@@ -502,10 +482,6 @@ def progress(rows: Any, errors: Any, *, ax: Axes | None = None) -> Axes:
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> progress([1, 2, 4, 8], [1, 0.5, 0.5, 0.25]).get_title(loc="left")
@@ -540,10 +516,6 @@ def ascent(history: Any, *, ax: Axes | None = None) -> Axes:
         As in `history_` of LogisticRegression, by solver="newton" or "batch".
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------

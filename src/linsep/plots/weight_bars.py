@@ -50,10 +50,6 @@ def weights(
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure, of the size that :func:`figure_size` returns.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> from linsep import Perceptron

@@ -1,7 +1,7 @@
 """Learners side by side: the same rows to learn from, the same to be judged by."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -18,18 +18,6 @@ from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.registry import LEARNERS
 from linsep.evaluation.scoring import Scores, Scoring
 from linsep.validation.errors import InvalidDataError
-
-
-class Rows(NamedTuple):
-    """Rows, labels and weights."""
-
-    X: Any
-    y: Array
-    weights: Array | None
-
-    def some(self, chosen: Array) -> "Rows":
-        """Return the chosen ones."""
-        return Rows(self.X[chosen], self.y[chosen], None if self.weights is None else self.weights[chosen])
 
 
 class Attempt(NamedTuple):
@@ -55,8 +43,8 @@ class Attempt(NamedTuple):
 class Contest:
     """Rows to learn from and rows to be judged by."""
 
-    train: Rows
-    test: Rows
+    train: Dataset
+    test: Dataset
 
     @classmethod
     def of(cls, data: Dataset, test: Dataset | None, holdout: float, seed: int) -> "Contest":
@@ -71,8 +59,8 @@ class Contest:
         """Return the rows with other features, by maps that know those to learn from."""
         train, test = self.train, self.test
         for step in maps:
-            train = train._replace(X=step.fit_transform(train.X))
-            test = test._replace(X=step.transform(test.X))
+            train = replace(train, X=step.fit_transform(train.X))
+            test = replace(test, X=step.transform(test.X))
         return Contest(train, test)
 
     @property
@@ -109,11 +97,11 @@ class Contest:
         few = self.train.some(np.unique(self.train.y, return_index=True)[1])
         once = {"max_iter": 1} if LEARNERS[name].online else {}
         first = learner_from(name, parameters | once)
-        fit_quietly(first, *few)
+        fit_quietly(first, few.X, few.y, few.weights)
         first.predict(few.X)
         tell.ready()
         learner, began = learner_from(name, parameters), perf_counter()
-        settled = fit_quietly(learner, *self.train)
+        settled = fit_quietly(learner, self.train.X, self.train.y, self.train.weights)
         took = perf_counter() - began
         scores = Scoring(learner.classes_).add(self.test.y, learner.predict(self.test.X)).result()
         mistakes, updates, rounds = None, None, len(self.train.y)
@@ -140,12 +128,12 @@ def choose_learners(names: tuple[str, ...]) -> list[str]:
     return list(dict.fromkeys(names or (name for name, entry in LEARNERS.items() if not entry.small)))
 
 
-def rows_with_labels(data: Dataset) -> Rows:
+def rows_with_labels(data: Dataset) -> Dataset:
     """Return the rows that have a label."""
-    rows = Rows(data.X, data.y, data.weights)
+    rows = data
     if data.y.dtype.kind == "f" and np.isnan(data.y).any():
-        rows = rows.some(np.flatnonzero(~np.isnan(data.y)))
-    if not len(rows.y):
+        rows = data.some(np.flatnonzero(~np.isnan(data.y)))
+    if not len(rows):
         raise InvalidDataError("there is no row with a label")
     return rows
 

@@ -21,14 +21,12 @@ from linsep.cli.jobs.training import (
     Seen,
     Task,
     Trained,
-    columns_of,
     form_of,
     judge,
     judge_by_files,
     marks_all,
     name_sources,
     refuse_no_rows,
-    rows_of,
 )
 from linsep.data.dataset import Dataset
 from linsep.data.streaming import Stream
@@ -102,7 +100,9 @@ def _learn_epochs(task: Task, rows: Stream, share: float | None, closed: bool, b
                     count += len(block)
                     task.out_of_time = task.time_limit is not None and perf_counter() - began > task.time_limit
                     if epoch == 0 and marks_all(_current_learner(task)):
-                        known = columns_of([block], block.X.shape[1], known)
+                        seen = block.seen_columns()
+                        seen[: len(known)] |= known
+                        known = seen
                     if task.out_of_time:
                         break
             refuse_no_rows(count, task.sources)
@@ -235,4 +235,4 @@ def _held_or_kept(rows: Stream, share: float | None, held: bool) -> Iterator[Dat
         else:
             chosen = np.diff(np.floor(np.arange(first, first + len(block) + 1) * share + 1e-9)) > 0
             first += len(block)
-            yield rows_of(block, np.flatnonzero(chosen == held))
+            yield block.some(np.flatnonzero(chosen == held))

@@ -143,7 +143,7 @@ def train_in_memory(task: Task) -> Trained:
         data = linsep.read(task.sources, progress=tell, **task.options, **task.like())
     train, held = _split(len(data), task.holdout, task.seed)
     read_done = perf_counter()
-    rows = data if train is None else rows_of(data, train)
+    rows = data if train is None else data.some(train)
     refuse_no_rows(len(rows), task.sources)
     X = rows.X
     with name_sources(task.sources):
@@ -154,14 +154,14 @@ def train_in_memory(task: Task) -> Trained:
             model = _fit(task, X, rows)
     learner = learner_of(model)
     task.remarks += [str(of.message) for of in caught if not _of_rounds(of.category, learner)]
-    seen = Seen(form_of(data.form), columns_of([data], data.X.shape[1]) if marks_all(learner) else None)
+    seen = Seen(form_of(data.form), data.seen_columns() if marks_all(learner) else None)
     done = perf_counter()
     trained = Trained(
         learner, make_pipeline(task.maps, model), seen, len(rows), data.rejected, data.unseen, False,
         read_done - began, done - read_done,
     )  # fmt: skip
     if held is not None:
-        judge(task, trained, [rows_of(data, held)], "held out", held)
+        judge(task, trained, [data.some(held)], "held out", held)
     judge_by_files(task, trained)
     if task.report and trained.gathered is None:
         _score(task, trained, [rows])
@@ -224,13 +224,6 @@ def _free_memory() -> int | None:
         return None
 
 
-def rows_of(data: Dataset, rows: Array) -> Dataset:
-    """Return some rows."""
-    from dataclasses import replace
-
-    return replace(data, X=data.X[rows], y=data.y[rows], weights=None if data.weights is None else data.weights[rows])
-
-
 def _split(n: int, holdout: float | None, seed: int) -> tuple[Array | None, Array | None]:
     """Return the rows to learn from and those held out, each in the order of the data; None for all and none."""
     if holdout is None:
@@ -259,16 +252,6 @@ def name_sources(sources: list[str]) -> Iterator[None]:
 def marks_all(learner: Learner) -> bool:
     """Return True if features without an entry have weights, so that the model stores which columns had entries."""
     return learner._weighs_unseen_features
-
-
-def columns_of(blocks: list[Dataset], width: int, known: Array | None = None) -> Array:
-    """Return which columns have an entry."""
-    seen = np.zeros(width, bool)
-    if known is not None:
-        seen[: len(known)] = known
-    for block in blocks:
-        seen[block.X.indices if hasattr(block.X, "indices") else slice(None)] = True
-    return seen
 
 
 def form_of(form: Format | None) -> Format:

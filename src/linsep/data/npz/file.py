@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from linsep.data.dataset import Dataset
 from linsep.data.errors import DataError
 from linsep.data.rows import as_csr
-from linsep.engine.arrays import Array
+from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import first_beyond, highest_index, place_of, rises
 from linsep.validation.errors import ParameterError
 
@@ -185,13 +185,6 @@ class Pages:
             self.held = stop
 
 
-def frozen(array: Array) -> Array:
-    """Return a read-only view, for which alone checks are compiled."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
 def align_memory(array: Array) -> Array:
     """Return the array if it lies where compiled code can read it, else a copy."""
     return array if array.flags.aligned else frozen(array.copy())
@@ -222,10 +215,6 @@ def open_binary(path: Named, *, verify: bool = False) -> Dataset:
         with `y` added.
     verify : bool, default=False
         Read it all once: checksums, columns within the width and rising in each row, finite values.
-
-    Returns
-    -------
-    Dataset
 
     Raises
     ------

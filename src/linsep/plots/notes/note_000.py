@@ -44,12 +44,6 @@ def dichotomies(dimensions: Sequence[int] = (5, 20), draws: int = 40, *, ax: Axe
         A curve for each, 6 at most.
     draws : int, default=40
         Random labellings of each measurement; bars are two standard deviations of their share.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -109,12 +103,6 @@ def winnow_bound(delta: float = 0.2, features: int = 1000, *, ax: Axes | None = 
         The margin, between 0 and 1, of a target of sum 1 on entries up to 1.
     features : int, default=1000
         p.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -163,12 +151,6 @@ def feature_race(
         The features whose majority is the label.
     rounds : int, default=4000
         Rows.
-    figure : matplotlib.figure.Figure, optional
-        Where to draw; by default a new one.
-
-    Returns
-    -------
-    tuple of one matplotlib.axes.Axes
     """
     races = [majority.versus(features, relevant, rounds) for features in sizes]
     made = [race.perceptron for race in races], [race.winnow for race in races]
@@ -183,12 +165,6 @@ def turned_labels(rows: int = 600, *, figure: Figure | None = None) -> tuple[Axe
     ----------
     rows : int, default=600
         Rows of each run.
-    figure : matplotlib.figure.Figure, optional
-        Where to draw; by default a new one.
-
-    Returns
-    -------
-    tuple of one matplotlib.axes.Axes
     """
     runs = noisy_runs(_tightest, rows=rows)
     ax = figure_of(figure, "turned_labels").add_subplot()

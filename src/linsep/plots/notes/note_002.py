@@ -47,14 +47,7 @@ LEVELS = np.array([0.002, 0.006, 0.015, 0.03, *np.linspace(0.05, 0.5, 11)])
 def sigmoid_surface(*, ax: Any = None) -> Any:
     """Draw Pr(virginica | x) of :class:`~linsep.LogisticRegression` over two features of iris (note 002).
 
-    Parameters
-    ----------
-    ax : mpl_toolkits.mplot3d.axes3d.Axes3D, optional
-        Where to draw, of three dimensions; by default in a new figure.
-
-    Returns
-    -------
-    mpl_toolkits.mplot3d.axes3d.Axes3D
+    `ax` has three dimensions.
 
     Examples
     --------
@@ -162,15 +155,6 @@ def ascent_paths(*, ax: Axes | None = None) -> Axes:
     Both are the library's own: :func:`linsep.solvers.logistic.gradient_ascent.gradient_ascent` step by step, and the
     updates in `log_` of :class:`~linsep.LogisticRegression`.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -264,16 +248,6 @@ def mistake_regions(*, figure: Figure | None = None) -> tuple[Axes, ...]:
     """Draw where v1 = x1 is wrong about examples, v2 = v1 ± x2, and both with u "up" (note 002).
 
     The first row is of a second example that is positive, the second of a negative one.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure, optional
-        Where to draw the six panels; by default a new one.
-
-    Returns
-    -------
-    tuple of six axes
-        By row.
 
     Examples
     --------
@@ -397,15 +371,6 @@ def run() -> Run:
 def cosines(*, figure: Figure | None = None) -> tuple[Axes, Axes]:
     """Draw v_k·u and cos(v_k, u) over the mistakes of a perceptron on iris, and what the lemmas say (note 002).
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure, optional
-        Where to draw the two panels; by default a new one.
-
-    Returns
-    -------
-    tuple of two axes
-
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -472,15 +437,6 @@ def play() -> Table:
 
 def guess_table(*, ax: Axes | None = None) -> Axes:
     """Draw ten rounds of the perceptron as a table, and the survival count of each guess (note 002).
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------

@@ -40,11 +40,6 @@ def constant_dimension(*, figure: Figure | None = None) -> tuple[Any, ...]:
 
     The panels on the left say what a linear program proves, those on the right show the maximum margin's hyperplane.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure, optional
-        Where to draw the four panels; by default a new one.
-
     Returns
     -------
     tuple of four axes
@@ -142,15 +137,6 @@ def choose() -> Array:
 def update(*, figure: Figure | None = None) -> tuple[Axes, ...]:
     """Draw a hyperplane that is wrong about two points, one of them taken off w, and the hyperplane after (note 003).
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure, optional
-        Where to draw the three panels; by default a new one.
-
-    Returns
-    -------
-    tuple of three axes
-
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -201,15 +187,6 @@ SPHERE_REACH = 1.25
 
 def unit_sphere(*, ax: Axes | None = None) -> Axes:
     """Draw points within the unit sphere, w* on it, its hyperplane and the margin γ (note 003).
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------

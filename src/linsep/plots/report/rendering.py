@@ -109,10 +109,6 @@ def inline_svg(figure: Figure, name: str, alt: str) -> Markup:
         The prefix of its ids, unique within the page.
     alt : str
         A description of the picture for screen readers.
-
-    Returns
-    -------
-    markupsafe.Markup
     """
     root = ElementTree.fromstring(plain(_save_svg(figure)))
     used = set(re.findall(r"#([^\s\"')]+)", " ".join(v for e in root.iter() for v in e.attrib.values())))
