@@ -52,11 +52,11 @@ def test_the_last_table_has_errors_side_by_side(data, capsys):
 
 def test_places_are_links_on_a_terminal_and_plain_in_a_pipe(tmp_path, capsys, monkeypatch):
     page = tmp_path / "report.html"
-    Screen().written(page, [])
+    Screen().files(page, [])
     assert capsys.readouterr().out == f"\nReport   {page}\n"
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm-256color")
-    Screen().written(page, [])
+    Screen().files(page, [])
     assert page.as_uri() in capsys.readouterr().out
 
 
