@@ -1,4 +1,4 @@
-"""The tables of docs/voted-perceptron.md are those that the study wrote down."""
+"""The tables of docs/studies/digits.md are those that the study wrote down."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from benchmarks.digits_1999 import Cell
 from benchmarks.digits_report import in_markdown
 from tests.docs.pages import ROOT
 
-PAGE = (ROOT / "docs" / "voted-perceptron.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "studies" / "digits.md").read_text(encoding="utf-8")
 STUDY = json.loads((ROOT / "docs" / "studies" / "freund_schapire.json").read_text(encoding="utf-8"))
 CELLS = [Cell(*(told[name] for name in Cell._fields)) for told in STUDY["cells"]]
 
