@@ -1,4 +1,4 @@
-"""docs/studies/shards.md has the figures of the study, docs/distributed.md the learners that mix; a small study runs."""
+"""docs/studies/shards.md has the figures of the study, docs/distributed.md the learners that mix."""
 
 import doctest
 import io
