@@ -15,9 +15,8 @@ omitted or replaced there.
 
 import ast
 import builtins
-import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
@@ -81,10 +80,9 @@ class Scope:
     """The variables of one function that is being written out."""
 
     def __init__(self, function: FunctionType, suffix: str) -> None:
-        self.node = source_of(function)
+        self.node, self.assigned = source_of(function)
         self.suffix = suffix
         self.values: dict[str, Value] = {}
-        self.assigned = _assigned(self.node)
         code = function.__code__
         cells = function.__closure__ or ()
         self.free = {name: cell.cell_contents for name, cell in zip(code.co_freevars, cells, strict=True)}
@@ -109,37 +107,57 @@ class SourceFile(NamedTuple):
     imports: list[ast.stmt]
 
 
+class Source(NamedTuple):
+    """The syntax tree of a function, and how often each local variable is assigned, parameters once."""
+
+    node: ast.FunctionDef
+    assigned: dict[str, int]
+
+
 @cache
 def _parsed(file: str, changed: int) -> SourceFile:
     with open(file, encoding="utf-8") as source:
         tree = ast.parse(source.read())
-    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-    by_line = {min([node.lineno, *(d.lineno for d in node.decorator_list)]): node for node in functions}
+    by_line = {min([node.lineno, *(d.lineno for d in node.decorator_list)]): node for node in _functions(tree.body)}
     return SourceFile(by_line, [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)])
 
 
-def source_of(function: FunctionType) -> ast.FunctionDef:
-    """Return the syntax tree of a function; raise a NotFlatError if its source can't be read, or has changed since."""
+def _functions(statements: list[Any]) -> Iterator[ast.FunctionDef]:
+    for statement in statements:
+        if isinstance(statement, ast.FunctionDef):
+            yield statement
+        for part in ("body", "orelse", "handlers", "finalbody", "cases"):
+            yield from _functions(getattr(statement, part, []))
+
+
+def source_of(function: FunctionType) -> Source:
+    """Return the source of a function; raise a NotFlatError if it can't be read, or has changed since."""
     code = function.__code__
     try:
-        file = inspect.getsourcefile(function)
-        source = _parsed(file, os.stat(file).st_mtime_ns) if file else None
-        node = source.functions[code.co_firstlineno] if source else None
-    except (OSError, KeyError, SyntaxError, TypeError):
-        source = node = None
-    if source is None or node is None or node.name != function.__name__ or not _compiles_to(node, code, source.imports):
-        raise NotFlatError(f"the source of {function.__qualname__} can't be read, or is newer than this process")
-    return node
+        return _source_of(code, os.stat(code.co_filename).st_mtime_ns)
+    except (OSError, KeyError, SyntaxError):
+        raise NotFlatError(
+            f"the source of {function.__qualname__} can't be read, or is newer than this process"
+        ) from None
+
+
+@cache
+def _source_of(code: CodeType, changed: int) -> Source:
+    source = _parsed(code.co_filename, changed)
+    node = source.functions[code.co_firstlineno]
+    if node.name != code.co_name or not _compiles_to(node, code, source.imports):
+        raise KeyError(code)
+    return Source(node, _assigned(node))
 
 
 def _compiles_to(node: ast.FunctionDef, code: CodeType, imports: list[ast.stmt]) -> bool:
     """Return whether a function's source is that of its bytecode, which also depends on what is imported."""
     plain = copy(node)
     plain.decorator_list = []
-    free: list[ast.stmt] = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in code.co_freevars]
-    around: Any = ast.parse("def around(): pass").body[0]
-    around.body = [*free, plain]
-    module = ast.fix_missing_locations(ast.Module([*imports, around], []))
+    free = "".join(f"    {name} = None\n" for name in code.co_freevars)
+    around: Any = ast.parse(f"def around():\n{free}    pass").body[0]
+    around.body.append(plain)
+    module = ast.Module([*imports, around], [])
     own = _inner(_inner(compile(module, code.co_filename, "exec", dont_inherit=True), "around"), node.name)
     return _content(own) == _content(code)
 
@@ -196,8 +214,9 @@ class Writer:
             ),
             body=body or [ast.Pass()],
             decorator_list=[],
+            lineno=0,
         )
-        return ast.unparse(ast.fix_missing_locations(ast.Module(body=[head], type_ignores=[]))), self.globals
+        return ast.unparse(head), self.globals
 
     def let(self, name: str, scope: Scope, value: Value) -> None:
         """Make a local name stand for a value."""
