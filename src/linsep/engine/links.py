@@ -4,6 +4,7 @@
 |-------------|---------------------|--------------------------------------------|--------------------------------|
 | additive    | `Additive`          | w = s                                      | perceptron, passive-aggressive |
 | scaled      | `Scaled`            | w = scale * s, with ||w||² kept up to date | rules that shrink; ROMMA       |
+| free bias   | `FreeBias`          | scaled, but for the bias; ||w||² not kept  | those of `linsep.compat`       |
 | exponential | `Imaged`, form 0    | w = softmax(number * s)                    | Winnow                         |
 | sinh        | `Imaged`, form 1    | w ~ sinh(number * s)                       | balanced Winnow, in p weights  |
 | p-norm      | `Imaged`, form 2    | w ~ sign(s) |s|^number, number = p - 1     | p-norm perceptron              |
@@ -60,6 +61,12 @@ class Scaled(NamedTuple):
     dual: bool
 
 
+class FreeBias(Scaled):
+    """Scaled weights of which the bias never shrinks: keep * w + amount * x keeps it as it is."""
+
+    __slots__ = ()
+
+
 EXPONENTIAL, SINH, P_NORM = range(3)
 
 
@@ -107,17 +114,20 @@ def trusted(score: float) -> bool:
 
 @read.when(Additive)
 @read.when(Scaled)
+@read.when(FreeBias)
 def _(w: Additive | Scaled) -> Array:
     return w.s
 
 
 @touch.when(Additive)
 @touch.when(Scaled)
+@touch.when(FreeBias)
 def _(w: Additive | Scaled, j: int, c: int, d: float) -> None:
     w.s[j, c] += d
 
 
 @factor.when(Scaled)
+@factor.when(FreeBias)
 def _(w: Scaled, c: int) -> float:
     return w.scale[c]
 
@@ -134,7 +144,14 @@ def _(w: Scaled, lo: int, hi: int, keep: float) -> None:
     w.norm2[lo] *= keep * keep
 
 
+@scale_by.when(FreeBias)
+def _(w: FreeBias, lo: int, hi: int, keep: float) -> None:
+    for c in range(lo, hi):
+        w.scale[c] *= keep
+
+
 @needs_fold.when(Scaled)
+@needs_fold.when(FreeBias)
 def _(w: Scaled, lo: int) -> bool:
     return not w.floor < abs(w.scale[lo]) < SCALE_LIMIT or (w.age[lo] >= REMEASURE and not w.dual)
 
@@ -151,6 +168,17 @@ def _(w: Scaled, lo: int, hi: int, factor: float) -> None:
     if not w.dual or factor == 0.0:
         w.norm2[lo] = z
     w.age[lo] = 0
+
+
+@fold.when(FreeBias)
+def _(w: FreeBias, lo: int, hi: int, factor: float) -> None:
+    last = w.s.shape[0] - 1
+    for j in range(last):
+        for c in range(lo, hi):
+            w.s[j, c] *= factor
+    for c in range(lo, hi):
+        w.s[last, c] *= w.scale[c]
+        w.scale[c] = 1.0
 
 
 @measure.when(Scaled)
@@ -265,5 +293,7 @@ for _kind in (Additive, Imaged):
     needs_fold.when(_kind)(_no)
     for _verb in (scale_by, fold, measure):
         _verb.when(_kind)(_nothing)
-for _kind in (Additive, Scaled):
+for _kind in (Additive, Scaled, FreeBias):
     recenter.when(_kind)(_nothing)
+norm2.when(FreeBias)(_zero)
+measure.when(FreeBias)(_nothing)

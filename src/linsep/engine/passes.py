@@ -45,8 +45,8 @@ from linsep.engine.dots import all_trusted, best_rival, gather_all, settle, sett
 from linsep.engine.links import Imaged, factor, measure, norm2, read, recenter, trusted
 from linsep.engine.multimethods import inlined
 from linsep.engine.native import flat, line, opened, prefetch
-from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, tick
-from linsep.engine.step import reads_norm, step
+from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, see, tick
+from linsep.engine.step import reads_norm, step, takes_targets
 from linsep.engine.tiers import Kernel, learning_work, scoring_work
 from linsep.engine.updates import fits, record, shrink, spread, spread_all, spread_all_apart, spread_apart
 
@@ -127,12 +127,14 @@ def wins(scores: Array, known: int, true: int) -> bool:
 def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
     """Return the pass of a rule over rows for one column of weights; code 1 is positive, 0 negative.
 
+    The codes of a rule that takes targets are the targets themselves, of float64.
+
     It is called with (Bound(rule, w, readout, tally, log, data, codes, weights, order), row, start, stop, first).
     `order` lists the rows to visit, empty for all in order; `weights` the sample weights, empty for none; `first`
     is the number of row 0 in the log. `row` is empty, or the first fields of the data, where they are not bound.
     """
     digest, normed, imaged, single = digest_of(Rule), reads_norm(Rule), Link is Imaged, Data is Single
-    RowRoom = room_kind(Data)
+    RowRoom, real = room_kind(Data), takes_targets(Rule)
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
         rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_ = opened(bound)
@@ -163,7 +165,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             score = gather(X, x, column)
             if not (imaged and trusted(score)):
                 score = settle(w, score, X, x, S)
-            y = 2.0 * codes[i] - 1.0
+            y = codes[i] if real else 2.0 * codes[i] - 1.0
             t = tally.rounds[0] + 1
             xx = squared(X, x)
             keep, amount = step(rule, score, y, xx, norm2(w, 0), float(t))
@@ -179,6 +181,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 return p, TOO_LARGE
             tally.rounds[0] = t
             tick(readout, w, weight)
+            see(readout, rule, score, y, 0)
             # Mistakes are counted on both sides of this branch, so that a row has one branch to mispredict, not two.
             if amount == 0.0 and keep == 1.0:
                 count(tally, 0, y * score <= 0, amount)
@@ -299,6 +302,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type, pair: bool)
                 if known > 0 and not wins(scores, known, np.intp(codes[i])):
                     tally.errors[0] += 1
                 for c in range(K):
+                    see(readout, rule, scores[c], 1.0 if codes[i] == c else -1.0, c)
                     keep, amount = keeps[c], amounts[c]
                     count(tally, c, scores[c] <= 0 if codes[i] == c else scores[c] >= 0, amount)
                     shrink(w, readout, c, c + 1, keep)

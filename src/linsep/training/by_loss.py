@@ -1,0 +1,189 @@
+"""Train until a loss stops falling: that of the rows as they are learned, or that of rows set aside.
+
+The rule states its loss (:mod:`linsep.engine.step`), and the readout sums it (`LastWithLosses`, `AverageWithLosses`).
+Classes are columns of one walk over the rows. A class that is done leaves the walk with its column.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from linsep.engine.arrays import Array
+from linsep.engine.data_kinds import Csr, Dense
+from linsep.engine.links import Additive, FreeBias, Scaled
+from linsep.engine.readouts import AverageWithLosses, LastWithLosses
+from linsep.engine.runtime import share
+from linsep.engine.step import shrinks
+from linsep.training.scoring import Scorer
+from linsep.training.state import IN_ORDER, Parts, StoppedError, TrainingState
+from linsep.training.weights import copied
+
+SLOWEST, SLOW_DOWN = 1e-6, 5.0
+"""A rate that adapts is divided by the second while it is above the first."""
+
+
+class OverflowAtEpochError(Exception):
+    """A weight or a score left the range of float64 in an epoch."""
+
+
+@dataclass
+class Columns:
+    """Columns of weights that train in one walk over the rows.
+
+    `classes` has the number of each column's class. One column is trained on targets: -1 and +1 for a class against
+    the rest, or real numbers. `onset` is the round from which on an average counts.
+    """
+
+    classes: Array
+    state: TrainingState
+    onset: int = 1
+    epochs: int = 0
+
+    @classmethod
+    def start(cls, rule: Any, weights: Array, bias: float, classes: Array, onset: int | None) -> "Columns":
+        """Return columns that begin with the given weights, (features + 1, columns); the last row is the bias's.
+
+        `onset` is None if the last weights predict.
+        """
+        readout = LastWithLosses if onset is None else AverageWithLosses
+        state = TrainingState.start(Parts(rule, readout=readout), len(weights) - 1, len(classes), False, bias)
+        state.link = state.link._replace(s=np.array(weights, np.float64, order="C"))
+        if shrinks(type(rule)):
+            state.link = FreeBias(*state.link)
+        state.log = state.log.closed("training follows a loss")
+        state.tally.errors[0] = -1
+        return cls(classes, state, 1 if onset is None else onset)
+
+    def select(self, chosen: Array) -> "Columns":
+        """Return some of the columns, sharing no memory with these."""
+        parts = {name: copied(getattr(self.state, name), chosen) for name in ("link", "readout", "tally")}
+        return replace(self, classes=self.classes[chosen], state=replace(self.state, **parts, _scorer=None))
+
+    def codes(self, y: Array) -> Array:
+        """Return what the pass is given for these columns, of codes of classes or of targets."""
+        if y.dtype.kind == "f":
+            return y
+        if len(self.classes) == 1:
+            return np.where(y == self.classes[0], 1.0, -1.0)
+        place = np.full(max(int(y.max(initial=0)), int(self.classes.max())) + 1, -1, np.int32)
+        place[self.classes] = np.arange(len(self.classes))
+        return place[y]
+
+    def learn(self, data: Dense | Csr, codes: Array, weights: Array, order: Array) -> None:
+        """Make one pass over the rows; the average begins before the round `onset`."""
+        state, n = self.state, len(order) or data.n_rows
+        wait = self.onset - 1 - int(state.tally.rounds[0])
+        state.readout.losses[:] = 0.0
+        begins = isinstance(state.readout, AverageWithLosses) and 0 <= wait < n
+        for start, stop in ((0, wait), (wait, n)) if begins else ((0, n),):
+            if begins and start == wait:
+                # An average of the weights after each round: those at the start do not count, those at the end do.
+                state.readout.u[:], state.readout.mass[:], state.readout.clock[:] = self.last(), 0.0, 0.0
+            if stop > start:
+                state.run(data, codes, weights, order, 0, span=(start, stop))
+        if not all(np.isfinite(part).all() for part in (state.link.s, *state.readout)):
+            raise OverflowAtEpochError
+        self.epochs += 1
+
+    def last(self) -> Array:
+        """Return the last weights, (features + 1, columns)."""
+        link = self.state.link
+        weights: Array = link.s * link.scale if isinstance(link, Scaled) else link.s
+        return weights
+
+    def predicting(self) -> Array:
+        """Return the weights that predict: an average, once it has begun, or the last."""
+        link, readout = self.state.link, self.state.readout
+        if isinstance(readout, LastWithLosses) or self.state.tally.rounds[0] < self.onset:
+            return self.last()
+        scale = link.scale if isinstance(link, Scaled) else 1.0
+        weights: Array = ((readout.mass + scale) * link.s - readout.u) / readout.clock
+        return weights
+
+    def scores(self, data: Dense | Csr) -> Array:
+        """Return the scores of rows under the last weights, (rows, columns)."""
+        link = Additive(np.ascontiguousarray(self.last()))
+        return Scorer(link, np.ones(len(self.classes)), False).scores(data, 1)
+
+
+@dataclass
+class LossStopping:
+    """When to stop, and the order of the rows.
+
+    `order` returns the rows of an epoch, counted from 0. `held_out` returns the score of each column on rows set
+    aside; without it the mean loss of an epoch, with the penalty of the weights at its end, is what has to fall. An
+    epoch that is not better than the best by `tol` counts; so many in a row, and training stops, unless the rate adapts.
+    """
+
+    max_iter: int
+    tol: float | None
+    n_iter_no_change: int
+    order: Callable[[int], Array]
+    held_out: Callable[[Columns], Array] | None = None
+    adaptive: bool = False
+    report: Callable[[str], None] | None = None
+
+    def train(self, columns: Columns, data: Dense | Csr, y: Array, weights: Array) -> list[Columns]:
+        """Train until each column is done; return the columns in the groups in which they ended."""
+        done: list[Columns] = []
+        codes = columns.codes(y)
+        best, stale = np.full(len(columns.classes), np.inf), np.zeros(len(columns.classes), int)
+        for epoch in range(self.max_iter):
+            order = self.order(epoch)
+            columns.learn(data, codes, weights, order)
+            value = self._value(columns, len(order) or data.n_rows)
+            if self.report is not None:
+                self.report(f"epoch {epoch + 1}, classes {columns.classes.tolist()}: {value.round(6).tolist()}")
+            if self.tol is not None:
+                stale = np.where(value > best - self.tol, stale + 1, 0)
+            best = np.minimum(best, value)
+            ended = stale >= self.n_iter_no_change
+            if not ended.any():
+                continue
+            if self.adaptive and columns.state.rule.rate > SLOWEST:
+                columns.state.rule = columns.state.rule._replace(rate=columns.state.rule.rate / SLOW_DOWN)
+                stale[:] = 0
+                continue
+            done += [columns.select(np.array([c])) for c in np.flatnonzero(ended)]
+            if ended.all():
+                return done
+            columns, best, stale = columns.select(np.flatnonzero(~ended)), best[~ended], stale[~ended]
+            codes = columns.codes(y)
+        return [*done, columns]
+
+    def _value(self, columns: Columns, rows: int) -> Array:
+        """Return what has to fall, for each column."""
+        if self.held_out is not None:
+            return -self.held_out(columns)
+        state = columns.state
+        mean: Array = state.readout.losses / rows
+        shrink = getattr(state.rule, "shrink", 0.0)
+        return mean + 0.5 * shrink * np.sum(columns.last()[:-1] ** 2, axis=0) if shrink else mean
+
+    def train_all(
+        self, groups: list[Columns], data: Dense | Csr, y: Array, weights: list[Array], jobs: int
+    ) -> list[Columns]:
+        """Train groups of columns, on several threads; `weights` has the rows' weights for each group."""
+
+        def task(group: Columns, own: Array) -> Callable[[], list[Columns]]:
+            return lambda: self.train(group, data, y, own)
+
+        found = share([task(g, w) for g, w in zip(groups, weights, strict=True)], jobs)
+        return [group for groups in found for group in groups]
+
+
+def shuffled(seed: int, rows: Array, n: int, shuffle: bool) -> Callable[[int], Array]:
+    """Return the order of each epoch over some of n rows; `rows` is empty for all."""
+
+    def order(epoch: int) -> Array:
+        if not shuffle:
+            return rows if len(rows) else IN_ORDER
+        rng = np.random.default_rng([seed, epoch])
+        return rng.permutation(rows) if len(rows) else rng.permutation(n)
+
+    return order
+
+
+__all__ = ["Columns", "LossStopping", "OverflowAtEpochError", "StoppedError", "shuffled"]
