@@ -28,8 +28,9 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import check_array
 
+from linsep.compat.shuffling import orders
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import split, threads
@@ -38,7 +39,7 @@ from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.estimators.base.regressor import Regressor, targets_of
 from linsep.rules import descent
 from linsep.rules.passive_aggressive_regression import ShrinkingPassiveAggressive, ShrinkingRegression
-from linsep.training.by_loss import Columns, LossStopping, OverflowAtEpochError, shuffled
+from linsep.training.by_loss import Columns, LossStopping, OverflowAtEpochError
 from linsep.training.state import NO_WEIGHTS, StoppedError, as_floats
 from linsep.training.transaction import all_or_nothing, at_once
 from linsep.validation.errors import InvalidDataError, ParameterError
@@ -169,8 +170,8 @@ class Stochastic(BaseEstimator):
             raise ParameterError("l1_ratio must be set when penalty is 'elasticnet'")
         if self.penalty in ("l1", "elasticnet"):
             raise ParameterError(
-                f"penalty={self.penalty!r} is not in linsep: use penalty='l2' or None, or scikit-learn for weights that "
-                "are exactly 0"
+                f"penalty={self.penalty!r} is not in linsep: use penalty='l2' or None; for weights that are "
+                "exactly 0, use scikit-learn"
             )
 
     early_stopping: bool
@@ -180,7 +181,8 @@ class Stochastic(BaseEstimator):
     shuffle: bool
     random_state: Any
     warm_start: bool
-    _groups: list[Columns]
+    _averages: list[Columns]
+    """The columns in training, with an average that has begun; empty if the weights that predict are all of them."""
     _dtype: Any = np.float64
 
     def _bias_of(self, data: Any) -> float:
@@ -197,10 +199,14 @@ class Stochastic(BaseEstimator):
         """Return the weight of each row, or an empty array if all are 1."""
         if sample_weight is None:
             return NO_WEIGHTS
-        try:
-            return _check_sample_weight(sample_weight, np.empty((rows, 1)), dtype=np.float64, copy=True)
-        except ValueError as error:
-            raise InvalidDataError(str(error)) from error
+        if isinstance(sample_weight, Real):
+            return np.full(rows, float(sample_weight))
+        weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+        if weights.shape != (rows,):
+            raise InvalidDataError(
+                f"sample_weight has the shape {weights.shape}: pass one weight for each of {rows} rows"
+            )
+        return np.ascontiguousarray(weights)
 
     def _start(self, data: Dense | Csr, number: int, coef_init: Any, intercept_init: Any) -> Array:
         """Return the weights to begin with, (features + 1, columns), as the constant feature's value scales them."""
@@ -221,61 +227,92 @@ class Stochastic(BaseEstimator):
                     f"Provided {name} does not match dataset: it has the shape {given.shape}; pass {flat}"
                 )
             weights[rows] = given.reshape(shape).T
-        if data.bias:
-            weights[-1] /= data.bias
-        elif weights[-1].any():
-            raise ParameterError("intercept_init with fit_intercept=False: omit it, or set fit_intercept=True")
-        return weights
+        return self._as_sums(weights, data.bias)
 
     def _warm(self, name: str) -> Any:
-        value = getattr(self, name)
+        value: Any = getattr(self, name)
         return value.toarray() if sp.issparse(value) else value
 
     def _train(
-        self, data: Dense | Csr, y: Array, weights: list[Array], groups: list[Columns], epochs: int, held: Array
-    ) -> None:
+        self, data: Dense | Csr, y: Array, weights: list[Array], groups: list[Columns], epochs: int, held: Array,
+        seed: int,
+    ) -> None:  # fmt: skip
         """Train the groups of columns, and publish the weights that predict."""
-        generator = check_random_state(self.random_state)
-        seed, n = int(generator.randint(np.iinfo(np.int32).max)), data.n_rows
-        rows = NO_ROWS
-        if len(held):
-            keep = np.ones(n, bool)
-            keep[held] = False
-            rows = np.flatnonzero(keep)
-        tol = None if self.tol is None or self.tol == -np.inf else self.tol
         how = LossStopping(
-            epochs, tol if epochs > 1 or self.tol is None else None, self.n_iter_no_change,
-            shuffled(seed, rows, n, self.shuffle),
+            epochs,
+            self.tol,
+            self.n_iter_no_change,
+            lambda: orders(data.n_rows, seed, self.shuffle, held),
             self._judge(data, y, weights, held) if len(held) else None,
-            self.learning_rate == "adaptive", print if self.verbose else None,
-        )  # fmt: skip
-        for group in groups:
-            group.epochs = 0
-            group.state.rule, group.onset = as_floats(self._rule(data.bias)), int(self.average) or 1
-            group.state.tally.rounds[0] = int(self.t_) - 1
-            if group.state.bias != data.bias:
-                move_bias(group, data.bias)
+            self.learning_rate == "adaptive" and epochs > 1,
+            print if self.verbose else None,
+        )
         try:
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-                self._groups = how.train_all(groups, data, y, weights, threads(self.n_jobs))
+                groups = how.train_all(groups, data, y, weights, threads(self.n_jobs))
         except (OverflowAtEpochError, StoppedError):
+            epoch = max(group.epochs for group in groups) + 1
             raise InvalidDataError(
-                f"Floating-point under-/overflow occurred at epoch #{max(g.epochs for g in groups) + 1}. Scaling input "
-                "data with StandardScaler or MinMaxScaler might help."
+                f"Floating-point under-/overflow occurred at epoch #{epoch}. Scaling input data with StandardScaler or "
+                "MinMaxScaler might help."
             ) from None
-        self.n_iter_ = max(group.epochs for group in self._groups)
-        self.t_ += self.n_iter_ * n
-        self._publish(data)
+        self.n_iter_ = max(group.epochs for group in groups)
+        self.t_ += self.n_iter_ * data.n_rows
+        self._publish(groups, data)
 
-    def _publish(self, data: Dense | Csr) -> None:
+    def _publish(self, groups: list[Columns], data: Dense | Csr) -> None:
         """Make the weights that predict those of the groups, with a constant feature of 1."""
-        number = sum(len(group.classes) for group in self._groups)
+        number = sum(len(group.classes) for group in groups)
         weights = np.empty((data.n_features + 1, number))
-        for group in self._groups:
-            weights[:, group.classes - group.classes.min() if number == 1 else group.classes] = group.predicting()
+        for group in groups:
+            weights[:, group.classes if number > 1 else [0]] = group.predicting()
         weights[-1] *= data.bias
         self._state = solved_state(BatchSolution(weights), data.n_features, 1.0)
+        self._averages = groups if any(group.averages for group in groups) else []
         getattr(self, "_drop_prepared", lambda: None)()
+
+    def _resumed(self, data: Dense | Csr, cuts: list[Array]) -> list[Columns]:
+        """Return the columns of the last call; those without an average begin with the weights that predict."""
+        if self._averages:
+            groups = [group.select(np.arange(len(group.classes))) for group in self._averages]
+            for group in groups:
+                group.epochs, group.state.rule = 0, as_floats(self._rule(data.bias))
+                group.state.tally.rounds[0] = int(self.t_) - 1
+                move_bias(group, data.bias)
+            return groups
+        weights = self._state.whole().link.s.copy()
+        return self._columns_from(data, self._as_sums(weights, data.bias), cuts)
+
+    def _columns_from(self, data: Dense | Csr, start: Array, cuts: list[Array]) -> list[Columns]:
+        """Return groups of columns, of the classes in each cut, that begin with these weights."""
+        rule, onset, t = self._rule(data.bias), int(self.average) or None, int(self.t_) - 1
+        where = [cut if start.shape[1] > 1 else [0] for cut in cuts]
+        return [
+            Columns.start(rule, start[:, own], data.bias, cut, onset, t) for own, cut in zip(where, cuts, strict=True)
+        ]
+
+    def _as_sums(self, weights: Array, bias: float) -> Array:
+        """Return weights whose last row is intercepts with the constant feature's weights in their place."""
+        if bias:
+            weights[-1] /= bias
+        elif weights[-1].any():
+            raise ParameterError("fit_intercept=False, but there is an intercept to begin with: set fit_intercept=True")
+        return weights
+
+    def _set_published(self, rows: slice, values: Any) -> None:
+        state = self._state.whole()
+        state.link.s[rows] = np.reshape(np.asarray(values, np.float64), (state.columns, -1)).T
+        self._state, self._averages = state, []
+        getattr(self, "_drop_prepared", lambda: None)()
+
+    def _seeds(self, classes: int) -> int:
+        """Return the seed of the order of rows that scikit-learn draws; for several classes, that of the first."""
+        most, generator = np.iinfo(np.int32).max, check_random_state(self.random_state)
+        if classes > 2:
+            generator = np.random.RandomState(generator.randint(most, size=classes)[0])
+        if classes >= 2:
+            generator.randint(1, most)
+        return int(generator.randint(most))
 
     def _judge(self, data: Dense | Csr, y: Array, weights: list[Array], held: Array) -> Any:
         """Return the function that scores columns on the rows set aside."""
@@ -331,6 +368,11 @@ def move_bias(group: Columns, bias: float) -> None:
     state.bias = bias
 
 
+def live(weights: Array, kind: Any) -> Array:
+    """Return weights of the model, or a read-only copy if they are asked for in another type."""
+    return weights if weights.dtype == kind else frozen(weights.astype(kind))
+
+
 class Classifier(Stochastic, Learner):
     """Training of the classifiers: one class against the rest."""
 
@@ -344,9 +386,26 @@ class Classifier(Stochastic, Learner):
     @property
     @at_once
     def coef_(self) -> Any:
-        """The weights, (1, features) for two classes, else (classes, features); read-only."""
-        weights = super().coef_
-        return weights if weights.dtype == self._dtype else frozen(weights.astype(self._dtype))
+        """The weights, (1, features) for two classes, else (classes, features).
+
+        Writing to the array changes the model. It is a read-only copy for float32 rows, and CSR after `sparsify`.
+        """
+        state = self._fitted()
+        return super().coef_ if state.sparse is not None else live(state.link.s[:-1].T, self._dtype)
+
+    @coef_.setter
+    def coef_(self, weights: Any) -> None:
+        self._set_published(slice(0, -1), weights)
+
+    @property
+    @at_once
+    def intercept_(self) -> Array:
+        """The bias of each row of `coef_`, to write to as to that."""
+        return live(self._fitted().link.s[-1], self._dtype)
+
+    @intercept_.setter
+    def intercept_(self, biases: Any) -> None:
+        self._set_published(slice(-1, None), biases)
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
@@ -383,8 +442,9 @@ class Classifier(Stochastic, Learner):
         start = self._start(data, 1 if binary else len(classes), coef_init, intercept_init)
         self.classes_, self.t_ = classes, 1.0
         of_class = compute_class_weight(self.class_weight, classes=classes, y=labels)
-        groups, each = self._grouped(data, codes, weights, of_class, start)
-        self._train(data, codes, each, groups, self.max_iter, held)
+        groups = self._columns_from(data, start, self._cuts(of_class))
+        each = [self._row_weights_of(group, codes, weights, of_class) for group in groups]
+        self._train(data, codes, each, groups, self.max_iter, held, self._seeds(len(classes)))
         self._warn()
         return self
 
@@ -433,30 +493,22 @@ class Classifier(Stochastic, Learner):
         if first:
             refuse_one_class(known)
             self.classes_, self.t_ = known, 1.0
-        each = None
         if first:
             start = self._start(data, 1 if len(known) == 2 else len(known), None, None)
-            groups, each = self._grouped(data, codes, weights, of_class, start)
+            groups = self._columns_from(data, start, self._cuts(of_class))
         else:
-            groups = self._copies()
-            each = [self._row_weights_of(g, codes, weights, of_class) for g in groups]
-        self._train(data, codes, each, groups, 1, NO_ROWS)
+            groups = self._resumed(data, self._cuts(of_class))
+        each = [self._row_weights_of(group, codes, weights, of_class) for group in groups]
+        self._train(data, codes, each, groups, 1, NO_ROWS, self._seeds(len(known)))
         return self
 
-    def _copies(self) -> list[Columns]:
-        return [group.select(np.arange(len(group.classes))) for group in self._groups]
-
-    def _grouped(
-        self, data: Dense | Csr, codes: Array, weights: Array, of_class: Array, start: Array
-    ) -> tuple[list[Columns], list[Array]]:
-        """Return groups of columns that begin with these weights, and the weights of the rows for each."""
-        number, onset = start.shape[1], int(self.average) or None
-        numbers = np.array([1]) if number == 1 else np.arange(number)
+    def _cuts(self, of_class: Array) -> list[Array]:
+        """Return the classes of each group of columns: alone where their rows' weights or rates differ."""
+        if len(of_class) == 2:
+            return [np.array([1])]
         alone = (of_class != 1.0).any() or self.learning_rate == "adaptive"
-        cuts = split(number, number if alone else threads(self.n_jobs))
-        rule = self._rule(data.bias)
-        groups = [Columns.start(rule, start[:, a:b], data.bias, numbers[a:b], onset) for a, b in cuts]
-        return groups, [self._row_weights_of(group, codes, weights, of_class) for group in groups]
+        number = len(of_class)
+        return [np.arange(a, b) for a, b in split(number, number if alone else threads(self.n_jobs))]
 
     def _row_weights_of(self, group: Columns, codes: Array, weights: Array, of_class: Array) -> Array:
         """Return the rows' weights for a group: a class's own weight counts for its rows, against the rest or not."""
@@ -484,9 +536,23 @@ class RegressorBase(Stochastic, Regressor):
     @property
     @at_once
     def coef_(self) -> Any:
-        """The weights, (features,); read-only."""
-        weights = super().coef_
-        return weights if weights.dtype == self._dtype else frozen(weights.astype(self._dtype))
+        """The weights, (features,), to write to as for the classifiers."""
+        state = self._fitted()
+        return super().coef_ if state.sparse is not None else live(state.link.s[:-1, 0], self._dtype)
+
+    @coef_.setter
+    def coef_(self, weights: Any) -> None:
+        self._set_published(slice(0, -1), weights)
+
+    @property
+    @at_once
+    def intercept_(self) -> Array:
+        """The bias of each row of `coef_`, to write to as to that."""
+        return live(self._fitted().link.s[-1], self._dtype)
+
+    @intercept_.setter
+    def intercept_(self, biases: Any) -> None:
+        self._set_published(slice(-1, None), biases)
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
@@ -515,7 +581,8 @@ class RegressorBase(Stochastic, Regressor):
         held = self._held_out(targets, weights, stratify=False)
         start = self._start(data, 1, coef_init, intercept_init)
         self.t_ = 1.0
-        self._train(data, targets, [weights], self._first(data, start), self.max_iter, held)
+        groups = self._columns_from(data, start, [np.array([0])])
+        self._train(data, targets, [weights], groups, self.max_iter, held, self._seeds(1))
         self._warn()
         return self
 
@@ -541,14 +608,11 @@ class RegressorBase(Stochastic, Regressor):
         weights = self._weights_of(sample_weight, data.n_rows)
         if first:
             self.t_ = 1.0
-            groups = self._first(data, self._start(data, 1, None, None))
+            groups = self._columns_from(data, self._start(data, 1, None, None), [np.array([0])])
         else:
-            groups = [group.select(np.array([0])) for group in self._groups]
-        self._train(data, targets, [weights], groups, 1, NO_ROWS)
+            groups = self._resumed(data, [np.array([0])])
+        self._train(data, targets, [weights], groups, 1, NO_ROWS, self._seeds(1))
         return self
-
-    def _first(self, data: Dense | Csr, start: Array) -> list[Columns]:
-        return [Columns.start(self._rule(data.bias), start, data.bias, np.array([0]), int(self.average) or None)]
 
     def _score_columns(self, columns: Columns, scores: Array, y: Array, weights: Array | None) -> Array:
         return np.array([r2_score(y, scores[:, 0], sample_weight=weights)])

@@ -4,7 +4,7 @@ The rule states its loss (:mod:`linsep.engine.step`), and the readout sums it (`
 Classes are columns of one walk over the rows. A class that is done leaves the walk with its column.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,8 +17,8 @@ from linsep.engine.readouts import AverageWithLosses, LastWithLosses
 from linsep.engine.runtime import share
 from linsep.engine.step import shrinks
 from linsep.training.scoring import Scorer
-from linsep.training.state import IN_ORDER, Parts, StoppedError, TrainingState
-from linsep.training.weights import copied
+from linsep.training.state import Parts, TrainingState
+from linsep.training.weights import FLOOR, copied
 
 SLOWEST, SLOW_DOWN = 1e-6, 5.0
 """A rate that adapts is divided by the second while it is above the first."""
@@ -33,28 +33,33 @@ class Columns:
     """Columns of weights that train in one walk over the rows.
 
     `classes` has the number of each column's class. One column is trained on targets: -1 and +1 for a class against
-    the rest, or real numbers. `onset` is the round from which on an average counts.
+    the rest, or real numbers. `onset` is the round from which on an average counts; None if the last weights predict.
     """
 
     classes: Array
     state: TrainingState
-    onset: int = 1
+    onset: int | None = None
     epochs: int = 0
 
     @classmethod
-    def start(cls, rule: Any, weights: Array, bias: float, classes: Array, onset: int | None) -> "Columns":
-        """Return columns that begin with the given weights, (features + 1, columns); the last row is the bias's.
+    def start(cls, rule: Any, weights: Array, bias: float, classes: Array, onset: int | None, t: int) -> "Columns":
+        """Return columns that begin with the given weights, (features + 1, columns), after so many rounds.
 
-        `onset` is None if the last weights predict.
+        The last row of the weights is the constant feature's.
         """
-        readout = LastWithLosses if onset is None else AverageWithLosses
-        state = TrainingState.start(Parts(rule, readout=readout), len(weights) - 1, len(classes), False, bias)
+        parts = Parts(rule, readout=LastWithLosses)
+        state = TrainingState.start(parts, len(weights) - 1, len(classes), False, bias)
         state.link = state.link._replace(s=np.array(weights, np.float64, order="C"))
         if shrinks(type(rule)):
             state.link = FreeBias(*state.link)
         state.log = state.log.closed("training follows a loss")
-        state.tally.errors[0] = -1
-        return cls(classes, state, 1 if onset is None else onset)
+        state.tally.errors[0], state.tally.rounds[0] = -1, t
+        return cls(classes, state, onset)
+
+    @property
+    def averages(self) -> bool:
+        """Whether an average has begun, and predicts."""
+        return isinstance(self.state.readout, AverageWithLosses)
 
     def select(self, chosen: Array) -> "Columns":
         """Return some of the columns, sharing no memory with these."""
@@ -73,19 +78,26 @@ class Columns:
 
     def learn(self, data: Dense | Csr, codes: Array, weights: Array, order: Array) -> None:
         """Make one pass over the rows; the average begins before the round `onset`."""
-        state, n = self.state, len(order) or data.n_rows
-        wait = self.onset - 1 - int(state.tally.rounds[0])
+        state, n, begin = self.state, len(order) or data.n_rows, 0
         state.readout.losses[:] = 0.0
-        begins = isinstance(state.readout, AverageWithLosses) and 0 <= wait < n
-        for start, stop in ((0, wait), (wait, n)) if begins else ((0, n),):
-            if begins and start == wait:
-                # An average of the weights after each round: those at the start do not count, those at the end do.
-                state.readout.u[:], state.readout.mass[:], state.readout.clock[:] = self.last(), 0.0, 0.0
-            if stop > start:
-                state.run(data, codes, weights, order, 0, span=(start, stop))
+        if self.onset is not None and not self.averages:
+            begin = min(max(0, self.onset - 1 - int(state.tally.rounds[0])), n)
+            if begin:
+                state.run(data, codes, weights, order, 0, span=(0, begin))
+            if begin < n:
+                self._begin_average()
+        if begin < n:
+            state.run(data, codes, weights, order, 0, span=(begin, n))
         if not all(np.isfinite(part).all() for part in (state.link.s, *state.readout)):
             raise OverflowAtEpochError
         self.epochs += 1
+
+    def _begin_average(self) -> None:
+        """Average the weights after each round from now on: those at the start do not count, those at the end do."""
+        losses = self.state.readout.losses
+        self.state.readout = AverageWithLosses(self.last().copy(), np.zeros(len(losses)), np.zeros(1), losses)
+        if isinstance(self.state.link, Scaled):
+            self.state.link = self.state.link._replace(floor=FLOOR[AverageWithLosses])
 
     def last(self) -> Array:
         """Return the last weights, (features + 1, columns)."""
@@ -96,7 +108,7 @@ class Columns:
     def predicting(self) -> Array:
         """Return the weights that predict: an average, once it has begun, or the last."""
         link, readout = self.state.link, self.state.readout
-        if isinstance(readout, LastWithLosses) or self.state.tally.rounds[0] < self.onset:
+        if not self.averages:
             return self.last()
         scale = link.scale if isinstance(link, Scaled) else 1.0
         weights: Array = ((readout.mass + scale) * link.s - readout.u) / readout.clock
@@ -112,15 +124,15 @@ class Columns:
 class LossStopping:
     """When to stop, and the order of the rows.
 
-    `order` returns the rows of an epoch, counted from 0. `held_out` returns the score of each column on rows set
-    aside; without it the mean loss of an epoch, with the penalty of the weights at its end, is what has to fall. An
-    epoch that is not better than the best by `tol` counts; so many in a row, and training stops, unless the rate adapts.
+    `orders` yields the rows of each epoch. `held_out` returns the score of each column on rows set aside; without it
+    the mean loss of an epoch, with the penalty of the weights at its end, has to fall. Training stops after
+    `n_iter_no_change` epochs in a row that were not better than the best by `tol`, unless the rate adapts.
     """
 
     max_iter: int
     tol: float | None
     n_iter_no_change: int
-    order: Callable[[int], Array]
+    orders: Callable[[], Iterator[Array]]
     held_out: Callable[[Columns], Array] | None = None
     adaptive: bool = False
     report: Callable[[str], None] | None = None
@@ -130,8 +142,7 @@ class LossStopping:
         done: list[Columns] = []
         codes = columns.codes(y)
         best, stale = np.full(len(columns.classes), np.inf), np.zeros(len(columns.classes), int)
-        for epoch in range(self.max_iter):
-            order = self.order(epoch)
+        for epoch, order in zip(range(self.max_iter), self.orders(), strict=False):
             columns.learn(data, codes, weights, order)
             value = self._value(columns, len(order) or data.n_rows)
             if self.report is not None:
@@ -172,18 +183,3 @@ class LossStopping:
 
         found = share([task(g, w) for g, w in zip(groups, weights, strict=True)], jobs)
         return [group for groups in found for group in groups]
-
-
-def shuffled(seed: int, rows: Array, n: int, shuffle: bool) -> Callable[[int], Array]:
-    """Return the order of each epoch over some of n rows; `rows` is empty for all."""
-
-    def order(epoch: int) -> Array:
-        if not shuffle:
-            return rows if len(rows) else IN_ORDER
-        rng = np.random.default_rng([seed, epoch])
-        return rng.permutation(rows) if len(rows) else rng.permutation(n)
-
-    return order
-
-
-__all__ = ["Columns", "LossStopping", "OverflowAtEpochError", "StoppedError", "shuffled"]

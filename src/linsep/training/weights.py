@@ -97,7 +97,7 @@ def first_image(form: int, rows: int, origin: Array, number: float) -> Array:
     return image
 
 
-def start_readout(kind: type, rows: int, columns: int) -> Any:
+def start_readout(kind: Any, rows: int, columns: int) -> Any:
     """Make the readout's state before the first round."""
     return kind(*(np.zeros(FIELDS[name].size(rows, columns)) for name in kind._fields))
 
