@@ -34,6 +34,7 @@ from linsep.compat.shuffling import orders
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.runtime import split, threads
+from linsep.engine.step import reads_norm
 from linsep.estimators.base.batch import BatchSolution, solved_state
 from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.estimators.base.regressor import Regressor, targets_of
@@ -43,7 +44,7 @@ from linsep.training.by_loss import Columns, LossStopping, OverflowAtEpochError
 from linsep.training.state import NO_WEIGHTS, StoppedError, as_floats
 from linsep.training.transaction import all_or_nothing, at_once
 from linsep.validation.errors import InvalidDataError, ParameterError
-from linsep.validation.inputs import canonical, refuse_bad_entries
+from linsep.validation.inputs import canonical, refuse_bad_entries, without_duplicates
 from linsep.validation.labels import clean, codes_among, encode
 
 LOSSES: dict[str, tuple[type, dict[str, float]]] = {
@@ -191,6 +192,8 @@ class Stochastic(BaseEstimator):
     def _validated(self, X: Any, reset: bool) -> Dense | Csr:
         data = canonical(self, X, bias=self._bias_of(X), reset=reset)
         refuse_bad_entries(data)
+        if reads_norm(type(self._rule(data.bias))):
+            data = without_duplicates(data)
         if reset:
             self._dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
         return data
@@ -230,8 +233,8 @@ class Stochastic(BaseEstimator):
         return self._as_sums(weights, data.bias)
 
     def _warm(self, name: str) -> Any:
-        value: Any = getattr(self, name)
-        return value.toarray() if sp.issparse(value) else value
+        weights: Any = self._state.whole().link.s
+        return weights[:-1].T if name == "coef_" else weights[-1]
 
     def _train(
         self, data: Dense | Csr, y: Array, weights: list[Array], groups: list[Columns], epochs: int, held: Array,
@@ -538,7 +541,9 @@ class RegressorBase(Stochastic, Regressor):
     def coef_(self) -> Any:
         """The weights, (features,), to write to as for the classifiers."""
         state = self._fitted()
-        return super().coef_ if state.sparse is not None else live(state.link.s[:-1, 0], self._dtype)
+        if state.sparse is not None:
+            return state.sparse_weights(state.scorer().weights()[:-1].T)
+        return live(state.link.s[:-1, 0], self._dtype)
 
     @coef_.setter
     def coef_(self, weights: Any) -> None:
@@ -553,6 +558,18 @@ class RegressorBase(Stochastic, Regressor):
     @intercept_.setter
     def intercept_(self, biases: Any) -> None:
         self._set_published(slice(-1, None), biases)
+
+    @all_or_nothing
+    def sparsify(self) -> Self:
+        """Drop the features whose weights are zero; predictions stay the same to the bit. Return the regressor."""
+        self._state = self._fitted().sparsified()
+        return self
+
+    @all_or_nothing
+    def densify(self) -> Self:
+        """Restore the features that `sparsify` dropped; return the regressor."""
+        self._state = self._fitted().whole()
+        return self
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing

@@ -85,14 +85,14 @@ class Columns:
             if begin:
                 state.run(data, codes, weights, order, 0, span=(0, begin))
             if begin < n:
-                self._begin_average()
+                self.begin_average()
         if begin < n:
             state.run(data, codes, weights, order, 0, span=(begin, n))
         if not all(np.isfinite(part).all() for part in (state.link.s, *state.readout)):
             raise OverflowAtEpochError
         self.epochs += 1
 
-    def _begin_average(self) -> None:
+    def begin_average(self) -> None:
         """Average the weights after each round from now on: those at the start do not count, those at the end do."""
         losses = self.state.readout.losses
         self.state.readout = AverageWithLosses(self.last().copy(), np.zeros(len(losses)), np.zeros(1), losses)
@@ -114,6 +114,15 @@ class Columns:
         weights: Array = ((readout.mass + scale) * link.s - readout.u) / readout.clock
         return weights
 
+    def value(self, indices: Array, values: Array) -> float:
+        """Return the score of one row under the weights that predict: those of its own entries are put together."""
+        state, link = self.state, self.state.link
+        rows = np.append(indices, len(link.s) - 1)
+        few = {"link": {"s": link.s[rows]}, "readout": {"u": state.readout.u[rows]} if self.averages else {}}
+        parts = {name: getattr(state, name)._replace(**arrays) for name, arrays in few.items()}
+        weights = replace(self, state=replace(state, **parts)).predicting()[:, 0]
+        return float(np.append(values, state.bias) @ weights)
+
     def scores(self, data: Dense | Csr) -> Array:
         """Return the scores of rows under the last weights, (rows, columns)."""
         link = Additive(np.ascontiguousarray(self.last()))
@@ -126,7 +135,8 @@ class LossStopping:
 
     `orders` yields the rows of each epoch. `held_out` returns the score of each column on rows set aside; without it
     the mean loss of an epoch, with the penalty of the weights at its end, has to fall. Training stops after
-    `n_iter_no_change` epochs in a row that were not better than the best by `tol`, unless the rate adapts.
+    `n_iter_no_change` epochs in a row that were not better than the best by `tol`, unless the rate adapts. `seen` is
+    called with the columns after each epoch.
     """
 
     max_iter: int
@@ -136,6 +146,7 @@ class LossStopping:
     held_out: Callable[[Columns], Array] | None = None
     adaptive: bool = False
     report: Callable[[str], None] | None = None
+    seen: Callable[[Columns], None] | None = None
 
     def train(self, columns: Columns, data: Dense | Csr, y: Array, weights: Array) -> list[Columns]:
         """Train until each column is done; return the columns in the groups in which they ended."""
@@ -145,6 +156,8 @@ class LossStopping:
         for epoch, order in zip(range(self.max_iter), self.orders(), strict=False):
             columns.learn(data, codes, weights, order)
             value = self._value(columns, len(order) or data.n_rows)
+            if self.seen is not None:
+                self.seen(columns)
             if self.report is not None:
                 self.report(f"epoch {epoch + 1}, classes {columns.classes.tolist()}: {value.round(6).tolist()}")
             if self.tol is not None:

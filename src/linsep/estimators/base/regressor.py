@@ -1,15 +1,15 @@
 """Base class of linear regressions that are trained row by row: predict, weights."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array, column_or_1d
 
 from linsep.engine.arrays import Array, frozen
 from linsep.training.state import TOO_LARGE, TrainingState
-from linsep.training.transaction import all_or_nothing, at_once
+from linsep.training.transaction import at_once
 from linsep.validation.errors import InvalidDataError
 from linsep.validation.inputs import canonical, refuse_bad_entries
 
@@ -23,10 +23,10 @@ class Regressor(RegressorMixin, BaseEstimator):
     @at_once
     def predict(self, X: Any) -> Array:
         """Return the value of each row, w.x + b."""
-        check_is_fitted(self)
-        data = canonical(self, X, bias=self._state.bias, reset=False)
+        state = self._fitted()
+        data = canonical(self, X, bias=state.bias, reset=False)
         with np.errstate(over="ignore", invalid="ignore"):
-            values: Array = self._state.scorer(data.n_features).scores(data, 1)[:, 0]
+            values: Array = state.scorer(data.n_features).scores(data, 1)[:, 0]
         if not np.isfinite(values).all():
             refuse_bad_entries(data)
             raise InvalidDataError(TOO_LARGE)
@@ -35,12 +35,8 @@ class Regressor(RegressorMixin, BaseEstimator):
     @property
     @at_once
     def coef_(self) -> Any:
-        """The weights, (features,), a read-only array; a CSR array of one row after `sparsify`."""
-        state = self._fitted()
-        weights = state.scorer().weights()[:-1].T
-        if state.sparse is None:
-            return frozen(np.ascontiguousarray(weights[0]))
-        return state.sparse_weights(weights)
+        """The weights, (features,), a read-only array."""
+        return frozen(np.ascontiguousarray(self._fitted().scorer().weights()[:-1, 0]))
 
     @property
     @at_once
@@ -49,18 +45,6 @@ class Regressor(RegressorMixin, BaseEstimator):
         state = self._fitted()
         biases: Array = frozen(state.scorer().weights()[-1] * state.bias)
         return biases
-
-    @all_or_nothing
-    def sparsify(self) -> Self:
-        """Drop the features whose weights are zero; predictions stay the same to the bit. Return the regressor."""
-        self._state = self._fitted().sparsified()
-        return self
-
-    @all_or_nothing
-    def densify(self) -> Self:
-        """Restore the features that `sparsify` dropped; return the regressor."""
-        self._state = self._fitted().whole()
-        return self
 
     def _fitted(self) -> TrainingState:
         if not hasattr(self, "_state"):
@@ -80,12 +64,10 @@ def targets_of(y: Any, rows: int) -> Array:
     """Return y as finite numbers for that many rows, or raise a ValueError that says what is wrong with it."""
     if y is None:
         raise InvalidDataError("this learner requires y to be passed, but the target y is None")
-    values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1 or len(values) != rows:
-        raise InvalidDataError(
-            f"X has {rows} rows and y has the shape {values.shape}: inconsistent numbers of samples; pass one target "
-            "for each row"
-        )
+    try:
+        values = check_array(column_or_1d(y, warn=True), ensure_2d=False, dtype=np.float64, input_name="y")
+    except ValueError as error:
+        raise InvalidDataError(str(error)) from error
+    if len(values) != rows:
+        raise InvalidDataError(f"X has {rows} rows and y has {len(values)} targets: inconsistent numbers of samples")
     return np.ascontiguousarray(values)
