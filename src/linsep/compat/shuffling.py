@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from linsep.engine.arrays import Array
-from linsep.engine.kernel_cache import cached_njit
+from linsep.engine.tiers import tiered
 from linsep.training.state import IN_ORDER
 
 
-@cached_njit(work=lambda order, seed: 8 * len(order))
+@tiered(lambda order, seed: 8 * len(order))
 def swap(order: Array, seed: int) -> None:
     """Shuffle an order in place: Fisher and Yates's swaps, by Marsaglia's xorshift numbers of 32 bits."""
     n = order.shape[0]
@@ -28,7 +28,7 @@ def orders(n: int, seed: int, shuffle: bool, held: Array) -> Iterator[Array]:
 
     >>> epochs = orders(5, seed=1, shuffle=True, held=np.array([4]))
     >>> next(epochs), next(epochs)
-    (array([0, 3, 2, 1]), array([0, 1, 2, 3]))
+    (array([2, 3, 0, 1]), array([1, 3, 0, 2]))
     """
     learned = np.ones(n, bool)
     learned[held] = False

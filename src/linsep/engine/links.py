@@ -4,7 +4,7 @@
 |-------------|---------------------|--------------------------------------------|--------------------------------|
 | additive    | `Additive`          | w = s                                      | perceptron, passive-aggressive |
 | scaled      | `Scaled`            | w = scale * s, with ||w||² kept up to date | rules that shrink; ROMMA       |
-| free bias   | `FreeBias`          | scaled, but for the bias; ||w||² not kept  | those of `linsep.compat`       |
+| free bias   | `FreeBias`          | scaled, but for the bias                  | those of `linsep.compat`       |
 | exponential | `Imaged`, form 0    | w = softmax(number * s)                    | Winnow                         |
 | sinh        | `Imaged`, form 1    | w ~ sinh(number * s)                       | balanced Winnow, in p weights  |
 | p-norm      | `Imaged`, form 2    | w ~ sign(s) |s|^number, number = p - 1     | p-norm perceptron              |
@@ -62,7 +62,7 @@ class Scaled(NamedTuple):
 
 
 class FreeBias(Scaled):
-    """Scaled weights of which the bias never shrinks: keep * w + amount * x keeps it as it is."""
+    """Scaled weights of which the bias never shrinks, and has no part in `norm2`."""
 
     __slots__ = ()
 
@@ -100,8 +100,8 @@ needs_fold = multimethod(0)
 fold = multimethod(0)
 """fold(w, lo, hi, factor): multiply s with factor, set the scale to 1 and measure ||w||² again if s tells it."""
 measure = multimethod(0)
-"""measure(w, lo, amount, score, data, x, copies): bring ||w||² up to date before amount * x is added, copies times in
-the binary classifier (+x to one class and -x to another are two); score is what the weights give x."""
+"""measure(w, lo, keep, amount, score, data, x, copies): bring ||w||² up to date before amount * x is added, copies
+times in the binary classifier (+x to one class and -x to another are two). `score` is that before w shrank."""
 recenter = multimethod(0)
 """recenter(w, lo, hi): move the origin to the highest sum, once rescored rows have cost as much as that does."""
 
@@ -133,21 +133,17 @@ def _(w: Scaled, c: int) -> float:
 
 
 @norm2.when(Scaled)
+@norm2.when(FreeBias)
 def _(w: Scaled, lo: int) -> float:
     return w.norm2[lo]
 
 
 @scale_by.when(Scaled)
+@scale_by.when(FreeBias)
 def _(w: Scaled, lo: int, hi: int, keep: float) -> None:
     for c in range(lo, hi):
         w.scale[c] *= keep
     w.norm2[lo] *= keep * keep
-
-
-@scale_by.when(FreeBias)
-def _(w: FreeBias, lo: int, hi: int, keep: float) -> None:
-    for c in range(lo, hi):
-        w.scale[c] *= keep
 
 
 @needs_fold.when(Scaled)
@@ -170,21 +166,30 @@ def _(w: Scaled, lo: int, hi: int, factor: float) -> None:
     w.age[lo] = 0
 
 
+@measure.when(FreeBias)
+def _(w: FreeBias, lo: int, keep: float, amount: float, score: float, X: Any, x: Span, copies: float) -> None:
+    bias = X.bias * w.s[w.s.shape[0] - 1, lo] * w.scale[lo]
+    w.norm2[lo] += amount * (2 * keep * (score - bias) + amount * (squared(X, x) - X.bias * X.bias) * copies)
+
+
 @fold.when(FreeBias)
 def _(w: FreeBias, lo: int, hi: int, factor: float) -> None:
     last = w.s.shape[0] - 1
+    for c in range(lo, hi):
+        w.norm2[c] = 0.0
     for j in range(last):
         for c in range(lo, hi):
             w.s[j, c] *= factor
+            w.norm2[c] += w.s[j, c] * w.s[j, c]
     for c in range(lo, hi):
         w.s[last, c] *= w.scale[c]
         w.scale[c] = 1.0
 
 
 @measure.when(Scaled)
-def _(w: Scaled, lo: int, amount: float, score: float, X: Any, x: Span, copies: float) -> None:
+def _(w: Scaled, lo: int, keep: float, amount: float, score: float, X: Any, x: Span, copies: float) -> None:
     if w.normed:
-        w.norm2[lo] += amount * (2 * score + amount * squared(X, x) * copies)
+        w.norm2[lo] += amount * (2 * (keep * score) + amount * squared(X, x) * copies)
         w.age[lo] += 1
 
 
@@ -295,5 +300,3 @@ for _kind in (Additive, Imaged):
         _verb.when(_kind)(_nothing)
 for _kind in (Additive, Scaled, FreeBias):
     recenter.when(_kind)(_nothing)
-norm2.when(FreeBias)(_zero)
-measure.when(FreeBias)(_nothing)

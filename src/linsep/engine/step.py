@@ -5,7 +5,8 @@ A rule is a NamedTuple of numbers with one pure method, in one of two forms::
     step(self, score, y, xx) -> amount                      s = s + amount * x
     step(self, score, y, xx, ww, t) -> (keep, amount)       s = keep * s + amount * x
 
-A rule may also have `loss(self, score, y)`, which some readouts sum over the rounds.
+A rule may also have `loss(self, score, y, ww)`, which some readouts sum over the rounds: the row's loss, and the
+penalty of the weights before the step.
 
 `score` is w.x before the update, `y` is -1.0 or +1.0, `xx` is ||x||^2 (the bias feature included), `ww` is
 ||w||^2 and `t` is the number of the round, counted from 1 over all epochs. :func:`promises` says more of a rule.

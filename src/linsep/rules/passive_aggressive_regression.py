@@ -45,7 +45,7 @@ class PassiveAggressiveRegression(NamedTuple):
     soft: float = 0.0
     epsilon: float = 0.1
 
-    def loss(self, score: float, y: float) -> float:
+    def loss(self, score: float, y: float, ww: float) -> float:
         return max(0.0, abs(y - score) - self.epsilon)
 
     def step(self, score: float, y: float, xx: float) -> float:
@@ -67,7 +67,7 @@ class ShrinkingRegression(NamedTuple):
     apart: float = 0.0
     keep: float = 1.0
 
-    def loss(self, score: float, y: float) -> float:
+    def loss(self, score: float, y: float, ww: float) -> float:
         return max(0.0, abs(y - score) - self.epsilon)
 
     def step(self, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:
@@ -88,7 +88,7 @@ class ShrinkingPassiveAggressive(NamedTuple):
     apart: float = 0.0
     keep: float = 1.0
 
-    def loss(self, score: float, y: float) -> float:
+    def loss(self, score: float, y: float, ww: float) -> float:
         return max(0.0, 1.0 - y * score)
 
     def step(self, score: float, y: float, xx: float, ww: float, t: float) -> tuple[float, float]:

@@ -52,6 +52,7 @@ class Columns:
         state.link = state.link._replace(s=np.array(weights, np.float64, order="C"))
         if shrinks(type(rule)):
             state.link = FreeBias(*state.link)
+            state.link.norm2[:] = np.sum(state.link.s[:-1] ** 2, axis=0)
         state.log = state.log.closed("training follows a loss")
         state.tally.errors[0], state.tally.rounds[0] = -1, t
         return cls(classes, state, onset)
@@ -134,7 +135,7 @@ class LossStopping:
     """When to stop, and the order of the rows.
 
     `orders` yields the rows of each epoch. `held_out` returns the score of each column on rows set aside; without it
-    the mean loss of an epoch, with the penalty of the weights at its end, has to fall. Training stops after
+    the mean loss of an epoch, penalty included, has to fall. Training stops after
     `n_iter_no_change` epochs in a row that were not better than the best by `tol`, unless the rate adapts. `seen` is
     called with the columns after each epoch.
     """
@@ -181,10 +182,8 @@ class LossStopping:
         """Return what has to fall, for each column."""
         if self.held_out is not None:
             return -self.held_out(columns)
-        state = columns.state
-        mean: Array = state.readout.losses / rows
-        shrink = getattr(state.rule, "shrink", 0.0)
-        return mean + 0.5 * shrink * np.sum(columns.last()[:-1] ** 2, axis=0) if shrink else mean
+        mean: Array = columns.state.readout.losses / rows
+        return mean
 
     def train_all(
         self, groups: list[Columns], data: Dense | Csr, y: Array, weights: list[Array], jobs: int
