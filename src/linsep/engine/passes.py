@@ -45,8 +45,8 @@ from linsep.engine.dots import all_trusted, best_rival, gather_all, settle, sett
 from linsep.engine.links import Imaged, factor, measure, norm2, read, recenter, trusted
 from linsep.engine.multimethods import inlined
 from linsep.engine.native import Bound, flat, line, opened, prefetch
-from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, tick
-from linsep.engine.step import reads_norm, step
+from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, see, tick
+from linsep.engine.step import reads_norm, step, takes_targets
 from linsep.engine.tiers import Tiered
 from linsep.engine.updates import fits, record, shrink, spread, spread_all, spread_all_apart, spread_apart
 
@@ -150,12 +150,14 @@ def wins(scores: Array, known: int, true: int) -> bool:
 def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
     """Return the pass of a rule over rows for one column of weights; code 1 is positive, 0 negative.
 
+    The codes of a rule that takes targets are the targets themselves, of float64.
+
     It is called with (Bound(rule, w, readout, tally, log, data, codes, weights, order), row, start, stop, first).
     `order` lists the rows to visit, empty for all in order; `weights` the sample weights, empty for none; `first`
     is the number of row 0 in the log. `row` is empty, or the first fields of the data, where they are not bound.
     """
     normed, imaged, single = reads_norm(Rule), Link is Imaged, Data is Single
-    RowRoom = room_kind(Data)
+    RowRoom, real = room_kind(Data), takes_targets(Rule)
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
         rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_ = opened(bound)
@@ -186,7 +188,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
             score = gather(X, x, column)
             if not (imaged and trusted(score)):
                 score = settle(w, score, X, x, S)
-            y = 2.0 * codes[i] - 1.0
+            y = codes[i] if real else 2.0 * codes[i] - 1.0
             t = tally.rounds[0] + 1
             xx = squared(X, x)
             keep, amount = step(rule, score, y, xx, norm2(w, 0), float(t))
@@ -202,6 +204,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
                 return p, TOO_LARGE
             tally.rounds[0] = t
             tick(readout, w, weight)
+            see(readout, rule, score, y, norm2(w, 0), 0)
             # Mistakes are counted on both sides of this branch, so that a row has one branch to mispredict, not two.
             if amount == 0.0 and keep == 1.0:
                 count(tally, 0, y * score <= 0, amount)
@@ -209,7 +212,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
             count(tally, 0, y * score <= 0, amount)
             shrink(w, readout, 0, 1, keep)
             if amount != 0.0:
-                measure(w, 0, amount, keep * score, X, x, 1.0)
+                measure(w, 0, keep, amount, score, X, x, 1.0)
                 (spread_apart if imaged else spread)(w, readout, S, entries(X, x, S), amount / factor(w, 0))
             record(log, first + i, t, 0, 0, score, keep, amount)
         return stop, DONE
@@ -294,7 +297,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type, pair: bool)
                 count(tally, 0, margin <= 0, amount)
                 shrink(w, readout, 0, K, keep)
                 if amount != 0.0:
-                    measure(w, 0, amount, keep * margin, S, x, 2.0)
+                    measure(w, 0, keep, amount, margin, S, x, 2.0)
                     columns[0], amounts[0] = true, amount / factor(w, 0)
                     columns[1], amounts[1] = rival, -amount / factor(w, 0)
                     n = 2
@@ -321,11 +324,12 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type, pair: bool)
                 if known > 0 and not wins(scores, known, np.intp(codes[i])):
                     tally.errors[0] += 1
                 for c in range(K):
+                    see(readout, rule, scores[c], 1.0 if codes[i] == c else -1.0, norm2(w, c), c)
                     keep, amount = keeps[c], amounts[c]
                     count(tally, c, scores[c] <= 0 if codes[i] == c else scores[c] >= 0, amount)
                     shrink(w, readout, c, c + 1, keep)
                     if amount != 0.0:
-                        measure(w, c, amount, keep * scores[c], S, x, 1.0)
+                        measure(w, c, keep, amount, scores[c], S, x, 1.0)
                         columns[n], amounts[n] = c, amount / factor(w, c)
                         n += 1
                     if amount != 0.0 or keep != 1.0:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import RegressorMixin
 
 import linsep
 from linsep.cli.errors import UsageError
 from linsep.engine.arrays import Array
 from linsep.estimators.base.voter import LINEAR, Voter
-from linsep.estimators.least_squares import LeastSquaresRegression
 from linsep.evaluation.scoring import shown
 from linsep.models.encode_estimators import last_of, learner_of
 from linsep.models.save_load import Saved, opened
@@ -144,7 +144,7 @@ def opened_classifier(path: Path, only_predicts: bool = True) -> Saved:
     A model that only predicts may have been trained by a rule of the user's own.
     """
     saved = opened(path, only_predicts=only_predicts)
-    if isinstance(last_of(saved.model), LeastSquaresRegression):
+    if isinstance(last_of(saved.model), RegressorMixin):
         raise UsageError(f"{path} predicts numbers, and the commands take classifiers: use linsep.load in Python")
     return saved
 

@@ -116,15 +116,7 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     def _coef(self) -> Any:
         weights, state = self._of_classes(self._weights()[:-1].T, axis=0, flat=False), self._readable()
-        if state.sparse is None:
-            return weights
-        shape = len(weights), state.features
-        if state.sparse_on_request:
-            row, place = np.nonzero(weights)
-            return sp.coo_array((weights[row, place], (row, state.sparse.kept.numbers[place])), shape=shape).tocsr()
-        dense = np.zeros(shape)
-        dense[:, state.sparse.kept.numbers] = weights
-        return dense
+        return weights if state.sparse is None else state.sparse_weights(weights)
 
     @property
     @at_once
