@@ -98,7 +98,7 @@ def tried(name: str, rows: Set, most: int, epochs: int, orders: int, stop: float
             largest = float(abs(X).max())
             X, X_test = X / largest, X_test / largest
         for way in WAYS:
-            clf = LEARNERS[name].make_online(multi_class=way, max_iter=epochs, random_state=seed, log=False)
+            clf = LEARNERS[name].make_online(multi_class=way, max_iter=epochs, random_state=seed)
             if name == "logistic-regression":
                 clf.set_params(solver="sgd", readout="average")
             if name in BOUNDED:

@@ -35,7 +35,7 @@ from linsep.training.single_rows import RowLearner
 from linsep.training.state import IN_ORDER, NO_WEIGHTS, Parts, TrainingState, TrainingWatch
 from linsep.training.transaction import all_or_nothing
 from linsep.training.update_log import Mixes, Record
-from linsep.validation.errors import ParameterError
+from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import (
     NO_NAMES,
     canonical,
@@ -132,8 +132,10 @@ class OnlineLearner(Learner):
         If True, `fit` resumes where the last one stopped; k epochs and then l more equal k + l at once.
     class_weight : dict, "balanced" or None, default=None
         Multiplies the sample weight of each class's rows.
-    multi_class : "ovr" or "joint", default="ovr"
-        One binary classifier a class against the rest, or one for all: the true class against its best rival.
+    multi_class : "auto", "ovr" or "joint", default="auto"
+        "ovr": one binary classifier for each class, against the rest. "joint": one problem for all classes, the true
+        class against its best rival. "auto": "joint" if the first call names more than two classes (all labels of
+        `fit`, or `classes` of `partial_fit`), else "ovr", where labels may arrive late.
     n_jobs : int or None, default=None
         Threads for shards, for one-vs-rest classes and for prediction; never changes a bit. Without `shards` one
         binary classifier gains nothing from a second thread.
@@ -171,7 +173,7 @@ class OnlineLearner(Learner):
         "intercept_scaling": [Interval(Real, 0, None, closed="neither"), StrOptions({AUTO})],
         "warm_start": ["boolean"],
         "class_weight": [None, dict, StrOptions({"balanced"})],
-        "multi_class": [StrOptions({"ovr", "joint"})],
+        "multi_class": [StrOptions({"auto", "ovr", "joint"})],
         "n_jobs": [None, Integral],
         "shards": [None, Interval(Integral, 1, None, closed="left")],
         "mixing": [StrOptions(set(MIXINGS))],
@@ -190,7 +192,7 @@ class OnlineLearner(Learner):
         intercept_scaling: float | str = AUTO,
         warm_start: bool = False,
         class_weight: Any = None,
-        multi_class: str = "ovr",
+        multi_class: str = "auto",
         n_jobs: int | None = None,
         shards: int | None = None,
         mixing: str = "uniform",
@@ -682,6 +684,10 @@ class OnlineLearner(Learner):
     def _first_bias(self, entries: Array | None) -> float:
         """Return the constant feature's value that the entries of the first row choose."""
         size = None if entries is None else typical_size(entries)
+        if size is not None and not isfinite(size * size):
+            raise InvalidDataError(
+                f"the first row's entry {size:g} has a square too large for float64: divide all of X by one factor"
+            )
         return self._wanted_bias if size is None else size
 
     def _with_bias(self, data: Dense | Csr, weights: Array) -> Dense | Csr:
@@ -691,7 +697,8 @@ class OnlineLearner(Learner):
 
     def _start(self, features: int, classes: int, rows: int | None, bias: float, open_labels: bool) -> TrainingState:
         """Return the state before the first round."""
-        pair = self.multi_class == "joint"
+        joint = classes > 2 and not open_labels
+        pair = joint if self.multi_class == "auto" else self.multi_class == "joint"
         columns = classes + (not pair) if open_labels else 1 if classes == 2 and not pair else classes
         background = open_labels and not pair
         state = TrainingState.start(
