@@ -24,6 +24,8 @@ Online = TypeVar("Online", bound=OnlineLearner)
 
 MATTER = ("fit_intercept", "intercept_scaling", "multi_class")
 """Of the parameters that every learner has, those that say what its weights mean."""
+BIAS = "a bias feature of"
+"""The trait that models share, or that a merge brings to one value."""
 
 
 def merge(models: Iterable[Online], *, how: str = "average", weights: Sequence[float] | None = None) -> Online:
@@ -115,7 +117,8 @@ def _refuse_another_kind(models: Sequence[OnlineLearner], states: Sequence[Train
     one, other = _traits(models[0], states[0]), _traits(models[i], states[i])
     for what, value in one.items():
         if not _same(value, other[what]):
-            raise ValueError(f"models[{i}] has {what} {other[what]}, models[0] has {value}: they can't be merged")
+            cure = ": train all with one intercept_scaling" if what == BIAS else ""
+            raise ValueError(f"models[{i}] has {what} {other[what]}, models[0] has {value}: they can't be merged{cure}")
     names, others = (model._names for model in (models[0], models[i]))
     if (names is None) != (others is None):
         which = "models[0] has" if others is None else f"models[{i}] has"
@@ -134,7 +137,7 @@ def _traits(model: OnlineLearner, state: TrainingState) -> dict[str, Any]:
         "weights whose rate or power is": getattr(state.link, "number", None),
         "the readout": type(state.readout).__name__.lower(),
         "multi_class": "joint" if state.pair else "ovr",
-        "a bias feature of": bool(state.bias) if _bias_differs_freely(model, state) else state.bias,
+        BIAS: bool(state.bias) if _bias_differs_freely(model, state) else state.bias,
         "labels that": "arrive with the rows" if model._open else "are fixed (by fit, or by classes=...)",
     } | own
 
