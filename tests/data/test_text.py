@@ -32,7 +32,7 @@ from linsep.data.compiled.text import (
 )
 from linsep.data.text.ngrams import Grams, hash_text, tokens
 from linsep.data.text.transformers import TextCounter, TextHasher, chunks
-from linsep.engine.kernel_cache import compiling
+from linsep.engine.tiers import compiling
 
 HARD = [
     "", "a", "B", "_", "__", "a_", "42", "3.14159 and 1e-5", "x²+y² ½ Ⅷ ٣٤ ௧௨", "e\u0301te\u0301 n\u0303an\u0303a",

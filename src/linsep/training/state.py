@@ -12,7 +12,7 @@ from linsep.engine.native import Bound
 from linsep.engine.passes import DONE, LOG_FULL, class_room, learn_classes, learn_rows
 from linsep.engine.readouts import MISTAKES, Average, Last, Tally
 from linsep.engine.step import check_weights, needs_norm, settles, shrinks, steps_by_one
-from linsep.engine.tiers import Kernel
+from linsep.engine.tiers import Tiered
 from linsep.training.progressive import ProgressiveErrors
 from linsep.training.scoring import (
     KeptFeatures,
@@ -280,7 +280,7 @@ class TrainingState:
                 raise StoppedError(int(order[p]) if len(order) else p, status)
         self.log = self.log.within_limit()
 
-    def kernel(self, data: type, block: bool = False) -> Kernel:
+    def kernel(self, data: type, block: bool = False) -> Tiered:
         """Return the pass over data of this kind; a block of columns is classes even if it has one."""
         kinds: Any = type(self.rule), type(self.link), type(self.readout), data
         if self.columns == 1 and not self.pair and not block:

@@ -25,8 +25,6 @@ from linsep.data.compiled.numbers import (
     eight_digits,
     quick_number,
 )
-from linsep.engine.arrays import Array
-from linsep.engine.kernel_cache import cached_njit
 
 HALF, LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
 ALL_ONES, ONES, HIGH_BITS = (np.uint64(int(byte * 8, 16)) for byte in ("ff", "01", "80"))
@@ -342,16 +340,6 @@ def value_after(
     if status == NO_NUMBER or not _word_ends(text, k):
         return k, at, BAD_VALUE, value
     return k, at, FINE, values.dtype.type(value) * scale
-
-
-@cached_njit(nogil=True)
-def most_in(text: Array) -> tuple[int, int]:
-    """Return how many rows and entries there can be: lines, and blanks, as one precedes each, with one to spare."""
-    lines = blanks = 0
-    for k in range(text.shape[0]):
-        lines += 1 if text[k] == NEWLINE else 0
-        blanks += 1 if text[k] == SPACE or text[k] == TAB else 0
-    return lines, blanks + 1
 
 
 @kernel(lambda text, begin, *others: len(text) - begin, _nrt=False)
