@@ -19,9 +19,7 @@ from linsep.validation.errors import InvalidDataError, ParameterError
 MOST_ROWS = 1 << 62
 EXPONENTS = 1000
 """Rows are brought near 1 by 2^-e before they are squared, |e| no larger than this: 2^-e is then a normal number."""
-CENTRED_SPARSE = (
-    "centred sparse rows have no zeros: pass dense rows, or fit Standardize(center=False)"
-)
+CENTRED_SPARSE = "centred sparse rows have no zeros: pass dense rows, or fit Standardize(center=False)"
 Moments = tuple[int, Array, Array]
 """Rows, the mean of each column, and the sum of squares of its deviations from it."""
 

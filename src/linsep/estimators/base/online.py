@@ -451,7 +451,7 @@ class OnlineLearner(Learner):
                 raise ValueError(NO_WIDTH)
             self._open, self.classes_ = True, clean([y], 1)
             self.seed_, self.n_iter_ = self._draw_seed(), 1
-            row = single_row(*entries[:2], self.n_features_in_, 0.0)
+            row: Dense | Csr = single_row(*entries[:2], self.n_features_in_, 0.0)
             row = self._with_bias(row, self._row_weights(np.zeros(1, np.intp), self.classes_, None, row, whole=False))
             self._state = self._start(self.n_features_in_, 1, None, row.bias, open_labels=True)
         elif y not in self.classes_.tolist():
