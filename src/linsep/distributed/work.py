@@ -15,6 +15,7 @@ from linsep.distributed.packing import PackedGain, PackedState, pack_gain, unpac
 from linsep.distributed.shard import LoadedRows, Task
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense, first_beyond
+from linsep.estimators.base.bias import first_entries
 from linsep.evaluation.scoring import Scoring, predictions
 from linsep.solvers.naive_bayes.weights import ClassCounts
 from linsep.training.epochs import explain, order_of
@@ -157,6 +158,18 @@ def profile(task: Task, shared: ScanJob) -> Profile:
     rows: LoadedRows = shard.load(shared.reading)
     ROW_CACHE.keep(shared.run, task.number, rows, rows.nbytes)
     return rows.profile
+
+
+def first_row(task: Task, job: Job) -> Array | None:
+    """Return the entries of the first row of a shard whose weight is not 0; None if there is none."""
+    cached = ROW_CACHE.find(job.run, task.number)
+    loaded = not (cached is None or isinstance(cached, Examples))
+    for block in [cached.finished(job.reading.form)] if loaded else task.shard.blocks(job.reading, STREAMED):
+        rows = _validated(job, block, task.first)
+        entries = first_entries(rows.data, rows.weights)
+        if entries is not None:
+            return entries
+    return None
 
 
 def learn(task: Task, shared: Epoch) -> PackedGain:

@@ -16,7 +16,7 @@ from linsep.cli.options.help import HelpPage
 from linsep.cli.startup import collect_garbage, load_scikit_learn
 
 FORMATS = ("svmlight", "vw", "text", "csv", "tsv", "parquet", "arrow", "binary")
-MAPS = ("polynomial", "bias", "scale", "scale-columns", "delta-trick")
+MAPS = ("polynomial", "bias", "scale", "scale-columns", "standardize", "delta-trick")
 """Formats of files, and feature maps; a test holds them to their tables, which take long to load."""
 MOST_THREADS = 4096
 
