@@ -165,7 +165,7 @@ def first_row(task: Task, job: Job) -> Array | None:
     cached = ROW_CACHE.find(job.run, task.number)
     loaded = not (cached is None or isinstance(cached, Examples))
     for block in [cached.finished(job.reading.form)] if loaded else task.shard.blocks(job.reading, STREAMED):
-        rows = _validated(job, block, task.first)
+        rows = _validate(job, block, task.first)
         entries = first_entries(rows.data, rows.weights)
         if entries is not None:
             return entries
