@@ -8,8 +8,8 @@ import re
 from linsep import LEARNERS
 
 LONGEST = (
-    "tests/demo/test_demo.py", "tests/cli/test_app.py", "tests/cli/commands/test_workers.py",
-    "tests/docs/test_contributing.py", "tests/docs/test_readme.py", "tests/cli/commands/test_predict.py",
+    "tests/docs/test_contributing.py", "tests/demo/test_demo.py", "tests/cli/test_app.py",
+    "tests/cli/commands/test_workers.py", "tests/docs/test_readme.py", "tests/cli/commands/test_predict.py",
     "tests/distributed", "tests/cli/test_errors.py", "tests/cli/commands/test_certify.py",
     "tests/contracts/test_references_multiclass.py", "tests/plots/test_ticks.py", "tests/data/test_pass_cache.py",
     "tests/engine/test_kernel_cache.py", "tests/cli/test_startup.py", "tests/data/test_vw.py",

@@ -92,19 +92,17 @@ def state():
 
 
 @pytest.mark.usefixtures("no_work")
-@pytest.mark.parametrize("how", UNWRITABLE)
 @pytest.mark.parametrize("case", WRITES)
-def test_a_file_that_can_t_be_written_is_refused_before_any_work(case, how):
-    name, words = UNWRITABLE[how]
-    if how == "the standard output" and case in TO_STDOUT:
-        pytest.skip("the standard output is a target of this option")
-    if case.startswith("convert") and "-" not in case and how not in NAMED:
-        pytest.skip("the target of convert ends in the name of its format")
-    result = CliRunner().invoke(app, [word.replace("X", name) for word in WRITES[case]])
-    assert result.exit_code == 2, result.output
-    assert result.stderr.count("\n") == 1
-    assert words in result.stderr.lower()
-    assert name in result.stderr
+def test_a_file_that_can_t_be_written_is_refused_before_any_work(case):
+    """The target of convert ends in the name of its format."""
+    for how, (name, words) in UNWRITABLE.items():
+        if how not in NAMED and (case in ("convert", "convert of a model") or (name == "-" and case in TO_STDOUT)):
+            continue
+        result = CliRunner().invoke(app, [word.replace("X", name) for word in WRITES[case]])
+        assert result.exit_code == 2, (how, result.output)
+        assert result.stderr.count("\n") == 1, how
+        assert words in result.stderr.lower(), how
+        assert name in result.stderr, how
 
 
 CHECK = """
