@@ -91,8 +91,9 @@ def test_a_refused_batch_changes_nothing(name):
 @every_learner
 @pytest.mark.parametrize("warm_start", [False, True])
 def test_a_refused_fit_leaves_the_learner_as_it_was(name, warm_start):
-    fits = {case: REFUSED[case] for case in ("NaN", "sparse NaN", "labels too few", "weights all 0", "no rows")}
-    fits |= {"negative weight": REFUSED["negative weight"], "other width": ((np.full((4, 2), np.nan), y[:4]), "NaN")}
+    cases = "NaN", "sparse NaN", "labels too few", "negative weight", "weights all 0", "no rows"
+    fits = {case: REFUSED[case] for case in cases}
+    fits["other width"] = (np.full((4, 2), np.nan), y[:4]), "expecting 6 features" if warm_start else "NaN"
     learner = trained(name, warm_start=warm_start)
     before = state(learner)
     for case, ((rows, labels, *rest), reason) in fits.items():
