@@ -15,7 +15,7 @@ from hypothesis import settings
 from numba.core import event
 
 from linsep.validation import inputs
-from tests.schedule import is_compiled, part_of, place_of
+from tests.schedule import is_left_out, part_of, place_of
 
 settings.register_profile("explore", deadline=None)
 settings.register_profile("linsep", deadline=None, derandomize=True, max_examples=40)
@@ -58,12 +58,12 @@ def pytest_addoption(parser):
     """Add the options of `scripts/test`."""
     about = f"Report a run that takes more processor time, and fail one that takes {LIMIT} times as much."
     parser.addoption("--processor-goal", type=float, metavar="SECONDS", help=about)
-    parser.addoption("--quick", action="store_true", help="Omit slow tests, and contracts of compiled code.")
+    parser.addoption("--quick", action="store_true", help="Omit slow tests, and most contracts.")
 
 
 def pytest_configure(config):
     """Collect the costs of the processes that share the tests (`pytest -n 2`), if any; close figures after tests."""
-    config.addinivalue_line("markers", "slow: takes a second or more; omitted by scripts/test --quick")
+    config.addinivalue_line("markers", "slow: all cases take a second or more; omitted by scripts/test --quick")
     if config.getoption("quick"):
         settings.load_profile("quick")
     config.pluginmanager.register(Figures())
@@ -85,9 +85,9 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Begin with the parts that take long; omit slow tests and contracts of compiled code from a quick run."""
+    """Begin with the parts that take long; omit slow tests and most contracts from a quick run."""
     if config.getoption("quick"):
-        slow = [item for item in items if item.get_closest_marker("slow") or is_compiled(item.nodeid)]
+        slow = [item for item in items if item.get_closest_marker("slow") or is_left_out(item.nodeid)]
         config.hook.pytest_deselected(items=slow)
         kept = set(items).difference(slow)
         items[:] = [item for item in items if item in kept]

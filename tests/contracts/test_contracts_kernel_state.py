@@ -244,6 +244,7 @@ def test_a_second_process_loads_all_it_needs(pytestconfig):
     assert hits >= 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("learner", "check"),
     list(cases(KernelPerceptron(kernel="precomputed", random_state=0), FAILS_ONLINE | FAILS)),

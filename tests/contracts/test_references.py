@@ -54,7 +54,7 @@ AVERAGED = {"averaged", "PA-I-averaged", "ROMMA-averaged", "MAP-averaged", "Pega
 # Each of their updates is a mistake, so that the log is the list of mistakes and a clean epoch ends the run.
 MISTAKE_DRIVEN = ("perceptron", "averaged", "winnow", "balanced-winnow", "p-norm", "ROMMA", "ROMMA-averaged")
 
-few = settings(max_examples=20, deadline=None, derandomize=True)
+few = settings(max_examples=20)
 seeds = st.integers(0, 1000)
 betas = st.sampled_from([0.0, 1.0, 0.5])
 

@@ -61,6 +61,7 @@ LOGGED = ("voted-perceptron", "no log")
 """A learner whose predictions need the log."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "way"), [pair for pair in itertools.product(ONLINE, WAYS) if pair != LOGGED])
 def test_training_goes_on_as_in_one_run(name, way, path):
     how = dict(WAYS[way])

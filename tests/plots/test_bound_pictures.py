@@ -55,6 +55,7 @@ PICTURES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_fits_its_figure_tells_what_it_shows_and_has_its_legend_beside_it(name):
     ax = PICTURES[name](ax=place(8.4, 4.2))

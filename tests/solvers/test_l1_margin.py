@@ -6,7 +6,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult, linprog
 from scipy.sparse import csr_array
@@ -17,7 +17,6 @@ from linsep.solvers.programs.l1_margin import l1_margin
 from linsep.solvers.programs.linear_program import l1_game
 from tests.problems import integer_rows
 
-some = settings(max_examples=40, deadline=None, derandomize=True)
 forms = pytest.mark.parametrize("signed", [False, True], ids=["simplex", "ball"])
 biases = pytest.mark.parametrize("bias", [0.0, 0.5], ids=["through the origin", "with a bias"])
 
@@ -94,6 +93,7 @@ def random_rows(seed, rows=60, features=9):
     return X, y
 
 
+@pytest.mark.slow
 @kinds
 @forms
 @biases
@@ -125,7 +125,7 @@ def test_little_data_are_solved_as_one_program(signed, bias):
     assert found.upper == pytest.approx(whole.upper, rel=1e-9, abs=1e-12)
 
 
-@some
+@pytest.mark.slow
 @given(problem=integer_rows(max_rows=8, max_features=3), signed=st.booleans(), bias=st.sampled_from([0.0, 1.0]))
 def test_integer_rows(problem, signed, bias):
     X, y = problem
@@ -144,6 +144,7 @@ def test_integer_rows(problem, signed, bias):
             assert found.upper <= 1e-12
 
 
+@pytest.mark.slow
 @forms
 @biases
 @pytest.mark.parametrize("seed", range(3))
@@ -180,6 +181,7 @@ def test_the_majority_among_many_features_and_rows(signed):
     assert np.count_nonzero(found.weights) <= 60
 
 
+@pytest.mark.slow
 @forms
 def test_wide_rows_are_played_on_some_columns(signed, monkeypatch):
     monkeypatch.setattr(l1_search, "ENTRIES", 1 << 14)
@@ -255,6 +257,7 @@ def test_what_is_known_is_used_at_once(piecewise, signed, bias):
     assert (again.lower, again.upper) == pytest.approx((full.lower, full.upper), rel=1e-12)
 
 
+@pytest.mark.slow
 @forms
 @pytest.mark.parametrize("size", [0.0, -1.0, 1e300, np.nan])
 def test_any_start_will_do(piecewise, signed, size):
@@ -320,6 +323,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @forms
 @pytest.mark.parametrize("bias", [0.0, 1e300])
 @pytest.mark.parametrize("labels", [[1.0, -1.0, 1.0], [-1.0, -1.0, -1.0]], ids=["both classes", "one class"])
@@ -363,6 +367,7 @@ def test_single_precision():
     check(found, X.astype(float), y, 1.0, True)
 
 
+@pytest.mark.slow
 def test_the_data_are_not_copied():
     rng = np.random.default_rng(0)
     X, y = (

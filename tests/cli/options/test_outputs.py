@@ -91,6 +91,7 @@ def state():
     return {path: (path.lstat().st_mtime_ns, path.lstat().st_ino) for path in Path().rglob("*")}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_work")
 @pytest.mark.parametrize("case", WRITES)
 def test_a_file_that_can_t_be_written_is_refused_before_any_work(case):
@@ -224,6 +225,7 @@ LATE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("old", [True, False], ids=["over an old file", "to a new file"])
 @pytest.mark.parametrize("case", LATE)
 def test_an_interruption_right_after_a_result_is_in_place_says_so(case, old, files, tmp_path, monkeypatch):

@@ -143,6 +143,7 @@ def test_json_and_predictions_are_faithful(files, monkeypatch):
         assert screen.buffer.getvalue() == shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_fits_any_width(command):
     for width in WIDTHS:
@@ -153,6 +154,7 @@ def test_help_fits_any_width(command):
             assert all(len(line) < int(width) or len(line.split()) <= 2 for line in texts), width
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 def test_results_fit_any_width(width, files):
     for args in (
