@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, partial
 from math import inf
 from pathlib import Path
@@ -215,32 +216,40 @@ def compare(
     return best
 
 
+@contextmanager
+def tree_of(revision: str) -> Iterator[Path]:
+    """Check a revision out in a temporary folder; a folder that is a tree is taken as it is."""
+    if (Path(revision) / "src").is_dir():
+        yield Path(revision).resolve()
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder) / revision.replace("/", "-")
+        subprocess.run(["git", "worktree", "add", "--quiet", "--detach", str(tree), revision], cwd=ROOT, check=True)
+        try:
+            yield tree
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", str(tree)], cwd=ROOT, check=True)
+
+
 def main(
     revision: Annotated[str, typer.Argument(help="A revision, or the folder of a tree.")],
     only: Annotated[list[str] | None, typer.Option(help="A group to run; may be given more than once.")] = None,
     match: Annotated[str, typer.Option(help="Run the works that have this in their name.")] = "",
     rounds: Annotated[int, typer.Option(help="Timed rounds of each process.")] = 7,
     restarts: Annotated[int, typer.Option(help="Processes of each side, one after the other.")] = 3,
-    folder: Annotated[str, typer.Option(help="Where to keep compiled code and the other tree.")] = "",
+    folder: Annotated[str, typer.Option(help="Where to keep compiled code.")] = "",
     serving: Annotated[bool, typer.Option("--serve", hidden=True)] = False,
 ) -> None:
     """Print the time of each work with this tree, with another, and their ratio."""
     if serving:
         return serve()
     folder = folder or tempfile.mkdtemp(prefix="against-")
-    tree = Path(revision)
-    if not (tree / "src").is_dir():
-        tree = Path(folder) / "tree"
-        subprocess.run(["git", "worktree", "add", "--detach", str(tree), revision], cwd=ROOT, check=True)
-    try:
+    with tree_of(revision) as tree:
         for group in only or list(GROUPS):
             for name, (ours, other) in compare([ROOT, tree], group, match, rounds, restarts, folder).items():
                 print(
                     f"{group:11s}{name:45s}{1e3 * ours:10.2f} ms{1e3 * other:10.2f} ms{ours / other:8.3f}", flush=True
                 )
-    finally:
-        if tree == Path(folder) / "tree":
-            subprocess.run(["git", "worktree", "remove", "--force", str(tree)], cwd=ROOT, check=True)
 
 
 if __name__ == "__main__":

@@ -107,7 +107,7 @@ class Signed(NamedTuple):
 
 def signed(clf, X, y, positive=None):
     """The signed rows of a run of two classes, or of a class against the rest."""
-    beta = clf.intercept_scaling if clf.fit_intercept else 0.0
+    beta = clf._bias
     Z = fractions(np.column_stack([X, np.full(len(X), beta)]))
     Z *= np.where(y == (clf.classes_[-1] if positive is None else positive), 1, -1)[:, None]
     log = clf.log_

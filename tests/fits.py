@@ -18,7 +18,7 @@ def weights(learner):
     """Coefficients and, if there is one, the bias feature's weight, last; beyond two classes a row each."""
     W = learner.coef_
     if learner.fit_intercept:
-        W = np.column_stack([W, np.ravel(learner.intercept_) / learner.intercept_scaling])
+        W = np.column_stack([W, np.ravel(learner.intercept_) / learner._bias])
     return W[0] if len(W) == 1 else W
 
 

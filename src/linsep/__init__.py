@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from linsep.estimators.online_classifier import OnlineClassifier as OnlineClassifier
     from linsep.estimators.p_norm import PNormPerceptron as PNormPerceptron
     from linsep.estimators.passive_aggressive import PassiveAggressive as PassiveAggressive
+    from linsep.estimators.passive_aggressive_regressor import PassiveAggressiveRegressor as PassiveAggressiveRegressor
     from linsep.estimators.pegasos import Pegasos as Pegasos
     from linsep.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
     from linsep.estimators.perceptron import Perceptron as Perceptron
@@ -55,6 +56,7 @@ _HOMES = {entry.name: entry.home for entry in LEARNERS.values()} | {
     "LeastSquaresRegression": "linsep.estimators.least_squares",
     "ModelError": "linsep.models.archive",
     "OnlineClassifier": "linsep.estimators.online_classifier",
+    "PassiveAggressiveRegressor": "linsep.estimators.passive_aggressive_regressor",
     "TextCounter": "linsep.data.text.transformers",
     "TextHasher": "linsep.data.text.transformers",
     "brier_score": "linsep.theory.brier",

@@ -151,12 +151,12 @@ def test_an_interruption_after_the_end_changes_nothing():
 
 INTERRUPTED_IN_A_STRING = """
 import signal
-from linsep.cli.errors import reported
+from linsep.cli.errors import report_errors
 from linsep.cli.startup import handle_signals
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 handle_signals()
-with reported(lambda: "linsep fit"):
+with report_errors(lambda: "linsep fit"):
     exec("import os, signal; os.kill(os.getpid(), signal.SIGINT)")
     print("not interrupted")
 """

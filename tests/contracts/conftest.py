@@ -7,7 +7,7 @@ that are refused) run in both. The others are about code that is the same in bot
 
 import pytest
 
-from linsep.engine.kernel_cache import compiling
+from linsep.engine.tiers import compiling
 
 BOTH, COMPILED, AS_FOR_A_USER = ["always", "never"], ["always"], ["auto"]
 IN_PYTHON = ["never"]

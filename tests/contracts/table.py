@@ -46,7 +46,7 @@ def build(name, **more):
     kind = LEARNERS[name].learner
     free = {"x_max": None} if "x_max" in kind().get_params() else {}
     own = LEARNERS[name].row_by_row | free | OWN.get(name, {})
-    return kind(**{"shuffle": False, "random_state": 0, "log": True, "max_iter": 3} | own | more)
+    return kind(**{"shuffle": False, "random_state": 0, "log": True, "max_iter": 3, "multi_class": "ovr"} | own | more)
 
 
 def quiet(train, *args, **more):

@@ -5,8 +5,8 @@ import pytest
 from scipy.sparse import csr_array, issparse
 
 from linsep.engine import tiers
-from linsep.engine.kernel_cache import compiling
 from linsep.engine.links import image_of
+from linsep.engine.tiers import compiling
 from linsep.training import single_rows
 from tests.contracts.table import (
     WEIGHTED,
@@ -57,16 +57,16 @@ def test_compiled_is_plain_python(name, classes, multi_class, kind, monkeypatch)
     """Kernels of epochs, of batches, of single rows and of scores, none of which leaves its tier."""
     X, y = problem(classes, reals=True)
     used = []
-    interpret, one_by_one = tiers.Kernel.run_in_python, single_rows.entry_point
+    interpret, one_by_one = tiers.Tiered.run_in_python, single_rows.entry_point
     monkeypatch.setattr(single_rows, "entry_point", lambda *args: used.append("compiled") or one_by_one(*args))
     monkeypatch.setattr(
-        tiers.Kernel, "run_in_python", lambda kernel, *args: used.append(kernel.name) or interpret(kernel, *args)
+        tiers.Tiered, "run_in_python", lambda kernel, *args: used.append(kernel.name) or interpret(kernel, *args)
     )
     with compiling("always"):
         compiled = whole_run(name, multi_class, kind(X), y)
     assert set(used) == {"compiled"}
     used.clear()
-    monkeypatch.setattr(tiers.Kernel, "compiled", property(lambda kernel: pytest.fail(f"{kernel.name} was compiled")))
+    monkeypatch.setattr(tiers.Tiered, "compiled", property(lambda kernel: pytest.fail(f"{kernel.name} was compiled")))
     with compiling("never"):
         interpreted = whole_run(name, multi_class, kind(X), y)
     assert interpreted == compiled

@@ -390,7 +390,7 @@ def test_binary_files_are_read_in_place(tmp_path, sparse):
     assert assert_parts(path, TOO_MANY) == 50
     plan = Plan(path)
     for part in plan.parts(3):
-        for data in (rows_of(part, plan.reading), PartRows(part, plan.reading).finished(plan.form)):
+        for data in (rows_of(part, plan.reading), PartRows(part, plan.reading).finish(plan.form)):
             values = data.X.data if sparse else data.X
             assert not values.flags.owndata
             assert not values.flags.writeable
@@ -449,13 +449,13 @@ def test_rows_are_parsed_once_and_finished_later(tmp_path):
         some = [PartRows(part, plan.reading) for part in plan.parts(4)]
         plan.settle(one.profile for one in some)
         for _ in range(2):
-            assert_same([one.finished(plan.form) for one in some], linsep.read(path, **options))
+            assert_same([one.finish(plan.form) for one in some], linsep.read(path, **options))
 
 
 def test_what_is_not_settled_is_told(tmp_path):
     plan = Plan(put(tmp_path, "rows.svm", SVM))
     [part] = plan.parts(1)
-    for use in (rows_of, blocks_of, lambda part, reading: PartRows(part, reading).finished(reading.form)):
+    for use in (rows_of, blocks_of, lambda part, reading: PartRows(part, reading).finish(reading.form)):
         with pytest.raises(ValueError, match=r"plan\.settle"):
             use(part, plan.reading)
     plan = Plan(put(tmp_path, "rows.svm", [*SVM, b"1 0:1"]), n_features=12)

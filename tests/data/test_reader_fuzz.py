@@ -2,7 +2,7 @@
 
 import pytest
 
-from linsep.engine.kernel_cache import compiling
+from linsep.engine.tiers import compiling
 from tests.data.reader_fuzz import CHECKS, run
 
 INPUTS = {"npz": 40, "compressed": 60, "parquet": 40, "arrow": 40, "feather": 40}

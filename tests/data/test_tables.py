@@ -29,7 +29,7 @@ from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer,
 import linsep
 from linsep.data.blocks import BLOCK_BYTES, Clock
 from linsep.data.compiled.csv import mark_rows
-from linsep.data.compiled.names import hashed
+from linsep.data.compiled.names import hash_of
 from linsep.data.compiled.numbers import exactly
 from linsep.data.errors import DataError, ErrorPolicy
 from linsep.data.format import ReadPass
@@ -204,7 +204,7 @@ def test_the_three_ways_to_read_text_agree(lines, end, words):
     assume(mark_rows(np.frombuffer(text, np.uint8), ord(",")).stop == len(text))
     plan = Plan(("a", "b"), (), "y", WORDS if words else NUMBER, None, "zero")
     slow = way("_read_strictly", text, plan)
-    for fast in (way("_filled", text, plan), way("_read_plainly", text, plan)):
+    for fast in (way("_read_numbers", text, plan), way("_read_plainly", text, plan)):
         if fast is not None:
             assert not slow.troubles
             assert np.array_equal(fast.values, slow.values)
@@ -277,7 +277,7 @@ def test_hashed_words_come_after_the_numbers(n_features):
     for i, names in enumerate([("city=Oslo", "fair=true"), ("city=Paris", "fair=false"), ("city=Oslo", "fair=true")]):
         expected = np.zeros(n_features)
         for name in names:
-            h = hashed(name)
+            h = hash_of(name)
             expected[abs(h - (1 << 32) if h >> 31 else h) % n_features] += 1
         assert np.array_equal(X[[i], 1:].toarray()[0], expected)
     assert X[:, [0]].toarray().ravel().tolist() == [3, 40, 5.5]
@@ -1416,9 +1416,9 @@ def names_seen(frame, width):
     analyze = HashingVectorizer().build_analyzer()
     for review, city in zip(frame.review, frame.city, strict=True):
         for gram in analyze(review):
-            column = 1 + abs(np.int32(np.uint32(hashed(gram)))) % width
+            column = 1 + abs(np.int32(np.uint32(hash_of(gram)))) % width
             grams.setdefault(int(column), {})[f"review:{gram}"] = None
-        word = first + abs(np.int32(np.uint32(hashed(f"city={city}")))) % 5
+        word = first + abs(np.int32(np.uint32(hash_of(f"city={city}")))) % 5
         grams.setdefault(int(word), {})[f"city={city}"] = None
     return {column: list(names) for column, names in grams.items()}
 
@@ -1720,6 +1720,28 @@ def test_the_first_part_of_a_table_of_numbers_is_parsed_once(monkeypatch):
     assert data.feature_names == ["a", "b"]
     assert data.X.tolist() == [[-k - 0.5, k] for k in range(1000)]
     assert (data.y.tolist(), data.weights.tolist()) == ([k % 2 for k in range(1000)], [k / 4 for k in range(1000)])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_arrow_parses_the_first_part_of_a_table_of_words_once(dtype, monkeypatch):
+    """The columns by which it is decided what they hold are those that the cells are made of."""
+    parsed, parse = [], csv_text.csv.read_csv
+
+    def counted(*args):
+        parsed.append(args[0].size())
+        return parse(*args)
+
+    monkeypatch.setattr(csv_text.csv, "read_csv", counted)
+    body = "".join(f"{k}.1,{'NA' if k % 9 == 0 else k},city {k % 3},{k % 2},{k / 4}\n" for k in range(1000))
+    text = "a,b,c,label,w\n" + body
+    options = {"weight": "w", "missing": "zero", "dtype": dtype, "format": "csv", "n_jobs": 1}
+    X, y = data = linsep.read(io.BytesIO(text.encode()), block_bytes=4000, **options)
+    assert sum(parsed) == len(body)
+    assert X[:, 0].toarray().ravel().tolist() == [float(dtype(f"{k}.1")) for k in range(1000)]
+    assert X[:, 1].toarray().ravel().tolist() == [0 if k % 9 == 0 else k for k in range(1000)]
+    assert (y.tolist(), data.weights.tolist()) == ([k % 2 for k in range(1000)], [k / 4 for k in range(1000)])
+    with pytest.raises(DataError, match=r"line 3, column 9: weight '-0\.50' in column 'w' is negative"):
+        linsep.read(io.BytesIO(b"a,b,c,label,w\n1,2,x,0,1\n3,4,y,1,-0.50\n"), **options)
 
 
 def test_a_table_is_read_without_pandas(tmp_path):

@@ -18,7 +18,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 from sklearn.linear_model import Perceptron
 from sklearn.pipeline import make_pipeline
 
-from linsep.data.compiled.names import hashed
+from linsep.data.compiled.names import hash_of
 from linsep.data.compiled.text import (
     CASED,
     CONTEXTUAL,
@@ -32,7 +32,7 @@ from linsep.data.compiled.text import (
 )
 from linsep.data.text.ngrams import Grams, hash_text, tokens
 from linsep.data.text.transformers import TextCounter, TextHasher, chunks
-from linsep.engine.kernel_cache import compiling
+from linsep.engine.tiers import compiling
 
 HARD = [
     "", "a", "B", "_", "__", "a_", "42", "3.14159 and 1e-5", "x²+y² ½ Ⅷ ٣٤ ௧௨", "e\u0301te\u0301 n\u0303an\u0303a",
@@ -199,7 +199,7 @@ def test_names_are_kept_and_collisions_counted():
     hasher.transform([" ".join(words[:3000])])
     hasher.transform([" ".join(words), "Σίσυφος ok", ""])
     grams = [*words, *(f"{a} {b}" for a, b in pairwise(words)), "σίσυφος", "ok", "σίσυφος ok"]
-    signed = [h - (h >> 31 << 32) for h in map(hashed, grams)]
+    signed = [h - (h >> 31 << 32) for h in map(hash_of, grams)]
     columns = [abs(h) % 512 for h in signed]
     for column in range(512):
         assert sorted(hasher.names_of(column)) == sorted(g for g, c in zip(grams, columns, strict=True) if c == column)

@@ -13,7 +13,7 @@ from sklearn.utils import murmurhash3_32
 from linsep.data.compiled.names import number_names
 from linsep.data.names import Vocabulary
 from linsep.data.rows import Spelling
-from linsep.engine.kernel_cache import compiling
+from linsep.engine.tiers import compiling
 
 LETTERS = st.one_of(
     st.binary(max_size=9), st.text(st.sampled_from("abé\0"), max_size=5).map(str.encode), st.just(b"x" * 5000)

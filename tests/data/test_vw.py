@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 
-from linsep.data.compiled.names import hashed
+from linsep.data.compiled.names import hash_of
 from linsep.data.compiled.vw import HASHED, NAMED, NUMBERED
 from linsep.data.vw import column_of, parse
 from tests.data.wall import at_the_wall
@@ -52,9 +52,9 @@ def reference(line, bits, dtype=float):
     for part in parts:
         space, *features = [part[:0], *part.split()] if part[:1] in ("", " ", "\t") else part.split()
         name, scale = [*space.split(":"), "1"][:2]
-        seed = (int(name) if name.encode().isdigit() else hashed(name)) if name else 0
+        seed = (int(name) if name.encode().isdigit() else hash_of(name)) if name else 0
         for feature, value in ([*word.split(":"), "1"][:2] for word in features):
-            hash_ = int(feature) + seed if feature.encode().isdigit() else hashed(feature, seed % 2**32)
+            hash_ = int(feature) + seed if feature.encode().isdigit() else hash_of(feature, seed % 2**32)
             value = dtype(float(dtype(value)) * float(scale))
             if value:
                 row[hash_ % 2**bits] = dtype(row.get(hash_ % 2**bits, dtype(0)) + value)
@@ -131,10 +131,10 @@ def test_columns_are_those_of_vowpal_wabbit():
 def test_names_of_digits_are_numbers_and_others_murmur_hashes():
     columns = [
         (" 12", 12),
-        (" word", hashed("word")),
-        ("a 12", hashed("a") + 12),
-        ("a word", hashed("word", hashed("a"))),
-        ("7 word", hashed("word", 7)),
+        (" word", hash_of("word")),
+        ("a 12", hash_of("a") + 12),
+        ("a word", hash_of("word", hash_of("a"))),
+        ("7 word", hash_of("word", 7)),
         (f" {'9' * 5000}", 10**5000 - 1),
     ]
     for bits in (1, 8, 18, 31):

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from linsep import Perceptron
 from linsep.cli.app import app
 from linsep.cli.commands.demo import EXAMPLES
-from linsep.cli.jobs.comparing import chosen
+from linsep.cli.jobs.comparing import choose_learners
 from linsep.demo import report as demo_report
 from linsep.demo.data_sets import data_sets
 from linsep.demo.digits_study import METHODS
@@ -92,7 +92,7 @@ def test_the_commands_work_as_they_are_shown(demo):
         CliRunner().invoke(app, shlex.split(line)[len(shlex.split(*programs)) :]) for line in (compare, fit)
     )
     assert (compared.exit_code, fitted.exit_code) == (0, 0), compared.output + fitted.output
-    assert f"{len(chosen(()))} learners on" in compared.stdout
+    assert f"{len(choose_learners(()))} learners on" in compared.stdout
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     env = {**os.environ, "PATH": path}
     done = subprocess.run(["sh", "-ec", predict], capture_output=True, text=True, env=env, check=False)
@@ -168,7 +168,7 @@ def test_the_page_is_shown_without_complaints_or_requests(demo):
 
 def test_bounds_on_the_page_are_true(text):
     """Both are of separators, and the perceptron, in several orders, stays below the lower one."""
-    promise = demo_report.promised(text, seed=0)
+    promise = demo_report.make_promise(text, seed=0)
     assert [proof.by for proof in promise.proofs] == ["the topic itself", "passive-aggressive"]
     X = np.hstack([text.X.toarray(), np.ones((len(text.y), 1))])
     y = np.where(text.y, 1, -1)
@@ -183,7 +183,7 @@ def test_bounds_on_the_page_are_true(text):
 
 def test_what_does_not_separate_proves_nothing(text):
     wrong = text._replace(separator=-text.separator)
-    assert [proof.by for proof in demo_report.promised(wrong, seed=0).proofs] == ["passive-aggressive"]
+    assert [proof.by for proof in demo_report.make_promise(wrong, seed=0).proofs] == ["passive-aggressive"]
 
 
 def test_digits_are_drawn_where_they_belong():

@@ -11,7 +11,7 @@ import pytest
 
 from linsep import Perceptron
 from linsep.cli.terminal.progress import PATIENCE, LearnerColumn
-from linsep.demo.data_sets import prepared, text
+from linsep.demo.data_sets import split, text
 from linsep.demo.next_steps import NextSteps
 from linsep.demo.screen import Screen
 from linsep.demo.trials import Trial
@@ -27,7 +27,7 @@ COLOUR = re.compile(r"\x1b\[[\d;]*3[0-7][\d;]*m")
 @pytest.fixture
 def data():
     rng = np.random.default_rng(0)
-    return prepared("dots", "made up", 7, (rng.normal(size=(40, 3)), np.arange(40) % 3), seed=0)
+    return split("dots", "made up", 7, (rng.normal(size=(40, 3)), np.arange(40) % 3), seed=0)
 
 
 def shown(data, capsys):
@@ -52,11 +52,11 @@ def test_the_last_table_has_errors_side_by_side(data, capsys):
 
 def test_places_are_links_on_a_terminal_and_plain_in_a_pipe(tmp_path, capsys, monkeypatch):
     page = tmp_path / "report.html"
-    Screen().written(page, [])
+    Screen().files(page, [])
     assert capsys.readouterr().out == f"\nReport   {page}\n"
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm-256color")
-    Screen().written(page, [])
+    Screen().files(page, [])
     assert page.as_uri() in capsys.readouterr().out
 
 

@@ -156,7 +156,7 @@ def test_a_file_that_is_damaged(rows, kept, spoil):
     if spoil == "bit":
         whole[-9] ^= 1
     kept.write_bytes({"short": whole[: len(whole) // 2], "empty": b"", "bit": whole, "text": b"hello" * 9}[spoil])
-    refused(rows, kept, learner(), "kept.linsep: .*; without the file training begins anew", ModelError)
+    refused(rows, kept, learner(), "kept.linsep: .*; without the file training starts again", ModelError)
 
 
 def test_nothing_is_left_beside_the_file(rows, kept):

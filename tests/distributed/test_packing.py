@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from linsep import AveragedPerceptron, Pegasos, PNormPerceptron, Winnow
 from linsep.distributed import packing
-from linsep.distributed.packing import packed, unpacked
+from linsep.distributed.packing import pack, unpack
 from linsep.training.mixing import fork, gain_of
 from tests.distributed.rows import problem
 from tests.fits import fit
@@ -39,7 +39,7 @@ shapes = st.tuples(st.integers(0, 6), st.integers(1, 3))
 
 def travelled(array, **how):
     """What arrives in another process."""
-    return unpacked(pickle.loads(pickle.dumps(packed(array, **how), protocol=5)))
+    return unpack(pickle.loads(pickle.dumps(pack(array, **how), protocol=5)))
 
 
 @given(arrays(np.float64, shapes, elements=numbers))
@@ -48,7 +48,7 @@ def test_no_bit_is_lost(array):
     assert found.shape == array.shape
     assert found.dtype == array.dtype
     assert found.tobytes() == array.tobytes()
-    assert packed(array).nbytes <= array.nbytes
+    assert pack(array).nbytes <= array.nbytes
 
 
 @given(arrays(np.float64, shapes, elements=numbers))
@@ -70,7 +70,7 @@ def test_other_types_stay_what_they_are(kind):
 @pytest.mark.parametrize("array", [np.array([0.1, 0.2]), np.array([0.0, 0.0, 0.1]), np.array([0.5])])
 def test_what_arrives_is_not_written_to(array):
     """It may be the very array that was sent."""
-    found = unpacked(packed(array))
+    found = unpack(pack(array))
     with pytest.raises(ValueError, match="read-only"):
         found += 1
     array += 1  # as before
@@ -80,10 +80,10 @@ def test_the_bytes_that_travel():
     zeros, whole, rest = np.zeros(1000), np.arange(1.0, 1001), np.arange(1.0, 1001) / 3
     few = zeros.copy()
     few[[3, 500]] = 1 / 3
-    assert [packed(array).nbytes for array in (zeros, whole, rest, few)] == [0, 4000, 8000, 2 * (8 + 4)]
+    assert [pack(array).nbytes for array in (zeros, whole, rest, few)] == [0, 4000, 8000, 2 * (8 + 4)]
     few[7] = -0.0
-    assert packed(few).nbytes == 3 * (8 + 4)
-    assert packed(few, signed=False).nbytes == 2 * (8 + 4)
+    assert pack(few).nbytes == 3 * (8 + 4)
+    assert pack(few, signed=False).nbytes == 2 * (8 + 4)
 
 
 def test_a_caller_who_makes_numpy_raise_is_not_in_the_way():
@@ -99,14 +99,14 @@ def test_a_machine_that_travels_learns_the_same(kind):
     how = {"x_max": None} if kind is Winnow else {}
     learner = fit(kind(shards=2, random_state=0, max_iter=2, log=True, **how), X, y)
     here = learner._state
-    there = packing.unpacked_state(pickle.loads(pickle.dumps(packing.packed_state(here), protocol=5)))
+    there = packing.unpack_state(pickle.loads(pickle.dumps(packing.pack_state(here), protocol=5)))
     data, codes = learner_rows(learner, X, y)
     gains = []
     for state in (here, there):
         shard = fork(state)
         shard.run(data, codes, np.empty(0), np.empty(0, np.intp), 0)
         gains.append(
-            packing.unpacked_gain(pickle.loads(pickle.dumps(packing.packed_gain(gain_of(shard, state)), protocol=5)))
+            packing.unpack_gain(pickle.loads(pickle.dumps(packing.pack_gain(gain_of(shard, state)), protocol=5)))
         )
     one, other = gains
     assert one.s.tobytes() == other.s.tobytes()

@@ -33,9 +33,14 @@ def test_compiled_code_sees_what_was_bound():
         np.testing.assert_array_equal(got, was)
 
 
-def test_in_python_it_is_the_tuple_itself():
-    assert opened(Bound(*NESTED)) is not None
-    assert all(a is b for a, b in zip(opened(Bound(*NESTED)), NESTED, strict=True))
+def test_in_python_it_is_the_tuple_with_views_of_the_arrays():
+    bound = Bound(*NESTED)
+    (floats, (table, small, number, truth), nothing, (cube, empty, single), untruth, low) = opened(bound)
+    assert floats == NESTED[0]
+    assert np.signbit(floats[1])
+    assert (number, truth, untruth, low, nothing) == (7, True, False, -(2**62), ())
+    for got, was in zip((table, small, cube, empty, single), (*NESTED[1][:2], *NESTED[3]), strict=True):
+        assert got.obj is was
 
 
 @njit

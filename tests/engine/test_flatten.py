@@ -66,7 +66,7 @@ def first_above(values, least):
 
 def flat(template):
     """The flat function in plain Python, and compiled."""
-    source, names = flatten(template, "function")
+    source, names, _ = flatten(template, "function")
     space = dict(names)
     exec(source, space)
     return source, space["function"], njit(space["function"])
@@ -234,7 +234,7 @@ def and_rate(x):
 
 @pytest.mark.parametrize("function", [rate_or, nothing_or, rate_and, or_rate, and_rate])
 def test_known_operands_of_and_and_or_keep_their_value(function):
-    source, names = flatten(function, "flat")
+    source, names, _ = flatten(function, "flat")
     exec(source, names)
     for x in (0.0, 2.0):
         assert (names["flat"](x), type(names["flat"](x))) == (function(x), float), (function.__name__, x)

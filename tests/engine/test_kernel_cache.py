@@ -1,6 +1,7 @@
 """The disk cache of compiled kernels: a fault of the disk costs time, never a fit."""
 
 import errno
+import gc
 import importlib.util
 import os
 import pickle
@@ -19,13 +20,13 @@ import linsep.models.save_load
 import linsep.theory.majority
 from linsep.engine import kernel_cache
 from linsep.engine.kernel_cache import KernelCache, private_folder
-from tests.kernel_count import dispatchers
+from linsep.engine.tiers import Tiered
 
 SOURCE = """
-from linsep.engine.kernel_cache import cached_njit
+from linsep.engine.tiers import tiered
 
 
-@cached_njit(nogil=True)
+@tiered(None, flat=False)
 def plus_one(x):
     return x + 1
 """
@@ -65,7 +66,7 @@ def fresh(tmp_path, monkeypatch):
         spec = importlib.util.spec_from_file_location("module", tmp_path / "module.py")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        return module.plus_one
+        return module.plus_one.compiled
 
     return load
 
@@ -255,7 +256,8 @@ def test_a_temporary_folder_in_which_others_may_rename_is_refused(temporary):
 
 @pytest.mark.slow
 def test_every_cached_kernel_of_the_package_survives_a_faulty_disk():
-    kinds = Counter(type(kernel._cache) for kernel in dispatchers())
+    tiered = [o for o in gc.get_objects() if type(o) is Tiered and o.template.__module__.startswith("linsep.")]
+    kinds = Counter(type(function.compiled._cache) for function in tiered)
     assert set(kinds) <= {KernelCache, NullCache}
     assert kinds[KernelCache] > 10
 

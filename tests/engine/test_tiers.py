@@ -19,9 +19,9 @@ from linsep import (
 )
 from linsep.engine import kernel_cache
 from linsep.engine.arrays import UnalignedError, views
-from linsep.engine.kernel_cache import COMPILE, LOAD, Tiered, cached_njit, compiling, notice
+from linsep.engine.kernel_cache import notice
 from linsep.engine.passes import learn_classes, learn_rows, score_classes, score_rows
-from linsep.engine.tiers import Kernel
+from linsep.engine.tiers import COMPILE, LOAD, START, Tiered, compiling, tiered
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 X, Y = load_iris(return_X_y=True)
@@ -31,7 +31,7 @@ class Counted(Tiered):
     """Counts the calls of each tier."""
 
     def __init__(self, on_disk=False):
-        super().__init__()
+        super().__init__(lambda work: None, lambda work: work, name="counted")
         self.calls, self.on_disk = [], on_disk
 
     def plain(self, work):
@@ -40,27 +40,40 @@ class Counted(Tiered):
     def compiled(self, work):
         self.calls.append("compiled")
 
-    def work(self, work):
-        return work
-
     def _on_disk(self, args):
         return self.on_disk
 
 
 @pytest.mark.parametrize(
-    ("on_disk", "works", "tiers"),
+    ("started", "on_disk", "works", "tiers"),
     [
-        (False, [COMPILE - 1, 1, 1, 1], ["python", "python", "compiled", "compiled"]),
-        (False, [COMPILE + 1], ["compiled"]),
-        (True, [LOAD, 1, 1], ["python", "compiled", "compiled"]),
+        (True, False, [COMPILE - 1, 1, 1, 1], ["python", "python", "compiled", "compiled"]),
+        (False, False, [COMPILE + 1], ["compiled"]),
+        (True, True, [LOAD, 1, 1], ["python", "compiled", "compiled"]),
+        (False, True, [LOAD, START - LOAD, 1, 1], ["python", "python", "compiled", "compiled"]),
+        (False, True, [START + 1], ["compiled"]),
     ],
 )
-def test_a_kernel_leaves_python_when_its_work_is_worth_it(on_disk, works, tiers):
+def test_a_kernel_leaves_python_when_its_work_is_worth_it(monkeypatch, started, on_disk, works, tiers):
+    monkeypatch.setattr(Tiered, "started", started)
+    monkeypatch.setattr(Tiered, "spent", 0)
     kernel = Counted(on_disk)
     with compiling("auto"):
         for work in works:
             kernel(work)
     assert kernel.calls == tiers
+
+
+def test_many_kernels_of_little_work_start_the_compiler_together(monkeypatch):
+    monkeypatch.setattr(Tiered, "started", False)
+    monkeypatch.setattr(Tiered, "spent", 0)
+    kernels = [Counted(on_disk=True) for _ in range(START // LOAD + 1)]
+    with compiling("auto"):
+        for kernel in kernels:
+            kernel(LOAD)
+        kernels[0](1)
+        kernels[1](1)
+    assert [kernel.calls for kernel in kernels[:3]] == [["python", "compiled"], ["python", "compiled"], ["python"]]
 
 
 def test_the_choice_can_be_made_for_all_kernels():
@@ -79,7 +92,7 @@ def uncompiled(monkeypatch):
     def refuse(kernel):
         raise AssertionError(f"{kernel.name} is compiled")
 
-    monkeypatch.setattr(Kernel, "compiled", property(refuse))
+    monkeypatch.setattr(Tiered, "compiled", property(refuse))
 
 
 def test_a_first_fit_and_prediction_of_small_data_compile_nothing(uncompiled):
@@ -207,7 +220,7 @@ def test_an_overflow_is_the_same_error_in_both_tiers():
 
 
 def test_a_function_runs_in_both_tiers_with_the_same_result():
-    @cached_njit(work=lambda values, out: len(values), nogil=True)
+    @tiered(lambda values, out: len(values))
     def doubled(values, out):
         for k in range(values.shape[0]):
             out[k] = 2.0 * values[k]

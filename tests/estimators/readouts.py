@@ -84,7 +84,7 @@ def agree(learner, machines, X, cross, gram=None, tolerance=1e-12, normalized=1e
 
 def naive(learner, X, codes, weights=None):
     """The machines of a trained VotedPerceptron, every hypothesis stored, and the rows as columns to ask them with."""
-    beta = float(learner.intercept_scaling) if learner.fit_intercept else 0.0
+    beta = learner._bias
     pair = learner.multi_class == "joint"
     run = ref.voted_pairs if pair else ref.voted
     order = learner_order(learner, len(X))
@@ -93,7 +93,7 @@ def naive(learner, X, codes, weights=None):
 
 def columns(learner, X):
     """The rows to answer, with the bias, as columns."""
-    return ref.with_bias(X, float(learner.intercept_scaling) if learner.fit_intercept else 0.0).T
+    return ref.with_bias(X, learner._bias).T
 
 
 def codes_of(y, classes):

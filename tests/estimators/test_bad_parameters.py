@@ -284,7 +284,7 @@ def test_parameters_of_a_rule_may_be_numbers_of_numpy():
 
 def test_a_bias_beyond_x_max_voids_the_bound():
     with pytest.raises(ValueError, match=r"intercept_scaling=1 is beyond x_max=0.1.*set intercept_scaling=0.1"):
-        Winnow(delta=0.05, x_max=0.1).fit(X / 10, y)
+        Winnow(delta=0.05, x_max=0.1, intercept_scaling=1).fit(X / 10, y)
 
 
 @pytest.mark.parametrize("kind", [Perceptron, Winnow, LogisticRegression])

@@ -59,7 +59,7 @@ class Fixed(ClassifierMixin, BaseEstimator):
 
 def checks():
     for how in ({"cv": 2}, {"on": "progressive"}):
-        yield from cases(CalibratedClassifier(Perceptron(random_state=0), **how), FAILS)
+        yield from cases(CalibratedClassifier(Perceptron(random_state=0, multi_class="ovr"), **how), FAILS)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_scikit_learn(model, check):
 def test_held_out_is_what_scikit_learn_has_without_an_ensemble(method, classes, weigh):
     X, y = problem(classes, n=120, noise=0.3)
     weights = np.linspace(0.5, 2, len(y)) if weigh else None
-    learner = AveragedPerceptron(random_state=0, max_iter=3)
+    learner = AveragedPerceptron(random_state=0, max_iter=3, multi_class="ovr", intercept_scaling=1.0)
     other = CalibratedClassifierCV(learner, method=method, ensemble=False, cv=4)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -89,8 +89,8 @@ def test_held_out_is_what_scikit_learn_has_without_an_ensemble(method, classes, 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_progressive_is_scoring_before_learning(method, classes):
     X, y = problem(classes, n=300, noise=0.3)
-    mine = CalibratedClassifier(Perceptron(), method=method, on="progressive", window=150).fit(X, y)
-    learner, scores, start = Perceptron(), [], 0
+    learner, scores, start = Perceptron(multi_class="ovr"), [], 0
+    mine = CalibratedClassifier(clone(learner), method=method, on="progressive", window=150).fit(X, y)
     for stop in [*range(16, 129, 16), 144, 162, 182, 204, 229, 257, 289, 300]:
         if start:
             scores.append(learner.decision_function(X[start:stop]))

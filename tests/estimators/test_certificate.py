@@ -72,11 +72,11 @@ def test_every_learner_certifies(name, case):
 @pytest.mark.parametrize("name", ["perceptron", "averaged-perceptron"])
 def test_the_perceptron_by_class_and_in_pairs(name):
     X, y = three_classes()
-    clf = trained(name, "rest")
+    clf = trained(name, "rest", intercept_scaling=1.0)
     cert = clf.certificate(X, y)
     for c in "abc":
         agrees_with_a_replay(cert, f"run of class {c}", signed(clf, X, y, c))
-    clf = trained(name, "pairs")
+    clf = trained(name, "pairs", intercept_scaling=1.0)
     agrees_with_a_replay(clf.certificate(X, y), "run of pairs", paired(clf, X, y))
 
 
@@ -103,7 +103,7 @@ def test_any_run_of_the_perceptron(problem, shuffle, beta, epochs):
 def test_the_p_norm_perceptron(p):
     """||s_k||_p² <= (p - 1) k X_p², and k <= (p - 1) ||u||_q² X_p² / margin²."""
     X, y = two_classes()
-    clf = fit(PNormPerceptron(p=p, random_state=0), X, y)
+    clf = fit(PNormPerceptron(p=p, random_state=0, intercept_scaling=1.0), X, y)
     cert = clf.certificate(X, y)
     assert verify(cert, X, y)
     facts, found = cert.facts["runs"]["run"], numbers(cert, "run")
@@ -187,7 +187,8 @@ def test_passive_aggressive(variant, noise):
     """PA-I's mistakes, PA-II's and PA's squared losses, against their bounds for the witness u."""
     X, y = contradicted() if noise else two_classes()
     C = 0.25
-    clf = fit(PassiveAggressive(variant=variant, C=C, max_iter=3, random_state=0, log=True), X, y)
+    own = {"intercept_scaling": 1.0, "max_iter": 3, "random_state": 0, "log": True}
+    clf = fit(PassiveAggressive(variant=variant, C=C, **own), X, y)
     cert = clf.certificate(X, y)
     assert verify(cert, X, y)
     Z, mistaken = (a.astype(float) for a in signed(clf, X, y))
@@ -273,7 +274,7 @@ def test_scores_that_floats_lose():
     """Beside a bias of 1, entries of 1e-300 are lost: passive-aggressive errs where its exact score is above 0."""
     X, y = two_classes()
     X = X * 1e-300
-    clf = fit(PassiveAggressive(shuffle=False, log=True), X, y)
+    clf = fit(PassiveAggressive(shuffle=False, log=True, intercept_scaling=1.0), X, y)
     cert = clf.certificate(X, y)
     assert verify(cert, X, y)
     assert cert.claims["run: mistakes"] < clf.mistakes_

@@ -203,7 +203,7 @@ def test_on_a_linear_kernel_a_rule_makes_the_primal_learners_mistakes(name, clas
     """On rows that a plane through (almost) all of them separates: elsewhere ROMMA's weights grow without limit."""
     X = some(classes, n=40, reals=True)[0]
     codes = np.argmax(X[:, :classes], axis=1)
-    own = {"max_iter": 3, "random_state": 1, "fit_intercept": True, "log": True}
+    own = {"max_iter": 3, "random_state": 1, "fit_intercept": True, "intercept_scaling": 1.0, "log": True}
     dual = fit(KernelPerceptron(kernel="linear", rule=RULES[name], **own), X, codes)
     primal = fit(OnlineClassifier(RULES[name], **own), X, codes)
     assert logged(dual) == logged(primal)

@@ -285,7 +285,7 @@ def lms(X, y, rate, epochs):
 def test_widrow_and_hoff_step_by_step(seed):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(20, 3)), rng.permutation(np.arange(20) % 2) * 2 - 1
-    clf = OnlineClassifier(WidrowHoff(0.02), shuffle=False, max_iter=3).fit(X, y)
+    clf = OnlineClassifier(WidrowHoff(0.02), shuffle=False, max_iter=3, intercept_scaling=1.0).fit(X, y)
     w, errors = lms(X, y, 0.02, 3)
     np.testing.assert_allclose(np.append(clf.coef_[0], clf.intercept_), w, atol=1e-12)
     assert clf.updates_ == 60

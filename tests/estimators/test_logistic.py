@@ -88,7 +88,7 @@ def test_shards_go_row_by_row_by_default(mixing):
     X, y = problem(3)
     default, said = (
         LogisticRegression(shards=3, mixing=mixing, random_state=0, **more).fit(X, y)
-        for more in ({}, {"solver": "sgd", "multi_class": "ovr"})
+        for more in ({}, {"solver": "sgd", "multi_class": "joint"})
     )
     np.testing.assert_array_equal(default.coef_, said.coef_)
     assert default.t_ == 10 * len(y)

@@ -33,7 +33,7 @@ def runs():
     for seed in range(RUNS):
         rng = np.random.default_rng([12, seed])
         (X, y), (fresh, truth) = draw(rng, ROUNDS), draw(rng, FRESH)
-        learner = VotedPerceptron(random_state=seed).partial_fit(X, y, classes=[-1, 1])
+        learner = VotedPerceptron(random_state=seed, intercept_scaling=1.0).partial_fit(X, y, classes=[-1, 1])
         state = ref.voted(ref.with_bias(X, 1.0), y, range(ROUNDS))
         risks = np.mean(np.where(state.v @ ref.with_bias(fresh, 1.0).T > 0, 1, -1) != truth, axis=1)
         wrong = {r: np.mean(learner.set_params(readout=r).predict(fresh) != truth) for r in ("random", "vote")}

@@ -24,7 +24,7 @@ def stopped(learner, X, codes, rounds):
     """The reference of the same run, stopped after some rounds."""
     pair = learner.multi_class == "joint"
     run = ref.voted_pairs if pair else ref.voted
-    rows = ref.with_bias(X, float(learner.fit_intercept))
+    rows = ref.with_bias(X, learner._bias)
     return ref.trained(run, rows, codes, learner_order(learner, len(X))[:rounds], pair=pair)
 
 

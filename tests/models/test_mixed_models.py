@@ -218,7 +218,11 @@ def test_learners_that_were_mixed_are_merged(name, way, path):
     y[[30, 31, 32, 60, 61, 62]] = y[[0, 1, 2, 0, 1, 2]]
     own = {"p": 3.0} if name == "p-norm-perceptron" else {}
     models = [
-        quiet(build(name, shards=3, warm_start=True, **own, **how).fit, X[k : k + 30], y[k : k + 30])
+        quiet(
+            build(name, shards=3, warm_start=True, intercept_scaling=1.0, **own, **how).fit,
+            X[k : k + 30],
+            y[k : k + 30],
+        )
         for k in (0, 30, 60)
     ]
     before = [state(model) for model in models]

@@ -30,7 +30,7 @@ def squared(A, B):
 
 
 MODELS = {
-    "dense": lambda: VotedPerceptron(random_state=0).fit(X, Y),
+    "dense": lambda: VotedPerceptron(multi_class="ovr", random_state=0).fit(X, Y),
     "sparse": lambda: VotedPerceptron(multi_class="joint", random_state=0).partial_fit(csr_array(X), Y),
     "weighted": lambda: VotedPerceptron(random_state=0).partial_fit(X, Y, sample_weight=WEIGHTS),
     "forgetful": lambda: VotedPerceptron(max_support=5, when_full="forget", random_state=0).partial_fit(

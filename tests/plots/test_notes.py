@@ -215,7 +215,7 @@ def test_the_paths_are_gradient_steps(drawn):
     (ax,), _ = drawn["ascent_paths"]
     batch, walk = (line.get_xydata() for line in ax.lines[:2])
     best = ax.lines[2].get_xydata()[0]
-    X, y = (part for part in note_002.climbed()[:2])
+    X, y = (part for part in note_002.run_both()[:2])
 
     def gradient(w, rows):
         return X[rows].T @ ((y[rows] > 0) - 1 / (1 + np.exp(-X[rows] @ w)))
@@ -231,7 +231,7 @@ def test_the_paths_are_gradient_steps(drawn):
     for at, step in zip(walk[:-1], np.diff(walk, axis=0), strict=True):
         own = [note_002.RATE * gradient(at, np.array([i])) for i in everything]
         assert np.abs(own - step).max(axis=1).min() < 1e-9
-    heights = note_002.likelihood(note_002.climbed(), batch)
+    heights = note_002.likelihood(note_002.run_both(), batch)
     assert (np.diff(heights) > 0).all()
 
 
@@ -310,7 +310,7 @@ def test_one_update_repairs_one_square_and_one_circle(drawn):
     panels, _ = drawn["update"]
     missed = note_003.wrong(note_003.BEFORE)
     assert sorted(note_003.LABELS[missed].tolist()) == [-1, 1]
-    x = note_003.chosen()
+    x = note_003.choose()
     assert note_003.BEFORE @ x >= 0
     assert len(note_003.wrong(note_003.BEFORE - x)) == 0
     assert "after: 0 mistakes" in panels[2].get_title(loc="left")
@@ -366,7 +366,7 @@ def test_the_ten_rows_have_the_guesses_and_results_of_the_note(drawn):
         if y * (v @ x) <= 0:
             v, missed = v + y * x, [*missed, i]
     assert missed == [1, 4, 8, 10]
-    table = note_002.played()
+    table = note_002.play()
     assert table.used.tolist() == used == [0, 1, 1, 1, 2, 2, 2, 2, 3, 3]
     assert table.survival.tolist() == [1, 3, 4, 2, 0]
     np.testing.assert_array_equal(table.guesses[-1], v)

@@ -155,6 +155,6 @@ def test_forty_two_classes_look_different(k, other):
 
 
 def test_names_are_cut_in_the_middle_and_stay_on_one_line():
-    assert style.shortened("x" * 40) == "x" * 40
-    assert style.shortened("a" * 30 + "b" * 30, 11) == "aaaaaa…bbbb"
-    assert style.shortened("two\nlines\tand a bell\a") == "two lines and a bell "
+    assert style.shorten("x" * 40) == "x" * 40
+    assert style.shorten("a" * 30 + "b" * 30, 11) == "aaaaaa…bbbb"
+    assert style.shorten("two\nlines\tand a bell\a") == "two lines and a bell "

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 from linsep import MaxMargin, certify
 from linsep.engine.arrays import frozen
 from linsep.engine.data_kinds import Csr, Dense
-from linsep.engine.kernel_cache import COMPILE, Tiered, compiling
+from linsep.engine.tiers import COMPILE, Tiered, compiling
 from linsep.solvers.logistic.dual_ascent import LARGEST, Ascent
 from linsep.solvers.margin.coordinate_descent import one_pass, squared_norms
 from linsep.solvers.margin.hard import hard_margin

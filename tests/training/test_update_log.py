@@ -87,9 +87,9 @@ def test_a_log_longer_than_its_first_room(classes, jobs):
     """A contradiction is a mistake in every round; pass by pass, row by row and at once, the log is the same."""
     n = 2 * FIRST_ROOM + 3
     X, y = np.ones((n, 1)), np.arange(n) % classes
-    whole = quiet(Perceptron(max_iter=1, shuffle=False, log=True, n_jobs=jobs).fit, X, y)
+    whole = quiet(Perceptron(max_iter=1, shuffle=False, log=True, n_jobs=jobs, multi_class="ovr").fit, X, y)
     assert len(whole.log_) == np.sum(whole.updates_) > FIRST_ROOM
-    chunks = Perceptron(log=True, n_jobs=jobs)
+    chunks = Perceptron(log=True, n_jobs=jobs, multi_class="ovr")
     for a in range(0, n, 700):
         chunks.partial_fit(X[a : a + 700], y[a : a + 700], classes=range(classes))
     assert log(chunks) == log(whole)
@@ -103,8 +103,9 @@ def test_a_log_can_be_followed():
     """The weights are the sum of what the log says, at any of its lines."""
     rng = np.random.default_rng(0)
     X, y = rng.integers(-2, 3, (30, 3)).astype(float), rng.integers(0, 3, 30)
-    learner = quiet(AveragedPerceptron(log=True, max_iter=5, random_state=3).fit, X, y)
-    last = quiet(Perceptron(log=True, max_iter=5, random_state=3).fit, X, y)
+    how = {"log": True, "max_iter": 5, "random_state": 3, "multi_class": "ovr", "intercept_scaling": 1.0}
+    learner = quiet(AveragedPerceptron(**how).fit, X, y)
+    last = quiet(Perceptron(**how).fit, X, y)
     assert log(learner) == log(last)
     w = np.zeros((3, 4))
     for row, k in zip(learner.log_.rows, learner.log_.classes, strict=True):

@@ -4,10 +4,11 @@ import hypothesis.strategies as st
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 
-from linsep.transforms import MAPS, DeltaTrick, Polynomial, Scale, ScaleColumns
+from linsep.transforms import MAPS, DeltaTrick, Polynomial, Scale, ScaleColumns, Standardize
 
 FORMS = [
-    *(kind() for kind in MAPS.values()),
+    *(kind() for kind in MAPS.values() if kind is not Standardize),
+    Standardize(center=False),
     Polynomial(degree=3, interaction_only=True, include_bias=True),
     Polynomial(degree=(2, 4)),
     Polynomial(terms=["x0", "1", "x0^5"]),

@@ -11,7 +11,8 @@ from scipy.sparse import csr_array
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from linsep import Perceptron, Winnow
-from linsep.transforms import Scale, ScaleColumns
+from linsep.transforms import Scale, ScaleColumns, Standardize
+from linsep.validation.errors import InvalidDataError
 from tests.fits import fit, logged
 from tests.transforms.forms import dense, rows
 
@@ -176,3 +177,33 @@ def test_a_fit_that_fails_leaves_the_fit_before():
     with pytest.raises(ValueError, match="NaN"):
         scale.fit([[np.nan, 1.0]])
     assert scale.scale_.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_standardized_as_scikit_learn_does(dtype):
+    rng = np.random.default_rng(3)
+    X = (rng.normal(size=(60, 4)) * [1, 1000, 0.01, 1] + [0, 5, 40, 0]).astype(dtype)
+    X[:, 3] = 7
+    expected = StandardScaler().fit_transform(X.astype(float))
+    whole, blocks = Standardize().fit(X), Standardize()
+    for block in np.split(X, [1, 20]):
+        blocks.partial_fit(block)
+    result = whole.transform(X)
+    assert result.dtype == dtype
+    np.testing.assert_allclose(result, expected, atol=1e-12 if dtype is np.float64 else 1e-3)
+    np.testing.assert_allclose(blocks.transform(X), result, rtol=1e-6, atol=1e-6)
+    plain = Standardize(center=False).fit(X).transform(X)
+    np.testing.assert_allclose(plain, StandardScaler(with_mean=False).fit_transform(X.astype(float)), rtol=1e-5)
+
+
+def test_centring_is_for_dense_rows_only():
+    X = np.array([[1.0, 0.0], [3.0, 2.0]])
+    scaled, centred = Standardize().fit(csr_array(X)), Standardize().fit(X)
+    assert (scaled.center_, centred.center_) == (False, True)
+    assert scaled.transform(csr_array(X)).nnz == 3
+    assert np.array_equal(
+        scaled.transform(X), X / X.std(axis=0)
+    )  # as of sparse rows, whatever the kind of the new ones
+    for refused in (lambda: centred.transform(csr_array(X)), lambda: Standardize(center=True).fit(csr_array(X))):
+        with pytest.raises(InvalidDataError, match=r"centred sparse rows have no zeros: .*center=False"):
+            refused()

@@ -235,7 +235,7 @@ def test_constants_that_float32_does_not_hold(kind, value):
 
 
 def test_the_table():
-    assert list(MAPS) == ["polynomial", "bias", "scale", "scale-columns", "delta-trick"]
+    assert list(MAPS) == ["polynomial", "bias", "scale", "scale-columns", "standardize", "delta-trick"]
     for name, kind in MAPS.items():
         assert re.sub("(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower() == name
         assert kind.__doc__

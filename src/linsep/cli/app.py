@@ -7,7 +7,7 @@ from typer.core import TyperGroup
 
 from linsep import __version__
 from linsep.cli.commands import bench, certify, compare, convert, demo, evaluate, figures, fit, inspect, predict, verify
-from linsep.cli.errors import reported
+from linsep.cli.errors import report_errors
 from linsep.cli.options.command import Command, DataCommand, LearnerCommand, MapCommand, RunCommand, TrialsCommand
 from linsep.cli.options.help import HelpPage
 
@@ -17,18 +17,18 @@ class CommandGroup(HelpPage, TyperGroup):
 
     def main(self, *args: Any, **more: Any) -> Any:
         """Run the command that the arguments name, and exit with its code."""
-        with reported(lambda: "linsep"):
+        with report_errors(lambda: "linsep"):
             code = super().main(*args, **{**more, "standalone_mode": False})
         raise SystemExit(code if isinstance(code, int) else 0)
 
     def make_context(self, *args: Any, **more: Any) -> Any:
         """Parse the arguments before the command, within the parser, too: there --help and --version are printed."""
-        with reported(lambda: "linsep"):
+        with report_errors(lambda: "linsep"):
             return super().make_context(*args, **more)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command, within the parser: that would turn an interruption and a closed pipe to codes of its own."""
-        with reported(lambda: f"linsep {ctx.invoked_subcommand or ''}".strip()):
+        with report_errors(lambda: f"linsep {ctx.invoked_subcommand or ''}".strip()):
             return super().invoke(ctx)
 
 

@@ -65,7 +65,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 @contextmanager
-def reported(name: Callable[[], str]) -> Iterator[None]:
+def report_errors(name: Callable[[], str]) -> Iterator[None]:
     """Turn exceptions into one line on stderr, which begins with the command's name, and an exit code."""
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: say(f"{name()}: warning: {message}")

@@ -73,7 +73,9 @@ def blocks(sources: Iterable[Source], size: int = BLOCK_BYTES) -> Iterator[Block
         with source.open() as file:
             for text in _whole_lines(file, size, source.live):
                 done = before + file.position
-                yield Block(unmarked(text, source.name) if first and not begin else text, source.name, first, done)
+                yield Block(
+                    strip_byte_order_mark(text, source.name) if first and not begin else text, source.name, first, done
+                )
                 first = False
             before += file.position
         if stamp is not None and source.stamp() != stamp:
@@ -105,7 +107,7 @@ def _whole_lines(file: Bytes, size: int, live: bool) -> Iterator[Array]:
             yield lines
 
 
-def unmarked(text: Array, file: str) -> Array:
+def strip_byte_order_mark(text: Array, file: str) -> Array:
     """Return the text of a file's beginning without the byte-order mark."""
     head = text[:3].tobytes()
     if head.startswith(WIDE):

@@ -1,7 +1,7 @@
 """Rows and labels as read: what `read` returns, and a stream yields."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -62,6 +62,11 @@ class Dataset:
         seen = np.zeros(self.X.shape[1], bool)
         seen[self.X.indices if hasattr(self.X, "indices") else slice(None)] = True
         return seen
+
+    def some(self, rows: Array) -> "Dataset":
+        """Return some rows, by their numbers."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, X=self.X[rows], y=self.y[rows], weights=weights)
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError("this is a data set, which unpacks as X, y: give its X")

@@ -48,7 +48,7 @@ class RowError(NamedTuple):
     row: bytes
 
 
-def shown(text: bytes) -> str:
+def quote(text: bytes) -> str:
     """Return text at fault for an error message: short, in quotes, with what can't be printed escaped."""
     cut = text[:SHOWN]
     return ascii(cut.decode("utf-8", "backslashreplace")) + ("..." if len(text) > SHOWN else "")
@@ -85,10 +85,10 @@ class ErrorPolicy:
         """The lines of the malformed rows of the last part, from 0 at the part's first."""
         self._file: BinaryIO | None = None
 
-    def restarted(self, *, deferred: bool = False) -> "ErrorPolicy":
+    def restart(self, *, deferred: bool = False) -> "ErrorPolicy":
         """Return the policy for another pass over the data: counts, and the quarantine file, start again."""
         policy = ErrorPolicy(self.on_error, self.path, deferred=deferred)
-        policy._file = None if self.path is None else self._opened(self.path)
+        policy._file = None if self.path is None else self._open(self.path)
         return policy
 
     def take(self, faults: list[RowError], file: str, first_line: int) -> None:
@@ -104,11 +104,11 @@ class ErrorPolicy:
             self.first = self.first or error
             self.rejected += 1
             if self.path is not None:
-                self._file = self._file or self._opened(self.path)
+                self._file = self._file or self._open(self.path)
                 with naming(self.path):
                     self._file.write(fault.row.rstrip(b"\n") + b"\n")
 
-    def _opened(self, path: Path) -> BinaryIO:
+    def _open(self, path: Path) -> BinaryIO:
         try:
             return path.open("wb")
         except OSError as error:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self, get_args, get_origin, get_ty
 
 import numpy as np
 
-from linsep.data.blocks import NEWLINE, Block, Clock, blocks, unmarked
+from linsep.data.blocks import NEWLINE, Block, Clock, blocks, strip_byte_order_mark
 from linsep.data.errors import DataError, ErrorPolicy, RowError
 from linsep.data.rows import Rows
 from linsep.data.sources import Source
@@ -189,7 +189,7 @@ class Format(ABC):
             looked = vars(self)["_all_known"] = known, bool(known.all())
         return looked[1]
 
-    def _of_known(self, rows: Rows, known: Array | FewColumns, wrong: RowErrors) -> Rows:
+    def _known_entries(self, rows: Rows, known: Array | FewColumns, wrong: RowErrors) -> Rows:
         """Leave out the entries of features that earlier data did not have; or refuse their rows."""
         assert rows.indices is not None
         if self._knows_all(known):
@@ -271,7 +271,7 @@ class LineFormat(Format):
 
         for block, rows in in_order(parse_block, blocks(job.sources, job.block_bytes), job.jobs):
             line = 1 if block.first else line
-            rows = self._taken(rows, block, job.policy, line)
+            rows = self._handle(rows, block, job.policy, line)
             line += rows.lines
             job.clock.tick(block.done, len(rows))
             yield rows
@@ -280,7 +280,7 @@ class LineFormat(Format):
         """Return where a file can be cut: where a line begins, unless it is compressed."""
         if source.packed:
             return super().splitter(source)
-        unmarked(np.frombuffer(source.head(), np.uint8), source.name)
+        strip_byte_order_mark(np.frombuffer(source.head(), np.uint8), source.name)
         return LineSplitter(source.name, 0, source.size or 0)
 
     def lines_before(self, source: Source) -> int:
@@ -291,11 +291,11 @@ class LineFormat(Format):
         """Return no rows."""
         return self.parse(np.empty(0, np.uint8), dtype)
 
-    def _taken(self, rows: Rows, block: Block, policy: ErrorPolicy, line: int) -> Rows:
+    def _handle(self, rows: Rows, block: Block, policy: ErrorPolicy, line: int) -> Rows:
         """Return the rows of a block that are sound, after the policy has handled the others."""
         rows, wrong = self.take(rows)
         if self.known is not None:
-            rows = self._of_known(rows, self.known, wrong)
+            rows = self._known_entries(rows, self.known, wrong)
         faults = rows.faults
         if wrong:
             ends = np.flatnonzero(block.text == NEWLINE)

@@ -11,6 +11,7 @@ import numpy as np
 from linsep.data.compiled.names import NAMES, SLOTTED, SPARE, number_names, table_for
 from linsep.data.format import LineFormat, RowErrors, flag, whole
 from linsep.data.rows import Rows, Spelling
+from linsep.engine import arrays
 from linsep.engine.arrays import Array
 from linsep.validation.errors import InvalidDataError, ParameterError
 
@@ -21,9 +22,7 @@ LATE = "the row has a name that was not there before: the data have changed sinc
 
 def frozen(array: Array, dtype: Any) -> Array:
     """Return an array that can't be written to: numba compiles again for those that can."""
-    view = np.ascontiguousarray(array, dtype).view()
-    view.flags.writeable = False
-    return view
+    return arrays.frozen(np.ascontiguousarray(array, dtype))
 
 
 class Vocabulary:
@@ -405,7 +404,7 @@ class NamedFormat(LineFormat):
         if rows.names is None:
             return rows, {}
         if self.vocabulary:
-            return self._numbered(rows)
+            return self._number(rows)
         assert self.seen is not None
         assert rows.name_columns is not None
         if not self.shares_names:
@@ -438,13 +437,13 @@ class NamedFormat(LineFormat):
             form.seen.restore(state["seen"])
         return form
 
-    def _numbered(self, rows: Rows) -> tuple[Rows, RowErrors]:
+    def _number(self, rows: Rows) -> tuple[Rows, RowErrors]:
         """Number the columns; names that may not be new come after all others, and their rows are at fault."""
         assert rows.names is not None
         numbers = self.numbers.take(rows.names, grow=self.known is None and not self.looked)
         new, width = np.flatnonzero(numbers < 0), len(self.numbers)
         numbers[new] = width + np.arange(len(new))
-        rows = rows.renumbered(numbers)
+        rows = rows.renumber(numbers)
         if self.known is not None or not len(new):
             return rows, {}
         assert rows.indices is not None

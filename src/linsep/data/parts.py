@@ -159,7 +159,7 @@ class ProfileBuilder:
             return
         self.rows += len(rows)
         self.weighted |= rows.weights is not None
-        self.labels = _together(self.labels, np.unique(rows.labels))
+        self.labels = _union(self.labels, np.unique(rows.labels))
         if rows.indices is None or self.columns is None:
             self.columns = None
             return
@@ -175,33 +175,33 @@ class ProfileBuilder:
         return Profile(self.rows, as_labels(self.labels), seen, low, high, self.weighted, rejected, unseen)
 
 
-def merged(profiles: Iterable[Profile]) -> Profile:
+def merge_profiles(profiles: Iterable[Profile]) -> Profile:
     """Return what all rows hold.
 
     >>> one = Profile(2, np.array([1]), np.packbits([True, False]), 1, 1, False, 0, 0)
     >>> other = Profile(1, np.array([0.5]), np.packbits([False, True]), 2, 2, False, 1, 0)
-    >>> all = merged([one, other])
+    >>> all = merge_profiles([one, other])
     >>> all.rows, all.labels, all.columns[:3], all.rejected
     (3, array([0.5, 1. ]), array([ True,  True, False]), 1)
     """
     total = Profile(0, np.empty(0), np.empty(0, np.uint8), NO_INDEX, -1, False, 0, 0)
     for one in profiles:
-        seen = None if one.seen is None or total.seen is None else _either(one.seen, total.seen)
-        labels = _together(total.labels, one.labels)
+        seen = None if one.seen is None or total.seen is None else _union_bits(one.seen, total.seen)
+        labels = _union(total.labels, one.labels)
         low, high = min(total.low, one.low), max(total.high, one.high)
         counts = (total.rejected + one.rejected, total.unseen + one.unseen)
         total = Profile(total.rows + one.rows, labels, seen, low, high, total.weighted or one.weighted, *counts)
     return total._replace(labels=as_labels(total.labels))
 
 
-def _together(some: Array, others: Array) -> Array:
+def _union(some: Array, others: Array) -> Array:
     """Return the distinct labels of both, in order."""
     if not len(some) or not len(others):
         return some if len(some) else others
     return np.unique(np.concatenate([some, others]))
 
 
-def _either(some: Array, others: Array) -> Array:
+def _union_bits(some: Array, others: Array) -> Array:
     """Return the bits that are set in one of both."""
     short, long = sorted((some, others), key=len)
     both = long.copy()
@@ -228,7 +228,7 @@ class PartReader:
 
     def _by_span(self) -> Iterator[tuple[Span, Rows]]:
         for span in self.part.spans:
-            with _as_cut(span, self.form):
+            with _check_unchanged(span, self.form):
                 for rows in self.form.parts(self._job(span.source())):
                     yield span, rows
             self._unseen, self.form.unseen = self.unseen, 0
@@ -256,7 +256,7 @@ class PartReader:
 
 
 @contextmanager
-def _as_cut(span: Span, form: Format) -> Iterator[None]:
+def _check_unchanged(span: Span, form: Format) -> Iterator[None]:
     """Check that a file has not changed since it was cut; errors have their place in the whole file."""
     span.check()
     try:
@@ -285,7 +285,7 @@ class PartRows:
     ...     plan = Plan(f"{folder}/rows.svm")
     ...     both = [PartRows(part, plan.reading) for part in plan.parts(2)]
     ...     _ = plan.settle(one.profile for one in both)
-    >>> [one.finished(plan.form).X.toarray() for one in both]
+    >>> [one.finish(plan.form).X.toarray() for one in both]
     [array([[1., 0.]]), array([[0., 3.]])]
     """
 
@@ -309,7 +309,7 @@ class PartRows:
         """The memory that the rows take: none where they are read in place."""
         return sum(array.nbytes for rows in self._rows for array in vars(rows).values() if hasattr(array, "nbytes"))
 
-    def finished(self, form: Format) -> Dataset:
+    def finish(self, form: Format) -> Dataset:
         """Return the rows as learners see them, in the plan's form once that is settled."""
         _check_settled(form)
         return self._pass.dataset(self._rows, form) if self._stored is None else self._stored
@@ -333,7 +333,7 @@ def rows_of(part: Part, reading: Reading) -> Dataset:
         That of the plan, settled.
     """
     _check_settled(reading.form)
-    return PartRows(part, reading).finished(reading.form)
+    return PartRows(part, reading).finish(reading.form)
 
 
 def blocks_of(part: Part, reading: Reading, block_rows: int = 10_000) -> Iterator[Dataset]:
@@ -354,7 +354,7 @@ def blocks_of(part: Part, reading: Reading, block_rows: int = 10_000) -> Iterato
 def _blocks(part: Part, reading: Reading, block_rows: int) -> Iterator[Dataset]:
     stored, form = _in_place(part, reading), reading.form
     if stored is not None:
-        with _as_cut(part.spans[0], form):
+        with _check_unchanged(part.spans[0], form):
             for block in stored_blocks(stored, block_rows):
                 yield replace(block, block=True)
         return
@@ -377,8 +377,8 @@ def _in_place(part: Part, reading: Reading) -> Dataset | None:
     if not isinstance(form, NpzFormat) or len(part.spans) > 1:
         return None
     [span] = part.spans
-    with _as_cut(span, form):
-        data = form.opened([span.source()])
+    with _check_unchanged(span, form):
+        data = form.open([span.source()])
     if data is None:
         return None
     X = data.X
@@ -501,7 +501,7 @@ class Plan:
 
     def settle(self, profiles: Iterable[Profile]) -> Profile:
         """Settle what was left open by what was found in all parts; return the profile of all, by settled columns."""
-        found = merged(profiles)
+        found = merge_profiles(profiles)
         if not found.rows + found.rejected:
             raise DataError(self.sources[0].name, NO_ROWS)
         form = deepcopy(self.form)

@@ -178,19 +178,19 @@ class PassCache:
                 self.path = cache_folder() / f".{os.getpid()}-{secrets.token_hex(8)}.npz"
                 finalize(self, _remove, self.path)
             except OSError as error:
-                warn_not_kept(error, depth=5)
+                warn_no_cache(error, depth=5)
         self.sources, self.options = sources, options
 
     def ready(self) -> bool:
         """Return whether the rows are kept, and are still those of the text."""
         return self.path is not None and fresh(self.path, cache_key(self.sources, self.options))
 
-    def form_as_kept(self, form: Format) -> Format:
+    def stored_format(self, form: Format) -> Format:
         """Return the form as it was when all rows had been seen."""
         assert self.path is not None
         return form.restored(about(self.path)["form"])
 
-    def opened(self) -> Dataset:
+    def open(self) -> Dataset:
         """Return the rows that are kept."""
         assert self.path is not None
         return open_binary(self.path)
@@ -199,7 +199,7 @@ class PassCache:
         """Begin to keep the rows of a pass over the text."""
         record = PassRecord(self)
         if self.path is not None and not self.stated:
-            record.tried(lambda: _make_room(cache_folder()))
+            record.attempt(lambda: _make_room(cache_folder()))
         if self.path is not None:
             record.writer = cache_writer(self.path, cache_key(self.sources, self.options))
         return record
@@ -221,15 +221,15 @@ class PassRecord:
         if rows is None:
             return self.drop()
         X = rows.matrix(0 if rows.indices is None else int(rows.indices.max(initial=-1)) + 1)
-        self.tried(lambda: writer.write(X, as_labels(rows.labels), rows.weights))
+        self.attempt(lambda: writer.write(X, as_labels(rows.labels), rows.weights))
 
     def end(self, form: Format, rejected: int) -> None:
         """Put the file in its place, after a whole pass, with what the form found out."""
         writer = self.writer
         if writer is not None:
-            self.tried(lambda: widen(writer, form.width))
+            self.attempt(lambda: widen(writer, form.width))
             writer.about["form"], writer.rejected = form.state(), rejected
-            self.tried(lambda: writer.__exit__(None, None, None))
+            self.attempt(lambda: writer.__exit__(None, None, None))
             self.writer = None
 
     def drop(self) -> None:
@@ -238,7 +238,7 @@ class PassRecord:
             self.writer.__exit__(GeneratorExit, None, None)
             self.writer = None
 
-    def tried(self, write: Callable[[], object]) -> None:
+    def attempt(self, write: Callable[[], object]) -> None:
         """Write; where that is not possible and no cache was asked for, continue without one."""
         try:
             if self.cache.path is not None:
@@ -248,10 +248,10 @@ class PassRecord:
             self.cache.path = None
             if self.cache.stated:
                 raise
-            warn_not_kept(error, depth=6)
+            warn_no_cache(error, depth=6)
 
 
-def warn_not_kept(error: Exception, depth: int) -> None:
+def warn_no_cache(error: Exception, depth: int) -> None:
     """Warn that there is no cache."""
     warnings.warn(
         f"later passes will read the text again, as its rows can't be kept: {error}; set LINSEP_CACHE to a writable "
@@ -260,7 +260,7 @@ def warn_not_kept(error: Exception, depth: int) -> None:
     )
 
 
-def kept_blocks(data: Dataset, form: Format, policy: ErrorPolicy, clock: Clock, block_rows: int) -> Iterator[Dataset]:
+def cached_blocks(data: Dataset, form: Format, policy: ErrorPolicy, clock: Clock, block_rows: int) -> Iterator[Dataset]:
     """Yield rows in binary form in blocks, in place, as the text would give them."""
     policy.rejected = data.rejected
     done = 0

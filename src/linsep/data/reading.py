@@ -79,7 +79,7 @@ class Reader:
 
     def parts(self, form: Format, clock: Clock, *, deferred: bool = False) -> Iterator[Rows]:
         """Yield the rows in parts; the policy handles malformed rows."""
-        policy = self.policy = self.policy.restarted(deferred=deferred)
+        policy = self.policy = self.policy.restart(deferred=deferred)
         n_rows = 0
         try:
             for rows in form.parts(ReadPass(self.sources, self.dtype, policy, clock, self.jobs, self.block_bytes)):
@@ -220,7 +220,7 @@ def read(source: Any, **options: Any) -> Dataset:
     """
     reader = Reader(source, **options)
     if isinstance(reader.form, NpzFormat):
-        opened = reader.form.opened(reader.sources)
+        opened = reader.form.open(reader.sources)
         if opened is not None:
             return replace(opened, form=reader.form)
     parts = list(reader.parts(reader.form, reader.clock()))

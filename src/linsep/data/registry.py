@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from linsep.data.errors import DataError, is_one_of, shown
+from linsep.data.errors import DataError, is_one_of, quote
 from linsep.data.format import Format
 from linsep.data.sources import HEAD, Source, suffix_of
 from linsep.validation.errors import ParameterError
@@ -87,7 +87,7 @@ def detected_format(source: Source) -> str:
         if any(map(looks, lines[:LINES])):
             return name
     names = ", ".join(FORMATS)
-    raise DataError(source.name, f"it begins with {shown(lines[0])}, like no known format: say format=, one of {names}")
+    raise DataError(source.name, f"it begins with {quote(lines[0])}, like no known format: say format=, one of {names}")
 
 
 def _format_of_text(lines: list[bytes]) -> str:

@@ -95,11 +95,11 @@ class Rows:
         assert self.indptr is not None
         return np.searchsorted(self.indptr, entries, "right") - 1
 
-    def renumbered(self, numbers: Array, signs: Array | None = None) -> Self:
+    def renumber(self, numbers: Array, signs: Array | None = None) -> Self:
         """Return sparse rows whose column k becomes numbers[k], in order; equal columns add up, by their signs."""
         assert self.indptr is not None
         assert self.indices is not None
-        indptr, indices, values = added_up(self.indptr, self.indices, self.values, numbers, signs)
+        indptr, indices, values = sum_duplicates(self.indptr, self.indices, self.values, numbers, signs)
         return replace(self, indptr=indptr, indices=indices, values=values, names=None)
 
 
@@ -113,13 +113,13 @@ def join_rows(parts: list[Rows], jobs: int = 1) -> Rows:
     if sparse:
         ends = np.cumsum([0, *(len(entries) for _, entries in sparse)])
         indptr = np.concatenate([[0], *(marks[1:] + end for (marks, _), end in zip(sparse, ends, strict=False))])
-        indices = _stacked([entries for _, entries in sparse], jobs)
+        indices = _concatenate([entries for _, entries in sparse], jobs)
     return replace(
         parts[0],
         labels=np.concatenate([rows.labels for rows in parts]),
         indptr=indptr,
         indices=indices,
-        values=_stacked([rows.values for rows in parts], jobs),
+        values=_concatenate([rows.values for rows in parts], jobs),
         places=np.concatenate([rows.places for rows in parts]),
         weights=weights,
     )
@@ -184,12 +184,12 @@ def indptr_without(indptr: Array, lost: Array) -> Array:
     return indptr - np.concatenate([[0], np.cumsum(lost)])[indptr]
 
 
-def added_up(
+def sum_duplicates(
     indptr: Array, indices: Array, values: Array, numbers: Array, signs: Array | None = None
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     """Return sparse entries whose column k becomes numbers[k], in order; equal columns add up, by their signs.
 
-    >>> added_up(np.array([0, 3]), np.array([0, 1, 2]), np.ones(3), np.array([5, 1, 5]))
+    >>> sum_duplicates(np.array([0, 3]), np.array([0, 1, 2]), np.ones(3), np.array([5, 1, 5]))
     (array([0, 2]), array([1, 5]), array([1., 2.]))
     """
     values = values if signs is None else values * signs[indices]
@@ -199,7 +199,7 @@ def added_up(
     return X.indptr.astype(np.int64), X.indices, X.data
 
 
-def _stacked(arrays: list[Array], jobs: int) -> Array:
+def _concatenate(arrays: list[Array], jobs: int) -> Array:
     """Return arrays one after the other, in the widest of their types; threads share the copying."""
     kind = max((array.dtype for array in arrays), key=lambda dtype: dtype.itemsize)
     ends = np.cumsum([0, *map(len, arrays)]).tolist()

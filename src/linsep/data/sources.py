@@ -173,7 +173,7 @@ class Counted(io.RawIOBase):
         self.raw, self.count = raw, 0
         self.head = b""
         while any(len(magic) > len(self.head) and magic.startswith(self.head) for magic in MAGIC):
-            more = _there(raw.read(1 if self.head else LONGEST_MAGIC))
+            more = _refuse_nonblocking(raw.read(1 if self.head else LONGEST_MAGIC))
             if not isinstance(more, bytes):
                 raise TypeError("the file is open as text: open it in binary mode ('rb')")
             if not more:
@@ -187,9 +187,9 @@ class Counted(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Fill the buffer as far as one read goes."""
         if not self.head and hasattr(self.raw, "readinto"):
-            got = int(_there(self.raw.readinto(buffer)))
+            got = int(_refuse_nonblocking(self.raw.readinto(buffer)))
         else:
-            data = self.head[: len(buffer)] if self.head else _there(self.raw.read(len(buffer)))
+            data = self.head[: len(buffer)] if self.head else _refuse_nonblocking(self.raw.read(len(buffer)))
             got, self.head = len(data), self.head[len(data) :]
             buffer[:got] = data
         self.count += got
@@ -266,7 +266,7 @@ class Members(io.RawIOBase):
         return bytes(data)
 
 
-def _there(read: Any) -> Any:
+def _refuse_nonblocking(read: Any) -> Any:
     """Return what a read gave, unless the file had nothing to give yet, which is not its end."""
     if read is None:
         raise BlockingIOError("there is nothing to read yet: open it in blocking mode (os.set_blocking)")
@@ -284,7 +284,7 @@ class Bytes:
             raise DataError(name, (error.strerror or str(error)).lower()) from None
         begins = b"" if isinstance(raw, Range) else self._counted.head
         self.compression = next((kind for magic, kind in MAGIC.items() if begins.startswith(magic)), None)
-        self._file = _decompressed(self._counted, self.compression, name)
+        self._file = _decompressor(self._counted, self.compression, name)
         self._ahead = b""
 
     @property
@@ -335,7 +335,7 @@ class Bytes:
         self.close()
 
 
-def _decompressed(raw: Any, kind: str | None, name: str) -> Any:
+def _decompressor(raw: Any, kind: str | None, name: str) -> Any:
     if kind is None:
         return raw
     if kind == "gzip":
@@ -365,7 +365,7 @@ def sources_of(what: Any) -> list[Source]:
             raise DataError("-", "there is no standard input: name a file")
         return [Source("-", sys.stdin.buffer, once=True)]
     if isinstance(what, (str, os.PathLike)):
-        return _named(os.path.expanduser(os.fspath(what)))
+        return _sources_at(os.path.expanduser(os.fspath(what)))
     if hasattr(what, "read"):
         seekable = hasattr(what, "seekable") and what.seekable()
         return [Source(str(getattr(what, "name", "<file>")), what, start=what.tell() if seekable else 0)]
@@ -379,7 +379,7 @@ def sources_of(what: Any) -> list[Source]:
     )
 
 
-def _named(path: str) -> list[Source]:
+def _sources_at(path: str) -> list[Source]:
     if os.path.isdir(path):
         return _parts(path)
     if glob.has_magic(path) and not os.path.exists(path):

@@ -89,7 +89,7 @@ class LineSplitter(Splitter):
 
     def after(self, place: int) -> int:
         """Return where the first line begins after a byte."""
-        with _opened(self.path) as file:
+        with _open(self.path) as file:
             file.seek(place)
             for at in range(place, self.last, FEW):
                 found = file.read(FEW).find(b"\n")
@@ -99,7 +99,7 @@ class LineSplitter(Splitter):
 
     def before(self, place: int) -> int:
         """Return where the last line begins before a byte."""
-        with _opened(self.path) as file:
+        with _open(self.path) as file:
             for end in range(place - 1, self.first, -FEW):
                 begin = max(self.first, end - FEW)
                 file.seek(begin)
@@ -193,7 +193,7 @@ class _Whole:
 
 def chunks(path: str, begin: int = 0, end: int | None = None) -> Iterator[bytes]:
     """Yield the bytes of a file from one place to another."""
-    with _opened(path) as file:
+    with _open(path) as file:
         file.seek(begin)
         left = os.fstat(file.fileno()).st_size - begin if end is None else end - begin
         while left > 0 and (chunk := file.read(min(CHUNK, left))):
@@ -206,7 +206,7 @@ def newlines(path: str, end: int) -> int:
     return sum(chunk.count(b"\n") for chunk in chunks(path, 0, end))
 
 
-def _opened(path: str) -> Any:
+def _open(path: str) -> Any:
     try:
         return open(path, "rb")
     except OSError as error:

@@ -14,7 +14,7 @@ from linsep.data.errors import DataError
 from linsep.data.format import Format, flag, whole
 from linsep.data.npz.format import NpzFormat
 from linsep.data.npz.writer import Writer
-from linsep.data.pass_cache import PassCache, PassRecord, kept_blocks, widen
+from linsep.data.pass_cache import PassCache, PassRecord, cached_blocks, widen
 from linsep.data.reading import Reader, read
 from linsep.data.rows import Rows, in_blocks
 from linsep.engine.arrays import Array
@@ -90,13 +90,13 @@ class Stream:
             raise DataError(reader.sources[0].name, "it is being read already: end that pass, or make another stream")
         self._walks, self._walking = self._walks + 1, self._walking + 1
         try:
-            data = cache.opened() if self._settle() else None
+            data = cache.open() if self._settle() else None
             if isinstance(reader.form, NpzFormat):
-                data = reader.form.opened(reader.sources)
+                data = reader.form.open(reader.sources)
             if data is None:
                 blocks = self._read()
             else:
-                blocks = kept_blocks(data, reader.form, reader.policy, reader.clock(), self.block_rows)
+                blocks = cached_blocks(data, reader.form, reader.policy, reader.clock(), self.block_rows)
             for block in blocks:
                 yield replace(block, block=True)
         finally:
@@ -108,7 +108,7 @@ class Stream:
             self.reader.scan(self.cache)
         kept = self.cache.ready()
         if kept and not self._as_kept:
-            self.reader.form, self._as_kept = self.cache.form_as_kept(self.reader.form), True
+            self.reader.form, self._as_kept = self.cache.stored_format(self.reader.form), True
         return kept
 
     def _read(self) -> Iterator[Dataset]:
@@ -117,13 +117,13 @@ class Stream:
         record = cache.begin() if cache.stated or self._walks > 1 else PassRecord(cache)
         least = 1 if any(source.live for source in reader.sources) else self.block_rows
         try:
-            for group in in_blocks(self._recorded(record), self.block_rows, least):
+            for group in in_blocks(self._record_parts(record), self.block_rows, least):
                 yield reader.dataset(group)
             record.end(reader.form, reader.policy.rejected)
         finally:
             record.drop()
 
-    def _recorded(self, record: PassRecord) -> Iterator[Rows]:
+    def _record_parts(self, record: PassRecord) -> Iterator[Rows]:
         """Yield the rows in parts, after they were added to the record."""
         for rows in self.reader.parts(self.reader.form, self.reader.clock()):
             record.add(self.reader.form, rows)

@@ -20,10 +20,9 @@ from linsep.data.compiled.svmlight import (
     REASONS,
     TOO_HIGH,
     TOO_LARGE,
-    lines_in,
     read_rows,
 )
-from linsep.data.errors import RowError, shown
+from linsep.data.errors import RowError, quote
 from linsep.data.format import LineFormat, RowErrors, flag, whole
 from linsep.data.rows import NO_INDEX, Rows, ScratchArena
 from linsep.engine.arrays import Array
@@ -146,7 +145,7 @@ def parse(text: Array, dtype: Any = np.float64, index: Any = np.int32) -> Rows:
     """
     text = text.view()
     text.flags.writeable = False  # numba compiles again for arrays that can be written to
-    most_rows = lines_in(text)
+    most_rows = np.count_nonzero(text == NEWLINE)
     labels, places, indptr = np.empty(most_rows), np.empty(most_rows, np.int64), np.zeros(most_rows + 1, np.int64)
     indices, values = arena.reserve(len(text) // 4 + 1, index, dtype)  # " 1:1" is the shortest entry
     faulty, hard = np.empty((MOST_FAULTS, 2), np.int64), np.empty((MOST_HARD, 3), np.int64)
@@ -205,4 +204,4 @@ def _fault(row: bytes, line: int, at: int, reason: int) -> RowError:
     word = words[0] if words else b""
     if reason == FALLING:
         word = word.split(b":")[0]
-    return RowError(line, at + 1, REASONS[reason].format(shown(word)), row)
+    return RowError(line, at + 1, REASONS[reason].format(quote(word)), row)

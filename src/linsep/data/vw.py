@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linsep.data.compiled.names import hashed, table_for
+from linsep.data.compiled.names import hash_of, table_for
 from linsep.data.compiled.numbers import exactly, fives
 from linsep.data.compiled.vw import (
     ENOUGH,
@@ -33,17 +33,19 @@ from linsep.data.compiled.vw import (
     MOST_HARD,
     NAMED,
     NAMES,
+    NEWLINE,
     NO_BAR,
     NUMBERED,
     REASONS,
     ROOM,
     ROWS,
     SLOTTED,
+    SPACE,
+    TAB,
     TOO_MANY,
-    most_in,
     read_rows,
 )
-from linsep.data.errors import RowError, shown
+from linsep.data.errors import RowError, quote
 from linsep.data.names import HashedNames, NamedFormat, VocabularyNames
 from linsep.data.rows import Rows, ScratchArena, Spelling
 from linsep.engine.arrays import Array
@@ -52,7 +54,7 @@ from linsep.validation.errors import ParameterError
 arena = ScratchArena()
 
 
-def _shown(name: str) -> str:
+def _caret_name(name: str) -> str:
     """Return `namespace^feature`, as Vowpal Wabbit prints it, for `namespace|feature`."""
     return name.replace("|", "^")
 
@@ -62,7 +64,7 @@ class _Hashed(HashedNames):
 
     def of(self, column: int) -> list[str]:
         """Return the names of a column, in the order in which they were seen."""
-        return [_shown(name) for name in super().of(column)]
+        return [_caret_name(name) for name in super().of(column)]
 
 
 class _Numbered(VocabularyNames):
@@ -70,7 +72,7 @@ class _Numbered(VocabularyNames):
 
     def name(self, column: int) -> str:
         """Return the name of a feature."""
-        return _shown(super().name(column))
+        return _caret_name(super().name(column))
 
 
 @dataclass
@@ -120,7 +122,8 @@ def parse(text: Array, dtype: Any = np.float64, bits: int = 18, mode: int = HASH
     """
     text = text.view()
     text.flags.writeable = False  # the reader is compiled once, for texts that can't be written to
-    most_rows, most_entries = most_in(text)
+    most_rows = int(np.count_nonzero(text == NEWLINE))
+    most_entries = int(np.count_nonzero(text == SPACE) + np.count_nonzero(text == TAB)) + 1  # a blank precedes each
     labels, importances, places = np.empty(most_rows + 1), np.empty(most_rows + 1), np.empty(most_rows, np.int64)
     indptr = np.zeros(most_rows + 1, np.int64)
     indices, values = arena.reserve(most_entries, np.int32, dtype)
@@ -162,12 +165,12 @@ def _fault(text: Array, number: int, row: int, end: int, at: int, reason: int) -
         reason = NO_BAR
     rest = line[at - row :]
     word = b"" if rest[:1].isspace() else rest.replace(b"|", b" ").strip().split(b" ")[0]
-    return RowError(number, at - row + 1, REASONS[reason].format(shown(word)), line)
+    return RowError(number, at - row + 1, REASONS[reason].format(quote(word)), line)
 
 
 def _hash_of(name: bytes, seed: int) -> int:
     """Return the hash of a name, of which the last 32 bits count."""
-    return int(name[-32:]) + seed if name.isdigit() else hashed(name, seed & 0xFFFFFFFF)
+    return int(name[-32:]) + seed if name.isdigit() else hash_of(name, seed & 0xFFFFFFFF)
 
 
 def column_of(feature: str, namespace: str = "", n_features: int = 1 << 18) -> int:

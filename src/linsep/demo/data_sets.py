@@ -48,25 +48,25 @@ def data_sets(seed: int, quick: bool) -> Iterator[DataSet]:
     """Make the sets one after the other, all of float64, so that they share compiled passes."""
     many, few = (10, 2) if quick else (100, 20)
     flowers = "three species by the size of their sepals and petals"
-    yield bundled("iris", flowers, many, load_iris(), seed)
+    yield load_bundled("iris", flowers, many, load_iris(), seed)
     tumours = "tumours, malignant or benign, by measures of their cells"
-    yield bundled("breast cancer", tumours, many, load_breast_cancer(), seed)
-    yield bundled("digits", "written by hand, 8 x 8 pixels", few, load_digits(), seed)
+    yield load_bundled("breast cancer", tumours, many, load_breast_cancer(), seed)
+    yield load_bundled("digits", "written by hand, 8 x 8 pixels", few, load_digits(), seed)
     X, y, topic = text(*((2_000, 1_000) if quick else (20_000, 10_000)), seed)
     about = "generated and separable: one word in 200 speaks for a topic"
     words = [f"{'topic word' if weight else 'word'} {number}" for number, weight in enumerate(topic[:-1], 1)]
-    data = prepared("text", about, many, (X, y), seed)
+    data = split("text", about, many, (X, y), seed)
     yield data._replace(features=words, labels=("other", "topic"), separator=topic * [*[data.factor] * len(words), 1.0])
 
 
-def bundled(name: str, about: str, epochs: int, bunch: Any, seed: int) -> DataSet:
+def load_bundled(name: str, about: str, epochs: int, bunch: Any, seed: int) -> DataSet:
     """Prepare a set that comes with scikit-learn."""
     features, labels = list(map(str, bunch.feature_names)), list(map(str, bunch.target_names))
-    data = prepared(name, about, epochs, (bunch.data, bunch.target), seed)
+    data = split(name, about, epochs, (bunch.data, bunch.target), seed)
     return data._replace(features=features, labels=labels)
 
 
-def prepared(name: str, about: str, epochs: int, data: tuple[Any, Array], seed: int) -> DataSet:
+def split(name: str, about: str, epochs: int, data: tuple[Any, Array], seed: int) -> DataSet:
     """Divide all of X by its largest entry and set a quarter of the rows aside."""
     X, y = data
     factor = float(abs(X).max())

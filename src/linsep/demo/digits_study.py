@@ -38,7 +38,7 @@ ABOUT = (
     "on the digits' raw pixels. Their test errors:"
 )
 Tell = Callable[[str, float], None]
-"""Told what goes on, and which share of a run is done."""
+"""Called with the current step and the share of a run that is done."""
 
 
 class Split(NamedTuple):
@@ -51,7 +51,7 @@ class Split(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One run of ten machines, and what was found of it after each of some numbers of epochs."""
+    """One run of ten binary classifiers, and its results after each of some numbers of epochs."""
 
     degree: int
     seed: int
@@ -59,12 +59,12 @@ class Run(NamedTuple):
     errors: dict[Method, Array]
     """The share of test rows that a method gets wrong."""
     mistakes: Array
-    """Of all machines together."""
+    """Of all classifiers together."""
     support: Array
-    """Rows that a machine or more was wrong about, each counted once."""
+    """Rows that at least one classifier was wrong about, each counted once."""
     learning: float
     reading: float
-    """Seconds that the training took, and all answers to the test rows together."""
+    """Seconds that the training took, and all predictions for the test rows together."""
 
 
 def small_digits(seed: int = 0) -> Split:
@@ -108,13 +108,9 @@ def study(
     seeds : sequence of int, default=(0,)
         Each is one permutation of the rows, which all epochs share.
     tell : callable, optional
-        Told what goes on, and which share of the work is done.
+        Called with the current step and the share of the work that is done.
     n_jobs : int, optional
         Threads; they change no number.
-
-    Yields
-    ------
-    Run
 
     Examples
     --------
@@ -134,10 +130,10 @@ def study(
 
 
 def one_run(data: Split, degree: int, epochs: tuple[float, ...], seed: int, tell: Tell, n_jobs: int | None) -> Run:
-    """Train ten machines once, and read them after each number of epochs."""
+    """Train ten binary classifiers once, and predict after each number of epochs."""
     rows = len(data.y)
     rounds = rounds_of(epochs, rows)
-    clf = machines(degree, seed, n_jobs)
+    clf = classifiers(degree, seed, n_jobs)
     began = perf_counter()
     tell("learning", 0.0)
     with clf._watched(_watch(tell, rounds[-1])):
@@ -164,8 +160,8 @@ def rounds_of(epochs: Sequence[float], rows: int) -> list[int]:
     return rounds
 
 
-def machines(degree: int, seed: int, n_jobs: int | None) -> VotedPerceptron | KernelPerceptron:
-    """Return a machine for each class with the kernel (1 + x.y)^degree; of degree 1 it is trained without a kernel."""
+def classifiers(degree: int, seed: int, n_jobs: int | None) -> VotedPerceptron | KernelPerceptron:
+    """Return a classifier for each class with the kernel (1 + x.y)^degree; of degree 1 without a kernel."""
     shared: dict[str, Any] = {"shuffle": "once", "random_state": seed, "n_jobs": n_jobs}
     if degree == 1:
         return VotedPerceptron(fit_intercept=True, intercept_scaling=1.0, **shared)
@@ -173,7 +169,7 @@ def machines(degree: int, seed: int, n_jobs: int | None) -> VotedPerceptron | Ke
 
 
 def learn(clf: VotedPerceptron | KernelPerceptron, X: Any, y: Array, epochs: int) -> None:
-    """Train for that many epochs, and no less if nothing is left to learn: what answers rightly goes on voting."""
+    """Train for that many epochs, also after the last mistake: hypotheses that predict rightly still collect votes."""
     clf.set_params(max_iter=epochs, warm_start=False)
     fit_quietly(clf, X, y)
     clf.set_params(warm_start=True)

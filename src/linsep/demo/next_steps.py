@@ -27,9 +27,9 @@ class NextSteps(NamedTuple):
         program, table, new, model = _program(), *(quote(str(path)) for path in (self.table, self.new, self.model))
         page = [] if self.page is None else [f"--report {quote(str(self.page))}"]
         return [
-            _folded([f"{program} compare {table} --label {LABEL}"], width),
-            _folded([f"{program} fit {table} --label {LABEL} --holdout 0.2", f"-o {model}", *page], width),
-            _folded([f"{program} predict {model} {new}"], width),
+            _fold([f"{program} compare {table} --label {LABEL}"], width),
+            _fold([f"{program} fit {table} --label {LABEL} --holdout 0.2", f"-o {model}", *page], width),
+            _fold([f"{program} predict {model} {new}"], width),
         ]
 
 
@@ -46,10 +46,10 @@ def prepare(digits: DataSet, out: Path, drawn: bool) -> NextSteps:
     return steps
 
 
-def _folded(parts: list[str], width: int) -> str:
+def _fold(parts: list[str], width: int) -> str:
     r"""Join parts of a command, on further lines where the first one is full.
 
-    >>> print(_folded(["linsep fit a.csv", "-o a.linsep", "--report a.html"], 32))
+    >>> print(_fold(["linsep fit a.csv", "-o a.linsep", "--report a.html"], 32))
     linsep fit a.csv -o a.linsep \
         --report a.html
     """

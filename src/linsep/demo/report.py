@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import matplotlib
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -19,7 +18,7 @@ from linsep.cli.terminal.output import percent, short
 from linsep.demo.data_sets import DataSet
 from linsep.demo.digits_study import ABOUT, METHODS, Run
 from linsep.demo.next_steps import NextSteps
-from linsep.demo.trials import ONLINE, Proved, Trial
+from linsep.demo.trials import ONLINE, CertifiedRun, Trial
 from linsep.engine.arrays import Array
 from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.base.voter import Voter
@@ -31,7 +30,7 @@ from linsep.plots.boundary import boundary_path, figure_size
 from linsep.plots.decision_regions import decision_boundary
 from linsep.plots.evaluation import comparison, confusion, margins
 from linsep.plots.experiment_curves import vote_panels
-from linsep.plots.report import Code, Column, Fact, Part, Picture, Report, Section, Table, Text
+from linsep.plots.report import Code, Column, Fact, Part, Picture, Report, Section, Table, Text, axes
 from linsep.plots.run_curves import mistakes
 from linsep.plots.weight_bars import weights
 from linsep.training.votes import reading_name
@@ -103,37 +102,38 @@ class Promise(NamedTuple):
 
 
 def demo_report(
-    done: Sequence[Done], seed: int, way: Figure, proof: Proved, runs: Sequence[Run], steps: NextSteps, python: str
+    done: Sequence[Done], seed: int, way: Figure, proof: CertifiedRun, runs: Sequence[Run], steps: NextSteps,
+    python: str,
 ) -> Report:  # fmt: skip
     """Return the page about what the demo did; `way` is the picture of the perceptron's boundary."""
     iris, cancer, written, text = done
-    promise = promised(text[0], seed)
+    promise = make_promise(text[0], seed)
     sections = [
         Section("At a glance", [_text(GLANCE), _glance(done)]),
         Section("How a perceptron learns", [_text(LEARNING), _way(way)]),
-        Section("A promise, kept", [_text(PROMISE), *_kept(promise, text[0])]),
-        Section("A certificate", _certified(proof)),
+        Section("A promise, kept", [_text(PROMISE), *_promise_parts(promise, text[0])]),
+        Section("A certificate", _certificate_parts(proof)),
         Section("Which hypothesis should answer?", vote_parts(runs)),
-        Section("Iris", [_about(iris), *_ranked(iris), *_flowers(iris[0], seed)]),
-        Section("Breast cancer", [_about(cancer), *_ranked(cancer), *_tumours(cancer, seed)]),
-        Section("Digits", [_about(written), *_ranked(written), *_digits(written, seed)]),
-        Section("Text", [_about(text), *_ranked(text), *_words(text, promise)]),
+        Section("Iris", [_about(iris), *_ranking_parts(iris), *_flowers(iris[0], seed)]),
+        Section("Breast cancer", [_about(cancer), *_ranking_parts(cancer), *_tumours(cancer, seed)]),
+        Section("Digits", [_about(written), *_ranking_parts(written), *_digits(written, seed)]),
+        Section("Text", [_about(text), *_ranking_parts(text), *_words(text, promise)]),
         Section("Next, on a file of your own", [_text(NEXT), *_next(steps, python)]),
     ]
     return Report(TITLE, SUBTITLE, _tiles(done, promise), sections)
 
 
-def promised(data: DataSet, seed: int) -> Promise:
+def make_promise(data: DataSet, seed: int) -> Promise:
     """Train a perceptron on rows that can be separated, and prove bounds on its mistakes, each by a separator."""
     perceptron = Perceptron(max_iter=data.epochs, random_state=seed, log=True)
     wide = PassiveAggressive(max_iter=data.epochs, random_state=seed)
-    settled, _ = (fit_quietly(learner, data.X, named(data, data.y)) for learner in (perceptron, wide))
+    settled, _ = (fit_quietly(learner, data.X, name_labels(data, data.y)) for learner in (perceptron, wide))
     known = {"the topic itself": data.separator, "passive-aggressive": np.append(wide.coef_, wide.intercept_)}
-    proofs = [proved(by, u, data) for by, u in known.items() if u is not None]
+    proofs = [prove(by, u, data) for by, u in known.items() if u is not None]
     return Promise(perceptron, settled, wide, [proof for proof in proofs if proof.margin > 0])
 
 
-def proved(by: str, u: Array, data: DataSet) -> Proof:
+def prove(by: str, u: Array, data: DataSet) -> Proof:
     """Return the margin of weights, the bias last, on the rows with their constant feature 1, and what it proves."""
     lowest = (np.where(data.y, 1.0, -1.0) * (data.X @ u[:-1] + u[-1])).min()
     margin = float(lowest / np.linalg.norm(u))
@@ -141,7 +141,7 @@ def proved(by: str, u: Array, data: DataSet) -> Proof:
     return Proof(by, margin, longest / margin**2)
 
 
-def named(data: DataSet, y: Array) -> Array:
+def name_labels(data: DataSet, y: Array) -> Array:
     """Return labels as names."""
     return np.array(data.labels)[y.astype(np.intp)]
 
@@ -180,13 +180,13 @@ def _way(drawn: Figure) -> Picture:
     )
 
 
-def _kept(promise: Promise, data: DataSet) -> list[Part]:
+def _promise_parts(promise: Promise, data: DataSet) -> list[Part]:
     made = int(promise.perceptron.mistakes_)
     share = percent(made / promise.bound).replace(" ", "\xa0")
     left = ", and no mistakes are left" if promise.settled else ""
-    curve = mistakes(promise.perceptron, bound=promise.bound, ax=_axes(3.7))
+    curve = mistakes(promise.perceptron, bound=promise.bound, ax=axes(3.7))
     flat = f"The curve can't cross the dashed line. In the end it has come to {share} of it{left}."
-    margin = decision_boundary(promise.wide, data.X, named(data, data.y), view="score", ax=_axes(3.7))
+    margin = decision_boundary(promise.wide, data.X, name_labels(data, data.y), view="score", ax=axes(3.7))
     columns: list[str | Column] = [
         "separator", Column("margin", "right"), Column("bound", "right", write=lambda bound: f"{bound:,.0f}"),
         Column("mistakes made", "right"), Column("share of the bound", "right", write=percent),
@@ -199,7 +199,7 @@ def _kept(promise: Promise, data: DataSet) -> list[Part]:
     ]
 
 
-def _certified(proof: Proved) -> list[Part]:
+def _certificate_parts(proof: CertifiedRun) -> list[Part]:
     cert = proof.certificate
     problem = problem_of(cert, proof.X, proof.y)
     run = perceptron_run(cert, problem, proof.perceptron)
@@ -214,10 +214,10 @@ def _about(one: Done) -> Text:
     tests, least = len(data.y_test), ranking[0].test_error
     *others, last = [trial.name for trial in ranking if trial.test_error == least]
     by = f"{', '.join(others)} and {last}" if others else last
-    machines = f" Each of the {data.classes} classes has a machine that tells it from all others." * (data.classes > 2)
+    several = f" Each of the {data.classes} classes has a binary classifier of its own." * (data.classes > 2)
     return Text(
         f"{data.about[0].upper()}{data.about[1:]}. {rows:,} rows of {features:,} features to learn from, in at most "
-        f"{data.epochs} epochs; {tests:,} others to be judged by.{machines} The fewest wrong answers, "
+        f"{data.epochs} epochs; {tests:,} others to be judged by.{several} The fewest wrong predictions, "
         f"{round(least * tests):,} of {tests:,}: {by}."
     )
 
@@ -226,9 +226,9 @@ def _ranking(trials: Sequence[Trial]) -> list[Trial]:
     return sorted(trials, key=lambda trial: (trial.test_error, trial.mistakes))
 
 
-def _ranked(one: Done) -> list[Part]:
+def _ranking_parts(one: Done) -> list[Part]:
     ranking = _ranking(one[1])
-    drawn = comparison([{"name": trial.name, "error": trial.test_error} for trial in ranking], ax=_axes(3.7))
+    drawn = comparison([{"name": trial.name, "error": trial.test_error} for trial in ranking], ax=axes(3.7))
     columns: list[str | Column] = [
         "learner", Column("error", "right", write=style.percent), Column("mistakes", "right"),
         Column("rows/s", "right", write=short),
@@ -237,12 +237,12 @@ def _ranked(one: Done) -> list[Part]:
     return [Picture(drawn, f"Learners ranked by test error on {one[0].name}"), Table(columns, rows, best=0)]
 
 
-def _trained(one: Done, seed: int) -> tuple[str, OnlineLearner]:
+def _train_best(one: Done, seed: int) -> tuple[str, OnlineLearner]:
     """Return the best learner on a data set among those with weights to draw, trained once more by names of classes."""
     data = one[0]
     best = next(trial.name for trial in _ranking(one[1]) if not issubclass(ONLINE[trial.name].learner, Voter))
     learner: OnlineLearner = ONLINE[best].make_online(max_iter=data.epochs, random_state=seed)
-    fit_quietly(learner, data.X, named(data, data.y))
+    fit_quietly(learner, data.X, name_labels(data, data.y))
     return best, learner
 
 
@@ -250,24 +250,24 @@ def _flowers(data: DataSet, seed: int) -> list[Part]:
     columns = [data.features.index(name) for name in PETALS]
     X, y = data.factor * np.vstack([data.X, data.X_test])[:, columns], np.append(data.y, data.y_test)
     smooth = LogisticRegression()
-    fit_quietly(smooth, X, named(data, y))
-    regions = decision_boundary(smooth, X, named(data, y), feature_names=PETALS, ax=_axes(3.0))
+    fit_quietly(smooth, X, name_labels(data, y))
+    regions = decision_boundary(smooth, X, name_labels(data, y), feature_names=PETALS, ax=axes(3.0))
     perceptron = Perceptron(max_iter=10, random_state=seed, log=True)
-    fit_quietly(perceptron, data.X, named(data, data.y))
+    fit_quietly(perceptron, data.X, name_labels(data, data.y))
     return [
-        Picture(regions, "Three kinds of iris and where they are told apart",
+        Picture(regions, "Three kinds of iris and the boundaries between them",
                 "All flowers, and logistic regression on two measures alone: the tint is its answer, rings are "
                 "mistakes."),
-        Picture(mistakes(perceptron, ax=_axes(3.0)), "Mistakes of three machines on iris",
-                "Why perceptrons fail here. Setosa can be told from the others by a line: its machine soon makes no "
-                "more mistakes. Versicolor lies between the other two: its machine never stops."),
+        Picture(mistakes(perceptron, ax=axes(3.0)), "Mistakes of three binary classifiers on iris",
+                "Why perceptrons fail here. A line separates setosa from the others: its classifier soon makes no "
+                "more mistakes. Versicolor lies between the other two: its classifier never stops."),
     ]  # fmt: skip
 
 
 def _tumours(one: Done, seed: int) -> list[Part]:
-    data, (best, learner) = one[0], _trained(one, seed)
-    sides = decision_boundary(learner, data.X_test, named(data, data.y_test), view="score", ax=_axes(3.9))
-    bars = weights(learner, names=data.features, top=STRONGEST, ax=_axes(3.9))
+    data, (best, learner) = one[0], _train_best(one, seed)
+    sides = decision_boundary(learner, data.X_test, name_labels(data, data.y_test), view="score", ax=axes(3.9))
+    bars = weights(learner, names=data.features, top=STRONGEST, ax=axes(3.9))
     return [
         Picture(sides, "Tumours on both sides of the boundary",
                 f"The {len(data.y_test)} tumours that {best} had not seen. The nearer to the boundary, the less clear "
@@ -277,22 +277,22 @@ def _tumours(one: Done, seed: int) -> list[Part]:
 
 
 def _digits(one: Done, seed: int) -> list[Part]:
-    data, (best, learner) = one[0], _trained(one, seed)
-    answers, truth = learner.predict(data.X_test), named(data, data.y_test)
+    data, (best, learner) = one[0], _train_best(one, seed)
+    predicted, truth = learner.predict(data.X_test), name_labels(data, data.y_test)
     scores: Array = learner.decision_function(data.X_test)
     own = np.take_along_axis(scores, data.y_test[:, None], axis=1)[:, 0]
-    wrong = np.flatnonzero(answers != truth)
+    wrong = np.flatnonzero(predicted != truth)
     worst = wrong[np.argsort((own - scores.max(axis=1))[wrong], kind="stable")[:WORST]]
-    matrix = confusion(truth, answers, labels=np.array(data.labels), ax=_axes(5.0))
+    matrix = confusion(truth, predicted, labels=np.array(data.labels), ax=axes(5.0))
     parts: list[Part] = [Picture(matrix, "Which digit was taken for which", f"Which digit {best} took for which.")]
     if len(worst):
-        titles = [f"{truth[k]}, read as {answers[k]}" for k in worst]
+        titles = [f"{truth[k]}, read as {predicted[k]}" for k in worst]
         misread = digits(data.X_test[worst], titles, "Most wrong about")
         parts.append(Picture(misread, "Digits that were misread", "Would you have known?"))
-    machines = digit_weights(learner.coef_, data.labels, "What each machine looks for")
-    sure = margins(learner, data.X_test, truth, ax=_axes(2.9))
+    pictures = digit_weights(learner.coef_, data.labels, "What each classifier looks for")
+    sure = margins(learner, data.X_test, truth, ax=axes(2.9))
     parts += [
-        Picture(machines, "The weights of each digit's machine as pictures",
+        Picture(pictures, "The weights of each digit's classifier as pictures",
                 "Its weights as a picture: ink in blue places speaks for the digit, in orange places against it."),
         Picture(sure, "Margins of digits", "How clearly the true digit wins, or loses, against its best rival."),
     ]  # fmt: skip
@@ -300,16 +300,16 @@ def _digits(one: Done, seed: int) -> list[Part]:
 
 
 def _words(one: Done, promise: Promise) -> list[Part]:
-    data, (best, learner) = one[0], _trained(one, int(promise.perceptron.seed_))
+    data, (best, learner) = one[0], _train_best(one, int(promise.perceptron.seed_))
     learners = [learner, promise.perceptron]
-    drawn = [weights(learner, names=data.features, top=STRONGEST, ax=_axes(3.7)) for learner in learners]
+    drawn = [weights(learner, names=data.features, top=STRONGEST, ax=axes(3.7)) for learner in learners]
     topic = np.array([name.startswith("topic") for name in data.features])
     sizes = [np.abs(learner.coef_[0]) for learner in learners]
     shares = [style.percent(size[topic].sum() / size.sum()).replace(" ", "\xa0") for size in sizes]
     return [
         Picture(drawn[0], f"The strongest words of {best}",
                 f"{best}: {topic.sum()} of {len(topic):,} words are the topic's, and have {shares[0]} of its "
-                f"weight. It was told which documents are about the topic, never which words."),
+                f"weight. It learned from the documents' labels, and never saw which words are the topic's."),
         Picture(drawn[1], "The strongest words of the perceptron",
                 f"The perceptron: it adds up the documents that it was wrong about, with all their words. Those of "
                 f"the topic have {shares[1]} of its weight."),
@@ -323,11 +323,6 @@ def _next(steps: NextSteps, python: str) -> list[Part]:
 def _text(words: str) -> Text:
     """Return paragraphs, their lines joined."""
     return Text("\n\n".join(" ".join(paragraph.split()) for paragraph in words.split("\n\n")))
-
-
-def _axes(height: float) -> Axes:
-    """Return axes of half a page's width."""
-    return Figure(figsize=(5.2, height), layout="constrained").add_subplot()
 
 
 def vote_parts(runs: Sequence[Run]) -> list[Part]:
@@ -390,7 +385,7 @@ def digits(rows: Array, titles: Sequence[str], heading: str) -> Figure:
 
 
 def digit_weights(weights: Array, titles: Sequence[str], heading: str) -> Figure:
-    """Draw rows of 64 weights: those above 0 in the colour of right answers, those below in that of wrong ones."""
+    """Draw rows of 64 weights: those above 0 in the colour of right predictions, those below in that of wrong ones."""
     shades = [(0, style.WRONG, 1), (0.5, style.WRONG, 0), (0.5, style.RIGHT, 0), (1, style.RIGHT, 1)]
     reach = float(np.abs(weights).max()) or 1.0
     return _grid(weights, titles, heading, 5, _colours(shades), (-reach, reach))

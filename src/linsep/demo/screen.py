@@ -16,7 +16,7 @@ from linsep.cli.terminal.text import word
 from linsep.demo.data_sets import DataSet
 from linsep.demo.digits_study import ABOUT, METHODS, Run
 from linsep.demo.next_steps import NextSteps
-from linsep.demo.trials import LIMITED, ONLINE, RAN_OUT, Proved, Trial
+from linsep.demo.trials import LIMITED, ONLINE, RAN_OUT, CertifiedRun, Trial
 from linsep.training.votes import reading_name
 
 NARROW = 76
@@ -52,10 +52,10 @@ class Screen:
         rows, features = data.X.shape
         self.out.print()
         self.out.print(Text.assemble((data.name, "bold cyan"), f", {data.about}"))
-        machines = f"; mistakes of all {data.classes} one-vs-rest machines" if data.classes > 2 else ""
+        several = f"; mistakes of all {data.classes} one-vs-rest classifiers" if data.classes > 2 else ""
         self._say(
             f"{rows:,} rows to learn from, {len(data.y_test):,} to be judged by; {features:,} features, divided by "
-            f"{data.factor:.4g}; {data.classes} classes; at most {data.epochs} epochs{machines}"
+            f"{data.factor:.4g}; {data.classes} classes; at most {data.epochs} epochs{several}"
         )
         self.out.print(_table(trials))
 
@@ -75,14 +75,14 @@ class Screen:
 
     @contextmanager
     def busy(self, work: str) -> Iterator[None]:
-        """Say what goes on while there is nothing else to see."""
+        """Show the name of a work that prints nothing itself."""
         if not self.err.is_terminal:
             yield
             return
         with self.err.status(work):
             yield
 
-    def proof(self, proof: Proved) -> None:
+    def proof(self, proof: CertifiedRun) -> None:
         """Show what is proved of one set, and of a perceptron on it."""
         cert, many = proof.certificate, len(proof.result.checks)
         self.out.print(Text("\nA certificate", style="bold cyan"))
@@ -103,7 +103,7 @@ class Screen:
         self.out.print(Text("\nTest errors", style="bold cyan"))
         self.out.print(_summary(done, bounds=self.out.width >= NARROW))
 
-    def written(self, page: Path | None, pictures: Sequence[Path]) -> None:
+    def files(self, page: Path | None, pictures: Sequence[Path]) -> None:
         """Say where the page and the picture are, or how to get them."""
         self.out.print()
         if page is None:

@@ -54,13 +54,13 @@ def trials(data: DataSet, seed: int, tell: LearnerReport) -> Iterator[Trial]:
         first.predict(data.X_test)
         tell.ready()
         learner = entry.make_online(random_state=seed, max_iter=data.epochs)
-        settled, speed = timed(learner, data)
+        settled, speed = time_fits(learner, data)
         error = 1 - learner.score(data.X_test, data.y_test)
         limited = learner.__sklearn_tags__().classifier_tags.poor_score
         yield Trial(name, entry.bound, int(np.sum(learner.mistakes_)), error, speed, settled, limited)
 
 
-def timed(learner: OnlineLearner, data: DataSet) -> tuple[bool, float]:
+def time_fits(learner: OnlineLearner, data: DataSet) -> tuple[bool, float]:
     """Fit a few times; return whether it settled, and the rounds per second of the fastest fit."""
     began, fits, best = perf_counter(), 0, np.inf
     while fits < FEWEST or perf_counter() - began < ENOUGH:
@@ -71,7 +71,7 @@ def timed(learner: OnlineLearner, data: DataSet) -> tuple[bool, float]:
     return settled, learner.t_ / best
 
 
-class Proved(NamedTuple):
+class CertifiedRun(NamedTuple):
     """Rows of two classes, a perceptron that went over them once, its certificate, and what its check found."""
 
     X: Array
@@ -81,10 +81,10 @@ class Proved(NamedTuple):
     result: Result
 
 
-def proved(data: DataSet) -> Proved:
+def certify_run(data: DataSet) -> CertifiedRun:
     """Certify one pass over a data set, its first class against all others, and check the certificate."""
     y = np.where(data.y == 0, data.labels[0], "other")
     perceptron = Perceptron(max_iter=1, shuffle=False, log=True)
     fit_quietly(perceptron, data.X, y)
     certificate = perceptron.certificate(data.X, y)
-    return Proved(data.X, y, perceptron, certificate, verify(certificate, data.X, y))
+    return CertifiedRun(data.X, y, perceptron, certificate, verify(certificate, data.X, y))

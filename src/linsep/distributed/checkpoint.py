@@ -32,7 +32,7 @@ class Checkpoint:
         self._known: tuple[int, int] | None = None
         """The inode and time of the file as this run has found or written it."""
 
-    def found(self) -> Saved | None:
+    def load(self) -> Saved | None:
         """Return the run after its last complete epoch, or None if there is no file."""
         self._known = self._stamp()
         if self.path is None or self._known is None:
@@ -40,7 +40,7 @@ class Checkpoint:
         try:
             saved = opened(self.path)
         except ModelError as error:
-            raise ModelError(self.path, f"{error.reason}; without the file training begins anew") from None
+            raise ModelError(self.path, f"{error.reason}; without the file training starts again") from None
         run, history = saved.about.get("run"), saved.about.get("history")
         if not isinstance(run, dict) or not isinstance(history, list):
             raise ParameterError(f"{self.path} is a model, but not of a run that was cut off: name another file")

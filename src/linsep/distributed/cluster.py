@@ -162,18 +162,18 @@ class Cluster:
         since they may refer to rows that a worker holds.
         """
         self._wait_for_workers()
-        shared_future = self._scattered(shared)
+        shared_future = self._scatter(shared)
         sent: deque[_Sent] = deque()
         coming: deque[Future[tuple[str, Any]]] = deque()
         """The first two results: one is fetched while a worker runs the other's task."""
         try:
             threads = self._threads()  # after scattering: if all these workers are lost, so is the shared data
-            homes = self._assigned(tasks[done:], threads) if isinstance(tasks, list) else {}
+            homes = self._assign(tasks[done:], threads) if isinstance(tasks, list) else {}
             ahead = AHEAD * sum(threads.values())
             for k in range(done, len(tasks)):
                 for later in range(k + len(sent), min(k + ahead, len(tasks))):
-                    sent.append(self._sent(work, tasks[later : later + 1][0], homes, shared_future))
-                coming.extend(started(self._fetched, one) for one in islice(sent, len(coming), 2))
+                    sent.append(self._send(work, tasks[later : later + 1][0], homes, shared_future))
+                coming.extend(start_thread(self._fetch, one) for one in islice(sent, len(coming), 2))
                 where, result = coming.popleft().result()
                 one = sent.popleft()
                 one.future.release()  # at once, not at the next garbage collection
@@ -187,7 +187,7 @@ class Cluster:
         """Return the number of threads of each worker that the scheduler knows."""
         if self.client.status != "running":
             raise ClusterError("the connection to the scheduler is lost: once there is one again, start the same again")
-        threads: dict[str, int] = self._guarded(self.client.nthreads)
+        threads: dict[str, int] = self._guard(self.client.nthreads)
         self._count_gone(threads)
         if not threads:
             raise _LostError("they came and went")
@@ -197,7 +197,7 @@ class Cluster:
         self._seen.update(there)
         self.gone = len(self._seen.difference(there))
 
-    def _assigned(self, tasks: Sequence[Any], threads: Mapping[str, int]) -> dict[int, str]:
+    def _assign(self, tasks: Sequence[Any], threads: Mapping[str, int]) -> dict[int, str]:
         """Return a worker for each shard, by its number, except where Dask knows which worker has the rows.
 
         Only tasks are sent to a named worker: if no worker is left they are lost together with the shared data, and
@@ -206,7 +206,7 @@ class Cluster:
         numbers = [task.number for task in tasks if not _is_future(task.shard)]
         return dict(zip(numbers, assigned_workers(numbers, threads, self.last_workers), strict=True))
 
-    def _scattered(self, shared: Any) -> Any:
+    def _scatter(self, shared: Any) -> Any:
         """Scatter the data that all tasks share to one worker, and return the future of it.
 
         Workers fetch it from each other when their first task needs it. The scheduler could replicate it beforehand,
@@ -214,11 +214,11 @@ class Cluster:
         """
         in_one = [shared]  # a tuple would be scattered in pieces
         try:
-            return self._guarded(lambda: self.client.scatter(in_one, hash=False, direct=self.direct))[0]
+            return self._guard(lambda: self.client.scatter(in_one, hash=False, direct=self.direct))[0]
         except KeyError as error:  # the scheduler's own, of a worker that it has just lost
             raise _LostError(f"the worker {error} is gone") from None
 
-    def _sent(self, work: Work, task: Task, homes: Mapping[int, str], shared_future: Any) -> _Sent:
+    def _send(self, work: Work, task: Task, homes: Mapping[int, str], shared_future: Any) -> _Sent:
         """Submit a task to its worker, if it has one, or to any other if that worker is gone by then."""
         where = {"workers": [homes[task.number]], "allow_other_workers": True} if task.number in homes else {}
         future = self.client.submit(
@@ -227,14 +227,14 @@ class Cluster:
         )  # fmt: skip
         return _Sent(task.name, task.number, future)
 
-    def _fetched(self, sent: _Sent) -> tuple[str, Any]:
+    def _fetch(self, sent: _Sent) -> tuple[str, Any]:
         """Return the worker that ran a task, and the result; raise the exception that the work raised."""
         from distributed import KilledWorker
 
         future = sent.future
-        error = self._guarded(lambda: self._failure(future))
+        error = self._guard(lambda: self._failure(future))
         if error is None:
-            return self._guarded(lambda: self.client.gather(future, direct=self.direct))
+            return self._guard(lambda: self.client.gather(future, direct=self.direct))
         if isinstance(error, KilledWorker):
             raise ClusterError(
                 f"the work on {sent.name} ended the worker {error.last_worker.address}, and others before it: "
@@ -242,7 +242,7 @@ class Cluster:
             ) from None
         if not isinstance(error, DataError | ClusterError):
             # A worker that joined later may have another linsep, and so fail in any way.
-            self._guarded(lambda: check_workers(self.client))
+            self._guard(lambda: check_workers(self.client))
         return future.result()
 
     def _failure(self, future: Any) -> Any:
@@ -256,7 +256,7 @@ class Cluster:
                 if future.status == "pending" and not any(busy.values()):
                     raise _LostError("nobody works on it") from None
 
-    def _guarded(self, call: Callable[[], Any]) -> Any:
+    def _guard(self, call: Callable[[], Any]) -> Any:
         """Call a function of the client; raise _LostError if data or the connection is lost."""
         try:
             return call()
@@ -264,10 +264,10 @@ class Cluster:
             raise _LostError(str(error).partition("\n")[0] or type(error).__name__) from None
 
 
-def started(call: Callable[[Any], Any], argument: Any) -> Future[Any]:
+def start_thread(call: Callable[[Any], Any], argument: Any) -> Future[Any]:
     """Start a call in a daemon thread, which does not keep Python from exiting; return the future of its result.
 
-    >>> started(len, "abc").result()
+    >>> start_thread(len, "abc").result()
     3
     """
     found: Future[Any] = Future()
@@ -344,7 +344,7 @@ def engine_of(client: Any, n_jobs: int | None) -> Iterator[Engine]:
     if client is None:
         yield Threads(threads(n_jobs))
     elif isinstance(client, str):
-        with connected(client) as found:
+        with connect(client) as found:
             yield Cluster(found)
     else:
         _refuse(client)
@@ -353,7 +353,7 @@ def engine_of(client: Any, n_jobs: int | None) -> Iterator[Engine]:
 
 
 @contextmanager
-def connected(address: str) -> Iterator[Any]:
+def connect(address: str) -> Iterator[Any]:
     """Give a client of the scheduler at an address, once its workers are checked."""
     distributed = _distributed()
     _refuse_silent(address)

@@ -25,9 +25,9 @@ from linsep.distributed.shard import (
     Task,
     array_shard,
     frame_shard,
+    merge_states,
     schema_of,
-    together,
-    unified,
+    unify,
 )
 from linsep.engine.runtime import split
 
@@ -63,7 +63,7 @@ class Partitions:
         """Return at most `count` shards, which workers keep until they are released."""
         self.spans = split(len(self), count)
         if isinstance(self.engine, Cluster):
-            self.kept = [self.placed(self.engine, number) for number in range(len(self.spans))]
+            self.kept = [self.place(self.engine, number) for number in range(len(self.spans))]
             return self.kept
         return [
             Task(LazyShard(self.pieces[b:e], self.kind, sum(self.memory[b:e])), number, name=_name(b, e))
@@ -82,12 +82,12 @@ class Partitions:
         self.spans = split(len(self), len(self))
         return PassingTasks(self, self.engine)
 
-    def placed(self, cluster: Cluster, number: int, priority: int = 0) -> Task:
+    def place(self, cluster: Cluster, number: int, priority: int = 0) -> Task:
         """Let any worker compute a shard, and another one if that worker is lost."""
         from dask import delayed
 
         begin, end = self.spans[number]
-        rows = delayed(self.kind.joined, pure=False, traverse=False)(self.pieces[begin:end])
+        rows = delayed(self.kind.join, pure=False, traverse=False)(self.pieces[begin:end])
         return Task(cluster.client.compute(rows, priority=priority), number, name=_name(begin, end))
 
 
@@ -103,7 +103,7 @@ class PassingTasks(Sequence[Task]):
     def __getitem__(self, which: Any) -> Any:
         numbers = range(len(self))[which]
         if isinstance(numbers, int):
-            return self.partitions.placed(self.cluster, numbers, AFTERWARDS)
+            return self.partitions.place(self.cluster, numbers, AFTERWARDS)
         return [self[number] for number in numbers]
 
 
@@ -142,7 +142,7 @@ class Collection:
     def settle(self, profiles: list[Profile]) -> Profile:
         """Merge the profiles of all shards."""
         self._profiles = profiles
-        merged: Profile = self._partitions.kind.merged(profiles)
+        merged: Profile = self._partitions.kind.merge(profiles)
         return merged
 
     def release(self) -> None:
@@ -245,7 +245,7 @@ class FrameInput(Collection):
         named = getattr(form, "keep_names", False) and form.known is None
         if not form.settled or named:
             states = self._engine.each(work.words, tasks, self.reading)
-            self._reader.settle(type(form).restored(together(states)))
+            self._reader.settle(type(form).restored(merge_states(states)))
 
 
 def _cut(frame: Any, engine: Engine) -> Partitions:
@@ -263,7 +263,7 @@ def _schema(frame: Any, name: str, engine: Engine) -> Any:
     declared = schema_of(frame._meta_nonempty.drop(columns=objects), name)
     if not objects:
         return declared
-    scanned = unified(engine.each(work.columns, _cut(frame[objects], engine).tasks(), None))
+    scanned = unify(engine.each(work.columns, _cut(frame[objects], engine).tasks(), None))
     names = list(map(str, frame.columns))
     return pa.schema([(scanned if column in scanned.names else declared).field(column) for column in names])
 

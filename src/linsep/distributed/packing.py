@@ -35,13 +35,13 @@ class Packed(NamedTuple):
         return self.values.nbytes + (0 if self.places is None else self.places.nbytes)
 
 
-def packed(array: Array, signed: bool = True) -> Packed:
+def pack(array: Array, signed: bool = True) -> Packed:
     """Pack an array; only float64 is compressed.
 
     -0.0 and 0.0 differ in their bits, so -0.0 is sent if `signed` is True. Numbers to be added to sums that start at
     0.0 do not need it.
 
-    >>> packed(np.array([0.0, 0.0, 0.5, 0.0])).nbytes, packed(np.array([0.1, 0.2])).nbytes
+    >>> pack(np.array([0.0, 0.0, 0.5, 0.0])).nbytes, pack(np.array([0.1, 0.2])).nbytes
     (8, 16)
     """
     shape, kind = array.shape, array.dtype.str
@@ -53,13 +53,13 @@ def packed(array: Array, signed: bool = True) -> Packed:
         places = np.flatnonzero(there)
         flat = flat[places]
         places = places.astype(np.uint32) if len(there) <= 1 << 32 else places
-    return Packed(shape, kind, shortened(flat), places)
+    return Packed(shape, kind, shorten(flat), places)
 
 
-def shortened(numbers: Array) -> Array:
+def shorten(numbers: Array) -> Array:
     """Convert numbers to float32 if that is exact for each, else return them unchanged; try the first ones first.
 
-    >>> shortened(np.array([0.5, 2.0])).dtype, shortened(np.array([0.5, 0.1])).dtype
+    >>> shorten(np.array([0.5, 2.0])).dtype, shorten(np.array([0.5, 0.1])).dtype
     (dtype('float32'), dtype('float64'))
     """
     with np.errstate(all="ignore"):
@@ -70,7 +70,7 @@ def shortened(numbers: Array) -> Array:
     return short
 
 
-def unpacked(sent: Packed) -> Array:
+def unpack(sent: Packed) -> Array:
     """Unpack an array; it is read-only, since it may share the memory of the message or of the sender."""
     if sent.places is None:
         array = sent.values.astype(sent.kind, copy=False).reshape(sent.shape)
@@ -93,12 +93,12 @@ class PackedState(NamedTuple):
         return sum(part.nbytes for part in self.link.values() if part is not None)
 
 
-def packed_state(state: TrainingState) -> PackedState:
+def pack_state(state: TrainingState) -> PackedState:
     """Pack the state that shards start from; a stale image is omitted."""
     link = state.link
     stale = isinstance(link, Imaged) and bool((link.debt == STALE).all())
     arrays = arrays_of(link)
-    packed_arrays = {name: None if stale and name == "image" else packed(value) for name, value in arrays.items()}
+    packed_arrays = {name: None if stale and name == "image" else pack(value) for name, value in arrays.items()}
     bare = replace(
         state, link=link._replace(**dict.fromkeys(arrays)), readout=start_readout(type(state.readout), 0, 0),
         log=state.log.emptied(), mixed=None, watch=None, progressive=None, _scorer=None,
@@ -106,9 +106,9 @@ def packed_state(state: TrainingState) -> PackedState:
     return PackedState(bare, packed_arrays)
 
 
-def unpacked_state(start: PackedState) -> TrainingState:
+def unpack_state(start: PackedState) -> TrainingState:
     """Unpack the state that shards start from."""
-    arrays = {name: unpacked(part) for name, part in start.link.items() if part is not None}
+    arrays = {name: unpack(part) for name, part in start.link.items() if part is not None}
     for name in start.link.keys() - arrays.keys():
         arrays[name] = np.zeros_like(arrays["s"])
     return replace(start.state, link=start.state.link._replace(**arrays))
@@ -127,13 +127,13 @@ class PackedGain(NamedTuple):
         return self.s.nbytes + (0 if self.u is None else self.u.nbytes) + self.gain.log.nbytes
 
 
-def packed_gain(gain: Gain) -> PackedGain:
+def pack_gain(gain: Gain) -> PackedGain:
     """Pack the gain of a shard."""
-    u = None if gain.u is None else packed(gain.u, signed=False)
-    return PackedGain(gain._replace(s=NOTHING, u=None, log=gain.log.trimmed()), packed(gain.s, signed=False), u)
+    u = None if gain.u is None else pack(gain.u, signed=False)
+    return PackedGain(gain._replace(s=NOTHING, u=None, log=gain.log.trimmed()), pack(gain.s, signed=False), u)
 
 
-def unpacked_gain(back: PackedGain) -> Gain:
+def unpack_gain(back: PackedGain) -> Gain:
     """Unpack the gain of a shard."""
-    u = None if back.u is None else unpacked(back.u)
-    return back.gain._replace(s=unpacked(back.s), u=u, log=back.gain.log.trimmed())
+    u = None if back.u is None else unpack(back.u)
+    return back.gain._replace(s=unpack(back.s), u=u, log=back.gain.log.trimmed())

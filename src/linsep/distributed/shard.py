@@ -12,7 +12,7 @@ from linsep.data.blocks import BLOCK_BYTES, Clock
 from linsep.data.dataset import Dataset
 from linsep.data.errors import DataError, ErrorPolicy
 from linsep.data.format import ReadPass
-from linsep.data.parts import Part, PartRows, Profile, Reading, Span, blocks_of, merged, profile_of
+from linsep.data.parts import Part, PartRows, Profile, Reading, Span, blocks_of, merge_profiles, profile_of
 from linsep.data.rows import NO_INDEX
 from linsep.data.sources import Source
 from linsep.engine.arrays import Array
@@ -21,21 +21,6 @@ from linsep.validation.labels import clean
 
 PARSED, FRAMED = 4, 2
 """Bytes of memory that rows may take for each byte of their file, and of their dataframe."""
-
-
-class LoadedRows(Protocol):
-    """All rows of a shard in memory."""
-
-    @property
-    def profile(self) -> Profile:
-        """The number of rows, the labels and the columns."""
-
-    @property
-    def nbytes(self) -> int:
-        """The memory that the rows take."""
-
-    def finished(self, form: Any) -> Dataset:
-        """Return the rows as a dataset, in a form that is settled."""
 
 
 class Shard(Protocol):
@@ -48,7 +33,7 @@ class Shard(Protocol):
     def scan(self, reading: Any) -> Profile:
         """Return the number of rows, the labels and the columns."""
 
-    def load(self, reading: Any) -> LoadedRows:
+    def load(self, reading: Any) -> "LoadedRows":
         """Read all rows; they are finished once all shards have been scanned."""
 
     def blocks(self, reading: Any, rows: int) -> Iterator[Dataset]:
@@ -111,7 +96,7 @@ class ArrayShard(NamedTuple):
     """Rows of an array and their labels, if any; they are both a shard and its loaded rows.
 
     >>> rows = array_shard(np.eye(2), np.array(["yes", "no"]), 3)
-    >>> rows.profile.labels, ArrayShard.joined([rows, rows]).X.shape
+    >>> rows.profile.labels, ArrayShard.join([rows, rows]).X.shape
     (array(['no', 'yes'], dtype='<U3'), (4, 2))
     """
 
@@ -149,18 +134,18 @@ class ArrayShard(NamedTuple):
         """Return all rows, which are in memory."""
         return self
 
-    def finished(self, form: None) -> Dataset:
+    def finish(self, form: None) -> Dataset:
         """Return the rows as a dataset; labels that are not given are NaN."""
         return Dataset(self.X, np.full(self.X.shape[0], np.nan) if self.y is None else self.y)
 
     def blocks(self, reading: ArrayReading, rows: int) -> Iterator[Dataset]:
         """Yield the rows in blocks."""
-        whole = self.finished(None)
+        whole = self.finish(None)
         for begin in range(0, len(whole.y), rows):
             yield Dataset(whole.X[begin : begin + rows], whole.y[begin : begin + rows], block=True)
 
     @staticmethod
-    def joined(some: Sequence["ArrayShard"]) -> "ArrayShard":
+    def join(some: Sequence["ArrayShard"]) -> "ArrayShard":
         """Concatenate the rows of several shards."""
         if len(some) == 1:
             return some[0]
@@ -176,7 +161,7 @@ class ArrayShard(NamedTuple):
         return ArrayShard(X, np.concatenate(labels) if labels else None, name)
 
     @staticmethod
-    def merged(profiles: Iterable[Profile]) -> Profile:
+    def merge(profiles: Iterable[Profile]) -> Profile:
         """Merge the profiles of several shards; labels keep their type."""
         found = [one for one in profiles if one.rows]
         if not found:
@@ -186,6 +171,10 @@ class ArrayShard(NamedTuple):
         labels = np.unique(np.concatenate([one.labels for one in found]))
         rows, high = sum(one.rows for one in found), max(one.high for one in found)
         return Profile(rows, labels, None, NO_INDEX, high, False, 0, 0)
+
+
+LoadedRows = PartRows | ArrayShard
+"""All rows of a shard in memory."""
 
 
 def array_shard(X: Any, y: Any, number: int) -> ArrayShard:
@@ -250,7 +239,7 @@ class FrameShard(NamedTuple):
 
     def columns(self) -> Any:
         """Return the schema of the columns."""
-        return unified(schema_of(span.frame, span.file) for span in self.spans)
+        return unify(schema_of(span.frame, span.file) for span in self.spans)
 
     def words(self, reading: Reading) -> dict[str, Any]:
         """Return the state of a form that has read these rows."""
@@ -261,14 +250,14 @@ class FrameShard(NamedTuple):
         return form.state()
 
     @staticmethod
-    def joined(some: Sequence["FrameShard"]) -> "FrameShard":
+    def join(some: Sequence["FrameShard"]) -> "FrameShard":
         """Concatenate the rows of several shards."""
         return FrameShard(tuple(span for one in some for span in one.spans))
 
     @staticmethod
-    def merged(profiles: Iterable[Profile]) -> Profile:
+    def merge(profiles: Iterable[Profile]) -> Profile:
         """Merge the profiles of several shards."""
-        return merged(profiles)
+        return merge_profiles(profiles)
 
 
 def frame_shard(frame: Any, number: int) -> FrameShard:
@@ -296,12 +285,12 @@ class LazyShard:
 
     def scan(self, reading: Any) -> Profile:
         """Return the number of rows, the labels and the columns; one partition is in memory at a time."""
-        found: Profile = self.kind.merged(self._each(lambda shard: shard.scan(reading)))
+        found: Profile = self.kind.merge(self._each(lambda shard: shard.scan(reading)))
         return found
 
-    def load(self, reading: Any) -> LoadedRows:
+    def load(self, reading: Any) -> "LoadedRows":
         """Compute all rows."""
-        rows: LoadedRows = self.kind.joined(list(self._each(lambda shard: shard))).load(reading)
+        rows: LoadedRows = self.kind.join(list(self._each(lambda shard: shard))).load(reading)
         return rows
 
     def blocks(self, reading: Any, rows: int) -> Iterator[Dataset]:
@@ -311,11 +300,11 @@ class LazyShard:
 
     def columns(self) -> Any:
         """Return the schema of the columns of a dataframe."""
-        return unified(self._each(lambda shard: shard.columns()))
+        return unify(self._each(lambda shard: shard.columns()))
 
     def words(self, reading: Any) -> dict[str, Any]:
         """Return the state of a form that has read these rows of a dataframe."""
-        return together(self._each(lambda shard: shard.words(reading)))
+        return merge_states(self._each(lambda shard: shard.words(reading)))
 
 
 def schema_of(frame: Any, name: str) -> Any:
@@ -328,7 +317,7 @@ def schema_of(frame: Any, name: str) -> Any:
         raise DataError(name, f"the table can't be read: {str(error).splitlines()[0]}") from None
 
 
-def unified(schemas: Iterable[Any]) -> Any:
+def unify(schemas: Iterable[Any]) -> Any:
     """Merge the schemas of dataframes whose columns have the same types, or are empty in some."""
     import pyarrow as pa
 
@@ -339,7 +328,7 @@ def unified(schemas: Iterable[Any]) -> Any:
         raise DataError("the dataframe", f"its partitions differ: {reason}; convert the column with astype") from None
 
 
-def together(states: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def merge_states(states: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Merge the states of forms that have each read some of the rows, in order.
 
     Names are numbered as if one form had read all rows.
@@ -347,7 +336,7 @@ def together(states: Iterable[dict[str, Any]]) -> dict[str, Any]:
     >>> counted = {"documents": 1, "columns": [1], "in": [1]}
     >>> seen = {"names": [], "columns": []}
     >>> one, other = ({"names": [*names], "frequencies": counted, "seen": seen} for names in ("ab", "cb"))
-    >>> together([one, other])["names"], together([one, other])["frequencies"]
+    >>> merge_states([one, other])["names"], merge_states([one, other])["frequencies"]
     (['a', 'b', 'c'], {'documents': 2, 'columns': [1], 'in': [2]})
     """
     all_states = list(states)

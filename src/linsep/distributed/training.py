@@ -16,8 +16,9 @@ from linsep.distributed import work
 from linsep.distributed.checkpoint import Checkpoint, identity_of
 from linsep.distributed.cluster import engine_of
 from linsep.distributed.engine import Engine
-from linsep.distributed.packing import packed_state, unpacked_gain
+from linsep.distributed.packing import pack_state, unpack_gain
 from linsep.distributed.sources import source_of
+from linsep.engine.arrays import Array
 from linsep.engine.readouts import MISTAKES
 from linsep.engine.step import reads_norm
 from linsep.estimators.base.learner import Learner, refuse_one_class
@@ -199,18 +200,18 @@ class Run:
         profile = self.profile(twin.shards or SHARDS)
         checkpoint = Checkpoint(path, identity_of(twin, self.source.identity(self.tasks), self.options))
         history: list[list[int]] = []
-        saved = checkpoint.found()
+        saved = checkpoint.load()
         if saved is None:
             state = self._start(profile)
         else:
-            state, history = self._resumed(saved)
+            state, history = self._resume(saved)
         enough, most = Enough(twin, state), twin._most_epochs if epochs is None else epochs
         if len(history) > most:
             raise ParameterError(
                 f"{path} has {len(history)} epochs already, and {most} are wanted: delete it, or name another file"
             )
         over = [enough.after(np.array(made), profile.rows) for made in history]
-        job = work.Job(self.name, self.source.reading, _bare(twin), reads_norm(type(state.rule)))
+        job = work.Job(self.name, self.source.reading, _bare(twin, state.bias), reads_norm(type(state.rule)))
         while not any(over) and state.epochs < most:
             before = state.tally.counts.sum(axis=1)
             self._epoch(state, job)
@@ -230,13 +231,13 @@ class Run:
     def _epoch(self, state: TrainingState, job: work.Job) -> None:
         """Learn all shards from the same weights, and mix them."""
         mix = ShardMix(state, job.learner.mixing)
-        start = packed_state(mix.start)
+        start = pack_state(mix.start)
         self._sent += start.nbytes
         shared = work.Epoch(job, start, state.epochs)
         self._report(state.epochs + 1, 0, len(self.tasks), state)
         with closing(self.engine.each(work.learn, self.tasks, shared)) as each:
             for done, back in enumerate(each, 1):
-                mix.add(unpacked_gain(back))
+                mix.add(unpack_gain(back))
                 self._sent += back.nbytes
                 self._report(state.epochs + 1, done, len(self.tasks), state)
         mix.end()
@@ -247,14 +248,25 @@ class Run:
         """Return the state before the first round."""
         twin = self.twin
         twin.seed_ = twin._draw_seed()
-        state = twin._start(twin.n_features_in_, len(twin.classes_), profile.rows, open_labels=False)
+        bias = twin._first_bias(self._first_row()) if twin._reads_first_row else twin._wanted_bias
+        state = twin._start(twin.n_features_in_, len(twin.classes_), profile.rows, bias, open_labels=False)
         if twin.log == "auto":
             state.log = state.log.closed("shards may be of any size; log=True keeps one")
         else:
             state.keep_log(twin.log, profile.weighted or twin.class_weight is not None, 0)
         return state
 
-    def _resumed(self, saved: Saved) -> tuple[TrainingState, list[list[int]]]:
+    def _first_row(self) -> Array | None:
+        """Return the entries of the first row whose weight is not 0."""
+        job = work.Job(self.name, self.source.reading, self.twin)
+        for task in self.tasks:
+            with closing(self.engine.each(work.first_row, [task], job)) as each:
+                entries: Array | None = next(each)
+            if entries is not None:
+                return entries
+        return None
+
+    def _resume(self, saved: Saved) -> tuple[TrainingState, list[list[int]]]:
         """Return the state of an interrupted run, and the mistakes and updates of its epochs."""
         twin, model = self.twin, saved.model
         if not np.array_equal(model.classes_, twin.classes_) or model.n_features_in_ != twin.n_features_in_:
@@ -288,9 +300,9 @@ class Run:
             self._progress(self._last._replace(seconds=seconds, gone=self.engine.gone, waiting=True))
 
 
-def _bare(twin: Any) -> Any:
-    """Return a learner to send to workers: without its state and its form, which they do not need."""
-    bare = clone(twin)
+def _bare(twin: Any, bias: float) -> Any:
+    """Return a learner to send to workers: with the bias of its state, but without its state and its form."""
+    bare = clone(twin).set_params(**({"intercept_scaling": bias} if bias else {}))
     for name in ("classes_", "_open", "n_features_in_", "seed_"):
         setattr(bare, name, getattr(twin, name))
     return bare

@@ -11,10 +11,11 @@ import numpy as np
 
 from linsep.data.dataset import Dataset
 from linsep.data.parts import Profile
-from linsep.distributed.packing import PackedGain, PackedState, packed_gain, unpacked_state
+from linsep.distributed.packing import PackedGain, PackedState, pack_gain, unpack_state
 from linsep.distributed.shard import LoadedRows, Task
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense, first_beyond
+from linsep.estimators.base.bias import first_entries
 from linsep.evaluation.scoring import Scoring, predictions
 from linsep.solvers.naive_bayes.weights import ClassCounts
 from linsep.training.epochs import explain, order_of
@@ -159,9 +160,21 @@ def profile(task: Task, shared: ScanJob) -> Profile:
     return rows.profile
 
 
+def first_row(task: Task, job: Job) -> Array | None:
+    """Return the entries of the first row of a shard whose weight is not 0; None if there is none."""
+    cached = ROW_CACHE.find(job.run, task.number)
+    loaded = not (cached is None or isinstance(cached, Examples))
+    for block in [cached.finished(job.reading.form)] if loaded else task.shard.blocks(job.reading, STREAMED):
+        rows = _validate(job, block, task.first)
+        entries = first_entries(rows.data, rows.weights)
+        if entries is not None:
+            return entries
+    return None
+
+
 def learn(task: Task, shared: Epoch) -> PackedGain:
     """Learn the rows of a shard, from the weights that the epoch starts with; return the gain."""
-    learner, start = shared.job.learner, unpacked_state(shared.start)
+    learner, start = shared.job.learner, unpack_state(shared.start)
     shard = fork(start)
     for first, rows in examples(task, shared.job, in_one=learner.shuffle is not False):
         order = order_of(learner, shared.number, rows.data.n_rows, task.number)
@@ -170,7 +183,7 @@ def learn(task: Task, shared: Epoch) -> PackedGain:
         except StoppedError as stop:
             with _among_all(rows.data, first):
                 explain(StoppedError(first + stop.row, stop.status), rows.data, type(shard.rule).__name__)
-    return packed_gain(gain_of(shard, start))
+    return pack_gain(gain_of(shard, start))
 
 
 def count(task: Task, shared: Job) -> ClassCounts:
@@ -178,7 +191,7 @@ def count(task: Task, shared: Job) -> ClassCounts:
     learner = shared.learner
     tally = learner._started(len(learner.classes_), learner.n_features_in_)
     cached = learner.kind != "gaussian"  # moments are merged, and depend on where the blocks end
-    for first, rows in examples(task, shared, in_one=False) if cached else streamed(task, shared):
+    for first, rows in examples(task, shared, in_one=False) if cached else stream_blocks(task, shared):
         with _among_all(rows.data, first):
             refuse_bad_entries(rows.data)
         tally = tally.plus(learner._distinct(rows.data), rows.codes, rows.weights)
@@ -229,23 +242,23 @@ def examples(task: Task, job: Job, in_one: bool) -> Iterator[tuple[int, Examples
     if isinstance(cached, Examples):
         yield task.first, cached
     elif cached is None and not in_one and not ROW_CACHE.has_room(job.run, task.shard.memory):
-        yield from streamed(task, job)
+        yield from stream_blocks(task, job)
     else:
         rows: LoadedRows = cached or task.shard.load(job.reading)
-        valid = _validated(job, rows.finished(job.reading.form), task.first)
+        valid = _validate(job, rows.finish(job.reading.form), task.first)
         ROW_CACHE.keep(job.run, task.number, valid, valid.data.nbytes + valid.codes.nbytes + valid.weights.nbytes)
         yield task.first, valid
 
 
-def streamed(task: Task, job: Job) -> Iterator[tuple[int, Examples]]:
+def stream_blocks(task: Task, job: Job) -> Iterator[tuple[int, Examples]]:
     """Yield the rows of a shard in blocks, each after the number of its first."""
     first = task.first
     for block in task.shard.blocks(job.reading, STREAMED):
-        yield first, _validated(job, block, first)
+        yield first, _validate(job, block, first)
         first += len(block)
 
 
-def _validated(job: Job, block: Dataset, first: int) -> Examples:
+def _validate(job: Job, block: Dataset, first: int) -> Examples:
     """Validate a block and convert it to the engine's types."""
     learner = job.learner
     data = canonical(learner, block.X, bias=learner._bias, reset=False)

@@ -14,9 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.engine.arrays import Array, frozen
-from linsep.engine.kernel_cache import cached_njit
 from linsep.engine.multimethods import inlined, multimethod
 from linsep.engine.native import LANES, pack, prefetch, unsigned
+from linsep.engine.tiers import tiered
 
 FINE, OUT_OF_RANGE, NOT_RISING, NOT_TOGETHER, NOT_EQUAL = range(5)
 
@@ -188,11 +188,11 @@ flaw = multimethod(0)
 """flaw(data): what makes the data unreadable, for kinds that are not checked before; else FINE."""
 row = multimethod(0)
 """row(data, i): where the i-th example is."""
-announce = multimethod(0)
+announce = multimethod(0, omitted=True)
 """announce(data, i): prefetch where the i-th example lies, so that `fetch` need not wait for it."""
-fetch = multimethod(0)
+fetch = multimethod(0, omitted=True)
 """fetch(data, i): prefetch the i-th example."""
-fetch_weights = multimethod(0)
+fetch_weights = multimethod(0, omitted=True)
 """fetch_weights(data, i, weights): prefetch the weights that the i-th example will read."""
 sparse = multimethod(0)
 """sparse(data, room): the data themselves or, of dense data, room for one row's nonzeros, for :data:`entries`."""
@@ -321,7 +321,7 @@ def _(X: Dense, x: Span, room: Single) -> Span:
     n = 0
     j = 0
     while j + LANES <= width:
-        n += pack(X.values, x.i * width + j, j, room.indices, room.values, n)
+        n += pack(X.values, x.i, j, room.indices, room.values, n)
         j += LANES
     while j < width:
         v = X.values[x.i, j]
@@ -432,7 +432,7 @@ def inside(S: Any, x: Span) -> bool:
     return fine
 
 
-@cached_njit(work=lambda values, limit: len(values) // 4, nogil=True)
+@tiered(lambda values, limit: len(values) // 4)
 def first_beyond(values: Array, limit: float) -> int:
     """Return the position of the first entry of a flat array that is not a number within [-limit, limit], or -1."""
     for k in range(values.shape[0]):
@@ -441,7 +441,7 @@ def first_beyond(values: Array, limit: float) -> int:
     return -1
 
 
-@cached_njit(work=lambda indices: len(indices) // 4, nogil=True)
+@tiered(lambda indices: len(indices) // 4)
 def highest_index(indices: Array) -> int:
     """Return the highest index, read as an unsigned number: a negative one is higher than any."""
     top = unsigned(indices[0])
@@ -451,7 +451,7 @@ def highest_index(indices: Array) -> int:
     return top
 
 
-@cached_njit(work=lambda indices, indptr: (len(indices) + len(indptr)) // 4, nogil=True)
+@tiered(lambda indices, indptr: (len(indices) + len(indptr)) // 4)
 def rises(indices: Array, indptr: Array) -> bool:
     """Tell whether in every row each index is above the one before it."""
     falls = 0

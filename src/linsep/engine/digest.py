@@ -27,7 +27,7 @@ def engine_digest(*more: Path) -> str:
 
 def digest_of(rule: Any) -> str | None:
     """Return the digest of a kernel that a rule drives; None if the rule's code can't be identified."""
-    step, fields, home = rule.step, rule._fields, sys.modules.get(rule.__module__)
+    step, fields, home = (rule.step, getattr(rule, "loss", None)), rule._fields, sys.modules.get(rule.__module__)
     if home is None or rule.__module__ == "__main__" or vars(home).get(rule.__qualname__) is not rule:
         return None
     try:

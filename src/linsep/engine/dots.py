@@ -7,7 +7,7 @@ import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import FOUR, ONE, THREE, TWO, Csr, Dual, Single, Span, entries, inside
-from linsep.engine.links import SMALLEST, TINY, Additive, Imaged, Scaled, image_of, peak, ratio, trusted
+from linsep.engine.links import SMALLEST, TINY, Additive, FreeBias, Imaged, Scaled, image_of, peak, ratio, trusted
 from linsep.engine.multimethods import cold, inlined, multimethod
 from linsep.engine.native import unsigned
 
@@ -74,6 +74,7 @@ def _(w: Additive, z: float, X: Any, x: Span, room: Any) -> float:
 
 
 @settle.when(Scaled)
+@settle.when(FreeBias)
 def _(w: Scaled, z: float, X: Any, x: Span, room: Any) -> float:
     return w.scale[0] * z
 
@@ -84,6 +85,7 @@ def _(w: Additive, z: Array, S: Any, x: Span, lo: int, hi: int) -> None:
 
 
 @settle_all.when(Scaled)
+@settle_all.when(FreeBias)
 def _(w: Scaled, z: Array, S: Any, x: Span, lo: int, hi: int) -> None:
     for c in range(lo, hi):
         z[c] *= w.scale[c]

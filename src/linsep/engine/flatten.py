@@ -1,23 +1,22 @@
 """Write a pass and the verbs that it calls as one flat function.
 
-A pass (:mod:`linsep.engine.passes`) is written once, in terms of verbs. Numba compiles every verb as a function of its
-own, and most of the time goes into typing the calls between them. :func:`flatten` removes the calls before numba sees
-the pass: it reads the source of the pass for given kinds, replaces each verb by its meaning for these kinds, each named
-tuple by one variable a field, and drops branches whose condition is known. What is left is a plain function of arrays
-and numbers, the same operations in the same order.
+A pass (:mod:`linsep.engine.passes`) is written once, in terms of verbs. :func:`flatten` reads the source of the pass
+for given kinds, replaces each verb by its meaning for these kinds, each named tuple by one variable a field, and drops
+branches whose condition is known. The result is a plain function of arrays and numbers, the same operations in the same
+order. Numba thus compiles one function, without calls that take long to type. Functions marked as cold are flat
+functions of their own.
 
 The language is a part of Python: assignments, `if`, `for`, `while`, `return`, and expressions. A function that is
 inlined returns once on every path, and not from inside a loop. Variables that hold a named tuple are assigned once.
 
 The same function also runs without a compiler (:mod:`linsep.engine.tiers`). A :class:`Dialect` names the calls that are
-omitted or replaced there.
+replaced there.
 """
 
 import ast
 import builtins
-import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
@@ -40,16 +39,12 @@ class NotFlatError(Exception):
 class Dialect:
     """How a flat function is to be run.
 
-    - `omitted` are functions whose calls are left out.
-    - `instead` has the function that is inlined in place of another.
-    - `calls` has the function that is called in place of another, or of an operator between two numbers.
-
-    If `compiled` is False, constants are Python's own numbers, and functions that are compiled apart are inlined.
+    `calls` has the function that is called in place of another, or of an operator between two numbers; None stands for
+    the argument itself. If `compiled` is False, constants are Python's own numbers, functions that are compiled apart
+    are inlined, and calls of functions marked as omitted are left out.
     """
 
     compiled: bool = True
-    omitted: frozenset[Any] = frozenset()
-    instead: Mapping[Any, Any] = field(default_factory=dict)
     calls: Mapping[Any, Any] = field(default_factory=dict)
 
 
@@ -81,10 +76,9 @@ class Scope:
     """The variables of one function that is being written out."""
 
     def __init__(self, function: FunctionType, suffix: str) -> None:
-        self.node = source_of(function)
+        self.node, self.assigned = source_of(function)
         self.suffix = suffix
         self.values: dict[str, Value] = {}
-        self.assigned = _assigned(self.node)
         code = function.__code__
         cells = function.__closure__ or ()
         self.free = {name: cell.cell_contents for name, cell in zip(code.co_freevars, cells, strict=True)}
@@ -109,37 +103,57 @@ class SourceFile(NamedTuple):
     imports: list[ast.stmt]
 
 
+class Source(NamedTuple):
+    """The syntax tree of a function, and how often each local variable is assigned, parameters once."""
+
+    node: ast.FunctionDef
+    assigned: dict[str, int]
+
+
 @cache
 def _parsed(file: str, changed: int) -> SourceFile:
     with open(file, encoding="utf-8") as source:
         tree = ast.parse(source.read())
-    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-    by_line = {min([node.lineno, *(d.lineno for d in node.decorator_list)]): node for node in functions}
+    by_line = {min([node.lineno, *(d.lineno for d in node.decorator_list)]): node for node in _functions(tree.body)}
     return SourceFile(by_line, [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)])
 
 
-def source_of(function: FunctionType) -> ast.FunctionDef:
-    """Return the syntax tree of a function; raise a NotFlatError if its source can't be read, or has changed since."""
+def _functions(statements: list[Any]) -> Iterator[ast.FunctionDef]:
+    for statement in statements:
+        if isinstance(statement, ast.FunctionDef):
+            yield statement
+        for part in ("body", "orelse", "handlers", "finalbody", "cases"):
+            yield from _functions(getattr(statement, part, []))
+
+
+def source_of(function: FunctionType) -> Source:
+    """Return the source of a function; raise a NotFlatError if it can't be read, or has changed since."""
     code = function.__code__
     try:
-        file = inspect.getsourcefile(function)
-        source = _parsed(file, os.stat(file).st_mtime_ns) if file else None
-        node = source.functions[code.co_firstlineno] if source else None
-    except (OSError, KeyError, SyntaxError, TypeError):
-        source = node = None
-    if source is None or node is None or node.name != function.__name__ or not _compiles_to(node, code, source.imports):
-        raise NotFlatError(f"the source of {function.__qualname__} can't be read, or is newer than this process")
-    return node
+        return _source_of(code, os.stat(code.co_filename).st_mtime_ns)
+    except (OSError, KeyError, SyntaxError):
+        raise NotFlatError(
+            f"the source of {function.__qualname__} can't be read, or is newer than this process"
+        ) from None
+
+
+@cache
+def _source_of(code: CodeType, changed: int) -> Source:
+    source = _parsed(code.co_filename, changed)
+    node = source.functions[code.co_firstlineno]
+    if node.name != code.co_name or not _compiles_to(node, code, source.imports):
+        raise KeyError(code)
+    return Source(node, _assigned(node))
 
 
 def _compiles_to(node: ast.FunctionDef, code: CodeType, imports: list[ast.stmt]) -> bool:
     """Return whether a function's source is that of its bytecode, which also depends on what is imported."""
     plain = copy(node)
     plain.decorator_list = []
-    free: list[ast.stmt] = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in code.co_freevars]
-    around: Any = ast.parse("def around(): pass").body[0]
-    around.body = [*free, plain]
-    module = ast.fix_missing_locations(ast.Module([*imports, around], []))
+    free = "".join(f"    {name} = None\n" for name in code.co_freevars)
+    around: Any = ast.parse(f"def around():\n{free}    pass").body[0]
+    around.body.append(plain)
+    module = ast.Module([*imports, around], [])
     own = _inner(_inner(compile(module, code.co_filename, "exec", dont_inherit=True), "around"), node.name)
     return _content(own) == _content(code)
 
@@ -162,11 +176,20 @@ def _assigned(node: ast.FunctionDef) -> dict[str, int]:
     return times
 
 
-def flatten(template: Callable[..., Any], name: str, dialect: Dialect = COMPILED) -> tuple[str, dict[str, Any]]:
-    """Return the source of the flat function, called `name`, and the values of its global names."""
+class Flat(NamedTuple):
+    """The source of a flat function, the values of its global names, and the sources of functions compiled apart."""
+
+    source: str
+    names: dict[str, Any]
+    apart: list[str]
+
+
+def flatten(template: Callable[..., Any], name: str, dialect: Dialect = COMPILED) -> Flat:
+    """Return the flat function called `name`."""
     if not isinstance(template, FunctionType):
         raise NotFlatError(f"{template!r} is not a function")
-    return Writer(dialect).write(template, name)
+    writer = Writer(dialect)
+    return Flat(writer.write(template, name), writer.globals, writer.apart)
 
 
 class Writer:
@@ -176,17 +199,32 @@ class Writer:
         self.dialect = dialect
         self.numbers = count(1)
         self.globals: dict[str, Any] = {}
+        self.apart: list[str] = []
         self.taken: set[str] = set()
         self.single: set[str] = set()
         """Variables of the flat function that are assigned once."""
 
-    def write(self, template: FunctionType, name: str) -> tuple[str, dict[str, Any]]:
-        """Return the source and the global names of a flat function."""
+    def write(self, template: FunctionType, name: str, given: list[Value] | None = None) -> str:
+        """Return the source of a flat function; `given` has the kinds or values of its arguments that are known."""
         scope = Scope(template, "")
         self.taken = set(scope.assigned)
-        parameters = [argument.arg for argument in scope.node.args.args]
-        for parameter in parameters:
-            self.let(parameter, scope, ast.Name(parameter))
+        parameters = []
+        for place, argument in enumerate(scope.node.args.args):
+            value = given[place] if given else None
+            if isinstance(value, Static):
+                scope.values[argument.arg] = value
+                continue
+            if isinstance(value, Struct):
+                known = {field: v for field, v in value.fields.items() if isinstance(v, Static)}
+                names = {field: ast.Name(f"{argument.arg}_{field}") for field in value.fields if field not in known}
+                self.single.update(name.id for name in names.values())
+                self.taken.update(name.id for name in names.values())
+                fields = {field: known.get(field) or names[field] for field in value.fields}
+                scope.values[argument.arg] = Struct(value.kind, fields)
+                parameters += [name.id for name in names.values()]
+            else:
+                parameters.append(argument.arg)
+                self.let(argument.arg, scope, ast.Name(argument.arg))
         body: list[ast.stmt] = []
         Body(self, scope, None).run(_statements(scope.node), body)
         head = ast.FunctionDef(
@@ -196,8 +234,21 @@ class Writer:
             ),
             body=body or [ast.Pass()],
             decorator_list=[],
+            lineno=0,
         )
-        return ast.unparse(ast.fix_missing_locations(ast.Module(body=[head], type_ignores=[]))), self.globals
+        return ast.unparse(head)
+
+    def call_apart(self, function: FunctionType, arguments: list[Value]) -> ast.expr:
+        """Return the call of a function that is compiled apart for arguments of these kinds."""
+        writer = Writer(self.dialect)
+        name = function.__name__.strip("_")
+        source = writer.write(function, name, arguments)
+        self.apart += [source, *writer.apart]
+        given: list[ast.expr] = []
+        for argument in arguments:
+            values = argument.fields.values() if isinstance(argument, Struct) else [argument]
+            given += [self.lifted(value) for value in values if not isinstance(value, Static)]
+        return ast.Call(self.lifted(Static(_apart(source, name, writer.globals))), given, [])
 
     def let(self, name: str, scope: Scope, value: Value) -> None:
         """Make a local name stand for a value."""
@@ -250,7 +301,6 @@ class Writer:
 
     def inline(self, function: FunctionType, arguments: list[Value], out: list[ast.stmt]) -> Value:
         """Write a function's body, and return its value."""
-        function = self.dialect.instead.get(function, function)
         scope = Scope(function, f"_{next(self.numbers)}")
         names = [argument.arg for argument in scope.node.args.args]
         star = scope.node.args.vararg
@@ -575,27 +625,28 @@ class Body:
         if not isinstance(function, Static):
             return ast.Call(self.writer.lifted(function), self._plain_arguments(node, out), [])
         called, dialect = function.value, self.writer.dialect
-        if called in dialect.omitted:
-            return Static(None)
         if called in dialect.calls:
             called = dialect.calls[called]
-            function = Static(called)
-        elif called in dialect.instead:
-            called = dialect.instead[called]
-            if isinstance(called, FunctionType):
-                return self.writer.inline(called, self._several(node.args, out), out)
-            function = Static(called)
-        if isinstance(called, type) and hasattr(called, "_fields"):
+            if called is None:
+                return self.value(node.args[0], out)
+        elif not dialect.compiled and getattr(called, "omitted", False):
+            return Static(None)
+        elif hasattr(called, "compiled"):
+            meaning = called.compiled if dialect.compiled else called
+            if isinstance(meaning, FunctionType):
+                return self.writer.inline(meaning, self._several(node.args, out), out)
+            called = meaning
+        elif isinstance(called, type) and hasattr(called, "_fields"):
             return self._struct(called, node, out)
-        if getattr(called, "compiled_apart", False) and not dialect.compiled:
-            return self.writer.inline(called, self._several(node.args, out), out)
-        if hasattr(called, "meaning"):
+        elif hasattr(called, "compiled_apart"):
             arguments = self._several(node.args, out)
-            meaning = called.meaning([kind_of(argument) for argument in arguments])
-            if meaning is not None:
-                return self.writer.inline(meaning, arguments, out)
-            return ast.Call(self.writer.lifted(function), [self.writer.lifted(a) for a in arguments], [])
-        return ast.Call(self.writer.lifted(function), self._plain_arguments(node, out), [])
+            if dialect.compiled:
+                return self.writer.call_apart(called, arguments)
+            return self.writer.inline(called, arguments, out)
+        elif hasattr(called, "meaning"):
+            arguments = self._several(node.args, out)
+            return self.writer.inline(called.meaning([kind_of(a) for a in arguments]), arguments, out)
+        return ast.Call(self.writer.lifted(Static(called)), self._plain_arguments(node, out), [])
 
     def _method(self, method: Method, arguments: list[Value], out: list[ast.stmt]) -> Value:
         """Inline a method, or call it compiled where it uses more of Python than can be inlined."""
@@ -644,6 +695,20 @@ def _names(values: list[Value]) -> set[str]:
     """Return the variables in some expressions."""
     nodes = (node for value in values if isinstance(value, ast.expr) for node in ast.walk(value))
     return {node.id for node in nodes if isinstance(node, ast.Name)}
+
+
+_compiled_apart: dict[Any, Any] = {}
+"""Functions that are compiled apart, by their source and the identity of the values of their global names."""
+
+
+def _apart(source: str, name: str, names: dict[str, Any]) -> Any:
+    """Return the compiled function of a source text."""
+    key = source, *((global_name, id(value)) for global_name, value in names.items())
+    if key not in _compiled_apart:
+        space = dict(names)
+        exec(source, space)
+        _compiled_apart[key] = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(space[name])
+    return _compiled_apart[key]
 
 
 def _negative(number: Any) -> bool:

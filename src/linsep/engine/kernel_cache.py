@@ -1,12 +1,4 @@
-"""Run small work in Python, compile the rest, and cache compiled kernels on disk.
-
-Compiling a kernel takes a second or more; small work takes less, even in Python. A :class:`Tiered` kernel therefore
-begins as a Python function. Two limits say when it leaves Python:
-
-- beyond :data:`LOAD`, compiled code is used if the disk cache has it;
-- beyond :data:`COMPILE`, it is compiled.
-
-Both tiers give the same bits. The environment variable LINSEP_COMPILE overrides the choice: "always" or "never".
+"""Cache compiled kernels on disk.
 
 Numba raises where it finds no writable folder, where a file can't be written, and where a file is damaged. Here such a
 kernel is compiled again. One line on stderr reports the first fault that compiling again costs time for in later runs.
@@ -23,15 +15,13 @@ import stat
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numba
-import numpy as np
-from numba import njit, typeof
 from numba.core.caching import (
     CompileResultCacheImpl,
     FunctionCache,
@@ -41,122 +31,13 @@ from numba.core.caching import (
     UserWideCacheLocator,
 )
 
-from linsep.engine.arrays import UnalignedError, views
 from linsep.engine.digest import engine_digest
 
 FIX = "Set NUMBA_CACHE_DIR to a writable folder."
 CHECKSUM = hashlib.sha256().digest_size
-LOAD, COMPILE = 100_000, 3_000_000
-"""Work of a kernel, in products of a weight and an entry, from which on compiled code is loaded, or compiled."""
 PATIENCE = 2.0
 """Seconds of compiling without a word."""
-CHOICES = ("auto", "always", "never")
 _reported: set[str] = set()
-_choice = os.environ.get("LINSEP_COMPILE", "auto")
-if _choice not in CHOICES:
-    raise ValueError(f"LINSEP_COMPILE={_choice!r}: set it to one of {', '.join(CHOICES)}")
-
-
-@contextmanager
-def compiling(choice: str) -> Iterator[None]:
-    """Compile kernels "always", "never" or by their work ("auto") inside of the block, in all threads."""
-    global _choice
-    before, _choice = _choice, choice
-    try:
-        yield
-    finally:
-        _choice = before
-
-
-class Tiered:
-    """A kernel that runs in Python while it has done little work, and is compiled then.
-
-    Subclasses or the caller provide `plain`, `compiled` and `work`, which returns the work of a call, in products,
-    given its arguments. If `nogil` is False, the kernel runs in Python only while there is one thread.
-    """
-
-    plain: Any
-    compiled: Any
-    work: Callable[..., int]
-    nogil = True
-    cached = True
-
-    def __init__(self) -> None:
-        self.done, self.loaded, self.missing = 0, False, False
-
-    def __call__(self, *args: Any) -> Any:
-        """Run the kernel."""
-        return self.run_in_python(*args) if self.in_python(*args) else self.compiled(*args)
-
-    def run_in_python(self, *args: Any) -> Any:
-        """Run the kernel in Python."""
-        with np.errstate(all="ignore"):
-            return self.plain(*args)
-
-    def in_python(self, *args: Any) -> bool:
-        """Return whether to run this call in Python, and add its work to what was done there."""
-        if not (self.nogil or threading.active_count() == 1):
-            return False
-        if _choice != "auto":
-            return _choice == "never"
-        if self.loaded:
-            return False
-        self.done += self.work(*args)
-        if self.done <= LOAD or (self.done <= COMPILE and not self._on_disk(args)):
-            return True
-        self.loaded = True
-        return False
-
-    def _on_disk(self, args: tuple[Any, ...]) -> bool:
-        """Return whether the disk cache has code for such arguments; checked once."""
-        if self.missing or not self.cached:
-            return False
-        self.missing = not self.compiled._cache.holds(tuple(map(typeof, args)), self.compiled.targetctx)
-        return not self.missing
-
-
-class TieredFunction(Tiered):
-    """A function of arrays that is compiled as it is; in Python it is given a memoryview of each array.
-
-    It indexes arrays entry by entry, and neither makes nor slices any.
-    """
-
-    def __init__(self, function: Any, kernel: Any, work: Callable[..., int]) -> None:
-        super().__init__()
-        self.plain = self.py_func = function
-        self.compiled, self.work = kernel, work
-        self.__doc__, self.__name__, self.__module__ = function.__doc__, function.__name__, function.__module__
-
-    def run_in_python(self, *args: Any) -> Any:
-        """Run the function in Python; arrays that Python has no views of, in compiled code."""
-        try:
-            given = views(args)
-        except UnalignedError:
-            return self.compiled(*args)
-        return super().run_in_python(*given)
-
-
-def cached_njit(work: Callable[..., int] | None = None, **options: Any) -> Callable[[Any], Any]:
-    """Return numba's `njit` with a disk cache that falls back to compiling again; with `work`, a tiered kernel."""
-
-    def decorate(function: Any) -> Any:
-        kernel = njit(**options)(function)
-        kernel._cache = KernelCache(function)
-        return kernel if work is None else TieredFunction(function, kernel, work)
-
-    return decorate
-
-
-CompiledKernel = Callable[..., Any]
-
-
-def compiled(function: Any, digest: str | None, nogil: bool = True) -> CompiledKernel:
-    """Compile a kernel, cached on disk unless `digest`, which the function captures as part of its identity, is None.
-
-    If `nogil` is False, no other thread runs Python while the kernel does.
-    """
-    compiler = njit if digest is None else cached_njit
-    return compiler(nogil=nogil, error_model="numpy")(function)
 
 
 def fix() -> str:

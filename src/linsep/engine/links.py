@@ -4,6 +4,7 @@
 |-------------|---------------------|--------------------------------------------|--------------------------------|
 | additive    | `Additive`          | w = s                                      | perceptron, passive-aggressive |
 | scaled      | `Scaled`            | w = scale * s, with ||w||² kept up to date | rules that shrink; ROMMA       |
+| free bias   | `FreeBias`          | scaled, but for the bias                  | those of `linsep.compat`       |
 | exponential | `Imaged`, form 0    | w = softmax(number * s)                    | Winnow                         |
 | sinh        | `Imaged`, form 1    | w ~ sinh(number * s)                       | balanced Winnow, in p weights  |
 | p-norm      | `Imaged`, form 2    | w ~ sign(s) |s|^number, number = p - 1     | p-norm perceptron              |
@@ -60,6 +61,12 @@ class Scaled(NamedTuple):
     dual: bool
 
 
+class FreeBias(Scaled):
+    """Scaled weights of which the bias never shrinks, and has no part in `norm2`."""
+
+    __slots__ = ()
+
+
 EXPONENTIAL, SINH, P_NORM = range(3)
 
 
@@ -93,8 +100,8 @@ needs_fold = multimethod(0)
 fold = multimethod(0)
 """fold(w, lo, hi, factor): multiply s with factor, set the scale to 1 and measure ||w||² again if s tells it."""
 measure = multimethod(0)
-"""measure(w, lo, amount, score, data, x, copies): bring ||w||² up to date before amount * x is added, copies times in
-the binary classifier (+x to one class and -x to another are two); score is what the weights give x."""
+"""measure(w, lo, keep, amount, score, data, x, copies): bring ||w||² up to date before amount * x is added, copies
+times in the binary classifier (+x to one class and -x to another are two). `score` is that before w shrank."""
 recenter = multimethod(0)
 """recenter(w, lo, hi): move the origin to the highest sum, once rescored rows have cost as much as that does."""
 
@@ -107,27 +114,32 @@ def trusted(score: float) -> bool:
 
 @read.when(Additive)
 @read.when(Scaled)
+@read.when(FreeBias)
 def _(w: Additive | Scaled) -> Array:
     return w.s
 
 
 @touch.when(Additive)
 @touch.when(Scaled)
+@touch.when(FreeBias)
 def _(w: Additive | Scaled, j: int, c: int, d: float) -> None:
     w.s[j, c] += d
 
 
 @factor.when(Scaled)
+@factor.when(FreeBias)
 def _(w: Scaled, c: int) -> float:
     return w.scale[c]
 
 
 @norm2.when(Scaled)
+@norm2.when(FreeBias)
 def _(w: Scaled, lo: int) -> float:
     return w.norm2[lo]
 
 
 @scale_by.when(Scaled)
+@scale_by.when(FreeBias)
 def _(w: Scaled, lo: int, hi: int, keep: float) -> None:
     for c in range(lo, hi):
         w.scale[c] *= keep
@@ -135,6 +147,7 @@ def _(w: Scaled, lo: int, hi: int, keep: float) -> None:
 
 
 @needs_fold.when(Scaled)
+@needs_fold.when(FreeBias)
 def _(w: Scaled, lo: int) -> bool:
     return not w.floor < abs(w.scale[lo]) < SCALE_LIMIT or (w.age[lo] >= REMEASURE and not w.dual)
 
@@ -153,10 +166,30 @@ def _(w: Scaled, lo: int, hi: int, factor: float) -> None:
     w.age[lo] = 0
 
 
+@measure.when(FreeBias)
+def _(w: FreeBias, lo: int, keep: float, amount: float, score: float, X: Any, x: Span, copies: float) -> None:
+    bias = X.bias * w.s[w.s.shape[0] - 1, lo] * w.scale[lo]
+    w.norm2[lo] += amount * (2 * keep * (score - bias) + amount * (squared(X, x) - X.bias * X.bias) * copies)
+
+
+@fold.when(FreeBias)
+def _(w: FreeBias, lo: int, hi: int, factor: float) -> None:
+    last = w.s.shape[0] - 1
+    for c in range(lo, hi):
+        w.norm2[c] = 0.0
+    for j in range(last):
+        for c in range(lo, hi):
+            w.s[j, c] *= factor
+            w.norm2[c] += w.s[j, c] * w.s[j, c]
+    for c in range(lo, hi):
+        w.s[last, c] *= w.scale[c]
+        w.scale[c] = 1.0
+
+
 @measure.when(Scaled)
-def _(w: Scaled, lo: int, amount: float, score: float, X: Any, x: Span, copies: float) -> None:
+def _(w: Scaled, lo: int, keep: float, amount: float, score: float, X: Any, x: Span, copies: float) -> None:
     if w.normed:
-        w.norm2[lo] += amount * (2 * score + amount * squared(X, x) * copies)
+        w.norm2[lo] += amount * (2 * (keep * score) + amount * squared(X, x) * copies)
         w.age[lo] += 1
 
 
@@ -265,5 +298,5 @@ for _kind in (Additive, Imaged):
     needs_fold.when(_kind)(_no)
     for _verb in (scale_by, fold, measure):
         _verb.when(_kind)(_nothing)
-for _kind in (Additive, Scaled):
+for _kind in (Additive, Scaled, FreeBias):
     recenter.when(_kind)(_nothing)

@@ -1,4 +1,6 @@
-"""Low-level operations for compiled loops: prefetch, compress nonzeros, index unchecked, bind arguments.
+"""Primitives of loops: prefetch, compress nonzeros, index unchecked, bind arguments.
+
+A :func:`primitive` has a meaning in Python, the decorated function, and another one in compiled code.
 
 Handing a dozen arrays to compiled code takes longer than learning a row. :class:`Bound` holds them as machine words
 (where each array lies, its shape; the bits of each number), which compiled code reads back as the tuple that it was
@@ -6,24 +8,44 @@ given, with :func:`opened`. The arrays are kept alive by the `Bound` itself.
 """
 
 import struct
-from typing import Any
+from collections.abc import Callable
+from inspect import signature
+from operator import index
+from types import FunctionType
+from typing import Any, TypeVar
 
 import numpy as np
 from llvmlite import binding, ir
 from numba import typeof, types
 from numba.core import cgutils
-from numba.extending import NativeValue, intrinsic, models, register_model, typeof_impl, unbox
+from numba.extending import NativeValue, intrinsic, models, overload, register_model, typeof_impl, unbox
 from numba.np.arrayobj import populate_array
 
 from linsep.engine.arrays import views
-from linsep.engine.multimethods import compiles, inlined
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+INLINED = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
 CAN_PACK = binding.get_host_cpu_features().get("avx512vl", False)
 """Whether the processor packs nonzeros by itself; elsewhere LLVM's own way is slower than a plain loop."""
 
 
-def prefetch(array: Any, i: Any) -> None:
-    """Ask the processor to fetch the cache line of `array.flat[i]`; changes no result."""
+def primitive(compiled: Any, omitted: bool = False) -> Callable[[Function], Function]:
+    """Give the decorated function another meaning in compiled code: an intrinsic, or a plain function.
+
+    If `omitted`, Python omits the calls. Flat functions (:mod:`linsep.engine.flatten`) name the meaning itself; numba
+    finds the meaning where it compiles other functions.
+    """
+
+    def declare(function: Function) -> Function:
+        function.compiled, function.omitted = compiled, omitted  # type: ignore[attr-defined]
+        meaning = compiled
+        if not isinstance(compiled, FunctionType):
+            names = ", ".join(signature(function).parameters)
+            meaning = eval(f"lambda {names}: compiled({names})", {"compiled": compiled})
+        overload(function, strict=False, jit_options=INLINED)(lambda *args: meaning)
+        return function
+
+    return declare
 
 
 @intrinsic
@@ -41,9 +63,9 @@ def _prefetch(typing_context: Any, array: Any, i: Any) -> Any:
     return types.void(array, types.intp), generate
 
 
-@compiles(prefetch)
-def _prefetch_compiled(array: Any, i: Any) -> Any:
-    return lambda array, i: _prefetch(array, i)
+@primitive(_prefetch, omitted=True)
+def prefetch(array: Any, i: Any) -> None:
+    """Ask the processor to fetch the cache line of `array.flat[i]`; changes no result."""
 
 
 UNSIGNED = (1 << 64) - 1
@@ -51,19 +73,8 @@ LANES = 8
 """Entries that :func:`pack` looks at in one go; it may write as many beyond the last nonzero."""
 
 
-def pack(values: Any, k: Any, j: Any, indices: Any, nonzeros: Any, n: Any) -> int:
-    """Write the nonzeros among values.flat[k : k + LANES] to nonzeros[n:], their columns to indices[n:]; count them.
-
-    `j` is the column of the first. `values` and `nonzeros` have one type, float32 or float64; `indices` is int32.
-    """
-    block = values.reshape(-1)[k : k + LANES]
-    places = np.flatnonzero(block)
-    nonzeros[n : n + len(places)], indices[n : n + len(places)] = block[places], places + j
-    return len(places)
-
-
 @intrinsic
-def _pack(typing_context: Any, values: Any, k: Any, j: Any, indices: Any, nonzeros: Any, n: Any) -> Any:
+def _compress(typing_context: Any, values: Any, k: Any, j: Any, indices: Any, nonzeros: Any, n: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         def vector_at(array: int, offset: Any, kind: Any) -> Any:
             data = context.make_array(signature.args[array])(context, builder, args[array]).data
@@ -95,25 +106,32 @@ def _pack(typing_context: Any, values: Any, k: Any, j: Any, indices: Any, nonzer
     return types.intp(values, types.intp, types.intp, indices, nonzeros, types.intp), generate
 
 
-def _pack_one_by_one(values: Any, k: Any, j: Any, indices: Any, nonzeros: Any, n: Any) -> int:
+def _pack_at_once(values: Any, i: Any, j: Any, indices: Any, nonzeros: Any, n: Any) -> Any:
+    return _compress(values, i * values.shape[1] + j, j, indices, nonzeros, n)
+
+
+def _pack_one_by_one(values: Any, i: Any, j: Any, indices: Any, nonzeros: Any, n: Any) -> int:
     """Write every entry where the next overwrites it if it was a zero: no branch to mispredict."""
-    flat, begin = values.reshape(values.size), n
+    begin = n
     for lane in range(LANES):
-        indices[n], nonzeros[n] = j + lane, flat[k + lane]
-        n += 1 if flat[k + lane] != 0 else 0
+        indices[n], nonzeros[n] = j + lane, values[i, j + lane]
+        n += 1 if values[i, j + lane] != 0 else 0
     return n - begin
 
 
-@compiles(pack)
-def _pack_compiled(values: Any, k: Any, j: Any, indices: Any, nonzeros: Any, n: Any) -> Any:
-    if CAN_PACK:
-        return lambda values, k, j, indices, nonzeros, n: _pack(values, k, j, indices, nonzeros, n)
-    return _pack_one_by_one
+@primitive(_pack_at_once if CAN_PACK else _pack_one_by_one)
+def pack(values: Any, i: Any, j: Any, indices: Any, nonzeros: Any, n: Any) -> int:
+    """Write the nonzeros among values[i, j : j + LANES] to nonzeros[n:], their columns to indices[n:]; count them.
 
-
-def unsigned(i: Any) -> Any:
-    """Return a checked index as an unsigned integer of its own size: compiled code then skips the test for i < 0."""
-    return int(i) & UNSIGNED
+    `values` and `nonzeros` have one type, float32 or float64; `indices` is int32.
+    """
+    begin = n
+    for lane in range(LANES):
+        v = values[i, j + lane]
+        if v != 0:
+            indices[n], nonzeros[n] = j + lane, v
+            n += 1
+    return n - begin
 
 
 @intrinsic
@@ -126,25 +144,30 @@ def _unsigned(typing_context: Any, i: Any) -> Any:
     return of(i), generate
 
 
-@compiles(unsigned)
-def _unsigned_compiled(i: Any) -> Any:
-    return lambda i: _unsigned(i)
+@primitive(_unsigned)
+def unsigned(i: Any) -> Any:
+    """Return a checked index as an unsigned integer of its own size: compiled code then skips the test for i < 0."""
+    return index(i) & UNSIGNED
 
 
+def _flat(array: Any) -> Any:
+    return array.reshape(array.size)
+
+
+@primitive(_flat)
 def flat(array: Any) -> Any:
     """Return a table in C order as one line, in the same memory."""
-    if isinstance(array, memoryview):
-        owner: Any = array.obj
-        return memoryview(owner.reshape(-1))
-    return array.reshape(-1)
+    return memoryview(array.obj.reshape(-1))
 
 
+def _line(table: Any, i: Any) -> Any:
+    return table[i]
+
+
+@primitive(_line)
 def line(table: Any, i: Any) -> Any:
     """Return the i-th line of a table, in the same memory."""
-    if isinstance(table, memoryview):
-        owner: Any = table.obj
-        return memoryview(owner[i])
-    return table[i]
+    return memoryview(table.obj[i])
 
 
 class Bound:
@@ -204,11 +227,6 @@ def _words(value: Any) -> Any:
         yield from value.shape
     else:
         yield struct.unpack("=q", struct.pack("=d", value))[0] if isinstance(value, float) else int(value)
-
-
-def opened(bound: Bound) -> tuple[Any, ...]:
-    """Return what was bound."""
-    return bound.args
 
 
 class BoundType(types.Type):
@@ -288,24 +306,7 @@ def _opened(typing_context: Any, bound: Any) -> Any:
     return bound.args(bound), generate
 
 
-@compiles(opened)
-def _opened_compiled(bound: Any) -> Any:
-    return lambda bound: _opened(bound)
-
-
-@inlined
-def _flat(array: Any) -> Any:
-    return array.reshape(array.size)
-
-
-@inlined
-def _line(table: Any, i: Any) -> Any:
-    return table[i]
-
-
-NATIVE: dict[Any, Any] = {prefetch: _prefetch, unsigned: _unsigned, opened: _opened, flat: _flat, line: _line}
-"""The operations as compiled code calls them directly; the functions do the same in Python."""
-if CAN_PACK:
-    NATIVE[pack] = _pack
-else:
-    NATIVE[pack] = inlined(_pack_one_by_one)
+@primitive(_opened)
+def opened(bound: Bound) -> tuple[Any, ...]:
+    """Return what was bound; in Python, with memoryviews for arrays."""
+    return bound.views

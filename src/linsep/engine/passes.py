@@ -17,7 +17,7 @@ A pass over a single row holds Python's lock, so that a thread that predicts sin
 an update or from after it.
 """
 
-from functools import cache
+from functools import cache, partial
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -40,14 +40,14 @@ from linsep.engine.data_kinds import (
     sparse,
     squared,
 )
-from linsep.engine.digest import digest_of, engine_digest
+from linsep.engine.digest import digest_of
 from linsep.engine.dots import all_trusted, best_rival, gather_all, settle, settle_all
 from linsep.engine.links import Imaged, factor, measure, norm2, read, recenter, trusted
 from linsep.engine.multimethods import inlined
-from linsep.engine.native import flat, line, opened, prefetch
-from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, tick
-from linsep.engine.step import reads_norm, step
-from linsep.engine.tiers import Kernel, learning_work, scoring_work
+from linsep.engine.native import Bound, flat, line, opened, prefetch
+from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Log, Tally, see, tick
+from linsep.engine.step import reads_norm, step, takes_targets
+from linsep.engine.tiers import Tiered
 from linsep.engine.updates import fits, record, shrink, spread, spread_all, spread_all_apart, spread_apart
 
 DONE, LOG_FULL, BAD_SCORE, BAD_STEP, FLAW, TOO_LARGE = range(6)
@@ -88,9 +88,32 @@ def fault(score: float, keep: float, amount: float) -> int:
     return DONE if isfinite(keep) and isfinite(amount) else BAD_STEP
 
 
-def is_ours(Rule: type) -> bool:
-    """Tell whether a rule is one of the package: its step then has the same bits in Python as in compiled code."""
-    return Rule.__module__.startswith("linsep.rules.")
+def _learner(template: Any, name: str, Rule: type, *kinds: type) -> Tiered:
+    """Make a learning pass; a rule of the package has the same bits in Python as in compiled code, others may not."""
+    return Tiered(
+        template, learning_work, name=_name(name, Rule, *kinds), digest=partial(digest_of, Rule),
+        python=Rule.__module__.startswith("linsep.rules."), nogil=Single not in kinds,
+    )  # fmt: skip
+
+
+def learning_work(bound: Bound, row: Any, start: int, stop: int, first: int) -> int:
+    """Return the work of a learning pass: the entries of its rows, and some more a row, in each column."""
+    weights, data = bound.args[1][0], bound.args[5]
+    return (stop - start) * (_entries_a_row(row + data) + 8) * int(weights.shape[1])
+
+
+def scoring_work(w: Any, data: Any, room: Any, start: int, stop: int, *out: Any) -> int:
+    """Return the work of scoring some rows."""
+    return (stop - start) * (_entries_a_row(data) + 4) * int(w[0].shape[1])
+
+
+def _entries_a_row(data: Any) -> int:
+    """Return the mean number of entries in a row, given the fields of any kind of data."""
+    values = data[0]
+    if values.ndim == 2:
+        return int(values.shape[1])
+    rows = len(data[2]) - 1 if isinstance(data[2], np.ndarray) else 1
+    return len(values) // max(1, rows)
 
 
 @inlined
@@ -124,15 +147,17 @@ def wins(scores: Array, known: int, true: int) -> bool:
 
 
 @cache
-def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
+def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Tiered:
     """Return the pass of a rule over rows for one column of weights; code 1 is positive, 0 negative.
+
+    The codes of a rule that takes targets are the targets themselves, of float64.
 
     It is called with (Bound(rule, w, readout, tally, log, data, codes, weights, order), row, start, stop, first).
     `order` lists the rows to visit, empty for all in order; `weights` the sample weights, empty for none; `first`
     is the number of row 0 in the log. `row` is empty, or the first fields of the data, where they are not bound.
     """
-    digest, normed, imaged, single = digest_of(Rule), reads_norm(Rule), Link is Imaged, Data is Single
-    RowRoom = room_kind(Data)
+    normed, imaged, single = reads_norm(Rule), Link is Imaged, Data is Single
+    RowRoom, real = room_kind(Data), takes_targets(Rule)
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
         rule_, w_, readout_, tally_, log_, data_, codes, weights, order, room_ = opened(bound)
@@ -163,7 +188,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             score = gather(X, x, column)
             if not (imaged and trusted(score)):
                 score = settle(w, score, X, x, S)
-            y = 2.0 * codes[i] - 1.0
+            y = codes[i] if real else 2.0 * codes[i] - 1.0
             t = tally.rounds[0] + 1
             xx = squared(X, x)
             keep, amount = step(rule, score, y, xx, norm2(w, 0), float(t))
@@ -179,6 +204,7 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
                 return p, TOO_LARGE
             tally.rounds[0] = t
             tick(readout, w, weight)
+            see(readout, rule, score, y, norm2(w, 0), 0)
             # Mistakes are counted on both sides of this branch, so that a row has one branch to mispredict, not two.
             if amount == 0.0 and keep == 1.0:
                 count(tally, 0, y * score <= 0, amount)
@@ -186,17 +212,16 @@ def learn_rows(Rule: type, Link: type, Readout: type, Data: type) -> Kernel:
             count(tally, 0, y * score <= 0, amount)
             shrink(w, readout, 0, 1, keep)
             if amount != 0.0:
-                measure(w, 0, amount, keep * score, X, x, 1.0)
+                measure(w, 0, keep, amount, score, X, x, 1.0)
                 (spread_apart if imaged else spread)(w, readout, S, entries(X, x, S), amount / factor(w, 0))
             record(log, first + i, t, 0, 0, score, keep, amount)
         return stop, DONE
 
-    name = _name("learn_rows", Rule, Link, Readout, Data)
-    return Kernel(kernel, name, digest, learning_work, python=is_ours(Rule), nogil=not single)
+    return _learner(kernel, "learn_rows", Rule, Link, Readout, Data)
 
 
 @cache
-def learn_classes(Rule: type, Link: type, Readout: type, Data: type, pair: bool) -> Kernel:
+def learn_classes(Rule: type, Link: type, Readout: type, Data: type, pair: bool) -> Tiered:
     """Return the pass of a rule over rows for many columns of weights.
 
     If `pair`, the true class is set against its best rival; else each column's class against the rest. Called like
@@ -204,7 +229,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type, pair: bool)
     `base` (what to add to a column for its class in the log), `far` (the weights are too large for the cache: prefetch
     the next row's) and `known` (how many of the columns are labels, for the count of errors; 0 where there is none).
     """
-    digest, normed, imaged, single = digest_of(Rule), reads_norm(Rule), Link is Imaged, Data is Single
+    normed, imaged, single = reads_norm(Rule), Link is Imaged, Data is Single
     RowRoom = room_kind(Data)
 
     def kernel(bound: Any, row_: Any, start: int, stop: int, first: int) -> tuple[int, int]:
@@ -272,7 +297,7 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type, pair: bool)
                 count(tally, 0, margin <= 0, amount)
                 shrink(w, readout, 0, K, keep)
                 if amount != 0.0:
-                    measure(w, 0, amount, keep * margin, S, x, 2.0)
+                    measure(w, 0, keep, amount, margin, S, x, 2.0)
                     columns[0], amounts[0] = true, amount / factor(w, 0)
                     columns[1], amounts[1] = rival, -amount / factor(w, 0)
                     n = 2
@@ -299,11 +324,12 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type, pair: bool)
                 if known > 0 and not wins(scores, known, np.intp(codes[i])):
                     tally.errors[0] += 1
                 for c in range(K):
+                    see(readout, rule, scores[c], 1.0 if codes[i] == c else -1.0, norm2(w, c), c)
                     keep, amount = keeps[c], amounts[c]
                     count(tally, c, scores[c] <= 0 if codes[i] == c else scores[c] >= 0, amount)
                     shrink(w, readout, c, c + 1, keep)
                     if amount != 0.0:
-                        measure(w, c, amount, keep * scores[c], S, x, 1.0)
+                        measure(w, c, keep, amount, scores[c], S, x, 1.0)
                         columns[n], amounts[n] = c, amount / factor(w, c)
                         n += 1
                     if amount != 0.0 or keep != 1.0:
@@ -312,14 +338,13 @@ def learn_classes(Rule: type, Link: type, Readout: type, Data: type, pair: bool)
                 (spread_all_apart if imaged else spread_all)(w, readout, S, x, columns, amounts, n)
         return stop, DONE
 
-    name = _name("learn_pairs" if pair else "learn_classes", Rule, Link, Readout, Data)
-    return Kernel(kernel, name, digest, learning_work, python=is_ours(Rule), nogil=not single)
+    return _learner(kernel, "learn_pairs" if pair else "learn_classes", Rule, Link, Readout, Data)
 
 
 @cache
-def score_rows(Link: type, Data: type) -> Kernel:
+def score_rows(Link: type, Data: type) -> Tiered:
     """Return the kernel that writes the score of rows start to stop under one column of weights to `out`."""
-    digest, RowRoom = engine_digest(), room_kind(Data)
+    RowRoom = room_kind(Data)
 
     def kernel(w_: Any, data_: Any, room_: Any, start: int, stop: int, out: Any) -> None:
         w, X, room = Link(*w_), Data(*data_), RowRoom(*room_)
@@ -329,13 +354,13 @@ def score_rows(Link: type, Data: type) -> Kernel:
             x = row(X, i)
             out[i] = settle(w, gather(X, x, column), X, x, S)
 
-    return Kernel(kernel, _name("score_rows", Link, Data), digest, scoring_work)
+    return Tiered(kernel, scoring_work, name=_name("score_rows", Link, Data))
 
 
 @cache
-def score_classes(Link: type, Data: type) -> Kernel:
+def score_classes(Link: type, Data: type) -> Tiered:
     """Return the kernel that writes the scores of rows start to stop under every column of weights to `out`."""
-    digest, RowRoom = engine_digest(), room_kind(Data)
+    RowRoom = room_kind(Data)
 
     def kernel(w_: Any, data_: Any, room_: Any, start: int, stop: int, out: Any, pair: bool) -> None:
         w, X, room = Link(*w_), Data(*data_), RowRoom(*room_)
@@ -352,4 +377,4 @@ def score_classes(Link: type, Data: type) -> Kernel:
                 for c in range(K):
                     settle_all(w, z, S, x, c, c + 1)
 
-    return Kernel(kernel, _name("score_classes", Link, Data), digest, scoring_work)
+    return Tiered(kernel, scoring_work, name=_name("score_classes", Link, Data))

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from linsep.engine.data_kinds import FOUR, ONE, THREE, TWO, Single, inside, row, together
-from linsep.engine.digest import engine_digest
 from linsep.engine.dots import settle_all
 from linsep.engine.links import Additive, Imaged, Scaled
 from linsep.engine.multimethods import inlined, multimethod
-from linsep.engine.native import opened, unsigned
+from linsep.engine.native import Bound, opened, unsigned
 from linsep.engine.passes import BAD_SCORE, DONE, FLAW
 from linsep.engine.readouts import Average, Last
-from linsep.engine.tiers import Kernel, single_work
+from linsep.engine.tiers import Tiered
 
 weight_of = multimethod(0, 1)
 """weight_of(w, readout, j, c): the weight of row j, column c that predicts, up to the link's positive factor."""
@@ -61,14 +60,19 @@ def choice(z: Any, known: int, pair: bool) -> int:
     return best
 
 
+def _work(bound: Bound, row: Any) -> int:
+    """Return the work of a single row."""
+    return (len(row[0]) + 8) * int(bound.args[0][0].shape[1])
+
+
 @cache
-def predict_row(Link: type, Readout: type) -> Kernel:
+def predict_row(Link: type, Readout: type) -> Tiered:
     """Return the kernel that predicts one row; called with (Bound(w, readout, numbers, known, pair, room), row).
 
     `row` and `numbers` together are a :class:`Single`, `known` is the number of classes. It returns (class, status).
     With imaged weights, columns of different binary classifiers can't be compared here: they are not normalised.
     """
-    digest, imaged = engine_digest(), Link is Imaged
+    imaged = Link is Imaged
 
     def kernel(bound: Any, row_: Any) -> tuple[int, int]:
         w_, readout_, numbers_, known, pair, z = opened(bound)
@@ -106,4 +110,4 @@ def predict_row(Link: type, Readout: type) -> Kernel:
                 return 0, BAD_SCORE
         return choice(z, known, pair), DONE
 
-    return Kernel(kernel, f"predict_row_{Link.__name__}_{Readout.__name__}", digest, single_work, nogil=False)
+    return Tiered(kernel, _work, name=f"predict_row_{Link.__name__}_{Readout.__name__}", nogil=False)

@@ -28,6 +28,21 @@ class Average(NamedTuple):
     clock: Array
 
 
+class LastWithLosses(NamedTuple):
+    """The weights at the end, and the sum of the losses of all rounds in each column."""
+
+    losses: Array
+
+
+class AverageWithLosses(NamedTuple):
+    """As `Average`, but a weighted row counts as one round; and the sum of the losses as in `LastWithLosses`."""
+
+    u: Array
+    mass: Array
+    clock: Array
+    losses: Array
+
+
 MASS_LIMIT, TOTAL_LIMIT = 2.0**432, 2.0**1000
 """Single rows are learned while an average's masses and totals are not above."""
 MISTAKES, UPDATES, SKIPPED = range(3)
@@ -62,6 +77,8 @@ class Log(NamedTuple):
 
 tick = multimethod(0)
 """tick(readout, w, weight): a round begins; the weights as they are count `weight` times."""
+see = multimethod(0)
+"""see(readout, rule, score, y, ww, c): the rule is shown a row's score and y; add its loss if losses are summed."""
 note = multimethod(0)
 """note(readout, j, c, d): s[j, c] has moved by d."""
 has_room = multimethod(0)
@@ -71,6 +88,7 @@ bank = multimethod(0)
 
 
 @tick.when(Last)
+@tick.when(LastWithLosses)
 def _(readout: Last, w: Any, weight: float) -> None:
     pass
 
@@ -82,33 +100,58 @@ def _(readout: Average, w: Any, weight: float) -> None:
         readout.mass[c] += weight * factor(w, c)
 
 
+@tick.when(AverageWithLosses)
+def _(readout: AverageWithLosses, w: Any, weight: float) -> None:
+    readout.clock[0] += 1.0
+    for c in range(readout.mass.shape[0]):
+        readout.mass[c] += factor(w, c)
+
+
+@see.when(Last)
+@see.when(Average)
+def _(readout: Any, rule: Any, score: float, y: float, ww: float, c: int) -> None:
+    pass
+
+
+@see.when(LastWithLosses)
+@see.when(AverageWithLosses)
+def _(readout: Any, rule: Any, score: float, y: float, ww: float, c: int) -> None:
+    readout.losses[c] += rule.loss(score, y, ww)
+
+
 @note.when(Last)
+@note.when(LastWithLosses)
 def _(readout: Last, j: int, c: int, d: float) -> None:
     pass
 
 
 @note.when(Average)
+@note.when(AverageWithLosses)
 def _(readout: Average, j: int, c: int, d: float) -> None:
     readout.u[j, c] += readout.mass[c] * d
 
 
 @has_room.when(Last)
+@has_room.when(LastWithLosses)
 def _(readout: Last, j: int, c: int, d: float) -> bool:
     return True
 
 
 @has_room.when(Average)
+@has_room.when(AverageWithLosses)
 def _(readout: Average, j: int, c: int, d: float) -> bool:
     mass = abs(readout.mass[c])
     return mass <= MASS_LIMIT and abs(readout.u[j, c]) + mass * d <= TOTAL_LIMIT
 
 
 @bank.when(Last)
+@bank.when(LastWithLosses)
 def _(readout: Last, w: Any, lo: int, hi: int) -> None:
     pass
 
 
 @bank.when(Average)
+@bank.when(AverageWithLosses)
 def _(readout: Average, w: Any, lo: int, hi: int) -> None:
     for c in range(lo, hi):
         for j in range(w.s.shape[0]):

@@ -5,6 +5,9 @@ A rule is a NamedTuple of numbers with one pure method, in one of two forms::
     step(self, score, y, xx) -> amount                      s = s + amount * x
     step(self, score, y, xx, ww, t) -> (keep, amount)       s = keep * s + amount * x
 
+A rule may also have `loss(self, score, y, ww)`, which some readouts sum over the rounds: the row's loss, and the
+penalty of the weights before the step.
+
 `score` is w.x before the update, `y` is -1.0 or +1.0, `xx` is ||x||^2 (the bias feature included), `ww` is
 ||w||^2 and `t` is the number of the round, counted from 1 over all epochs. :func:`promises` says more of a rule.
 """
@@ -31,6 +34,7 @@ def promises(
     settles: bool = True,
     needs_norm: bool = True,
     weighted: bool = True,
+    targets: bool = False,
 ) -> Callable[[Rule], Rule]:
     """Decorate a rule with what it promises.
 
@@ -38,12 +42,13 @@ def promises(
     to a positive factor. `unit=True`: a step is y or 0 and nothing shrinks, so that a log of the rows says all.
     `settles=False`: it updates on nearly every row, separated or not, so that its updates are logged only on request.
     `needs_norm=False`: a rule of the second form that does not read `ww`, which then is not kept.
+    `targets=True`: y is any number, and the pass over one column is given the numbers in place of codes of classes.
     `weighted=False`: a step projects on the row's constraint, and a multiple of it has no meaning: rows weigh 1 or 0.
     """
 
     def mark(rule: Any) -> Any:
         rule.reads, rule.unit, rule.settles, rule.needs_norm = reads, unit, settles, needs_norm
-        rule.weighted = weighted
+        rule.weighted, rule.targets = weighted, targets
         return rule
 
     return mark
@@ -94,6 +99,11 @@ def needs_norm(rule: type) -> bool:
 def takes_weights(rule: type) -> bool:
     """Tell whether a row's weight may multiply a step of the rule."""
     return bool(getattr(rule, "weighted", True))
+
+
+def takes_targets(rule: type) -> bool:
+    """Tell whether the rule's y is any number, not only -1 or +1."""
+    return bool(getattr(rule, "targets", False))
 
 
 def check_weights(rule: Any, weights: Array) -> None:

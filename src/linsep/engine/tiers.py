@@ -1,26 +1,53 @@
-"""Passes in two tiers: flat Python functions on memoryviews for small work, compiled functions for the rest.
+"""Run small work in Python and compile the rest, with the same bits.
 
-Both are flat forms (:mod:`linsep.engine.flatten`) of one template, with the same operations in the same order, so that
-the results are the same to the bit.
+Compiling a kernel takes a second or more; small work takes less, even in Python. A :class:`Tiered` function therefore
+begins in Python. Its work, in products of a weight and an entry, says when it leaves Python:
+
+- beyond :data:`COMPILE`, it is compiled;
+- beyond :data:`LOAD`, compiled code is used if the disk cache has it. The first such code of a process also starts the
+  compiler's runtime, which takes as long as :data:`START` products in Python: until all functions together have done so
+  many, the process stays in Python.
+
+The environment variable LINSEP_COMPILE overrides the choice: "always" or "never".
 """
 
 import ast
 import hashlib
-from collections.abc import Callable
-from contextlib import nullcontext
-from functools import cached_property
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from functools import cached_property, update_wrapper
 from math import copysign, exp, expm1, inf, ldexp, log, nan
-from threading import RLock
+from operator import index
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numba import njit, typeof
 
 from linsep.engine.arrays import UnalignedError, views
-from linsep.engine.data_kinds import Dense, Room, Span, announce, entries, fetch, fetch_weights
+from linsep.engine.digest import engine_digest
 from linsep.engine.flatten import Dialect, flatten
-from linsep.engine.kernel_cache import Tiered, compiled
-from linsep.engine.native import NATIVE, UNSIGNED, Bound, opened, prefetch, unsigned
+from linsep.engine.kernel_cache import KernelCache
 from linsep.engine.runtime import uninterrupted
+
+START, LOAD, COMPILE = 1_000_000, 50_000, 3_000_000
+CHOICES = ("auto", "always", "never")
+_choice = os.environ.get("LINSEP_COMPILE", "auto")
+if _choice not in CHOICES:
+    raise ValueError(f"LINSEP_COMPILE={_choice!r}: set it to one of {', '.join(CHOICES)}")
+
+
+@contextmanager
+def compiling(choice: str) -> Iterator[None]:
+    """Compile kernels "always", "never" or by their work ("auto") inside of the block, in all threads."""
+    global _choice
+    before, _choice = _choice, choice
+    try:
+        yield
+    finally:
+        _choice = before
 
 
 def _divide(a: float, b: float) -> float:
@@ -66,83 +93,107 @@ def _ldexp(x: float, exponent: int) -> float:
         return copysign(inf, x)
 
 
-def _same(i: Any) -> Any:
-    return i
-
-
-def _masked(i: Any) -> Any:
-    return i & UNSIGNED
-
-
-def _views(bound: Any) -> Any:
-    return bound.views
-
-
-def _entries(X: Dense, x: Span, room: Room) -> Span:
-    """Write the nonzeros of a dense row one by one."""
-    n: Any = 0
-    for j in range(X.values.shape[1]):
-        v = X.values[x.i, j]
-        if v != 0:
-            room.indices[n] = j
-            room.values[n] = v
-            n += 1
-    return Span(x.i, np.uint64(0), n)
-
-
 PYTHON = Dialect(
     compiled=False,
-    omitted=frozenset({prefetch, announce, fetch, fetch_weights}),
-    instead={
-        np.float64: float, np.uint64: _same, np.int64: _same, np.intp: _same, unsigned: _masked, opened: _views,
-        entries.meaning([Dense]): _entries,  # type: ignore[attr-defined]
+    calls={
+        ast.Div: _divide, ast.Pow: _power, log: _log, exp: _exp, expm1: _expm1, ldexp: _ldexp, np.float64: float,
+        np.uint64: None, np.int64: None, np.intp: None, index: None,
     },
-    calls={ast.Div: _divide, ast.Pow: _power, log: _log, exp: _exp, expm1: _expm1, ldexp: _ldexp},
 )  # fmt: skip
+"""Nothing raises: a pass that stopped in the middle of a row would leave half an update."""
 
 
-class Kernel(Tiered):
-    """A pass, in Python or compiled.
-
-    Nothing that a pass computes raises in Python: one that stopped in the middle of a row would leave half an update.
+class Tiered:
+    """A function that runs in Python while it has done little work, and is compiled then.
 
     Parameters
     ----------
     template : function
-        The pass in terms of verbs.
+        The function, in the language of :mod:`linsep.engine.flatten` if `flat`: it indexes arrays entry by entry, and
+        neither makes nor slices any.
+    work : function or None
+        Returns the work of a call, given its arguments. If None, the function is always compiled.
     name : str
-    digest : str or None
-        The identity of all code that the pass calls; compiled code is not kept on disk if it is None.
-    work : function
-        Returns the work of a call, given its arguments.
-    python : bool
-        If False, the pass never runs in Python: functions of a user's rule may have other last bits there.
+        The name of the compiled function. Default: the template's.
+    digest : function
+        Returns the identity of all code that the function calls, beside its own source; None if that is not known:
+        compiled code is then not kept on disk.
+    python : bool or function
+        If False, the function never runs in Python: functions of a user's rule may have other last bits there. A
+        function takes the template's place in Python.
     nogil : bool
-        If False, no other thread runs Python while the compiled kernel does. The kernel then runs in Python only while
-        there is one thread, and signals wait for its end.
+        If False, no other thread runs Python while the compiled function does. The function then runs in Python only
+        while there is one thread, and signals wait for its end.
+    flat : bool
+        If False, numba compiles the template as it is, and Python runs it as it is.
+    given : function
+        Returns what Python is given in place of the arguments.
+    folders : tuple of Path
+        Folders of source files, beside the engine's, that compiled code depends on.
+    **options
+        Options of numba's `njit`.
     """
 
+    spent = 0
+    """The work of all functions in Python."""
+    started = False
+    """Whether a function of this process has left Python."""
+
     def __init__(
-        self, template: Callable[..., Any], name: str, digest: str | None, work: Callable[..., int], *,
-        python: bool = True, nogil: bool = True,
+        self, template: Callable[..., Any], work: Callable[..., int] | None, *, name: str = "",
+        digest: Callable[[], str | None] = engine_digest, python: Any = True, nogil: bool = True, flat: bool = True,
+        given: Callable[[Any], Any] = views, folders: tuple[Path, ...] = (), **options: Any,
     ) -> None:  # fmt: skip
-        super().__init__()
-        self.template, self.name, self.digest, self.work = template, name, digest, work
-        self.python, self.nogil = python, nogil
-        self.cached = digest is not None
-        self.lock = RLock()
+        update_wrapper(self, template)
+        self.template, self.work, self.name, self.digest = template, work, name or template.__name__.strip("_"), digest
+        self.python, self.nogil, self.flat, self.given, self.folders = python, nogil, flat, given, folders
+        self.options = {"nogil": nogil, "error_model": "numpy"} | options
+        self.lock = threading.RLock()
+        self.done, self.loaded, self.missing = 0, False, False
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the function."""
+        return self.run_in_python(*args) if self.in_python(*args) else self.compiled(*args)
 
     def run_in_python(self, *args: Any) -> Any:
-        """Run the pass in Python; arrays that Python has no views of, in compiled code."""
+        """Run the function in Python; with arrays that Python has no views of, in compiled code."""
         try:
-            with nullcontext() if self.nogil else uninterrupted():
-                return self.plain(*views(args))
+            with self._surroundings():
+                return self.plain(*self.given(args))
         except UnalignedError:  # nothing was read or written yet
             return self.compiled(*args)
 
+    def _surroundings(self) -> Any:
+        if not self.nogil:
+            return uninterrupted()
+        return nullcontext() if self.flat else np.errstate(all="ignore")
+
     def in_python(self, *args: Any) -> bool:
-        """Return whether to run this call in Python."""
-        return self.python and super().in_python(*args)
+        """Return whether to run this call in Python, and add its work to what was done there."""
+        if self.work is None or not self.python or not (self.nogil or threading.active_count() == 1):
+            return False
+        if _choice != "auto":
+            return _choice == "never"
+        if self.loaded:
+            return False
+        work = self.work(*args)
+        self.done += work
+        Tiered.spent += work
+        enough = self.done > LOAD and (Tiered.started or Tiered.spent > START)
+        if not enough or (self.done <= COMPILE and not self._on_disk(args)):
+            return True
+        self.loaded = Tiered.started = True
+        return False
+
+    def _on_disk(self, args: tuple[Any, ...]) -> bool:
+        """Return whether the disk cache has code for such arguments; checked once."""
+        if not self.missing:
+            self.missing = not self._has(args)
+        return not self.missing
+
+    def _has(self, args: tuple[Any, ...]) -> bool:
+        cache = self.compiled._cache
+        return isinstance(cache, KernelCache) and cache.holds(tuple(map(typeof, args)), self.compiled.targetctx)
 
     @property
     def compiled(self) -> Any:
@@ -152,19 +203,33 @@ class Kernel(Tiered):
 
     @cached_property
     def _compiled(self) -> Any:
-        source, names = flatten(self.template, self.name)
-        space = {key: NATIVE.get(value, value) if callable(value) else value for key, value in names.items()}
-        identity = None if self.digest is None else hashlib.sha256(f"{self.digest} {source}".encode()).hexdigest()
-        return compiled(_made(source, self.name, space, identity), self.digest, self.nogil)
+        digest, function = self.digest(), self.template
+        if self.flat:
+            source, names, apart = flatten(self.template, self.name)
+            identity = hashlib.sha256("\n".join([str(digest), source, *apart]).encode()).hexdigest()
+            function = _made(source, self.name, names, identity)
+        kernel = njit(**self.options)(function)
+        if digest is not None:
+            kernel._cache = KernelCache(function, *self.folders)
+        return kernel
 
     @cached_property
     def plain(self) -> Any:
-        """The function in Python, called with :func:`linsep.engine.arrays.views` of the arguments."""
-        source, names = flatten(self.template, self.name, PYTHON)
-        return _made(source, self.name, names, None)
+        """The function in Python."""
+        if callable(self.python):
+            return self.python
+        if not self.flat:
+            return self.template
+        source, names, _ = flatten(self.template, self.name, PYTHON)
+        return _made(source, self.name, names, "")
 
 
-def _made(source: str, name: str, space: dict[str, Any], identity: str | None) -> Any:
+def tiered(work: Callable[..., int] | None, **how: Any) -> Callable[[Callable[..., Any]], Tiered]:
+    """Make a :class:`Tiered` function of the decorated one."""
+    return lambda template: Tiered(template, work, **how)
+
+
+def _made(source: str, name: str, space: dict[str, Any], identity: str) -> Any:
     """Return the function of a source text, which captures its identity for the disk cache."""
     head, *body = source.splitlines()
     lines = ["def make(identity):", f"    {head}", "        identity", *(f"    {line}" for line in body)]
@@ -172,28 +237,3 @@ def _made(source: str, name: str, space: dict[str, Any], identity: str | None) -
     space = space | {"__name__": __name__}
     exec(compile("\n".join(lines), __file__, "exec"), space)
     return space["make"](identity)
-
-
-def learning_work(bound: Bound, row: Any, start: int, stop: int, first: int) -> int:
-    """Return the work of a learning pass: the entries of its rows, and some more a row, in each column."""
-    weights, data = bound.args[1][0], bound.args[5]
-    return (stop - start) * (_entries_a_row(row + data) + 8) * weights.shape[1]
-
-
-def scoring_work(w: Any, data: Any, room: Any, start: int, stop: int, *out: Any) -> int:
-    """Return the work of scoring some rows."""
-    return (stop - start) * (_entries_a_row(data) + 4) * w[0].shape[1]
-
-
-def _entries_a_row(data: Any) -> int:
-    """Return the mean number of entries in a row, given the fields of any kind of data."""
-    values = data[0]
-    if values.ndim == 2:
-        return int(values.shape[1])
-    rows = len(data[2]) - 1 if isinstance(data[2], np.ndarray) else 1
-    return len(values) // max(1, rows)
-
-
-def single_work(bound: Bound, row: Any, *place: int) -> int:
-    """Return the work of a single row."""
-    return (len(row[0]) + 8) * bound.args[0][0].shape[1]

@@ -9,13 +9,44 @@ import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Span
-from linsep.engine.links import SCALE_LIMIT, factor, fold, needs_fold, scale_by, touch
-from linsep.engine.multimethods import cold, inlined
+from linsep.engine.links import (
+    SCALE_LIMIT,
+    Additive,
+    FreeBias,
+    Imaged,
+    Scaled,
+    factor,
+    fold,
+    needs_fold,
+    scale_by,
+    touch,
+)
+from linsep.engine.multimethods import cold, inlined, multimethod
 from linsep.engine.native import unsigned
 from linsep.engine.readouts import Log, bank, has_room, note
 
 SUM_LIMIT = 2.0**511
 """Single rows are learned while no |sum| is above: its square, and its product with any scale or mass, is finite."""
+
+
+restore_bias = multimethod(0)
+"""restore_bias(w, readout, lo, hi, keep): give the bias back what it lost as the scale was multiplied with keep."""
+
+
+@restore_bias.when(Additive)
+@restore_bias.when(Scaled)
+@restore_bias.when(Imaged)
+def _(w: Any, readout: Any, lo: int, hi: int, keep: float) -> None:
+    pass
+
+
+@restore_bias.when(FreeBias)
+def _(w: FreeBias, readout: Any, lo: int, hi: int, keep: float) -> None:
+    last = w.s.shape[0] - 1
+    for c in range(lo, hi):
+        d = w.s[last, c] / keep - w.s[last, c]
+        w.s[last, c] += d
+        note(readout, last, c, d)
 
 
 @inlined
@@ -26,6 +57,7 @@ def shrink(w: Any, readout: Any, lo: int, hi: int, keep: float) -> None:
         fold(w, lo, hi, 0.0)
     elif keep != 1.0:
         scale_by(w, lo, hi, keep)
+        restore_bias(w, readout, lo, hi, keep)
         if needs_fold(w, lo):
             bank(readout, w, lo, hi)
             fold(w, lo, hi, factor(w, lo))

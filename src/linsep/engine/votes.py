@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 
 from linsep.engine.arrays import Array
-from linsep.engine.kernel_cache import cached_njit
-
-OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
+from linsep.engine.tiers import tiered
 
 
 def _work_of_walk(kernels: Array, places: Array, *others: Any) -> int:
@@ -32,7 +30,7 @@ def recurrence(factors: Array, terms: Array, first: float) -> Array:
     return out
 
 
-@cached_njit(work=lambda factors, terms, out: 2 * len(terms), **OPTIONS)
+@tiered(lambda factors, terms, out: 2 * len(terms))
 def _recurrence(factors: Array, terms: Array, out: Array) -> None:
     for k in range(terms.shape[0]):
         out[k + 1] = factors[k] * out[k] + terms[k]
@@ -71,7 +69,7 @@ def walk(
     return _finite(score, lost)
 
 
-@cached_njit(work=_work_of_walk, **OPTIONS)
+@tiered(_work_of_walk)
 def _walk(
     kernels: Array, places: Array, amounts: Array, keeps: Array, counts: Array, scales: Array, marks: Array,
     picks: Array, points: Array, score: Array, lost: Array, totals: Array,
@@ -134,7 +132,7 @@ def poll(
     return _finite(score, lost)
 
 
-@cached_njit(work=_work_of_poll, **OPTIONS)
+@tiered(_work_of_poll)
 def _poll(
     kernels: Array, places: Array, columns: Array, rivals: Array, amounts: Array, keeps: Array, scales: Array,
     counts: Array, score: Array, lost: Array, scale: Array, votes: Array,

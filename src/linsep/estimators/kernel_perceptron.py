@@ -54,7 +54,7 @@ class KernelPerceptron(Voter):
     cache_size : float, default=256.0
         Megabytes for kernel values that `fit` keeps from epoch to epoch.
     fit_intercept : bool, default=False
-        Whether to add `intercept_scaling`² to the kernel: a constant feature in the feature space.
+        Whether to add `intercept_scaling`² to the kernel: a constant feature in the feature space. "auto" adds 1.
     **shared
         Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 
@@ -152,6 +152,10 @@ class KernelPerceptron(Voter):
     def _weights(self) -> Array:
         self._fitted()
         raise AttributeError("weights in a kernel's feature space are not written out: see dual_coef_ and support_")
+
+    @property
+    def _reads_first_row(self) -> bool:
+        return False  # the bias is in the kernel's feature space, where the size of an entry means nothing
 
     def _parts(self, features: int, rows: int | None) -> Parts:
         if self.rule is None:

@@ -86,7 +86,8 @@ class LogisticRegression(OnlineLearner, BatchLearner):
     multi_class : {"auto", "multinomial", "ovr", "joint"}, default="auto"
         Of more than two classes: "multinomial" is a softmax over all, for "newton" and "batch"; "ovr" is one binary
         classifier a class against the rest; "joint", for "sgd", is the true class against its best rival. "auto":
-        "multinomial" where all rows are seen at once, else "ovr". After a softmax, "auto" continues as "joint".
+        "multinomial" where all rows are seen at once, else as for every online learner. After a softmax, "auto"
+        continues as "joint".
     **shared
         Those of every online learner: see :class:`linsep.estimators.base.online.OnlineLearner`.
 

@@ -10,8 +10,8 @@ class Perceptron(OnlineLearner):
     """Rosenblatt's perceptron: on a mistake, y w.x <= 0, add the row: w += y x.
 
     On rows of norm at most R that some unit vector separates with margin gamma, it makes at most (R / gamma)²
-    mistakes, in any order (Novikoff, 1962). Multiplying all of X, and `intercept_scaling` with it,
-    by a power of two changes no mistake.
+    mistakes, in any order (Novikoff, 1962). Multiplying all of X by a power of two changes no mistake; an
+    `intercept_scaling` that is a number must be multiplied, too.
 
     Parameters
     ----------

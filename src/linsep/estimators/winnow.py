@@ -51,7 +51,7 @@ class _Multiplicative(OnlineLearner):
         if delta is None:
             return eta if eta is not None else 0.5 / (x_max or 1.0)
         beta = self.intercept_scaling if self.fit_intercept else 0.0
-        if x_max is not None and beta > x_max:
+        if x_max is not None and not isinstance(beta, str) and beta > x_max:
             raise ParameterError(
                 f"intercept_scaling={beta:g} is beyond x_max={x_max:g}, and the bias is a feature like all others: "
                 f"the bound for delta would not hold; set intercept_scaling={x_max:g}"
@@ -67,6 +67,10 @@ class _Multiplicative(OnlineLearner):
                 f"{best_rate(delta, x_max):.3g}"
             )
         return eta if eta is not None else best_rate(delta, x_max)
+
+    def _first_bias(self, entries: Array | None) -> float:
+        beta = super()._first_bias(entries)
+        return beta if self.x_max is None else min(beta, float(self.x_max))
 
     @property
     def exponents_(self) -> Array:

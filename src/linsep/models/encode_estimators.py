@@ -7,15 +7,18 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.data.text.transformers import TextCounter, TextHasher
+from linsep.engine.readouts import UPDATES
 from linsep.estimators.base.learner import Learner
 from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.calibration import CalibratedClassifier, Recent
 from linsep.estimators.least_squares import LeastSquaresRegression
 from linsep.estimators.online_classifier import OnlineClassifier
+from linsep.estimators.passive_aggressive_regressor import PassiveAggressiveRegressor
 from linsep.estimators.registry import LEARNERS
 from linsep.models.encode_state import decode_state, encode_state, is_count
 from linsep.models.encoding import Decoder, Encoder, Foreign
 from linsep.solvers.calibration import Isotonic, Platt
+from linsep.training.by_loss import Columns
 from linsep.transforms import MAPS
 from linsep.validation.errors import ParameterError
 
@@ -249,6 +252,8 @@ def _encode_learner(learner: Any, to: Encoder, name: str) -> dict[str, Any]:
         return {"calibrated": _encode_calibrated(learner, to, name)}
     if type(learner) is LeastSquaresRegression:
         return {"regression": _encode_regression(learner, to, name)}
+    if type(learner) is PassiveAggressiveRegressor:
+        return {"online_regression": _encode_online_regression(learner, to, name)}
     kind = _kind_of(learner)
     state, names = learner._readable(), learner._names
     if names is not None:
@@ -279,6 +284,8 @@ def _decode_learner(meta: dict[str, Any], read: Decoder, name: str) -> Any:
         return _decode_calibrated(meta["calibrated"], read, name)
     if "regression" in meta:
         return _decode_regression(meta["regression"], read)
+    if "online_regression" in meta:
+        return _decode_online_regression(meta["online_regression"], read, name)
     learner = _untrained(meta, read)
     classes, features, seed, passes = read.value(meta["classes"]), meta["features"], meta["seed"], meta["n_iter"]
     if not isinstance(classes, np.ndarray) or classes.dtype.kind not in "biufUO" or not len(classes):
@@ -323,6 +330,68 @@ def _decode_regression(meta: dict[str, Any], read: Decoder) -> LeastSquaresRegre
     model._flat, model._bias, model._weights = meta["flat"], meta["bias"], read.value(meta["weights"])
     _decode_facts(model, meta, read)
     return model
+
+
+def _encode_online_regression(model: PassiveAggressiveRegressor, to: Encoder, name: str) -> dict[str, Any]:
+    check_is_fitted(model)
+    columns, state = model._columns, model._columns.state
+    if state.features != model.n_features_in_:
+        columns = model._resumed()
+        state = columns.state
+    if model._names is not None:
+        to.words(list(model._names), f"{name}.feature_names")
+    return {
+        "parameters": to.values(model.get_params(deep=False), f"{name}.parameters"),
+        "features": int(model.n_features_in_),
+        "named": model._names is not None,
+        "bias": float(state.bias),
+        "average": columns.onset is not None,
+        "averages": columns.averages,
+        "counts": [int(n) for n in (model.seed_, model.n_iter_, state.epochs, state.tally.rounds[0], model.updates_)],
+        "lost": float(model._lost + state.readout.losses[0]),
+        "weights": to.value(np.ascontiguousarray(state.link.s), f"{name}.weights"),
+        "totals": to.value(np.ascontiguousarray(state.readout.u), f"{name}.totals") if columns.averages else None,
+        "clock": float(state.readout.clock[0]) if columns.averages else 0.0,
+    }
+
+
+def _decode_online_regression(meta: dict[str, Any], read: Decoder, name: str) -> PassiveAggressiveRegressor:
+    model = PassiveAggressiveRegressor(**_parameters(PassiveAggressiveRegressor, meta, read))
+    model._validate_params()
+    features, counts, bias = meta["features"], meta["counts"], meta["bias"]
+    if not (isinstance(counts, list) and len(counts) == 5 and all(map(is_count, (features, *counts)))):
+        raise Foreign("one of its counts is not a count")
+    numbers = bias, meta["lost"], meta["clock"]
+    if not all(type(number) is float and np.isfinite(number) and number >= 0 for number in numbers):
+        raise Foreign("its constant feature, its losses or its average's rounds are not numbers of 0 or more")
+    if any(type(meta[of]) is not bool for of in ("named", "average", "averages")):
+        raise Foreign("it does not say whether its features have names, or whether an average predicts")
+    model.n_features_in_ = features
+    model.seed_, model.n_iter_, epochs, rounds, updates = counts
+    if meta["named"]:
+        names = read.words(f"{name}.feature_names", "its list of names of features")
+        model._names = dict(zip(names, range(len(names)), strict=True))
+        if not len(names) == len(model._names) == features:
+            raise Foreign(f"it has {len(names)} names for {features} features")
+    weights = _table(read.value(meta["weights"]), features)
+    onset = 1 if meta["average"] else None
+    columns = Columns.start(model._rule(), weights, bias, np.array([0]), onset, rounds)
+    state = columns.state
+    if meta["averages"]:
+        columns.begin_average()
+        state.readout.u[:] = _table(read.value(meta["totals"]), features)
+        state.readout.clock[:] = state.readout.mass[:] = meta["clock"]
+    state.epochs, state.tally.counts[UPDATES, 0] = epochs, updates
+    model._columns, model._lost = columns, meta["lost"]
+    model._check_facts()
+    return model
+
+
+def _table(weights: Any, features: int) -> Any:
+    """Return weights of one column for so many features and the constant feature; refuse all else."""
+    if not isinstance(weights, np.ndarray) or weights.dtype != np.float64 or weights.shape != (features + 1, 1):
+        raise Foreign(f"its weights are not one column of {features + 1} numbers")
+    return weights
 
 
 def _decode_facts(model: Learner | LeastSquaresRegression, meta: dict[str, Any], read: Decoder) -> None:

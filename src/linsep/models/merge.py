@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from linsep.engine.arrays import Array
+from linsep.engine.links import Imaged
 from linsep.engine.readouts import Average
 from linsep.engine.step import reads_sign_only
 from linsep.estimators.base.learner import Learner
@@ -23,6 +24,8 @@ Online = TypeVar("Online", bound=OnlineLearner)
 
 MATTER = ("fit_intercept", "intercept_scaling", "multi_class")
 """Of the parameters that every learner has, those that say what its weights mean."""
+BIAS = "a bias feature of"
+"""The trait that models share, or that a merge brings to one value."""
 
 
 def merge(models: Iterable[Online], *, how: str = "average", weights: Sequence[float] | None = None) -> Online:
@@ -31,7 +34,8 @@ def merge(models: Iterable[Online], *, how: str = "average", weights: Sequence[f
     What is averaged or summed are the sums that training moves: the weights of additive learners and of those that
     shrink; for Winnow the exponents, so that the weights are multiplied (a sum) or are their geometric mean (an
     average), and for the p-norm the s of w(s). A learner that answers with an average over rounds answers with the
-    average over the rounds of all models.
+    average over the rounds of all models. Where the first row chose each model's bias feature, the intercepts are
+    averaged or summed; exponential, sinh and p-norm weights need one `intercept_scaling` for all.
 
     A sum of perceptrons has added all rows that any of them has added. Learners that ask more of a score than its
     sign, such as margin 1 or a probability, are averaged only: the sum's scores would be too large by far.
@@ -87,6 +91,7 @@ def merge(models: Iterable[Online], *, how: str = "average", weights: Sequence[f
             'of a sum are too large; use how="average"'
         )
     classes = _classes(models)
+    states = [_with_bias(state, states[0].bias) for state in states]
     states = [_with_classes(state, m.classes_, classes) for state, m in zip(states, models, strict=True)]
     with np.errstate(over="ignore", invalid="ignore"):
         state = _merged(states, shares, divisor)
@@ -112,7 +117,8 @@ def _refuse_another_kind(models: Sequence[OnlineLearner], states: Sequence[Train
     one, other = _traits(models[0], states[0]), _traits(models[i], states[i])
     for what, value in one.items():
         if not _same(value, other[what]):
-            raise ValueError(f"models[{i}] has {what} {other[what]}, models[0] has {value}: they can't be merged")
+            cure = ": train all with one intercept_scaling" if what == BIAS else ""
+            raise ValueError(f"models[{i}] has {what} {other[what]}, models[0] has {value}: they can't be merged{cure}")
     names, others = (model._names for model in (models[0], models[i]))
     if (names is None) != (others is None):
         which = "models[0] has" if others is None else f"models[{i}] has"
@@ -131,9 +137,28 @@ def _traits(model: OnlineLearner, state: TrainingState) -> dict[str, Any]:
         "weights whose rate or power is": getattr(state.link, "number", None),
         "the readout": type(state.readout).__name__.lower(),
         "multi_class": "joint" if state.pair else "ovr",
-        "a bias feature of": state.bias,
+        BIAS: bool(state.bias) if _bias_differs_freely(model, state) else state.bias,
         "labels that": "arrive with the rows" if model._open else "are fixed (by fit, or by classes=...)",
     } | own
+
+
+def _bias_differs_freely(model: OnlineLearner, state: TrainingState) -> bool:
+    """Return whether each model may have a bias feature of its own: only its product with its weight counts."""
+    return model._reads_first_row and not isinstance(state.link, Imaged)
+
+
+def _with_bias(state: TrainingState, bias: float) -> TrainingState:
+    """Return a state with a bias feature of that value and the same intercepts."""
+    if state.bias == bias:
+        return state
+    parts: list[Any] = []
+    for part, field in ((state.link, "s"), (state.readout, "u")):
+        sums = getattr(part, field, None)
+        if sums is not None:
+            sums = sums.copy()
+            sums[-1] *= state.bias / bias
+        parts.append(part if sums is None else part._replace(**{field: sums}))
+    return replace(state, link=parts[0], readout=parts[1], bias=bias)
 
 
 def _matters(parameter: str) -> bool:

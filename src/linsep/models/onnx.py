@@ -14,7 +14,7 @@ from linsep.engine.links import EXPONENTIAL, P_NORM, TINY, Imaged
 from linsep.estimators.base.learner import Learner
 from linsep.models.encode_estimators import is_calibrated, is_pipeline
 from linsep.models.named_weights import weighing_learner
-from linsep.transforms import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns
+from linsep.transforms import Bias, DeltaTrick, Polynomial, Scale, ScaleColumns, Standardize
 from linsep.validation.errors import ParameterError
 
 OPSET, IR = 17, 8
@@ -173,6 +173,13 @@ def _scale_columns(graph: Graph, step: Any, rows: Tensor) -> Tensor:
     return replace(rows, name=graph.add("Div", rows.name, by))
 
 
+def _standardize(graph: Graph, step: Any, rows: Tensor) -> Tensor:
+    if step.center_:
+        rows = graph.whole(rows)
+        rows = replace(rows, name=graph.add("Sub", rows.name, graph.constant(step.mean_)))
+    return _scale_columns(graph, step, rows)
+
+
 def _delta_trick(graph: Graph, step: Any, rows: Tensor) -> Tensor:
     return replace(rows, width=rows.width + step.n_rows_, zeros=rows.zeros + step.n_rows_)
 
@@ -207,6 +214,7 @@ MAPS: dict[type, Callable[[Graph, Any, Tensor], Tensor]] = {
     Bias: _bias,
     Scale: _scale,
     ScaleColumns: _scale_columns,
+    Standardize: _standardize,
     DeltaTrick: _delta_trick,
     Polynomial: _polynomial,
 }

@@ -50,10 +50,6 @@ def boundary_path(
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> from linsep import Perceptron
@@ -91,7 +87,7 @@ def boundary_path(
     _ring(ax, X, clf.log_.rows, avoid=_draw_normal(ax, path[-1]))
     event = "mistake" if clf.log_.amounts is None else "update"
     _explain(ax, classes, event)
-    count = style.counted(len(path) - 1, event)
+    count = style.count_of(len(path) - 1, event)
     ax.set_title(f"{type(clf).__name__}: the boundary after each of its {count}", loc="left", pad=18, color=style.ink())
     style.name_axes(ax, feature_names[0], feature_names[1])
     return ax
@@ -136,7 +132,7 @@ def _draw_lines(ax: Axes, path: Array) -> None:
             ax.plot(*points.T, color=style.ink(), alpha=shade, linewidth=width, zorder=2)
         if few:
             ends.append((points[1], k))
-    for place, text in _joined(ends, np.array([0.06, 0.03]) * np.ptp(ax.get_xlim())):
+    for place, text in _join_labels(ends, np.array([0.06, 0.03]) * np.ptp(ax.get_xlim())):
         right = place[0] >= ax.get_xlim()[1] - 1e-9
         ax.annotate(
             text, tuple(place), (3, 0) if right else (0, 3), textcoords="offset points", color=style.ink(),
@@ -164,7 +160,7 @@ def _crossing(ax: Axes, weights: Array) -> Array | None:
     return np.array([min(found), max(found)]) if len(set(found)) > 1 else None
 
 
-def _joined(ends: list[tuple[Array, int]], near: Array) -> list[tuple[Array, str]]:
+def _join_labels(ends: list[tuple[Array, int]], near: Array) -> list[tuple[Array, str]]:
     """Join the numbers of lines that end at nearly the same place."""
     groups: list[tuple[Array, list[int]]] = []
     for place, k in ends:
@@ -225,7 +221,7 @@ def _explain(ax: Axes, classes: Array, event: str) -> None:
     ring = Line2D([], [], color=style.ink(), marker="o", markersize=10, fillstyle="none", linestyle="none")
     way = tuple(Line2D([], [], color=style.ink(), alpha=_shade(k / 3), linewidth=1.8) for k in range(4))
     final = Line2D([], [], color=style.ink(), linewidth=2.8)
-    names = [style.shortened(label, 20) for label in classes]
+    names = [style.shorten(label, 20) for label in classes]
     style.legend(
         ax,
         [style.dot(0), style.dot(1), ring, way, final],

@@ -20,7 +20,7 @@ def classes_of(clf: Any) -> Array:
     return classes
 
 
-def scored(clf: Any, X: Any, y: Any) -> tuple[Array, Array]:
+def score_rows(clf: Any, X: Any, y: Any) -> tuple[Array, Array]:
     """Return the number of each row's class among the learner's classes, and the scores of the rows."""
     classes = classes_of(clf)
     if not hasattr(clf, "decision_function"):

@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 
 from linsep.engine.arrays import Array
 from linsep.plots import style
-from linsep.plots.checks import classes_of, scored
+from linsep.plots.checks import classes_of, score_rows
 from linsep.plots.style import percent
 from linsep.transforms.base import is_sparse
 from linsep.validation.labels import margins_of, predicted_codes
@@ -171,10 +171,6 @@ def decision_boundary(
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> from linsep import Perceptron
@@ -185,7 +181,7 @@ def decision_boundary(
     """
     if view not in ("principal", "score"):
         raise ValueError(f'view={view!r}: it is "principal" or "score"')
-    codes, scores = scored(clf, X, y)
+    codes, scores = score_rows(clf, X, y)
     classes, margins = classes_of(clf), margins_of(codes, scores)
     chosen = _sample(len(codes))
     rows = _rows(X, chosen)
@@ -209,9 +205,9 @@ def decision_boundary(
     size = 80 if len(wrong) <= MANY else 40
     ax.scatter(wrong[:, 0], wrong[:, 1], s=size, facecolor="none", edgecolor=style.ink(), linewidth=0.8, zorder=5)
     _explain(ax, classes, np.unique(codes), bool(len(wrong)), drawn, reach)
-    sampled = f"{style.counted(len(chosen), 'row')} of {len(codes):,} are drawn." if len(chosen) < len(codes) else ""
-    faults = style.counted(int(np.count_nonzero(margins <= 0)), "mistake")
-    title = f"{_name_of(clf)}: {faults} on {style.counted(len(codes), 'row')}"
+    sampled = f"{style.count_of(len(chosen), 'row')} of {len(codes):,} are drawn." if len(chosen) < len(codes) else ""
+    faults = style.count_of(int(np.count_nonzero(margins <= 0)), "mistake")
+    title = f"{_name_of(clf)}: {faults} on {style.count_of(len(codes), 'row')}"
     style.head(ax, title, _meaning(classes, cut, view, drawn, agreed), sampled)
     style.name_axes(ax, *plane.names)
     _frame(ax, shown.places)
@@ -347,7 +343,7 @@ def _scatter(ax: Axes, places: Array, k: int) -> None:
 
 def _explain(ax: Axes, classes: Array, there: Array, wrong: bool, drawn: bool, reach: float) -> None:
     handles = [style.dot(int(k)) for k in there]
-    labels = [style.shortened(classes[k], 28) for k in there]
+    labels = [style.shorten(classes[k], 28) for k in there]
     if wrong:
         handles.append(Line2D([], [], color=style.ink(), marker="o", markersize=9, fillstyle="none", linestyle="none"))
         labels.append("mistake")

@@ -9,7 +9,7 @@ from sklearn.utils.validation import column_or_1d
 
 from linsep.engine.arrays import Array
 from linsep.plots import style, ticks
-from linsep.plots.checks import codes_of, labels_of, same_length, scored
+from linsep.plots.checks import codes_of, labels_of, same_length, score_rows
 from linsep.theory.risk import wilson
 from linsep.validation.labels import margins_of, refuse_another_type
 
@@ -38,10 +38,6 @@ def confusion(y_true: Any, y_pred: Any, *, labels: Any = None, ax: Axes | None =
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure, of the size that :func:`matrix_size` returns.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> ax = confusion(["ham", "ham", "spam", "spam"], ["ham", "spam", "spam", "spam"])
@@ -66,8 +62,8 @@ def confusion(y_true: Any, y_pred: Any, *, labels: Any = None, ax: Axes | None =
     right, rows = int(np.trace(counts)), int(counts.sum())
     others = len(y_true) - rows
     note = "Colour: share of the true class." if len(classes) > SHARES else ""
-    style.head(ax, f"{right:,} of {style.counted(rows, 'row')} right ({style.percent(right / max(rows, 1))})", note,
-               f"{style.counted(others, 'row')} with other labels left out." if others else "")  # fmt: skip
+    style.head(ax, f"{right:,} of {style.count_of(rows, 'row')} right ({style.percent(right / max(rows, 1))})", note,
+               f"{style.count_of(others, 'row')} with other labels left out." if others else "")  # fmt: skip
     style.name_axes(ax, "predicted", "true")
     return ax
 
@@ -80,7 +76,7 @@ def matrix_size(classes: Any) -> tuple[float, float]:
 
 
 def _short(label: Any) -> str:
-    return style.shortened(label, 28)
+    return style.shorten(label, 28)
 
 
 def _counts(y_true: Array, y_pred: Array, classes: Array) -> Array:
@@ -189,10 +185,6 @@ def calibration(y: Any, probability: Any, *, labels: Any = None, bins: int = 10,
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> ax = calibration([0, 0, 1, 0, 1, 1], [0.1, 0.1, 0.1, 0.9, 0.9, 0.9], bins=2)
@@ -220,7 +212,7 @@ def calibration(y: Any, probability: Any, *, labels: Any = None, bins: int = 10,
         axis.set_major_formatter(ticks.percent_format())
     ax.spines["left"].set_bounds(0, 1)
     style.head(ax, f"Calibration: Brier score {claims.brier:.3g}",
-               f"{style.counted(len(groups), 'row')}; bars: 95 % interval; strip: rows of each point.")  # fmt: skip
+               f"{style.count_of(len(groups), 'row')}; bars: 95 % interval; strip: rows of each point.")  # fmt: skip
     style.name_axes(ax, claims.across, claims.up)
     return ax
 
@@ -239,7 +231,7 @@ def _claims(y: Any, probability: Any, labels: Any) -> Claims:
     codes = codes_of(truth, classes)
     if width == 2:
         given, event = p if p.ndim == 1 else p[:, 1], (codes == 1).astype(np.float64)
-        name = style.shortened(classes[1], 24)
+        name = style.shorten(classes[1], 24)
         brier = float(np.mean((given - event) ** 2))
         return Claims(given, event, brier, f"probability given to {name}", f"share of rows that are {name}")
     best = np.argmax(p, axis=1)
@@ -298,10 +290,6 @@ def margins(clf: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Axes:
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> from linsep import Perceptron
@@ -309,7 +297,7 @@ def margins(clf: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Axes:
     >>> margins(Perceptron(shuffle=False).fit(X, y), X, y).get_title(loc="left")
     'Margins: 0 mistakes on 4 rows (0 %)'
     """
-    codes, scores = scored(clf, X, y)
+    codes, scores = score_rows(clf, X, y)
     values = margins_of(codes, scores)
     edges = _edges(float(values.min()), float(values.max()))
     # A bar holds what is above its left edge up to its right one, so that 0 counts among the mistakes.
@@ -332,7 +320,7 @@ def margins(clf: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Axes:
     ticks.numbers(ax.xaxis, 8)
     ticks.numbers(ax.yaxis, 5, integer=True)
     share = style.percent(wrong / len(values))
-    title = f"Margins: {style.counted(wrong, 'mistake')} on {style.counted(len(values), 'row')} ({share})"
+    title = f"Margins: {style.count_of(wrong, 'mistake')} on {style.count_of(len(values), 'row')} ({share})"
     style.head(ax, title)
     two = scores.ndim == 1
     style.name_axes(ax, "margin: y × score" if two else "margin: score of the true class − best rival's", "rows")
@@ -376,10 +364,6 @@ def comparison(results: Iterable[Any], *, ax: Axes | None = None) -> Axes:
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure, of the size that :func:`ranking_size` returns.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> ax = comparison([Result("perceptron", 0.12, 0.5, 310), {"name": "averaged-perceptron", "error": 0.08}])
@@ -395,14 +379,14 @@ def comparison(results: Iterable[Any], *, ax: Axes | None = None) -> Axes:
     colours = np.where(best, style.COLOURS[2], style.RIGHT)
     ax.hlines(places, 0, errors, color=colours, linewidth=1.6, alpha=0.55, zorder=1)
     ax.scatter(errors, places, s=46, c=colours, zorder=2, clip_on=False)
-    ax.set_yticks(places, labels=[style.shortened(r.name, 32) for r in ranked], parse_math=False, color=style.ink())
+    ax.set_yticks(places, labels=[style.shorten(r.name, 32) for r in ranked], parse_math=False, color=style.ink())
     ax.tick_params(axis="y", length=0, pad=8)
     ax.set(xlim=(0, 1.06 * errors[-1] or 0.01), ylim=(len(ranked) - 0.4, -0.9))
     ticks.percents(ax.xaxis, 8)
     ticks.grid(ax, "x")
     ax.spines["left"].set_visible(False)
     _write_columns(ax, ranked, best)
-    first = style.shortened(ranked[0].name, 32) if best.sum() == 1 else f"{best.sum()} learners alike"
+    first = style.shorten(ranked[0].name, 32) if best.sum() == 1 else f"{best.sum()} learners alike"
     style.head(ax, f"Lowest test error: {first}")
     style.name_axes(ax, "test error", "")
     return ax

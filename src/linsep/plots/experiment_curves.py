@@ -38,10 +38,6 @@ def versus(
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> ax = versus([32, 100, 1000], [60, 200, 1000], [70, 90, 120], relevant=5, rounds=20_000)
@@ -132,10 +128,6 @@ def noise(shares: Any, mistakes: Any, bounds: Any, *, rows: int, ax: Axes | None
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> noise([0, 0.05, 0.1], [12, 90, 160], [60, 480, 700], rows=1000).get_title(loc="left")
@@ -167,7 +159,7 @@ def noise(shares: Any, mistakes: Any, bounds: Any, *, rows: int, ax: Axes | None
     ticks.grid(ax)
     names = [f"all rows: {rows:,}", "tightest Delta-trick bound", "mistakes"]
     key(ax, [most, above, run], names)
-    style.head(ax, f"One pass over {style.counted(rows, 'row')}, some labels wrong")
+    style.head(ax, f"One pass over {style.count_of(rows, 'row')}, some labels wrong")
     style.name_axes(ax, "labels turned round", "mistakes in one pass")
     return ax
 
@@ -198,10 +190,6 @@ def noisy_runs(
         The margin before any label is turned round.
     seed : int, default=0
         Which rows are drawn.
-
-    Returns
-    -------
-    NoisyRuns
 
     Examples
     --------
@@ -255,23 +243,19 @@ def votes(epochs: Any, errors: Mapping[Any, Any], *, heading: str = "", ax: Axes
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> errors = {("vote", False): [0.1, 0.08], ("last", False): [0.16, 0.14], ("last", True): [0.15, 0.13]}
     >>> votes([0.1, 1], errors).get_title(loc="left")
     'vote: 8.0 % of predictions wrong after 1 epoch'
     """
-    numbers, curves = _checked(epochs, errors)
+    numbers, curves = _check_curves(epochs, errors)
     ax = style.axes(ax, (8.4, 4.4))
     handles = _draw(ax, numbers, curves)
     _scale(ax, [numbers], [curves])
     key(ax, handles, [name_of(method) for method in curves])
     first = next(iter(curves))
-    result = f"{name_of(first)}: {style.percent(curves[first][-1])} of predictions wrong after {_counted(numbers[-1])}"
+    result = f"{name_of(first)}: {style.percent(curves[first][-1])} of predictions wrong after {_epochs(numbers[-1])}"
     style.head(ax, f"{heading}, {result}" if heading else result)
     style.name_axes(ax, "epochs", "test error")
     return ax
@@ -289,10 +273,6 @@ def vote_panels(panels: Mapping[str, Curves], *, across: int | None = None, figu
     figure : matplotlib.figure.Figure, optional
         An empty figure; by default a new one.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Examples
     --------
     >>> figure = vote_panels({f"degree {d}": ([0.1, 1], {("vote", False): [0.2 / d, 0.1 / d]}) for d in (1, 2)})
@@ -304,7 +284,7 @@ def vote_panels(panels: Mapping[str, Curves], *, across: int | None = None, figu
     across = min(across or (3 if len(panels) % 3 == 0 else 2), len(panels))
     down = -(-len(panels) // across)
     figure = figure or Figure(figsize=(4.0 * across + 1.9, 3.0 * down + 0.3), layout="constrained")
-    known = {title: _checked(*given) for title, given in panels.items()}
+    known = {title: _check_curves(*given) for title, given in panels.items()}
     numbers, curves = [one[0] for one in known.values()], [one[1] for one in known.values()]
     drawn: dict[Method, Line2D] = {}
     places = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
@@ -336,7 +316,7 @@ def name_of(method: Method) -> str:
     return reading_name(*method)
 
 
-def _checked(epochs: Any, errors: Mapping[Any, Any]) -> tuple[Array, dict[Method, Array]]:
+def _check_curves(epochs: Any, errors: Mapping[Any, Any]) -> tuple[Array, dict[Method, Array]]:
     numbers = finite("epochs", epochs)
     refuse_where(np.diff(numbers, prepend=0.0) <= 0, "epochs", numbers, "numbers of epochs are above 0 and rise")
     if not errors:
@@ -395,5 +375,5 @@ def _apart(x: Array) -> Array:
     return np.array(kept)
 
 
-def _counted(epochs: float) -> str:
+def _epochs(epochs: float) -> str:
     return f"{epochs:g} {'epoch' if epochs == 1 else 'epochs'}"

@@ -59,7 +59,7 @@ def draw_levels(ax: Axes, run: Line2D, name: str, count: float, allowed: Mapping
         if value < np.inf:
             look: Any = {"color": colours[k % len(colours)], "linestyle": LINES[k % len(LINES)], "linewidth": 1.6}
             line, text = ax.axhline(value, zorder=2, **look), amount(value)
-        entries.append((line, f"{style.shortened(bound, 36)}: {text}", float(value)))
+        entries.append((line, f"{style.shorten(bound, 36)}: {text}", float(value)))
     entries.sort(key=lambda entry: -entry[2])
     key(ax, [line for line, *_ in entries], [text for _, text, _ in entries])
     return {bound: float(value) for bound, value in allowed.items() if value < np.inf}
@@ -90,14 +90,14 @@ def steps_of(values: Array, counts: Any) -> Array:
     return found
 
 
-def summed(last: float, counts: Any) -> str:
+def total_of(last: float, counts: Any) -> str:
     """Return the number of mistakes for a title, counted or weighted.
 
-    >>> summed(2, None), summed(2.5, [0, 2.5]), summed(1, [0, 1])
+    >>> total_of(2, None), total_of(2.5, [0, 2.5]), total_of(1, [0, 1])
     ('2 mistakes', '2.5 weighted mistakes', '1 weighted mistake')
     """
     if counts is None:
-        return style.counted(int(last), "mistake")
+        return style.count_of(int(last), "mistake")
     return f"{amount(last)} weighted mistake{'s' * (amount(last) != '1')}"
 
 
@@ -126,10 +126,6 @@ def mistakes(run: Any, *, bound: float | Callable[[Array], Any] | None = None, a
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> from linsep import Perceptron
@@ -154,10 +150,10 @@ def mistakes(run: Any, *, bound: float | Callable[[Array], Any] | None = None, a
     ticks.numbers(ax.yaxis)
     if len(curves) > 1:
         order = sorted(range(len(curves)), key=lambda k: -counts[k])
-        labels = [f"{style.shortened(run.classes_[k], 24)}: {_formatted(counts[k])}" for k in order]
+        labels = [f"{style.shorten(run.classes_[k], 24)}: {_format(counts[k])}" for k in order]
         style.legend(ax, [ax.lines[k] for k in order], labels)
-    total = f"{_formatted(sum(counts))} {what.removesuffix('s' * (sum(counts) == 1))}"
-    style.head(ax, f"{title}{total} in {style.counted(rounds, 'round')}")
+    total = f"{_format(sum(counts))} {what.removesuffix('s' * (sum(counts) == 1))}"
+    style.head(ax, f"{title}{total} in {style.count_of(rounds, 'round')}")
     style.name_axes(ax, "round", f"{what} so far{' of each class' if len(curves) > 1 else ''}")
     return ax
 
@@ -179,7 +175,7 @@ def _whole(count: Any) -> float:
     return int(count) if count == int(count) else float(count)
 
 
-def _formatted(count: float) -> str:
+def _format(count: float) -> str:
     return f"{count:,}" if isinstance(count, int) else f"{count:,.4g}"
 
 
@@ -199,14 +195,14 @@ def _logged(clf: Any, weighted: bool) -> tuple[list[Curve], str]:
         chosen = [np.ones(len(log), bool)]
     mixed, what = clf._fitted().mixed if weighted else None, "mistakes" if counts_mistakes else "updates"
     if mixed is None:
-        return [stepped(log.rounds[of], clf.t_) for of in chosen], what
+        return [step_curve(log.rounds[of], clf.t_) for of in chosen], what
     if log.classes is not None and log.classes.ndim == 1 and len(chosen) == 1:
         weights = _weights(mixed, log.rounds, log.classes)
     else:
         weights = np.zeros(len(log))
         for k, of in enumerate(chosen):
             weights[of] = _weights(mixed, log.rounds[of], k)
-    return [stepped(log.rounds[of], clf.t_, weights[of]) for of in chosen], f"weighted {what}"
+    return [step_curve(log.rounds[of], clf.t_, weights[of]) for of in chosen], f"weighted {what}"
 
 
 def _weights(mixed: Any, rounds: Array, classifiers: Any) -> Array:
@@ -217,7 +213,7 @@ def _weights(mixed: Any, rounds: Array, classifiers: Any) -> Array:
     return np.where(inside, (mixed.shares / mixed.totals())[place, classifiers], 1.0)
 
 
-def stepped(rounds: Array, last: int, weights: Array | None = None) -> Curve:
+def step_curve(rounds: Array, last: int, weights: Array | None = None) -> Curve:
     """Return the corners of a count that rises by 1, or a weight, at each of these rounds; at one round together."""
     x = np.append(0, rounds)
     y = np.arange(len(rounds) + 1) if weights is None else np.append(0.0, np.cumsum(weights))
@@ -263,10 +259,6 @@ def bounds(rounds: Any, total: int, allowed: Mapping[str, float], *, ax: Axes | 
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> bounds([1, 2, 5], 12, {"(R/γ)²": 8.25, "Winnow": 6.5}).get_title(loc="left")
@@ -274,13 +266,13 @@ def bounds(rounds: Any, total: int, allowed: Mapping[str, float], *, ax: Axes | 
     """
     places = _rounds(rounds, total)
     ax = style.axes(ax, (8.4, 4.0))
-    x, y = stepped(places, total)
+    x, y = step_curve(places, total)
     (run,) = ax.plot(x, y, drawstyle="steps-post", color=style.WRONG, linewidth=2.0, zorder=3)
     drawn = draw_levels(ax, run, "mistakes", len(places), allowed)
     scale_height(ax, max(drawn.values(), default=0.0), y, integer=True)
     ax.set_xlim(0, total)
     ticks.numbers(ax.xaxis, 5, integer=True)
-    style.head(ax, f"{style.counted(len(places), 'mistake')} in {style.counted(total, 'round')}{_least(drawn)}")
+    style.head(ax, f"{style.count_of(len(places), 'mistake')} in {style.count_of(total, 'round')}{_least(drawn)}")
     style.name_axes(ax, "round", "mistakes so far")
     return ax
 
@@ -300,10 +292,6 @@ def mixes(counts: Any, allowed: Mapping[str, float], *, ax: Axes | None = None) 
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> mixes([0, 2.25, 3.5, 3.5], {"(R/γ)²": 8.25}).get_title(loc="left")
@@ -318,7 +306,7 @@ def mixes(counts: Any, allowed: Mapping[str, float], *, ax: Axes | None = None) 
         run.set_data(np.flatnonzero(sums), sums[sums > 0])
     ax.set_xlim(0, max(len(sums) - 1, 1))
     ticks.numbers(ax.xaxis, 5, integer=True)
-    style.head(ax, f"{summed(last, counts)} in {style.counted(len(sums) - 1, 'mix', 'mixes')}{_least(drawn)}")
+    style.head(ax, f"{total_of(last, counts)} in {style.count_of(len(sums) - 1, 'mix', 'mixes')}{_least(drawn)}")
     style.name_axes(ax, "mix", "weighted mistakes so far")
     return ax
 
@@ -366,10 +354,6 @@ def squeeze(
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> ax = squeeze([0, 1, 1.5], [0, 2, 4], radius=1.5, margin=0.5)
@@ -404,7 +388,7 @@ def squeeze(
     ax.annotate(f"k = {amount(meeting)}", (meeting, radius * radius / margin), (-9, 5), textcoords="offset points",
                 ha="right", va="bottom", fontsize=style.SMALL, color=style.ink(), path_effects=style.halo(),
                 zorder=5)  # fmt: skip
-    style.head(ax, f"{summed(last, counts)}, {'squeezed ' * (counts is None)}below (R/γ)² = {amount(meeting)}")
+    style.head(ax, f"{total_of(last, counts)}, {'squeezed ' * (counts is None)}below (R/γ)² = {amount(meeting)}")
     style.name_axes(ax, "mistakes k" if counts is None else "weighted mistakes k", "length")
     return ax
 
@@ -450,10 +434,6 @@ def potential(values: Any, *, progress: float, start: float, counts: Any = None,
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> potential([0.69, 0.31, 0.13], progress=0.125, start=0.7).get_title(loc="left")
@@ -484,7 +464,7 @@ def potential(values: Any, *, progress: float, start: float, counts: Any = None,
     when = "after k mistakes" if counts is None else "at each mix"
     names = [f"start at most: {start:.4g}", f"KL(u‖w) {when}", f"{start:.4g} − k L, L = {progress:.4g}"]
     key(ax, [top, stairs, line], names)
-    style.head(ax, f"Winnow: {summed(last, counts)}, {amount(bound)} allowed")
+    style.head(ax, f"Winnow: {total_of(last, counts)}, {amount(bound)} allowed")
     across = "mistakes k" if counts is None else "weighted mistakes k"
     style.name_axes(ax, across, "potential KL(u‖w), in nats")
     return ax
@@ -501,10 +481,6 @@ def progress(rows: Any, errors: Any, *, ax: Axes | None = None) -> Axes:
         The share of them, between 0 and 1, that had been predicted wrongly before they were learned.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -541,10 +517,6 @@ def ascent(history: Any, *, ax: Axes | None = None) -> Axes:
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> ascent([-2.8, -2.1, -1.96, -1.95]).get_title(loc="left")
@@ -558,6 +530,6 @@ def ascent(history: Any, *, ax: Axes | None = None) -> Axes:
     ticks.numbers(ax.xaxis, integer=True)
     ax.yaxis.set_major_locator(MaxNLocator(5))  # with matplotlib's offset: steps may differ in the last digits only
     ticks.grid(ax)
-    style.head(ax, f"Log-likelihood: {values[-1]:.4g} after {style.counted(len(values) - 1, 'step')}")
+    style.head(ax, f"Log-likelihood: {values[-1]:.4g} after {style.count_of(len(values) - 1, 'step')}")
     style.name_axes(ax, "steps", "log-likelihood, with the prior's share")
     return ax

@@ -71,15 +71,15 @@ def axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
 
 def name_axes(ax: Axes, across: str, up: str) -> None:
     """Write what the axes show."""
-    ax.set_xlabel(shortened(across, 80), color=ink(), parse_math=False)
-    ax.set_ylabel(shortened(up, 60), color=ink(), parse_math=False)
+    ax.set_xlabel(shorten(across, 80), color=ink(), parse_math=False)
+    ax.set_ylabel(shorten(up, 60), color=ink(), parse_math=False)
 
 
 def head(ax: Axes, title: str, *notes: str) -> None:
     """Write a title above the frame, and under it notes in small letters, each on lines of its own."""
     room = max(30, int(ax.get_window_extent().width / ax.figure.dpi * 72 / (0.52 * SMALL)))
-    lines = [line for note in notes if note for line in _wrapped(note, room)]
-    ax.set_title(shortened(title, 90), loc="left", fontsize=12, color=ink(), pad=8 + 1.3 * SMALL * len(lines),
+    lines = [line for note in notes if note for line in _wrap(note, room)]
+    ax.set_title(shorten(title, 90), loc="left", fontsize=12, color=ink(), pad=8 + 1.3 * SMALL * len(lines),
                  parse_math=False)  # fmt: skip
     if lines:
         ax.annotate("\n".join(lines), (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points",
@@ -87,7 +87,7 @@ def head(ax: Axes, title: str, *notes: str) -> None:
                     linespacing=1.25)  # fmt: skip
 
 
-def _wrapped(note: str, room: int) -> list[str]:
+def _wrap(note: str, room: int) -> list[str]:
     lines = [""]
     for word in note.split(" "):
         if lines[-1] and len(lines[-1]) + 1 + len(word) > room:
@@ -117,10 +117,10 @@ def dot(k: int, **more: Any) -> Line2D:
     return Line2D([], [], **{"markersize": 7, **options, **more})
 
 
-def shortened(text: Any, most: int = 40) -> str:
+def shorten(text: Any, most: int = 40) -> str:
     """Return text on one line and of at most that many letters, the middle left out where it must be.
 
-    >>> shortened("a very long name of a feature", 15)
+    >>> shorten("a very long name of a feature", 15)
     'a very lo…ature'
     """
     whole = "".join(c if category(c)[0] != "C" else " " for c in str(text))
@@ -130,10 +130,10 @@ def shortened(text: Any, most: int = 40) -> str:
     return f"{whole[: most - 1 - tail]}…{whole[len(whole) - tail :]}"
 
 
-def counted(n: float, one: str, many: str | None = None) -> str:
+def count_of(n: float, one: str, many: str | None = None) -> str:
     """Return a number with what it counts.
 
-    >>> counted(1, "row"), counted(1200, "row")
+    >>> count_of(1, "row"), count_of(1200, "row")
     ('1 row', '1,200 rows')
     """
     return f"{n:,} {one if n == 1 else many or one + 's'}"

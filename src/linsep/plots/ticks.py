@@ -69,10 +69,10 @@ class Numbers(Formatter):
         """Return numbers as texts."""
         largest = max(map(abs, values), default=0.0)
         exponents = largest >= LONG or 0 < largest < SHORT
-        return [_written(float(value), exponents) for value in values]
+        return [_write(float(value), exponents) for value in values]
 
 
-def _written(value: float, exponents: bool) -> str:
+def _write(value: float, exponents: bool) -> str:
     if not exponents or value == 0 or SHORT <= abs(value) < 1e5:
         return f"{value:,.10g}".replace("-", "−")
     digits, _, exponent = f"{value:.9e}".partition("e")

@@ -50,10 +50,6 @@ def weights(
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default in a new figure, of the size that :func:`figure_size` returns.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> from linsep import Perceptron
@@ -75,7 +71,7 @@ def weights(
         for j, value in zip(group.features, group.values, strict=True):
             _draw_bar(ax, place, value, colour=_colour(group.code, value, several or label is not None))
             ticks.append(place)
-            texts.append(style.shortened(f"feature {j}" if names is None else names[int(j)]))
+            texts.append(style.shorten(f"feature {j}" if names is None else names[int(j)]))
             place += 1.0
         place += 0.35 if several else 0.0
     ax.set_yticks(ticks, labels=texts, parse_math=False, color=style.ink(), fontsize=style.SMALL)
@@ -86,7 +82,7 @@ def weights(
     shown = sum(len(group.values) for group in groups)
     of = f"{shown:,} strongest of {coef.shape[1]:,} weights"
     if several:
-        of = f"{style.counted(max(len(group.values) for group in groups), 'strongest weight')} of each class"
+        of = f"{style.count_of(max(len(group.values) for group in groups), 'strongest weight')} of each class"
     style.head(ax, of, "" if shown else "All weights are 0.")
     style.name_axes(ax, _direction(classes, label), "")
     return ax
@@ -162,7 +158,7 @@ def _draw_bar(ax: Axes, place: float, value: float, colour: str) -> None:
 
 
 def _head_group(ax: Axes, place: float, label: Any) -> None:
-    ax.annotate(style.shortened(label), (0, place), (-3.5, 0), xycoords=("axes fraction", "data"), ha="right",
+    ax.annotate(style.shorten(label), (0, place), (-3.5, 0), xycoords=("axes fraction", "data"), ha="right",
                 textcoords="offset points", va="center", fontsize=style.SMALL + 0.5, weight="bold",
                 color=style.ink(), parse_math=False, annotation_clip=False)  # fmt: skip
 
@@ -180,4 +176,4 @@ def _widen(ax: Axes, groups: list[Strongest]) -> None:
 def _direction(classes: Array, label: Any) -> str:
     if len(classes) > 2:
         return "weight: above 0 for the class, below against it" if label is None else f"weight: above 0 for {label}"
-    return f"weight: ← for {style.shortened(classes[0], 24)} | for {style.shortened(classes[1], 24)} →"
+    return f"weight: ← for {style.shorten(classes[0], 24)} | for {style.shorten(classes[1], 24)} →"

@@ -15,7 +15,7 @@ from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.native import unsigned
 from linsep.engine.runtime import one_blas_thread, share, split
-from linsep.solvers.tiered import tiered
+from linsep.engine.tiers import tiered
 
 Weigh = Callable[[Array, int, int], Array]
 

@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 
 from linsep.engine.arrays import Array
-from linsep.engine.kernel_cache import cached_njit
+from linsep.engine.tiers import tiered
 from linsep.theory.bounds import fall
 
 WORD = 64
@@ -100,7 +100,7 @@ def versus(features: int, relevant: int = 5, rounds: int = 20_000, seed: int = 0
     return Versus(features, relevant, rounds, perceptron, winnow, float(relevant * features), bound)
 
 
-@cached_njit(nogil=True, error_model="numpy")
+@tiered(None, flat=False)
 def _race(features: int, relevant: int, seed: np.uint64, image: Array, wrong: Array) -> None:
     """Mark the rounds in which the perceptron (row 0) and Winnow (row 1) err.
 

@@ -166,6 +166,24 @@ class RowLearner(Direct):
         raise ValueError(f"the rule {type(self.state.rule).__name__} gave a step that is not a finite number")
 
 
+class TargetLearner(RowLearner):
+    """The learning pass over a single row whose y is a number, which is written to where its code is read."""
+
+    def __init__(self, state: TrainingState, bias: float, features: int) -> None:
+        super().__init__(state, bias, {}, EMPTY, features)
+        self.target = np.zeros(1)
+
+    def learn_target(self, indices: Array, values: Array, y: float) -> None:
+        """Make one pass over the row, or raise a ValueError that names its fault; then nothing changes."""
+        self.target[0] = y
+        self.learn(indices, values, False, 0)
+
+    def _bind(self, distinct: bool) -> Bound:
+        data = Single(EMPTY, EMPTY, self.state.features, self.bias, distinct)
+        self.bound[distinct] = self.state.bound(data, self.target, self.weights, IN_ORDER)
+        return self.bound[distinct]
+
+
 class RowPredictor(Direct):
     """The prediction for a single row, by the weights of a state as they are at the time."""
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense, Dual, Single, room_for
@@ -12,7 +13,7 @@ from linsep.engine.native import Bound
 from linsep.engine.passes import DONE, LOG_FULL, class_room, learn_classes, learn_rows
 from linsep.engine.readouts import MISTAKES, Average, Last, Tally
 from linsep.engine.step import check_weights, needs_norm, settles, shrinks, steps_by_one
-from linsep.engine.tiers import Kernel
+from linsep.engine.tiers import Tiered
 from linsep.training.progressive import ProgressiveErrors
 from linsep.training.scoring import (
     KeptFeatures,
@@ -280,7 +281,7 @@ class TrainingState:
                 raise StoppedError(int(order[p]) if len(order) else p, status)
         self.log = self.log.within_limit()
 
-    def kernel(self, data: type, block: bool = False) -> Kernel:
+    def kernel(self, data: type, block: bool = False) -> Tiered:
         """Return the pass over data of this kind; a block of columns is classes even if it has one."""
         kinds: Any = type(self.rule), type(self.link), type(self.readout), data
         if self.columns == 1 and not self.pair and not block:
@@ -414,6 +415,17 @@ class TrainingState:
         link = with_zero_row(keep_features(dense.link, kept))
         sparse = SparseScorer(link, dense.divisor, self.pair, KeptFeatures(kept, self.features))
         return replace(self, **few, sparse=sparse, sparse_on_request=True, watch=None, progressive=None, _scorer=None)
+
+    def sparse_weights(self, weights: Array) -> Any:
+        """Return weights of the features kept, (rows, kept), as a matrix of all features: CSR after `sparsify`."""
+        assert self.sparse is not None
+        shape, numbers = (len(weights), self.features), self.sparse.kept.numbers
+        if self.sparse_on_request:
+            row, place = np.nonzero(weights)
+            return sp.coo_array((weights[row, place], (row, numbers[place])), shape=shape).tocsr()
+        dense = np.zeros(shape)
+        dense[:, numbers] = weights
+        return dense
 
     def with_features(self, kept: Array, features: int, on_request: bool) -> "TrainingState":
         """Return a state of additive or scaled weights of the features kept alone as a sparse state."""

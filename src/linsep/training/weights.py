@@ -8,7 +8,7 @@ import numpy as np
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import first_beyond
 from linsep.engine.links import EXPONENTIAL, GENTLE, P_NORM, SINH, STALE, TINY, Additive, Imaged, Scaled
-from linsep.engine.readouts import TOTAL_LIMIT, Average, Last, Tally
+from linsep.engine.readouts import TOTAL_LIMIT, Average, AverageWithLosses, Last, LastWithLosses, Tally
 from linsep.engine.updates import SUM_LIMIT
 
 MOST_COUNTED = 1 << 60
@@ -49,6 +49,7 @@ FIELDS = {
     "u": Field(TABLE, finite=True),
     "mass": Field(ROW, finite=True),
     "clock": Field(ONE, finite=True, signed=False),
+    "losses": Field(ROW),
     "rounds": Field(ONE, np.int64),
     "counts": Field((3, "columns"), np.int64),
     "errors": Field(ONE, np.int64, least=-1),
@@ -57,7 +58,7 @@ FIELDS = {
 sending a state follow this table."""
 FORMS = {"exponential": EXPONENTIAL, "sinh": SINH, "p-norm": P_NORM}
 """The links by name, beside "additive" and "scaled"."""
-FLOOR = {Last: 1e-100, Average: 1e-6}
+FLOOR = {Last: 1e-100, LastWithLosses: 1e-100, Average: 1e-6, AverageWithLosses: 1e-6}
 """A scale below this is folded into the sums. Averages lose digits earlier: they subtract masses that nearly agree."""
 IMAGE_ROWS = 1 << 16
 """Rows of the sums whose images are compared in one go."""
@@ -96,11 +97,9 @@ def first_image(form: int, rows: int, origin: Array, number: float) -> Array:
     return image
 
 
-def start_readout(kind: type, rows: int, columns: int) -> Any:
+def start_readout(kind: Any, rows: int, columns: int) -> Any:
     """Make the readout's state before the first round."""
-    if kind is Last:
-        return Last()
-    return Average(np.zeros((rows, columns)), np.zeros(columns), np.zeros(1))
+    return kind(*(np.zeros(FIELDS[name].size(rows, columns)) for name in kind._fields))
 
 
 def start_tally(columns: int) -> Tally:
@@ -119,7 +118,7 @@ def mapped(part: Any, change: Callable[[Array], Array], along: str | None = None
     return part._replace(**{name: np.ascontiguousarray(change(a)) for name, a in arrays_of(part, along).items()})
 
 
-def copied(part: Any, columns: slice = slice(None)) -> Any:
+def copied(part: Any, columns: slice | Array = slice(None)) -> Any:
     """Return some columns of a link, readout or tally, sharing no memory with it."""
     return mapped(mapped(part, lambda a: a[..., columns], "columns"), np.copy)
 

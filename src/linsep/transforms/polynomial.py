@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.engine.arrays import Array, frozen
-from linsep.engine.kernel_cache import cached_njit
+from linsep.engine.tiers import tiered
 from linsep.transforms.base import FeatureMap, check_array, csr_like, index_type, is_sparse
 from linsep.validation.errors import InvalidDataError, ParameterError
 
@@ -39,7 +39,7 @@ MOST_NAMES = 10**7
 """Names that are written out; wider results have `name_of`."""
 
 
-@cached_njit(nogil=True)
+@tiered(None, flat=False)
 def expand(
     values: Array, columns: Array, indptr: Array, width: int, ends: Array, repeats: bool,
     products: Array, numbers: Array,

@@ -19,6 +19,7 @@ from linsep.validation.errors import InvalidDataError, ParameterError
 MOST_ROWS = 1 << 62
 EXPONENTS = 1000
 """Rows are brought near 1 by 2^-e before they are squared, |e| no larger than this: 2^-e is then a normal number."""
+CENTRED_SPARSE = "centred sparse rows have no zeros: pass dense rows, or fit Standardize(center=False)"
 Moments = tuple[int, Array, Array]
 """Rows, the mean of each column, and the sum of squares of its deviations from it."""
 
@@ -202,6 +203,62 @@ class ScaleColumns(FeatureMap):
 
     def _mapped(self, X: Any) -> Any:
         return divided(X, self.scale_)
+
+
+class Standardize(ScaleColumns):
+    """Columns of mean 0 and standard deviation 1; sparse rows are scaled only, so that zeros stay.
+
+    x_j -> (x_j - mean_j) / scale_j, or x_j / scale_j without centring: a learner with a bias has the same separators
+    either way. A constant column is not scaled.
+
+    Parameters
+    ----------
+    center : bool or "auto", default="auto"
+        Whether to subtract the means. "auto": if the first rows are dense. A map that centres refuses sparse rows.
+
+    Attributes
+    ----------
+    center_ : bool
+        Whether the means are subtracted.
+    scale_ : array of shape (n_features_in_,)
+        The standard deviations; 1 for constant columns.
+    n_rows_, mean_, squares_ : int, arrays of shape (n_features_in_,)
+        The rows seen, the mean of each column and the sum of squares of its deviations from it.
+
+    Examples
+    --------
+    >>> Standardize().fit_transform([[1.0, 300.0], [3.0, 100.0]])
+    array([[-1.,  1.],
+           [ 1., -1.]])
+    """
+
+    by = "std"
+    center_: bool
+    _facts: ClassVar[frozenset[str]] = ScaleColumns._facts - {"largest_"} | {"center_"}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"center": ["boolean", StrOptions({"auto"})]}
+
+    def __init__(self, center: bool | str = "auto") -> None:
+        self.center = center
+
+    def _learn(self, X: Any) -> None:
+        center = getattr(self, "center_", not is_sparse(X)) if self.center == "auto" else bool(self.center)
+        if center and is_sparse(X):
+            raise InvalidDataError(CENTRED_SPARSE)
+        super()._learn(X)
+        self.center_ = center
+
+    def _check_facts(self) -> None:
+        super()._check_facts()
+        center = getattr(self, "center_", None)
+        if type(center) is not bool or self.center not in ("auto", center):
+            raise ValueError(f"center_ of its Standardize is {center!r:.20}, with center={self.center!r}")
+
+    def _mapped(self, X: Any) -> Any:
+        if not self.center_:
+            return divided(X, self.scale_)
+        if is_sparse(X):
+            raise InvalidDataError(CENTRED_SPARSE)
+        return divided(np.subtract(X, self.mean_, out=np.empty_like(X), casting="same_kind"), self.scale_)
 
 
 def _largest_of_columns(X: Any, so_far: Array) -> Array:

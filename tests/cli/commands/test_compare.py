@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli.app import app
-from linsep.cli.jobs.comparing import Attempt, Contest, chosen, ranked, set_aside
+from linsep.cli.jobs.comparing import Attempt, Contest, choose_learners, rank, set_aside
 from linsep.cli.jobs.training import fit_quietly
 from linsep.cli.terminal.progress import LearnerReport
 from linsep.validation.errors import InvalidDataError
@@ -31,7 +31,7 @@ def told(*args):
 def test_all_learners_are_ranked_by_error(folder):
     found = told("train.svm", "--test", "test.svm")
     errors = [learner["error"] for learner in found["learners"]]
-    assert {learner["name"] for learner in found["learners"]} == set(chosen(()))
+    assert {learner["name"] for learner in found["learners"]} == set(choose_learners(()))
     assert errors == sorted(errors)
     assert (found["rows"], found["test_rows"], found["features"], found["classes"]) == (120, 40, 12, [0, 1, 2])
 
@@ -116,7 +116,7 @@ def test_rows_without_a_label_are_left_out(folder):
 
 def test_failures_come_last():
     attempts = [Attempt("a", why="so"), Attempt("b", 0.5, seconds=1.0), Attempt("c", 0.0, seconds=2.0)]
-    assert [attempt.name for attempt in ranked(attempts)] == ["c", "b", "a"]
+    assert [attempt.name for attempt in rank(attempts)] == ["c", "b", "a"]
 
 
 def test_a_bug_is_not_a_reason(folder, monkeypatch):
@@ -146,7 +146,7 @@ def test_lines_fit_the_terminal(folder, monkeypatch, columns):
 def test_the_report_has_the_ranking(folder):
     assert run("train.svm", "--report", "page.html").exit_code == 0
     page = (folder / "page.html").read_text()
-    assert all(name in page for name in chosen(()))
+    assert all(name in page for name in choose_learners(()))
     assert "<svg" in page
 
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli.app import app
-from linsep.cli.jobs.comparing import chosen
+from linsep.cli.jobs.comparing import choose_learners
 from tests.cli.files import write_model
 
 
@@ -81,7 +81,7 @@ def test_what_is_no_model_is_refused_and_nothing_is_written(folder):
 
 def test_bench_times_reading_learners_and_prediction(folder):
     found = json.loads(run("bench", "train.svm", "--json").stdout)
-    assert [part["work"] for part in found["runs"]] == ["reading", *chosen(()), "prediction"]
+    assert [part["work"] for part in found["runs"]] == ["reading", *choose_learners(()), "prediction"]
     assert all(part["seconds"] > 0 and part["runs"] >= 3 and part["rows"] == 120 for part in found["runs"])
     assert found["runs"][0]["bytes"] == (folder / "train.svm").stat().st_size
 

@@ -403,7 +403,7 @@ NO_MAPS = {
     "another name": (["--map", "scael"], "did you mean scale?"),
     "another parameter": (["--map", "polynomial:power=2"], "its parameters are degree"),
     "a stream": (["--map", "scale", "--stream"], "leave out --stream"),
-    "a model": (["--map", "scale", "--resume", "m.linsep"], "goes on with the features that it has"),
+    "a model": (["--map", "scale", "--resume", "m.linsep"], "continues with the features that it has"),
 }
 
 

@@ -136,7 +136,7 @@ def test_the_features_of_three_classes_of_counts():
 def test_a_resumed_solver_would_forget():
     run("fit", "two.svm", "-o", "m.linsep", "-l", "logistic-regression", "--solver", "newton", "--prior-variance", "1")
     refused = run("fit", "two.svm", "--resume", "m.linsep", "-o", "m.linsep", code=2)
-    assert "sees all rows at once: fit it anew" in refused.stderr
+    assert "sees all rows at once: fit a new model" in refused.stderr
 
 
 def test_logistic_regression_is_solved_in_memory_and_learned_row_by_row_elsewhere():
@@ -157,7 +157,7 @@ def test_logistic_regression_is_solved_in_memory_and_learned_row_by_row_elsewher
 def test_a_solved_model_goes_on_row_by_row_on_request():
     run("fit", "two.svm", "-o", "m.linsep", "-l", "logistic-regression")
     refused = run("fit", "two.svm", "--resume", "m.linsep", "-o", "on.linsep", code=2)
-    assert "add --stream, or --solver sgd, to go on row by row" in refused.stderr
+    assert "add --stream, or --solver sgd, to continue row by row" in refused.stderr
     data = linsep.read("two.svm")
     for how in (["--stream"], ["--solver", "sgd", "--epochs", "1", "--shuffle", "false"]):
         run("fit", "two.svm", "--resume", "m.linsep", "-o", "on.linsep", *how)

@@ -140,13 +140,13 @@ def test_a_run_that_was_cut_off_goes_on(how, folder, monkeypatch):
     with monkeypatch.context() as patch:
         cut_off(patch, (3, 2), KeyboardInterrupt())
         stopped = fit("--shards", "4", *how, "--brief", code=130)
-    one_line(stopped, "interrupted; m.linsep.epochs has 2 epochs: the same command goes on from there")
+    one_line(stopped, "interrupted; m.linsep.epochs has 2 epochs: the same command resumes from there")
     assert sorted(path.name for path in folder.glob("m.*")) == ["m.linsep.epochs"]
     one_line(
         fit("--shards", "5", *how, "--brief", code=2), "m.linsep.epochs is of another run", "shards was 4, and is 5"
     )
     result = fit("--shards", "4", *how, "--brief")
-    one_line(result, "linsep fit: goes on after epoch 2, which m.linsep.epochs has")
+    one_line(result, "linsep fit: resumes after epoch 2, which m.linsep.epochs has")
     assert weights() == undisturbed
     assert sorted(path.name for path in folder.glob("m.*")) == ["m.linsep"]
 
@@ -172,7 +172,7 @@ def test_a_worker_that_is_lost_is_told_once(monkeypatch):
 def test_a_cluster_that_fails_says_what_is_kept(monkeypatch):
     cut_off(monkeypatch, (2, 1), distributed.ClusterError("no worker is left"))
     result = fit("--stream", "--shards", "2", "--epochs", "3", "--brief", code=2)
-    one_line(result, "no worker is left; m.linsep.epochs has 1 epoch: the same command goes on")
+    one_line(result, "no worker is left; m.linsep.epochs has 1 epoch: the same command resumes")
 
 
 def test_an_interruption_before_the_first_epoch_ends_keeps_nothing(monkeypatch):
@@ -193,7 +193,7 @@ REFUSED = [
     (["--workers", "2", "--holdout", "0.2"], "judge the model by --test"),
     (["--workers", "2", "--calibrate", "sigmoid"], "--calibrate looks at each row"),
     (["--workers", "2", "--map", "scale"], "convert the data first"),
-    (["--workers", "2", "--resume", "m.linsep"], "--workers 2 begins anew"),
+    (["--workers", "2", "--resume", "m.linsep"], "--workers 2 starts from the first epoch"),
     (["--workers", "2", "--threads", "2"], "--threads are those of this process"),
     (["--workers", "2", "--learner", "voted-perceptron"], "not trained on shards, as it predicts with the hypotheses"),
     (["--workers", "2", "--learner", "max-margin"], "is not trained on shards, as its answer is about all rows"),

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import linsep
 from linsep.cli.app import app
-from linsep.cli.jobs.models import strongest, weighing
+from linsep.cli.jobs.models import strongest, weights_view
 from linsep.cli.options.readouts import READOUTS, as_options
 from linsep.estimators.base import voter
 from linsep.models.save_load import opened
@@ -104,7 +104,7 @@ def test_resume_goes_on_with_the_same_rows_and_says_how_with_others(name):
     assert model.t_ == clf.t_ > before
     assert same_answers(model, clf)
     said = refused("fit", "more.svm", "-o", "m.linsep", "--resume", f"{name}.linsep")
-    assert f"{VOTERS[name]} goes on with the rows that it was trained on: add --stream for others" in said
+    assert f"{VOTERS[name]} continues with the rows that it was trained on: add --stream for others" in said
 
 
 @pytest.mark.parametrize("name", VOTERS)
@@ -186,14 +186,14 @@ def test_a_vote_is_inspected_by_its_average():
         expected = np.argsort(-coef[k])[:2]
         assert [(int(of["name"]) - 1, of["weight"]) for of in part["features"]] == [(j, coef[k, j]) for j in expected]
     assert model.set_params(readout="vote").readout == "vote"
-    assert weighing(model) is not model
+    assert weights_view(model) is not model
     assert model.readout == "vote"
 
 
 @pytest.mark.parametrize("readout", LINEAR)
 def test_readouts_with_weights_show_their_own(readout):
     model = linsep.load("two.linsep").set_params(readout=readout)
-    assert weighing(model) is model
+    assert weights_view(model) is model
     for_low, for_high = strongest(model, 1)
     coef = model.coef_[0]
     assert for_low.weights[0] == -coef.min()

@@ -18,7 +18,7 @@ from linsep.cli.app import app
 from linsep.cli.jobs.predicting import _output
 from linsep.cli.terminal.output import Text, facts, note, stderr, stdout, table, title
 from linsep.cli.terminal.progress import PlainColumn
-from linsep.cli.terminal.text import UNPRINTABLE, escaped
+from linsep.cli.terminal.text import UNPRINTABLE, escape
 from tests.cli.files import write_files
 from tests.cli.test_app import COMMANDS
 
@@ -54,7 +54,7 @@ def run(*args, code=0, **env):
     "text", [*"\0\x01\x07\x08\x0b\x0c\r\x1b\x1f\x7f\x80\x9b\x9f", *"\u202a\u202e\u2066\u2069\u200f\udc80"]
 )
 def test_control_characters_are_escaped(text, capsys):
-    assert escaped(f"a{text}b").startswith("a\\")
+    assert escape(f"a{text}b").startswith("a\\")
     for console in (stdout(), stderr()):
         made = table(f"h{text}", Text(f"h{text}"))
         made.add_row(f"c{text}", Text.assemble(f"a{text}", (text, "bold")))
@@ -65,7 +65,7 @@ def test_control_characters_are_escaped(text, capsys):
         facts(console, {f"f{text}": f"v{text}"})
     found = capsys.readouterr()
     assert UNPRINTABLE.search(found.out + found.err) is None
-    assert (found.out + found.err).count(escaped(text)) == 22
+    assert (found.out + found.err).count(escape(text)) == 22
 
 
 def test_bars_show_text_and_do_not_obey_it():
@@ -102,7 +102,7 @@ def test_labels_names_and_paths_are_shown_and_not_obeyed(case, files):
     result = run(*(word.replace("D", str(files), 1) if word.startswith("D/") else word for word in SHOWN[case]))
     assert UNPRINTABLE.search(result.output) is None
     flat = "".join(result.stdout.split())
-    assert "".join(escaped(FOLDER).split()) in flat or case in ("certify --brief",)
+    assert "".join(escape(FOLDER).split()) in flat or case in ("certify --brief",)
     if case in WITH_LABELS:
         assert r"[red]x[/red][/]\u202e" in flat
         assert r">50K\nor" in flat
@@ -134,7 +134,7 @@ def test_json_and_predictions_are_faithful(files, monkeypatch):
     assert sorted(json.loads(found)["classes"]) == sorted(LABELS)
     assert json.loads(found)["file"] == str(files / "odd.linsep")
     line = RED.encode() + b"\n"
-    for terminal, shown in ((False, line), (True, escaped(RED).encode() + b"\n")):
+    for terminal, shown in ((False, line), (True, escape(RED).encode() + b"\n")):
         screen = SimpleNamespace(buffer=io.BytesIO(), isatty=lambda terminal=terminal: terminal)
         monkeypatch.setattr(sys, "stdout", screen)
         with _output(None) as file:

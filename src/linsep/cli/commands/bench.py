@@ -64,7 +64,7 @@ def run(
             if status is not None:
                 status.update(Text(f"timing {work}"))
 
-        timings = list(timed(files, reader_options(ctx), tell))
+        timings = list(time_work(files, reader_options(ctx), tell))
     if json:
         print_json({"runs": [timing._asdict() for timing in timings], **about()})
     else:
@@ -100,7 +100,7 @@ def write_rows(file: Path, rows: int, features: int = 20_000, each: int = 60, se
     dump_svmlight_file(X, labels, str(file), zero_based=False)
 
 
-def timed(files: list[str], options: dict[str, Any], tell: Callable[[str], None]) -> Iterator[Timing]:
+def time_work(files: list[str], options: dict[str, Any], tell: Callable[[str], None]) -> Iterator[Timing]:
     """Time reading, one pass of each learner, and prediction."""
     import linsep
     from linsep.cli.errors import explain

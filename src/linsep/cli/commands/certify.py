@@ -93,9 +93,9 @@ def run(
         plan: dict[str, Any] = {"epsilon": epsilon, "delta": round(1 - confidence, 12), "time_limit": time_limit}
         plan["n_jobs"] = threads(reader_options(ctx).get("n_jobs", -1))
         with bracket_bar(time_limit, shown=show_as is Show.ALL) as watch:
-            cert = _certified(rows, learner, {"watch": watch, **plan}, passes or PASSES, BIAS if bias is None else bias)
+            cert = _certify(rows, learner, {"watch": watch, **plan}, passes or PASSES, BIAS if bias is None else bias)
         written = _write(ctx, cert, rows, learner, data, out, report)
-        _tell(cert, data, learner, written, perf_counter() - began, show_as, str(out) == "-")
+        _show(cert, data, learner, written, perf_counter() - began, show_as, str(out) == "-")
 
 
 def _refuse(time_limit: float | None, bias: float | None, epsilon: float, confidence: float) -> None:
@@ -136,7 +136,7 @@ def _learner(ctx: typer.Context, passes: int | None, bias: float | None) -> "Lea
     return learner_from(training.learner, {**usual, **parameters, "random_state": training.parameters["random_state"]})
 
 
-def _certified(
+def _certify(
     rows: "Dataset", learner: "Learner | None", plan: dict[str, Any], passes: int, bias: float
 ) -> "Certificate":
     from linsep.certificates.certify import certify
@@ -186,7 +186,7 @@ def commands(ctx: typer.Context, data: list[str], out: Path | None) -> list[list
     ]
 
 
-def _tell(
+def _show(
     cert: "Certificate", data: list[str], learner: "Learner | None", written: dict[str, Path], took: float,
     show_as: Show, aside: bool,
 ) -> None:  # fmt: skip

@@ -1,5 +1,6 @@
 """`linsep compare`: learners side by side."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -56,7 +57,7 @@ def run(
     All learners of the table but those for small data, or the ones that are named; each takes those options that it
     has. A learner that can't take the data is listed with the reason. All rows are in memory.
     """
-    from linsep.cli.jobs.comparing import Contest, chosen, ranked
+    from linsep.cli.jobs.comparing import Contest, choose_learners, rank
     from linsep.cli.options.common import maps_from
     from linsep.cli.terminal.output import percent, print_json, stderr, stdout
     from linsep.cli.terminal.progress import LearnerBar
@@ -64,21 +65,25 @@ def run(
     show_as = show_of(json, brief, quiet)
     check_time_limit(time_limit)
     check_targets({"--report": report}, [*data, *(test or [])], quarantine_file(ctx))
-    options, writes = learner_options(ctx), _writer() if report is not None else None
-    names = chosen(options.learners)
+    options = learner_options(ctx)
+    if report is not None:
+        import_module("linsep.cli.pages.evaluation")  # so that a missing matplotlib is an error before the work
+    names = choose_learners(options.learners)
     maps = maps_from(options.maps)
     with interruptible(report, in_place=[quarantine_file(ctx)]):
         rows = _read(data, test, reader_options(ctx), show_as)
-        contest = Contest.of(*rows, holdout, options.parameters["random_state"]).mapped(maps)
+        contest = Contest.of(*rows, holdout, options.parameters["random_state"]).map_features(maps)
         bar = LearnerBar(stderr(), len(names))
         with bar.shown("comparing", show_as is not Show.NOTHING) as tell:
-            attempts = ranked(list(contest.attempts(names, options.parameters, tell, time_limit)))
-        if writes is not None:
+            attempts = rank(list(contest.attempts(names, options.parameters, tell, time_limit)))
+        if report is not None:
+            from linsep.cli.pages.evaluation import write_comparison
+
             mapped = [word for name in options.maps for word in ("--map", name)]
             named = [word for name in options.learners for word in ("--learner", name)]
             share = ["--holdout", f"{holdout:g}"] if holdout != HOLDOUT else []
             read = [*as_words(reader_options(ctx)), *mapped]
-            writes(report, data, test, contest, attempts, read, [*named, *share], options.parameters)
+            write_comparison(report, data, test, contest, attempts, read, [*named, *share], options.parameters)
         best = attempts[0]
         if show_as is Show.JSON:
             print_json(as_json(contest, attempts))
@@ -91,13 +96,6 @@ def run(
                 stdout().print(f"\nreport  {word(report)}", soft_wrap=True)
         if best.error is None:
             raise typer.Exit(1)
-
-
-def _writer() -> Any:
-    """Return what writes a report; it needs matplotlib, which is looked for before the work."""
-    from linsep.cli.pages.evaluation import write_comparison
-
-    return write_comparison
 
 
 def _read(data: list[str], test: list[str] | None, options: dict[str, Any], show_as: Show) -> tuple[Any, Any]:

@@ -62,7 +62,7 @@ def _demo(out: Path, report: Path | None, seed: int, quick: bool) -> None:
     from linsep.demo.digits_study import read_digits
     from linsep.demo.next_steps import prepare
     from linsep.demo.screen import Screen
-    from linsep.demo.trials import proved, trials
+    from linsep.demo.trials import certify_run, trials
 
     screen = Screen()
     screen.headline("Every learner on four data sets", f"seed {seed}{', quick' if quick else ''}")
@@ -74,7 +74,7 @@ def _demo(out: Path, report: Path | None, seed: int, quick: bool) -> None:
         done.append((data, results))
     screen.notes([trial for _, results in done for trial in results])
     with screen.busy("proving"):
-        proof = proved(done[0][0])
+        proof = certify_run(done[0][0])
     screen.proof(proof)
     with screen.busy("asking all hypotheses of a run"):
         runs = read_digits(done[2][0], seed, quick)
@@ -89,7 +89,7 @@ def _demo(out: Path, report: Path | None, seed: int, quick: bool) -> None:
             pictures = pages.save_boundary(way, out)
             pages.demo_report(done, seed, way, proof, runs, steps, FIRST_STEPS).write(page)
     screen.summary(done)
-    screen.written(page, pictures)
+    screen.files(page, pictures)
     screen.next_steps(steps)
 
 

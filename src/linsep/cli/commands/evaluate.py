@@ -17,7 +17,7 @@ from linsep.cli.options.workers import (
     pool_of,
     refuse_threads,
     refuse_unsplittable,
-    started,
+    start_workers,
 )
 from linsep.cli.terminal.text import word, words
 from linsep.validation.errors import InvalidDataError
@@ -118,13 +118,13 @@ def _shared(
     saved: Any, data: list[str], options: dict[str, Any], pool: WorkerPool, show_as: Show
 ) -> "tuple[Scores, LeftOut]":
     """Return what the answers are worth, which others find and judge, and what was left out."""
-    from linsep.cli.jobs.parallel import judged
+    from linsep.cli.jobs.parallel import evaluate_parts
     from linsep.cli.terminal.progress import parts_bar
     from linsep.evaluation.scoring import Scoring
 
     scoring, left_out = Scoring(saved.model.classes_), LeftOut(0, 0)
-    with parts_bar("evaluating", show_as is not Show.NOTHING) as tell, started(pool) as client:
-        for found, of in judged(saved, data, client, options):
+    with parts_bar("evaluating", show_as is not Show.NOTHING) as tell, start_workers(pool) as client:
+        for found, of in evaluate_parts(saved, data, client, options):
             scoring.plus(found.scoring)
             left_out = LeftOut(left_out.rejected + found.rejected, left_out.unseen + found.unseen)
             tell(of)
@@ -170,7 +170,7 @@ def show(
     console: "Console", model: str, saved: Any, data: list[str], scores: "Scores", rows: LeftOut, took: float
 ) -> None:  # fmt: skip
     """Print all of it."""
-    from linsep.cli.jobs.models import answering, name_of
+    from linsep.cli.jobs.models import name_of, readout_name
     from linsep.cli.terminal.output import facts, percent, seconds, short, title
 
     low, high = scores.interval
@@ -182,7 +182,7 @@ def show(
             "error": f"{percent(scores.error)}, {scores.wrong:,} of {scores.rows:,} rows; between {percent(low)} and "
             f"{percent(high)} on rows like these (95 %)",
             "macro F1": f"{scores.macro_f1:.3f}",
-            "answers": answering(saved.model),
+            "answers": readout_name(saved.model),
             "Brier": None if scores.brier is None else f"{scores.brier:.4f}",
             "calibration": None if scores.calibration_error is None else f"off by {percent(scores.calibration_error)}",
             "unlabelled": f"{scores.unlabelled:,} rows left out" if scores.unlabelled else None,

@@ -49,9 +49,9 @@ def run(
     Each figure is a file, and index.html shows all of them. Curves and numbers in them are computed. Files of the same
     names are replaced. It needs matplotlib.
     """
-    names = _chosen(only or [])
+    names = _choose(only or [])
     if list_:
-        _tell(names)
+        _list_names(names)
         return
     if format not in FORMATS:
         raise UsageError(f"--format {format}: a file is {' or '.join(FORMATS)}")
@@ -81,7 +81,7 @@ def _outside(name: str) -> str:
     return name.replace("_", "-")
 
 
-def _chosen(only: list[str]) -> list[str]:
+def _choose(only: list[str]) -> list[str]:
     """Return the Python names of the figures that were named, each once and in the notes' order; all if none was."""
     from linsep.plots.notes.catalogue import FIGURES
 
@@ -95,7 +95,7 @@ def _chosen(only: list[str]) -> list[str]:
     return [name for name in FIGURES if name in wanted]
 
 
-def _tell(names: list[str]) -> None:
+def _list_names(names: list[str]) -> None:
     """Print the figures, one a line."""
     from linsep.cli.terminal.output import stdout, table
     from linsep.plots.notes.catalogue import FIGURES
@@ -110,12 +110,12 @@ def _tell(names: list[str]) -> None:
 def _write(names: list[str], files: list[Path], index: Path, format: str, tell: "Callable[[str], None]") -> None:
     """Draw and save the figures one by one, and then the page."""
     from linsep.engine.atomic_write import atomic_write
-    from linsep.plots.notes.gallery import drawn, page, save
+    from linsep.plots.notes.gallery import draw_figure, page, save
 
     figures: dict[str, Figure] = {}
     for name, file in zip(names, files, strict=True):
         tell(_outside(name))
-        figures[name] = drawn(name)
+        figures[name] = draw_figure(name)
         with atomic_write(file) as draft:
             save(figures[name], draft, format)
     tell(PAGE)

@@ -139,7 +139,7 @@ def run(
     with interruptible(
         out, report, in_place=[options.get("quarantine")], otherwise=lambda: None if sharing is None else sharing.left
     ):
-        trained = _trained(task, stream, sharing)
+        trained = _train(task, stream, sharing)
         record = TrainingRecord.of(task, trained)
         _save(trained, out, record)
         if kept is not None and hasattr(trained.learner, "t_"):  # what was counted has no epochs
@@ -167,7 +167,7 @@ def check_options(test: list[str] | None, holdout: float | None, calibrate: str 
     if calibrate not in (None, "sigmoid", "isotonic"):
         raise UsageError(f"--calibrate {calibrate}: there are sigmoid and isotonic")
     if resume is not None and calibrate is not None:
-        raise UsageError(f"--calibrate: {resume} goes on with what it has")
+        raise UsageError(f"--calibrate: {resume} continues with what it has")
 
 
 def shards_option(pool: WorkerPool | None, options: LearnerOptions, stream: bool) -> str | None:
@@ -197,7 +197,9 @@ def refuse_with_shards(
             f"--calibrate looks at each row before it is learned, in one process: leave it out with {sharding}"
         )
     if resume is not None:
-        raise UsageError(f"--resume: {sharding} begins anew; a run of it that was cut off goes on by itself")
+        raise UsageError(
+            f"--resume: {sharding} starts from the first epoch; the same command resumes an interrupted run"
+        )
     if maps:
         raise UsageError(
             f"--map looks at all rows before the first is learned, and {sharding} can't: convert the data first"
@@ -206,7 +208,7 @@ def refuse_with_shards(
         raise UsageError(f"--open-labels: {sharding} looks for all labels first, and is not resumed")
 
 
-def _trained(task: "Task", stream: bool, sharing: "Sharing | None") -> "Trained":
+def _train(task: "Task", stream: bool, sharing: "Sharing | None") -> "Trained":
     """Train as the options say."""
     if sharing is not None:
         from linsep.cli.jobs.sharded import train_on_shards

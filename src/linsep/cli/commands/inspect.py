@@ -41,7 +41,7 @@ def run(
     from linsep.cli.terminal.output import print_json, stdout
 
     saved = opened_classifier(model)
-    facts, parts, name = described(model, saved), strongest(saved.model, top, label), names_of(saved)
+    facts, parts, name = describe(model, saved), strongest(saved.model, top, label), names_of(saved)
     named = [(part, [name(column) for column in part.columns.tolist()]) for part in parts]
     if json:
         listed = [
@@ -56,18 +56,18 @@ def run(
     show(stdout(), facts, named, saved.about)
 
 
-def described(path: Path, saved: Any) -> dict[str, Any]:
+def describe(path: Path, saved: Any) -> dict[str, Any]:
     """Return what the model is."""
     import numpy as np
 
-    from linsep.cli.jobs.models import answering, name_of, shards_of, solver_facts, weighing
+    from linsep.cli.jobs.models import name_of, readout_name, shards_of, solver_facts, weights_view
     from linsep.models.encode_estimators import last_of, learner_of
 
     learner = learner_of(saved.model)
     steps = getattr(saved.model, "steps", [])
     defaults = type(learner)().get_params() if name_of(learner) != type(learner).__name__ else {}
     changed = {name: value for name, value in learner.get_params(deep=False).items() if value != defaults.get(name)}
-    speaks = weighing(learner)
+    speaks = weights_view(learner)
     coef = None if speaks is None else speaks.coef_
     return {
         "file": str(path),
@@ -80,8 +80,8 @@ def described(path: Path, saved: Any) -> dict[str, Any]:
         "features": int(learner.n_features_in_),
         "nonzero": None if coef is None else int(coef.nnz if hasattr(coef, "nnz") else np.count_nonzero(coef)),
         "intercept": None if speaks is None else speaks.intercept_,
-        "answers": answering(learner),
-        "weights_of": None if speaks is None else answering(speaks),
+        "answers": readout_name(learner),
+        "weights_of": None if speaks is None else readout_name(speaks),
         "found": solver_facts(learner),
         "shards": shards_of(learner),
         "calibrated": getattr(last_of(saved.model), "method", None),
@@ -105,7 +105,7 @@ def show(
             "after": ", ".join(known["steps"]) or None,
             "parameters": ", ".join(f"{name}={value!r}" for name, value in known["parameters"].items())
             or "its defaults",
-            "classes": _listed(known["classes"].tolist()),
+            "classes": _list(known["classes"].tolist()),
             "features": f"{known['features']:,}",
             **_weights(known),
             **facts_in_words(known["found"]),
@@ -127,7 +127,7 @@ def show(
         note(console, "The features are hashed: -O keep_names=true, or -O vocabulary=true, in fit gives them names.")
     if about:
         title(console, "\nTrained")
-        facts(console, trained(about))
+        facts(console, training_facts(about))
 
 
 def _shards(mixed: dict[str, Any] | None) -> str | None:
@@ -158,11 +158,11 @@ def _weights(known: dict[str, Any]) -> dict[str, str]:
     return {
         **answers,
         "weights": f"{known['nonzero']:,} of {weights:,} are not 0{share}",
-        "bias": _listed([float(f"{bias:.4g}") for bias in known["intercept"].tolist()]),
+        "bias": _list([float(f"{bias:.4g}") for bias in known["intercept"].tolist()]),
     }
 
 
-def _listed(values: list[Any]) -> str:
+def _list(values: list[Any]) -> str:
     more = f", ... ({len(values):,} in all)" if len(values) > MOST_LABELS else ""
     return words(values[:MOST_LABELS]) + more
 
@@ -200,10 +200,12 @@ def _show_many(console: "Console", parts: "list[tuple[Strongest, list[str]]]") -
         note(console, f"and {len(parts) - MOST_LABELS:,} more classes: --class shows one, --json all")
 
 
-def trained(about: dict[str, Any]) -> dict[str, str]:
+def training_facts(about: dict[str, Any]) -> dict[str, str]:
     """Return the record of a training in words, without fields that are shown above and long lists.
 
-    >>> trained({"rows": 1200, "seconds": {"read": 0.5, "learn": 2.0}, "test": {"error": 0.25}, "curve": [[1, 0]]})
+    >>> training_facts(
+    ...     {"rows": 1200, "seconds": {"read": 0.5, "learn": 2.0}, "test": {"error": 0.25}, "curve": [[1, 0]]}
+    ... )
     {'rows': '1,200', 'seconds': 'read 0.50 s, learn 2.00 s', 'test': 'error 25.0 %'}
     """
     from linsep.cli.jobs.models import AT_ONCE
@@ -211,16 +213,16 @@ def trained(about: dict[str, Any]) -> dict[str, str]:
     texts = {}
     for name, value in ((str(name), value) for name, value in about.items()):
         if isinstance(value, dict):
-            value = ", ".join(f"{part} {_written(name, str(part), of)}" for part, of in value.items())
+            value = ", ".join(f"{part} {_format(name, str(part), of)}" for part, of in value.items())
         if isinstance(value, list):
             value = words(value) if all(isinstance(part, str) for part in value) else None
         if name not in SHOWN_ABOVE and value not in (None, "", False):
             solved = name == "epochs" and about.get("order") == AT_ONCE
-            texts["steps" if solved else name.replace("_", " ")] = _written("", name, value)
+            texts["steps" if solved else name.replace("_", " ")] = _format("", name, value)
     return texts
 
 
-def _written(group: str, name: str, value: Any) -> str:
+def _format(group: str, name: str, value: Any) -> str:
     from linsep.cli.terminal.output import percent, seconds
 
     if isinstance(value, float):

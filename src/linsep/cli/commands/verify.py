@@ -89,7 +89,9 @@ def show(console: "Console", name: str, result: "Result", took: float, brief: bo
                     Text(status, COLOURS[status]), Text.assemble(f"{word(claim)}: ", (word(detail), "dim"))
                 )
             else:
-                made.add_row(Text(status, COLOURS[status]), Text(word(claim)), Text(word(_told(status, detail)), "dim"))
+                made.add_row(
+                    Text(status, COLOURS[status]), Text(word(claim)), Text(word(_short_detail(status, detail)), "dim")
+                )
         console.print(made)
         if open_ones.rows:
             console.print(open_ones)
@@ -101,10 +103,10 @@ def show(console: "Console", name: str, result: "Result", took: float, brief: bo
         note(console, "are they read as they were for certify? --label, --map, -O and --on-error must be the same")
 
 
-def _told(status: str, detail: str) -> str:
+def _short_detail(status: str, detail: str) -> str:
     """Return a value once where both are the same.
 
-    >>> _told("holds", "stated 0.5, found 0.5"), _told("fails", "stated 2, found 3")
+    >>> _short_detail("holds", "stated 0.5, found 0.5"), _short_detail("fails", "stated 2, found 3")
     ('0.5', 'stated 2, found 3')
     """
     stated, mark, found = detail.removeprefix("stated ").partition(", found ")

@@ -1,7 +1,7 @@
 """Learners side by side: the same rows to learn from, the same to be judged by."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -18,18 +18,6 @@ from linsep.estimators.base.online import OnlineLearner
 from linsep.estimators.registry import LEARNERS
 from linsep.evaluation.scoring import Scores, Scoring
 from linsep.validation.errors import InvalidDataError
-
-
-class Rows(NamedTuple):
-    """Rows, labels and weights."""
-
-    X: Any
-    y: Array
-    weights: Array | None
-
-    def some(self, chosen: Array) -> "Rows":
-        """Return the chosen ones."""
-        return Rows(self.X[chosen], self.y[chosen], None if self.weights is None else self.weights[chosen])
 
 
 class Attempt(NamedTuple):
@@ -55,8 +43,8 @@ class Attempt(NamedTuple):
 class Contest:
     """Rows to learn from and rows to be judged by."""
 
-    train: Rows
-    test: Rows
+    train: Dataset
+    test: Dataset
 
     @classmethod
     def of(cls, data: Dataset, test: Dataset | None, holdout: float, seed: int) -> "Contest":
@@ -67,12 +55,12 @@ class Contest:
         aside = set_aside(rows.y, holdout, seed)
         return cls(rows.some(np.flatnonzero(~aside)), rows.some(np.flatnonzero(aside)))
 
-    def mapped(self, maps: list[Any]) -> "Contest":
+    def map_features(self, maps: list[Any]) -> "Contest":
         """Return the rows with other features, by maps that know those to learn from."""
         train, test = self.train, self.test
         for step in maps:
-            train = train._replace(X=step.fit_transform(train.X))
-            test = test._replace(X=step.transform(test.X))
+            train = replace(train, X=step.fit_transform(train.X))
+            test = replace(test, X=step.transform(test.X))
         return Contest(train, test)
 
     @property
@@ -84,7 +72,7 @@ class Contest:
         self, names: list[str], parameters: dict[str, Any], tell: LearnerReport, time_limit: float | None = None
     ) -> Iterator[Attempt]:  # fmt: skip
         """Try learners one after the other, each with those parameters that it has, while there is time."""
-        check_owned(parameters, names)
+        refuse_foreign(parameters, names)
         began = perf_counter()
         for name in names:
             tell.begin(name)
@@ -109,11 +97,11 @@ class Contest:
         few = self.train.some(np.unique(self.train.y, return_index=True)[1])
         once = {"max_iter": 1} if LEARNERS[name].online else {}
         first = learner_from(name, parameters | once)
-        fit_quietly(first, *few)
+        fit_quietly(first, few.X, few.y, few.weights)
         first.predict(few.X)
         tell.ready()
         learner, began = learner_from(name, parameters), perf_counter()
-        settled = fit_quietly(learner, *self.train)
+        settled = fit_quietly(learner, self.train.X, self.train.y, self.train.weights)
         took = perf_counter() - began
         scores = Scoring(learner.classes_).add(self.test.y, learner.predict(self.test.X)).result()
         mistakes, updates, rounds = None, None, len(self.train.y)
@@ -122,7 +110,7 @@ class Contest:
         return Attempt(name, scores.error, scores, mistakes, updates, learner.n_iter_, took, rounds / took, settled)
 
 
-def check_owned(parameters: dict[str, Any], names: list[str]) -> None:
+def refuse_foreign(parameters: dict[str, Any], names: list[str]) -> None:
     """Refuse a parameter that none of the learners has."""
     for parameter in parameters:
         if parameter not in LEFT_OUT and not set(owners(parameter)) & set(names):
@@ -130,22 +118,22 @@ def check_owned(parameters: dict[str, Any], names: list[str]) -> None:
             raise UsageError(f"none of these learners has {option(parameter)}; it is an option of {having}")
 
 
-def ranked(attempts: list[Attempt]) -> list[Attempt]:
+def rank(attempts: list[Attempt]) -> list[Attempt]:
     """Return the attempts by error, then by time; those that failed come last."""
     return sorted(attempts, key=lambda a: (a.error is None, a.error or 0.0, a.seconds or 0.0))
 
 
-def chosen(names: tuple[str, ...]) -> list[str]:
+def choose_learners(names: tuple[str, ...]) -> list[str]:
     """Return the learners that were named, each once; all of the table if none was, but those for small data."""
     return list(dict.fromkeys(names or (name for name, entry in LEARNERS.items() if not entry.small)))
 
 
-def rows_with_labels(data: Dataset) -> Rows:
+def rows_with_labels(data: Dataset) -> Dataset:
     """Return the rows that have a label."""
-    rows = Rows(data.X, data.y, data.weights)
+    rows = data
     if data.y.dtype.kind == "f" and np.isnan(data.y).any():
-        rows = rows.some(np.flatnonzero(~np.isnan(data.y)))
-    if not len(rows.y):
+        rows = data.some(np.flatnonzero(~np.isnan(data.y)))
+    if not len(rows):
         raise InvalidDataError("there is no row with a label")
     return rows
 

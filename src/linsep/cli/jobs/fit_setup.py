@@ -1,4 +1,4 @@
-"""The learner that `linsep fit` trains: a new one, or that of a model to go on with."""
+"""The learner that `linsep fit` trains: a new one, or that of a model to continue with."""
 
 from pathlib import Path
 from typing import Any
@@ -28,13 +28,13 @@ def choose_learner(options: LearnerOptions, resume: Path | None, stream: bool) -
     if resume is None:
         learner = learner_from(options.learner, parameters)
     else:
-        saved, learner = _resumed(options, resume, parameters, stream)
+        saved, learner = _resume(options, resume, parameters, stream)
     if stream and resume is None and "solver" not in parameters:
         solver = described(options.learner).get("solver")
         if solver is not None and "stream" in solver.choices:
             learner.set_params(solver="stream")
     if stream and not hasattr(learner, "partial_fit"):
-        raise UsageError(f"{_called(learner)} sees all rows at once: leave out --stream")
+        raise UsageError(f"{_full_name(learner)} sees all rows at once: leave out --stream")
     if stream and (parameters.get("max_iter") or 1) > 1 and not isinstance(learner, OnlineLearner):
         raise UsageError("--stream adds each row to the sums once: leave out --epochs")
     known = learner.get_params(deep=False)
@@ -62,7 +62,7 @@ def _shards(learner: Any, parameters: dict[str, Any], resume: Path | None, strea
     return shards
 
 
-def _called(learner: Any) -> str:
+def _full_name(learner: Any) -> str:
     """Return a learner's name, with its solver where it has several."""
     solver = getattr(learner, "solver", None)
     return name_of(learner) + ("" if solver is None else f" by --solver {solver}")
@@ -74,8 +74,8 @@ def limit_time(learner: Learner, seconds: float, stream: bool) -> None:
         learner.set_params(time_limit=seconds)
     elif not stream:
         raise UsageError(
-            f"--time-limit: {_called(learner)} has a model only after all rows; limit its work by --epochs, or add "
-            "--stream (without shards), which keeps what it has learned by then"
+            f"--time-limit: {_full_name(learner)} has a model only after all rows; limit its work by --epochs, or "
+            "add --stream (without shards), which keeps what it has learned by then"
         )
 
 
@@ -84,32 +84,35 @@ def maps_of(names: tuple[str, ...], resume: Path | None, stream: bool) -> list[A
     if names and stream:
         raise UsageError("--map looks at all rows before the first is learned: leave out --stream, or convert the data")
     if names and resume is not None:
-        raise UsageError(f"--map: {resume} goes on with the features that it has")
+        raise UsageError(f"--map: {resume} continues with the features that it has")
     return maps_from(names) if names else []
 
 
-def _resumed(options: LearnerOptions, resume: Path, parameters: dict[str, Any], stream: bool) -> tuple[Saved, Learner]:
+def _resume(options: LearnerOptions, resume: Path, parameters: dict[str, Any], stream: bool) -> tuple[Saved, Learner]:
     saved = opened_classifier(resume, only_predicts=False)
     if options.seed_given:
-        raise UsageError(f"{resume} goes on with the seed that it has: leave out --seed")
+        raise UsageError(f"{resume} continues with the seed that it has: leave out --seed")
     if is_pipeline(saved.model):
-        raise UsageError(f"{resume} is a pipeline: --resume goes on with learners")
+        raise UsageError(f"{resume} is a pipeline: --resume continues with learners")
     if is_calibrated(saved.model) and not stream:
-        raise UsageError(f"{resume} is calibrated, and goes on with rows as they come: add --stream")
+        raise UsageError(f"{resume} is calibrated, and continues with rows as they come: add --stream")
     name, learner = name_of(saved.model), learner_of(saved.model)
     if options.named and options.learner != name:
         raise UsageError(f"{resume} is of the learner {name}: leave out --learner {options.learner}")
     known = learner.get_params(deep=False)
     if not hasattr(learner, "partial_fit"):
-        raise UsageError(f"{resume} is of the learner {_called(learner)}, which sees all rows at once: fit it anew")
+        raise UsageError(
+            f"{resume} is of the learner {_full_name(learner)}, which sees all rows at once: fit a new model"
+        )
     if "warm_start" not in known and not stream:
-        raise UsageError(f"{resume} is of the learner {name}, which goes on with rows as they come: add --stream")
+        raise UsageError(f"{resume} is of the learner {name}, which continues with rows as they come: add --stream")
     changed = {of: value for of, value in parameters.items() if of != "random_state"}
     learner_from(name, changed)
     learner.set_params(**changed, **({"warm_start": True} if "warm_start" in known else {}))
     if isinstance(learner, OnlineLearner) and learner._at_once and not stream:
         raise UsageError(
-            f"{resume}: --solver {learner.solver} would fit it anew: add --stream, or --solver sgd, to go on row by row"
+            f"{resume}: --solver {learner.solver} would fit it again from the start: add --stream, or --solver sgd, "
+            "to continue row by row"
         )
     return saved, learner
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import RegressorMixin
 
 import linsep
 from linsep.cli.errors import UsageError
 from linsep.engine.arrays import Array
 from linsep.estimators.base.voter import LINEAR, Voter
-from linsep.estimators.least_squares import LeastSquaresRegression
 from linsep.evaluation.scoring import shown
 from linsep.models.encode_estimators import last_of, learner_of
 from linsep.models.save_load import Saved, opened
@@ -56,7 +56,7 @@ def sparse_view(learner: Any) -> Any:
     return view
 
 
-def weighing(learner: Any) -> Any:
+def weights_view(learner: Any) -> Any:
     """Return a learner whose weights say what a learner listens to, sparse where they are stored so, or None.
 
     A vote has no weights of its own, and is described by the average of its hypotheses; a kernel's are not written out.
@@ -72,11 +72,11 @@ def weighing(learner: Any) -> Any:
     return view
 
 
-def answering(model: Any) -> str | None:
+def readout_name(model: Any) -> str | None:
     """Return which weights of a voter answer; None of learners that have no others.
 
     >>> import linsep
-    >>> answering(linsep.VotedPerceptron(readout="last", normalize=True)), answering(linsep.Perceptron())
+    >>> readout_name(linsep.VotedPerceptron(readout="last", normalize=True)), readout_name(linsep.Perceptron())
     ('the last, normalised', None)
     """
     learner = learner_of(model)
@@ -95,7 +95,7 @@ def strongest(model: Any, top: int, label: str | None = None) -> list[Strongest]
     >>> [(part.label, part.columns.tolist(), part.weights.tolist()) for part in strongest(clf, 5)]
     [('no', [1], [1.0]), ('yes', [0], [1.0])]
     """
-    learner = weighing(learner_of(model))
+    learner = weights_view(learner_of(model))
     if learner is None:
         if label is not None:
             raise UsageError(f"--class: the weights of {type(learner_of(model)).__name__} are not written out")
@@ -144,7 +144,7 @@ def opened_classifier(path: Path, only_predicts: bool = True) -> Saved:
     A model that only predicts may have been trained by a rule of the user's own.
     """
     saved = opened(path, only_predicts=only_predicts)
-    if isinstance(last_of(saved.model), LeastSquaresRegression):
+    if isinstance(last_of(saved.model), RegressorMixin):
         raise UsageError(f"{path} predicts numbers, and the commands take classifiers: use linsep.load in Python")
     return saved
 

@@ -1,6 +1,6 @@
 """Predict and evaluate with workers: each worker reads some bytes, row groups or rows of the files.
 
-Lines, faults and unknown features are counted as by one reader, so that the answers are the same, byte for byte.
+Lines, faults and unknown features are counted as by one reader, so that the predictions are the same, byte for byte.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,14 +21,14 @@ from linsep.evaluation.scoring import Scoring, predictions
 from linsep.models.save_load import Saved
 
 
-class Lines(NamedTuple):
+class PartLines(NamedTuple):
     """The lines of a part, and what is wrong with the row after the last of them, if something is."""
 
     lines: bytes
     error: DataError | None
 
 
-class Judged(NamedTuple):
+class PartScores(NamedTuple):
     """The scores of a part, and the number of malformed rows and unseen features."""
 
     scoring: Scoring
@@ -36,46 +36,48 @@ class Judged(NamedTuple):
     unseen: int
 
 
-def answered(saved: Saved, data: list[str], what: str, client: Any, options: dict[str, Any]) -> Iterator[bytes]:
-    """Yield the lines of answers of each part; raise at a malformed row, if asked to, after those before it."""
-    with _asked(saved, data, client, options) as (engine, tasks, reading):
-        for lines, error in engine.each(answer, tasks, Question(reading, saved.model, what)):
+def predict_parts(saved: Saved, data: list[str], what: str, client: Any, options: dict[str, Any]) -> Iterator[bytes]:
+    """Yield the lines of predictions of each part; raise at a malformed row, if asked to, after those before it."""
+    with _open_parts(saved, data, client, options) as (engine, tasks, reading):
+        for lines, error in engine.each(predict_part, tasks, Question(reading, saved.model, what)):
             yield lines
             if error is not None:
                 raise DataError(error.file, error.reason, error.line, error.column)
 
 
-def judged(saved: Saved, data: list[str], client: Any, options: dict[str, Any]) -> Iterator[tuple[Judged, int]]:
+def evaluate_parts(
+    saved: Saved, data: list[str], client: Any, options: dict[str, Any]
+) -> Iterator[tuple[PartScores, int]]:
     """Yield the scores of each part, and the number of parts."""
-    with _asked(saved, data, client, options) as (engine, tasks, reading):
-        for found in engine.each(judge, tasks, Question(reading, saved.model)):
+    with _open_parts(saved, data, client, options) as (engine, tasks, reading):
+        for found in engine.each(evaluate_part, tasks, Question(reading, saved.model)):
             yield found, len(tasks)
 
 
 @contextmanager
-def _asked(
+def _open_parts(
     saved: Saved, data: list[str], client: Any, options: dict[str, Any]
 ) -> Iterator[tuple[Engine, Sequence[Task], Reading]]:  # fmt: skip
-    """Give who answers, the parts of the files, and how they are read."""
+    """Give the engine, the parts of the files, and how they are read."""
     plan = Files(data, reading_for(saved, data, options))
     with engine_of(client, -1) as engine:
         yield engine, tasks_of(plan, engine), plan.reading
 
 
-def answer(task: Task, question: Question) -> Lines:
-    """Return the lines of a part's answers."""
+def predict_part(task: Task, question: Question) -> PartLines:
+    """Return the lines of a part's predictions."""
     write, lines = writer(question.model, question.what), []
     try:
         for part in PartReader(task[0], question.reading).aligned_parts():
             lines.append(lines_of(part, write))
             if part.error is not None:
-                return Lines(b"".join(lines), part.error)
+                return PartLines(b"".join(lines), part.error)
     except DataError as error:
-        return Lines(b"".join(lines), error)
-    return Lines(b"".join(lines), None)
+        return PartLines(b"".join(lines), error)
+    return PartLines(b"".join(lines), None)
 
 
-def judge(task: Task, question: Question) -> Judged:
+def evaluate_part(task: Task, question: Question) -> PartScores:
     """Score the predictions for a part."""
     scoring, once = Scoring(question.model.classes_), PartReader(task[0], question.reading)
     for part in once:
@@ -83,4 +85,4 @@ def judge(task: Task, question: Question) -> Judged:
         if len(block):
             found = predictions(question.model, block.X)
             scoring.add(block.y, found.labels, found.scores, found.probabilities)
-    return Judged(scoring, once.policy.rejected, once.unseen)
+    return PartScores(scoring, once.policy.rejected, once.unseen)

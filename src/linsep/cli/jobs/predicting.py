@@ -11,8 +11,8 @@ import numpy as np
 
 from linsep.cli.errors import UsageError
 from linsep.cli.jobs.reading import STDIN, Waiting, pipe_input, rows_for
-from linsep.cli.options.workers import WorkerPool, started
-from linsep.cli.terminal.text import escaped
+from linsep.cli.options.workers import WorkerPool, start_workers
+from linsep.cli.terminal.text import escape
 from linsep.data.dataset import AlignedPart
 from linsep.data.sources import Source, sources_of
 from linsep.data.streaming import Stream
@@ -24,9 +24,9 @@ from linsep.models.save_load import Saved
 from linsep.validation.labels import predicted_labels
 
 BLOCK_BYTES = 1 << 23
-"""Text whose rows are answered in one go: each time costs as much as some thousand rows."""
+"""Text whose rows are predicted at once: each call costs as much as some thousand rows."""
 Writer = Callable[[Any], list[bytes]]
-TOLD = ("svmlight", "vw", "text", "csv", "tsv")
+FROM_PIPES = ("svmlight", "vw", "text", "csv", "tsv")
 """Formats that a pipe has if the training data had them; another is looked for."""
 EMPTY = b"\n"
 
@@ -34,13 +34,13 @@ EMPTY = b"\n"
 def predict(
     saved: Saved, data: list[str], what: str, out: Path | None, options: dict[str, Any], pool: WorkerPool | None = None
 ) -> None:  # fmt: skip
-    """Write the answers to all rows."""
+    """Write the predictions for all rows."""
     if isinstance(saved.form, LabelledText):
         saved.form.labels_optional = True  # type: ignore[misc]
         if data == [STDIN]:  # plain lines look like no format, and a redirected file has no name that tells it
             options = {"format": saved.form.name, **options}
     if pool is not None:
-        _shared(saved, data, what, out, options, pool)
+        _predict_with_workers(saved, data, what, out, options, pool)
         return
     write = writer(saved.model, what)
     pipe = pipe_input(data)
@@ -49,22 +49,22 @@ def predict(
         rows = rows_for(saved, data, much) if pipe is None else _live_rows(saved, pipe, options)
         _refuse_target(out, rows.reader.sources)
         with _output(out) as file:
-            for lines in _answers(rows, write):
+            for lines in _predicted_lines(rows, write):
                 file.write(lines)
                 if pipe is not None:
                     file.flush()
 
 
-def _shared(
+def _predict_with_workers(
     saved: Saved, data: list[str], what: str, out: Path | None, options: dict[str, Any], pool: WorkerPool
 ) -> None:  # fmt: skip
-    """Write the answers to all rows, which others find."""
-    from linsep.cli.jobs.parallel import answered
+    """Write the predictions for all rows, made by workers."""
+    from linsep.cli.jobs.parallel import predict_parts
 
     writer(saved.model, what)  # so that a model without probabilities is an error before the work
     _refuse_target(out, sources_of(data))
-    with started(pool) as client, _output(out) as file:
-        for lines in answered(saved, data, what, client, options):
+    with start_workers(pool) as client, _output(out) as file:
+        for lines in predict_parts(saved, data, what, client, options):
             file.write(lines)
 
 
@@ -101,7 +101,7 @@ def _numbers(table: Array) -> list[bytes]:
 
 def _live_rows(saved: Saved, pipe: Waiting, options: dict[str, Any]) -> Stream:
     """Return the rows of a pipe, each as soon as it is there."""
-    if saved.form is not None and saved.form.name in TOLD:
+    if saved.form is not None and saved.form.name in FROM_PIPES:
         options = {"format": saved.form.name, **options}
     rows = rows_for(saved, [pipe], {**options, "n_jobs": 1})  # type: ignore[list-item]
     for source in rows.reader.sources:
@@ -109,7 +109,7 @@ def _live_rows(saved: Saved, pipe: Waiting, options: dict[str, Any]) -> Stream:
     return rows
 
 
-def _answers(rows: Stream, write: Writer) -> Iterator[bytes]:
+def _predicted_lines(rows: Stream, write: Writer) -> Iterator[bytes]:
     """Yield the lines of answers of each part; raises at a malformed row, if asked to, after those before it."""
     for part in rows.aligned_parts():
         yield lines_of(part, write)
@@ -119,28 +119,28 @@ def _answers(rows: Stream, write: Writer) -> Iterator[bytes]:
 
 def lines_of(part: AlignedPart, write: Writer) -> bytes:
     """Return a line for every line of a part, or every row of a table; that of a blank or malformed one is empty."""
-    answers = write(part.X) if len(part.places) else []
-    if len(answers) == part.n_lines:
-        return b"".join(answers)
+    predicted = write(part.X) if len(part.places) else []
+    if len(predicted) == part.n_lines:
+        return b"".join(predicted)
     lines = np.full(part.n_lines, EMPTY, object)
-    lines[part.places] = answers
+    lines[part.places] = predicted
     return b"".join(lines.tolist())
 
 
 def _refuse_target(out: Path | None, sources: list[Source]) -> None:
-    """Refuse to write answers over the data that they are for."""
+    """Refuse to overwrite the data that are predicted."""
     if out is not None and any(source.is_at(out) for source in sources):
         raise UsageError(f"--out {out} is one of the files to answer: give another name")
 
 
-class Shown(NamedTuple):
+class EscapedOutput(NamedTuple):
     """A terminal: the control characters of labels are escaped there, and there alone."""
 
     file: BinaryIO
 
     def write(self, lines: bytes) -> None:
         """Write lines."""
-        self.file.write(escaped(lines.decode()).encode())
+        self.file.write(escape(lines.decode()).encode())
 
     def flush(self) -> None:
         """Flush what was written."""
@@ -154,7 +154,7 @@ def _output(out: Path | None) -> Iterator[Any]:
         if sys.stdout is None:
             raise UsageError("there is no standard output: say --out FILE")
         with naming("standard output"):
-            yield Shown(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
+            yield EscapedOutput(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
             sys.stdout.buffer.flush()
     elif os.path.exists(out) and not os.path.isfile(out):
         with naming(out), open(out, "wb") as file:

@@ -40,7 +40,7 @@ def load_rows(ctx: typer.Context, data: list[str], remark: bool = True) -> Datas
 
 STDIN = "-"
 PIPE_BYTES = 1 << 20
-"""The size to request for a pipe, so that a program that writes much need not wait for each row to be answered."""
+"""The size to request for a pipe, so that a program that writes much need not wait for each prediction."""
 
 
 class Waiting(io.RawIOBase):
@@ -51,7 +51,7 @@ class Waiting(io.RawIOBase):
         self._there = _poll_of(raw.fileno())
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return True: the bytes can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int | None:

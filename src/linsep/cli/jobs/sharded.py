@@ -1,6 +1,6 @@
 """`linsep fit` on shards that need not fit into memory: by threads of this process, or by the workers of a cluster.
 
-Every epoch is kept in a file beside the model until that is written: if it was cut off, the same command goes on there.
+Every epoch is kept in a file beside the model until that is written: if it was cut off, the same command resumes there.
 """
 
 import warnings
@@ -15,7 +15,7 @@ from linsep import distributed
 from linsep.cli.errors import UsageError
 from linsep.cli.jobs.training import Task, Trained, Work, judge_by_files
 from linsep.cli.options.common import LearnerOptions, learner_from
-from linsep.cli.options.workers import WorkerPool, started, task_slots
+from linsep.cli.options.workers import WorkerPool, start_workers, task_slots
 from linsep.cli.terminal.progress import ShardsTrainingProgress
 from linsep.cli.terminal.text import say
 from linsep.distributed.training import SHARDS
@@ -42,7 +42,7 @@ class Sharing(NamedTuple):
         if self.kept is None or not self.kept.exists():
             return None
         epochs = len(opened(self.kept).about["history"])
-        return f"{self.kept} has {epochs} epoch{'s' * (epochs != 1)}: the same command goes on from there"
+        return f"{self.kept} has {epochs} epoch{'s' * (epochs != 1)}: the same command resumes from there"
 
 
 def learner_for(options: LearnerOptions, option: str, stream: bool) -> tuple[Learner, int]:
@@ -72,7 +72,7 @@ def train_on_shards(task: Task, sharing: Sharing) -> Trained:
     began, learner, pool, seen = perf_counter(), task.learner, sharing.pool, sharing.progress
     with ExitStack() as stack:
         with seen.solving(f"starting {pool.workers} workers" if pool and pool.workers else "connecting"):
-            client = stack.enter_context(started(pool))
+            client = stack.enter_context(start_workers(pool))
         workers = threads(getattr(learner, "n_jobs", -1)) if client is None else task_slots(client)
         if pool is not None:
             _remark_idle(workers, getattr(learner, "shards", None))

@@ -1,8 +1,8 @@
 """`linsep fit --stream`: rows are learned as they come, in the order of the files, in bounded memory.
 
-Labels may come at any time, and a machine that stands in for all labels to come takes its time. So those of the first
-block are taken to be all of them; if another comes, all is begun again, with that machine. The result is the same.
-Pipes, which can't be read again, are read with it from the start.
+New labels may occur in any block, and a binary classifier that stands for all labels to come costs time. So the labels
+of the first block are taken for all labels; if another occurs, training restarts with that classifier. The result is
+the same. Pipes can't be read again and are read with that classifier from the start.
 """
 
 from collections.abc import Iterator
@@ -21,14 +21,12 @@ from linsep.cli.jobs.training import (
     Seen,
     Task,
     Trained,
-    columns_of,
     form_of,
     judge,
     judge_by_files,
     marks_all,
+    name_sources,
     refuse_no_rows,
-    rows_of,
-    source_named,
 )
 from linsep.data.dataset import Dataset
 from linsep.data.streaming import Stream
@@ -49,7 +47,7 @@ class NewLabelError(Exception):
 def train_on_stream(task: Task) -> Trained:
     """Learn from the files, and judge the model by rows that it has not seen."""
     began = perf_counter()
-    rows = _opened(task)
+    rows = _open(task)
     share = task.holdout
     if share is not None and not rows.reader.rereadable:
         raise UsageError("--holdout reads the rows held out a second time, at the end, and a pipe is read only once")
@@ -63,11 +61,11 @@ def train_on_stream(task: Task) -> Trained:
             and isinstance(task.learner, OnlineLearner)
             and task.learner.multi_class != "joint"
         )
-        count, known = _learned(task, rows, share, closed, began)
+        count, known = _learn_epochs(task, rows, share, closed, began)
     except NewLabelError:
-        task.model, task.learned, rows = clone(task.model), 0, _opened(task)
+        task.model, task.learned, rows = clone(task.model), 0, _open(task)
         task.progress.restart()
-        count, known = _learned(task, rows, share, closed=False, began=began)
+        count, known = _learn_epochs(task, rows, share, closed=False, began=began)
     learner = learner_of(task.model)
     if len(learner.classes_) < 2:
         raise InvalidDataError(f"all rows have the label {learner.classes_[0]}: a separator needs two labels at least")
@@ -77,22 +75,22 @@ def train_on_stream(task: Task) -> Trained:
         trained.rows = task.progress.curve.rows or task.learned
         return trained
     if share is not None:
-        judge(task, trained, _kept(rows, share, held=True), f"{100 * share:g} % of the rows, held out")
+        judge(task, trained, _held_or_kept(rows, share, held=True), f"{100 * share:g} % of the rows, held out")
     judge_by_files(task, trained)
     return trained
 
 
-def _learned(task: Task, rows: Stream, share: float | None, closed: bool, began: float) -> tuple[int, Array]:
+def _learn_epochs(task: Task, rows: Stream, share: float | None, closed: bool, began: float) -> tuple[int, Array]:
     """Learn all epochs, for no longer than the time limit after `began`; return the rows of an epoch, and its columns.
 
     A training that starts again because of a new label has the time that is left.
     """
-    known, labels, order, count = _known(task.resume), None, StreamOrder(), 0
-    with _kept_if_interrupted(task), _at_work(task), source_named(task.sources):
+    known, labels, order, count = _known_columns(task.resume), None, StreamOrder(), 0
+    with _keep_if_interrupted(task), _watched(task), name_sources(task.sources):
         for epoch in range(task.epochs):
             count = 0
-            with task.progress.learning(None, getattr(_at_hand(task), "_state", None) if epoch == 0 else None):
-                for block in _kept(rows, share, held=False):
+            with task.progress.learning(None, getattr(_current_learner(task), "_state", None) if epoch == 0 else None):
+                for block in _held_or_kept(rows, share, held=False):
                     if closed and labels is None and len(block):
                         labels = np.unique(block.y)
                         closed = len(labels) > 1
@@ -101,8 +99,10 @@ def _learned(task: Task, rows: Stream, share: float | None, closed: bool, began:
                         order.add(block.y)
                     count += len(block)
                     task.out_of_time = task.time_limit is not None and perf_counter() - began > task.time_limit
-                    if epoch == 0 and marks_all(_at_hand(task)):
-                        known = columns_of([block], block.X.shape[1], known)
+                    if epoch == 0 and marks_all(_current_learner(task)):
+                        seen = block.seen_columns()
+                        seen[: len(known)] |= known
+                        known = seen
                     if task.out_of_time:
                         break
             refuse_no_rows(count, task.sources)
@@ -112,8 +112,8 @@ def _learned(task: Task, rows: Stream, share: float | None, closed: bool, began:
                 break
             refuse_many_rounds(task.epochs, count)
             if epoch == 0 and isinstance(task.learner, OnlineLearner):
-                task.progress.end(_at_hand(task)._state)
-                _at_hand(task)._progressive.active = False
+                task.progress.end(_current_learner(task)._state)
+                _current_learner(task)._progressive.active = False
     task.remarks += order.warnings()
     return count, known
 
@@ -143,23 +143,23 @@ class StreamOrder:
         return [warning]
 
 
-def _at_hand(task: Task) -> Any:
+def _current_learner(task: Task) -> Any:
     """Return the learner itself, as it is by now; a calibration makes its own, which may not be there yet."""
     return getattr(task.model, "estimator_", task.model)
 
 
 @contextmanager
-def _at_work(task: Task) -> Iterator[None]:
+def _watched(task: Task) -> Iterator[None]:
     """Let a learner that goes row by row learn in place, and watch it."""
     if isinstance(task.learner, OnlineLearner):
-        with task.model._training_in_place(), _at_hand(task)._watched(task.progress):
+        with task.model._training_in_place(), _current_learner(task)._watched(task.progress):
             yield
     else:
         yield
 
 
 @contextmanager
-def _kept_if_interrupted(task: Task) -> Iterator[None]:
+def _keep_if_interrupted(task: Task) -> Iterator[None]:
     """Let Ctrl-C end the training of a stream, which may have no other end; what was learned is kept."""
     try:
         yield
@@ -168,12 +168,12 @@ def _kept_if_interrupted(task: Task) -> Iterator[None]:
             raise
         task.interrupted = True
         if isinstance(task.learner, OnlineLearner):
-            task.progress.end(_at_hand(task)._state)
+            task.progress.end(_current_learner(task)._state)
 
 
 def _learn(task: Task, block: Dataset, labels: Array | None) -> None:
     """Learn a block, of which all labels are among some, if these are given."""
-    model, learner = task.model, _at_hand(task)
+    model, learner = task.model, _current_learner(task)
     if not len(block):
         return
     if labels is not None and not np.isin(block.y, labels).all():
@@ -190,11 +190,11 @@ def _learn(task: Task, block: Dataset, labels: Array | None) -> None:
     task.learned += len(block)
 
 
-def _opened(task: Task) -> Stream:
+def _open(task: Task) -> Stream:
     """Return the rows; those of a pipe as they come.
 
-    Indices of svmlight are columns as they are, as nobody can look where they begin. Where training goes on, it goes on
-    with new ones, too; of other formats, the columns are those of the model.
+    Indices of svmlight are columns as they are, as nobody can look where they begin. A resumed training
+    accepts new indices, too; of other formats, the columns are those of the model.
     """
     handle, before = pipe_input(task.sources), None if task.resume is None else task.resume.form
     how = {"block_rows": BLOCK_ROWS, "progress": task.progress.read, **task.options}
@@ -220,13 +220,13 @@ def _opened(task: Task) -> Stream:
     return rows
 
 
-def _known(resume: Saved | None) -> Array:
+def _known_columns(resume: Saved | None) -> Array:
     """Return which columns the data had that a model was trained on before."""
     known = None if resume is None or resume.form is None else resume.form.known
     return np.zeros(0, bool) if known is None else np.array(known)
 
 
-def _kept(rows: Stream, share: float | None, held: bool) -> Iterator[Dataset]:
+def _held_or_kept(rows: Stream, share: float | None, held: bool) -> Iterator[Dataset]:
     """Yield the blocks of a stream: all rows, or of those only the ones that are held out, or are not."""
     first = 0
     for block in rows:
@@ -235,4 +235,4 @@ def _kept(rows: Stream, share: float | None, held: bool) -> Iterator[Dataset]:
         else:
             chosen = np.diff(np.floor(np.arange(first, first + len(block) + 1) * share + 1e-9)) > 0
             first += len(block)
-            yield rows_of(block, np.flatnonzero(chosen == held))
+            yield block.some(np.flatnonzero(chosen == held))

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 import linsep
 from linsep.cli.errors import UsageError
 from linsep.cli.jobs.models import name_of
-from linsep.cli.options.common import piped
+from linsep.cli.options.common import make_pipeline
 from linsep.cli.terminal.output import size as size_of
 from linsep.cli.terminal.progress import TrainingProgress
 from linsep.data.dataset import Dataset
@@ -143,28 +143,28 @@ def train_in_memory(task: Task) -> Trained:
         data = linsep.read(task.sources, progress=tell, **task.options, **task.like())
     train, held = _split(len(data), task.holdout, task.seed)
     read_done = perf_counter()
-    rows = data if train is None else rows_of(data, train)
+    rows = data if train is None else data.some(train)
     refuse_no_rows(len(rows), task.sources)
     X = rows.X
-    with source_named(task.sources):
+    with name_sources(task.sources):
         for step in task.maps:
             X = step.fit_transform(X)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            model = _fitted(task, X, rows)
+            model = _fit(task, X, rows)
     learner = learner_of(model)
     task.remarks += [str(of.message) for of in caught if not _of_rounds(of.category, learner)]
-    seen = Seen(form_of(data.form), columns_of([data], data.X.shape[1]) if marks_all(learner) else None)
+    seen = Seen(form_of(data.form), data.seen_columns() if marks_all(learner) else None)
     done = perf_counter()
     trained = Trained(
-        learner, piped(task.maps, model), seen, len(rows), data.rejected, data.unseen, False,
+        learner, make_pipeline(task.maps, model), seen, len(rows), data.rejected, data.unseen, False,
         read_done - began, done - read_done,
     )  # fmt: skip
     if held is not None:
-        judge(task, trained, [rows_of(data, held)], "held out", held)
+        judge(task, trained, [data.some(held)], "held out", held)
     judge_by_files(task, trained)
     if task.report and trained.gathered is None:
-        _scored(task, trained, [rows])
+        _score(task, trained, [rows])
     return trained
 
 
@@ -173,7 +173,7 @@ def _of_rounds(kind: type, learner: Learner) -> bool:
     return issubclass(kind, ConvergenceWarning) and getattr(learner, "t_", 0) > 0
 
 
-def _fitted(task: Task, X: Any, rows: Dataset) -> Any:
+def _fit(task: Task, X: Any, rows: Dataset) -> Any:
     """Return the learner, or it with a calibration, trained on all rows; one that goes row by row is watched."""
     learner, progress = task.learner, task.progress
     if task.calibrate is not None:
@@ -192,14 +192,14 @@ def _fitted(task: Task, X: Any, rows: Dataset) -> Any:
 
 @contextmanager
 def _the_same_rows(task: Task) -> Iterator[None]:
-    """Say how to go on with other rows, where a learner that keeps some refuses them."""
+    """Say how to continue with other rows, where a learner that keeps some refuses them."""
     try:
         yield
     except OtherRows:
         if task.resume is None:
             raise
         name = name_of(task.learner)
-        raise UsageError(f"{name} goes on with the rows that it was trained on: add --stream for others") from None
+        raise UsageError(f"{name} continues with the rows that it was trained on: add --stream for others") from None
 
 
 def _refuse_too_much(sources: list[str]) -> None:
@@ -224,13 +224,6 @@ def _free_memory() -> int | None:
         return None
 
 
-def rows_of(data: Dataset, rows: Array) -> Dataset:
-    """Return some rows."""
-    from dataclasses import replace
-
-    return replace(data, X=data.X[rows], y=data.y[rows], weights=None if data.weights is None else data.weights[rows])
-
-
 def _split(n: int, holdout: float | None, seed: int) -> tuple[Array | None, Array | None]:
     """Return the rows to learn from and those held out, each in the order of the data; None for all and none."""
     if holdout is None:
@@ -247,7 +240,7 @@ def refuse_no_rows(n: int, sources: list[str]) -> None:
 
 
 @contextmanager
-def source_named(sources: list[str]) -> Iterator[None]:
+def name_sources(sources: list[str]) -> Iterator[None]:
     """Name the files in the error of a column index out of range, which only damaged binary data have."""
     try:
         yield
@@ -259,16 +252,6 @@ def source_named(sources: list[str]) -> Iterator[None]:
 def marks_all(learner: Learner) -> bool:
     """Return True if features without an entry have weights, so that the model stores which columns had entries."""
     return learner._weighs_unseen_features
-
-
-def columns_of(blocks: list[Dataset], width: int, known: Array | None = None) -> Array:
-    """Return which columns have an entry."""
-    seen = np.zeros(width, bool)
-    if known is not None:
-        seen[: len(known)] = known
-    for block in blocks:
-        seen[block.X.indices if hasattr(block.X, "indices") else slice(None)] = True
-    return seen
 
 
 def form_of(form: Format | None) -> Format:
@@ -289,12 +272,12 @@ def judge_by_files(task: Task, trained: Trained) -> None:
 
 def judge(task: Task, trained: Trained, blocks: Any, name: str, places: Array | None = None) -> None:
     """Score rows that were not learned from; `places` tells where in the data they are, if they are only some."""
-    trained.test, trained.test_name = _scored(task, trained, blocks, places), name
+    trained.test, trained.test_name = _score(task, trained, blocks, places), name
     if not trained.test.rows:
         raise InvalidDataError(f"{name}: there are no rows to be judged by")
 
 
-def _scored(task: Task, trained: Trained, blocks: Any, places: Array | None = None) -> Scores:
+def _score(task: Task, trained: Trained, blocks: Any, places: Array | None = None) -> Scores:
     """Score the predictions for some rows; gather them for a report."""
     scoring = Scoring(trained.learner.classes_)
     if task.report:

@@ -16,7 +16,7 @@ from linsep.cli.options.help import HelpPage
 from linsep.cli.startup import collect_garbage, load_scikit_learn
 
 FORMATS = ("svmlight", "vw", "text", "csv", "tsv", "parquet", "arrow", "binary")
-MAPS = ("polynomial", "bias", "scale", "scale-columns", "delta-trick")
+MAPS = ("polynomial", "bias", "scale", "scale-columns", "standardize", "delta-trick")
 """Formats of files, and feature maps; a test holds them to their tables, which take long to load."""
 MOST_THREADS = 4096
 
@@ -135,7 +135,7 @@ def _of_maps(map: Maps = None) -> None:
 
 
 @cache
-def declared(function: Callable[..., Any], panel: str | None = None) -> list[Any]:
+def declare(function: Callable[..., Any], panel: str | None = None) -> list[Any]:
     """Return the parameters that typer makes of a function's signature."""
     app = typer.Typer(add_completion=False)
     app.command()(function)
@@ -155,7 +155,7 @@ def _of_learners(shown: tuple[str, ...]) -> list[Any]:
     made = signature(shown)
     holder.__signature__ = made  # type: ignore[attr-defined]
     holder.__annotations__ = {name: parameter.annotation for name, parameter in made.parameters.items()}
-    return declared(holder)
+    return declare(holder)
 
 
 class Command(HelpPage, TyperCommand):
@@ -180,7 +180,7 @@ class DataCommand(Command):
 
     def added(self, ctx: Any) -> list[Any]:
         """Return the options that the command has beside its own."""
-        return declared(_of_data, "Data")
+        return declare(_of_data, "Data")
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the command's own options and those that it shares with others; --help comes last."""
@@ -233,7 +233,7 @@ class MapCommand(DataCommand):
 
     def added(self, ctx: Any) -> list[Any]:
         """Return the options that the command has beside its own."""
-        return [*declared(_of_maps, "Data"), *super().added(ctx)]
+        return [*declare(_of_maps, "Data"), *super().added(ctx)]
 
     def keep(self, ctx: Any, values: dict[str, Any]) -> None:
         """Set the options of data and of learners in the context."""
@@ -257,7 +257,7 @@ class LearnerCommand(DataCommand):
         """Return the options that the command has beside its own."""
         learners = dict(_learner_names())
         shown = tuple(name for name in self.named if name in learners)
-        training = declared(self.training)
+        training = declare(self.training)
         training[0].help = training[0].help.replace("LEARNERS", ", ".join(learners))
         own = {param.name for param in self.params}
         of_learners = [param for param in _of_learners(shown) if param.name not in own]
@@ -266,7 +266,7 @@ class LearnerCommand(DataCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Look for the learner first, as help depends on it."""
         load_scikit_learn()
-        self.named = tuple(_named(args))
+        self.named = tuple(_named_learners(args))
         return super().parse_args(ctx, args)
 
     def keep(self, ctx: Any, values: dict[str, Any]) -> None:
@@ -297,10 +297,10 @@ class RunCommand(LearnerCommand):
     training = staticmethod(_of_runs)
 
 
-def _named(args: list[str]) -> list[str]:
+def _named_learners(args: list[str]) -> list[str]:
     """Return the learners that the arguments name, as far as they go.
 
-    >>> _named(["a.svm", "--learner", "winnow", "--learner=romma", "-l", "pegasos", "--", "-l", "x"])
+    >>> _named_learners(["a.svm", "--learner", "winnow", "--learner=romma", "-l", "pegasos", "--", "-l", "x"])
     ['winnow', 'romma', 'pegasos']
     """
     words = args[: args.index("--")] if "--" in args else args

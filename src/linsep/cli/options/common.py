@@ -210,7 +210,7 @@ def _map_from(name: str, parameters: str) -> "FeatureMap":
     return MAPS[name](**given)
 
 
-def piped(maps: "list[FeatureMap]", learner: Any) -> Any:
+def make_pipeline(maps: "list[FeatureMap]", learner: Any) -> Any:
     """Return a learner with maps before it; the learner itself, if there are none."""
     if not maps:
         return learner

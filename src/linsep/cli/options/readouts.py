@@ -44,7 +44,9 @@ def with_readout(saved: "Saved", readout: str | None, normalize: bool | None) ->
     if not isinstance(learner, Voter):
         raise UsageError(f"{option}: {name_of(saved.model)} keeps the weights of one readout, which fit chooses")
     if is_calibrated(saved.model):
-        raise UsageError(f"{option}: the probabilities are those of its {learner.readout}; fit it anew for others")
+        raise UsageError(
+            f"{option}: the probabilities are those of its {learner.readout}; fit another model for others"
+        )
     if readout not in (None, *READOUTS):
         raise UsageError(f"--readout {readout}: there are {', '.join(READOUTS)}")
     learner.set_params(**chosen)

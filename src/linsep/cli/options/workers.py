@@ -83,17 +83,17 @@ def refuse_threads(pool: WorkerPool, options: dict[str, Any]) -> None:
 
 
 @contextmanager
-def started(pool: WorkerPool | None) -> Iterator[Any]:
+def start_workers(pool: WorkerPool | None) -> Iterator[Any]:
     """Give a client of those who share the work, or None where that is nobody; what they log is not shown."""
     with ExitStack() as stack:
         if pool is None:
             yield None
             return
-        from linsep.distributed.cluster import connected, local_workers
+        from linsep.distributed.cluster import connect, local_workers
 
         stack.enter_context(_without_log())
         if pool.scheduler is not None:
-            yield stack.enter_context(connected(pool.scheduler))
+            yield stack.enter_context(connect(pool.scheduler))
             return
         with _ignoring_interrupts():
             client = stack.enter_context(local_workers(pool.workers or 1))

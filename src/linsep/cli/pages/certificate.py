@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from linsep.certificates.certificate import Certificate
 from linsep.certificates.checker import vector
@@ -38,7 +37,7 @@ from linsep.estimators.base.learner import Learner
 from linsep.estimators.perceptron import Perceptron
 from linsep.estimators.winnow import Winnow
 from linsep.plots import style
-from linsep.plots.report import Code, Column, Fact, Part, Picture, Report, Section, Table, Text
+from linsep.plots.report import Code, Column, Fact, Part, Picture, Report, Section, Table, Text, axes
 from linsep.plots.run_curves import MOST, amount, bounds, mistakes, mixes, potential, squeeze
 from linsep.theory.bounds import best_rate, fall
 from linsep.theory.paths import perceptron_path, winnow_path
@@ -163,10 +162,19 @@ def certify_report(
             "A run against its bounds" if run is not None else "The run", [*parts, *_shards(cert, problem, learner)]
         ),
         Section("Perceptron or Winnow?", [Text(favours(cert)), *_winnow(cert, problem, learner)]),
-        *([Section("What is not proved", [Text("\n\n".join(remarks))])] if remarks else []),
+        *([Section("What is not proved", [Text("\n\n".join(map(_sentence, remarks)))])] if remarks else []),
         Section("Again, and by others", [Code("\n".join(map(join, again)))]),
     ]
     return Report(f"What is proved of {file_names(data)}", about, [*tiles(cert, problem), *shown], sections)
+
+
+def _sentence(remark: str) -> str:
+    """Return a remark as a sentence.
+
+    >>> _sentence("no guarantee: the rows were shuffled")
+    'No guarantee: the rows were shuffled.'
+    """
+    return f"{remark[:1].upper()}{remark[1:]}{'' if remark.endswith('.') else '.'}"
 
 
 def tiles(cert: Certificate, problem: Problem) -> list[Fact]:
@@ -233,7 +241,7 @@ def _logged(cert: Certificate, learner: Learner | None) -> list[Part]:
     who, log = name_of(learner), getattr(learner, "log_", None)
     text = f"The run is that of {who}: {counted(made, 'mistake')} in all."
     why = "Its theorem bounds losses; see the table." if cert.runs else "No bound is proved for it; see below why."
-    drawn = mistakes(learner, ax=_axes(3.6)) if log is not None and len(log) else None
+    drawn = mistakes(learner, ax=axes(3.6)) if log is not None and len(log) else None
     return [Text(f"{text} {why}"), *([Picture(drawn, f"The run of {who}", f"{who}, as it went.")] if drawn else [])]
 
 
@@ -292,9 +300,15 @@ def run_parts(cert: Certificate, problem: Problem, run: DrawnRun, learner: Learn
         return [Text(f"A perceptron can't take these rows: {run.refused}.")]
     limits, below = allowed(cert, problem, run), "The curve can't cross any of the lines above it."
     if run.weights is None:
-        drawn, what = bounds(run.rounds, run.total, limits, ax=_axes(3.9)), "Mistakes over rounds, below their bounds"
+        drawn, what = (
+            bounds(run.rounds, run.total, limits, ax=axes(3.9)),
+            "Mistakes over rounds, below their bounds",
+        )
     else:
-        drawn, what = mixes(run.counts, limits, ax=_axes(3.9)), "Weighted mistakes, mix by mix, below their bounds"
+        drawn, what = (
+            mixes(run.counts, limits, ax=axes(3.9)),
+            "Weighted mistakes, mix by mix, below their bounds",
+        )
         below = f"A mistake counts as the weight mu of its shard in the mix. {below}"
     parts: list[Part] = [
         Text(f"The run is that of {_who(run, learner)}{of}: {_way(run)}."),
@@ -335,7 +349,7 @@ def _lemmas(cert: Certificate, problem: Problem, run: DrawnRun) -> list[Part]:
             "mean never raises above that of its shards, at most R² times them (second lemma): where the two lines "
             "meet, no mistake is left."
         )
-    curve = squeeze(dots, squares, radius=radius, margin=margin, counts=counts, ax=_axes(3.9))
+    curve = squeeze(dots, squares, radius=radius, margin=margin, counts=counts, ax=axes(3.9))
     curve = curve if counts is not None else _whole(curve, (radius / margin) ** 2, most)
     return [Picture(curve, "Two lemmas squeeze a run", caption)]
 
@@ -393,7 +407,7 @@ def _potential(cert: Certificate, problem: Problem, run: DrawnRun) -> list[Part]
     progress = fall(margin, entries, run.rate)
     most = cert.number("mistakes at most", run.certified) if run.certified else start / progress
     counts = None if run.weights is None else run.counts
-    drawn = potential(values, progress=progress, start=start, counts=counts, ax=_axes(3.9))
+    drawn = potential(values, progress=progress, start=start, counts=counts, ax=axes(3.9))
     drawn = drawn if counts is not None else _whole(drawn, start / progress, most)
     order = (
         "the certified run" if run.certified else "for comparison: one pass in the order of the rows, at the best rate"
@@ -401,11 +415,6 @@ def _potential(cert: Certificate, problem: Problem, run: DrawnRun) -> list[Part]
     each, by = ("mistake", "L") if counts is None else ("mix", "L times its weighted mistakes")
     caption = f"{who} on these rows, {order}: each {each} brings the weights nearer to u, by {by} at least."
     return [Picture(drawn, f"Winnow's potential falls at each {each}", caption)]
-
-
-def _axes(height: float) -> Axes:
-    """Return axes of half a page's width."""
-    return Figure(figsize=(5.2, height), layout="constrained").add_subplot()
 
 
 def problem_of(cert: Certificate, X: Any, y: Any) -> Problem:

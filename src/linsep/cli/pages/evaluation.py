@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator
 
 from linsep.cli.jobs.comparing import Attempt, Contest
-from linsep.cli.jobs.models import answering, name_of, names_of, weighing
+from linsep.cli.jobs.models import name_of, names_of, readout_name, weights_view
 from linsep.cli.options.learners import parameter_words
 from linsep.cli.terminal.output import percent, seconds, short
 from linsep.data.dataset import Dataset
@@ -86,7 +86,7 @@ class Evaluation:
     @cached_property
     def coef(self) -> Any:
         """The weights of the learner, put together once; None where they are not written out."""
-        learner = weighing(learner_of(self.saved.model))
+        learner = weights_view(learner_of(self.saved.model))
         return None if learner is None else learner.coef_
 
     def add(self, block: Dataset, found: Predictions) -> None:
@@ -149,7 +149,7 @@ class Evaluation:
             tiles.append(Fact("Brier score", f"{scores.brier:.4f}", f"probabilities are off by {gap}"))
         title = f"{name_of(self.saved.model)} on {file_names(data)}"
         again = Section("Again", [Code(join(["linsep", "evaluate", model, *data, *options]))])
-        answers = answering(self.saved.model)
+        answers = readout_name(self.saved.model)
         subtitle = f"Evaluation of {file_names([model])}" + (f"; {answers}, answers" if answers else "")
         Report(title, subtitle, tiles, [*self.sections(scores), again]).write(path)
 
@@ -231,7 +231,7 @@ def _worst(rows: list[Row]) -> Examples:
 
 def features_of(saved: Any, top: int = 10) -> Picture | None:
     """Return the strongest features as a picture, or None where there are too many classes for one, or no weights."""
-    learner = weighing(learner_of(saved.model))
+    learner = weights_view(learner_of(saved.model))
     if learner is None or not 1 < len(learner.classes_) <= MOST_BARS:
         return None
     name = names_of(saved)
@@ -247,8 +247,8 @@ def features_of(saved: Any, top: int = 10) -> Picture | None:
 
     width, height = bars_size(learner, top=top)
     drawn = weights(learner, names=Names(), top=top, ax=_axes(height, width))  # type: ignore[arg-type]
-    voting = answering(saved.model) != answering(learner)
-    caption = f"Those of {answering(learner)}: a vote has no weights of its own." if voting else OF_WEIGHTS
+    voting = readout_name(saved.model) != readout_name(learner)
+    caption = f"Those of {readout_name(learner)}: a vote has no weights of its own." if voting else OF_WEIGHTS
     return Picture(drawn, "The strongest features of each class", caption)
 
 

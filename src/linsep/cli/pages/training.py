@@ -1,10 +1,7 @@
-"""The page record a training: what was learned from what, how it went, and what the model is like."""
+"""The page about a training: the data, the course of the training, and the model."""
 
 from shlex import join
 from typing import Any
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from linsep.cli.jobs.models import facts_in_words, name_of
 from linsep.cli.jobs.record import TrainingRecord
@@ -13,7 +10,7 @@ from linsep.cli.pages.evaluation import features_of, file_names
 from linsep.cli.terminal.output import percent, seconds, short
 from linsep.cli.terminal.progress import LearningCurve
 from linsep.estimators.registry import LEARNERS
-from linsep.plots.report import Code, Fact, Facts, Picture, Report, Section, Text
+from linsep.plots.report import Code, Fact, Facts, Picture, Report, Section, Text, axes
 from linsep.plots.run_curves import ascent, mistakes, progress
 
 
@@ -83,10 +80,11 @@ def _of_rounds(record: TrainingRecord, name: str) -> list[Fact]:
     if record.mistakes is None:
         return [Fact("order", record.order, f"{record.epochs} step{'s' * (record.epochs != 1)}"), *found]
     epochs = f"{record.epochs} epoch{'s' * (record.epochs != 1)}, seed {record.seed}"
+    bound, computes = LEARNERS[name].bound, "linsep certify computes the number for these rows"
     return [
         Fact("order", record.order, epochs),
         Fact("mistakes", record.mistakes, f"{record.updates:,} updates"),
-        Fact("bound on mistakes", LEARNERS[name].bound),
+        *([] if bound == "none" else [Fact("theorem", f"mistakes are at most {bound}", computes)]),
         *found,
     ]
 
@@ -101,24 +99,20 @@ def _curves(trained: Trained, record: TrainingRecord, curve: LearningCurve) -> l
         caption = "In the first epoch: the share of rows so far that were predicted wrongly before they were learned"
         caption += f" (by {record.progressive_of})." if record.progressive_of else "."
         parts.append(
-            Picture(progress(rows, errors, ax=_axes()), "The progressive error falls as rows are learned", caption)
+            Picture(progress(rows, errors, ax=axes(3.6)), "The progressive error falls as rows are learned", caption)
         )
     if hasattr(trained.learner, "log_") and len(trained.learner.log_):
-        drawn = mistakes(trained.learner, ax=_axes())
+        drawn = mistakes(trained.learner, ax=axes(3.6))
         drawn.set_title("Mistakes in all epochs", loc="left")
         parts.append(Picture(drawn, "Mistakes over rounds", "A line that grows flat has found its separator."))
     if hasattr(trained.learner, "history_"):
-        drawn = ascent(trained.learner.history_, ax=_axes())
+        drawn = ascent(trained.learner.history_, ax=axes(3.6))
         return [Picture(drawn, "The likelihood rises", "A line that grows flat has come to the optimum.")]
     if curve.first_epoch is None and record.calibrated:
         return [Text("To calibrate it, the learner was trained once for each fold: there is no single run to follow.")]
     if curve.first_epoch is None:
         return [Text("A solver saw all rows at once: there are no rounds to follow.")]
     return parts or [Text("The learner counts no errors in one number for all classes, and kept no log.")]
-
-
-def _axes() -> Axes:
-    return Figure(figsize=(5.2, 3.6), layout="constrained").add_subplot()
 
 
 def _commands(trained: Trained, record: TrainingRecord, out: str) -> str:

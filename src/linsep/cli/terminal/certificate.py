@@ -23,7 +23,7 @@ from linsep.certificates.words import (
     verdict_sentence,
 )
 from linsep.certificates.words import table as lines_of
-from linsep.cli.terminal.output import Text, facts, note, seconds, size, table, title, wrapped
+from linsep.cli.terminal.output import Text, facts, note, seconds, size, table, title, wrap
 from linsep.cli.terminal.text import word, words
 from linsep.engine.arrays import Array
 
@@ -110,7 +110,7 @@ def few(mixes: "Mixes") -> bool:
 
 
 def _state(mixes: "Mixes", state: int) -> tuple[Array, Array, Array, Array]:
-    """Return the mistakes and weights of one machine, where epochs begin and end, and their weighted sums so far."""
+    """Return the mistakes and weights of one classifier, where epochs begin and end, and their weighted sums so far."""
     mistakes, weights = (a if a.ndim == 1 else a[:, state] for a in (mixes.mistakes, mixes.weights))
     cuts = np.append(np.flatnonzero(mixes.shards == 0), len(mixes))
     return mistakes, weights, cuts, np.append(0.0, np.cumsum(mistakes * weights))[cuts]
@@ -168,7 +168,7 @@ def show(
     console.print()
     verdict = verdict_sentence(cert)
     head, _, rest = verdict.partition(": ")
-    text = Text("\n".join(wrapped(verdict, console.width - 1)))
+    text = Text("\n".join(wrap(verdict, console.width - 1)))
     if rest:
         text.stylize(f"bold {COLOURS.get(cert.verdict, '')}", 0, len(head))
     console.print(text)
@@ -181,7 +181,7 @@ def show(
     _runs(console, {word(name): lines[name] for name in cert.runs}, learner)
     _shards(console, cert, learner)
     console.print()
-    console.print(Text("\n".join(wrapped(favours(cert), console.width - 1))))
+    console.print(Text("\n".join(wrap(favours(cert), console.width - 1))))
     for remark in remarks_of(cert, learner):
         console.print()
         note(console, remark)
@@ -338,7 +338,7 @@ def _runs(console: Console, runs: dict[str, list[Line]], learner: "Learner | Non
 
 
 def _shards(console: Console, cert: "Certificate", learner: "Learner | None") -> None:
-    """Print the mistakes of each shard in each epoch with their weights, of all machines if they are few."""
+    """Print the mistakes of each shard in each epoch with their weights, of all classifiers if they are few."""
     mixes = mixes_of(learner)
     if mixes is None:
         return

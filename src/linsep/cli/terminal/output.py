@@ -9,7 +9,7 @@ from rich.style import Style
 from rich.table import Table
 
 from linsep.cli.errors import leave_quietly
-from linsep.cli.terminal.text import LEAST, UNPRINTABLE, escaped, word
+from linsep.cli.terminal.text import LEAST, UNPRINTABLE, escape, word
 from linsep.engine.atomic_write import naming
 
 USUAL = 80
@@ -24,11 +24,11 @@ class Text(rich.text.Text):
     """
 
     def __init__(self, text: str = "", style: str | Style = "", **more: Any) -> None:
-        super().__init__(escaped(text), style, **more)
+        super().__init__(escape(text), style, **more)
 
     def append(self, text: "rich.text.Text | str", style: str | Style | None = None) -> Self:
         """Add a text."""
-        super().append(escaped(text) if isinstance(text, str) else text, style)
+        super().append(escape(text) if isinstance(text, str) else text, style)
         return self
 
 
@@ -51,7 +51,7 @@ class Terminal(Console):
 
     def render_str(self, text: str, **how: Any) -> rich.text.Text:
         """Return what is shown of a string."""
-        return super().render_str(escaped(text), **how)
+        return super().render_str(escape(text), **how)
 
     def on_broken_pipe(self) -> NoReturn:
         """End without a word, as the reader of the results is gone; stderr itself drops what nobody reads."""
@@ -123,23 +123,23 @@ def table(*columns: str | Text, pad: bool = False) -> Table:
 
 def facts(console: Console, known: Mapping[str, Any]) -> None:
     """Print names and what is known of them, aligned; what is None is left out."""
-    shown = {word(name): escaped(str(value)) for name, value in known.items() if value is not None}
+    shown = {word(name): escape(str(value)) for name, value in known.items() if value is not None}
     edge = max(map(len, shown), default=0) + 2
     for name, value in shown.items():
-        lines = [line for part in value.split("\n") for line in wrapped(part, max(console.width - edge, 20))]
+        lines = [line for part in value.split("\n") for line in wrap(part, max(console.width - edge, 20))]
         for first, line in zip([name] + [""] * len(lines), lines, strict=False):
             console.print(Text.assemble((f"{first:{edge}}", "dim"), line), soft_wrap=True)
 
 
-def wrapped(text: str, width: int) -> list[str]:
+def wrap(text: str, width: int) -> list[str]:
     """Return a text in lines, a number and its % on the same one; words are whole even if longer than a line.
 
-    >>> wrapped("about 95 % of them", 9)
+    >>> wrap("about 95 % of them", 9)
     ['about', '95 % of', 'them']
     """
-    from textwrap import wrap
+    import textwrap
 
-    lines = wrap(escaped(text).replace(" %", "\xa0%"), width, break_long_words=False, break_on_hyphens=False)
+    lines = textwrap.wrap(escape(text).replace(" %", "\xa0%"), width, break_long_words=False, break_on_hyphens=False)
     return [line.replace("\xa0", " ") for line in lines] or [""]
 
 
@@ -150,7 +150,7 @@ def title(console: Console, *parts: str) -> None:
 
 def note(console: Console, sentence: str) -> None:
     """Print a remark, dim, in lines that fit."""
-    console.print(Text("\n".join(wrapped(sentence, console.width - 1)), style="dim"))
+    console.print(Text("\n".join(wrap(sentence, console.width - 1)), style="dim"))
 
 
 def short(number: float) -> str:

@@ -512,7 +512,7 @@ class ShardsTrainingProgress(TrainingProgress):
     def _begin(self, now: "ShardsProgress") -> None:
         self.start, self.curve.before = now, (now.rows, now.errors or 0)
         if now.epoch > 1:
-            self._print(f"linsep fit: goes on after epoch {now.epoch - 1}, which {self.checkpoint} has")
+            self._print(f"linsep fit: resumes after epoch {now.epoch - 1}, which {self.checkpoint} has")
 
     def _learned(self, now: "ShardsProgress", start: "ShardsProgress") -> None:
         """Record and show what was learned since this run began."""

@@ -1,6 +1,6 @@
 r"""Text for a terminal: control characters are escaped, and a terminal that is gone is no error.
 
-Every text for people passes :func:`escaped`: lines on stderr by :func:`say`, all others by the consoles and the `Text`
+Every text for people passes :func:`escape`: lines on stderr by :func:`say`, all others by the consoles and the `Text`
 of :mod:`linsep.cli.terminal.output`, before they are laid out.
 """
 
@@ -24,10 +24,10 @@ def columns() -> int:
     return max(shutil.get_terminal_size().columns, LEAST)
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     r"""Escape what a terminal would obey instead of showing it; keep tabs and ends of lines.
 
-    >>> print(escaped("\x1b[31mred\x9b \u202edrow\nbyte \udcff"))
+    >>> print(escape("\x1b[31mred\x9b \u202edrow\nbyte \udcff"))
     \x1b[31mred\x9b \u202edrow
     byte \xff
     """
@@ -47,7 +47,7 @@ def word(value: object) -> str:
     >>> print(word("two\nlines"), word(-1))
     two\nlines -1
     """
-    return escaped(str(value)).replace("\n", "\\n").replace("\t", "\\t")
+    return escape(str(value)).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def words(values: Iterable[object]) -> str:
@@ -57,7 +57,7 @@ def words(values: Iterable[object]) -> str:
 
 def say(line: str) -> None:
     """Print a line on stderr."""
-    typer.echo(" ".join(escaped(line).split()), err=True)
+    typer.echo(" ".join(escape(line).split()), err=True)
 
 
 class Unread(io.TextIOWrapper):

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.data.compiled.intrinsics import kernel
+from linsep.data.compiled.intrinsics import WORK_A_BYTE, kernel
 from linsep.data.compiled.numbers import HARD, NO_NUMBER, ONE, doubtful, number
 from linsep.engine.arrays import Array
-from linsep.engine.kernel_cache import cached_njit
+from linsep.engine.tiers import tiered
 
 NEWLINE, RETURN, QUOTE = 10, 13, 34
 SKIP, LETTERS = -1, -2
@@ -25,7 +25,7 @@ class RowMarks(NamedTuple):
     stop: int
 
 
-@cached_njit(nogil=True)
+@tiered(lambda text, *others: WORK_A_BYTE * len(text))
 def _mark_rows(
     text: Array, delimiter: int, begins: Array, ends: Array, lines: Array, fields: Array
 ) -> tuple[int, int]:  # fmt: skip

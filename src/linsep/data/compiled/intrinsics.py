@@ -1,7 +1,7 @@
 """Loops over bytes, compiled or in Python: their kernels, and operations that are single LLVM instructions.
 
-An operation is a plain function on numpy's numbers of fixed size, which wrap around as compiled ones do. Compiled code
-calls the intrinsic beside it. A kernel reads a short text in Python: to compile takes longer.
+An operation is a primitive on numpy's numbers of fixed size, which wrap around as compiled ones do. A kernel reads a
+short text in Python: to compile takes longer.
 """
 
 from collections.abc import Callable
@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic, register_jitable
 
 from linsep.engine.arrays import Array
-from linsep.engine.kernel_cache import KernelCache, Tiered
-from linsep.engine.multimethods import compiles
+from linsep.engine.native import primitive
+from linsep.engine.tiers import Tiered, tiered
 
 Function = Callable[..., Any]
 LEAN = {"_nrt": False, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -42,11 +42,6 @@ def _pointer(context: Any, builder: Any, kind: Any, array: Any, k: Any, target: 
     return builder.bitcast(builder.gep(data, [k]), target.as_pointer())
 
 
-def four_bytes(text: Any, k: Any) -> Any:
-    """Return text[k : k + 4] as a number of 32 bits."""
-    return np.uint32(int.from_bytes(text[k : k + np.uint64(4)], "little"))
-
-
 @intrinsic
 def _four_bytes(typing_context: Any, text: Any, k: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -55,9 +50,10 @@ def _four_bytes(typing_context: Any, text: Any, k: Any) -> Any:
     return types.uint32(text, types.uint64), generate
 
 
-def eight_bytes(text: Any, k: Any) -> Any:
-    """Return text[k : k + 8] as one word, the first byte lowest."""
-    return np.uint64(int.from_bytes(text[k : k + np.uint64(8)], "little"))
+@primitive(_four_bytes)
+def four_bytes(text: Any, k: Any) -> Any:
+    """Return text[k : k + 4] as a number of 32 bits."""
+    return np.uint32(int.from_bytes(text[k : k + np.uint64(4)], "little"))
 
 
 @intrinsic
@@ -68,9 +64,10 @@ def _eight_bytes(typing_context: Any, text: Any, k: Any) -> Any:
     return types.uint64(text, types.uint64), generate
 
 
-def copy_step(text: Any, k: Any, copy: Any, w: Any) -> None:
-    """Copy STEP bytes from text[k] on to copy[w] on."""
-    copy[w : w + STEP] = text[k : k + STEP]
+@primitive(_eight_bytes)
+def eight_bytes(text: Any, k: Any) -> Any:
+    """Return text[k : k + 8] as one word, the first byte lowest."""
+    return np.uint64(int.from_bytes(text[k : k + np.uint64(8)], "little"))
 
 
 @intrinsic
@@ -85,19 +82,10 @@ def _copy_step(typing_context: Any, text: Any, k: Any, copy: Any, w: Any) -> Any
     return types.void(text, types.uint64, copy, types.uint64), generate
 
 
-def scan_block(text: Any, k: Any, small: Any, w: Any, bit: Any) -> tuple[Any, Any]:
-    """Write BLOCK bytes from text[k] on to small[w] on, with this bit set in capitals.
-
-    Returns two words with a bit for each byte: which are ASCII characters of words, which are not ASCII.
-    """
-    v = np.frombuffer(text[k : k + BLOCK], np.uint8)
-    capital = v - np.uint8(ord("A")) < 26
-    letter = (v | np.uint8(0x20)) - np.uint8(ord("a")) < 26
-    within = letter | (v - np.uint8(ord("0")) < 10) | (v == ord("_"))
-    small[w : w + BLOCK] = np.where(capital, v | bit, v)
-    masks = (np.packbits(mask, bitorder="little").tobytes() for mask in (within, v >= 0x80))
-    first, second = (np.uint64(int.from_bytes(mask, "little")) for mask in masks)
-    return first, second
+@primitive(_copy_step)
+def copy_step(text: Any, k: Any, copy: Any, w: Any) -> None:
+    """Copy STEP bytes from text[k] on to copy[w] on."""
+    copy[w : w + STEP] = text[k : k + STEP]
 
 
 @intrinsic
@@ -127,9 +115,20 @@ def _scan_block(typing_context: Any, text: Any, k: Any, small: Any, w: Any, bit:
     return types.UniTuple(types.uint64, 2)(text, types.uint64, small, types.uint64, types.uint8), generate
 
 
-def leading_zeros(word: Any) -> Any:
-    """Return the zero bits before the first one of a word that is not 0."""
-    return np.uint64(64 - int(word).bit_length())
+@primitive(_scan_block)
+def scan_block(text: Any, k: Any, small: Any, w: Any, bit: Any) -> tuple[Any, Any]:
+    """Write BLOCK bytes from text[k] on to small[w] on, with this bit set in capitals.
+
+    Returns two words with a bit for each byte: which are ASCII characters of words, which are not ASCII.
+    """
+    v = np.frombuffer(text[k : k + BLOCK], np.uint8)
+    capital = v - np.uint8(ord("A")) < 26
+    letter = (v | np.uint8(0x20)) - np.uint8(ord("a")) < 26
+    within = letter | (v - np.uint8(ord("0")) < 10) | (v == ord("_"))
+    small[w : w + BLOCK] = np.where(capital, v | bit, v)
+    masks = (np.packbits(mask, bitorder="little").tobytes() for mask in (within, v >= 0x80))
+    first, second = (np.uint64(int.from_bytes(mask, "little")) for mask in masks)
+    return first, second
 
 
 @intrinsic
@@ -140,10 +139,10 @@ def _leading_zeros(typing_context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-def trailing_zeros(word: Any) -> Any:
-    """Return the zero bits after the last one of a word that is not 0."""
-    bits = int(word)
-    return np.uint64((bits & -bits).bit_length() - 1)
+@primitive(_leading_zeros)
+def leading_zeros(word: Any) -> Any:
+    """Return the zero bits before the first one of a word that is not 0."""
+    return np.uint64(64 - int(word).bit_length())
 
 
 @intrinsic
@@ -154,10 +153,11 @@ def _trailing_zeros(typing_context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-def wide_product(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return the high and the low word of the product of two words."""
-    product = int(a) * int(b)
-    return np.uint64(product >> 64), np.uint64(product & (1 << 64) - 1)
+@primitive(_trailing_zeros)
+def trailing_zeros(word: Any) -> Any:
+    """Return the zero bits after the last one of a word that is not 0."""
+    bits = int(word)
+    return np.uint64((bits & -bits).bit_length() - 1)
 
 
 @intrinsic
@@ -171,9 +171,11 @@ def _wide_product(typing_context: Any, a: Any, b: Any) -> Any:
     return types.UniTuple(types.uint64, 2)(types.uint64, types.uint64), generate
 
 
-def float_of_bits(bits: Any) -> Any:
-    """Return the float64 that these bits are."""
-    return bits.view(np.float64)
+@primitive(_wide_product)
+def wide_product(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return the high and the low word of the product of two words."""
+    product = int(a) * int(b)
+    return np.uint64(product >> 64), np.uint64(product & (1 << 64) - 1)
 
 
 @intrinsic
@@ -184,9 +186,10 @@ def _float_of_bits(typing_context: Any, bits: Any) -> Any:
     return types.float64(types.uint64), generate
 
 
-def bits_of_float(value: Any) -> Any:
-    """Return the bits of a float64."""
-    return np.float64(value).view(np.uint64)
+@primitive(_float_of_bits)
+def float_of_bits(bits: Any) -> Any:
+    """Return the float64 that these bits are."""
+    return bits.view(np.float64)
 
 
 @intrinsic
@@ -197,47 +200,25 @@ def _bits_of_float(typing_context: Any, value: Any) -> Any:
     return types.uint64(types.float64), generate
 
 
-compiles(four_bytes)(lambda *args: lambda text, k: _four_bytes(text, k))
-compiles(eight_bytes)(lambda *args: lambda text, k: _eight_bytes(text, k))
-compiles(copy_step)(lambda *args: lambda text, k, copy, w: _copy_step(text, k, copy, w))
-compiles(scan_block)(lambda *args: lambda text, k, small, w, bit: _scan_block(text, k, small, w, bit))
-compiles(leading_zeros)(lambda *args: lambda word: _leading_zeros(word))
-compiles(trailing_zeros)(lambda *args: lambda word: _trailing_zeros(word))
-compiles(wide_product)(lambda *args: lambda a, b: _wide_product(a, b))
-compiles(float_of_bits)(lambda *args: lambda bits: _float_of_bits(bits))
-compiles(bits_of_float)(lambda *args: lambda value: _bits_of_float(value))
-
-
-class TextKernel(Tiered):
-    """A kernel over a text, its first argument."""
-
-    def __init__(self, function: Function, compiled: Any, bytes_of: Callable[..., int]) -> None:
-        super().__init__()
-        self.plain, self.compiled, self.bytes_of = function, compiled, bytes_of
-        self.__doc__, self.__name__, self.__module__ = function.__doc__, function.__name__, function.__module__
-
-    def work(self, *args: Any) -> int:
-        """Return the work of reading a text, in products."""
-        return WORK_A_BYTE * self.bytes_of(*args)
-
-    def run_in_python(self, text: Array, *others: Any) -> Any:
-        """Read the text in Python, which takes bytes from a view faster than from an array."""
-        return super().run_in_python(memoryview(text), *others)  # type: ignore[arg-type]
+@primitive(_bits_of_float)
+def bits_of_float(value: Any) -> Any:
+    """Return the bits of a float64."""
+    return np.float64(value).view(np.uint64)
 
 
 def _whole(text: Array, *others: Any) -> int:
     return len(text)
 
 
-def kernel(bytes_of: Callable[..., int] = _whole, **options: Any) -> Callable[[Function], Any]:
-    """Read short texts in Python; compile the function for longer ones, cached on disk, while other threads run.
+def _with_view(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Replace the text by a view, from which Python takes bytes faster than from an array."""
+    return memoryview(args[0]), *args[1:]
+
+
+def kernel(bytes_of: Callable[..., int] = _whole, **options: Any) -> Callable[[Function], Tiered]:
+    """Read short texts, the first argument, in Python; compile the function for longer ones.
 
     `bytes_of` returns how many bytes a call may read, given its arguments.
     """
-
-    def decorate(function: Function) -> TextKernel:
-        compiled = njit(nogil=True, error_model="numpy", **options)(function)
-        compiled._cache = KernelCache(function, Path(__file__).parent)
-        return TextKernel(function, compiled, bytes_of)
-
-    return decorate
+    how = {"flat": False, "given": _with_view, "folders": (Path(__file__).parent,)} | options
+    return tiered(lambda *args: WORK_A_BYTE * bytes_of(*args), **how)

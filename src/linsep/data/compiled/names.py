@@ -15,7 +15,6 @@ import numpy as np
 from linsep.data.compiled.intrinsics import called, four_bytes, kernel, written_out
 from linsep.data.compiled.numbers import FOUR, ONE, THREE, ZERO
 from linsep.engine.arrays import Array
-from linsep.engine.multimethods import inlined
 
 C1, C2, C3, C4, C5 = (np.uint32(c) for c in (0xCC9E2D51, 0x1B873593, 0xE6546B64, 0x85EBCA6B, 0xC2B2AE35))
 FIVE = np.uint32(5)
@@ -28,34 +27,34 @@ NAMES, SLOTTED = 0, 1
 """Counts of a vocabulary: its names, and those of them that have a slot."""
 
 
-@inlined
-def _rotated(bits: Any, left: int) -> Any:
+@written_out
+def _rotate(bits: Any, left: int) -> Any:
     """Return 32 bits rotated left."""
     return np.uint32(bits << np.uint32(left)) | np.uint32(bits >> np.uint32(32 - left))
 
 
-@inlined
-def _mixed(bits: Any) -> Any:
+@written_out
+def _mix(bits: Any) -> Any:
     """Return four bytes as they enter the hash."""
-    return np.uint32(_rotated(np.uint32(bits * C1), 15) * C2)
+    return np.uint32(_rotate(np.uint32(bits * C1), 15) * C2)
 
 
-@inlined
-def with_four_bytes(h: Any, bits: Any) -> Any:
+@written_out
+def hash_four_bytes(h: Any, bits: Any) -> Any:
     """Return the state of the hash after four more bytes."""
-    return np.uint32(_rotated(np.uint32(h ^ _mixed(bits)), 13) * FIVE + C3)
+    return np.uint32(_rotate(np.uint32(h ^ _mix(bits)), 13) * FIVE + C3)
 
 
-@inlined
-def finished(h: Any, rest: Any, length: Any) -> Any:
+@written_out
+def finish_hash(h: Any, rest: Any, length: Any) -> Any:
     """Return the hash of `length` bytes, of which the last, at most three, are `rest`."""
-    h = np.uint32(h ^ _mixed(rest) ^ np.uint32(length))
+    h = np.uint32(h ^ _mix(rest) ^ np.uint32(length))
     h = np.uint32((h ^ (h >> np.uint32(16))) * C4)
     h = np.uint32((h ^ (h >> np.uint32(13))) * C5)
     return np.uint32(h ^ (h >> np.uint32(16)))
 
 
-@inlined
+@written_out
 def murmur(text: Any, begin: Any, end: Any, seed: Any) -> Any:
     """Return the hash of text[begin:end], an unsigned number of 32 bits; SPARE bytes more must be readable.
 
@@ -63,10 +62,10 @@ def murmur(text: Any, begin: Any, end: Any, seed: Any) -> Any:
     """
     h, k, stop = np.uint32(seed), np.uint64(begin), np.uint64(end)
     while k + FOUR <= stop:
-        h = with_four_bytes(h, four_bytes(text, k))
+        h = hash_four_bytes(h, four_bytes(text, k))
         k += FOUR
     rest = np.uint32(np.uint64(four_bytes(text, k)) & ((ONE << ((stop - k) << THREE)) - ONE))
-    return finished(h, rest, stop - np.uint64(begin))
+    return finish_hash(h, rest, stop - np.uint64(begin))
 
 
 @kernel()
@@ -75,10 +74,10 @@ def _hash_name(text: Array, seed: int) -> Any:
     return murmur(text, 0, text.shape[0] - SPARE, seed)
 
 
-def hashed(name: str | bytes, seed: int = 0) -> int:
+def hash_of(name: str | bytes, seed: int = 0) -> int:
     """Return the hash of a name, a number from 0 to 2³² - 1.
 
-    >>> hashed("perceptron") == hashed(b"perceptron") != hashed("perceptron", seed=1)
+    >>> hash_of("perceptron") == hash_of(b"perceptron") != hash_of("perceptron", seed=1)
     True
     """
     data = name.encode() if isinstance(name, str) else name
@@ -194,7 +193,7 @@ def add_name(
     return found, count
 
 
-@inlined
+@written_out
 def _same(text: Any, begin: Any, letters: Any, at: Any, size: Any) -> bool:
     """Tell whether `size` bytes of a text and of the letters are the same; both have SPARE bytes more."""
     k = ZERO

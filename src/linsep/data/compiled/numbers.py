@@ -16,14 +16,15 @@ import numpy as np
 
 from linsep.data.compiled.intrinsics import (
     bits_of_float,
+    called,
     eight_bytes,
     float_of_bits,
     leading_zeros,
     trailing_zeros,
     wide_product,
+    written_out,
 )
 from linsep.engine.arrays import Array
-from linsep.engine.multimethods import cold, inlined
 
 READ, HARD, NO_NUMBER = range(3)
 """What became of a number: read; to be read exactly; not a number."""
@@ -61,7 +62,7 @@ def fives() -> Array:
     return table
 
 
-@inlined
+@written_out
 def doubtful(value: float, array: Any) -> bool:
     """Tell whether a correctly rounded float64, written to this array, might not be the nearest number of its type.
 
@@ -102,8 +103,8 @@ def _middle(one: float, other: float) -> float:
     return (one + other) / 2
 
 
-@inlined
-def scaled(m: Any, e: int, powers: Any) -> tuple[float, int]:
+@written_out
+def scale_by_ten(m: Any, e: int, powers: Any) -> tuple[float, int]:
     """Return m * 10^e for a word m, correctly rounded, and READ; or HARD where this method can't decide."""
     if m == ZERO:
         return 0.0, READ
@@ -134,13 +135,13 @@ def scaled(m: Any, e: int, powers: Any) -> tuple[float, int]:
     return float_of_bits(bits), READ
 
 
-@inlined
+@written_out
 def digit(byte: Any) -> Any:
     """Return the value of a digit; above 9 for any other byte."""
     return np.uint64(byte) - np.uint64(48)
 
 
-@inlined
+@written_out
 def eight_digits(digits: Any) -> Any:
     """Return the number of eight digits, a byte each, the first digit lowest.
 
@@ -151,7 +152,7 @@ def eight_digits(digits: Any) -> Any:
     return (pairs * FIRST + others * SECOND) >> np.uint64(32)
 
 
-@inlined
+@written_out
 def digits_at(text: Any, k: Any, m: Any) -> tuple[Any, Any]:
     """Return where a run of digits ends that begins at text[k], and m with these digits after its own.
 
@@ -174,7 +175,7 @@ def digits_at(text: Any, k: Any, m: Any) -> tuple[Any, Any]:
     return k, m
 
 
-@cold
+@called
 def _leading_zeros(text: Any, k: Any) -> int:
     """Return how many zeros a number begins with, before and after its point."""
     zeros = 0
@@ -184,7 +185,7 @@ def _leading_zeros(text: Any, k: Any) -> int:
     return zeros
 
 
-@inlined
+@written_out
 def number(text: Any, k: Any, powers: Any) -> tuple[int, Any, float]:
     """Read the number that begins at text[k]: what became of it, where it ends, and its value.
 
@@ -233,11 +234,11 @@ def number(text: Any, k: Any, powers: Any) -> tuple[int, Any, float]:
         value, status = np.float64(m), READ
         value = value / TENS[-e] if e < 0 else value * TENS[e]
     else:
-        value, status = scaled(m, e, powers)
+        value, status = scale_by_ten(m, e, powers)
     return status, k, -value if negative else value
 
 
-@inlined
+@written_out
 def short_number(text: Any, k: Any) -> tuple[Any, float]:
     """Read a number of one digit, a point and up to seven digits: return where it ends, and its value.
 
@@ -261,7 +262,7 @@ def short_number(text: Any, k: Any) -> tuple[Any, float]:
     return k, 0.0
 
 
-@inlined
+@written_out
 def quick_number(text: Any, k: Any, powers: Any) -> tuple[int, Any, float]:
     """Read a number as `number` does; short numbers without a loop.
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.data.compiled.intrinsics import kernel
+from linsep.data.compiled.intrinsics import called, kernel, written_out
 from linsep.data.compiled.numbers import (
     HARD,
     NINE,
@@ -18,8 +18,6 @@ from linsep.data.compiled.numbers import (
     number,
 )
 from linsep.engine.arrays import Array
-from linsep.engine.kernel_cache import cached_njit
-from linsep.engine.multimethods import cold, inlined
 
 NEWLINE, RETURN, SPACE, TAB, COLON, HASH, SMALL_Q = 10, 13, 32, 9, 58, 35, 113
 BAD_LABEL, BAD_INDEX, BAD_VALUE, FALLING, TOO_HIGH, BAD_QID, NO_COLON, TOO_LARGE, TWO_QIDS = range(9)
@@ -40,23 +38,14 @@ BEFORE_QID, AFTER_QID = np.int64(-2), np.int64(-1)
 """What stands for the last index of a row that has had none yet."""
 
 
-@cached_njit(nogil=True)
-def lines_in(text: Array) -> int:
-    """Return how many lines there are."""
-    lines = 0
-    for k in range(text.shape[0]):
-        lines += 1 if text[k] == NEWLINE else 0
-    return lines
-
-
-@inlined
+@written_out
 def _ends(text: Any, k: Any) -> bool:
     """Tell whether a label or a value may end before text[k]."""
     c = text[k]
     return c in (SPACE, TAB, NEWLINE, HASH) or (c == RETURN and text[k + ONE] == NEWLINE)
 
 
-@cold
+@called
 def _qid(text: Any, k: Any) -> tuple[Any, bool]:
     """Return where a `qid:number` ends, and whether it is one."""
     begin = k

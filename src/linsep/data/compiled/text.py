@@ -14,7 +14,7 @@ from numba.extending import register_jitable
 from linsep.data.compiled.intrinsics import BLOCK, STEP, copy_step, kernel, scan_block, trailing_zeros
 from linsep.data.compiled.names import HALF, LOW_HALF, murmur
 from linsep.data.compiled.numbers import ONE, THREE, TWO, ZERO
-from linsep.data.errors import shown
+from linsep.data.errors import quote
 from linsep.engine.arrays import Array
 
 WORD, WHITE = np.uint8(1), np.uint8(2)
@@ -63,7 +63,7 @@ def _more(byte: Any) -> bool:
 
 
 @register_jitable
-def decoded(text: Any, k: Any, stop: Any) -> tuple[Any, Any]:
+def decode(text: Any, k: Any, stop: Any) -> tuple[Any, Any]:
     """Return the character at text[k] and its length in bytes, which is 0 where text[k:stop] is not UTF-8."""
     a = np.uint32(text[k])
     if a < 0x80:
@@ -88,7 +88,7 @@ def decoded(text: Any, k: Any, stop: Any) -> tuple[Any, Any]:
 
 
 @register_jitable
-def encoded(point: Any, clean: Any, w: Any) -> Any:
+def encode(point: Any, clean: Any, w: Any) -> Any:
     """Write a character to clean[w] and return where it ends."""
     if point < 0x80:
         clean[w] = point
@@ -108,7 +108,7 @@ def encoded(point: Any, clean: Any, w: Any) -> Any:
     return w + TWO
 
 
-def lowered(text: bytes) -> bytes:
+def lower_contextual(text: bytes) -> bytes:
     """Return a document in which the capitals that the compiled code leaves to Python are gone, if it is UTF-8."""
     if any(capital in text for capital in CONTEXTUAL):
         try:
@@ -120,11 +120,11 @@ def lowered(text: bytes) -> bytes:
 
 def not_utf8(text: bytes, at: int) -> str:
     """Return what is wrong with a document whose byte `at` begins no character."""
-    return f"byte {at + 1:,}, {shown(text[at : at + 4])}, is not UTF-8"
+    return f"byte {at + 1:,}, {quote(text[at : at + 4])}, is not UTF-8"
 
 
 @register_jitable
-def _put(low: Any, begin: Any, end: Any, clean: Any, begins: Any, w: Any, n: Any) -> tuple[Any, Any]:
+def _append_word(low: Any, begin: Any, end: Any, clean: Any, begins: Any, w: Any, n: Any) -> tuple[Any, Any]:
     """Append the word low[begin:end] to clean, unless it is one letter; return the next place, and the words so far."""
     length = end - begin
     copy_step(low, begin, clean, w)
@@ -159,7 +159,7 @@ def _ascii_words(text: Any, k: Any, stop: Any, fold: Any, low: Any, clean: Any, 
             return n, False
         edges = within ^ (within << ONE | before)
         if before and edges:
-            w, n = _put(low, begin, base + trailing_zeros(edges), clean, begins, w, n)
+            w, n = _append_word(low, begin, base + trailing_zeros(edges), clean, begins, w, n)
             edges &= edges - ONE
             before = ZERO
         while edges:
@@ -167,12 +167,12 @@ def _ascii_words(text: Any, k: Any, stop: Any, fold: Any, low: Any, clean: Any, 
             edges &= edges - ONE
             if edges == ZERO:
                 break
-            w, n = _put(low, begin, base + trailing_zeros(edges), clean, begins, w, n)
+            w, n = _append_word(low, begin, base + trailing_zeros(edges), clean, begins, w, n)
             edges &= edges - ONE
         before = within >> np.uint64(63)
         base += BLOCK
     if before:
-        w, n = _put(low, begin, size, clean, begins, w, n)
+        w, n = _append_word(low, begin, size, clean, begins, w, n)
     begins[n] = w
     return n, True
 
@@ -191,12 +191,12 @@ def _words(text: Any, k: Any, stop: Any, fold: Any, small: Any, kinds: Any, clea
             k += ONE
             continue
         if c >= 0x80:
-            point, size = decoded(text, k, stop)
+            point, size = decode(text, k, stop)
             if size == 0:
                 return n, np.int64(k)
             point = small[point] if point < CASED else point
             if kinds[point] == WORD:
-                w = encoded(point, clean, w)
+                w = encode(point, clean, w)
                 length += ONE
                 k += size
                 continue
@@ -222,7 +222,7 @@ def _characters(text: Any, k: Any, stop: Any, small: Any, kinds: Any, clean: Any
     """Write the characters of text[k:stop] to clean, white space run together, and where they begin; see `pieces`."""
     w = n = white = np.uint64(0)
     while k < stop:
-        point, size = decoded(text, k, stop)
+        point, size = decode(text, k, stop)
         if size == 0:
             return n, np.int64(k)
         k += size
@@ -234,7 +234,7 @@ def _characters(text: Any, k: Any, stop: Any, small: Any, kinds: Any, clean: Any
             point = np.uint32(SPACE)
         begins[n] = w
         n += ONE
-        w = encoded(point, clean, w)
+        w = encode(point, clean, w)
     begins[n] = w
     return n, np.int64(-1)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linsep.data.compiled.intrinsics import called, eight_bytes, kernel, trailing_zeros, written_out
-from linsep.data.compiled.names import add_name, finished, forget_names, rebuild_slots, with_four_bytes
+from linsep.data.compiled.names import add_name, finish_hash, forget_names, hash_four_bytes, rebuild_slots
 from linsep.data.compiled.numbers import (
     EIGHT,
     HARD,
@@ -25,8 +25,6 @@ from linsep.data.compiled.numbers import (
     eight_digits,
     quick_number,
 )
-from linsep.engine.arrays import Array
-from linsep.engine.kernel_cache import cached_njit
 
 HALF, LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
 ALL_ONES, ONES, HIGH_BITS = (np.uint64(int(byte * 8, 16)) for byte in ("ff", "01", "80"))
@@ -100,7 +98,7 @@ def name_at(text: Any, k: Any, seed: Any) -> tuple[Any, Any]:
     while stops == ZERO:
         digits = word - ZEROS
         other |= (digits | (digits + ABOVE_NINE)) & HIGH_BITS
-        h = with_four_bytes(with_four_bytes(h, word & LOW_HALF), word >> HALF)
+        h = hash_four_bytes(hash_four_bytes(h, word & LOW_HALF), word >> HALF)
         k += EIGHT
         word = _eight(text, k)
         stops = _stops(word)
@@ -118,9 +116,9 @@ def name_at(text: Any, k: Any, seed: Any) -> tuple[Any, Any]:
             seed + (np.uint32(eight_digits(digits)) if k - begin < EIGHT else _long_whole(text, begin, k))
         )
     if length >= np.uint64(4):
-        h = with_four_bytes(h, word & LOW_HALF)
+        h = hash_four_bytes(h, word & LOW_HALF)
         word >>= HALF
-    return k, finished(h, word, k - begin)
+    return k, finish_hash(h, word, k - begin)
 
 
 @called
@@ -342,16 +340,6 @@ def value_after(
     if status == NO_NUMBER or not _word_ends(text, k):
         return k, at, BAD_VALUE, value
     return k, at, FINE, values.dtype.type(value) * scale
-
-
-@cached_njit(nogil=True)
-def most_in(text: Array) -> tuple[int, int]:
-    """Return how many rows and entries there can be: lines, and blanks, as one precedes each, with one to spare."""
-    lines = blanks = 0
-    for k in range(text.shape[0]):
-        lines += 1 if text[k] == NEWLINE else 0
-        blanks += 1 if text[k] == SPACE or text[k] == TAB else 0
-    return lines, blanks + 1
 
 
 @kernel(lambda text, begin, *others: len(text) - begin, _nrt=False)

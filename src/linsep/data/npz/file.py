@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from linsep.data.dataset import Dataset
 from linsep.data.errors import DataError
 from linsep.data.rows import as_csr
-from linsep.engine.arrays import Array
+from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import first_beyond, highest_index, place_of, rises
 from linsep.validation.errors import ParameterError
 
@@ -55,14 +55,14 @@ class Map(mmap.mmap):
         return super().read(n)
 
 
-def mapped(path: Named) -> Map:
+def map_file(path: Named) -> Map:
     """Return a file in memory.
 
     >>> from tempfile import NamedTemporaryFile
     >>> with NamedTemporaryFile() as file:
     ...     _ = file.write(b"1 3:0.5")
     ...     file.flush()
-    ...     mapped(file.name)[:]
+    ...     map_file(file.name)[:]
     b'1 3:0.5'
     """
     name = os.fspath(path)
@@ -93,7 +93,7 @@ class Archive:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     np.savez(f"{folder}/rows.npz", y=np.array([1, -1]))
-    ...     archive = Archive(mapped(f"{folder}/rows.npz"))
+    ...     archive = Archive(map_file(f"{folder}/rows.npz"))
     >>> "y.npy" in archive.members, archive.array("y.npy")
     (True, array([ 1, -1]))
     """
@@ -185,14 +185,7 @@ class Pages:
             self.held = stop
 
 
-def frozen(array: Array) -> Array:
-    """Return a read-only view, for which alone checks are compiled."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-def aligned(array: Array) -> Array:
+def align_memory(array: Array) -> Array:
     """Return the array if it lies where compiled code can read it, else a copy."""
     return array if array.flags.aligned else frozen(array.copy())
 
@@ -223,10 +216,6 @@ def open_binary(path: Named, *, verify: bool = False) -> Dataset:
     verify : bool, default=False
         Read it all once: checksums, columns within the width and rising in each row, finite values.
 
-    Returns
-    -------
-    Dataset
-
     Raises
     ------
     DataError
@@ -243,9 +232,9 @@ def open_binary(path: Named, *, verify: bool = False) -> Dataset:
     >>> X, y
     (array([[1., 0.], [0., 1.]]), array([ 1, -1]))
     """
-    archive = _opened(path)
+    archive = _open(path)
     data = _dataset(archive)[0]
-    if data.y.dtype.kind == "U" and aligned(data.y).view(np.uint32).max(initial=0) > sys.maxunicode:
+    if data.y.dtype.kind == "U" and align_memory(data.y).view(np.uint32).max(initial=0) > sys.maxunicode:
         raise archive.error("y holds text that is not Unicode: the file was damaged, or is not what it claims to be")
     if verify:
         archive.verify()
@@ -265,7 +254,7 @@ def about(path: Named) -> dict[str, Any]:
     ...     about(f"{folder}/rows.npz")
     {'source': 'rows.svm'}
     """
-    return _dataset(_opened(path))[1]
+    return _dataset(_open(path))[1]
 
 
 def blocks(data: Named | Dataset, block_rows: int = 10_000, *, verify: bool = False) -> Iterator[Dataset]:
@@ -292,7 +281,7 @@ def blocks(data: Named | Dataset, block_rows: int = 10_000, *, verify: bool = Fa
     """
     if block_rows < 1:
         raise ParameterError(f"block_rows={block_rows}: a block has one row at least")
-    return _walk(data if isinstance(data, Dataset) else _dataset(_opened(data))[0], block_rows, verify)
+    return _walk(data if isinstance(data, Dataset) else _dataset(_open(data))[0], block_rows, verify)
 
 
 def _walk(data: Dataset, block_rows: int, verify: bool) -> Iterator[Dataset]:
@@ -334,11 +323,11 @@ def rows_between(data: Dataset, begin: int, end: int, name: str) -> Dataset:
 def _usable(data: Dataset, X: Any, here: slice) -> Dataset:
     """Return some of the rows, X, with their labels: in place, but for what lies where compiled code can't read it."""
     if isinstance(X, np.ndarray):
-        X = aligned(X)
+        X = align_memory(X)
     else:
-        X.data, X.indices, X.indptr = map(aligned, (X.data, X.indices, X.indptr))
-    weights = None if data.weights is None else aligned(data.weights[here])
-    return replace(data, X=X, y=aligned(data.y[here]), weights=weights)
+        X.data, X.indices, X.indptr = map(align_memory, (X.data, X.indices, X.indptr))
+    weights = None if data.weights is None else align_memory(data.weights[here])
+    return replace(data, X=X, y=align_memory(data.y[here]), weights=weights)
 
 
 def flaw_of(data: Dataset, first: int = 0) -> str | None:
@@ -370,8 +359,8 @@ def flaw_of(data: Dataset, first: int = 0) -> str | None:
     return None
 
 
-def _opened(path: Named) -> Archive:
-    map_ = mapped(path)
+def _open(path: Named) -> Archive:
+    map_ = map_file(path)
     if not is_binary(map_[:64]):
         raise DataError(map_.name, "the file is not in binary form (an uncompressed .npz archive)")
     return Archive(map_)

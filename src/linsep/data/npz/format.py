@@ -59,7 +59,7 @@ class NpzFormat(Format):
         """Take the number of features, and their names, from the headers of all files."""
         if self.columns is None:
             for source in sources:
-                data = self._opened(source)
+                data = self._open_source(source)
                 if data.X.shape[1] > self.width or self.columns is None:
                     self.columns, self.names = data.X.shape[1], data.feature_names
             self.before = _form_before(sources[0].name)
@@ -69,14 +69,14 @@ class NpzFormat(Format):
         self.sniff(job.sources)
         self.unseen = before = 0
         for source in job.sources:
-            size, data = source.size or 0, self._opened(source)
+            size, data = source.size or 0, self._open_source(source)
             job.policy.rejected += data.rejected
             first = 0
             for block in blocks(data, PART_ROWS, verify=self.verify and source.span is None):
                 rows = self._rows(block)
                 wrong: dict[int, tuple[bytes, str]] = {}
                 if self.known is not None and rows.indices is not None:
-                    rows = self._of_known(rows, self.known, wrong)
+                    rows = self._known_entries(rows, self.known, wrong)
                 job.policy.take(
                     [RowError(row, None, why, b"") for row, (_, why) in wrong.items()], source.name, first + 1
                 )
@@ -90,10 +90,10 @@ class NpzFormat(Format):
         """Return no rows."""
         return Rows(np.empty(0), None, None, np.empty((0, self.width), dtype), np.empty(0, np.int64), 0)
 
-    def opened(self, sources: list[Source]) -> Dataset | None:
+    def open(self, sources: list[Source]) -> Dataset | None:
         """Return a single file in place; None if there are several, only some columns count, or numbers must change."""
         self.sniff(sources)
-        data = self._opened(sources[0])
+        data = self._open_source(sources[0])
         same = self.cast is None or self.cast == data.X.dtype
         if len(sources) > 1 or self.known is not None or not same:
             return None
@@ -126,7 +126,7 @@ class NpzFormat(Format):
         """Return how to read rows, in the form that these had before, into the columns that these have."""
         return self._like(seen, strict) if self.before is None else self.before.like(seen, strict)
 
-    def _opened(self, source: Source) -> Dataset:
+    def _open_source(self, source: Source) -> Dataset:
         if source.handle is not None:
             raise DataError(source.name, "data in binary form are mapped into memory: give the file by its name")
         if source.span is None:

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from linsep.data.compiled.text import not_utf8
-from linsep.data.errors import shown
+from linsep.data.errors import quote
 from linsep.data.names import Vocabulary
-from linsep.data.rows import Spelling, added_up
+from linsep.data.rows import Spelling, sum_duplicates
 from linsep.data.tables.plan import FIRST, TRUTH, WORDS, Documents, Plan, is_text
 from linsep.data.text.ngrams import Counts, count_text, hash_text, to_unit
 from linsep.engine.arrays import Array
@@ -126,7 +126,7 @@ def numbers(column: Any, dtype: Any) -> tuple[Array, Array | None]:
     (array([1000.,    0.,    0.]), array([0, 1, 2], dtype=uint8))
     """
     if pa.types.is_dictionary(column.type):
-        column = _decoded(column)
+        column = _decode_dictionary(column)
     kind = column.type
     if is_text(kind) or pa.types.is_binary(kind):
         return parse_numbers(column, dtype)
@@ -149,18 +149,18 @@ def numbers(column: Any, dtype: Any) -> tuple[Array, Array | None]:
     return np.where(finite, values, dtype(0)), state
 
 
-def all_numbers(column: Any) -> bool:
-    """Return whether Arrow reads every cell of a column of bytes as a number; False does not exclude that all are.
+def as_numbers(column: Any) -> Any:
+    """Return a column of bytes as Arrow's numbers; None if a cell is none to Arrow, or too large to be exact.
 
-    Much faster than `parse_numbers`, and enough to know that a column holds no words. The first cells are cast first:
-    Arrow spends more time on a cell that is no number than on one that is.
+    Much faster than `parse_numbers`, with the same values. The first cells are cast first: Arrow spends more time on a
+    cell that is no number than on one that is.
     """
     try:
         for cells in (column[:FIRST_CELLS], column):
-            _text(cells, check=False).cast(pa.float64())
+            numbers = _text(cells, check=False).cast(pa.float64())
     except pa.ArrowInvalid:
-        return False
-    return True
+        return None
+    return None if inexact(as_numpy(numbers)).any() else numbers
 
 
 def parse_numbers(column: Any, dtype: Any) -> tuple[Array, Array | None]:
@@ -240,15 +240,15 @@ def _text(column: Any, check: bool = True) -> Any:
     return pc.cast(column, options=pc.CastOptions(pa.large_string(), allow_invalid_utf8=not check))
 
 
-def _decoded(column: Any) -> Any:
+def _decode_dictionary(column: Any) -> Any:
     values = column.dictionary
     return (_text(values) if pa.types.is_string_view(values.type) else values).take(column.indices)
 
 
-def coded(name: str, column: Any) -> Coded:
+def encode_words(name: str, column: Any) -> Coded:
     """Return a column of words; empty ones, like null, are none.
 
-    >>> coded("city", pa.array(["Oslo", "", "Paris", "Oslo"])).codes
+    >>> encode_words("city", pa.array(["Oslo", "", "Paris", "Oslo"])).codes
     array([ 0, -1,  2,  0])
     """
     if pa.types.is_dictionary(column.type):
@@ -279,7 +279,7 @@ def words_of_rows(words: Coded) -> Array:
 def names_in_order(words: list[Coded], grams: Spelling | None, used: list[Array], order: Array) -> Spelling:
     """Return `column=value` for the values of each column that are used, and the n-grams that are, in this order."""
     names = [
-        prefixed(f"{column}=", values.take(as_arrow(some)))
+        add_prefix(f"{column}=", values.take(as_arrow(some)))
         for (column, _, values), some in zip(words, used, strict=False)
     ]
     if grams is not None:
@@ -316,7 +316,7 @@ class _Reader:
         for row in rows.tolist():
             cell = self.columns[name][row].as_py()
             text = cell if isinstance(cell, bytes) else b"" if cell is None else str(cell).encode()
-            message = reason.format(shown(text), name=name, first=FIRST if self.plan.fixed else "")
+            message = reason.format(quote(text), name=name, first=FIRST if self.plan.fixed else "")
             self.troubles.setdefault(row, CellError(row, name, message))
 
     def number(self, name: str, dtype: Any, missing: str | None) -> tuple[Array, Array | None]:
@@ -340,7 +340,7 @@ class _Reader:
             bad = np.isin(np.arange(self.rows), list(wrong))
             no_word = as_arrow(bad.view(np.uint8)).cast(pa.bool_())
             column = _text(pc.if_else(no_word, pa.nulls(1, column.type)[0], column))
-        words = coded(name, column)
+        words = encode_words(name, column)
         if missing is not None:
             self.note(np.flatnonzero(words.codes < 0), name, missing)
         return words
@@ -349,7 +349,7 @@ class _Reader:
         """Return the n-grams of the documents in rows without a fault, and a mask of those that are missing."""
         name, column = how.column, self.columns[how.column]
         if pa.types.is_dictionary(column.type):
-            column = _decoded(column)
+            column = _decode_dictionary(column)
         plain = pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)
         text, begins, ends = document_bytes(column if plain or pa.types.is_binary_view(column.type) else _text(column))
         absent = begins == ends
@@ -428,7 +428,7 @@ def cells_of(columns: dict[str, Any], rows: int, plan: Plan, dtype: Any) -> Cell
     values = np.empty((rows, len(plan.numbers)), dtype)
     words = [reader.word(name, missing) for name in plan.words]
     if plan.missing == "indicator":
-        words = [_indicated(word) for word in words]
+        words = [_indicate_missing(word) for word in words]
     for j, name in enumerate(plan.numbers):
         values[:, j], absent = reader.number(name, dtype, missing)
         if absent is not None and plan.missing == "indicator":
@@ -453,7 +453,7 @@ def _missing_as_word(name: str, absent: Array) -> Coded:
     return Coded(name, absent.astype(np.int64) - 1, _words(""))
 
 
-def _indicated(words: Coded) -> Coded:
+def _indicate_missing(words: Coded) -> Coded:
     """Return words with an empty one wherever there is none."""
     none = words.codes < 0
     if not none.any():
@@ -509,11 +509,11 @@ def gram_counts(text: Array, begins: Array, ends: Array, how: Documents, dtype: 
         return hash_text(text, begins, ends, how.grams, dtype), None
     seen = Vocabulary()
     counts, _ = count_text(text, begins, ends, how.grams._replace(unit=False), seen, dtype=dtype)
-    names = as_spelling(prefixed(f"{how.column}:", as_text(seen.spelling)))
+    names = as_spelling(add_prefix(f"{how.column}:", as_text(seen.spelling)))
     if how.numbered:
         return counts, GramNames(names, None)
     columns, signs = seen.hashed_columns(how.grams.n_features)
-    counts = Counts(*added_up(*counts[:3], columns.astype(np.int32), signs.astype(dtype)), counts.faults)
+    counts = Counts(*sum_duplicates(*counts[:3], columns.astype(np.int32), signs.astype(dtype)), counts.faults)
     if how.grams.binary:
         counts.values[:] = 1
     if how.grams.unit:
@@ -531,10 +531,10 @@ def as_text(spelling: Spelling) -> Any:
     return pa.LargeStringArray.from_buffers(len(spelling.marks) - 1, marks, letters)
 
 
-def prefixed(begin: str, names: Any) -> Any:
+def add_prefix(begin: str, names: Any) -> Any:
     """Return names that all begin in the same way.
 
-    >>> prefixed("city=", pa.array(["Oslo", "Rome"])).to_pylist()
+    >>> add_prefix("city=", pa.array(["Oslo", "Rome"])).to_pylist()
     ['city=Oslo', 'city=Rome']
     """
     first, between = _words(begin, "")

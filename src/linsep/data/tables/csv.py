@@ -23,7 +23,7 @@ from linsep.data.compiled.csv import LETTERS, SKIP, RowMarks, fill_numbers, mark
 from linsep.data.compiled.numbers import fives
 from linsep.data.compiled.text import not_utf8
 from linsep.data.errors import DataError, RowError
-from linsep.data.sources import Source
+from linsep.data.sources import HEAD, Source
 from linsep.data.splitting import LineSplitter, MarkSplitter, Splitter, chunks
 from linsep.data.tables.cells import (
     DECIMAL,
@@ -32,11 +32,11 @@ from linsep.data.tables.cells import (
     NULLS,
     CellError,
     Cells,
-    all_numbers,
     as_binary,
+    as_numbers,
     as_numpy,
     cells_of,
-    coded,
+    encode_words,
     inexact,
     parse_numbers,
     words_of_rows,
@@ -83,22 +83,26 @@ class Text:
         """Return what columns hold: words, where fewer than half of the cells that are not missing are numbers."""
         if self._is_plain and self._matrix is not None:
             return dict.fromkeys(names, NUMBER)
+        kinds: dict[str, str | None] = dict.fromkeys(names, NUMBER)
         with _arrow_errors(self.file):
-            origin, _, columns = self._bytes(names)
-            doubtful = [name for name in names if not all_numbers(columns[name])]
-            states = {name: parse_numbers(columns[name], np.float64)[1] for name in doubtful}
-        found: dict[str, str | None] = dict.fromkeys(names, NUMBER)
-        for name, state in states.items():
-            counts = np.bincount(np.zeros(len(origin), np.uint8) if state is None else state, minlength=4)
-            found[name] = WORDS if 2 * counts[NO_NUMBER_HERE] > counts.sum() - counts[MISSING] else NUMBER
-        return found
+            origin, _, columns = self._columns
+            for name in names:
+                numbers = as_numbers(columns[name])
+                if numbers is not None:
+                    self._numbers[name] = numbers
+                    continue
+                state = parse_numbers(columns[name], np.float64)[1]
+                counts = np.bincount(np.zeros(len(origin), np.uint8) if state is None else state, minlength=4)
+                if 2 * counts[NO_NUMBER_HERE] > counts.sum() - counts[MISSING]:
+                    kinds[name] = WORDS
+        return kinds
 
     def cells(self, plan: Plan, dtype: Any) -> Cells:
         """Return the cells of the rows; malformed rows are left out and reported."""
         if not len(self.text):
             return cells_of({name: pa.nulls(0, pa.string()) for name in plan.columns}, 0, plan, dtype)
-        cells = self._filled(plan, dtype) if self._is_plain and _only_numbers(plan) else None
-        if cells is None and self._has_no_nul:
+        cells = self._read_numbers(plan, dtype) if self._is_plain and _only_numbers(plan) else None
+        if cells is None and self._has_no_nul and "_columns" not in vars(self):
             cells = self._read_plainly(plan, dtype)
         with _arrow_errors(self.file):
             return self._read_strictly(plan, dtype) if cells is None else cells
@@ -122,6 +126,16 @@ class Text:
         return found
 
     @cached_property
+    def _columns(self) -> tuple[Array, list[CellError], dict[str, Any]]:
+        """All columns of the first part as bytes, as `_bytes` returns them: read once, for the kinds and the cells."""
+        return self._bytes(self.names)
+
+    @cached_property
+    def _numbers(self) -> dict[str, Any]:
+        """The columns of these that hold numbers, as Arrow reads them."""
+        return {}
+
+    @cached_property
     def _has_no_nul(self) -> bool:
         return bool(self.text.min() > 0)
 
@@ -136,7 +150,7 @@ class Text:
         found = self._fill({name: j for j, name in enumerate(self.names)}, len(self.names), np.float64)
         return None if found is None else found[0]
 
-    def _filled(self, plan: Plan, dtype: Any) -> Cells | None:
+    def _read_numbers(self, plan: Plan, dtype: Any) -> Cells | None:
         """Return the cells of rows that are plain numbers, but for words as labels; None if there is anything else."""
         width, worded, matrix = len(plan.numbers), plan.label_kind == WORDS, vars(self).get("_matrix")
         if matrix is not None and dtype is np.float64 and not worded:
@@ -202,9 +216,12 @@ class Text:
 
     def _read_strictly(self, plan: Plan, dtype: Any) -> Cells:
         """Return the cells of the rows that are sound, and what is wrong with the others."""
-        origin, troubles, columns = self._bytes(plan.columns)
-        cells = cells_of(columns, len(origin), plan, dtype)
-        troubles += [trouble._replace(row=int(origin[trouble.row])) for trouble in cells.troubles]
+        origin, troubles, columns = self._columns if "_columns" in vars(self) else self._bytes(plan.columns)
+        typed = columns | self._numbers if dtype is np.float64 else columns  # other types are rounded from the text
+        cells = cells_of(typed, len(origin), plan, dtype)
+        if cells.troubles and self._numbers:  # errors show the text of a cell
+            cells = cells_of(columns, len(origin), plan, dtype)
+        troubles = [*troubles, *(trouble._replace(row=int(origin[trouble.row])) for trouble in cells.troubles)]
         return replace(cells, origin=origin[cells.origin], troubles=sorted(troubles, key=lambda trouble: trouble.row))
 
     def _bytes(self, names: list[str]) -> tuple[Array, list[CellError], dict[str, Any]]:
@@ -270,7 +287,9 @@ def _words(letters: Array, marks: Array) -> Array | None:
     """Return words that were kept as letters; None if one is empty or not UTF-8."""
     buffers = [None, pa.py_buffer(marks), pa.py_buffer(letters)]
     try:
-        words = coded("", pa.Array.from_buffers(pa.large_binary(), len(marks) - 1, buffers).cast(pa.large_string()))
+        words = encode_words(
+            "", pa.Array.from_buffers(pa.large_binary(), len(marks) - 1, buffers).cast(pa.large_string())
+        )
     except pa.ArrowInvalid:
         return None
     return None if (words.codes < 0).any() else words_of_rows(words)
@@ -362,7 +381,9 @@ def text_splitter(source: Source, delimiter: str, begin: int) -> Splitter:
 
 def _header(block: Block, delimiter: str, header: bool | None) -> tuple[list[str], int, int]:
     """Return the names of the columns, and where the rows begin: the byte, and the line."""
-    rows = mark_rows(block.text, ord(delimiter))
+    rows = mark_rows(block.text[:HEAD], ord(delimiter))
+    if len(rows.begins) < 2:
+        rows = mark_rows(block.text, ord(delimiter))
     if not len(rows.begins):
         raise DataError(block.file, "the file is empty")
     if header is False:

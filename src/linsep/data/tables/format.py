@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from linsep.data.blocks import BLOCK_BYTES
-from linsep.data.errors import DataError, ErrorPolicy, is_one_of, shown
+from linsep.data.errors import DataError, ErrorPolicy, is_one_of, quote
 from linsep.data.format import Format, ReadPass, flag, refuse_other_types, whole
 from linsep.data.names import HashedNames, TableNames, Vocabulary, VocabularyNames
 from linsep.data.rows import Rows, Spelling
@@ -29,7 +29,18 @@ from linsep.data.tables.cells import (
     with_numbered,
 )
 from linsep.data.tables.csv import Text, beginning, no_names, text_parts, text_splitter
-from linsep.data.tables.plan import NUMBER, TRUTH, WORDS, Documents, Plan, Roles, Schema, choose_roles, listed, resolved
+from linsep.data.tables.plan import (
+    NUMBER,
+    TRUTH,
+    WORDS,
+    Documents,
+    Plan,
+    Roles,
+    Schema,
+    choose_roles,
+    list_columns,
+    resolve_columns,
+)
 from linsep.data.tables.record_batches import Records, open_records, record_splitter, records_before
 from linsep.data.text.ngrams import LARGEST, Counts, Frequencies, Grams, to_unit
 from linsep.data.text.transformers import TextHasher, grams_of
@@ -204,7 +215,7 @@ class Table(Format):
         """
         if self.found is None:
             raise ParameterError("nothing has been read yet that other data could be like")
-        hashed = self._hashed_grams or (self._worded and self.n_features is not None)
+        hashed = self._hashed_grams or (self._has_words and self.n_features is not None)
         table = self._like(seen if hashed else lambda: np.ones(self.width, bool), strict)
         table.fixed = table.complete = True
         table.grows = False
@@ -233,10 +244,10 @@ class Table(Format):
     @property
     def sparse(self) -> bool:
         """Whether rows are sparse: there are words, documents, or indicators of missing numbers."""
-        return self.found is not None and (self._worded or self.text is not None)
+        return self.found is not None and (self._has_words or self.text is not None)
 
     @property
-    def _worded(self) -> bool:
+    def _has_words(self) -> bool:
         """Whether there are columns of words, or of indicators."""
         return self.found is not None and (bool(self.found.words) or self.missing == "indicator")
 
@@ -259,7 +270,7 @@ class Table(Format):
     @property
     def _numbered_names(self) -> bool:
         """Whether columns are numbered as they are seen."""
-        return self.vocabulary or (self._worded and self.n_features is None)
+        return self.vocabulary or (self._has_words and self.n_features is None)
 
     @property
     def _keeps(self) -> bool:
@@ -276,13 +287,13 @@ class Table(Format):
         """The number of features, as far as is known."""
         if self.found is None:
             return 0
-        hashed = self.n_features if self._worded and self.n_features is not None else 0
+        hashed = self.n_features if self._has_words and self.n_features is not None else 0
         return self._first_word + (len(self._vocabulary) if self._numbered_names else hashed)
 
     @property
     def feature_names(self) -> Sequence[str] | None:
         """The names of the features, as far as they are known; None where words are hashed, unless names are kept."""
-        hashed = self._worded and self.n_features is not None
+        hashed = self._has_words and self.n_features is not None
         if self.found is None or (hashed and not self.keep_names):
             return None
         if self.text is None and not hashed:
@@ -303,9 +314,7 @@ class Table(Format):
         if mark and begin == self.text and number.isdecimal() and int(number) < self._hashed_grams:
             return len(numbers) + int(number)
         spelling = name.encode()
-        column = int(
-            self._numbered(Spelling(np.frombuffer(spelling, np.uint8), np.array([0, len(spelling)])), False)[0]
-        )
+        column = int(self._number(Spelling(np.frombuffer(spelling, np.uint8), np.array([0, len(spelling)])), False)[0])
         return None if column < 0 else self._first_word + column
 
     @property
@@ -336,10 +345,10 @@ class Table(Format):
             return record_splitter(source, self.name)
         if source.packed:
             return super().splitter(source)
-        names, begin = beginning(source, *self._written)
+        names, begin = beginning(source, *self._dialect)
         if self.found is not None:  # files without rows have names, too
             self._plan(source.name, names, None)
-        return text_splitter(source, self._written[0], begin)
+        return text_splitter(source, self._dialect[0], begin)
 
     def lines_before(self, source: Source) -> int:
         """Return how many lines, or rows, a file has before the part of it that is read."""
@@ -348,7 +357,7 @@ class Table(Format):
         return newlines(source.name, source.span[0]) if self.name in DELIMITERS else records_before(source, self.name)
 
     @property
-    def _written(self) -> tuple[str, bool | None]:
+    def _dialect(self) -> tuple[str, bool | None]:
         """What separates the fields of a text file, and whether it begins with names."""
         return self.delimiter or DELIMITERS[self.name], True if self.fixed and self.header is None else self.header
 
@@ -417,7 +426,7 @@ class Table(Format):
     def _text_tasks(self, sources: list[Source], block_bytes: int) -> Iterator["Task"]:
         plan: Plan | None = None
         unchecked: list[tuple[str, list[str]]] = []
-        for text in text_parts(sources, *self._written, block_bytes):
+        for text in text_parts(sources, *self._dialect, block_bytes):
             if text.first:
                 unchecked.append((text.file, text.names))
                 chosen = False
@@ -443,8 +452,8 @@ class Table(Format):
             twice = next(name for name, count in Counter(names).items() if count > 1)
             raise DataError(file, f"there are two columns called {twice!r}")
         if self.found is None:
-            self.columns = None if self.columns is None else resolved(self.columns, file, names)
-            self.ignore, self.words = (resolved(some, file, names) for some in (self.ignore, self.words))
+            self.columns = None if self.columns is None else resolve_columns(self.columns, file, names)
+            self.ignore, self.words = (resolve_columns(some, file, names) for some in (self.ignore, self.words))
             assert schema is not None
             found = choose_roles(file, schema, self)
             alike = self._like_grams([*found.numbers, *found.words]) if self.vocabulary else []
@@ -461,7 +470,9 @@ class Table(Format):
         lost = [name for name in plan.columns if name not in there]
         if lost:
             hint = "; its first line holds numbers, and no names" if self._lacks_names(names) else ""
-            raise DataError(file, f"there is no column {lost[0]!r}, which the other data have; {listed(names)}{hint}")
+            raise DataError(
+                file, f"there is no column {lost[0]!r}, which the other data have; {list_columns(names)}{hint}"
+            )
         left_out = {*plan.columns, *self.ignore, self.found.label, self.found.weight}
         extra = [] if self.columns is not None else [name for name in names if name not in left_out]
         if extra and not self.fixed:
@@ -537,7 +548,7 @@ class Table(Format):
         found: dict[int, CellError] = {}
         for (name, codes, values), columns in zip(cells.words, words, strict=True):
             for row in np.flatnonzero(columns == UNSEEN).tolist():
-                text = shown((values[int(codes[row])].as_py() or "").encode())
+                text = quote((values[int(codes[row])].as_py() or "").encode())
                 reason = f"{text} in column {name!r} {NEW if self.fixed else CHANGED}"
                 found.setdefault(row, CellError(int(cells.origin[row]), name, reason))
         if cells.documents is not None:
@@ -578,7 +589,7 @@ class Table(Format):
         sight = np.concatenate([first[some] for first, some in zip(firsts, used, strict=True)])
         order = np.argsort(sight, kind="stable")
         numbered = np.empty(len(order), np.int64)
-        numbered[order] = self._numbered(names_in_order(cells.words, spelling, used, order), grow)
+        numbered[order] = self._number(names_in_order(cells.words, spelling, used, order), grow)
         numbered[numbered == NONE] = UNSEEN
         columns = []
         for words, some in zip(cells.words, used, strict=False):
@@ -591,7 +602,7 @@ class Table(Format):
             cells = replace(cells, documents=documents._replace(indices=numbers[documents.indices]))
         return cells, columns
 
-    def _numbered(self, names: Spelling, grow: bool) -> Array:
+    def _number(self, names: Spelling, grow: bool) -> Array:
         """Return the numbers of names, NONE for those that have none."""
         if self.n_features is None:
             return self._vocabulary.take(names, grow)

@@ -82,8 +82,8 @@ def choose_roles(file: str, schema: Schema, options: Any) -> Roles:
     Roles(numbers=['age'], words=['city'], label='y', label_kind='number', weight=None)
     """
     names = schema.names
-    label = _named(options.label, file, names) if options.label != "" else _label_among(file, names)
-    weight = _named(options.weight, file, names)
+    label = _column_name(options.label, file, names) if options.label != "" else _label_among(file, names)
+    weight = _column_name(options.weight, file, names)
     if options.text is not None:
         _check_name(options.text, file, names)
         if options.text in (label, weight, *options.ignore, *options.words):
@@ -106,16 +106,16 @@ def choose_roles(file: str, schema: Schema, options: Any) -> Roles:
     return Roles(numbers, words, label, kind, weight)
 
 
-def resolved(columns: list[Any], file: str, names: list[str]) -> list[str]:
+def resolve_columns(columns: list[Any], file: str, names: list[str]) -> list[str]:
     """Return the names of columns that are given by their names or numbers, each once.
 
-    >>> resolved([-1, "age", 0], "t.csv", ["age", "city", "y"])
+    >>> resolve_columns([-1, "age", 0], "t.csv", ["age", "city", "y"])
     ['y', 'age']
     """
-    return list(dict.fromkeys(str(_named(column, file, names)) for column in columns))
+    return list(dict.fromkeys(str(_column_name(column, file, names)) for column in columns))
 
 
-def listed(names: list[str]) -> str:
+def list_columns(names: list[str]) -> str:
     """Return which columns there are, for an error message."""
     more = f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
     return f"the columns are {', '.join(map(repr, names[:MOST_LISTED]))}{more}"
@@ -124,7 +124,7 @@ def listed(names: list[str]) -> str:
 def _columns_and_cure(names: list[str]) -> str:
     """Return which columns there are, and how there might be more."""
     separators = [mark for mark in SEPARATORS if len(names) == 1 and mark in names[0]]
-    return listed(names) + (f": say delimiter={separators[0]!r} if that separates them" if separators else "")
+    return list_columns(names) + (f": say delimiter={separators[0]!r} if that separates them" if separators else "")
 
 
 def _check_name(name: str, file: str, names: list[str]) -> None:
@@ -132,7 +132,7 @@ def _check_name(name: str, file: str, names: list[str]) -> None:
         raise DataError(file, f"there is no column {name!r}; {_columns_and_cure(names)}")
 
 
-def _named(column: str | int | None, file: str, names: list[str]) -> str | None:
+def _column_name(column: str | int | None, file: str, names: list[str]) -> str | None:
     """Return the name of a column that is given by its name or number."""
     if column is None:
         return None

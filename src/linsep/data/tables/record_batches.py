@@ -54,12 +54,14 @@ class Records:
         found = []
         for row, _, reason in troubles:
             line = io.StringIO(newline="")
-            csv.writer(line, lineterminator="").writerow([_shown(column[row].as_py()) for column in self.batch.columns])
+            csv.writer(line, lineterminator="").writerow(
+                [_as_text(column[row].as_py()) for column in self.batch.columns]
+            )
             found.append(RowError(row, 0, reason, line.getvalue().encode("utf-8", "surrogateescape")))
         return found
 
 
-def _shown(cell: Any) -> Any:
+def _as_text(cell: Any) -> Any:
     """Return a cell as it is written: the bytes of a document as text that gives the same bytes again."""
     return cell.decode("utf-8", "surrogateescape") if isinstance(cell, bytes) else cell
 
@@ -79,7 +81,7 @@ def _arrow_errors(file: str, what: str) -> Iterator[None]:
 
 
 @contextmanager
-def _unchanged(source: Source) -> Iterator[None]:
+def _check_unchanged(source: Source) -> Iterator[None]:
     """Raise an error if a file changes while it is read, in place of any other error."""
     stamp = source.stamp() if source.handle is None else None
     try:
@@ -159,7 +161,7 @@ class OpenRecords(NamedTuple):
 def open_records(source: Source, format: str) -> Iterator[OpenRecords]:
     """Open a Parquet or Arrow file, or a table in memory."""
     opener = {"parquet": _parquet, "arrow": _arrow, "table": _table}[format]
-    with _unchanged(source), _arrow_errors(source.name, OPENED[format]), opener(source) as (schema, batches):
+    with _check_unchanged(source), _arrow_errors(source.name, OPENED[format]), opener(source) as (schema, batches):
         yield OpenRecords(source.name, ArrowSchema(schema), batches)
 
 
@@ -190,7 +192,7 @@ def _parquet(source: Source) -> Opened:
             groups = list(range(*(source.span or (0, meta.num_row_groups))))
             for batch in file.iter_batches(at_once, row_groups=groups, columns=plan.columns):
                 rows += batch.num_rows
-                yield _checked(_selected(batch, plan)), size * rows // meta.num_rows
+                yield _validate(_select(batch, plan)), size * rows // meta.num_rows
 
         yield file.schema_arrow, batches
 
@@ -210,8 +212,8 @@ def _arrow(source: Source) -> Opened:
                     read = pa.ipc.IpcReadOptions(included_fields=sorted(map(schema.get_field_index, plan.columns)))
                     reader, size = pa.ipc.open_file(file, options=read), source.size or 0
                     for i in range(*(source.span or (0, reader.num_record_batches))):
-                        batch = _selected(reader.get_batch(i), plan)
-                        yield _checked(batch), size * (i + 1) // reader.num_record_batches
+                        batch = _select(reader.get_batch(i), plan)
+                        yield _validate(batch), size * (i + 1) // reader.num_record_batches
 
                 yield schema, batches_of_file
             return
@@ -222,7 +224,7 @@ def _arrow(source: Source) -> Opened:
 
         def batches_of_stream(plan: Plan) -> Iterator[tuple[Any, int]]:
             for batch in stream:
-                yield _checked(_selected(batch, plan)), data.position
+                yield _validate(_select(batch, plan)), data.position
             _check_end(source.name, raw, head.startswith(IPC_FILE))
 
         yield stream.schema, batches_of_stream
@@ -278,7 +280,7 @@ def _table(source: Source) -> Opened:
 
     def batches(plan: Plan) -> Iterator[tuple[Any, int]]:
         for batch in reader:
-            yield _selected(batch, plan), 0
+            yield _select(batch, plan), 0
 
     yield reader.schema, batches
 
@@ -303,13 +305,13 @@ def _reader(source: Source) -> Any:
         raise no_table from None
 
 
-def _selected(batch: Any, plan: Plan) -> Any:
+def _select(batch: Any, plan: Plan) -> Any:
     """Return the columns of a batch that are read."""
     batch = batch.select(plan.columns)
     return batch if plan.documents is None else as_bytes(batch, plan.documents.column)
 
 
-def _checked(batch: Any) -> Any:
+def _validate(batch: Any) -> Any:
     """Return a batch of a file, of which nothing lies outside of the file."""
     batch.validate(full=True)
     return batch

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from linsep.data.errors import RowError, shown
+from linsep.data.errors import RowError, quote
 from linsep.data.format import RowErrors, flag
 from linsep.data.names import NamedFormat, Vocabulary
 from linsep.data.rows import Rows
@@ -27,10 +27,10 @@ EMPTY = "the label before the TAB is empty"
 NOT_UTF8 = "{} is not UTF-8: convert the file"
 
 
-def with_labels(text: Array) -> Array:
+def add_labels(text: Array) -> Array:
     r"""Return lines with a label in front of those that have none.
 
-    >>> with_labels(np.frombuffer(b"cheap pills\nspam\twin\n\n", np.uint8)).tobytes()
+    >>> add_labels(np.frombuffer(b"cheap pills\nspam\twin\n\n", np.uint8)).tobytes()
     b'?\tcheap pills\nspam\twin\n\n'
     """
     lines = text.tobytes().split(b"\n")
@@ -58,9 +58,9 @@ class _Lines:
         self.faults.append(RowError(line, at - begin + 1, reason, row))
         self.fine[line] = False
 
-    def shown(self, begin: int, end: int) -> str:
+    def quote(self, begin: int, end: int) -> str:
         """Return a part of the text for an error message."""
-        return shown(self.text[begin:end].tobytes())
+        return quote(self.text[begin:end].tobytes())
 
     def check(self) -> None:
         """Find lines with a NUL byte, without a TAB, or with a label that is empty or too long."""
@@ -73,7 +73,7 @@ class _Lines:
         for line in np.flatnonzero(odd).tolist():
             begin, tab, end = (int(where[line]) for where in (self.begins, self.tabs, self.ends))
             if tab < end:
-                long = f"the label {self.shown(begin, tab)} has more than {LONGEST_LABEL} bytes"
+                long = f"the label {self.quote(begin, tab)} has more than {LONGEST_LABEL} bytes"
                 self.blame(line, begin, EMPTY if tab == begin else long)
             elif self.text[begin:end].tobytes().isspace():
                 self.fine[line] = False
@@ -81,7 +81,7 @@ class _Lines:
                 self.blame(
                     line,
                     begin,
-                    f"{self.shown(begin, end)} has no TAB: a row is label<TAB>text; format= names another format",
+                    f"{self.quote(begin, end)} has no TAB: a row is label<TAB>text; format= names another format",
                 )
 
     def labels(self) -> Array:
@@ -98,7 +98,7 @@ class _Lines:
                     wrong[number] = 0, EMPTY
             except UnicodeDecodeError as error:
                 words.append("")
-                wrong[number] = error.start, NOT_UTF8.format(shown(whole[begin + error.start : end][:4]))
+                wrong[number] = error.start, NOT_UTF8.format(quote(whole[begin + error.start : end][:4]))
         lost = np.isin(numbers, list(wrong))
         for line, number in zip(rows[lost].tolist(), numbers[lost].tolist(), strict=True):
             place, reason = wrong[number]
@@ -137,7 +137,7 @@ def parse(text: Array, how: Grams, dtype: Any = np.float64, *, named: bool = Fal
     lost = np.flatnonzero(counts.faults >= 0)
     for row in lost.tolist():
         at = int(begins[row] + counts.faults[row])
-        lines.blame(int(places[row]), at, NOT_UTF8.format(lines.shown(at, min(at + 4, int(ends[row])))))
+        lines.blame(int(places[row]), at, NOT_UTF8.format(lines.quote(at, min(at + 4, int(ends[row])))))
     names = None if seen is None else seen.spelling
     rows = Rows(
         labels, counts.indptr, counts.indices, counts.values, places, len(lines.newlines), sorted(lines.faults),
@@ -198,9 +198,9 @@ class LabelledText(NamedFormat):
 
     def parse(self, text: Array, dtype: Any) -> Rows:
         """Read a block of whole lines."""
-        text = with_labels(text) if self.labels_optional else text
+        text = add_labels(text) if self.labels_optional else text
         rows = parse(text, self._grams(), dtype, named=self.vocabulary or self.keeps)
-        return self._hashed(rows) if self.keeps else rows
+        return self._hash(rows) if self.keeps else rows
 
     def take(self, rows: Rows) -> tuple[Rows, RowErrors]:
         """Number the n-grams, or keep their names; count the rows that each is in."""
@@ -213,11 +213,11 @@ class LabelledText(NamedFormat):
 
     def draft(self, rows: Rows) -> Rows | None:
         """Return rows as `finish` gives them, if all weights are known."""
-        return self._weighed(replace(rows, values=rows.values.copy())) if self.looked or not self.idf else None
+        return self._weigh(replace(rows, values=rows.values.copy())) if self.looked or not self.idf else None
 
     def finish(self, rows: Rows) -> Rows:
         """Weigh the counts, and give rows the length 1."""
-        return self._weighed(super().finish(rows))
+        return self._weigh(super().finish(rows))
 
     def state(self) -> dict[str, Any]:
         """Return all that is needed to read other text to the same columns, ready for JSON."""
@@ -240,7 +240,7 @@ class LabelledText(NamedFormat):
         grams = grams_of(self, self.n_features or 1, self.alternate_sign and not self.vocabulary)
         return grams._replace(unit=grams.unit and not self._changing)
 
-    def _weighed(self, rows: Rows) -> Rows:
+    def _weigh(self, rows: Rows) -> Rows:
         """Weigh the counts in place, and give rows the length 1."""
         assert rows.indptr is not None
         assert rows.indices is not None
@@ -250,7 +250,7 @@ class LabelledText(NamedFormat):
             to_unit(rows.indptr, rows.values)
         return rows
 
-    def _hashed(self, rows: Rows) -> Rows:
+    def _hash(self, rows: Rows) -> Rows:
         """Hash n-grams that have names to the columns and values that they have without."""
         assert self.n_features is not None
         assert rows.names is not None
@@ -258,7 +258,7 @@ class LabelledText(NamedFormat):
         own.take(rows.names)
         numbers, signs = own.hashed_columns(self.n_features)
         columns = numbers.astype(np.int32)
-        hashed = rows.renumbered(columns, signs.astype(rows.values.dtype) if self.alternate_sign else None)
+        hashed = rows.renumber(columns, signs.astype(rows.values.dtype) if self.alternate_sign else None)
         if self.binary:
             hashed.values[:] = 1
         return replace(hashed, names=rows.names, name_columns=columns)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from linsep.data.compiled.text import CONTEXTUAL, hash_documents, list_grams, lowered, not_utf8, tables
+from linsep.data.compiled.text import CONTEXTUAL, hash_documents, list_grams, lower_contextual, not_utf8, tables
 from linsep.data.names import Vocabulary, frozen
 from linsep.data.rows import entries_of_rows, indptr_without
 from linsep.engine.arrays import Array
@@ -59,7 +59,7 @@ def hash_text(text: Array, begins: Array, ends: Array, grams: Grams, dtype: Any 
     >>> rows.indices, rows.values
     (array([369542, 992878], dtype=int32), array([-1.,  2.]))
     """
-    text, begins, ends = ready(text, begins, ends, grams.lowercase)
+    text, begins, ends = prepare(text, begins, ends, grams.lowercase)
     lengths, faults = np.empty(len(begins), np.int64), np.empty(len(begins), np.int64)
     parts: list[tuple[Array, Array]] = []
     first, needed = 0, 0
@@ -72,18 +72,18 @@ def hash_text(text: Array, begins: Array, ends: Array, grams: Grams, dtype: Any 
         )
         entries = int(lengths[before:first].sum())
         parts.append((indices[:entries], values[:entries]))
-    indices, values = parts[0] if len(parts) == 1 else _stacked(parts, dtype)
+    indices, values = parts[0] if len(parts) == 1 else _concatenate(parts, dtype)
     return Counts(np.concatenate([[0], np.cumsum(lengths)]), indices, values, faults)
 
 
-def ready(text: Array, begins: Array, ends: Array, lowercase: bool) -> tuple[Array, Array, Array]:
+def prepare(text: Array, begins: Array, ends: Array, lowercase: bool) -> tuple[Array, Array, Array]:
     """Return documents with those lower-cased that the compiled code leaves to Python; not to be written to."""
     if len(begins) and int(np.max(ends - begins)) >= LARGEST:
         raise InvalidDataError(f"document {int(np.argmax(ends - begins)):,} has 2³¹ bytes or more: cut it to parts")
     whole = text.tobytes() if lowercase else b""
     if any(capital[:1] in whole and capital in whole for capital in CONTEXTUAL):
         marks = zip(begins.tolist(), ends.tolist(), strict=True)
-        text, begins, ends = joined([lowered(whole[i:k]) for i, k in marks])
+        text, begins, ends = join_documents([lower_contextual(whole[i:k]) for i, k in marks])
     return frozen(text, np.uint8), frozen(begins, np.int64), frozen(ends, np.int64)
 
 
@@ -96,14 +96,14 @@ def to_unit(indptr: Array, values: Array) -> None:
     np.divide(values, norms[rows], out=values, casting="same_kind")
 
 
-def _stacked(parts: list[tuple[Array, Array]], dtype: Any) -> tuple[Array, Array]:
+def _concatenate(parts: list[tuple[Array, Array]], dtype: Any) -> tuple[Array, Array]:
     """Return the columns and the values of all parts."""
     empty = (np.empty(0, np.int32), np.empty(0, dtype))
     indices, values = zip(empty, *parts, strict=True)
     return np.concatenate(indices), np.concatenate(values)
 
 
-def joined(documents: list[bytes]) -> tuple[Array, Array, Array]:
+def join_documents(documents: list[bytes]) -> tuple[Array, Array, Array]:
     """Return documents as one text, and where each begins and ends."""
     marks = np.cumsum([0, *map(len, documents)])
     return np.frombuffer(b"".join(documents), np.uint8), marks[:-1], marks[1:]
@@ -123,9 +123,9 @@ class Listed(NamedTuple):
     faults: Array
 
 
-def listed(text: Array, begins: Array, ends: Array, grams: Grams) -> Listed:
+def list_ngrams(text: Array, begins: Array, ends: Array, grams: Grams) -> Listed:
     """List the n-grams of the documents text[begins[i]:ends[i]]: of each, first those with the fewest pieces."""
-    text, begins, ends = ready(text, begins, ends, grams.lowercase)
+    text, begins, ends = prepare(text, begins, ends, grams.lowercase)
     return Listed(*list_grams(text, begins, ends, grams.chars, grams.low, grams.high, *tables(grams.lowercase)))
 
 
@@ -137,7 +137,9 @@ def tokens(text: str | bytes, analyzer: str = "word", lowercase: bool = True) ->
     """
     data = text.encode() if isinstance(text, str) else text
     grams = Grams(analyzer == "char", lowercase=lowercase)
-    clean, begins, ends, _, faults = listed(np.frombuffer(data, np.uint8), np.array([0]), np.array([len(data)]), grams)
+    clean, begins, ends, _, faults = list_ngrams(
+        np.frombuffer(data, np.uint8), np.array([0]), np.array([len(data)]), grams
+    )
     if faults[0] >= 0:
         raise InvalidDataError(not_utf8(data, int(faults[0])))
     whole = clean.tobytes()
@@ -157,7 +159,7 @@ def count_text(
     >>> rows.indices, rows.values, vocabulary.names()
     (array([0, 1], dtype=int32), array([2., 1.]), ['no', 'yes'])
     """
-    clean, firsts, lasts, lengths, faults = listed(text, begins, ends, grams)
+    clean, firsts, lasts, lengths, faults = list_ngrams(text, begins, ends, grams)
     columns = vocabulary.number(clean, firsts, lasts, grow)
     entries = np.repeat(np.arange(len(lengths)) << 32, lengths) | columns
     unseen = 0

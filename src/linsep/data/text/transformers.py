@@ -15,7 +15,16 @@ from linsep.data.compiled.text import not_utf8
 from linsep.data.errors import is_one_of
 from linsep.data.names import Names, Vocabulary
 from linsep.data.rows import Spelling
-from linsep.data.text.ngrams import LARGEST, Counts, Frequencies, Grams, count_text, hash_text, joined, listed
+from linsep.data.text.ngrams import (
+    LARGEST,
+    Counts,
+    Frequencies,
+    Grams,
+    count_text,
+    hash_text,
+    join_documents,
+    list_ngrams,
+)
 from linsep.engine.arrays import Array
 from linsep.engine.runtime import in_order, share, threads
 from linsep.validation.errors import InvalidDataError, ParameterError
@@ -52,10 +61,10 @@ def chunks(documents: Iterable[str | bytes], size: int) -> Iterator[Chunk]:
         held.append(encoded)
         held_size += len(encoded)
         if held_size >= size:
-            yield Chunk(first, *joined(held))
+            yield Chunk(first, *join_documents(held))
             held, first, held_size = [], i + 1, 0
     if held:
-        yield Chunk(first, *joined(held))
+        yield Chunk(first, *join_documents(held))
 
 
 def grams_of(how: Any, n_features: int, signed: bool) -> Grams:
@@ -236,13 +245,13 @@ class TextHasher(TextTransformer):
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Check the parameters, forget the names and documents seen, and count in how many of these a column is."""
-        frequencies = self._counted(X)
+        frequencies = self._count(X)
         self._names, self._frequencies = Names(), frequencies
         return self
 
     def partial_fit(self, X: Any = None, y: Any = None) -> Self:
         """Count more documents: those of all calls together weigh as if they were fitted at once."""
-        more = self._counted(X)
+        more = self._count(X)
         if not hasattr(self, "_frequencies"):
             self._frequencies = Frequencies()
         self._frequencies.widen(len(more.counts))
@@ -250,7 +259,7 @@ class TextHasher(TextTransformer):
         self._frequencies.see(more.documents, columns, more.counts[columns])
         return self
 
-    def _counted(self, X: Any) -> Frequencies:
+    def _count(self, X: Any) -> Frequencies:
         """Return in how many of these documents each column is, if that matters."""
         grams = self._how(self.n_features, self.alternate_sign)
         frequencies = Frequencies(self.n_features if self.idf else 0)
@@ -275,18 +284,18 @@ class TextHasher(TextTransformer):
         parts: list[Counts] = []
         for counts, spelling in self._walk(X, work):
             if spelling is not None:
-                self._kept().take(spelling)
+                self._kept_names().take(spelling)
             parts.append(counts)
         return self._matrix(parts, self.n_features)
 
     def names_of(self, column: int) -> list[str]:
         """Return the n-grams seen in a column, in the order in which they were first seen."""
-        return self._kept().of(column, self.n_features)
+        return self._kept_names().of(column, self.n_features)
 
     @property
     def collisions_(self) -> int:
         """Columns in which more than one n-gram was seen."""
-        return self._kept().collisions(self.n_features)
+        return self._kept_names().collisions(self.n_features)
 
     @property
     def idf_(self) -> Array:
@@ -310,7 +319,7 @@ class TextHasher(TextTransformer):
         if getattr(self, "_frequencies", Frequencies()).width not in (0, self.n_features):
             raise ValueError("its TextHasher has counted documents for another number of columns")
 
-    def _kept(self) -> Names:
+    def _kept_names(self) -> Names:
         """Return the names kept so far."""
         if not self.keep_names:
             raise AttributeError("no names were kept: set keep_names=True before transform")
@@ -326,7 +335,7 @@ class TextHasher(TextTransformer):
 
 def _spelling(chunk: Chunk, grams: Grams) -> Spelling:
     """Return the n-grams of a chunk, each once."""
-    clean, begins, ends, _, _ = listed(chunk.text, chunk.begins, chunk.ends, grams)
+    clean, begins, ends, _, _ = list_ngrams(chunk.text, chunk.begins, chunk.ends, grams)
     vocabulary = Vocabulary()
     vocabulary.number(clean, begins, ends)
     return vocabulary.spelling
@@ -389,20 +398,20 @@ class TextCounter(TextTransformer):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the vocabulary, unless it is given, and in how many documents each n-gram is."""
-        self.vocabulary_, self._frequencies = self._learned(X)
+        self.vocabulary_, self._frequencies = self._learn(X)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Learn from more documents: new n-grams get new columns at the end."""
         if not hasattr(self, "vocabulary_"):
             return self.fit(X)
-        vocabulary, frequencies = self._learned(X)
+        vocabulary, frequencies = self._learn(X)
         columns = self.vocabulary_.take(vocabulary.spelling)
         self._frequencies.widen(len(self.vocabulary_))
         self._frequencies.see(frequencies.documents, columns, frequencies.counts[: len(columns)])
         return self
 
-    def _learned(self, X: Any) -> tuple[Vocabulary, Frequencies]:
+    def _learn(self, X: Any) -> tuple[Vocabulary, Frequencies]:
         """Return the n-grams of these documents, and in how many each is."""
         grams, frequencies, grow = self._how(), Frequencies(), self.vocabulary is None
         vocabulary = self._given()

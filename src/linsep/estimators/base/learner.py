@@ -22,6 +22,7 @@ from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.links import EXPONENTIAL, Imaged
 from linsep.engine.readouts import Last
 from linsep.engine.runtime import threads
+from linsep.estimators.base.bias import AUTO, NO_ENTRY
 from linsep.estimators.base.facts import Fact
 from linsep.estimators.base.run_certificate import NO_THEOREM, certificate_of
 from linsep.training.dual_weights import DualWeights
@@ -48,7 +49,7 @@ class Learner(ClassifierMixin, BaseEstimator):
     classes_: Array
     n_features_in_: int
     fit_intercept: bool
-    intercept_scaling: float
+    intercept_scaling: float | str
     n_jobs: int | None
     _state: TrainingState
     _names: dict[str, int] | None = None
@@ -116,15 +117,7 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     def _coef(self) -> Any:
         weights, state = self._of_classes(self._weights()[:-1].T, axis=0, flat=False), self._readable()
-        if state.sparse is None:
-            return weights
-        shape = len(weights), state.features
-        if state.sparse_on_request:
-            row, place = np.nonzero(weights)
-            return sp.coo_array((weights[row, place], (row, state.sparse.kept.numbers[place])), shape=shape).tocsr()
-        dense = np.zeros(shape)
-        dense[:, state.sparse.kept.numbers] = weights
-        return dense
+        return weights if state.sparse is None else state.sparse_weights(weights)
 
     @property
     @at_once
@@ -174,7 +167,10 @@ class Learner(ClassifierMixin, BaseEstimator):
 
     @property
     def _wanted_bias(self) -> float:
-        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+        """The constant feature's value by the parameters, where no row chooses it."""
+        if not self.fit_intercept:
+            return 0.0
+        return NO_ENTRY if self.intercept_scaling == AUTO else float(self.intercept_scaling)
 
     @property
     def _bias(self) -> float:

@@ -24,6 +24,7 @@ from linsep.engine.links import Imaged
 from linsep.engine.readouts import MISTAKES, SKIPPED, UPDATES, Average, Last
 from linsep.engine.runtime import uninterrupted
 from linsep.engine.step import reads_norm
+from linsep.estimators.base.bias import AUTO, first_entries, typical_size
 from linsep.estimators.base.learner import Learner, refuse_one_class
 from linsep.estimators.base.run_certificate import NO_THEOREM, runs_of, theorem_of
 from linsep.training.epochs import one_pass, refuse_overflow, train
@@ -34,7 +35,7 @@ from linsep.training.single_rows import RowLearner
 from linsep.training.state import IN_ORDER, NO_WEIGHTS, Parts, TrainingState, TrainingWatch
 from linsep.training.transaction import all_or_nothing
 from linsep.training.update_log import Mixes, Record
-from linsep.validation.errors import ParameterError
+from linsep.validation.errors import InvalidDataError, ParameterError
 from linsep.validation.inputs import (
     NO_NAMES,
     canonical,
@@ -45,6 +46,7 @@ from linsep.validation.inputs import (
     refuse_many_labels,
     refuse_other_columns,
     row_of,
+    single_row,
     without_duplicates,
 )
 from linsep.validation.labels import clean, codes_among, encode, first_classes, new_classes
@@ -65,7 +67,7 @@ class SharedButIntercept(TypedDict, total=False):
     n_iter_no_change: int
     shuffle: bool | str
     random_state: Any
-    intercept_scaling: float
+    intercept_scaling: float | str
     warm_start: bool
     class_weight: Any
     multi_class: str
@@ -122,14 +124,18 @@ class OnlineLearner(Learner):
         The seed, or where to draw it from.
     fit_intercept : bool, default=True
         Whether rows get a constant feature.
-    intercept_scaling : float, default=1.0
-        The constant feature's value, beta in the theorems.
+    intercept_scaling : float or "auto", default="auto"
+        The constant feature's value, beta in the theorems; `intercept_scaling_` is the value in use. "auto": the first
+        row chooses it, as the size of the entry at which the sizes |x_j|, summed from the largest on, reach half of
+        their total; 1 if all its entries are 0.
     warm_start : bool, default=False
         If True, `fit` resumes where the last one stopped; k epochs and then l more equal k + l at once.
     class_weight : dict, "balanced" or None, default=None
         Multiplies the sample weight of each class's rows.
-    multi_class : "ovr" or "joint", default="ovr"
-        One binary classifier a class against the rest, or one for all: the true class against its best rival.
+    multi_class : "auto", "ovr" or "joint", default="auto"
+        "ovr": one binary classifier for each class, against the rest. "joint": one problem for all classes, the true
+        class against its best rival. "auto": "joint" if the first call names more than two classes (all labels of
+        `fit`, or `classes` of `partial_fit`), else "ovr", where labels may arrive late.
     n_jobs : int or None, default=None
         Threads for shards, for one-vs-rest classes and for prediction; never changes a bit. Without `shards` one
         binary classifier gains nothing from a second thread.
@@ -164,10 +170,10 @@ class OnlineLearner(Learner):
         "shuffle": ["boolean", StrOptions({"blocks", "once"})],
         "random_state": ["random_state"],
         "fit_intercept": ["boolean"],
-        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither"), StrOptions({AUTO})],
         "warm_start": ["boolean"],
         "class_weight": [None, dict, StrOptions({"balanced"})],
-        "multi_class": [StrOptions({"ovr", "joint"})],
+        "multi_class": [StrOptions({"auto", "ovr", "joint"})],
         "n_jobs": [None, Integral],
         "shards": [None, Interval(Integral, 1, None, closed="left")],
         "mixing": [StrOptions(set(MIXINGS))],
@@ -183,10 +189,10 @@ class OnlineLearner(Learner):
         shuffle: bool | str = True,
         random_state: Any = None,
         fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
+        intercept_scaling: float | str = AUTO,
         warm_start: bool = False,
         class_weight: Any = None,
-        multi_class: str = "ovr",
+        multi_class: str = "auto",
         n_jobs: int | None = None,
         shards: int | None = None,
         mixing: str = "uniform",
@@ -254,6 +260,11 @@ class OnlineLearner(Learner):
                 "are known only up to a factor for each class"
             )
         return errors
+
+    @property
+    def intercept_scaling_(self) -> float:
+        """The constant feature's value in training; 0 without an intercept."""
+        return self._fitted().bias
 
     @property
     def t_(self) -> int:
@@ -389,7 +400,7 @@ class OnlineLearner(Learner):
         self._add_names(x)
         entries = self._entries_of(x)
         self._refuse_entries(x, entries)
-        row_learner = self._prepare_learn_one(y)
+        row_learner = self._prepare_learn_one(entries, y)
         indices, values, distinct = entries
         row_learner.learn(indices, values, distinct, row_learner.codes[y])
         return self
@@ -430,7 +441,7 @@ class OnlineLearner(Learner):
     def _check_open_width(self) -> None:
         """Raise a ValueError when a parameter depends on the number of features, which names leave open."""
 
-    def _prepare_learn_one(self, y: Any) -> RowLearner:
+    def _prepare_learn_one(self, entries: tuple[Array, Array, bool], y: Any) -> RowLearner:
         """Cache what stays constant between single rows; a new label becomes a class, if labels may arrive."""
         refuse_many_labels(y)
         self._check_shards(whole=False)
@@ -440,9 +451,11 @@ class OnlineLearner(Learner):
                 raise ValueError(NO_WIDTH)
             self._open, self.classes_ = True, clean([y], 1)
             self.seed_, self.n_iter_ = self._draw_seed(), 1
-            self._state = self._start(self.n_features_in_, 1, None, open_labels=True)
+            row: Dense | Csr = single_row(*entries[:2], self.n_features_in_, 0.0)
+            row = self._with_bias(row, self._row_weights(np.zeros(1, np.intp), self.classes_, None, row, whole=False))
+            self._state = self._start(self.n_features_in_, 1, None, row.bias, open_labels=True)
         elif y not in self.classes_.tolist():
-            known, state = self._add_classes(clean([y], 1), None, self.n_features_in_)
+            known, state = self._add_classes(clean([y], 1), None)
             if y not in known.tolist():
                 raise ValueError(f"the label {y!r} is not among the classes {known.tolist()}")
             self.classes_, self._state = known, state
@@ -507,7 +520,7 @@ class OnlineLearner(Learner):
         """
         self._check_shards()
         go_on = self.warm_start and hasattr(self, "_state")
-        data = canonical(self, X, bias=self._bias if go_on else self._wanted_bias, reset=not go_on)
+        data = canonical(self, X, bias=self._bias if go_on else 0.0, reset=not go_on)
         labels = clean(y, data.n_rows)
         if go_on:
             codes = codes_among(labels, self.classes_)
@@ -521,7 +534,8 @@ class OnlineLearner(Learner):
             state = self._resumed_state(present)
             state.check_again(data)
         else:
-            state = self._start(data.n_features, len(classes), present, open_labels=False)
+            data = self._with_bias(data, weights)
+            state = self._start(data.n_features, len(classes), present, data.bias, open_labels=False)
             self.seed_ = self._draw_seed()
         if coef_init is not None or intercept_init is not None:
             if go_on:
@@ -579,9 +593,15 @@ class OnlineLearner(Learner):
             raise ParameterError(
                 'class_weight="balanced" needs all labels at once: pass a dict of weights to partial_fit'
             )
-        known, state = self._add_classes(labels, classes, data.n_features)
+        if first:
+            self._open, known = classes is None, first_classes(labels, classes)
+        else:
+            known, state = self._add_classes(labels, classes)
         codes = codes_among(labels, known)
         weights = self._row_weights(codes, known, sample_weight, data, whole=False)
+        if first:
+            data = self._with_bias(data, weights)
+            state = self._start(data.n_features, len(known), None, data.bias, self._open)
         if reads_norm(type(state.rule)):
             data = without_duplicates(data)
         state.keep_log(self.log, len(weights) > 0, data.nbytes)
@@ -656,11 +676,31 @@ class OnlineLearner(Learner):
     ) -> None:
         """Keep what the readout needs of the rounds after `since`; of a stream's rows, where there were no epochs."""
 
-    def _start(self, features: int, classes: int, rows: int | None, open_labels: bool) -> TrainingState:
-        pair = self.multi_class == "joint"
+    @property
+    def _reads_first_row(self) -> bool:
+        """Whether the first row chooses the constant feature's value."""
+        return bool(self.fit_intercept) and self.intercept_scaling == AUTO
+
+    def _first_bias(self, entries: Array | None) -> float:
+        """Return the constant feature's value that the entries of the first row choose."""
+        size = None if entries is None else typical_size(entries)
+        if size is not None and not isfinite(size * size):
+            raise InvalidDataError(
+                f"the first row's entry {size:g} has a square too large for float64: divide all of X by one factor"
+            )
+        return self._wanted_bias if size is None else size
+
+    def _with_bias(self, data: Dense | Csr, weights: Array) -> Dense | Csr:
+        """Return rows that a run begins with, with the constant feature's value of that run."""
+        auto = self._reads_first_row
+        return data._replace(bias=self._first_bias(first_entries(data, weights)) if auto else self._wanted_bias)
+
+    def _start(self, features: int, classes: int, rows: int | None, bias: float, open_labels: bool) -> TrainingState:
+        """Return the state before the first round."""
+        joint = classes > 2 and not open_labels
+        pair = joint if self.multi_class == "auto" else self.multi_class == "joint"
         columns = classes + (not pair) if open_labels else 1 if classes == 2 and not pair else classes
         background = open_labels and not pair
-        bias = self._wanted_bias
         state = TrainingState.start(
             self._parts(features, rows), features, columns, pair, bias, background,
             self._new_history(bias), self._new_dual(features),
@@ -710,17 +750,15 @@ class OnlineLearner(Learner):
 
     def _follow(self, state: TrainingState, rows: int | None) -> None:
         pair = state.pair if self.multi_class == "auto" else self.multi_class == "joint"
-        state.follow(self._parts(state.first_features, rows), pair, self._wanted_bias)
+        bias = state.bias if self._reads_first_row and state.bias else self._wanted_bias
+        state.follow(self._parts(state.first_features, rows), pair, bias)
         self._configure(state)
 
     def _configure(self, state: TrainingState) -> None:
         """Pass parameters to the state before it learns."""
 
-    def _add_classes(self, labels: Array, classes: Any, features: int) -> tuple[Array, TrainingState]:
+    def _add_classes(self, labels: Array, classes: Any) -> tuple[Array, TrainingState]:
         """Return the classes known from now on, and a copy of the state with a column for each."""
-        if not hasattr(self, "_state"):
-            self._open, known = classes is None, first_classes(labels, classes)
-            return known, self._start(features, len(known), None, self._open)
         state, known = self._resumed_state(None), self.classes_
         new = new_classes(labels, classes, known)
         if self._open:

@@ -1,7 +1,8 @@
 """The figures of the lecture notes, redrawn: one function each, and `linsep figures` writes all of them.
 
 They need the extra `linsep[plot]`. A figure of one panel takes `ax=` to draw into, a figure of several panels
-`figure=`; both return the axes. :data:`linsep.plots.notes.catalogue.FIGURES` lists them. Each note has a module.
+`figure=`; by default, figures are new. Both return the axes. :data:`linsep.plots.notes.catalogue.FIGURES` lists them.
+Each note has a module.
 """
 
 from typing import TYPE_CHECKING, Any

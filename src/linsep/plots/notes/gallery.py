@@ -21,10 +21,10 @@ ax.figure.savefig("winnow-bound.svg")
 """An example of drawing a figure in Python."""
 
 
-def drawn(name: str) -> Figure:
+def draw_figure(name: str) -> Figure:
     """Draw a figure, in the size it is meant for, without opening a window.
 
-    >>> drawn("chord").get_size_inches().tolist()
+    >>> draw_figure("chord").get_size_inches().tolist()
     [5.2, 4.2]
     """
     entry = FIGURES[name]
@@ -49,7 +49,7 @@ def save(figure: Figure, path: Path | str, kind: str) -> None:
 def page(figures: Mapping[str, Figure]) -> Report:
     """Return the page of some figures, in the notes' order, a section for each note.
 
-    >>> page({"chord": drawn("chord")}).sections[0].heading
+    >>> page({"chord": draw_figure("chord")}).sections[0].heading
     'Note 004: Winnow, and estimating probabilities'
     """
     sections = [

@@ -26,7 +26,7 @@ WIDEST = 3.4
 """Points a dimension that the picture ends at."""
 
 
-def measured(n: int, p: int, draws: int, seed: int = 0) -> float:
+def measure(n: int, p: int, draws: int, seed: int = 0) -> float:
     """Return the share of random labellings of random points that linear programs separate."""
     rng = np.random.default_rng([seed, n, p])
     points = Dense(rng.normal(size=(n, p)), bias=0.0)
@@ -44,12 +44,6 @@ def dichotomies(dimensions: Sequence[int] = (5, 20), draws: int = 40, *, ax: Axe
         A curve for each, 6 at most.
     draws : int, default=40
         Random labellings of each measurement; bars are two standard deviations of their share.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -64,7 +58,7 @@ def dichotomies(dimensions: Sequence[int] = (5, 20), draws: int = 40, *, ax: Axe
         raise ValueError(f"draws={draws!r}: a measurement takes 1 labelling or more")
     ax = axes_of(ax, "dichotomies")
     handles = [_draw(ax, k, p, draws) for k, p in enumerate(dimensions)]
-    names = [style.counted(p, "dimension") for p in dimensions]
+    names = [style.count_of(p, "dimension") for p in dimensions]
     ax.axvline(2, color=style.ink(), alpha=0.4, linewidth=1, linestyle="--", zorder=1)
     label(ax, "2 points a dimension: ½", (2, 0.04), (-5, 0), ha="right")
     ax.set(xlim=(0, WIDEST), ylim=(-0.02, 1.05))
@@ -87,7 +81,7 @@ def _draw(ax: Axes, k: int, p: int, draws: int) -> Line2D:
     )
     tried = sorted({round(load * p) for load in LOADS})
     exact = np.array([float(cover_fraction(n, p)) for n in tried])
-    found = np.array([measured(n, p, draws) for n in tried])
+    found = np.array([measure(n, p, draws) for n in tried])
     spread = 2 * np.sqrt(exact * (1 - exact) / draws)
     reach = np.minimum([found, 1 - found], spread)
     ax.errorbar(
@@ -109,12 +103,6 @@ def winnow_bound(delta: float = 0.2, features: int = 1000, *, ax: Axes | None = 
         The margin, between 0 and 1, of a target of sum 1 on entries up to 1.
     features : int, default=1000
         p.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -163,12 +151,6 @@ def feature_race(
         The features whose majority is the label.
     rounds : int, default=4000
         Rows.
-    figure : matplotlib.figure.Figure, optional
-        Where to draw; by default a new one.
-
-    Returns
-    -------
-    tuple of one matplotlib.axes.Axes
     """
     races = [majority.versus(features, relevant, rounds) for features in sizes]
     made = [race.perceptron for race in races], [race.winnow for race in races]
@@ -183,12 +165,6 @@ def turned_labels(rows: int = 600, *, figure: Figure | None = None) -> tuple[Axe
     ----------
     rows : int, default=600
         Rows of each run.
-    figure : matplotlib.figure.Figure, optional
-        Where to draw; by default a new one.
-
-    Returns
-    -------
-    tuple of one matplotlib.axes.Axes
     """
     runs = noisy_runs(_tightest, rows=rows)
     ax = figure_of(figure, "turned_labels").add_subplot()

@@ -13,15 +13,6 @@ REACH = 3.0
 def losses(*, ax: Axes | None = None) -> Axes:
     """Draw the 0-1 loss, the logistic loss ln(1 + e^-z), the same by ln 2, and the hinge, of the margin z (note 001).
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> from matplotlib.figure import Figure

@@ -47,14 +47,7 @@ LEVELS = np.array([0.002, 0.006, 0.015, 0.03, *np.linspace(0.05, 0.5, 11)])
 def sigmoid_surface(*, ax: Any = None) -> Any:
     """Draw Pr(virginica | x) of :class:`~linsep.LogisticRegression` over two features of iris (note 002).
 
-    Parameters
-    ----------
-    ax : mpl_toolkits.mplot3d.axes3d.Axes3D, optional
-        Where to draw, of three dimensions; by default in a new figure.
-
-    Returns
-    -------
-    mpl_toolkits.mplot3d.axes3d.Axes3D
+    `ax` has three dimensions.
 
     Examples
     --------
@@ -162,15 +155,6 @@ def ascent_paths(*, ax: Axes | None = None) -> Axes:
     Both are the library's own: :func:`linsep.solvers.logistic.gradient_ascent.gradient_ascent` step by step, and the
     updates in `log_` of :class:`~linsep.LogisticRegression`.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -178,7 +162,7 @@ def ascent_paths(*, ax: Axes | None = None) -> Axes:
     >>> len(batch.get_xdata()), len(stochastic.get_xdata())
     (41, 121)
     """
-    climb = climbed()
+    climb = run_both()
     ax = axes_of(ax, "ascent_paths")
     low, high = style.limits(np.vstack([climb.batch, climb.stochastic, 1.25 * climb.best]), 0.1)
     across, up = np.meshgrid(np.linspace(low[0], high[0], 121), np.linspace(low[1], high[1], 121))
@@ -203,7 +187,7 @@ def ascent_paths(*, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def climbed() -> Climb:
+def run_both() -> Climb:
     """Draw rows of two overlapping classes, and climb twice."""
     rng = np.random.default_rng(4)
     y = np.where(np.arange(CLIMB_ROWS) % 2, 1, -1)
@@ -264,16 +248,6 @@ def mistake_regions(*, figure: Figure | None = None) -> tuple[Axes, ...]:
     """Draw where v1 = x1 is wrong about examples, v2 = v1 ± x2, and both with u "up" (note 002).
 
     The first row is of a second example that is positive, the second of a negative one.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure, optional
-        Where to draw the six panels; by default a new one.
-
-    Returns
-    -------
-    tuple of six axes
-        By row.
 
     Examples
     --------
@@ -397,15 +371,6 @@ def run() -> Run:
 def cosines(*, figure: Figure | None = None) -> tuple[Axes, Axes]:
     """Draw v_k·u and cos(v_k, u) over the mistakes of a perceptron on iris, and what the lemmas say (note 002).
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure, optional
-        Where to draw the two panels; by default a new one.
-
-    Returns
-    -------
-    tuple of two axes
-
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -422,7 +387,7 @@ def cosines(*, figure: Figure | None = None) -> tuple[Axes, Axes]:
     up.plot(k, k * found.gamma, color=style.ink(), linewidth=1.1, linestyle="--", zorder=2)
     label(up, "kγ (lemma 1)", (k[-1], k[-1] * found.gamma), (-2, 9), ha="right")
     fell = np.flatnonzero(np.diff(found.cosines) < 0) + 1
-    panel(nearer, f"cos(v, u) falls at {len(fell)} of {style.counted(len(k), 'mistake')}")
+    panel(nearer, f"cos(v, u) falls at {len(fell)} of {style.count_of(len(k), 'mistake')}")
     nearer.plot(k, found.cosines, color=style.colour_of(0), linewidth=1.8, marker="o", markersize=4, zorder=3)
     nearer.plot(k[fell], found.cosines[fell], "v", color=style.WRONG, markersize=8, zorder=4)
     nearer.plot(k, np.sqrt(k) * found.gamma / found.radius, color=style.ink(), linewidth=1.1, linestyle="--", zorder=2)
@@ -457,10 +422,10 @@ class Table(NamedTuple):
     """Rounds that each guess was used in."""
 
 
-def played() -> Table:
+def play() -> Table:
     """Run the perceptron over the ten rows once, and read off its log.
 
-    >>> played().survival
+    >>> play().survival
     array([1, 3, 4, 2, 0])
     """
     clf = Perceptron(fit_intercept=False, log=True).partial_fit(ROWS, LABELS)
@@ -473,15 +438,6 @@ def played() -> Table:
 def guess_table(*, ax: Axes | None = None) -> Axes:
     """Draw ten rounds of the perceptron as a table, and the survival count of each guess (note 002).
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -489,7 +445,7 @@ def guess_table(*, ax: Axes | None = None) -> Axes:
     >>> sum(text.get_text().endswith("✗") for text in ax.texts)
     4
     """
-    table = played()
+    table = play()
     ax = axes_of(ax, "guess_table")
     ax.spines[:].set_visible(False)
     ax.set(xlim=(0, 13.2), ylim=(len(ROWS) + 1.9, -0.9), xticks=[], yticks=[])
@@ -520,7 +476,7 @@ def _draw_counts(ax: Axes, table: Table) -> None:
     for k, (count, end) in enumerate(zip(table.survival.tolist(), ends.tolist(), strict=True)):
         top, tall = end - count + 0.5, max(count, 1)
         _cell(ax, (EDGE + 0.25, top), 3.1, style.colour_of(k), 0.28 if count else 0.1, tall)
-        name = f"v{_low(k)}: {style.counted(count, 'row')}"
+        name = f"v{_low(k)}: {style.count_of(count, 'row')}"
         _write(ax, 11.4, top + tall / 2, name, weight="bold")
     m, k = len(table.used), int((table.margins <= 0).sum())
     last = _guess(len(table.guesses) - 1, table.guesses[-1])

@@ -40,11 +40,6 @@ def constant_dimension(*, figure: Figure | None = None) -> tuple[Any, ...]:
 
     The panels on the left say what a linear program proves, those on the right show the maximum margin's hyperplane.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure, optional
-        Where to draw the four panels; by default a new one.
-
     Returns
     -------
     tuple of four axes
@@ -130,10 +125,10 @@ UPDATE_REACH = 2.7
 """The largest coordinate that the panels show."""
 
 
-def chosen() -> Array:
+def choose() -> Array:
     """Return the negative point that the weights are wrong about.
 
-    >>> chosen()
+    >>> choose()
     array([ 1.6, -0.2])
     """
     return POINTS[np.flatnonzero((POINTS @ BEFORE >= 0) & (LABELS < 0))[0]]
@@ -141,15 +136,6 @@ def chosen() -> Array:
 
 def update(*, figure: Figure | None = None) -> tuple[Axes, ...]:
     """Draw a hyperplane that is wrong about two points, one of them taken off w, and the hyperplane after (note 003).
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure, optional
-        Where to draw the three panels; by default a new one.
-
-    Returns
-    -------
-    tuple of three axes
 
     Examples
     --------
@@ -159,12 +145,12 @@ def update(*, figure: Figure | None = None) -> tuple[Axes, ...]:
     """
     figure = figure_of(figure, "update")
     before, step, after = panels = tuple(figure.subplots(1, 3))
-    x = chosen()
+    x = choose()
     new = BEFORE - x
     for ax, w, title in (
-        (before, BEFORE, f"1. before: {style.counted(len(wrong(BEFORE)), 'mistake')}"),
+        (before, BEFORE, f"1. before: {style.count_of(len(wrong(BEFORE)), 'mistake')}"),
         (step, BEFORE, "2. x, of label −1, is subtracted"),
-        (after, new, f"3. after: {style.counted(len(wrong(new)), 'mistake')}"),
+        (after, new, f"3. after: {style.count_of(len(wrong(new)), 'mistake')}"),
     ):
         panel(ax, title)
         plane(ax, UPDATE_REACH)
@@ -201,15 +187,6 @@ SPHERE_REACH = 1.25
 
 def unit_sphere(*, ax: Axes | None = None) -> Axes:
     """Draw points within the unit sphere, w* on it, its hyperplane and the margin γ (note 003).
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------

@@ -21,12 +21,6 @@ def chord(eta: float = 1.0, *, ax: Axes | None = None) -> Axes:
     ----------
     eta : float, default=1.0
         The rate, above 0.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -68,15 +62,6 @@ def data() -> tuple[Array, Array]:
 
 def line_fit(*, ax: Axes | None = None) -> Axes:
     """Draw points, the line of the least sum of (w x - y)², and the distances that are squared (note 004, figure 2).
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------

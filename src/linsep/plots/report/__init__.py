@@ -15,6 +15,7 @@ from linsep.plots.report.parts import (
     Picture,
     Table,
     Text,
+    axes,
 )
 from linsep.plots.report.rendering import shown
 
@@ -31,5 +32,6 @@ __all__ = [
     "Section",
     "Table",
     "Text",
+    "axes",
     "shown",
 ]

@@ -230,6 +230,11 @@ class Picture(Part):
         return round(96 * self.whole.get_figwidth())
 
 
+def axes(height: float, width: float = 5.2) -> Axes:
+    """Return axes of a new figure of these inches, by default of half a page's width, that no window knows of."""
+    return Figure(figsize=(width, height), layout="constrained").add_subplot()
+
+
 class Example(NamedTuple):
     """A row with its true and predicted label.
 

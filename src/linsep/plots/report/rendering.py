@@ -64,7 +64,7 @@ def shown(value: object) -> str:
             return str(value)
 
 
-def finalized(value: Any) -> Any:
+def finalize(value: Any) -> Any:
     """Return what a template writes for an expression; autoescaping escapes all of it but markup."""
     return value if isinstance(value, Markup) else plain(value)
 
@@ -73,7 +73,7 @@ def finalized(value: Any) -> Any:
 def environment() -> Environment:
     """Return the environment of the templates; an undefined name in a template is an error."""
     made = Environment(
-        loader=PackageLoader("linsep.plots.report"), autoescape=True, undefined=StrictUndefined, finalize=finalized,
+        loader=PackageLoader("linsep.plots.report"), autoescape=True, undefined=StrictUndefined, finalize=finalize,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
     made.filters |= {"plain": plain, "shown": shown}
@@ -109,12 +109,8 @@ def inline_svg(figure: Figure, name: str, alt: str) -> Markup:
         The prefix of its ids, unique within the page.
     alt : str
         A description of the picture for screen readers.
-
-    Returns
-    -------
-    markupsafe.Markup
     """
-    root = ElementTree.fromstring(plain(_saved(figure)))
+    root = ElementTree.fromstring(plain(_save_svg(figure)))
     used = set(re.findall(r"#([^\s\"')]+)", " ".join(v for e in root.iter() for v in e.attrib.values())))
     _tidy(root, name, used)
     width, height = (float(root.attrib[side].removesuffix("pt")) for side in ("width", "height"))
@@ -128,7 +124,7 @@ def inline_svg(figure: Figure, name: str, alt: str) -> Markup:
     return Markup(ElementTree.tostring(root, encoding="unicode"))
 
 
-def _saved(figure: Figure) -> str:
+def _save_svg(figure: Figure) -> str:
     drawn = io.StringIO()
     nothing = dict.fromkeys(["Creator", "Date", "Format", "Type"])
     with matplotlib.rc_context({"svg.hashsalt": "linsep", "svg.fonttype": "none"}), warnings.catch_warnings():
@@ -154,7 +150,7 @@ def _tidy(element: ElementTree.Element, name: str, used: set[str]) -> None:
         elif key == "href" and value.startswith("#"):
             kept[key] = f"#{name}.{value[1:]}"
         elif key == "style":
-            kept[key] = _adapted(value).replace("url(#", f"url(#{name}.")
+            kept[key] = _adapt(value).replace("url(#", f"url(#{name}.")
         elif key == "d":
             kept[key] = " ".join(value.split())
         elif key not in ("id", "href") or value.startswith("data:image/png;base64,"):
@@ -173,7 +169,7 @@ def _name(element: ElementTree.Element) -> str:
     return "g" if name == "a" else name
 
 
-def _adapted(style: str) -> str:
+def _adapt(style: str) -> str:
     """Replace fonts by the page's, and colours by variables."""
     style = re.sub(r"(font(?:-family)?: (?:[^;']*px )?)([^;]+)", _in_page_fonts, style)
     return re.sub(r"(?<!\()#[0-9a-f]{6}\b", lambda c: ADAPTED.get(c[0], f"var(--c{c[0][1:]})"), style)

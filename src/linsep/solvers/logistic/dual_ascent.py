@@ -17,9 +17,9 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr
 from linsep.engine.multimethods import inlined
 from linsep.engine.native import prefetch, unsigned
+from linsep.engine.tiers import tiered
 from linsep.solvers.logistic.objective import LogisticProblem
 from linsep.solvers.products import freeze, times, times_transposed
-from linsep.solvers.tiered import tiered
 
 AHEAD = 8
 """How many rows ahead of the current one the pass prefetches."""

@@ -20,12 +20,10 @@ import numpy as np
 
 from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import FOUR, ONE, THREE, TWO, Csr, Dense, Span, announce, fetch, gather, row
-from linsep.engine.digest import engine_digest
 from linsep.engine.multimethods import inlined, multimethod
 from linsep.engine.native import prefetch, unsigned
 from linsep.engine.passes import AHEAD
-from linsep.engine.tiers import Kernel
-from linsep.solvers.tiered import tiered
+from linsep.engine.tiers import Tiered, tiered
 
 NEIGHBOURS = 16
 """Neighbours that are visited in their order."""
@@ -71,7 +69,7 @@ def upcoming(rows: Array, blocks: Array, visit: int) -> Any:
 
 
 @cache
-def one_pass(Data: type[Any]) -> Kernel:
+def one_pass(Data: type[Any]) -> Tiered:
     """Return the kernel of a pass over rows.
 
     It changes `dual` and `weights`, and returns (gap, least, most, moved): the estimated gap of the rows visited, the
@@ -133,7 +131,7 @@ def one_pass(Data: type[Any]) -> Kernel:
                 moved += 1
         return gap, least, most, moved
 
-    return Kernel(kernel, f"one_pass_{Data.__name__}", engine_digest(), _work)
+    return Tiered(kernel, _work, name=f"one_pass_{Data.__name__}")
 
 
 def _work(data: tuple[Any, ...], signs: Array, *others: Any) -> int:

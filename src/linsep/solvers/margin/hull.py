@@ -24,8 +24,8 @@ from linsep.engine.arrays import Array
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.multimethods import inlined
 from linsep.engine.runtime import split
+from linsep.engine.tiers import tiered
 from linsep.solvers.products import gather_rows, largest_entry, times, times_transposed
-from linsep.solvers.tiered import tiered
 from linsep.validation.errors import InvalidDataError
 
 AT_ONCE = 1 << 17

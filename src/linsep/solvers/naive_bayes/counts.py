@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from linsep.engine.arrays import Array, frozen
 from linsep.engine.data_kinds import Csr, Dense
 from linsep.engine.native import prefetch, unsigned
-from linsep.solvers.tiered import tiered
+from linsep.engine.tiers import tiered
 from linsep.validation.errors import InvalidDataError
 
 TALL, WIDE = 256, 1024

@@ -1,0 +1,73 @@
+"""Base class of linear regressions that are trained row by row: predict, weights."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_array, column_or_1d
+
+from linsep.engine.arrays import Array, frozen
+from linsep.training.state import TOO_LARGE, TrainingState
+from linsep.training.transaction import at_once
+from linsep.validation.errors import InvalidDataError
+from linsep.validation.inputs import canonical, refuse_bad_entries
+
+
+class Regressor(RegressorMixin, BaseEstimator):
+    """A linear regression with scikit-learn's interface, whose weights are those of a training state."""
+
+    n_features_in_: int
+    _state: TrainingState
+
+    @at_once
+    def predict(self, X: Any) -> Array:
+        """Return the value of each row, w.x + b."""
+        state = self._fitted()
+        data = canonical(self, X, bias=state.bias, reset=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values: Array = state.scorer(data.n_features).scores(data, 1)[:, 0]
+        if not np.isfinite(values).all():
+            refuse_bad_entries(data)
+            raise InvalidDataError(TOO_LARGE)
+        return values
+
+    @property
+    @at_once
+    def coef_(self) -> Any:
+        """The weights, (features,), a read-only array."""
+        return frozen(np.ascontiguousarray(self._fitted().scorer().weights()[:-1, 0]))
+
+    @property
+    @at_once
+    def intercept_(self) -> Array:
+        """The bias, (1,), a read-only array."""
+        state = self._fitted()
+        biases: Array = frozen(state.scorer().weights()[-1] * state.bias)
+        return biases
+
+    def _fitted(self) -> TrainingState:
+        if not hasattr(self, "_state"):
+            raise NotFittedError(f"this {type(self).__name__} has not been fitted yet: call fit or partial_fit first")
+        return self._state
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_state")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def targets_of(y: Any, rows: int) -> Array:
+    """Return y as finite numbers for that many rows, or raise a ValueError that says what is wrong with it."""
+    if y is None:
+        raise InvalidDataError("this learner requires y to be passed, but the target y is None")
+    try:
+        values = check_array(column_or_1d(y, warn=True), ensure_2d=False, dtype=np.float64, input_name="y")
+    except ValueError as error:
+        raise InvalidDataError(str(error)) from error
+    if len(values) != rows:
+        raise InvalidDataError(f"X has {rows} rows and y has {len(values)} targets: inconsistent numbers of samples")
+    return np.ascontiguousarray(values)
